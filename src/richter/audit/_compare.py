@@ -16,6 +16,7 @@ from richter.claims import (
     METRICS,
     About,
     Alignment,
+    Comparison,
     EceSide,
     Evidence,
     Question,
@@ -143,44 +144,32 @@ def compare_tables(
     whole = tables  # whether ids mean the same questions is told by all conditions there are
     if conditions:
         tables = tables.select(conditions)
-    if len(tables.conditions) < 2:
-        raise InputError(
-            f"There is one condition ({tables.conditions[0]}); a comparison needs two.",
-            remedy="Add a second condition, or use `richter floors data` for one.",
-        )
-    if tables.metric is None:
-        raise InputError(
-            f"{tables.name} has no grades.",
-            remedy="Grade its answers: richter judge RUN --grader auto (by references) or --judges, or richter label. "
-            "A table's column that holds grades is named by --map.",
-        )
-    rng = np.random.default_rng(seed)
-    measured = _measured(tables, on)
-    lead = measured[0]
-    fixed = len(conditions) == 2 if directed is None else directed
-    names = [sample.metric.name for sample in measured]
-    margins = {name: m for name in names if (m := severity_margin if name in SEVERITIES else margin)}
-    check_margin(measured[names.index(tables.metric)].metric, margins.get(tables.metric, 0.0))
-    check_margin(METRICS["mean_severity"], severity_margin or 0.0)
-    right = next((sample for sample in measured if sample.metric.name == "accuracy"), None)
-    graded = None if right is None else graded_rows(tables, right)
-    pairs = pairs_of(tables.conditions, control=control)
-    main = measured[names.index(tables.metric)].outcomes
-    all_of = main if whole is tables else outcomes(whole, tables.metric)
-    guessed = chance_of(whole) if chance is None else chance
-    aligned = Alignment(sets=())  # without pairs no order matters
-    if not unpaired:
-        aligned = check_alignment(all_of, texts=question_codes(whole), chance=guessed, trust=trust_ids)
-    traded = margin is not None and on[:1] and on[0] in COSTS
-    kept = [p for p in pairs if frozenset(p) not in aligned.apart]
-    kept = [p for p in kept if not unpaired and not too_few_shared(lead, *p, min_shared=min_shared)]
+    main = _main_metric(tables)
     if unpaired and (adjust or suite or by):
         raise InputError(
             "Without pairs there is no --by, --adjust or --suite.", remedy="Leave them out, or leave out --unpaired."
         )
+    rng = np.random.default_rng(seed)
+    measured = _measured(tables, on, main)
+    lead = measured[0]
+    fixed = len(conditions) == 2 if directed is None else directed
+    names = [sample.metric.name for sample in measured]
+    margins = {name: m for name in names if (m := severity_margin if name in SEVERITIES else margin)}
+    quality = measured[names.index(main)]
+    check_margin(quality.metric, margins.get(main, 0.0))
+    check_margin(METRICS["mean_severity"], severity_margin or 0.0)
+    right = next((sample for sample in measured if sample.metric.name == "accuracy"), None)
+    graded = None if right is None else graded_rows(tables, right)
+    pairs = pairs_of(tables.conditions, control=control)
+    all_of = quality.outcomes if whole is tables else outcomes(whole, main)
+    guessed = chance_of(whole) if chance is None else chance
+    aligned = Alignment(sets=())  # without pairs no order matters
+    if not unpaired:
+        aligned = check_alignment(all_of, texts=question_codes(whole), chance=guessed, trust=trust_ids)
+    kept = [p for p in pairs if frozenset(p) not in aligned.apart]
+    kept = [p for p in kept if not unpaired and not too_few_shared(lead, *p, min_shared=min_shared)]
     before: tuple[Claim, ...] = ()
-    if traded and margin is not None:
-        quality = measured[names.index(tables.metric)]
+    if margin is not None and on[:1] and on[0] in COSTS:
         before = trades(quality, lead, kept, margin=margin, level=1 - (1 - level) / tried)
         margins.pop(lead.metric.name, None)
     everyone = lead if whole is tables else as_sample(outcomes(whole, lead.metric.name))
@@ -189,19 +178,21 @@ def compare_tables(
     ratios: list[float] = []
     if by is not None:
         subgroups, parts = subgroups_of(tables, lead, kept, by, basis=tables.basis, level=level, rng=rng)
+    ask = functools.partial(Question, basis=tables.basis, relation="below" if fixed else "differs")
     asked, unmade = list[Question](), list[str]()
     for measure, difference, evidences in (
         ("ece", margin, calibration_evidence(tables, graded, pairs, about=about, unpaired=unpaired)),
         ("severity_given_error", severity_margin, _given_error(measured, pairs, about=about)),
     ):
-        ask = functools.partial(Question, metric=METRICS[measure], margin=difference, basis=tables.basis)
-        ask = functools.partial(ask, relation="below" if fixed else "differs", primary=measure in on[:1])
+        metric, first = METRICS[measure], measure in on[:1]
         try:
-            asked += [ask(conditions=pair, evidence=evidence) for pair, evidence in evidences]
+            asked += [
+                ask(conditions=p, evidence=e, metric=metric, margin=difference, primary=first) for p, e in evidences
+            ]
         except InputError as fault:  # one draw or one run: the other measures say so too
             if measure in on:
                 raise
-            unmade.append(f"no claim on {METRICS[measure].noun}: {fault.what}")
+            unmade.append(f"no claim on {metric.noun}: {fault.what}")
     found = compare_outcomes(
         measured,
         margins=margins,
@@ -224,24 +215,12 @@ def compare_tables(
         tried=tried,
         level=level,
     )
-    notes = [*(note for note in found.notes if note not in tables.notes), *aligned.warnings, *unmade]
-    if ratios:
-        notes.append(
-            f"adjusted for items' difficulty as others see it: variance x{np.median(ratios):.2f} in the median "
-            f"of {len(ratios)} ({min(ratios):.2f} to {max(ratios):.2f}); about items of this mix of difficulty"
-        )
-    if found.fragile and len(kept) > 1:
-        notes.append(
-            f"{found.fragile} of the differences shown would not hold if all missing grades spoke against them"
-        )
-    for found_in in subgroups:
-        who = "" if len(subgroups) == 1 else f"{found_in.conditions[1]} and {found_in.conditions[0]}: "
-        notes.append(who + found_in.sentence)
-    if len(kept) == 1 and lead.metric.kind != "real" and (lead.outcomes.group is not None or lead.draws.max() > 1):
-        with contextlib.suppress(InputError):  # two items say nothing of it
-            shares = variance_shares(lead, *kept[0])
-            if shares.draws is not None or shares.groups is not None:
-                notes += [line for line in (shares.sentence(), shares.next_step()) if line]
+    notes = [
+        *(note for note in found.notes if note not in tables.notes),
+        *aligned.warnings,
+        *unmade,
+        *_asides(found, lead, kept, ratios=ratios, subgroups=subgroups),
+    ]
     claims = list(found.claims)
     if tables.counting is not None:
         more, said = shape_claims(
@@ -305,10 +284,51 @@ def compare_tables(
     )
 
 
-def _measured(tables: Tables, on: Sequence[str]) -> list[Sample]:
+def _main_metric(tables: Tables) -> str:
+    """The metric that a comparison is on unless another is named; tables without two conditions or grades have none."""
+    if len(tables.conditions) < 2:
+        raise InputError(
+            f"There is one condition ({tables.conditions[0]}); a comparison needs two.",
+            remedy="Add a second condition, or use `richter floors data` for one.",
+        )
+    if tables.metric is None:
+        raise InputError(
+            f"{tables.name} has no grades.",
+            remedy="Grade its answers: richter judge RUN --grader auto (by references) or --judges, or richter label. "
+            "A table's column that holds grades is named by --map.",
+        )
+    return tables.metric
+
+
+def _asides(
+    found: Comparison,
+    lead: Sample,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    ratios: Sequence[float],
+    subgroups: Sequence[Subgroups],
+) -> Iterator[str]:
+    """What is said below the claims: of adjustment, missing grades, subgroups, and where the noise comes from."""
+    if ratios:
+        yield (
+            f"adjusted for items' difficulty as others see it: variance x{np.median(ratios):.2f} in the median "
+            f"of {len(ratios)} ({min(ratios):.2f} to {max(ratios):.2f}); about items of this mix of difficulty"
+        )
+    if found.fragile and len(pairs) > 1:
+        yield f"{found.fragile} of the differences shown would not hold if all missing grades spoke against them"
+    for found_in in subgroups:
+        who = "" if len(subgroups) == 1 else f"{found_in.conditions[1]} and {found_in.conditions[0]}: "
+        yield who + found_in.sentence
+    if len(pairs) == 1 and lead.metric.kind != "real" and (lead.outcomes.group is not None or lead.draws.max() > 1):
+        with contextlib.suppress(InputError):  # two items say nothing of it
+            shares = variance_shares(lead, *pairs[0])
+            if shares.draws is not None or shares.groups is not None:
+                yield from (line for line in (shares.sentence(), shares.next_step()) if line)
+
+
+def _measured(tables: Tables, on: Sequence[str], main: str) -> list[Sample]:
     """The outcomes of every measure, the primary first."""
-    assert tables.metric is not None
-    names = [*(name for name in on if name not in ("ece", "severity_given_error")), tables.metric]
+    names = [*(name for name in on if name not in ("ece", "severity_given_error")), main]
     if tables.counting is not None:
         names += ["mean_severity", "catastrophic_rate"]
     return [as_sample(outcomes(tables, name)) for name in dict.fromkeys(names)]
