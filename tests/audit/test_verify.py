@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from richter.audit import verify_archive, verify_results
+from richter.audit import measure_run, verify_archive, verify_results
 from richter.cli import main
 from richter.errors import InputError
+from richter.interop import write_evidence
 
 
 def run(*args: object) -> int:
@@ -20,8 +21,10 @@ def run(*args: object) -> int:
     return int(stop.value.code or 0)
 
 
-@pytest.fixture
-def grades(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with grades and a comparison of them, made once."""
+    folder = tmp_path_factory.mktemp("made")
     rng = np.random.default_rng(3)
     p = rng.random(300)
     right = rng.random((2, 300)) < np.stack([p, np.clip(p + 0.1, 0, 1)])
@@ -32,14 +35,20 @@ def grades(tmp_path: Path) -> Path:
             "correct": right.reshape(-1).astype(int),
         }
     )
-    frame.write_csv(tmp_path / "grades.csv")
-    return tmp_path / "grades.csv"
+    frame.write_csv(folder / "grades.csv")
+    given = (folder / "grades.csv", "old", "new", "--margin", "2pt")
+    assert run("compare", *given, "--json", folder / "results.json") == 0
+    return folder
 
 
 @pytest.fixture
-def results(grades: Path, tmp_path: Path) -> Path:
-    assert run("compare", grades, "old", "new", "--margin", "2pt", "--json", tmp_path / "results.json") == 0
-    return tmp_path / "results.json"
+def grades(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(made / "grades.csv", tmp_path))
+
+
+@pytest.fixture
+def results(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(made / "results.json", tmp_path))
 
 
 def test_the_same_data_confirm_every_claim(results: Path, grades: Path, tmp_path: Path) -> None:
@@ -141,3 +150,137 @@ def test_claims_made_with_any_option_are_made_again(tmp_path: Path, options: tup
     shown = next(c for c in claims if c["estimate"] is not None)
     document.write_text(document.read_text().replace(repr(shown["estimate"]), repr(shown["estimate"] + 1e-6)))
     assert verify_results(document, [tmp_path / "grades.csv"]).faults
+
+
+def forged(results: Path, *path: str | int, to: object) -> None:
+    """Write `to` into a document at `path`."""
+    document = json.loads(results.read_text())
+    place = document
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = to
+    results.write_text(json.dumps(document))
+
+
+@pytest.mark.parametrize(
+    ("path", "to"),
+    [
+        (("claims", 0, "sentence"), "new is more accurate than old: +9.0 points [+7.0, +11.0] on 300 items."),
+        (("claims", 0, "p_adjusted"), 1e-9),
+        (("claims", 0, "values", 1), 0.99),
+        (("claims", 0, "plain_interval", "low"), 0.2),
+        (("claims", 0, "margin"), 0.001),
+        (("claims", 0, "family", "size"), 1),
+        (("conditions", "new", "accuracy"), 0.99),
+        (("measures", "accuracy", "new"), 0.99),
+        (("pairs", 0, "broken"), 0),
+        (("n_items",), 30_000),
+        (("claims",), []),
+    ],
+    ids=str,
+)
+def test_a_forged_text_or_table_is_found_and_so_is_a_claim_left_out(
+    results: Path, grades: Path, path: tuple[str | int, ...], to: object
+) -> None:
+    forged(results, *path, to=to)
+    found = verify_results(results, [grades])
+    assert found.faults
+    assert found.exit_code == 1
+
+
+def test_of_two_values_under_one_name_none_is_believed(results: Path, grades: Path) -> None:
+    text = results.read_text()
+    results.write_text(text.replace('"verdict":', '"verdict": "refuted", "verdict":', 1))
+    with pytest.raises(InputError, match="no results document"):
+        verify_results(results, [grades])
+
+
+@pytest.mark.parametrize(
+    ("path", "to"),
+    [
+        (("claims",), [1]),
+        (("claims",), [{}]),
+        (("claims", 0, "interval"), [1, 2]),
+        (("n_resamples",), 10**12),
+        (("n_resamples",), "many"),
+        (("options", "slopes"), []),
+        (("options", "reading"), {"map": 3}),
+    ],
+    ids=str,
+)
+def test_what_is_not_as_richter_writes_it_is_refused_in_words(
+    results: Path, grades: Path, path: tuple[str | int, ...], to: object
+) -> None:
+    forged(results, *path, to=to)
+    with pytest.raises(InputError):
+        verify_results(results, [grades])
+
+
+def test_json_nested_without_end_is_refused_in_words(tmp_path: Path) -> None:
+    (tmp_path / "deep.json").write_text(
+        '{"schema": "richter/compare", "claims": ' + "[" * 100_000 + "]" * 100_000 + "}"
+    )
+    with pytest.raises(InputError, match="no results document"):
+        verify_results(tmp_path / "deep.json")
+
+
+def test_how_the_data_were_read_is_said(grades: Path, tmp_path: Path) -> None:
+    """0 as right and 1 as wrong: the claims follow, and whoever verifies them must see from what."""
+    turned = pl.read_csv(grades).with_columns(correct=pl.col("correct").replace_strict({0: "no", 1: "yes"}))
+    turned.write_csv(tmp_path / "words.csv")
+    words = ("--grade", "yes=wrong", "--grade", "no=right")
+    assert run("compare", tmp_path / "words.csv", "old", "new", *words, "--json", tmp_path / "turned.json") == 0
+    found = verify_results(tmp_path / "turned.json", [tmp_path / "words.csv"])
+    assert not found.faults
+    assert any("grade" in note and "yes" in note for note in found.notes)
+
+
+@pytest.fixture
+def archive(grades: Path, tmp_path: Path) -> Path:
+    assert run("import", grades, "-o", tmp_path / "run") == 0
+    assert run("export", tmp_path / "run", "--evidence", tmp_path / "run.zip") == 0
+    return tmp_path / "run.zip"
+
+
+def test_results_in_an_archive_are_held_to_its_records(archive: Path) -> None:
+    """A manifest is written by whoever wrote the archive: here the verdict is changed and every hash is right."""
+    assert verify_archive(archive).notes[0] == "of its 1 claims 1 were made again from its records"
+    with zipfile.ZipFile(archive) as packed:
+        files = {name: packed.read(name) for name in packed.namelist() if name != "MANIFEST.sha256"}
+    document = json.loads(files["results.json"])
+    document["claims"][0] |= {"verdict": "equivalent", "estimate": 0.0}
+    write_evidence(archive, files | {"results.json": json.dumps(document).encode()})
+    assert any("verdict is equivalent" in fault for fault in verify_archive(archive).faults)
+    assert run("verify", archive) == 1
+
+
+def test_a_file_that_is_in_an_archive_twice_is_found(archive: Path) -> None:
+    """Programs differ in which of the two they show."""
+    with zipfile.ZipFile(archive, "a") as packed, pytest.warns(UserWarning, match="Duplicate name"):
+        packed.writestr("report.html", packed.read("report.html"))
+    assert verify_archive(archive).faults == ("report.html is in it twice",)
+
+
+def test_an_archive_that_unpacks_without_end_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("MANIFEST.sha256", "")
+        packed.writestr("records/answers.jsonl", bytes(1 << 26))
+    with pytest.raises(InputError, match="too large unpacked"):
+        verify_archive(tmp_path / "bomb.zip")
+
+
+def test_an_archive_keeps_groups_and_the_order_of_conditions(tmp_path: Path) -> None:
+    """Without them the same records gave a narrower interval: items of one passage vary together. By the
+    order of names, not of the run, it had the other sign."""
+    rng = np.random.default_rng(2)
+    easy = np.repeat(rng.random(40), 5)
+    rows = [
+        {"item": i, "group": f"passage {i // 5}", "condition": name, "correct": int(rng.random() < easy[i] * share)}
+        for i in range(200) for name, share in (("old", 0.7), ("new", 1.0))
+    ]  # fmt: skip
+    pl.DataFrame(rows).write_csv(tmp_path / "grades.csv")
+    assert run("import", tmp_path / "grades.csv", "-o", tmp_path / "run") == 0
+    assert run("export", tmp_path / "run", "--evidence", tmp_path / "run.zip") == 0
+    whole, packed = (measure_run(tmp_path / name).claims[0].claim for name in ("run", "run.zip"))
+    assert (packed.units, packed.interval) == (whole.units, whole.interval)
+    assert whole.units == 40

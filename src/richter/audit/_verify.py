@@ -1,20 +1,21 @@
 """Whether published claims follow from their evidence: recomputed from the data, and consistent in themselves."""
 
 import dataclasses
-import hashlib
+import inspect
 import json
 import math
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
 from richter.audit._compare import compare_tables
 from richter.audit._measure import measure_run
 from richter.errors import InputError
-from richter.interop import Source
+from richter.interop import Source, evidence_files, is_frame, named_source
 from richter.records import Result, plain
 from richter.tables import ReadOptions, read_tables
 from richter.tail import TailPlan
@@ -22,8 +23,16 @@ from richter.tail import TailPlan
 __all__ = ["Verification", "verify_archive", "verify_results"]
 
 CLOSE = 1e-9  # relative: what other versions of the same libraries may change
-COMPARED = ("estimate", "n", "units", "verdict", "needed", "p", "blocked_by")
+MOST_RESAMPLES = 1_000_000  # a document may ask for more than anybody can wait for
+OPTIONS = inspect.signature(compare_tables).parameters.keys() - {"tables", "slopes", "attempts"}
 SCHEMAS = ("richter/compare", "richter/results")
+ALONE = ("estimate", "values", "n", "units", "p", "plain_interval")  # of a claim whatever its family
+# what says when, where and by which program a document was made, and what to do next: nothing that evidence can tell
+CIRCUMSTANCES = {"richter", "run", "next", "remedy", "versions", "attempts", "defaults", "history", "options", "id",
+                 "data_hash"}  # fmt: skip
+# what one form of the same data tells and another may not: a difference is said, and is no fault
+AROUND = {"basis", "understood", "notes", "model", "decoding", "system", "style", "spent", "simulated", "checks",
+          "plan", "plan_hash", "population", "deviations", "missing", "file"}  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +40,13 @@ class Verification(Result):
     """What was checked, how many claims were recomputed, and every way in which evidence and document differ."""
 
     schema: ClassVar = "richter/verification"
+    unwritten: ClassVar = ("what",)
 
     checked: int
     recomputed: int
     faults: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    what: Literal["claims", "records", "files"] = "claims"
 
     @property
     def exit_code(self) -> int:
@@ -52,65 +63,29 @@ class Verification(Result):
                 f"{len(self.faults)} fault{'s' * (len(self.faults) > 1)} in {self.checked:,} checked: {self.faults[0]}."
             )
         if self.recomputed == self.checked and self.checked:
-            return f"All {self.checked:,} follow from the evidence."
+            said = {"claims": "follow from the evidence", "records": "are as they were written"}
+            return f"All {self.checked:,} {self.what} {said.get(self.what, 'are as the manifest says')}."
         return f"{self.recomputed:,} of {self.checked:,} recomputed; the others are consistent in themselves."
 
 
 def verify_results(
     path: str | Path, evidence: Sequence[Source] = (), *, options: ReadOptions | None = None
 ) -> Verification:
-    """Check a results document of `richter compare` or `richter report`, and recompute its claims from the evidence.
+    """Check a results document of `richter compare` or `richter report`, and make it again from the evidence.
 
     Without evidence only consistency is checked: that intervals and verdicts say the same, and that no claim stands
-    twice. With evidence every claim is computed again with the options, level and seed that the document records:
-    counts and verdicts must be equal, numbers equal within 1e-9.
+    twice. With evidence all of it is made again with the options, level and seed that it records: counts, verdicts and
+    sentences must be equal and numbers equal within 1e-9, in claims and in tables, and no claim may be left out.
     """
-    document = _read(Path(path))
-    claims = document["claims"]
-    faults = [fault for claim in claims for fault in _inconsistent(claim)]
-    keys = [_key(c) for c in claims]
-    faults += [f"{_name(c)} stands twice" for k, c in enumerate(claims) if _key(c) in keys[:k]]
-    if not evidence:
-        return Verification(checked=len(claims), recomputed=0, faults=tuple(faults), notes=("no evidence was given",))
-    found, data_hash = _again(document, evidence, options)
-    stated = {c.get("data_hash") for c in claims} - {"", None}
-    if data_hash and stated and stated != {data_hash}:
-        faults.append("the evidence is not the data that the document was made from")
-    by_key = {_key(c): c for c in found}
-    left = [c for c in claims if _key(c) not in by_key]
-    for claim in claims:
-        if _key(claim) in by_key:
-            faults += _different(claim, by_key[_key(claim)])
-    notes = [f"{_name(c)} was made with options that the document does not record" for c in left]
-    return Verification(
-        checked=len(claims), recomputed=len(claims) - len(left), faults=tuple(faults), notes=tuple(notes)
-    )
-
-
-def verify_archive(path: str | Path) -> Verification:
-    """Check every file of an evidence archive against its manifest."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            lines = [line.split("  ", 1) for line in archive.read("MANIFEST.sha256").decode().splitlines()]
-            sums = {name: digest for digest, name in lines}
-            names = set(archive.namelist()) - {"MANIFEST.sha256"}
-            bad = [n for n in sorted(names & set(sums)) if hashlib.sha256(archive.read(n)).hexdigest() != sums[n]]
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise InputError(
-            f"{path} is no evidence archive.", remedy="Make one: richter export RUN --evidence a.zip"
-        ) from error
-    faults = [f"{name} was changed" for name in bad]
-    faults += [f"{name} is not in the manifest" for name in sorted(names - set(sums))]
-    faults += [f"{name} is missing" for name in sorted(set(sums) - names)]
-    return Verification(checked=len(sums), recomputed=len(sums) - len(bad), faults=tuple(faults))
-
-
-def _read(path: Path) -> Mapping[str, Any]:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        document = _read(Path(path).read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path} is no results document.", remedy="Write one with --json.") from error
-    schema = document.get("schema") if isinstance(document, Mapping) else None
+    return _verify(document, str(path), evidence, options)
+
+
+def _verify(document: Any, path: str, evidence: Sequence[Source], options: ReadOptions | None) -> Verification:
+    schema = document.get("schema") if isinstance(document, dict) else None
     if schema == "richter/results" and document.get("version") != 2:
         raise InputError(
             f"{path} is a results document of version {document.get('version')}; this Richter verifies version 2.",
@@ -118,33 +93,132 @@ def _read(path: Path) -> Mapping[str, Any]:
         )
     if schema not in SCHEMAS or not isinstance(document.get("claims"), list):
         raise InputError(f"{path} holds no claims.", remedy=f"Give a document of the schema {' or '.join(SCHEMAS)}.")
-    return dict(document)
+    try:
+        return _verified(document, evidence, options)
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"{path} is not as Richter writes such documents ({type(error).__name__}: {str(error)[:80]}).",
+            remedy="Make it again with --json.",
+        ) from error
+
+
+def _verified(document: dict[str, Any], evidence: Sequence[Source], options: ReadOptions | None) -> Verification:
+    claims: list[dict[str, Any]] = document["claims"]
+    faults = [fault for claim in claims for fault in _inconsistent(claim)]
+    stated = {_key(claim): claim for claim in claims}
+    faults += [f"{_name(stated[key])} stands twice" for key, k in Counter(map(_key, claims)).items() if k > 1]
+    if not evidence:
+        return Verification(checked=len(claims), recomputed=0, faults=tuple(faults), notes=("no evidence was given",))
+    again, data_hash, notes = _again(document, evidence, options)
+    found = {_key(claim): claim for claim in again["claims"]}
+    left = [claim for key, claim in stated.items() if key not in found]
+    notes += [f"{_name(claim)} cannot be made again from this evidence" for claim in left]
+    hashes = {claim.get("data_hash") for claim in claims} - {"", None}
+    pairs = [(_name(claim), claim, found[key]) for key, claim in stated.items() if key in found]
+    if hashes and hashes != {data_hash} and _part_of_a_run(evidence):
+        notes.append("an archive holds a part of a run: what stands on the rest of it is not made again")
+        pairs = [(n, c, f if c.get("family") == f["family"] else c | {k: f[k] for k in ALONE}) for n, c, f in pairs]
+    else:
+        if data_hash and hashes and hashes != {data_hash}:
+            faults.append("the evidence is not the data that the document was made from")
+        unasked = {name for name, section in document.get("sections", {}).items() if "missing" in section}
+        faults += [
+            f"{_name(claim)} is left out: by the evidence it is {claim['verdict']}"
+            for key, claim in found.items()
+            if key not in stated and claim.get("section") not in unasked
+        ]
+        besides = [{k: v for k, v in d.items() if k not in ("claims", "notes")} for d in (document, again)]
+        pairs.append(("", besides[0], besides[1]))
+    for name, said, made in pairs:
+        for where, one, other in _different(said, made):
+            text = f"{name}: {where}" if name else where
+            text = f"{text} is {_short(one)}, and {_short(other)} by the evidence"
+            (notes if AROUND & set(where.split(" ")) else faults).append(text)
+    return Verification(
+        checked=len(claims), recomputed=len(claims) - len(left), faults=tuple(faults), notes=tuple(notes)
+    )
+
+
+def verify_archive(path: str | Path) -> Verification:
+    """Check every file of an evidence archive against its manifest, and its results document against its records."""
+    files, faults = evidence_files(Path(path))
+    changed = len(faults)
+    notes: tuple[str, ...] = ()
+    if "results.json" in files and not faults:
+        try:
+            document = _read(files["results.json"])
+        except (ValueError, RecursionError):
+            document = None
+        try:
+            claims = _verify(document, "results.json", [str(path)], None)
+        except InputError as error:
+            faults.append(f"results.json does not follow from the records: {error}")
+        else:
+            faults += [f"results.json: {fault}" for fault in claims.faults]
+            notes = (f"of its {claims.checked:,} claims {claims.recomputed:,} were made again from its records",)
+            notes += claims.notes
+    return Verification(
+        checked=len(files), recomputed=max(0, len(files) - changed), faults=tuple(faults), notes=notes, what="files"
+    )
+
+
+def _read(text: bytes) -> Any:
+    """JSON in which no name stands twice: another reader may take the other."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(found := dict(pairs)) < len(pairs):
+            raise ValueError("a name stands twice")
+        return found
+
+    def refuse(word: str) -> Any:
+        raise ValueError(f"{word} is no JSON")
+
+    return json.loads(text, object_pairs_hook=once, parse_constant=refuse)
 
 
 def _again(
-    document: Mapping[str, Any], evidence: Sequence[Source], options: ReadOptions | None
-) -> tuple[list[dict[str, Any]], str]:
+    document: dict[str, Any], evidence: Sequence[Source], options: ReadOptions | None
+) -> tuple[dict[str, Any], str, list[str]]:
+    """The document made again from the evidence, the hash of its data, and what is to be known of how it was read."""
+    drawn = (document.get("methods") or document)["n_resamples"]
+    if not 0 < int(drawn) <= MOST_RESAMPLES:
+        raise ValueError(f"n_resamples of {drawn}")
     if document["schema"] == "richter/results":
-        methods = document["methods"]
-        kept = {name: methods[name] for name in ("seed", "level", "n_resamples")}
-        results = measure_run(*evidence, options=options, **kept)
-        return results.to_dict()["claims"], results.tables.data_hash
+        kept = {name: document["methods"][name] for name in ("seed", "level", "n_resamples")}
+        names = [condition["name"] for condition in document["conditions"]]
+        missing = {name for name, section in document["sections"].items() if "missing" in section}
+        results = measure_run(*evidence, options=options, conditions=names, **kept)
+        made = results.to_dict()
+        for name in missing:  # asked for with --only, or not to be had then
+            made["sections"][name] = document["sections"][name]
+        return made, results.tables.data_hash, []
     asked = dict(document.get("options") or {})
     if not asked:  # a document from before options were recorded
         stated = [c.get("hypothesis") or {} for c in document["claims"] if len(c["conditions"]) == 2]
         directed = any(h.get("relation", "differs") != "differs" for h in stated)
-        asked = {"conditions": [*document["conditions"]], "on": [document["primary"]], "directed": directed}
+        asked = {"on": [document["primary"]], "directed": directed}
+    asked["conditions"] = asked.get("conditions") or [*document["conditions"]]
     reading, tail = asked.pop("reading", None), asked.pop("tail_plan", None)
+    unknown = asked.keys() - OPTIONS
+    if unknown:
+        raise ValueError(f"no option is called {min(unknown)}")
     kept = {name: document[name] for name in ("margin", "about", "level", "tried", "seed", "n_resamples")}
-    try:
-        if options in (None, ReadOptions()) and reading is not None:
-            options = msgspec.convert(reading, ReadOptions)
-        plan = None if tail is None else msgspec.convert(tail, TailPlan)
-        tables = read_tables(*evidence, options=options)
-        report = compare_tables(tables, tail_plan=plan, **kept, **asked)
-    except (msgspec.ValidationError, TypeError, KeyError) as error:
-        raise InputError(f"The document's options cannot be read: {error}.", remedy="Make it again.") from error
-    return plain(report.claims), report.data_hash
+    notes = []
+    if options in (None, ReadOptions()) and reading is not None:
+        options = msgspec.convert(reading, ReadOptions)
+        usual = plain(ReadOptions())
+        own = {name: value for name, value in reading.items() if value != usual.get(name)}
+        notes += [f"the data are read as the document says: {name} {_short(value)}" for name, value in own.items()]
+    tables = read_tables(*evidence, options=options)
+    report = compare_tables(
+        tables, tail_plan=None if tail is None else msgspec.convert(tail, TailPlan), **kept, **asked
+    )
+    return plain(report), report.data_hash, notes
+
+
+def _part_of_a_run(evidence: Sequence[Source]) -> bool:
+    places = [named_source(source)[1] for source in evidence if not is_frame(source)]
+    return any(isinstance(place, Path) and zipfile.is_zipfile(place) for place in places)
 
 
 def _key(claim: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -177,12 +251,21 @@ def _inconsistent(claim: Mapping[str, Any]) -> Iterator[str]:
         yield f"{_name(claim)}: its interval does not say {verdict}"
 
 
-def _different(claim: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
-    ends = [(f"interval {end}", (claim.get("interval") or {}).get(end), (found.get("interval") or {}).get(end))
-            for end in ("low", "high", "level")]  # fmt: skip
-    for name, stated, again in [*((n, claim.get(n), found.get(n)) for n in COMPARED), *ends]:
-        same = stated == again
-        if isinstance(stated, float) and isinstance(again, int | float):
-            same = math.isclose(stated, again, rel_tol=CLOSE, abs_tol=1e-12)
-        if not same:
-            yield f"{_name(claim)}: {name} is {stated}, and {again} by the evidence"
+def _different(stated: Any, again: Any, where: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Every place at which two values differ, circumstances aside: where, what is said, what was found."""
+    if isinstance(stated, dict) and isinstance(again, dict):
+        for name in {**again, **stated}.keys() - CIRCUMSTANCES:
+            yield from _different(stated.get(name), again.get(name), f"{where} {name}".strip())
+    elif isinstance(stated, list) and isinstance(again, list | tuple) and len(stated) == len(again):
+        for k, (one, other) in enumerate(zip(stated, again, strict=True)):
+            yield from _different(one, other, f"{where} {k + 1}")
+    elif isinstance(stated, float | int) and isinstance(again, float | int) and type(stated) is not bool:
+        if not math.isclose(stated, again, rel_tol=CLOSE, abs_tol=1e-12):
+            yield where, stated, again
+    elif stated != again:
+        yield where, stated, again
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 100 else f"{text[:97]}..."

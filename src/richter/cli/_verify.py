@@ -53,7 +53,7 @@ def verify(
             if part.expected not in (None, part.seal) and not part.grown:
                 faults.append(f"{part.name or 'the run'}: it never had the seal that was kept")
         checked = sum(part.records for part in found.parts)
-        result = Verification(checked=checked, recomputed=checked, faults=tuple(faults))
+        result = Verification(checked=checked, recomputed=checked, faults=tuple(faults), what="records")
         for part in found.parts:
             out.print(f"{printable(part.name or 'run')}: {part.records:,} records, seal {part.seal or 'none yet'}")
     elif zipfile.is_zipfile(what):

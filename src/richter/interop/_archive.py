@@ -16,7 +16,7 @@ from richter.interop._export import EXPORTS, export_table
 from richter.interop._safe import Archive, Unreadable
 from richter.store import RunLike, check_integrity, find_parts, open_ledger, run_file, run_place, write_file
 
-__all__ = ["evidence_of", "evidence_table", "write_evidence"]
+__all__ = ["evidence_files", "evidence_of", "evidence_table", "write_evidence"]
 
 MOMENT = (1980, 1, 1, 0, 0, 0)  # the same in every archive, so that the same evidence is the same file
 CARRIED = ("plan.toml", "plan.toml.lock", "scores.csv")  # what a run may hold beside its ledger
@@ -65,6 +65,26 @@ def write_evidence(path: str | Path, files: Mapping[str, bytes]) -> None:
     write_file(path, buffer.getvalue())
 
 
+def evidence_files(path: Path) -> tuple[dict[str, bytes], list[str]]:
+    """The files of an evidence archive, the manifest aside, and in which way they are not what that says."""
+    try:
+        with Archive(path) as archive:
+            files, twice = {name: archive.read(name) for name in archive.members}, archive.twice
+        sums = dict(line.split("  ", 1)[::-1] for line in files.pop("MANIFEST.sha256").decode().splitlines())
+    except (OSError, KeyError, ValueError) as error:
+        raise InputError(
+            f"{path} is no evidence archive.", remedy="Make one: richter export RUN --evidence a.zip"
+        ) from error
+    except Unreadable as error:
+        raise InputError(f"{path} cannot be read: {error}.", remedy="Get it again.") from error
+    bad = [n for n in sorted(files.keys() & sums) if hashlib.sha256(files[n]).hexdigest() != sums[n]]
+    faults = [f"{name} was changed" for name in bad]
+    faults += [f"{name} is in it twice" for name in twice]
+    faults += [f"{name} is not in the manifest" for name in sorted(files.keys() - sums)]
+    faults += [f"{name} is missing" for name in sorted(sums.keys() - files)]
+    return files, faults
+
+
 def evidence_table(path: Path, folder: Path) -> Path | None:
     """The graded or rated answers of an evidence archive as a table in `folder`; None for any other zip file.
 
@@ -75,27 +95,49 @@ def evidence_table(path: Path, folder: Path) -> Path | None:
             return None
         try:
             sums = dict(line.split("  ", 1)[::-1] for line in archive.read("MANIFEST.sha256").decode().splitlines())
-            found = {name: archive.read(f"records/{name}.jsonl") for name in ("answers", "grades", "ratings")}
+            names = ("answers.jsonl", "grades.jsonl", "ratings.jsonl", "items.jsonl", "conditions.json")
+            found = {name: archive.read(f"records/{name}") for name in names}
         except (Unreadable, KeyError, ValueError) as error:
             raise InputError(f"{path} is a damaged evidence archive.", remedy="Get it again.") from error
     for name, body in found.items():
-        if sums.get(f"records/{name}.jsonl") != hashlib.sha256(body).hexdigest():
-            raise InputError(
-                f"{path}: records/{name}.jsonl is not what its manifest says.", remedy="Get the archive again."
-            )
-    key = ["item", "condition", "draw"]
-    answers = pl.read_ndjson(found["answers"]).select(*key, "prompt", "answer", "error")
-    if found["grades"]:
-        rows = pl.read_ndjson(found["grades"], infer_schema_length=None).filter("main")
-        graded = rows["correct"].null_count() < len(rows)
-        rows = rows.select(*key, pl.col("correct").cast(pl.Int8) if graded else pl.col("value").alias("score"))
-    elif found["ratings"]:
-        rows = pl.read_ndjson(found["ratings"], infer_schema_length=None).select(*key, "rater", "kind", "severity")
-    else:
+        if sums.get(f"records/{name}") != hashlib.sha256(body).hexdigest():
+            raise InputError(f"{path}: records/{name} is not what its manifest says.", remedy="Get the archive again.")
+    try:
+        table = _graded(found)
+    except (pl.exceptions.PolarsError, LookupError, TypeError, ValueError) as error:
+        raise InputError(f"{path}: its records are not as Richter writes them.", remedy="Get it again.") from error
+    if table is None:
         raise InputError(f"{path} holds no grades and no ratings.", remedy="Rate the run, then export it again.")
     target = folder / f"{path.stem}.jsonl"
-    answers.join(rows, on=key, how="inner", maintain_order="left").write_ndjson(target)
+    table.write_ndjson(target)
     return target
+
+
+def _graded(found: Mapping[str, bytes]) -> pl.DataFrame | None:
+    key = ["item", "condition", "draw"]
+    order = [condition["name"] for condition in json.loads(found["conditions.json"])]
+    read = {
+        name.removesuffix(".jsonl"): pl.read_ndjson(body, infer_schema_length=None)
+        for name, body in found.items()
+        if name.endswith(".jsonl") and body
+    }
+    answers, items = read["answers"].select(*key, "prompt", "answer", "error"), read.get("items", pl.DataFrame())
+    told = [n for n in ("domain", "tier", "group", "weight") if n in items.columns]
+    told = [n for n in told if (items[n].cast(pl.String).fill_null("") != "").any()]
+    if told:
+        answers = answers.join(items.select("item", *told), on="item", how="left", maintain_order="left")
+    if "grades" in read:
+        rows = read["grades"].filter("main")
+        graded = rows["correct"].null_count() < len(rows)
+        rows = rows.select(*key, pl.col("correct").cast(pl.Int8) if graded else pl.col("value").alias("score"))
+    elif "ratings" in read:
+        rows = read["ratings"].select(*key, "rater", "kind", "severity")
+    else:
+        return None
+    place = pl.col("condition").replace_strict(
+        order, range(len(order)), default=len(order)
+    )  # whose claims are signed so
+    return answers.sort(place, maintain_order=True).join(rows, on=key, how="inner", maintain_order="left")
 
 
 def _json(value: object) -> bytes:

@@ -18,11 +18,11 @@ _FORMULA = r"^(?:[\s\p{C}\p{Z}]*[=+\-@|%＝＋－＠]|[\t\r\n])"
 
 
 def _items(ledger: Ledger) -> pl.DataFrame:
-    names = ("prompt", "reference", "aliases", "options", "domain", "tier", "form", "source")
+    names = ("prompt", "reference", "aliases", "options", "domain", "tier", "form", "source", "group", "weight")
     items = ledger.items()
     columns: dict[str, list[object]] = {"item": [i.id for i in items]}
     columns |= {n: [list(v) if isinstance(v := getattr(i, n), tuple) else v for i in items] for n in names}
-    kinds = {"aliases": pl.List(pl.String), "options": pl.List(pl.String), "tier": pl.Int64()}
+    kinds = {"aliases": pl.List(pl.String), "options": pl.List(pl.String), "tier": pl.Int64(), "weight": pl.Float64()}
     return pl.DataFrame(columns, schema_overrides=kinds)
 
 

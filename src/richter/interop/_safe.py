@@ -13,6 +13,7 @@ import re
 import struct
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar, overload
@@ -269,12 +270,13 @@ class Archive:
     """A zip archive, read member by member: stored, deflated or Zstandard, each unpacked within limits and checked.
 
     Where the central directory is gone (a copy that broke off), the members before the break are found by their own
-    headers and `truncated` is set. A name that occurs twice counts as written last.
+    headers and `truncated` is set. A name that occurs `twice` counts as written last.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.truncated = False
+        self.twice: list[str] = []
         self._file = path.open("rb")
         self._size = path.stat().st_size
         self._unpacked = 0
@@ -285,6 +287,7 @@ class Archive:
                 e.filename: _Member(e.header_offset, e.compress_type, e.compress_size, e.file_size, e.CRC, e.flag_bits)
                 for e in entries
             }
+            self.twice = sorted(name for name, k in Counter(e.filename for e in entries).items() if k > 1)
         except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError, struct.error, OverflowError):
             self.members = dict(self._scan())
             self.truncated = True
