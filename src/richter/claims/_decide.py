@@ -5,10 +5,8 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from scipy.special import ndtri
-
 from richter.claims._control import JointTests
-from richter.claims._evidence import UNPAIRED, Evidence
+from richter.claims._evidence import UNPAIRED, Evidence, reach_of, units_for
 from richter.claims._labels import if_kinder
 from richter.claims._outcomes import METRICS, Metric
 from richter.errors import InputError
@@ -223,7 +221,9 @@ def _claim(question: Question, state: _State | None, *, level: float, family: Fa
         p_adjusted=state.p_adjusted,
         needed=needed,
         needed_for=None if needed is None else aim,
-        could_show=None if error is None else visible(question.metric, _reach(state.alpha) * error),
+        could_show=None
+        if error is None
+        else visible(question.metric, reach_of(evidence.freedom, state.alpha / 2, POWER) * error),
         family=family,
     )
 
@@ -253,11 +253,6 @@ def not_tested(claim: Claim, *, by: str = "") -> Claim:
     )  # fmt: skip
 
 
-def _reach(alpha: float) -> float:
-    """Standard errors that a true difference must have to be shown at two-sided `alpha` with 80% power."""
-    return float(ndtri(1 - alpha / 2) + ndtri(POWER))
-
-
 def visible(metric: Metric, reach: float) -> float | None:
     """The smallest difference that would have been seen; None where the metric's whole range would not have been."""
     return None if metric.low is not None and metric.high is not None and reach > metric.high - metric.low else reach
@@ -266,15 +261,19 @@ def visible(metric: Metric, reach: float) -> float | None:
 def needed_units(evidence: Evidence, aim: float, *, alpha: float, margin: bool = False) -> int | None:
     """Units that settle a true difference of `aim` at two-sided `alpha` with 80% power; never the one that was seen.
 
-    units x ((z_a/2 + z_power) se / aim)^2; with a `margin` also enough to show being within it when there is none:
-    units x ((z_a + z_(1+power)/2) se / margin)^2.
+    units x ((t_a/2 + t_power) se / aim)^2, t being z where no t test decides; with a `margin` also enough to show being
+    within it when there is none: units x ((t_a + t_(1+power)/2) se / margin)^2.
     """
     if evidence.standard_error is None or evidence.standard_error == 0 or evidence.units < 1:
         return None
-    reach = _reach(alpha)
-    if margin:
-        reach = max(reach, float(ndtri(1 - alpha) + ndtri((1 + POWER) / 2)))
-    return math.ceil(evidence.units * (reach * evidence.standard_error / aim) ** 2)
+    tests = [(alpha / 2, POWER)] + [(alpha, (1 + POWER) / 2)] * margin
+    return max(units_needed(evidence, aim, tail=tail, power=power) for tail, power in tests)
+
+
+def units_needed(evidence: Evidence, distance: float, *, tail: float, power: float = POWER) -> int:
+    """Units like these that show a true difference of `distance` at `tail` on its side with `power`."""
+    variance, free = evidence.units * (evidence.standard_error or 0.0) ** 2, (evidence.freedom + 1) / evidence.units
+    return units_for(variance, distance, tail=tail, power=power, freedom=free)
 
 
 _ONE_UNIT: dict[Unit, str] = {"item": "item", "group": "group", "run": "run", "draw": "draw"}

@@ -190,5 +190,6 @@ def _evidence(
         units=units,
         unit=sides[0].unit,
         standard_error=float(max(down[20], up[20])) / float(_Z[20]),  # a distance that 0 cuts off says too little
+        freedom=freedom,
         notes=notes,
     )

@@ -1,14 +1,18 @@
 """What one estimator says of one quantity, at any level: the form in which evidence reaches a decision."""
 
 import dataclasses
+import math
 from collections.abc import Callable
+
+from scipy.special import ndtri, stdtrit
 
 from richter.errors import InputError
 from richter.records import Interval, Unit
 
-__all__ = ["UNPAIRED", "Evidence", "one_draw", "one_run"]
+__all__ = ["UNPAIRED", "Evidence", "one_draw", "one_run", "reach_of", "units_for"]
 
 UNPAIRED = "different items per condition: not paired"
+LEAST_FREEDOM = 4.0  # degrees of freedom of a t test below which nothing is decided
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +22,8 @@ class Evidence:
     `interval(level)` is two-sided and nested: a higher level contains a lower one. `p(value)` is the two-sided
     p-value of the quantity being `value`; where it is None it is found from the intervals, so that p <= 1 - level
     exactly where the interval at `level` excludes the value. With two conditions the estimate is the second minus the
-    first; `values` are the conditions' own. `standard_error` is for sizing only; None where there is none.
+    first; `values` are the conditions' own. `standard_error` is for sizing only, None where there is none; a t
+    test takes it with `freedom` degrees.
     `labels` counts the human labels that corrected what others graded; 0 where none did. `judged` says whose grades
     these are where judge models gave them and no labels corrected them. `relative`: the estimate is the second over the
     first, minus 1 (amounts with heavy tails). `sides`: where two conditions have different items, how many each.
@@ -32,11 +37,41 @@ class Evidence:
     units: int = 0
     unit: Unit = "item"
     standard_error: float | None = None
+    freedom: float = math.inf
     labels: int = 0
     judged: str = ""
     relative: bool = False
     sides: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+def reach_of(freedom: float, tail: float, power: float) -> float:
+    """Standard errors that a true difference must have to be shown at `tail` on its side with `power`: t + t_power."""
+    if math.isinf(freedom):
+        return float(ndtri(1 - tail) + ndtri(power))
+    return float(stdtrit(freedom, 1 - tail) + stdtrit(freedom, power))
+
+
+def joint_freedom(*parts: tuple[float | None, float]) -> float:
+    """Welch's degrees of freedom of a sum of independent parts, from their standard errors and degrees of freedom."""
+    known = [(error**2, freedom) for error, freedom in parts if error is not None]
+    spent = sum(v**2 / freedom for v, freedom in known)
+    return sum(v for v, _ in known) ** 2 / spent if spent > 0 else math.inf
+
+
+def units_for(variance: float, distance: float, *, tail: float, power: float, freedom: float = math.inf) -> int:
+    """The smallest n with n >= variance ((t_tail + t_power) / distance)^2, Student's t of n x `freedom` less 1.
+
+    `variance` is one unit's and `freedom` the degrees of freedom that one brings (1 where units count alike; infinite
+    where no t is taken, and t is z). A t test decides nothing under four of them.
+    """
+    n = math.ceil(variance * (reach_of(math.inf, tail, power) / distance) ** 2)
+    if math.isinf(freedom):
+        return n
+    n = max(n, math.ceil((LEAST_FREEDOM + 1) / freedom - 1e-9))
+    while n < variance * (reach_of(n * freedom - 1, tail, power) / distance) ** 2:
+        n += 1
+    return n
 
 
 def one_draw(alone: int, items: int) -> InputError:

@@ -12,7 +12,18 @@ from typing import Literal
 
 from scipy.special import ndtri
 
-from richter.claims._decide import POWER, Question, _unit, asked, counted, kinder_judge, one_sided, visible
+from richter.claims._decide import (
+    POWER,
+    Question,
+    _unit,
+    asked,
+    counted,
+    kinder_judge,
+    one_sided,
+    units_needed,
+    visible,
+)
+from richter.claims._evidence import reach_of
 from richter.claims._outcomes import Metric
 from richter.records import Claim, Family, Hypothesis, Interval, Verdict
 from richter.stats import holm
@@ -60,7 +71,7 @@ def require(
                 needed_for=None if needed is None else needed[1],
                 could_show=None
                 if error is None
-                else visible(question.metric, float(ndtri(1 - alpha) + ndtri(POWER)) * error),
+                else visible(question.metric, reach_of(evidence.freedom, alpha, POWER) * error),
                 family=Family(method="intersection-union to pass, holm to violate", size=len(questions)),
                 plan=plan,
                 data_hash=data_hash,
@@ -82,8 +93,6 @@ def _needed(question: Question, alpha: float) -> tuple[int, float] | None:
     if evidence.standard_error is None or evidence.standard_error == 0 or limit == 0:
         return None
     words, room = question.metric, abs(limit)
-    z_alpha, z_power = float(ndtri(1 - alpha)), float(ndtri(POWER))
-    reach = (z_alpha + z_power) * evidence.standard_error * math.sqrt(evidence.units)
     if len(question.conditions) == 1:
         if question.relation == "above":
             room = (1.0 if words.high is None else words.high) - limit
@@ -94,9 +103,11 @@ def _needed(question: Question, alpha: float) -> tuple[int, float] | None:
             at = (evidence.estimate * evidence.n + 0.5) / (evidence.n + 1)
             effect = max(evidence.standard_error**2 * evidence.n / (at * (1 - at)), 1.0) * evidence.units / evidence.n
             truth = limit + room if question.relation == "above" else limit - room
+            z_alpha, z_power = float(ndtri(1 - alpha)), float(ndtri(POWER))
             reach = z_alpha * math.sqrt(limit * (1 - limit)) + z_power * math.sqrt(truth * (1 - truth))
-            reach *= math.sqrt(effect)
-    return math.ceil((reach / room) ** 2), room
+            error = reach / (z_alpha + z_power) * math.sqrt(effect / evidence.units)
+            evidence = dataclasses.replace(evidence, standard_error=error)
+    return units_needed(evidence, room, tail=alpha), room
 
 
 def _sentence(question: Question, verdict: Verdict, interval: Interval, *, needed: tuple[int, float] | None) -> str:

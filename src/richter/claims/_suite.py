@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from richter.claims._decide import Question, asked, one_sided
-from richter.claims._evidence import Evidence
+from richter.claims._evidence import Evidence, joint_freedom
 from richter.claims._outcomes import Metric
 from richter.errors import InputError
 from richter.records import Claim, Family, Interval, Verdict
@@ -56,6 +56,7 @@ def suite_evidence(parts: Mapping[str, Evidence], weights: Mapping[str, float]) 
         units=sum(e.units for e in pieces),
         unit=pieces[0].unit,
         standard_error=None if any(s is None for _, s in errors) else math.hypot(*(w * (s or 0.0) for w, s in errors)),
+        freedom=joint_freedom(*((share[name] * (e.standard_error or 0.0), e.freedom) for name, e in parts.items())),
         judged=pieces[0].judged,
         relative=any(e.relative for e in pieces),
         notes=(f"weights: {stated}", *dict.fromkeys(note for e in pieces for note in e.notes)),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, gammaincinv, ndtr, ndtri, stdtr, stdtrit
 
-from richter.claims._evidence import Evidence, one_draw, one_run
+from richter.claims._evidence import LEAST_FREEDOM, Evidence, one_draw, one_run
 from richter.claims._labels import as_judged, corrected, enough_labels, labelled
 from richter.claims._outcomes import Codes, Floats, Metric, Outcomes, unit_means
 from richter.errors import InputError
@@ -28,7 +28,6 @@ About = Literal["such-items", "these-items", "such-runs"]
 
 FEW = 20  # nonzero differences below which t covers 0.88 to 0.93
 SKEWED = 0.05  # a mean's skewness from which one side of t falls short of its level by a point or so
-LEAST_FREEDOM = 4.0
 UNCORRECTED = "too few human labels here to correct it: as it was graded"
 RUNS_UNCORRECTED = "human labels correct no claim about such runs: as it was graded"
 HEAVY = 1000  # items below which the t interval of a heavy-tailed mean is called rough
@@ -87,11 +86,12 @@ class _Frame:
         interval: Callable[[float], Interval],
         p: Callable[[float], float] | None = None,
         error: float | None = None,
+        freedom: float = math.inf,
     ) -> Evidence:
         """What was found, with these counts and values."""
         return Evidence(
             estimate=estimate, interval=interval, p=p, values=self.values, n=self.n, units=self.units, unit=self.unit,
-            standard_error=error, notes=self.notes,
+            standard_error=error, freedom=freedom, notes=self.notes,
         )  # fmt: skip
 
 
@@ -400,7 +400,7 @@ def _t(estimate: float, error: float, freedom: float, frame: _Frame) -> Evidence
             return 0.0
         return min(1.0, 2 * float(stdtr(freedom, -abs(estimate - value) / error)))
 
-    return frame.evidence(estimate, interval, p, error)
+    return frame.evidence(estimate, interval, p, error, freedom)
 
 
 def _undecidable(estimate: float, frame: _Frame, reason: str) -> Evidence:
@@ -576,7 +576,7 @@ def _by_runs(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], f
         low, high = max(estimate - reach, frame.low), min(estimate + reach, frame.high)
         return Interval(low=low, high=high, level=level, method="t, runs and items")
 
-    return frame.evidence(estimate, interval, error=error)
+    return frame.evidence(estimate, interval, error=error, freedom=min(f for _, f in terms[:-1]))
 
 
 def _interaction(table: Floats, means: Floats, weight: Floats, group: Codes | None) -> float:

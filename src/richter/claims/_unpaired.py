@@ -6,7 +6,7 @@ import math
 import numpy as np
 from scipy.special import stdtrit
 
-from richter.claims._evidence import Evidence
+from richter.claims._evidence import Evidence, joint_freedom
 from richter.claims._outcomes import Codes, Floats, Outcomes
 from richter.claims._units import About, Sample, as_ratio, as_sample, mean_evidence
 from richter.records import Interval
@@ -108,6 +108,7 @@ def apart_evidence(first: Evidence, second: Evidence, *, note: str = ALIKE) -> E
         units=first.units + second.units,
         unit="group" if "group" in (first.unit, second.unit) else first.unit,
         standard_error=None if None in errors else math.hypot(*(e for e in errors if e is not None)),
+        freedom=joint_freedom(*((side.standard_error, side.freedom) for side in (first, second))),
         labels=first.labels + second.labels,
         judged=first.judged or second.judged,
         sides=(first.n, second.n),

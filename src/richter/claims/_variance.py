@@ -2,9 +2,11 @@
 
 import dataclasses
 import math
+from collections.abc import Callable
 
 import numpy as np
 
+from richter.claims._evidence import units_for
 from richter.claims._outcomes import Outcomes
 from richter.claims._units import Sample, as_sample
 from richter.errors import InputError
@@ -33,6 +35,25 @@ class Shares:
     def total(self) -> float:
         """The variance of one draw of one item."""
         return (self.groups or 0.0) + self.items + (self.draws or 0.0)
+
+    def per_item(self, draws: float) -> float:
+        """The variance that one item with so many draws brings, for a size: what draws do not lower is never nothing.
+
+        Found to be next to nothing on few items, it would ask for a few items and a thousand draws: it is taken to be
+        at least its own standard error.
+        """
+        fixed, noise = self.items + (self.groups or 0.0) * self.items_per_group, self.draws or 0.0
+        if noise:
+            fixed = max(fixed, (fixed + noise / self.draws_per_item) * math.sqrt(2 / self.n_items))
+        return fixed + noise / draws
+
+    def items_for(self, gap: float, draws: float, *, alpha: float, power: float) -> int:
+        """Items, with so many draws of each, that show a true gap at two-sided `alpha`, in groups as large as these.
+
+        By a t test on as many groups, or items, which of a few is wider than z.
+        """
+        free = 1 / self.items_per_group
+        return units_for(self.per_item(draws), gap, tail=alpha / 2, power=power, freedom=free)
 
     def error(self, items: float, draws: float) -> float:
         """The standard error with so many items and draws of each, in groups as large as these are."""
@@ -118,27 +139,27 @@ def variance_shares(sample: Sample | Outcomes, first: str, second: str | None = 
     )
 
 
-def cheapest_design(shares: Shares, error: float, *, cost_item: float, cost_draw: float) -> Design:
+def cheapest_design(
+    shares: Shares, error: float, *, cost_item: float, cost_draw: float, needed: Callable[[int], int] | None = None
+) -> Design:
     """Items n and draws r of each with the standard error `error` at the least n (cost_item + r cost_draw).
 
     The best r is sqrt(cost_item / cost_draw x draws' variance / (items' variance + groups' x items in a group)),
-    rounded to the better neighbour, at least 1. Items' variance is taken to be at least its own standard error: found
-    to be next to nothing on few items, it would ask for a few items and a thousand draws. `cost_item` is what a new
-    item costs before its first draw (writing, a reference, a grader's reading), `cost_draw` each draw.
+    rounded to the better neighbour, at least 1. `cost_item` is what a new item costs before its first draw (writing, a
+    reference, a grader's reading), `cost_draw` each draw. `needed` gives the items of a number of draws where more than
+    a standard error is asked for (`Shares.items_for`).
     """
     if not (error > 0 and cost_item >= 0 and cost_draw > 0):
         raise InputError(
             f"A standard error of {error:g} at {cost_item:g} an item and {cost_draw:g} a draw is no design.",
             remedy="Give an error above 0, a cost of an item of 0 or more and of a draw above 0.",
         )
-    fixed = shares.items + (shares.groups or 0.0) * shares.items_per_group
-    noise = shares.draws or 0.0
-    fixed = max(fixed, (fixed + noise / shares.draws_per_item) * math.sqrt(2 / shares.n_items)) if noise else fixed
+    fixed, noise = shares.per_item(math.inf), shares.draws or 0.0
     best = math.sqrt(cost_item / cost_draw * noise / fixed) if fixed > 0 else math.inf
     most = 1000.0
 
     def cost(draws: int) -> tuple[float, int]:
-        items = max(2, math.ceil((fixed + noise / draws) / error**2 - 1e-9))
+        items = max(2, math.ceil(shares.per_item(draws) / error**2 - 1e-9)) if needed is None else needed(draws)
         return items * (cost_item + draws * cost_draw), items
 
     near = {max(1, math.floor(min(best, most))), max(1, math.ceil(min(best, most)))}

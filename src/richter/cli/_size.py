@@ -1,18 +1,22 @@
 """`richter size`: how many items a claim will need, on rates, gaps, calibration, groups and tails."""
 
+import dataclasses
+import functools
 import math
 from typing import Any
 
 import click
-from scipy.special import ndtri
+import numpy as np
 
 from richter import floors
-from richter.claims import METRICS, as_sample, cheapest_design, check_margin, variance_shares
+from richter.claims import METRICS, cheapest_design, check_margin, reach_of, units_for, variance_shares
 from richter.cli._compare import parse_margin, parse_share
 from richter.cli._io import PLAIN, grid, json_option, publish, reading_options, split_sources
 from richter.cli._main import LazyGroup
 from richter.errors import InputError
 from richter.llm import price_of, read_prices
+from richter.stats import wilson
+from richter.stats._proportion import FEW_EVENTS
 from richter.tables import ReadOptions, outcomes, read_tables
 from richter.tail import size_tail as size_of_tail
 
@@ -47,9 +51,15 @@ def correlation_options(command: Any) -> Any:
     return click.option("--cluster-size", type=float, help="Items a cluster (passage, template, dialogue).")(command)
 
 
-def _inflated(labels: int, clusters: dict[str, Any]) -> int:
-    """So many labels where items come in clusters."""
-    return labels if set(clusters.values()) == {None} else math.ceil(labels * (1 / floors.effective_n(1, **clusters)))
+def _inflated(labels: int, clusters: dict[str, Any], *, tail: float, power: float = 0.5) -> int:
+    """So many labels where items come in clusters: by their design effect, and by t of as many clusters in place of z.
+
+    `tail` and `power` are those at which z gave the labels.
+    """
+    if set(clusters.values()) == {None}:
+        return labels
+    variance = labels / floors.effective_n(1, **clusters) / reach_of(math.inf, tail, power) ** 2
+    return units_for(variance, 1.0, tail=tail, power=power, freedom=1 / clusters["cluster_size"])
 
 
 @click.command("error-rate")
@@ -77,15 +87,22 @@ def size_error_rate(
     """
     at = f"{100 * level:g}%"
     if below is not None:
-        n = _inflated(floors.zero_error_labels(below, errors=errors, level=level), clusters)
+        n, alone = floors.zero_error_labels(below, errors=errors, level=level), ""
+        if clusters["intraclass"] and errors < FEW_EVENTS:
+            floors.effective_n(1, **clusters)  # both of them, in their range
+            n = math.ceil(n * clusters["cluster_size"])
+            alone = "; so few errors do not tell how they crowd: each cluster counts once"
+        else:
+            n = _inflated(n, clusters, tail=1 - level)
         asked: dict[str, float] = {"below": below, "errors": errors}
-        said = f"{n:,} items with at most {errors} errors show a rate below {below:g} ({at}, exact, one-sided)."
+        said = f"{n:,} items with at most {errors} errors show a rate below {below:g} ({at}, exact, one-sided{alone})."
     elif rate is None or half_width is None:
         raise click.UsageError("Give --below, or --rate and --half-width.")
     else:
-        n = _inflated(floors.proportion_labels(half_width, rate, level=level), clusters)
+        single = floors.proportion_labels(half_width, rate, level=level)
+        n, span = _inflated(single, clusters, tail=(1 - level) / 2), wilson(rate * single, single, level=level)
         asked = {"rate": rate, "half_width": half_width}
-        said = f"{n:,} items give {rate:g} +- {half_width:g} ({at})."
+        said = f"{n:,} items give {rate:g} +- {half_width:g} ({at}): [{span.low:.3g}, {span.high:.3g}]."
     publish({"labels": n, **asked, "level": level}, json_path).print(said)
 
 
@@ -136,6 +153,9 @@ def size_gap(
     richter size gap pilot.csv old new --margin 2pt --cost-item 0.5 --cost-draw 0.01
     """
     alpha = (1 - level) / pairs
+    few = "Data say themselves how items vary together; leave --cluster-size and --intraclass out."
+    if sources and any(clusters.values()):
+        raise click.UsageError(few)
     if sources:
         _gap_from_data(
             sources, reading, margin=margin, alpha=alpha, power=power, on=on, costs=(cost_item, cost_draw),
@@ -151,12 +171,18 @@ def size_gap(
         if discordance <= 0 or both > min(p, q):
             raise InputError(f"phi={phi:g} is not possible with these accuracies.", remedy="Give a smaller --phi.")
     check_margin(METRICS["accuracy"], margin)
-    differ, same = (
-        _inflated(floors.paired_gap_labels(margin, discordance, alpha=alpha, power=power, equivalence=e), clusters)
-        for e in (False, True)
+    # a pair with a margin is two claims of one family, of a difference and of equivalence: each has half of alpha
+    differ, either, same = (
+        _inflated(
+            floors.paired_gap_labels(margin, discordance, alpha=a, power=power, equivalence=e),
+            clusters,
+            tail=a if e else a / 2,
+            power=(1 + power) / 2 if e else power,
+        )
+        for a, e in ((alpha, False), (alpha / 2, False), (alpha / 2, True))
     )
     payload = {
-        "labels": max(differ, same),
+        "labels": max(either, same),
         "to_show_the_gap": differ,
         "to_show_equivalence": same,
         "margin": margin,
@@ -166,8 +192,11 @@ def size_gap(
         "level": level,
     }
     out = publish(payload, json_path)
-    out.print(f"{max(differ, same):,} items, asked of both, settle a gap of {100 * margin:g} points either way.")
-    out.print(f"  {differ:,} to show a true gap of that size, {same:,} to show equivalence if there is none")
+    out.print(f"{max(either, same):,} items, asked of both, settle a gap of {100 * margin:g} points either way.")
+    out.print(
+        f"  {differ:,} to show a true gap of that size where only that is asked; where equivalence within it is too: "
+        f"{either:,}, and {same:,} to show equivalence if there is none"
+    )
     out.print(
         f"  power {power:g}, {100 * level:g}% over {pairs} pair{'s' * (pairs > 1)}, discordance {discordance:.3f}"
     )
@@ -184,7 +213,11 @@ def _gap_from_data(
     costs: tuple[float, float],
     json_path: str | None,
 ) -> None:
-    """Items and draws from a pilot: an error of margin / (z_a/2 + z_power) shows a true gap of the margin."""
+    """Items and draws from a pilot: as many as show a true gap of the margin by the test that `compare` decides by.
+
+    Of amounts above 0 (money, seconds) that is the ratio of geometric means: the margin is relative, the spread that of
+    logarithms. Unequal weights of items cost what they cost a mean (Kish).
+    """
     files, names = split_sources(sources)
     tables = read_tables(*files, options=reading, shown=names or None)
     chosen = list(names) or list(tables.conditions)
@@ -192,15 +225,24 @@ def _gap_from_data(
         raise InputError(
             f"{len(chosen)} conditions are no pair ({', '.join(chosen)}).", remedy="Name two of them after the file."
         )
-    sample = as_sample(outcomes(tables, on or tables.metric or "accuracy"))
-    check_margin(sample.metric, margin)
-    shares = variance_shares(sample, chosen[0], chosen[1])
-    error = margin / float(ndtri(1 - alpha / 2) + ndtri(power))
+    found = outcomes(tables, on or tables.metric or "accuracy")
+    words, gap = found.metric, margin
+    check_margin(words, margin)
+    if words.kind == "real" and words.low == 0 and bool((found.value > 0).all()):
+        found = dataclasses.replace(found, value=np.log(found.value))
+        words, gap = dataclasses.replace(words, scale=100.0, suffix="%", digits=1), math.log1p(margin)
+    shares = variance_shares(found, chosen[0], chosen[1])
     now = max(1, round(shares.draws_per_item))
-    items = math.ceil((shares.error(1, now) / error) ** 2)
-    design = cheapest_design(shares, error, cost_item=costs[0], cost_draw=costs[1])
+    spread = 1.0 if found.weight is None else float(np.mean(found.weight**2) / np.mean(found.weight) ** 2)
+    gap /= math.sqrt(spread)
+    reach = functools.partial(shares.items_for, gap, alpha=alpha, power=power)
+    if words.kind == "binary" and shares.draws is None and shares.groups is None and spread == 1:
+        pairs = floors.paired_gap_labels(gap, min(shares.items + gap**2, 1.0), alpha=alpha, power=power)
+        reach = functools.partial(lambda n, draws: n, pairs)  # one answer each: counts decide, not t
+    items = reach(now)
+    design = cheapest_design(shares, gap, cost_item=costs[0], cost_draw=costs[1], needed=reach)
     row = {"labels": items, "draws": now, "margin": margin, "power": power, "shares": shares}
-    out, words = publish(row | {"cheapest": design}, json_path), sample.metric
+    out = publish(row | {"cheapest": design}, json_path)
     out.print(
         f"{items:,} items, asked of both with {now} draw{'s' * (now > 1)} each, show a true gap of "
         f"{words.amount(margin)}{words.suffix} (power {power:g})."

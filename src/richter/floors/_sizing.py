@@ -11,6 +11,7 @@ from richter.errors import InputError
 from richter.floors._check import check_level, check_n, check_positive, check_share
 from richter.floors._detection import detection_power, le_cam
 from richter.records import Result
+from richter.stats import wilson
 
 __all__ = [
     "LabelsNeeded",
@@ -91,11 +92,16 @@ def _exact_test_labels(error_rate: float, delta: float, *, alpha: float, power: 
 
 
 def proportion_labels(half_width: float, rate: float, *, level: float = 0.95) -> int:
-    """Labels for a rate's interval of +- `half_width` (normal approximation): z^2 p (1 - p) / h^2."""
+    """Labels for a rate's interval of +- `half_width`: z^2 p (1 - p) / h^2, and more where Wilson's is then wider.
+
+    With few errors it is wider than that says, and not symmetric.
+    """
     check_share(half_width=half_width, rate=rate)
     check_level(level)
-    z = float(ndtri(0.5 + level / 2))
-    return math.ceil(z * z * rate * (1 - rate) / half_width**2)
+    n = math.ceil(float(ndtri(0.5 + level / 2)) ** 2 * rate * (1 - rate) / half_width**2)
+    while wilson(rate * n, n, level=level).half_width > half_width:
+        n += 1
+    return n
 
 
 def zero_error_labels(limit: float, *, errors: int = 0, level: float = 0.95) -> int:
