@@ -78,6 +78,24 @@ def test_any_changed_number_is_found(results: Path, grades: Path, field: str) ->
     assert run("verify", results, grades) == 1
 
 
+def test_a_condition_may_be_called_as_a_part_of_the_document_is(tmp_path: Path) -> None:
+    rows = [{"item": i, "condition": c, "correct": int(i % k > 0)} for k, c in ((3, "plan"), (5, "history"))
+            for i in range(60)]  # fmt: skip
+    pl.DataFrame(rows).write_csv(tmp_path / "grades.csv")
+    out = tmp_path / "out.json"
+    assert run("compare", tmp_path / "grades.csv", "--json", out) == 0
+    document = json.loads(out.read_text())
+    assert verify_results(out, [tmp_path / "grades.csv"]).exit_code == 0
+    for name in ("plan", "history"):
+        forged = json.loads(out.read_text())
+        forged["conditions"][name]["accuracy"] = 0.99
+        out.write_text(json.dumps(forged))
+        assert any(
+            f"conditions {name} accuracy" in fault for fault in verify_results(out, [tmp_path / "grades.csv"]).faults
+        )
+        out.write_text(json.dumps(document))
+
+
 def test_other_data_are_not_taken_for_the_evidence(results: Path, grades: Path) -> None:
     frame = pl.read_csv(grades)
     frame.with_columns(

@@ -6,9 +6,9 @@ import json
 import math
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 
@@ -130,10 +130,10 @@ def _verified(document: dict[str, Any], evidence: Sequence[Source], options: Rea
         besides = [{k: v for k, v in d.items() if k not in ("claims", "notes")} for d in (document, again)]
         pairs.append(("", besides[0], besides[1]))
     for name, said, made in pairs:
-        for where, one, other in _different(said, made):
-            text = f"{name}: {where}" if name else where
-            text = f"{text} is {_short(one)}, and {_short(other)} by the evidence"
-            (notes if AROUND & set(where.split(" ")) else faults).append(text)
+        for other in _different(said, made, _conditions(again)):
+            text = f"{name}: {other.where}" if name else other.where
+            text = f"{text} is {_short(other.said)}, and {_short(other.found)} by the evidence"
+            (notes if other.around else faults).append(text)
     return Verification(
         checked=len(claims), recomputed=len(claims) - len(left), faults=tuple(faults), notes=tuple(notes)
     )
@@ -185,7 +185,7 @@ def _again(
         raise ValueError(f"n_resamples of {drawn}")
     if document["schema"] == "richter/results":
         kept = {name: document["methods"][name] for name in ("seed", "level", "n_resamples")}
-        names = [condition["name"] for condition in document["conditions"]]
+        names = _conditions(document)
         missing = {name for name, section in document["sections"].items() if "missing" in section}
         results = measure_run(*evidence, options=options, conditions=names, **kept)
         made = results.to_dict()
@@ -214,6 +214,11 @@ def _again(
         tables, tail_plan=None if tail is None else msgspec.convert(tail, TailPlan), **kept, **asked
     )
     return plain(report), report.data_hash, notes
+
+
+def _conditions(document: Mapping[str, Any]) -> list[str]:
+    """The names of a document's conditions, which it keeps as a list or by name."""
+    return [c if isinstance(c, str) else c["name"] for c in document["conditions"]]
 
 
 def _part_of_a_run(evidence: Sequence[Source]) -> bool:
@@ -251,19 +256,31 @@ def _inconsistent(claim: Mapping[str, Any]) -> Iterator[str]:
         yield f"{_name(claim)}: its interval does not say {verdict}"
 
 
-def _different(stated: Any, again: Any, where: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Every place at which two values differ, circumstances aside: where, what is said, what was found."""
-    if isinstance(stated, dict) and isinstance(again, dict):
-        for name in {**again, **stated}.keys() - CIRCUMSTANCES:
-            yield from _different(stated.get(name), again.get(name), f"{where} {name}".strip())
-    elif isinstance(stated, list) and isinstance(again, list | tuple) and len(stated) == len(again):
-        for k, (one, other) in enumerate(zip(stated, again, strict=True)):
-            yield from _different(one, other, f"{where} {k + 1}")
-    elif isinstance(stated, float | int) and isinstance(again, float | int) and type(stated) is not bool:
-        if not math.isclose(stated, again, rel_tol=CLOSE, abs_tol=1e-12):
-            yield where, stated, again
-    elif stated != again:
-        yield where, stated, again
+class _Difference(NamedTuple):
+    where: str
+    said: Any
+    found: Any
+    around: bool  # in what another form of the same data may not tell
+
+
+def _different(
+    said: Any, found: Any, named: Collection[str], where: str = "", around: bool = False
+) -> Iterator[_Difference]:
+    """Every place at which two values differ, circumstances aside; conditions (`named`) may be called anything."""
+    if isinstance(said, dict) and isinstance(found, dict):
+        by_condition = bool(found) and found.keys() <= set(named)
+        for name in {**found, **said}:
+            if by_condition or name not in CIRCUMSTANCES:
+                less = around or (name in AROUND and not by_condition)
+                yield from _different(said.get(name), found.get(name), named, f"{where} {name}".strip(), less)
+    elif isinstance(said, list) and isinstance(found, list | tuple) and len(said) == len(found):
+        for k, (one, other) in enumerate(zip(said, found, strict=True)):
+            yield from _different(one, other, named, f"{where} {k + 1}", around)
+    elif isinstance(said, float | int) and isinstance(found, float | int) and type(said) is not bool:
+        if not math.isclose(said, found, rel_tol=CLOSE, abs_tol=1e-12):
+            yield _Difference(where, said, found, around)
+    elif said != found:
+        yield _Difference(where, said, found, around)
 
 
 def _short(value: Any) -> str:
