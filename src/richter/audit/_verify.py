@@ -4,7 +4,6 @@ import dataclasses
 import inspect
 import json
 import math
-import zipfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ import msgspec
 from richter.audit._compare import compare_tables
 from richter.audit._measure import measure_run
 from richter.errors import InputError
-from richter.interop import Source, evidence_files, is_frame, named_source
+from richter.interop import Source, evidence_files, is_evidence, is_frame, named_source
 from richter.records import Result, plain
 from richter.tables import ReadOptions, read_tables
 from richter.tail import TailPlan
@@ -115,7 +114,7 @@ def _verified(document: dict[str, Any], evidence: Sequence[Source], options: Rea
     notes += [f"{_name(claim)} cannot be made again from this evidence" for claim in left]
     hashes = {claim.get("data_hash") for claim in claims} - {"", None}
     pairs = [(_name(claim), claim, found[key]) for key, claim in stated.items() if key in found]
-    if hashes and hashes != {data_hash} and _part_of_a_run(evidence):
+    if any(not is_frame(source) and is_evidence(named_source(source)[1]) for source in evidence):
         notes.append("an archive holds a part of a run: what stands on the rest of it is not made again")
         pairs = [(n, c, f if c.get("family") == f["family"] else c | {k: f[k] for k in ALONE}) for n, c, f in pairs]
     else:
@@ -219,11 +218,6 @@ def _again(
 def _conditions(document: Mapping[str, Any]) -> list[str]:
     """The names of a document's conditions, which it keeps as a list or by name."""
     return [c if isinstance(c, str) else c["name"] for c in document["conditions"]]
-
-
-def _part_of_a_run(evidence: Sequence[Source]) -> bool:
-    places = [named_source(source)[1] for source in evidence if not is_frame(source)]
-    return any(isinstance(place, Path) and zipfile.is_zipfile(place) for place in places)
 
 
 def _key(claim: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -438,7 +438,7 @@ def _board(out: Console, report: CompareReport) -> None:
         said = f"{sum(c.verdict in SHOWN for c in own)} of {len(own)} pairs differ (--json has all)"
         if all(UNTESTED in c.notes for c in own):
             said = f"not tested, since not every primary claim is settled (--on {measure})"
-        out.print(f"{measure.replace('_', ' ')}: {said}")
+        out.print(printable(f"{measure.replace('_', ' ')}: {said}"))
     for pair in report.pairs:
         for flag in pair.flags:
             out.print(f"  flag: {' and '.join(printable(name) for name in pair.conditions)}: {printable(flag)}")

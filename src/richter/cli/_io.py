@@ -13,6 +13,7 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from richter.errors import InputError
 from richter.interop import named_source
@@ -41,6 +42,14 @@ md_option = click.option(
 )
 
 
+class _Screen(Console):
+    """A console on which no text, whoever wrote it, moves the cursor or hides anything; lines end where they do."""
+
+    def render_str(self, text: str, **look: Any) -> Text:
+        """A text as it is shown, in sentences and in the cells of tables."""
+        return super().render_str("\n".join(map(printable, text.split("\n"))), **look)
+
+
 def console(*paths: str | None) -> Console:
     """Where a command prints for people: stdout, or stderr when one of `paths` is "-" and stdout carries a result.
 
@@ -50,7 +59,7 @@ def console(*paths: str | None) -> Console:
     stream = sys.stderr if "-" in paths else sys.stdout
     terminal = stream.isatty()
     width = None if terminal else max(120, int(os.environ.get("COLUMNS") or 0))
-    return Console(file=stream, width=width, markup=False, highlight=False, emoji=False, soft_wrap=not terminal)
+    return _Screen(file=stream, width=width, markup=False, highlight=False, emoji=False, soft_wrap=not terminal)
 
 
 class _Nothing(Exception):
@@ -114,7 +123,7 @@ PLAIN: dict[str, Any] = {"box": None, "pad_edge": False}  # the look of most tab
 
 def progress_console() -> Console:
     """Progress goes to stderr."""
-    return Console(stderr=True, markup=False, highlight=False, emoji=False)
+    return _Screen(stderr=True, markup=False, highlight=False, emoji=False)
 
 
 def publish(payload: Any, json_path: str | None, *, inputs: Iterable[str | Path] = ()) -> Console:

@@ -16,9 +16,10 @@ from richter.interop._export import EXPORTS, export_table
 from richter.interop._safe import Archive, Unreadable
 from richter.store import RunLike, check_integrity, find_parts, open_ledger, run_file, run_place, write_file
 
-__all__ = ["evidence_files", "evidence_of", "evidence_table", "write_evidence"]
+__all__ = ["evidence_files", "evidence_of", "evidence_table", "is_evidence", "write_evidence"]
 
 MOMENT = (1980, 1, 1, 0, 0, 0)  # the same in every archive, so that the same evidence is the same file
+MEMBERS = {"MANIFEST.sha256", "records/answers.jsonl"}  # what every archive holds
 CARRIED = ("plan.toml", "plan.toml.lock", "scores.csv")  # what a run may hold beside its ledger
 VERSIONS = ("richter", "numpy", "scipy", "numba", "polars", "xllamacpp", "wordllama")
 
@@ -85,13 +86,21 @@ def evidence_files(path: Path) -> tuple[dict[str, bytes], list[str]]:
     return files, faults
 
 
+def is_evidence(place: object) -> bool:
+    """Whether this is the path of an evidence archive."""
+    if not isinstance(place, Path) or not zipfile.is_zipfile(place):
+        return False
+    with Archive(place) as archive:
+        return archive.members.keys() >= MEMBERS
+
+
 def evidence_table(path: Path, folder: Path) -> Path | None:
     """The graded or rated answers of an evidence archive as a table in `folder`; None for any other zip file.
 
     Every file that is read must be what the manifest says. Grades count where there are any, else ratings.
     """
     with Archive(path) as archive:
-        if not {"MANIFEST.sha256", "records/answers.jsonl"} <= set(archive.members):
+        if not archive.members.keys() >= MEMBERS:
             return None
         try:
             sums = dict(line.split("  ", 1)[::-1] for line in archive.read("MANIFEST.sha256").decode().splitlines())
