@@ -63,7 +63,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "group": ("group", "passage", "cluster", "passage_id", "cluster_id", "document", "group_id", "template", "speaker",
               "speaker_id", "conversation", "conversation_id", "dialogue", "dialog_id", "patient", "patient_id",
               "article", "paragraph", "story", "session"),
-    "domain": ("domain", "subject", "category", "topic", "subtask", "task", "dataset", "benchmark",
+    "domain": ("domain", "subject", "category", "topic", "subtask", "task", "dataset", "benchmark", "split", "subset",
                "分野", "类别", "科目"),
     "tier": ("tier", "difficulty", "level"),
     "weight": ("weight", "w"),
@@ -102,9 +102,14 @@ _FIELD_OF = {name: field for field, names in FIELDS.items() for name in names}
 _RANGE = re.compile(
     r"[\s_]*[(\[]\s*(?:scale\s*)?(-?\d+)\s*(?:-|–|—|to|bis|\.\.|:|/)\s*(\d+)\s*(?:points?|pts|punkte)?\s*[)\]]\s*$"
     r"|[\s_]*[(\[]\s*(?:/|out of|max\.?|von|sur)\s*(\d+)\s*[)\]]\s*$|[\s_]+(?:/|out[ _]of|von|sur)[\s_]*(\d+)\s*$"
-    r"|[\s_]*[(\[]\s*(?:in )?(%)\s*[)\]]\s*$",
+    r"|[\s_]*[(\[]\s*(?:in )?(%)\s*[)\]]\s*$|[\s_]*[(\[]\s*-?\d+\s*[=:][^()]*[)\]]\s*$",
     re.IGNORECASE,
 )
+_LEGEND = re.compile(r"(-?\d+)\s*[=:]\s*([^,;/|=]*[^,;/|=\d\s)\]])")  # 1 = very good, 6 = insufficient
+_GOOD = _set("best good excellent perfect gut beste ausgezeichnet bon meilleur bueno mejor ottimo buono migliore bom"
+             " otimo melhor goed uitstekend dobry zadowolony 好 优 良い")  # fmt: skip
+_BAD = _set("worst bad poor terrible awful severe critical catastrophic schlecht ungenugend mangelhaft mauvais pire"
+            " malo peor pessimo cattivo peggiore ruim pior slecht zly 差 悪い")  # fmt: skip
 
 
 def plain_name(column: str) -> str:
@@ -126,15 +131,30 @@ def stated_range(column: str) -> tuple[float, float] | None:
     match = _RANGE.search(column.strip())
     if match and match[5]:
         return 0.0, 100.0
-    low, high = (float(match[1] or 0), float(match[2] or match[3] or match[4])) if match else (0.0, 0.0)
+    if len(ends := _ends(column)) > 1:
+        return min(ends), max(ends)
+    end = match and (match[2] or match[3] or match[4])
+    low, high = (float(match[1] or 0), float(end)) if match and end else (0.0, 0.0)
     return (low, high) if low < high else None
+
+
+def _ends(name: str) -> dict[float, int]:
+    """The numbers that a name explains in a bracket at its end, and whether each is good (1), bad (-1) or neither."""
+    match = _RANGE.search(name.strip())
+    told = {float(at): {*plain_name(word).split("_")} for at, word in _LEGEND.findall(match[0] if match else "")}
+    return {at: bool(words & _GOOD) - bool(words & _BAD) for at, words in told.items()}
 
 
 def less_is_better(name: str) -> bool:
     """Whether a score's name says that less of it is better: `toxicity`, `n_errors`, `failed`, not `pass_fail`.
 
-    Refusing is good of an attack (`attack_refused`) and bad where it is said to be so (`over_refusal`).
+    Refusing is good of an attack (`attack_refused`) and bad where it is said to be so (`over_refusal`). What a name
+    explains goes before its words: `mark (1 = very good, 6 = insufficient)`.
     """
+    ends = _ends(name)
+    if any(ends.values()):
+        middle = (min(ends) + max(ends)) / 2
+        return sum(good * (at - middle if len(ends) > 1 else -1) for at, good in ends.items()) < 0
     plain = plain_name(name)
     words = {w for word in plain.split("_") for w in (word, word.removesuffix("s"))}
     if words & {"refusal", "refused"} and words & {"over", "false", "falsely", "wrong", "wrongly"}:

@@ -1,6 +1,7 @@
 """A table's columns by what they are usually called, long or wide, and its cells as numbers."""
 
 import json
+import math
 import re
 import shlex
 import unicodedata
@@ -23,7 +24,7 @@ from richter.interop import (
     stated_range,
 )
 from richter.records import Item, printable
-from richter.tables._part import OTHERS, ROW, Part, frame_of, severities
+from richter.tables._part import OTHERS, ROW, USUAL, Part, frame_of, severities
 from richter.tables._references import answer_columns, are_answers, expert_key
 from richter.tables._roles import JUDGES, counts_rows, find_roles
 from richter.tables._severities import worded
@@ -66,6 +67,7 @@ _RIGHT = ("correct", "passed", "right", "hits", "solved", "success", "successes"
 _PREDICTED = ("pred", "prediction", "predicted", "predicted_answer", "model_answer", "generated_answer")
 _MISSED = ("wrong", "incorrect", "failed", "fail", "failures", "errors", "n_wrong", "num_wrong", "n_incorrect",
            "num_incorrect", "falsch")  # fmt: skip
+_NOT_RUN = ("skipped", "skip", "not_run", "excluded", "ignored", "not_graded", "not_applicable")
 _WORDS = 8  # different ones in a column that may grade
 _GRADES = ("right", *["wrong"] * 2 * _WORDS)  # an example of what they count as
 _MANY = 10  # answers behind an average
@@ -181,9 +183,10 @@ def part_of_frame(
     keys = _one_spelling(_keys(frame, place, notes, what=what, stem=stem), notes)
     if "score" in place and not options.map and options.scorer is None and not wide:
         others = [
-            c for c in frame.columns if c not in place.values() and plain_name(c) in FIELDS["score"][: -len(LOWER)]
-        ]
-        if others := [c for c in others if holds_grades(frame[c])]:
+            c for c in frame.columns
+            if c not in place.values() and {plain_name(c), leaf_name(c)} & {*FIELDS["score"][: -len(LOWER)]}
+        ]  # fmt: skip
+        if others := [c for c in others if holds_grades(frame[c]) and not _same_grades(frame, c, place["score"])]:
             shown = ", ".join(map_option("score", c) for c in others[:3])
             notes.append(f"there are other grades than {brief(place['score'])}: {shown}")
     settled = _settled(frame[place["score"]], options, notes) if "score" in place else {}
@@ -226,10 +229,11 @@ def part_of_frame(
         rows = rows.with_columns(words.is_in(declined).fill_null(value=False).alias("refused"))
     if "severity" in numbers:
         rows = rows.with_columns(numbers["severity"].alias("severity"))
-    rows = _without_summary(_probable(rows, place, notes), notes)
+    rows = _without_summary(_skipped(frame, _probable(rows, place, notes), notes), notes)
     ratings = _ratings(frame, rows, place, options, what)
     rows, repeated = _once(frame, rows, place, what, rated=len(ratings) > 0)
     notes += repeated
+    rows = _first_tries(rows, place, notes)
     if "group" in place and (alone := rows.unique("item", keep="first")["group"].null_count()):
         notes.append(f"{alone} items name no group; each is taken as a group of its own")
     score = (
@@ -252,6 +256,11 @@ def part_of_frame(
         worded="score" in place and says_right(words if settled else frame[place["score"]]),
         notes=notes,
     )
+
+
+def _same_grades(frame: pl.DataFrame, one: str, two: str) -> bool:
+    pairs = pl.DataFrame([text_of(frame[one]), text_of(frame[two])]).unique().rows() if one != two else []
+    return all(number_of(a or "") == number_of(b or "") for a, b in pairs)
 
 
 def _unnested(frame: pl.DataFrame) -> pl.DataFrame:
@@ -324,8 +333,9 @@ def _answers(frame: pl.DataFrame, place: dict[str, str]) -> tuple[pl.DataFrame, 
 
 def _without_totals(frame: pl.DataFrame, place: Mapping[str, str], notes: list[str]) -> pl.DataFrame:
     """Without rows at the foot that hold totals: no item, or one that is called a total, beside a word for it."""
-    names = [c for c, kind in frame.schema.items() if kind == pl.String or c == place.get("item")]
-    item = place["item"] if place.get("item") in names else next(iter(frame.columns))
+    varied = [c for c in frame.columns if frame[c].n_unique() > 1] or frame.columns  # a word in all rows is no total
+    names = [c for c in varied if frame.schema[c] == pl.String or c == place.get("item")]
+    item = place["item"] if place.get("item") in names else varied[0]
     foot, sums = 0, False
     for row in (
         frame.select(text_of(frame[item]).alias("item\0"), *(c for c in names if c != item)).tail(5).rows()[::-1]
@@ -378,7 +388,7 @@ def _place(frame: pl.DataFrame, options: ReadOptions, what: str, made: Mapping[s
         raise InputError(f"{what} has no column {brief(absent[0])!r}.", remedy=f"It has {listing(frame.columns)}.")
     lower: dict[str, str] = {}
     for name in (plain_name, leaf_name):
-        for column in frame.columns:
+        for column in sorted(frame.columns, key=_unlikely):
             lower.setdefault(name(column), column)
     taken, place = {*mapped.values(), *made.values()}, {**made, **mapped}
     if options.scorer is not None and options.scorer in frame.columns and "score" not in place:
@@ -393,6 +403,14 @@ def _place(frame: pl.DataFrame, options: ReadOptions, what: str, made: Mapping[s
             place[field] = found
             taken.add(found)
     return _settle(frame, place, lower)
+
+
+def _unlikely(column: str) -> tuple[bool, bool]:
+    """Of nested names that end alike: `toxicity/v1/score` comes after `answer_correctness/v1/score`."""
+    *around, leaf = re.split(r"[./]", column)
+    if not around or plain_name(leaf) not in FIELDS["score"]:
+        return False, False
+    return less_is_better(column), "score" not in known_fields(around)
 
 
 def _settle(frame: pl.DataFrame, place: dict[str, str], lower: Mapping[str, str]) -> dict[str, str]:
@@ -489,6 +507,11 @@ def _of_conditions(frame: pl.DataFrame, graded: list[str], others: list[str], no
     values = {c: [number_of(text) for text in text_of(frame[c]).drop_nulls().unique()] for c in rest}
     binary = [c for c in rest if {*values[c]} <= {0.0, 1.0}]
     off = [c for c in rest if len(binary) > 1 and any(v is not None and not 0 <= v <= 1 for v in values[c])]
+    if not off:
+        ends = {c: [v for v in values[c] if v is not None] or [0.0] for c in rest}
+        tops = {c: next((end for end in USUAL if max(ends[c]) <= end), math.inf) for c in rest}
+        below = {c: [tops[o] for o in rest if tops[o] < tops[c]] for c in rest}
+        off = [c for c in rest if len(below[c]) > 1 and min(ends[c]) > max(below[c])]  # ages beside ratings
     kept = [c for c in rest if c not in off]
     left, kept = ([*others, *made, *off], kept) if len(kept) > 1 else (others, graded)
     if left:
@@ -791,6 +814,33 @@ def _probable(rows: pl.DataFrame, place: Mapping[str, str], notes: list[str]) ->
     return rows.with_columns(
         pl.Series("confidence", values).fill_nan(None), pl.lit(place["confidence"]).alias("confidence_source")
     )
+
+
+def _skipped(frame: pl.DataFrame, rows: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
+    """Without the grades of rows that a column marks as skipped: what was not run did not fail."""
+    for c in [c for c in frame.columns if plain_name(c).removeprefix("is_") in _NOT_RUN and holds_grades(frame[c])]:
+        marked = to_numbers(frame, c, "refused", "", {}, []) == 1
+        if "value" in rows.columns and 0 < marked.sum() < len(rows):
+            notes.append(f"{int(marked.sum()):,} rows are marked by {brief(c)}: they have no grade")
+            value = pl.when(pl.lit(marked).fill_null(value=False)).then(None).otherwise("value")
+            rows = rows.with_columns(value.alias("value"))
+    return rows
+
+
+def _first_tries(rows: pl.DataFrame, place: Mapping[str, str], notes: list[str]) -> pl.DataFrame:
+    """Only the first try of each item where it was tried again after failures alone: the mean of all is no rate."""
+    if not {"draw", "score"} <= place.keys() or rows["draw"].n_unique() < 2:
+        return rows
+    value, keys = pl.col("value"), ("item", "condition")
+    each = rows.sort("draw").group_by(keys).agg(value.head(pl.len() - 1).max(), value.last().alias("last"), pl.len())
+    stopped = each.filter(pl.col("len") < each["len"].max())
+    if (each["value"] > 0).any() or stopped.is_empty() or not (stopped["last"] == 1).all() or (each["len"] == 1).all():
+        return rows
+    notes.append(
+        f"items were tried again only after a failure ({brief(place['draw'])}): the first try counts, for the mean of "
+        "all tries is no rate"
+    )
+    return rows.filter(pl.col("draw") == pl.col("draw").min().over(keys))
 
 
 def _ratings(

@@ -86,6 +86,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         notes.append(f"{graded_failures} rows marked as failed calls carried a grade; it is not used")
         answers = answers.with_columns(pl.when(failed).then(None).otherwise("value").alias("value"))
     answers, lower = _turned(answers, parts, options, notes)
+    ranks = None if lower or options.better or options.scale else _ranks(answers, len(conditions), notes)
     notes += doubts(answers, conditions, options, what)
     counting = counting_kind(ratings, options.ratings, what)
     draft = Tables(
@@ -98,7 +99,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     stated = {part.scale for part in parts if part.score}
     metric, measured = _main_metric(
         came,
-        dataclasses.replace(options, better="lower" if lower else "higher"),
+        dataclasses.replace(options, better="lower" if lower or ranks else "higher", scale=options.scale or ranks),
         notes,
         stated=stated.pop() if len(stated) == 1 else None,
     )
@@ -156,6 +157,16 @@ def _turned(
             remedy="Name a column of one measure, --map score=COLUMN, or say which way it goes: --better lower",
         )
     return answers, bool(faults)
+
+
+def _ranks(answers: pl.DataFrame, n: int, notes: list[str]) -> tuple[float, float] | None:
+    """The range of scores that are, within every item, the order of its n conditions from 1 on: ranks, 1 the best."""
+    each = answers.group_by("item", "draw").agg(pl.col("value").sort())["value"].to_list()
+    if n < 2 or len(each) < SHARED or any(values != list(range(1, n + 1)) for values in each):
+        return None
+    notes.append(f"each item's scores are the numbers 1 to {n}: ranks, of which 1 is the best (--better higher says "
+                 "otherwise)")  # fmt: skip
+    return 1.0, float(n)
 
 
 def _in_order(rows: pl.DataFrame, conditions: Sequence[str]) -> pl.DataFrame:
@@ -460,26 +471,27 @@ def _no_codes(values: pl.Series, what: str) -> list[str]:
 
     A -1 of more than a tenth of the rows may well be a score, a loss beside ties and wins: it is pointed out.
     """
-    for code in CODES:
-        rest = values.filter(values != code)
-        if not 0 < len(values) - len(rest) <= 0.3 * len(values):
-            continue
-        least, most = float(np.min(rest.to_numpy())), float(np.max(rest.to_numpy()))
-        top = next((end for end in USUAL if most <= end), 0.0)
-        whole = bool((rest == rest.round()).all())
-        if least >= 0 and whole and (code < 0 or (code > top > 1 and most > 1)) and (code >= 0 or most <= 10):
-            many = (
-                f"{len(values) - len(rest):,} of {len(values):,} scores are {code:g}, the others {least:g} to {most:g}"
-            )
-            settle = f"--grade {code:g}=missing (or =wrong)"
-            if code == -1 and len(rest) < (1 - RARE) * len(values):
-                return [f"{many}: a code for no grade? Then {settle}; it counts as a score now"]
-            raise InputError(
-                f"{what}: {many}: a code for no grade, it seems.",
-                remedy=f"Say what it counts as: {settle}; if it is a score: "
-                f"--scale={min(code, least):g}:{max(code, most):g}",
-            )
-    return []
+    rest = values.filter(~values.is_in(CODES))
+    if not len(rest) or not (rest == rest.round()).all():
+        return []
+    least, most = float(np.min(rest.to_numpy())), float(np.max(rest.to_numpy()))
+    top = next((end for end in USUAL if most <= end), 0.0)
+    off = [code for code in CODES if (code < 0 and most <= 10) or (code > top > 1 and most > 1)]
+    found = {code: int((values == code).sum()) for code in off}
+    found = {code: n for code, n in found.items() if 0 < n <= 0.3 * len(values)}
+    if least < 0 or not found:
+        return []
+    said = " and ".join(f"{n:,} of {len(values):,} scores are {code:g}" for code, n in found.items())
+    many, codes = f"{said}, the others {least:g} to {most:g}", [f"{code:g}" for code in found]
+    settle = f"--grade {' --grade '.join(f'{code}=missing' for code in codes)} (or =wrong)"
+    if codes == ["-1"] and found[-1.0] > RARE * len(values):
+        return [f"{many}: a code for no grade? Then {settle}; it counts as a score now"]
+    raise InputError(
+        f"{what}: {many}: {'a code' if len(codes) == 1 else 'codes'} for no grade, it seems.",
+        remedy=f"Say what {'it counts' if len(codes) == 1 else 'they count'} as: {settle}; if "
+        f"{'it is a score' if len(codes) == 1 else 'they are scores'}: "
+        f"--scale={min(least, *found):g}:{max(most, *found):g}",
+    )
 
 
 def _written(answers: pl.DataFrame, conditions: tuple[str, ...]) -> list[str]:

@@ -6,7 +6,7 @@ nested in items (a domain, a reviewer) has p = n_i and crosses nothing; a number
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
@@ -18,11 +18,13 @@ CROSSED = 0.8  # share of the pairs of items and conditions that are there
 MOST = 50  # conditions that a table may have
 LONG = 80  # characters of a condition's name
 BOTH = "both\0"  # two columns that name the item, or the condition, only together
+WITHIN = "within\0"  # two columns that name the group only together
 # what a column that bears one of these names may be instead, if the table has no other for it
 TEXTS = ("prompt", "reference", "text")
 WEAK = (*TEXTS, "group", "domain", "tier", "kind", "layer")
 SETTINGS = {"temperature", "temp", "shots", "shot", "decoding", "quantization", "effort", "thinking", "lr", "beam"}
 PEOPLE = {"user", "user_id", "userid", "customer", "customer_id", "participant", "participant_id", "visitor_id"}
+RATERS = PEOPLE | {"worker", "worker_id", "annotator_id", "rater_id", "reviewer_id", "labeler_id", "completed_by"}
 JUDGES = re.compile(
     r"judge|evaluator|grader|annotator|scorer|rater\b", re.IGNORECASE
 )  # whose own model is no condition
@@ -36,6 +38,7 @@ class Table:
         self._texts: dict[str, pl.Series] = {}
         self._n: dict[tuple[str, ...], int] = {}
         self._graded: dict[str, bool] = {}
+        self.marks: list[str] = []  # columns that tell several rows of an answer apart: who rated, which try
 
     def text(self, column: str) -> pl.Series:
         if column not in self._texts:
@@ -93,11 +96,15 @@ def find_roles(
     `fixed` are the columns that the user named; they stay what they are.
     """
     table, place = Table(frame, told), dict(place)
+    people = [c for c in frame.columns if leaf_name(c) in RATERS]
+    table.marks = [c for c in (place.get("rater"), place.get("draw"), *people) if c in frame.columns]
     _no_grades_for_names(table, place, fixed)
     _score(table, place, fixed, notes)
     _keys(table, place, fixed, notes)
     if "item" not in place:  # rows that a careless join multiplied hide that items and conditions cross
         _keys(Table(frame.unique(maintain_order=True), told), place, fixed, notes)
+    if "item" not in place:
+        table = _within(table, place, notes)
     return _apart(table, place, fixed, notes), place
 
 
@@ -137,6 +144,7 @@ def _score(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
     free = [c for c in graded if table.n(c) > 1 or "score" in hinted_fields(c)]
     weak = [place[f] for f in ("reference", "text", "kind") if f in place and place[f] not in fixed]
     weak = [c for c in weak if c in table.frame.columns and sure_grades(table.frame[c]) and table.n(c) <= 3]
+    weak = [c for c in weak if table.n(c) > 1] or weak
     key = place.get("reference", "\0")
     beside = bool(free) and "condition" not in place  # columns of conditions: what they are held against is the key
     no_grade = beside or key not in table.frame.columns or key in fixed
@@ -270,7 +278,11 @@ def _crosses(table: Table, item: str, condition: str) -> bool:
     if _long(table.text(condition)) or not table.names(item):
         return False
     pairs = table.n(item, condition)
-    return pairs >= CROSSED * n_i * n_c and (pairs == rows or table.evenly(item, condition))
+    if pairs < CROSSED * n_i * n_c:
+        return False
+    marks = [c for c in table.marks if c not in (item, condition) and "condition" in hinted_fields(condition)]
+    told = any(table.n(item, condition, c) == rows for c in marks)
+    return pairs == rows or told or table.evenly(item, condition)
 
 
 def _rank(table: Table, place: Mapping[str, str], item: str, condition: str) -> tuple[float, ...]:
@@ -391,8 +403,9 @@ def _alone(table: Table, place: dict[str, str], free: Sequence[str], notes: list
     best = max(
         own,
         key=lambda c: (
-            "item" in known_fields([c]), "item" in hinted_fields(c), c not in place.values(),
-            table.text(c).str.len_chars().sum() < 40 * rows, -table.frame.columns.index(c),
+            "item" in known_fields([c]), "item" in hinted_fields(c),
+            c not in place.values() and table.text(c).str.len_chars().sum() < 40 * rows,
+            c == place.get("prompt"), c not in place.values(), -table.frame.columns.index(c),
         ),
     )  # fmt: skip
     blank = not best.strip() or plain_name(best).startswith(("unnamed", "column_1"))
@@ -419,17 +432,19 @@ def _apart(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
     if pairs == frame.height:
         return frame
     each = frame.height / pairs
-    for field in ("domain", "group"):  # ids that begin again in every one
-        outer = place.get(field, "")
-        if outer not in frame.columns or outer in keys or table.n(*keys, outer) < frame.height:
-            continue
-        if table.n(outer) == frame.height:  # one row in each: nothing begins again there
-            continue
-        if table.n(item, outer) > table.n(item):
-            both = pl.concat_str(table.text(outer), table.text(item), separator=" ").alias(BOTH)
+    if "rater" not in place and (people := [c for c in table.marks if table.n(*keys, c) == frame.height]):
+        place["rater"] = people[0]
+        return frame
+    for outer in _outer(table, place, fixed, keys):
+        if table.n(*keys, *outer) == frame.height and table.n(item, *outer) > table.n(item):
             place["item"] = BOTH
-            notes.append(f"ids begin again in every {brief(outer)}: an item is named by both")
-            return frame.with_columns(both)
+            together = pl.concat_str([table.text(c) for c in outer], separator=" ")
+            if len(outer) > 1 and place.get("group") in outer:
+                place["group"] = WITHIN
+            notes.append(f"ids begin again in every {' and '.join(map(brief, outer))}: an item is named by "
+                         f"{'both' if len(outer) == 1 else 'all'}")  # fmt: skip
+            both = pl.concat_str(together, table.text(item), separator=" ")
+            return frame.with_columns(both.alias(BOTH), together.alias(WITHIN))
     free = [c for c in _free(table, place, fixed) if 1 < table.n(c) <= max(2 * each, 2)]
     free = [c for c in free if table.names(c) or _is_setting(c)]
     free = [c for c in free if table.n(*keys, c) == frame.height]
@@ -461,6 +476,36 @@ def _apart(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
     return frame
 
 
+def _outer(
+    table: Table, place: Mapping[str, str], fixed: Sequence[str], keys: Sequence[str]
+) -> Iterator[tuple[str, ...]]:
+    """Columns within which ids may begin again: a domain or group alone, or in another column (document in course)."""
+    rows = table.frame.height
+    named = [c for f in ("domain", "group") if (c := place.get(f, "\0")) in table.frame.columns and c not in keys]
+    named = [c for c in named if table.n(c) < rows]  # else one row in each: nothing begins again there
+    yield from ((c,) for c in named)
+    free = [c for c in _free(table, place, fixed) if table.names(c) and 1 < table.n(c) < rows and not _measure_names(c)]
+    free = [c for c in free if not hinted_fields(c) & {"condition", "score", "other"} and not _is_setting(c)]
+    yield from ((c, inner) for inner in named for c in (*named, *free) if c != inner)
+
+
+def _within(table: Table, place: dict[str, str], notes: list[str]) -> Table:
+    """What is numbered within its group, as the turns of a conversation, is an item: the two together name it."""
+    outer, condition = place.get("group", "\0"), place.get("condition", "\0")
+    if not {outer, condition} <= {*table.frame.columns} or "score" not in place:
+        return table
+    free = [c for c in table.frame.columns if c not in place.values() and table.names(c) and _numbers(table, c)]
+    rows = table.frame.height
+    own = [c for c in free if table.n(c) < rows == table.n(outer, condition, c)]
+    own = [c for c in own if table.n(outer, c) <= CROSSED * rows]  # most stand under several conditions
+    if not own:
+        return table
+    place["item"] = BOTH
+    notes.append(f"{brief(own[0])} numbers the rows of every {brief(outer)}: an item is named by both")
+    both = pl.concat_str(table.text(outer), table.text(own[0]), separator=" ").alias(BOTH)
+    return Table(table.frame.with_columns(both), table.told)
+
+
 def _is_setting(column: str) -> bool:
     return not SETTINGS.isdisjoint(leaf_name(column).split("_"))
 
@@ -469,13 +514,18 @@ def _is_measure(name: str) -> bool:
     return plain_name(name) in FIELDS["score"] or leaf_name(name) in FIELDS["score"]
 
 
-def _one_measure(table: Table, place: Mapping[str, str], column: str, notes: list[str]) -> pl.DataFrame:
-    """A row for each measure: the rows of the likeliest, the others being named."""
+def _one_measure(table: Table, place: dict[str, str], column: str, notes: list[str]) -> pl.DataFrame:
+    """A row for each measure: the rows of the likeliest, the others being named; the score is called by its name."""
     names = table.text(column).unique(maintain_order=True).to_list()
     order = {name: k for k, name in enumerate(FIELDS["score"])}
     best = min(
-        names, key=lambda name: (order.get(plain_name(name), 999), "other" in hinted_fields(name), names.index(name))
-    )
+        names,
+        key=lambda name: (
+            less_is_better(name), order.get(plain_name(name), 999), "other" in hinted_fields(name), names.index(name)
+        ),
+    )  # fmt: skip
     others = ", ".join(printable(name, limit=30) for name in names if name != best)
     notes.append(f"of the measures in {brief(column)} {brief(best)} is read (others: {others})")
-    return table.frame.filter(table.text(column) == best)
+    own = pl.col(place["score"]).alias(best)
+    place["score"] = best
+    return table.frame.filter(table.text(column) == best).with_columns(own)

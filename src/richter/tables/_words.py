@@ -62,7 +62,8 @@ UNREADABLE = (
     "invalid",
     "malformed",
 )
-MISSING = (".", "", "nan", "na", "n/a", "null", "none", "-", "--", "#n/a", "missing", "?")
+MISSING = (".", "", "nan", "na", "n/a", "null", "none", "-", "--", "#n/a", "missing", "?", "skip", "skipped", "ignore",
+           "ignored", "not applicable", "n.a.", "s.o.", "k.a.", "n.v.t.")  # fmt: skip
 # words in order: such a column is a rating from 1 to as many
 RANKS = (
     ("very poor", "poor", "fair", "good", "excellent"), ("very bad", "bad", "average", "good", "very good"),
@@ -217,7 +218,7 @@ def map_option(field: str, column: str) -> str:
 
 def brief(name: str) -> str:
     """A name as it may be printed."""
-    return printable(name, limit=40)
+    return printable(name.rstrip("\0"), limit=40)
 
 
 def listing(columns: Sequence[str]) -> str:
@@ -268,7 +269,7 @@ def to_numbers(
         known |= ranks
         order = sorted(ranks.items(), key=lambda pair: pair[1])
         shown = ", ".join(f"{printable(word, limit=30)} {value:g}" for word, value in order)
-        notes.append(f"{brief(column.removesuffix(chr(0)))}: {shown}")
+        notes.append(f"{brief(column)}: {shown}")
     bad = [cell for cell, value in known.items() if value is None and cell.strip().lower() not in MISSING]
     if bad:
         rows = series.is_in(bad).arg_true()

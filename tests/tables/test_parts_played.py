@@ -1,0 +1,165 @@
+"""Which column, row or number plays which part, where a quick look is wrong: every figure by hand."""
+
+import itertools
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from richter.errors import InputError
+from richter.interop import less_is_better, stated_range
+from richter.tables import ReadOptions, Tables, read_tables
+
+TWO = ("a", "b")
+
+
+def means(tables: Tables) -> dict[str, float]:
+    """The mean over items of the mean over draws, for each condition."""
+    each = tables.scores.group_by("item", "condition").agg(pl.col("value").mean())
+    return dict(each.group_by("condition").agg(pl.col("value").mean()).sort("condition").iter_rows())
+
+
+def crossed(n: int, **columns: object) -> pl.DataFrame:
+    """n items under a and b; a column is a function of the item's number and the condition."""
+    rows = itertools.product(range(n), TWO)
+    return pl.DataFrame([{"item": f"q{i}", "model": c} | {k: f(i, c) for k, f in columns.items()} for i, c in rows])  # type: ignore[operator]
+
+
+def test_a_word_that_all_rows_share_is_no_total_by_hand() -> None:
+    frame = crossed(20, metricName=lambda i, c: "Accuracy", score=lambda i, c: (i % 4 > 0) if c == "a" else i % 2)
+    tables = read_tables(frame.select("metricName", "item", "model", "score").cast({"score": pl.Float64}))
+    assert means(tables) == pytest.approx({"a": 0.75, "b": 0.5})
+    assert not any("totals" in note for note in tables.notes)
+
+
+def test_a_constant_label_is_no_grade_beside_what_was_accepted_by_hand() -> None:
+    said = {"a": "accept reject accept accept ignore", "b": "reject accept reject reject accept"}
+    frame = crossed(20, label=lambda i, c: "CORRECT", answer=lambda i, c: said[c].split()[i % 5])
+    assert means(read_tables(frame)) == pytest.approx({"a": 0.75, "b": 0.4})
+
+
+def test_a_fault_is_not_the_first_score_of_names_that_end_alike_by_hand() -> None:
+    named = {"toxicity/v1/score": lambda i, c: 0.01 * i, "grade_level/v1/score": lambda i, c: 5.5 + i,
+             "answer_correctness/v1/score": lambda i, c: 4 if c == "a" else 2 + i % 2}  # fmt: skip
+    tables = read_tables(crossed(20, **named))
+    assert means(tables) == pytest.approx({"a": 4.0, "b": 2.5})
+    assert any("grade_level" in note for note in tables.notes)
+
+
+def test_of_one_condition_the_question_names_the_item_not_the_reason() -> None:
+    why = [f"because number {k} was found in the text that stands beside the question" for k in range(30)]
+    frame = pl.DataFrame({"inputs": [f"what is {k}?" for k in range(30)], "score": [0, 1] * 15, "why": why})
+    assert set(read_tables(frame).item_ids) == set(frame["inputs"])
+
+
+def test_a_column_beyond_the_scale_of_the_others_is_no_condition() -> None:
+    ages = [18 + 2 * k for k in range(25)]
+    frame = pl.DataFrame({"id": range(25), "old": [k % 7 + 1 for k in range(25)], "new": [7 - k % 7 for k in range(25)],
+                          "years": ages, "done": [100] * 25})  # fmt: skip
+    tables = read_tables(frame)
+    assert tables.conditions == ("old", "new")
+    assert any("years" in note and "done" in note for note in tables.notes)
+    low = pl.DataFrame(
+        {"id": range(25), "x": [8, 9, 10, 9, 8] * 5, "y": [7, 8, 9, 10, 8] * 5, "z": [1, 2, 3, 2, 1] * 5}
+    )
+    assert read_tables(low).conditions == ("x", "y", "z")  # a bad model is one
+
+
+def test_two_codes_for_no_grade_are_asked_about_and_the_advice_works_by_hand() -> None:
+    frame = crossed(40, empathy=lambda i, c: {7: 99, 9: -9}.get(i, 1 + i % 5))
+    with pytest.raises(InputError, match=r"are -9 and .* are 99, the others 1 to 5: codes") as told:
+        read_tables(frame)
+    assert "--grade -9=missing --grade 99=missing" in told.value.remedy
+    kept = [1 + i % 5 for i in range(40) if i not in (7, 9)]
+    tables = read_tables(frame, options=ReadOptions(grade={"-9": None, "99": None}))
+    assert means(tables)["a"] == pytest.approx(sum(kept) / 38)
+
+
+@pytest.mark.parametrize(
+    ("name", "less", "ends"),
+    [("Note (1 = sehr gut, 6 = ungenügend)", True, (1, 6)), ("Rating (1 = very bad, 5 = very good)", False, (1, 5)),
+     ("System P (1 = best)", True, None), ("harm (0: none, 3: severe)", True, (0, 3)),
+     ("errors (0 = bad, 4 = good)", False, (0, 4)), ("points (0-20)", False, (0, 20))],
+)  # fmt: skip
+def test_what_a_name_explains_says_which_end_is_good(name: str, less: bool, ends: tuple[int, int] | None) -> None:
+    assert (less_is_better(name), stated_range(name)) == (less, ends)
+
+
+def test_an_order_of_the_conditions_in_every_row_is_of_ranks() -> None:
+    orders = list(itertools.permutations((1, 2, 3)))
+    rows = [orders[k % 6] for k in range(30)]
+    frame = pl.DataFrame(rows, schema=["x", "y", "z"], orient="row").with_row_index("prompt_id")
+    tables = read_tables(frame)
+    assert set(tables.scores["better"]) == {"lower"}
+    assert set(tables.scores["high"]) == {3.0}
+    assert any("1 is the best" in note for note in tables.notes)
+    assert set(read_tables(frame, options=ReadOptions(better="higher")).scores["better"]) == {"higher"}
+    tied = frame.with_columns(pl.when(pl.col("prompt_id") == 3).then(1).otherwise("x").alias("x"))
+    tied = tied.with_columns(pl.when(pl.col("prompt_id") == 3).then(1).otherwise("y").alias("y"))
+    assert set(read_tables(tied).scores["better"]) == {"higher"}  # ratings may look like ranks in most rows
+
+
+def test_of_measures_below_each_other_the_one_that_is_read_says_its_direction() -> None:
+    rows = [{"segment": i, "system": c, "metric": m, "value": (60.5 if m == "TER" else 30.5) + i}
+            for i in range(20) for c in TWO for m in ("TER", "BLEU")]  # fmt: skip
+    tables = read_tables(pl.DataFrame(rows))
+    assert means(tables) == pytest.approx({"a": 40.0, "b": 40.0})
+    only = pl.DataFrame(rows).with_columns(pl.col("metric").replace("BLEU", "WER"))
+    assert set(read_tables(only).scores["better"]) == {"lower"}
+
+
+def test_what_was_skipped_did_not_fail_by_hand() -> None:
+    frame = crossed(20, passed=lambda i, c: 5 <= i < (20 if c == "a" else 14), skipped=lambda i, c: i < 5)
+    tables = read_tables(frame)
+    assert means(tables) == pytest.approx({"a": 1.0, "b": 0.6})
+    assert any("10 rows are marked by skipped" in note for note in tables.notes)
+
+
+def test_ids_that_begin_again_in_a_document_of_a_course_are_named_by_all() -> None:
+    rows = [{"course": k, "document": d, "question": q, "llm": c, "grade": (k + d + q) % 2 == (c == "a")}
+            for k in range(3) for d in range(4) for q in range(5) for c in TWO]  # fmt: skip
+    tables = read_tables(pl.DataFrame(rows))
+    assert len(tables.item_ids) == 60
+    assert tables.answers["group"].n_unique() == 12
+    assert tables.answers["draw"].max() == 0
+
+
+def test_turns_are_numbered_within_their_conversation() -> None:
+    rows = [{"conversation_id": f"c{k}", "turn": t, "bot": c, "quality": 1 + (k + t) % 5}
+            for k in range(20) for t in range(2 + k % 3) for c in TWO]  # fmt: skip
+    tables = read_tables(pl.DataFrame(rows))
+    assert len(tables.item_ids) == len(rows) // 2
+    assert tables.answers["group"].n_unique() == 20
+
+
+def test_ids_begin_again_in_every_split() -> None:
+    rows = [{"split": s, "example_id": i, "model": c, "score": i % 2} for s, n in (("dev", 10), ("test", 20))
+            for i in range(n) for c in TWO]  # fmt: skip
+    assert len(read_tables(pl.DataFrame(rows)).item_ids) == 30
+
+
+def test_ratings_by_one_or_two_people_are_averaged_by_hand(tmp_path: Path) -> None:
+    rated = {"a": [4, 2], "b": [5, 5]}
+    records = [{"id": f"{c}-{i}", "fields": {"instruction": f"Do {i}", "generation": f"text {c} {i}"},
+                "metadata": {"model": c},
+                "responses": {"quality": [{"value": v, "user_id": f"u{(i + k) % 4}"}
+                                          for k, v in enumerate(rated[c][: 1 + (i % 2)])]}}
+               for c in TWO for i in range(20)]  # fmt: skip
+    (tmp_path / "records.json").write_text(json.dumps(records))
+    tables = read_tables(tmp_path / "records.json")
+    assert len(tables.item_ids) == 20
+    assert means(tables) == pytest.approx({"a": 3.5, "b": 5.0})
+
+
+def test_what_was_tried_again_after_failures_counts_by_its_first_try_by_hand() -> None:
+    tries = {"a": [[1], [0, 1], [0, 0, 0], [0, 0, 1]], "b": [[1], [1], [0, 0, 0], [0, 1]]}
+    rows = [{"task": i, "agent": c, "attempt": k + 1, "success": v}
+            for c in TWO for i in range(20) for k, v in enumerate(tries[c][i % 4])]  # fmt: skip
+    tables = read_tables(pl.DataFrame(rows))
+    assert means(tables) == pytest.approx({"a": 0.25, "b": 0.5})
+    assert any("only after a failure" in note for note in tables.notes)
+    drawn = [
+        {"task": i, "agent": c, "attempt": k, "success": (i + k) % 2} for c in TWO for i in range(9) for k in (1, 2)
+    ]
+    assert read_tables(pl.DataFrame(drawn)).answers["draw"].max() == 1  # draws, which all were made
