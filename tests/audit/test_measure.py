@@ -267,7 +267,8 @@ def test_bounds_are_rounded_up() -> None:
 def test_people_correct_the_rates_where_their_sample_is_known(run: Path, tmp_path: Path) -> None:
     """People who rate as the rules do: the corrected limits are as people would rate, and the bound says so.
 
-    The same labels without the record of how they were drawn correct nothing.
+    The same labels without the record of how they were drawn are taken as a random sample, as the page's figures take
+    them: the bound was that of the rules alone, below what the page said of people.
     """
     copy = tmp_path / "people"
     shutil.copytree(run, copy)
@@ -291,7 +292,13 @@ def test_people_correct_the_rates_where_their_sample_is_known(run: Path, tmp_pat
     shutil.copytree(run, other)
     with open_ledger(copy) as ledger, open_ledger(other, mode="write") as bare:
         bare.add_ratings([r for r in ledger.ratings() if r.kind == "human"])
-    assert measured(other, only=["severity"])["signature"]["bounds"][0]["basis"] == "as rated by rules"
+    found = measured(other, only=["severity"])
+    bound, shown = found["signature"]["bounds"][0], found["conditions"][0]["how_badly"]
+    assert bound["basis"].startswith("as people would grade (")
+    assert "beside rules" in bound["basis"]
+    alone = measured(run, only=["severity"])["signature"]["bounds"][0]
+    assert shown["what"].endswith("labels)")
+    assert bound["upper"] > alone["upper"] > shown["estimate"]
 
 
 # ------------------------------------------------------------------ always the same

@@ -105,3 +105,10 @@ def test_missing_and_empty_files(tmp_path: Path) -> None:
 def test_an_unwritable_place_is_said(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="cannot be written"):
         write_items([], tmp_path / "no" / "where.jsonl")
+
+
+@pytest.mark.parametrize("name", ["item", "question_id", "doc_id"])
+def test_ids_have_the_names_that_tables_of_grades_give_them(tmp_path: Path, name: str) -> None:
+    """They were row numbers, so that answers could not be joined with anything; of two spellings the first counts."""
+    (tmp_path / "items.csv").write_text(f"{name},question,input,answer\ns7,1 + 1?,x,2\ns9,2 + 2?,y,4\n")
+    assert [(i.id, i.prompt) for i in read_items(tmp_path / "items.csv")] == [("s7", "1 + 1?"), ("s9", "2 + 2?")]

@@ -6,8 +6,10 @@ import shlex
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from richter.cli import main
+from richter.cli._io import grid
 
 GRADES = "item,condition,correct\n" + "".join(
     f"q{i},{c},{int(i % k > 0)}\n" for c, k in (("old", 3), ("new", 5)) for i in range(60)
@@ -157,8 +159,7 @@ def test_conditions_that_were_not_compared_are_in_no_set(folder: Path, capsys: p
     code, said = run(capsys, "compare few.csv")
     assert code == 4
     assert "Refused: north and south: only 10 of 70 items" in said
-    rows = re.findall(r"(?:north|south) (-|\d) 40 ", said)
-    assert rows == ["-", "-"]
+    assert re.findall(r"(?:north|south) (\d )?40 ", said) == ["", ""]
     assert "--unpaired compares all of their items as different ones" in said
     code, said = run(capsys, "compare few.csv --unpaired")
     assert code == 0
@@ -197,3 +198,47 @@ def test_words_that_may_be_grades_are_named_with_the_option(folder: Path, capsys
     code, said = run(capsys, f"compare words.csv {advice[0]}")  # as it is written
     assert code == 0
     assert "60 items x 2 conditions" in said
+
+
+def test_grades_alone_are_neither_judged_nor_labelled_nor_scored(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Judges were asked, and paid, about empty answers to the question "old"; the page itself advised it."""
+    (folder / "prompts.csv").write_text(GRADES.replace("item,condition", "item,prompt"))
+    assert run(capsys, "import prompts.csv -o RUN")[0] == 0
+    assert "old: grades alone" in run(capsys, "run show RUN")[1]  # and not the question "old", sixty times
+    judges = "judge RUN --judges openai/gpt-4o-mini,openai/gpt-4o"
+    for line in (f"{judges} --dry-run", "label RUN --sheet sheet.csv", "tail score RUN --scorer length -o scores.csv"):
+        code, said = run(capsys, line)
+        assert (code, "text" in said) == (1, True), line
+    code, said = run(capsys, "label prompts.csv --rater me --no-browser")
+    assert code == 1
+    assert "richter import prompts.csv -o RUN" in said
+    assert run(capsys, "report prompts.csv --json results.json")[0] == 0
+    steps = json.loads((folder / "results.json").read_text())["next"]
+    assert not any("richter judge" in step or "richter label" in step for step in steps)
+    assert any("`severity`" in step for step in steps)
+    assert any("`confidence`" in step for step in steps)
+
+
+def test_numbers_stand_in_the_units_of_the_sentence_and_empty_columns_are_left_out(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was +13.3 points in the sentence and +0.1333 below it, beside columns of dashes; 48 - 40 of 60 by hand."""
+    monkeypatch.setenv("COLUMNS", "80")
+    said = run(capsys, "compare grades.csv old new")[1]
+    assert "+13.3 points" in said
+    assert "accuracy, points +13.3" in said
+    assert "0.1333" not in said
+    assert "ECE" not in said
+    assert "sets" not in said
+
+
+def test_names_stay_whole_in_a_narrow_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """The first column was cut to one character, so that nobody knew whose numbers stood there."""
+    rows = [["baseline", *["123,456 (< 234,567)"] * 4], ["candidate", *["12,345 (< 23,456)"] * 4]]
+    Console(width=60).print(grid("condition|a|b|c|d", rows, right=1))
+    out = capsys.readouterr().out
+    assert "baseline" in out
+    assert "candidate" in out
+    assert "…" not in out

@@ -460,7 +460,8 @@ def _given_error(
             both = int(np.sum(~np.isnan(sample.mean[:, [i, j]]).any(axis=1)))
             kind: Unit = "item" if alone and evidence.unit == "group" else evidence.unit
             evidence = dataclasses.replace(evidence, n=both, unit=kind)
-        yield pair, dataclasses.replace(evidence, judged=as_judged(rated.judges))
+        why = "" if rated.label is None else "not corrected by people's labels"
+        yield pair, dataclasses.replace(evidence, judged=as_judged(rated.judges, why))
 
 
 def summaries_of(

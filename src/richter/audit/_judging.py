@@ -63,7 +63,7 @@ def estimate_judging(
     with open_ledger(run) as ledger:
         items = {item.id: item for item in ledger.items()}
         conditions = {c.name: c for c in ledger.conditions()}
-        chosen = _spread([a for a in ledger.answers() if not a.error], limit)
+        chosen = _spread(with_text(list(ledger.answers()), ledger.name), limit)
     dealt = [
         (items[a.item], a.text, judging.deal(judges, conditions[a.condition], turn, allow_self=allow_self))
         for turn, a in enumerate(chosen)
@@ -128,7 +128,7 @@ def judge_run(
             known = {row["name"]: row for row in note.get("judges", [])} | {j.name: j.to_dict() for j in judges}
             places = {item: i for i, item in enumerate(items)}
             dealt = []
-            for answer in _spread([a for a in answers if not a.error], limit):
+            for answer in _spread(with_text(answers, ledger.name), limit):
                 turn = places[answer.item] + answer.draw
                 dealt.append((answer, judging.deal(judges, conditions[answer.condition], turn, allow_self=allow_self)))
             pool = [j.name for j in judges]
@@ -136,6 +136,16 @@ def judge_run(
             ledger.set_note(NOTE, {**facts, "rubric": judging.rubric().version})
             _ask_panel(ledger, items, dealt, judges, watch, {"concurrency": 16, "slots": 4, **calls})
         return _result(ledger, ledger.name, len(answers), rng=np.random.default_rng(seed))
+
+
+def with_text(answers: Sequence[Answer], run: str) -> list[Answer]:
+    """The answers that came. Where none holds a text (a table of grades alone) nobody can read what to rate."""
+    if not any(a.text for a in answers):
+        raise InputError(
+            f"No answer in {run} holds a text, so there is nothing to read and to rate.",
+            remedy="Import a table that has the texts too (a column `answer`), or one with severities.",
+        )
+    return [a for a in answers if not a.error]
 
 
 def rate_by_rules(ledger: Ledger, judge: judging.RuleJudge, *, items: Collection[str] | None = None) -> None:

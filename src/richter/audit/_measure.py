@@ -67,6 +67,13 @@ class Sections(Result):
     judges: JudgesSection | NoSection
 
 
+# what a table without the answers' texts lacks for a section: no judge and no person could read them
+WORDLESS = {
+    "severity": "add a column `severity` (0 right to 4 worst), or `answer` with the texts, to be rated",
+    "tail": "add a column with a continuous score, or `answer` with the texts, to be scored",
+    "calibration": "add a column `confidence` (0 to 1)",
+    "judges": "add the severities of two raters (`judge_1`, `judge_2`), or `answer` with the texts, to be rated",
+}
 SECTIONS = tuple(field.name for field in dataclasses.fields(Sections))
 
 
@@ -212,15 +219,19 @@ class _Measuring:
             self.watch(name)
         why = self._nothing(name)
         if why is not None:
-            return self._for_files(why)
+            return self._for_these(name, why)
         try:
-            return self._for_files(getattr(self, f"_{name}")())
+            return self._for_these(name, getattr(self, f"_{name}")())
         except InputError as fault:
             return _missing(*self._said(fault))
 
-    def _for_files(self, section: Any) -> Any:
-        """A remedy that works on a run, said of files: they become one first."""
-        if self.records.place is not None or not isinstance(section, NoSection):
+    def _for_these(self, name: str, section: Any) -> Any:
+        """A remedy that works on these data: files become a run first, and grades alone get what they lack."""
+        if not isinstance(section, NoSection):
+            return section
+        if name in WORDLESS and self.records.state != "empty" and not self.records.worded:
+            return _missing(section.missing.reason, WORDLESS[name])
+        if self.records.place is not None:
             return section
         remedy = section.missing.remedy.replace(self.records.command, "RUN")
         return _missing(section.missing.reason, f"richter import {self.records.command} -o RUN; {remedy}")
@@ -315,7 +326,7 @@ class _Measuring:
             grades=grades,
             confidence={name: self.records.asked[name].confidence for name in self.records.names},
             questions=() if draws is None else drawn_questions(draws),
-            draws_missing=None if draws is not None else self._for_files(_missing(*why)).missing,
+            draws_missing=None if draws is not None else self._for_these("calibration", _missing(*why)).missing,
         )
 
     def _calibrated(self, source: Source | Tables) -> CalibrationReport:

@@ -119,16 +119,25 @@ def _scored(records: RunRecords, level: float) -> dict[str, Figure]:
 
 
 def _knows(report: CalibrationReport | None, what: str, records: RunRecords) -> dict[str, Figure]:
-    """Debiased ECE by condition; of a grades report the confidence is what the answers themselves carry."""
+    """Debiased ECE by condition; of a grades report the confidence is what the answers themselves carry.
+
+    Draws under settings of their own ("small t=1") speak for the one condition that asked the same model.
+    """
     found = {}
+    models = [c.model for c in records.conditions]
+    asked = {c.model: c.name for c in records.conditions if models.count(c.model) == 1}
     for condition in () if report is None else report.conditions:
-        result = condition.result
-        if result is not None and condition.name in records.asked:
-            found[condition.name] = Figure(
+        result, name = condition.result, condition.name
+        if name not in records.asked:
+            model = records.drawn.get(name, "")
+            name = asked.get(model, "") if list(records.drawn.values()).count(model) == 1 else ""
+        if result is not None and name and (name == condition.name or name not in found):
+            said = f"{what} ({condition.name})" if name != condition.name else what or records.asked[name].confidence
+            found[name] = Figure(
                 estimate=result.debiased,
                 interval=result.interval,
                 n=result.n,
-                what=f"debiased calibration error (ECE); {what or records.asked[condition.name].confidence}",
+                what=f"debiased calibration error (ECE); {said}",
                 sure=result.mean_confidence,
                 right=result.accuracy,
             )

@@ -64,6 +64,7 @@ class RunRecords:
     tables: Tables
     conditions: tuple[Condition, ...]
     spent: Mapping[str, Any]
+    drawn: Mapping[str, str] = dataclasses.field(default_factory=dict)  # the models of its parts' conditions
     place: Place | None = None
     source: str = ""
     parts: Mapping[str, Place] = dataclasses.field(default_factory=dict)
@@ -109,6 +110,11 @@ class RunRecords:
     def rows(self) -> pl.DataFrame:
         """One row an answer of the conditions that were asked: grade, severity, confidence and what else is known."""
         return self.tables.rows
+
+    @functools.cached_property
+    def worded(self) -> bool:
+        """Whether any answer holds what was written: grades alone are nothing that could be read or rated."""
+        return bool((self.tables.answers["text"].fill_null("") != "").any())
 
     @functools.cached_property
     def scores(self) -> pl.DataFrame:
@@ -217,15 +223,17 @@ def _read_ledger(place: Place, options: ReadOptions) -> RunRecords:
         times = ledger.times()
         spent = [ledger.spent()]
         clock_ahead_s = ledger.clock_ahead_s()
-    parts = find_parts(place)
+    parts, drawn = find_parts(place), {}
     for part in parts.values():
         with open_ledger(part) as ledger:
             spent.append(ledger.spent())
+            drawn |= {c.name: c.model for c in ledger.conditions()}
     answered = len(tables.answers) > 0
     return RunRecords(
         tables=tables,
         place=place,
         parts=parts,
+        drawn=drawn,
         state="in progress" if writing else "complete" if answered else "empty",
         conditions=tuple(c for c in conditions if c.name in tables.conditions or not answered),
         notes=notes,

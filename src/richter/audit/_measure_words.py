@@ -234,7 +234,7 @@ def _fixed(measured: Measured) -> list[Check]:
 def _real(records: RunRecords) -> Check:
     made = [c.name for c in records.conditions if c.model.startswith(SIMULATED)]
     if not made:
-        return _check("no condition is simulated", True, "every condition names a model that can be asked")
+        return _check("no condition is simulated", True, "no condition is simulated")
     return _check("no condition is simulated", False, f"{len(made)} of {len(records.conditions)} are simulated")
 
 
@@ -256,15 +256,14 @@ def next_steps(
         steps.append(f"give each condition {measured.tail.study.claim.needed:,} items in all to settle the tails")
     for name, section in sections.items():
         if isinstance(section, NoSection) and name in wanted:
-            steps.append(f"to learn {_LACKING[name]}: {section.missing.remedy} ({section.missing.reason.rstrip('.')})")
+            steps.append(f"to learn {_LACKING[name]}: {section.missing.remedy}")
     lacking = getattr(sections["calibration"], "draws_missing", None)
     if lacking:
-        steps.append(f"to learn whether repeated answers agree: {lacking.remedy} ({lacking.reason.rstrip('.')})")
-    if records.basis is not None and "human" not in records.rated:
-        by = BASES[records.basis]
-        steps.append(
-            f"have people check a sample: richter label {records.command} --rater NAME (all rests on {by} so far)"
-        )
+        steps.append(f"to learn whether repeated answers agree: {lacking.remedy}")
+    if records.basis is not None and "human" not in records.rated and records.worded:
+        run, by = records.command, BASES[records.basis]
+        label = f"richter label {run}" if records.place else f"richter import {run} -o RUN; richter label RUN"
+        steps.append(f"have people check a sample: {label} --rater NAME (all rests on {by} so far)")
     return tuple(steps)
 
 
@@ -365,16 +364,16 @@ def signature_of(
 
     The bound is the exact one-sided upper limit on the rate of catastrophic answers, whatever was required: zero seen
     in n is not zero. Draws, groups and weights are allowed for as in claims; where people's labels suffice it is the
-    limit as people would rate.
+    limit as people would rate, as the figures of the page are.
     """
     checks = [] if measured.severity is None else list(measured.severity.requirements)
     bounds, by = [], "nobody" if records.basis is None else BASES[records.basis]
     rated = condition_outcomes(records, "catastrophic_rate")
-    sample = None if rated is None else as_sample(dataclasses.replace(rated, label=None))
     for row in conditions:
-        if row.how_badly is None or sample is None:
+        if row.how_badly is None or rated is None:
             continue
-        evidence = mean_evidence(sample, row.name, exact=True)
+        sample = as_sample(dataclasses.replace(rated, label=None))
+        evidence, people = (mean_evidence(s, row.name, exact=True) for s in (sample, as_sample(rated)))
         own = sample.outcomes.value[sample.outcomes.condition == sample.place(row.name)]
         seen, n = int(np.sum(own > 0)), len(own)
         upper, basis = evidence.interval(2 * level - 1).high, f"as rated by {by}"
@@ -382,6 +381,9 @@ def signature_of(
         corrected = None if measured.severity is None else measured.severity.human.get(row.name)
         if corrected is not None:
             upper, basis = corrected.at(CATASTROPHIC).upper / MILLION, corrected.basis
+        elif people.labels:
+            upper = people.interval(2 * level - 1).high
+            basis = f"as people would grade ({people.labels:,} labels, taken as a random sample, beside {by})"
         basis += f", by {within}" if within else ""
         what = row.how_badly.what
         bounds.append(Bound(condition=row.name, what=what, seen=seen, n=n, upper=upper, level=level, basis=basis))

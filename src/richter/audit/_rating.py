@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Unpack
 import polars as pl
 
 from richter import judge
+from richter.audit._judging import with_text
 from richter.audit._labelling import MOST, Labelling, LabelOptions, keep_sample, labelling_of, labels_of
 from richter.errors import InputError
 from richter.interop import export_table, read_frame
@@ -40,7 +41,8 @@ def shared_sample(ledger: Ledger, *, n: int, seed: int) -> judge.Sample:
     note = ledger.note(judge.SAMPLE_NOTE)
     if note is not None:
         return judge.Sample.from_dict(note)
-    ratings = ledger.ratings()
+    ratings, answers = ledger.ratings(), list(ledger.answers())
+    with_text(answers, ledger.name)
     scores: dict[tuple[str, str, int], float | None] = {}
     for kind in ("judge", "rule"):
         if any(r.kind == kind for r in ratings):
@@ -52,7 +54,7 @@ def shared_sample(ledger: Ledger, *, n: int, seed: int) -> judge.Sample:
     if not scores:  # graded right or wrong
         scores = {(g.item, g.condition, g.draw): None if g.correct is None else 4.0 * (not g.correct)
                   for g in ledger.grades() if g.main}  # fmt: skip
-    sample = judge.draw_sample(list(ledger.answers()), scores, n, seed=seed)
+    sample = judge.draw_sample(answers, scores, n, seed=seed)
     ledger.set_note(judge.SAMPLE_NOTE, sample.to_dict())
     return sample
 

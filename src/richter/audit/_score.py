@@ -42,9 +42,9 @@ def answers_of(source: RunLike, reading: ReadOptions | None = None) -> pl.DataFr
             pl.col("text").alias("answer"),
             *(name for name in ("severity", "domain", "tier") if frame[name].null_count() < len(frame)),
         )
-    if frame.is_empty():
+    if not (frame["answer"].fill_null("") != "").any():
         raise InputError(
-            f"{source} holds no answers.",
+            f"{source} holds no answers with a text.",
             remedy="Ask first (richter ask), or name the column that holds them: --map answer=COLUMN",
         )
     return frame

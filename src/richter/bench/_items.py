@@ -15,7 +15,10 @@ __all__ = ["read_items", "write_items"]
 
 REQUIRED = ("id", "prompt", "reference")
 # what people call these columns in tables of their own; without ids the row's number is the id
-SPELT = {"question": "prompt", "input": "prompt", "answer": "reference", "target": "reference", "choices": "options"}
+SPELT = {
+    "item": "id", "question_id": "id", "doc_id": "id", "question": "prompt", "input": "prompt", "answer": "reference",
+    "target": "reference", "choices": "options",
+}  # fmt: skip
 LISTS = ("aliases", "options", "shots")
 TEXTS = (*REQUIRED, "stem", "domain", "group", "source", "form")
 FORMS = ("plain", "compositional", "trap")
@@ -26,8 +29,9 @@ def read_items(path: str | Path) -> list[Item]:
     """Read items from JSONL (one object a line), CSV or Parquet; unknown fields are ignored.
 
     Every fault is an `InputError` that names the file, the line (or data row) and the field. In CSV, lists are
-    written with `|` between their members or as JSON, and `truth` as JSON; `question` and `answer` (or `target`) are
-    taken for `prompt` and `reference`. An item may lack its reference: nobody can grade it without a judge.
+    written with `|` between their members or as JSON, and `truth` as JSON; `item` (or `question_id`), `question` and
+    `answer` (or `target`) are taken for `id`, `prompt` and `reference`. An item may lack its reference: nobody can
+    grade it without a judge.
     """
     path = Path(path)
     rows = _json_lines(path) if _is_json_lines(path) else _table_rows(path)
@@ -81,7 +85,8 @@ def _table_rows(path: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
     from richter.interop._files import read_frame  # polars is not loaded for JSONL
 
     frame = read_frame(path, text=True)  # the reference 007 is not 7, nor is "true" a truth value
-    frame = frame.rename({old: new for old, new in SPELT.items() if old in frame.columns and new not in frame.columns})
+    spelt = {new: old for old, new in reversed(SPELT.items()) if old in frame.columns and new not in frame.columns}
+    frame = frame.rename({old: new for new, old in spelt.items()})  # of several spellings the first
     if "id" not in frame.columns and "prompt" in frame.columns:
         frame = frame.with_row_index("id", offset=1)
     missing = [name for name in REQUIRED if name not in frame.columns]

@@ -271,7 +271,8 @@ def show(out: Console, report: CompareReport) -> None:
         for claim in sorted(report.claims, key=lambda claim: not claim.primary):
             out.print(printable(f"{claim.sentence} ({verdict_note(claim)})"))
             for note in claim.notes if claim.primary else ():
-                out.print(printable(f"  {note}"))
+                if note not in claim.sentence:
+                    out.print(printable(f"  {note}"))
         if report.claims:
             out.print()
             _claim_table(out, report.claims)
@@ -342,13 +343,19 @@ def leaderboard_sentence(report: CompareReport) -> str:
 
 
 def _claim_table(out: Console, claims: tuple[Claim, ...]) -> None:
-    columns = "{measure}|{r.estimate:+.4f}|[{span.low:+.4f}, {span.high:+.4f}]|{level:.4g}%|{p}|{r.could_show:.4f}|"
+    """The numbers behind the sentences, in the sentences' units: rates in points."""
+    columns = "{measure}|{by}|[{low}, {high}]|{level:.4g}%|{p}|{could}|{r.needed:,} for {aim}"
     rows = []
     for claim in (c for c in claims if c.estimate is not None):
-        span = claim.interval or claim.plain_interval
+        span, (scale, form) = claim.interval or claim.plain_interval, _scale(claim.measure)
+        told = (claim.estimate, *((None, None) if span is None else (span.low, span.high)))
+        by, low, high = (None if x is None else f"{scale * x:{form}}" for x in told)
+        could = None if claim.could_show is None else f"{scale * claim.could_show:{form[1:]}}"
+        aim = None if claim.needed_for is None else f"{scale * claim.needed_for:g}"
+        named = {"measure": measure_words(claim.measure).noun + ", points" * (scale > 1), "by": by, "low": low}
         level = None if span is None else 100 * span.level
-        named = {"measure": claim.measure.replace("_", " "), "span": span, "level": level, "p": _p(claim.p_adjusted)}
-        rows.append(cells(columns + "{r.needed:,} for {r.needed_for:g}", claim, **named))
+        named |= {"high": high, "level": level, "p": _p(claim.p_adjusted), "could": could, "aim": aim}
+        rows.append(cells(columns, claim, **named))
     out.print(grid("|second - first|interval|level|p, adjusted|could have shown|needed", rows, **PLAIN))
 
 
@@ -451,13 +458,15 @@ def _condition_table(out: Console, report: CompareReport) -> None:
     columns += "[{r.ece_interval.low:.3f}, {r.ece_interval.high:.3f}]"
     for c in sorted(graded, key=lambda c: c.error_rate or 0.0):
         sets = " ".join(str(k) for k, members in enumerate(report.groups, 1) if c.name in members)
-        rows.append([short[c.name], sets or "-", f"{c.n:,}", *cells(columns, c, rate=_rate(c))])
+        rows.append([short[c.name], sets * (len(graded) > 2) or "-", f"{c.n:,}", *cells(columns, c, rate=_rate(c))])
     if rows:
         out.print(grid("condition|sets|n|accuracy|error rate|ECE (debiased)|ECE interval", rows, box=None))
     heads, values = _other_measures(report)
     if heads:
         rows = [[short[name], *row] for name, row in values.items()]
         out.print(grid(["condition", *heads], rows, box=None))
+    if any(note.startswith("corrected by") for claim in report.claims for note in claim.notes):
+        out.print("  rates and differences are corrected by people's labels each by itself: they need not add up")
 
 
 def _other_measures(report: CompareReport) -> tuple[list[str], dict[str, list[str]]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -99,16 +100,25 @@ def cells(template: str, row: Any = None, /, **named: Any) -> list[str]:
     return found
 
 
+NAME_CELLS = 20  # of the first column, at least, where its names are as long
+
+
 def grid(
     headings: str | Sequence[str], rows: Iterable[Iterable[str]], *, right: int | None = None, **look: Any
 ) -> Table:
-    """A table: its headings, with | between them, and its rows; columns from `right` on are numbers."""
-    table = Table(**look)
-    for k, heading in enumerate(headings.split("|") if isinstance(headings, str) else headings):
+    """A table: its headings, with | between them, and its rows; columns from `right` on are numbers.
+
+    A column without any value is left out. In a narrow terminal numbers are broken into lines, and names stay whole.
+    """
+    table, told = Table(**look), [list(row) for row in rows]
+    names = headings.split("|") if isinstance(headings, str) else headings
+    kept = [k for k in range(len(names)) if not told or any(row[k] != "-" for row in told)]
+    for k in kept:
         number = right is not None and k >= right
-        table.add_column(heading, justify="right" if number else "left", no_wrap=number)
-    for row in rows:
-        table.add_row(*row)
+        least = min(max((cell_len(row[k]) for row in told), default=0), NAME_CELLS) if k == 0 else None
+        table.add_column(names[k], justify="right" if number else "left", min_width=least)
+    for row in told:
+        table.add_row(*(row[k] for k in kept))
     return table
 
 

@@ -112,18 +112,22 @@ def show_run(place: Place, item_id: str | None, errors: bool, head: int, json_pa
     for text in said:
         out.print(f"note: {printable(str(text))}", markup=False)
     if unsettled.cut_off or unsettled.failed:
+        most = f" up to ${unsettled.money_usd:.4f}" if unsettled.money_usd else ""
         out.print(
-            f"{unsettled.cut_off} calls never settled and {unsettled.failed} failed may have been billed up to "
-            f"${unsettled.money_usd:.4f}: see `richter run settle`"
+            f"{unsettled.cut_off} calls never settled and {unsettled.failed} failed may have been billed{most}: "
+            "see `richter run settle`"
         )
     told = (cells("{r.name}|{r.model}|{answers}|{truncated}|{failed}", c, **of[c.name]) for c in conditions)
     out.print(grid("condition|model|answers|cut off|failed", told))
     for (kind, rater), count in sorted(raters.items()):
         out.print(f"{count} ratings by {printable(rater)} ({kind})")
     for name, rows in shown.items():
-        if rows:
+        told_of = [row for row in rows if row["answer"] or items[str(row["item"])].prompt]
+        if told_of:
             out.print(f"\n{printable(name)}")
-        for row in rows:
+        elif rows:
+            out.print(f"{printable(name)}: grades alone, no text of an answer")
+        for row in told_of:
             item = items[str(row["item"])]
             out.print(f"  {printable(item.prompt, limit=100)}")
             out.print(f"    reference: {printable(item.reference, limit=100)}", style="dim")

@@ -236,7 +236,9 @@ def _confident(condition: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]
     measured and not tested with "seems"."""
     found = condition["knows"]
     ends = _ends(found) or (0.0, 1.0)
-    own = [c for c in claims if c.get("conditions") == [condition.get("name")] and c.get("measure") in ("ece", "draws")]
+    drawn = str(found.get("what")).rpartition(" (")[2].removesuffix(")")  # draws may have settings of their own
+    of = ([condition.get("name")], [drawn])
+    own = [c for c in claims if c.get("measure") in ("ece", "draws") and c.get("conditions") in of]
     shown = any(c.get("verdict") == Verdict.VERIFIED for c in own)
     tested = any(isinstance(c.get("interval"), Mapping) for c in own)
     if ends[1] <= ABOUT_RIGHT:
@@ -371,12 +373,14 @@ def _claim(claim: Mapping[str, Any], place: int) -> dict[str, Any]:
             parts.append(f"{number(claim['needed'])} {claim.get('unit') or 'item'}s would settle it")
     if claim.get("blocked_by"):
         parts.append(f"blocked by {name(claim['blocked_by'])}")
+    sentence = str(claim.get("sentence") or "")
+    parts += [printable(str(n), limit=300) for n in claim.get("notes") or [] if str(n) not in sentence]
     return {
         "number": place,
         "verdict": re.sub(r"[^a-z]", "", str(claim.get("verdict") or "untestable")),
         "side": claim.get("side") if claim.get("side") in SIDES else "open",
-        "sentence": with_terms(printable(str(claim.get("sentence") or ""), limit=600)),
-        "numbers": with_terms("; ".join([*parts, *(printable(str(n), limit=300) for n in claim.get("notes") or [])])),
+        "sentence": with_terms(printable(sentence, limit=600)),
+        "numbers": with_terms("; ".join(parts)),
         "method": method,
         "bar": _bar(claim.get("estimate"), interval, claim.get("better")) if two else None,
         "pair": {"condition": conditions[0], "other": conditions[1]} if two else None,
@@ -480,7 +484,8 @@ def _cell(value: Any, key: str, ends: Ends) -> dict[str, Any]:
     interval = value.get("interval")
     who = printable(str(value.get("what") or what), limit=120).partition(", as people")  # "would grade (.. labels)"
     known, n = _averages(value)[2:-1], value.get("n")
-    said = [{"how_often": "", "how_badly": "severity 3 or more", "knows": known}.get(key, who[0]) + "".join(who[1:])]
+    first = {"how_often": "", "how_badly": "severity 3 or more", "knows": known}.get(key, who[0]) + "".join(who[1:])
+    said = [first.removeprefix(", ")]
     if n is not None:
         said.append(f"{'' if key == 'scored' else 'of '}{count(n, 'answer' if key == 'knows' else 'item')}")
     mean = value.get("mean")

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import shlex
 import shutil
 import sqlite3
 import tempfile
@@ -266,6 +267,9 @@ class _Writing:
 
 def take_lock(folder: Path, name: str = LOCK_NAME) -> int:
     """Hold the run's writer lock, or another; the system frees it when the process ends, however it ends."""
+    if folder.is_file():
+        remedy = f"Make a run of it first: richter import {shlex.quote(str(folder))} -o RUN"
+        raise InputError(f"{folder} is a file, and a run is a folder.", remedy=remedy)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o644)

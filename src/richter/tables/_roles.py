@@ -367,7 +367,8 @@ def _measure_names(column: str) -> bool:
 def _take(place: dict[str, str], field: str, column: str, before: str, notes: list[str], why: str) -> None:
     if column == before:
         return
-    for own in [f for f, c in place.items() if c == column and f != "prompt"]:  # a question may be its own name
+    keep = "prompt" if field == "item" else field  # a question may be its own name
+    for own in [f for f, c in place.items() if c == column and f != keep]:
         del place[own]
     place[field] = column
     if "\0" not in column:
