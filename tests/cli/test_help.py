@@ -95,3 +95,14 @@ def _named(line: str) -> click.Command:
             break
         command = found
     return compare if command is _root else command
+
+
+def test_no_line_of_help_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    """Commands of a group ended in "and what may be..."; the first heading in "go out?:"."""
+    for name in ("run", "bench", "tail", "calibration", "size", "plan", "kb", "search", "floors"):
+        with pytest.raises(SystemExit):
+            main([name, "--help"])
+        assert "...\n" not in capsys.readouterr().out.partition("\n")[2], name
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "?:" not in capsys.readouterr().out

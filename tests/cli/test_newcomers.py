@@ -49,10 +49,10 @@ def test_two_points_in_any_writing(capsys: pytest.CaptureFixture[str], written: 
 
 
 def test_rates_are_written_as_margins_are(capsys: pytest.CaptureFixture[str]) -> None:
-    """The same figure from a share and from per cent: 0.02 +- 0.01 by the normal law, 1.96^2 0.02 0.98 / 0.01^2."""
+    """The same figure from a share and from per cent: Wilson's interval at 0.02 of 792 is 0.0100 to either side."""
     for rate in ("0.02", "2%", "2pp"):
         code, said = run(capsys, f"size error-rate --rate {rate} --half-width 1pt")
-        assert (code, said) == (0, "753 items give 0.02 +- 0.01 (95%).")
+        assert (code, said) == (0, "792 items give 0.02 +- 0.01 (95%): [0.0123, 0.0323].")
     assert run(capsys, "size error-rate --below 1%")[1].startswith("299 items with at most 0 errors")
     assert run(capsys, "size gap --margin 2pt --accuracy 85% 87%")[0] == 0
 

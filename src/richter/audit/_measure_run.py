@@ -223,7 +223,8 @@ def _read_ledger(place: Place, options: ReadOptions) -> RunRecords:
         times = ledger.times()
         spent = [ledger.spent()]
         clock_ahead_s = ledger.clock_ahead_s()
-    parts, drawn = find_parts(place), {}
+    parts = find_parts(place)
+    drawn: dict[str, str] = {}
     for part in parts.values():
         with open_ledger(part) as ledger:
             spent.append(ledger.spent())

@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from richter.cli._io import PLAIN, console, grid, json_option, progress_console, publish, write_json
+from richter.cli._io import PLAIN, Group, console, grid, json_option, progress_console, publish, write_json
 from richter.errors import StorageError
 from richter.interop._sets import SETS
 from richter.records import printable
 from richter.store import write_file
 
 
-@click.group()
+@click.group(cls=Group)
 def bench() -> None:
     """Build and inspect item sets.
 

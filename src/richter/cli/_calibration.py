@@ -13,6 +13,7 @@ from richter.calibration import Convergence, EceResult, PooledSlope, Score
 from richter.cli._calls import engine_options, open_mapper
 from richter.cli._io import (
     PLAIN,
+    Group,
     cells,
     console,
     grid,
@@ -31,7 +32,7 @@ from richter.stats import in_threads
 from richter.tables import ReadOptions
 
 
-class _WithDefault(click.Group):
+class _WithDefault(Group):
     """`richter calibration FILE` measures; a word that names a subcommand is one."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

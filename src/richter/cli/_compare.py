@@ -353,9 +353,8 @@ def _claim_table(out: Console, claims: tuple[Claim, ...]) -> None:
         could = None if claim.could_show is None else f"{scale * claim.could_show:{form[1:]}}"
         aim = None if claim.needed_for is None else f"{scale * claim.needed_for:g}"
         named = {"measure": measure_words(claim.measure).noun + ", points" * (scale > 1), "by": by, "low": low}
-        level = None if span is None else 100 * span.level
-        named |= {"high": high, "level": level, "p": _p(claim.p_adjusted), "could": could, "aim": aim}
-        rows.append(cells(columns, claim, **named))
+        named |= {"high": high, "p": _p(claim.p_adjusted), "could": could, "aim": aim}
+        rows.append(cells(columns, claim, level=None if span is None else 100 * span.level, **named))
     out.print(grid("|second - first|interval|level|p, adjusted|could have shown|needed", rows, **PLAIN))
 
 

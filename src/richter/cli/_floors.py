@@ -10,7 +10,7 @@ from rich.console import Console
 from richter import floors as fl
 from richter.audit import FloorsReport, published_scores
 from richter.cli._calls import engine_options, open_mapper
-from richter.cli._io import PLAIN, cells, grid, json_option, listing, publish, reading_options, split_sources
+from richter.cli._io import PLAIN, Group, cells, grid, json_option, listing, publish, reading_options, split_sources
 from richter.records import printable
 from richter.tables import ReadOptions, read_tables
 
@@ -26,7 +26,7 @@ lipschitz_option = click.option(
 delta_option = click.option("--delta", type=float, default=0.02, metavar="D", help="The calibration error to resolve.")
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Group, invoke_without_command=True)
 @n_option
 @error_option
 @lipschitz_option

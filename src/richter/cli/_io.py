@@ -100,6 +100,15 @@ def cells(template: str, row: Any = None, /, **named: Any) -> list[str]:
     return found
 
 
+class Group(click.Group):
+    """Commands under one name; its help gives each one's first sentence whole."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """A line or more a command: click would cut it at the edge of the terminal."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self.commands[name].get_short_help_str(400)) for name in sorted(self.commands)])
+
+
 NAME_CELLS = 20  # of the first column, at least, where its names are as long
 
 

@@ -20,7 +20,7 @@ from richter.ascent import (
 )
 from richter.bench import FACT_PARTS
 from richter.cli._calls import Calls, call_options, engine_options
-from richter.cli._io import cells, console, grid, json_option, progress_console, publish, write_json
+from richter.cli._io import Group, cells, console, grid, json_option, progress_console, publish, write_json
 from richter.cli._progress import price_at_most
 from richter.engine import open_engine
 from richter.errors import InputError, MissingPart
@@ -31,7 +31,7 @@ SKIPPED_NAMED = 3  # files of each reason
 How = dict[str, Any]  # who embeds, where it runs, and where progress goes
 
 
-@click.group()
+@click.group(cls=Group)
 def kb() -> None:
     """Knowledge bases: paragraphs, their vectors and the questions that can be asked about them.
 

@@ -130,7 +130,8 @@ class LazyGroup(click.Group):
         """The commands under their headings: the first group, or every one."""
         width = max(len(name) for name in self.table)
         for heading, names in list(self.groups.items())[: None if every else 1]:
-            with formatter.section(heading):
+            formatter.write(f"\n{heading}{':' * (not heading.endswith('?'))}\n")
+            with formatter.indentation():
                 formatter.write_dl([(name.ljust(width), self.table[name][2]) for name in names])
 
 

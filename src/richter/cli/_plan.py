@@ -6,13 +6,13 @@ import click
 
 from richter.audit import PlanStatus, check_plan, check_receipt, is_receipt, lock_plan, new_plan, parse_value
 from richter.audit._plan import KINDS
-from richter.cli._io import console, json_option, publish
+from richter.cli._io import Group, console, json_option, publish
 from richter.errors import InputError
 from richter.records import printable
 from richter.store import write_file
 
 
-@click.group()
+@click.group(cls=Group)
 def plan() -> None:
     """Write, lock and check a plan before looking at data.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from richter.cli._io import cells, console, grid, json_option, publish, write_json
+from richter.cli._io import Group, cells, console, grid, json_option, publish, write_json
 from richter.cli._progress import money
 from richter.errors import InputError, RichterError
 from richter.records import printable
@@ -15,7 +15,7 @@ from richter.store import Place, find_runs, open_ledger, run_place, settle_run, 
 from richter.tables import record_look, tables_of
 
 
-@click.group()
+@click.group(cls=Group)
 def run() -> None:
     """Read runs back, and settle what may have been billed without an answer.
 

@@ -19,7 +19,7 @@ from richter.ascent import (
 )
 from richter.audit import name_conditions
 from richter.cli._calls import Calls, call_options
-from richter.cli._io import cells, console, grid, json_option, progress_console, write_json
+from richter.cli._io import Group, cells, console, grid, json_option, progress_console, write_json
 from richter.cli._progress import money
 from richter.cli._search_again import cross, explain, pilot, retest
 from richter.cli._search_show import print_search, show
@@ -30,7 +30,7 @@ from richter.records import Decoding, printable
 from richter.store import Place, run_place
 
 
-@click.group()
+@click.group(cls=Group)
 def search() -> None:
     """Find where a model fails, under a budget, by following its errors through a knowledge base.
 

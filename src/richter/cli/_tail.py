@@ -18,7 +18,7 @@ from richter.audit._plan_tail import tail_plan
 from richter.audit._probe import COPIES, Copy, compare_copies, copy_answers
 from richter.audit._score import SCORERS, answers_of, own_nll, score_by, write_scored
 from richter.cli._calls import Calls, call_options, engine_options, open_mapper
-from richter.cli._io import cells, console, grid, json_option, publish, reading_options, write_json
+from richter.cli._io import Group, cells, console, grid, json_option, publish, reading_options, write_json
 from richter.cli._progress import asking, downloading
 from richter.errors import InputError
 from richter.records import Claim, Verdict, printable
@@ -30,7 +30,7 @@ DEFAULT_MAP = click.core.ParameterSource.DEFAULT_MAP
 _MARKS = {True: "pass", False: "FAIL", None: "-"}
 
 
-@click.group()
+@click.group(cls=Group)
 def tail() -> None:
     """Is one condition's tail heavier than another's? Only behind every gate.
 

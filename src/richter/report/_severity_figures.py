@@ -150,7 +150,7 @@ def _heatmap(cells: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
         for c in cells
         if c.get("n")
     ]
-    if not rows:
+    if len({(r["domain"], r["tier"]) for r in rows}) < 2:  # all answers are of one kind
         return
     enough = [r for r in rows if r["n"] >= FEW_A_CELL and r["mean_severity"] is not None]
     worst = max(enough or rows, key=lambda r: r["mean_severity"] or 0.0)
@@ -165,7 +165,7 @@ def _heatmap(cells: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
     panels = []
     if len(enough) * 2 < len(rows):
         sentence = f"Most cells of domain and tier hold fewer than {FEW_A_CELL} answers: too few to compare them."
-    elif len(domains) * len(tiers) > 1:
+    else:
 
         def marks(own: Numbered) -> list[Mark]:
             return [
@@ -205,7 +205,7 @@ def _mechanisms(found: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
         for m in found
         if m.get("count")
     ]
-    if not rows:
+    if all(row["mechanism"] == "not named" for row in rows):
         return
     totals, most = Counter[str](), Counter[tuple[str, str]]()
     for row in rows:
