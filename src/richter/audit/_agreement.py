@@ -122,7 +122,10 @@ def measure_agreement(
         drawn = source.strata if source.strata and basis is not None and basis.kind == "human" else None
         references[name] = judge.judge_report(tables[name], basis, strata=drawn, rng=rng)
         if "human" in tables and not any_scale:
-            corrected[name] = judge.corrections(tables["human"], tables[name], strata=source.strata or None)
+            order = dict.fromkeys(r.condition for r in source.ratings)
+            corrected[name] = judge.corrections(
+                tables["human"], tables[name], strata=source.strata or None, order=order
+            )
     return AgreementReport(
         file=file,
         kinds=kinds,

@@ -102,7 +102,7 @@ def print_agreement(out: Console, a: Agreement) -> None:
             if not isinstance(kappa, Undefined):
                 rows.append((f"kappa, {title}, {printable(pair, limit=40)}", kappa.estimate, kappa.interval))
     for name, value, interval in rows:
-        out.print(f"  {name:58s} {value:6.3f}  {_span(interval)}")
+        out.print(f"  {name:48s} {value:6.3f}  {_span(interval)}")
     out.print()
 
 

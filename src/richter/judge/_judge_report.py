@@ -271,10 +271,12 @@ def corrections(
     judges: Tabulated,
     *,
     strata: Mapping[Key, str] | None = None,
+    order: Iterable[str] = (),
     thresholds: Sequence[float] = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0),
 ) -> tuple[Correction, ...]:
     """Corrected figures for every condition, then for every pair of conditions on shared items (second minus first).
 
+    `order` is that of the conditions, where another than that of their names is meant.
     `strata` names the stratum in which each answer could be drawn for labelling; without it the labels are taken as
     a simple random sample of the judged answers, which the caller must be able to say.
     """
@@ -286,7 +288,8 @@ def corrections(
     label = np.array([labels.get(key, np.nan) for key in keys])
     group = None if strata is None else np.array([strata.get(key, "") for key in keys])
     of = np.array([key[1] for key in keys])
-    conditions = sorted(set(of.tolist()))
+    known = set(of.tolist())
+    conditions = [name for name in order if name in known] or sorted(known)
     found = []
     for condition in conditions:
         mine = np.flatnonzero(of == condition)

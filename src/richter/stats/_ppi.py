@@ -365,9 +365,13 @@ def ppi_mean(
     return _corrected(pool, alone, level=level, side=side, target=target)
 
 
+LOWEST = 0.5  # the lowest error; between two people's 0 and 0.5 lies an error too, as everywhere
+
+
 def _at_least(values: ArrayLike, threshold: float) -> Floats:
     given = np.asarray(values, dtype=np.float64)
-    return np.where(np.isnan(given), np.nan, (given >= threshold).astype(np.float64))
+    reached = given > 0 if threshold == LOWEST else given >= threshold
+    return np.where(np.isnan(given), np.nan, reached.astype(np.float64))
 
 
 def ppi_rate(
