@@ -1,12 +1,13 @@
 """The answer of a page: what it says is what its claims show, with the same side and sign."""
 
 import dataclasses
+import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from richter.claims import METRICS, answer, measure_words, side
+from richter.claims import METRICS, Metric, answer, claim_words, measure_words, rail, side
 from richter.records import Claim, Hypothesis, Interval, Verdict
 
 
@@ -300,3 +301,44 @@ def test_a_measure_without_words_of_its_own_is_called_by_its_name() -> None:
         "chat fluency",
     )
     assert measure_words("accuracy:law").noun == "accuracy"
+
+
+def test_where_a_difference_stands_from_worse_to_better_by_hand() -> None:
+    assert rail(0.1, -0.1, 0.2, better="higher") == pytest.approx((0.25, 0.75, 1.0))
+    assert rail(0.1, -0.1, 0.2, better="lower") == pytest.approx((0.0, 0.25, 0.75))
+    assert rail(0.1, -math.inf, math.inf, better=None) == (0.0, 1.0, 1.0)
+    assert rail(0.0, 0.0, 0.0, better="higher") == (0.5, 0.5, 0.5)
+
+
+def test_a_ratio_of_amounts_is_told_in_per_cent_by_hand() -> None:
+    def words(measure: str, estimate: float, values: tuple[float | None, ...], **more: object) -> Metric:
+        return claim_words(claim(measure, estimate, Verdict.VERIFIED, values=values, **more))
+
+    half_more = words("money", 0.5, (2.0, 3.0))
+    assert (half_more.amount(0.5), half_more.suffix) == ("50.0", "%")
+    large = words("tokens", 999.0 + 5e-7, (1.0, 1000.0))  # within 1e-9 of what it would be
+    assert large.suffix == "%"
+    for own in (
+        words("money", 1.0, (2.0, 3.0)),  # a difference
+        words("money", 0.5 + 1e-6, (2.0, 3.0)),
+        words("money", -1.0, (0.0, 3.0)),
+        words("money", -1.0, (None, 3.0)),
+        words("money", -1.0, (2.0,)),
+        words("money", 0.5, (2.0, 3.0), conditions=("new",)),
+        claim_words(dataclasses.replace(claim("money", 0.5, Verdict.UNTESTABLE, values=(2.0, 3.0)), estimate=None)),
+    ):
+        assert own == METRICS["money"]
+    assert words("accuracy", 0.5, (0.5, 0.75)) == measure_words("accuracy")
+    assert words("mean_score", 0.5, (0.5, 0.75)) == measure_words("mean_score")
+
+
+def test_no_calibration_error_beyond_chance_is_not_told_as_a_number() -> None:
+    def told(measure: str, values: tuple[float, float]) -> str:
+        return answer(
+            [claim(measure, values[1] - values[0], Verdict.VERIFIED, values=values)], conditions=("old", "new")
+        )
+
+    assert "(calibration error 2.0% against 5.0%)" in told("ece", (0.05, 0.02))
+    assert "(" not in told("ece", (0.05, -0.01))
+    assert "(" not in told("ece", (0.05, 0.0))
+    assert "(0.0% against 60.0%)" in told("accuracy", (0.6, 0.0))

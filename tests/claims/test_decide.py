@@ -162,6 +162,15 @@ def test_needed_is_for_the_margin_or_the_metrics_gap_never_for_what_was_seen_by_
     assert decide([ask(3.0)])[0].needed is None
 
 
+def test_what_the_whole_scale_would_not_have_shown_is_not_said_by_hand() -> None:
+    """A standard error of 1 shows 2.80 of a mean severity (0 to 4), nothing of a rate, and any length of a number."""
+    z = float(ndtri(0.975) + ndtri(0.8))
+    told = [decide([ask(0.1, measure)])[0].could_show for measure in ("mean_severity", "accuracy", "tokens")]
+    assert told == [pytest.approx(z), None, pytest.approx(z)]
+    wide = decide([Question(metric=METRICS["mean_severity"], conditions=("a", "b"), evidence=normal(0.1, 4.001 / z))])
+    assert wide[0].could_show is None
+
+
 def test_one_condition_by_hand() -> None:
     question = Question(
         metric=METRICS["accuracy"], conditions=("new",), evidence=normal(0.9, 0.01), relation="above", value=0.8

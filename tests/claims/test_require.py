@@ -1,5 +1,6 @@
 """Requirements: each limit, sign and family by hand, and false passes at the limit."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -72,6 +73,30 @@ def test_needed_is_for_no_loss_or_half_of_what_is_allowed_by_hand() -> None:
     (claim,) = require([ask(0.5, value=0.5, relation="below")])
     assert claim.needed == math.ceil(z * z * 50 / 0.25**2)
     assert claim.needed_for == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("error", [0.05, 0.002])
+@pytest.mark.parametrize(("relation", "limit", "truth"), [("above", 0.8, 0.9), ("below", 0.3, 0.15)])
+def test_groups_needed_for_a_rate_by_hand(error: float, relation: str, limit: float, truth: float) -> None:
+    """A one-sample test of a proportion, times the design effect of answers in groups, over the answers in a group."""
+    rate, n, groups = 0.82 if relation == "above" else 0.27, 200, 40
+    question = ask(rate, value=limit, relation=relation)
+    evidence = dataclasses.replace(question.evidence, n=n, units=groups, unit="group", standard_error=error)
+    (claim,) = require([dataclasses.replace(question, metric=METRICS["accuracy"], evidence=evidence)])
+    assert claim.verdict is Verdict.UNDECIDED
+    spread = ndtri(0.95) * math.sqrt(limit * (1 - limit)) + ndtri(0.8) * math.sqrt(truth * (1 - truth))
+    seen = (rate * n + 0.5) / (n + 1)
+    design = max(error**2 / (seen * (1 - seen) / n), 1.0)
+    assert claim.needed == math.ceil((spread / (truth - limit)) ** 2 * design / (n / groups) - 1e-9)
+    assert claim.needed_for == pytest.approx(abs(truth - limit))
+
+
+def test_as_many_as_needed_were_enough_by_hand() -> None:
+    reach = float(ndtri(0.95) + ndtri(0.8))
+    for less, said in ((1e-9, "50 items were enough to show"), (-1e-3, "51 items would show")):
+        question = ask(0.5 - reach, value=-reach * (1 + less), conditions=("old", "new"))
+        (claim,) = require([question])
+        assert said in claim.sentence
 
 
 def test_draws_and_groups_are_no_items_recovers_truth() -> None:

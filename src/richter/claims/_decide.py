@@ -146,7 +146,7 @@ def _holm_list(
         left = order[min(number, stop) :]
         level = alpha / len(left)
         if joint is None:
-            worst = max(worst, min(test.p * (len(order) - number), 1.0))
+            worst = max(worst, test.p * (len(order) - number))
         else:
             keys = [None if t.within else _key(questions[t.place]) for t in order]
             known, rest = ([key for key in keys[k:] if key in joint.keys] for k in (min(number, stop), number))

@@ -95,7 +95,7 @@ def _clean_needed(row: DeploymentRow, per_million: float, level: float, *, weigh
     """
     if weighted:
         return math.ceil(row.n * row.upper / per_million)
-    worth = math.log1p(-level) / math.log1p(-min(row.upper / MILLION, 1 - 1e-12))
+    worth = math.log1p(-level) / math.log1p(-row.upper / MILLION)
     return math.ceil(clean_answers_needed(per_million, level=level) * row.n / worth - 1e-6)
 
 
