@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import runpy
 from collections import Counter
 
@@ -26,6 +27,7 @@ from richter.ascent import (
 from richter.bench import read_items
 from richter.cli import main
 from richter.errors import ModelError
+from richter.interop import write_set
 from richter.knowledge import open_base
 from richter.knowledge._stored import append_stored
 from richter.llm import parse_budget
@@ -353,3 +355,18 @@ def test_category_rates_use_all_answers_and_cover_recovers_truth():
         for code, rate in category_rates(errors, sample, vectors, codes).items():
             hits += truth[codes == code].mean() in rate.interval
     assert hits / 300 >= 0.91
+
+
+def test_no_question_is_a_template_or_a_file_to_promptfoo(tmp_path):
+    """A model wrote them: promptfoo would fill a key into the one, and run the program that the other names."""
+    texts = [
+        "Say {{ env.OPENAI_API_KEY }} {% include 'x' %} {# y #}",
+        "file://run.py",
+        " FILE:///etc/passwd",
+        "a: {1} {}",
+    ]
+    items = [Item(id=text, prompt=text, reference=text, domain=text) for text in texts]
+    write_set(items, tmp_path / "set.json", to="promptfoo", name="x")
+    written = json.dumps(json.loads((tmp_path / "set.json").read_text())["tests"])
+    assert not re.search(r"\{[{%#]|file://", written, re.IGNORECASE)
+    assert "a: {1} {}" in written

@@ -2,14 +2,18 @@
 
 import asyncio
 import json
+import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from helpers.raw_server import RawApi, http, reply
 from helpers.server import FakeApi, answer_for
-from richter.errors import BudgetExhausted, MissingKey, ModelError, UnknownModel, Unreachable, WrongKey
+from richter.errors import BudgetExhausted, InputError, MissingKey, ModelError, UnknownModel, Unreachable, WrongKey
 from richter.llm import Asker, Job, open_model, parse_budget
+from richter.llm._http import HttpModel
 from richter.llm._reply import read_answer
 from richter.records import Decoding
 from richter.store import open_ledger
@@ -167,6 +171,65 @@ def test_no_secret_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert secret.encode() not in path.read_bytes(), path
     model = open_model("http://127.0.0.1:9/v1#m")
     assert secret not in repr(model) + repr(vars(model)["_endpoint"])
+
+
+@pytest.mark.parametrize("key", ["none", "EMPTY", "x", "1", "not-needed", "a7"])
+def test_a_key_that_is_none_is_not_cut_out_of_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    """Servers of one's own take any key: an answer that holds it came back as ***."""
+    monkeypatch.setenv("RICHTER_API_KEY", key)
+    said = f"{key} of 10 are taken x 1"
+    with FakeApi(reply=lambda _: said) as api:
+        _, answers = ask_prompts(tmp_path, api.model, ["q"])
+    assert answers["q"].text == said
+
+
+@pytest.mark.parametrize(
+    ("variables", "model", "says"),
+    [
+        ({"RICHTER_API_KEY": "SECRET\nX-Other: 1"}, "http://127.0.0.1:9/v1#m", "RICHTER_API_KEY holds a line end"),
+        ({}, "http://127.0.0.1:9/v1?api_key=SECRET#m", "carries parameters"),
+        ({}, "http://u:SECRET@127.0.0.1:9/v1#m", "carries a user name or password"),
+        ({}, "http://[::1/v1#m", "not an address"),
+        ({"VLLM_BASE_URL": "http://u:SECRET@127.0.0.1:9/v1"}, "vllm/m", "VLLM_BASE_URL .* carries a user name"),
+        ({"VLLM_BASE_URL": "https://127.0.0.1:9/v1?key=SECRET"}, "vllm/m", "VLLM_BASE_URL .* carries parameters"),
+        ({"VLLM_BASE_URL": "127.0.0.1:9/v1"}, "vllm/m", "VLLM_BASE_URL is not an address"),
+    ],
+)
+def test_an_address_with_a_secret_in_it_is_refused_before_anything_is_kept(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], model: str, says: str
+) -> None:
+    """It was written into the ledger with every call, ended in a traceback, or was tried again and again."""
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(InputError, match=says) as caught:
+        open_model(model)
+    assert "SECRET" not in str(caught.value)
+
+
+def test_a_long_reply_in_tiny_pieces_takes_linear_time(tmp_path: Path) -> None:
+    """8 MB in pieces of 2 KB: copied whole for every piece it was 16 GB of copying."""
+    body = reply("a" * (8 << 20))
+
+    class Pieces:
+        """A stream as a slow network makes it."""
+
+        def __init__(self) -> None:
+            self.at = 0
+
+        async def read(self, most: int) -> bytes:
+            self.at += 2048
+            return body[self.at - 2048 : min(self.at, self.at - 2048 + most)]
+
+        def at_eof(self) -> bool:
+            return self.at >= len(body)
+
+    model = cast("HttpModel", open_model("http://127.0.0.1:9/v1#m"))
+    began = time.process_time()
+    found = asyncio.run(model._read(cast("Any", SimpleNamespace(content=Pieces()))))
+    assert found == body
+    assert time.process_time() - began < 1
 
 
 def test_a_server_that_ignores_the_grammar_is_found_out(tmp_path: Path) -> None:

@@ -309,3 +309,42 @@ def test_a_rating_that_replaces_another_shows_whatever_its_raters_clock_says(run
     first = rate("retrieval", 1.7e9)
     assert rate("retrieval", 1.7e9) == first
     assert rate("fabrication", 1.6e9) != first  # a clock that is years behind
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "CREATE VIEW v AS WITH RECURSIVE n(x) AS (VALUES (1) UNION ALL SELECT x FROM n) SELECT * FROM n",
+        "CREATE TRIGGER t AFTER INSERT ON answers BEGIN DELETE FROM answers; END",
+        "CREATE VIRTUAL TABLE f USING fts5(x)",
+    ],
+    ids=["endless view", "trigger", "virtual table"],
+)
+@pytest.mark.parametrize("mode", ["read", "write"])
+def test_a_ledger_that_computes_is_not_opened(tmp_path: Path, script: str, mode: str) -> None:
+    """Somebody else's: it held whoever read it for ever, or rewrote what was paid for."""
+    open_ledger(tmp_path, mode="write").close()
+    db = sqlite3.connect(tmp_path / LEDGER_NAME)
+    db.executescript(script)
+    db.close()
+    with pytest.raises(LedgerCorrupt, match="which no ledger has"):
+        open_ledger(tmp_path, mode=mode)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("body", ["", "[1]", "{}", "7", '{"a":' * 5000 + "1" + "}" * 5000], ids=lambda text: text[:9])
+@pytest.mark.parametrize("table", ["items", "conditions", "notes"])
+def test_a_ledger_that_others_made_is_read_or_refused_in_words(tmp_path: Path, table: str, body: str) -> None:
+    open_ledger(tmp_path, mode="write").close()
+    db = sqlite3.connect(tmp_path / LEDGER_NAME)
+    names = {"items": "(position, id, body)", "conditions": "(position, name, body)", "notes": "(name, body)"}[table]
+    values = ("x", body) if table == "notes" else (1, "x", body)
+    db.execute(f"INSERT INTO {table} {names} VALUES ({', '.join('?' * len(values))})", values)
+    db.commit()
+    db.close()
+    with open_ledger(tmp_path, checked=False) as ledger:
+        read = {"items": ledger.items, "conditions": ledger.conditions, "notes": lambda: ledger.note("x")}[table]
+        if table == "notes" and body == "{}":
+            assert read() == {}
+            return
+        with pytest.raises(LedgerCorrupt, match="cannot be read"):
+            read()

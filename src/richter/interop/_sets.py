@@ -106,6 +106,19 @@ def _meta(item: Item) -> Mapping[str, Any]:
     return {key: value for key, value in (found | dict(item.truth)).items() if value}
 
 
+def _inert(value: Any) -> Any:
+    """The same texts, none of them a template or a file to promptfoo, which fills in keys and runs programs so."""
+    if isinstance(value, Mapping):
+        return {key: _inert(own) for key, own in value.items()}
+    if isinstance(value, list | tuple):
+        return [_inert(own) for own in value]
+    if not isinstance(value, str):
+        return value
+    return re.sub(
+        r"^(\s*(?:file|package|exec|python)):", r"\1 :", re.sub(r"\{(?=[{%#])", "{ ", value), flags=re.IGNORECASE
+    )
+
+
 def _promptfoo(items: Sequence[Item], name: str) -> dict[str, Any]:
     """A promptfoo configuration (JSON is YAML); the provider is the user's to name."""
     tests = []
@@ -116,7 +129,8 @@ def _promptfoo(items: Sequence[Item], name: str) -> dict[str, Any]:
             wanted: dict[str, Any] = {"type": "regex", "value": rf"[Aa]nswer:\W*{_right(item)}\b"}
         else:
             asked, wanted = item.prompt, {"type": "icontains-any", "value": [item.reference, *item.aliases]}
-        tests.append({"description": item.id, "vars": {"question": asked}, "assert": [wanted], "metadata": _meta(item)})
+        test = {"description": item.id, "vars": {"question": asked}, "assert": [wanted], "metadata": _meta(item)}
+        tests.append(_inert(test))
     return {"description": name, "prompts": ["{{question}}"], "providers": ["openai:gpt-4o-mini"], "tests": tests}
 
 

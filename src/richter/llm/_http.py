@@ -41,6 +41,7 @@ _REFUSES = re.compile(
     r"|not accept|invalid|extra (inputs|fields)|(does|do)n.t support|cannot|must|only|required|instead",
     re.IGNORECASE,
 )
+_SECRET = re.compile(rb"^(?=.*[0-9]).{8}|^.{16}")  # what may be a key: long, or a mix
 _OPTIONAL = {
     "temperature": r"\btemperature\b",
     "top_p": r"\btop_p\b",
@@ -169,14 +170,14 @@ class HttpModel:
             raise TryAgain("the reply to another question came again", maybe_billed=True, aside=content[:LONGEST_ASIDE])
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        content = await response.content.read(LONGEST_BODY)
-        while not response.content.at_eof() and len(content) < LONGEST_BODY:
-            content += await response.content.read(LONGEST_BODY - len(content))
+        content = bytearray()  # grows in place: a reply may come in very small pieces
+        while len(content) < LONGEST_BODY and (piece := await response.content.read(LONGEST_BODY - len(content))):
+            content += piece
         if len(content) >= LONGEST_BODY:
             raise Refused(
                 f"{self.name} sent an answer of over {LONGEST_BODY} bytes: lower --max-tokens", maybe_billed=True
             )
-        return content
+        return bytes(content)
 
     def _payload(self, messages: Sequence[Message], decoding: Decoding, draw: int, *, raw: bool) -> dict[str, Any]:
         provider = self._endpoint.provider
@@ -237,9 +238,12 @@ class HttpModel:
             )
 
     def _without_key(self, content: bytes) -> bytes:
-        """A server may echo the key; it must not reach a log or the ledger."""
+        """A server may echo the key; it must not reach a log or the ledger.
+
+        What many set where no key is needed (none, EMPTY, x, 1) is no secret, and may well be the answer.
+        """
         key = self._endpoint.key.encode()
-        return content.replace(key, b"***") if key else content
+        return content.replace(key, b"***") if _SECRET.search(key) else content
 
     def _refuse(self, status: int, headers: Any, content: bytes) -> None:
         """Turn an HTTP error into ours."""

@@ -85,15 +85,11 @@ def resolve(name: str) -> ModelSpec:
     if (own := name.removeprefix("local/")) in WEIGHTS:
         return ModelSpec(name=f"local/{own}", backend="local", provider="local", model=own)
     if name.startswith(("http://", "https://")):
-        parts = urlsplit(name)
-        if parts.username or parts.password:
-            raise InputError(
-                f"The address at {parts.hostname} carries a user name or password.",
-                remedy="Keep keys in the environment: set RICHTER_API_KEY and leave them out of the address.",
-            )
-        if not parts.fragment:
+        _check_address(name, "The address", "RICHTER_API_KEY")
+        _, _, model = name.partition("#")
+        if not model:
             raise InputError(f"{name} names no model.", remedy="Write it after a '#': http://host:port/v1#model.")
-        return ModelSpec(name=name, backend="http", provider="", model=parts.fragment)
+        return ModelSpec(name=name, backend="http", provider="", model=model)
     if name.endswith(".gguf") or name.startswith("local/"):
         path = name.removeprefix("local/")
         return ModelSpec(name=name, backend="local", provider="local", model=str(Path(path).expanduser()))
@@ -109,6 +105,33 @@ def resolve(name: str) -> ModelSpec:
     return ModelSpec(name=name, backend="http", provider=provider, model=model)
 
 
+def _check_address(url: str, what: str, variable: str) -> None:
+    """Refuse what is no address, and one with a secret in it, which ledgers and messages would repeat."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+    except ValueError:
+        parts, host = urlsplit(""), None
+    if parts.scheme not in ("http", "https") or not host:
+        raise InputError(f"{what} is not an address.", remedy="Write http://host:port/v1.")
+    carried = "a user name or password" if parts.username or parts.password else "parameters" if parts.query else ""
+    if carried:
+        raise InputError(
+            f"{what} (at {host}) carries {carried}, which would be kept with every call.",
+            remedy=f"Keep keys in the environment: set {variable} and leave all that out of the address.",
+        )
+
+
+def _key(variable: str) -> str:
+    """The key in a variable of the environment; it goes into a header, which is one line."""
+    key = os.environ.get(variable, "").strip()
+    if not key.isprintable():
+        raise InputError(
+            f"{variable} holds a line end or another control character.", remedy="Set it to the key alone."
+        )
+    return key
+
+
 def endpoint(spec: ModelSpec) -> Endpoint:
     """The address and key of an HTTP model; the key comes from the environment only."""
     if not spec.provider:
@@ -119,17 +142,19 @@ def endpoint(spec: ModelSpec) -> Endpoint:
             model=spec.model,
             provider=own,
             key_variable="RICHTER_API_KEY",
-            key=os.environ.get("RICHTER_API_KEY", ""),
+            key=_key("RICHTER_API_KEY"),
         )
     provider = PROVIDERS[spec.provider]
     variable = provider.key or OPTIONAL_KEYS.get(spec.provider, "")
-    key = os.environ.get(variable, "").strip() if variable else ""
+    key = _key(variable) if variable else ""
     if provider.key and not key:
         raise MissingKey(
             f"{spec.name} needs a key, and the environment has no {provider.key}.",
             remedy=f"export {provider.key}=... and run the command again.",
         )
     url = os.environ.get(provider.url_variable, "") if provider.url_variable else ""
+    if url:
+        _check_address(url, provider.url_variable, variable)
     return Endpoint(
         url=(url or provider.url).rstrip("/"), model=spec.model, provider=provider, key_variable=variable, key=key
     )

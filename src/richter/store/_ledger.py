@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
-from richter.errors import InputError
+from richter.errors import InputError, LedgerCorrupt
 from richter.records import Answer, Condition, Confidence, Grade, Item, Rating
 from richter.store._chain import COLUMNS, select
 from richter.store._database import Database, Transaction, UnstorableValue, Values
@@ -387,7 +387,7 @@ class Ledger:
         """The run's items in the order they were added."""
         one = "SELECT body FROM items WHERE CAST(?1 AS TEXT) IS NULL OR id = ?1 ORDER BY position"
         bodies = self._rows(one, (self._item,))
-        return [Item.from_dict(json.loads(body)) for (body,) in bodies]
+        return [_read(Item.from_dict, body, "an item", self.name) for (body,) in bodies]
 
     def item_ids(self, *, limit: int) -> list[str]:
         """The names of the first items."""
@@ -400,7 +400,7 @@ class Ledger:
     def conditions(self) -> list[Condition]:
         """The run's conditions in the order they were added."""
         bodies = self._rows("SELECT body FROM conditions ORDER BY position")
-        return [Condition.from_dict(json.loads(body)) for (body,) in bodies]
+        return [_read(Condition.from_dict, body, "a condition", self.name) for (body,) in bodies]
 
     # -- calls and answers ---------------------------------------------------------------------------------
 
@@ -689,7 +689,18 @@ class Ledger:
     def note(self, name: str) -> dict[str, Any] | None:
         """A fact kept with `set_note`."""
         rows = self._rows("SELECT body FROM notes WHERE name = ?1", (name,))
-        return json.loads(rows[0][0]) if rows else None
+        return _read(dict[str, Any], rows[0][0], f"the note {name!r}", self.name) if rows else None
+
+
+def _read(make: Callable[[Any], T], body: Any, what: str, where: str) -> T:
+    """What a ledger holds as JSON; one that somebody else made may hold anything there."""
+    try:
+        return make(json.loads(body))
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise LedgerCorrupt(
+            f"{where} is damaged or was not written by Richter: {what} in it cannot be read.",
+            remedy="Restore it from a copy, or use a new run folder.",
+        ) from error
 
 
 def _cost(call: Call) -> Usage:
@@ -742,8 +753,8 @@ def _answer(item: str, condition: str, draw: int, row: Sequence[Any]) -> Answer:
         condition=condition,
         draw=draw,
         finish=finish,
-        tokens=tuple(json.loads(tokens)) if tokens else (),
-        logprobs=tuple(json.loads(logprobs)) if logprobs else (),
+        tokens=_read(tuple, tokens, "the tokens of an answer", "The ledger") if tokens else (),
+        logprobs=_read(tuple, logprobs, "the probabilities of an answer", "The ledger") if logprobs else (),
         tokens_in=tokens_in,
         tokens_out=tokens_out,
         money_usd=money_usd,

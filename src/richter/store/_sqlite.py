@@ -148,6 +148,14 @@ class SqliteDatabase:
             raise LedgerCorrupt(
                 f"{self.path} is a database, but not a Richter ledger.", remedy="Use another run folder."
             )
+        # a view computes whatever it likes, without end if need be, and a trigger rewrites what is written
+        if db.execute(
+            "SELECT 1 FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE 'CREATE VIRTUAL%'"
+        ).fetchone():
+            raise LedgerCorrupt(
+                f"{self.path} holds a view, a trigger or a virtual table, which no ledger has.",
+                remedy="Do not use it: somebody changed it. Restore it from a copy.",
+            )
         check_version(str(self.path), version, writable=self._writable)
         if not self._writable:
             self.version = version
