@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import permutation_test, spearmanr
+from scipy.stats import multinomial, permutation_test, spearmanr, ttest_rel
 
 from helpers.outcomes import outcomes
 from richter.claims import mean_evidence
@@ -114,6 +114,72 @@ def test_subject_noise_by_hand(rng: np.random.Generator) -> None:
     assert 0.3 < by_name["alike"].instability < 0.7
     with pytest.raises(InputError):
         subject_noise(grades, ["x"] * 205, rng=rng, min_items=1000)
+
+
+def test_draws_of_an_item_count_once_in_every_figure_by_repetition(rng: np.random.Generator) -> None:
+    """Four draws alike say what one says: bins need 30 items, not 30 rows, and the bootstrap draws items."""
+    c = rng.beta(2, 1.2, size=1200)
+    a = (rng.random(1200) < c**1.5).astype(float)
+    item = np.arange(1200)
+    once, often = (
+        lipschitz(np.repeat(c, k), np.repeat(a, k), item=np.repeat(item, k), rng=np.random.default_rng(1))
+        for k in (1, 4)
+    )
+    assert (often.estimate, often.slopes, often.n) == (pytest.approx(once.estimate), once.slopes, 1200)
+    assert often.resolutions == pytest.approx(once.resolutions)
+    assert often.noise == pytest.approx(once.noise, rel=0.1)
+    assert often.interval.half_width == pytest.approx(once.interval.half_width, rel=0.15)
+    one, four = (
+        self_evaluation(np.repeat(c, k), np.repeat(a, k), item=np.repeat(item, k), rng=np.random.default_rng(1))
+        for k in (1, 4)
+    )
+    assert (four.bins, four.n) == (one.bins, 1200)
+    assert (four.rho_gap, four.rho_accuracy) == pytest.approx((one.rho_gap, one.rho_accuracy))
+    few = np.repeat(np.arange(12), 50)  # 600 rows, but no bin has 30 items
+    with pytest.raises(TooFewErrors):
+        lipschitz(np.repeat(c[:12], 50), np.repeat(a[:12], 50), item=few, rng=rng)
+    with pytest.raises(TooFewErrors):
+        self_evaluation(np.repeat(c[:12], 50), np.repeat(a[:12], 50), item=few, rng=rng)
+
+
+def test_groups_alike_are_one_answer_in_a_slope_and_its_noise_by_repetition(rng: np.random.Generator) -> None:
+    """Ten equal items a group: both figures are those of as many items as there are groups."""
+    c = rng.random(400)
+    a = (rng.random(400) < c).astype(float)
+    once = lipschitz(c, a, rng=rng, min_count=10)
+    group = np.repeat(np.arange(400), 10)
+    often = lipschitz(np.repeat(c, 10), np.repeat(a, 10), item=np.arange(4000), unit=group, rng=rng, min_count=100)
+    assert often.estimate == pytest.approx(once.estimate)
+    assert often.noise == pytest.approx(once.noise, rel=0.15)
+    assert often.interval.half_width == pytest.approx(once.interval.half_width, rel=0.2)
+
+
+def test_subjects_with_draws_are_told_apart_as_the_paired_t_test_does_against_scipy(rng: np.random.Generator) -> None:
+    """Means over draws went into McNemar's counts as sums of squares, cut to whole numbers."""
+    chance = rng.random((2, 40, 1)) * 0.5
+    draws = np.stack([rng.random((2, 40, 6)) < chance + shift for shift in (0.3, 0.2)], axis=2).mean(axis=3)
+    grades, names = draws.reshape(80, 2), np.repeat(["x", "y"], 40)
+    for level in (0.001, 0.01, 0.05, 0.2):
+        result = subject_noise(grades, names, rng=rng, alpha=level)
+        for subject, block in zip(result.subjects, draws, strict=True):
+            assert subject.undecided == int(ttest_rel(block[:, 1], block[:, 0]).pvalue > level)
+            errors = np.std(block, axis=0, ddof=1) / math.sqrt(40)
+            assert subject.floor == pytest.approx(2 * math.hypot(*errors))
+
+
+def test_subjects_in_groups_are_told_apart_by_group_by_repetition(rng: np.random.Generator) -> None:
+    """15 passages of 10 equal items are 15 items: 60% against 40% is no order."""
+    passages = np.zeros((15, 2))
+    passages[:9, 0], passages[5:11, 1] = 1, 1
+    names = ["s"] * 150
+    alike = np.repeat(passages, 10, axis=0)
+    (rows,) = subject_noise(alike, names, rng=rng).subjects
+    (groups,) = subject_noise(alike, names, group=np.repeat(np.arange(15), 10), rng=rng, n_resamples=2000).subjects
+    assert (rows.undecided, groups.undecided) == (0, 1)
+    law = multinomial(15, [5 / 15, 2 / 15, 8 / 15])  # five passages only the first has right, two only the second
+    turned = sum(law.pmf([k, m, 15 - k - m]) for m in range(16) for k in range(min(m, 16 - m)))
+    assert groups.instability == pytest.approx(turned, abs=3 * math.sqrt(turned / 2000))
+    assert groups.floor == pytest.approx(rows.floor * math.sqrt(10), rel=0.1)
 
 
 def test_temperature_rate_by_hand_and_by_simulation() -> None:

@@ -482,7 +482,8 @@ def _floor(rows: pl.DataFrame) -> float | None:
     if not 0 < wrong < 1:
         return None
     try:
-        smooth = lipschitz(rows["confidence"], a, rng=np.random.default_rng(0), n_resamples=20)
+        item = rows["item"].rank("dense").to_numpy()
+        smooth = lipschitz(rows["confidence"], a, item=item, rng=np.random.default_rng(0), n_resamples=20)
     except TooFewErrors:
         return None
     return passive_floor(unit_worth(a == 0, _unit(rows)), wrong, lipschitz=smooth.estimate).value

@@ -14,6 +14,7 @@ from richter.errors import InputError, TooFewErrors
 from richter.floors import accuracy_floor, self_evaluation
 from richter.interop import read_frame
 from richter.records import Claim, Interval, Result, Shown, Verdict, printable
+from richter.stats import unit_worth
 from richter.tables import Tables, outcomes
 
 __all__ = ["FloorsReport", "measure_grades", "published_scores"]
@@ -58,21 +59,26 @@ def measure_grades(tables: Tables, *, rng: np.random.Generator, level: float = 0
     measured = []
     notes = list(tables.notes)
     for k, summary in enumerate(summaries_of(tables, right, graded, rng=rng, level=level)):
-        c, a, _ = graded.of(k)
-        c, a = c[~np.isnan(c)], a[~np.isnan(c)]
+        c, a, item = graded.of(k)
+        unit, known = item if graded.group is None else graded.group[item], ~np.isnan(c)
+        worth = unit_worth(1 - a, unit) if len(a) else 0.0
         knows, temperature = None, None
-        if len(c):
+        if known.any():
             try:
-                knows = self_evaluation(c, a, rng=rng)
+                knows = self_evaluation(c[known], a[known], item=item[known], rng=rng)
             except TooFewErrors as few:
                 notes.append(f"{summary.name}: {few.what}")
             try:
-                temperature = floors.temperature_rate(c)
+                labels = max(1, round(unit_worth(1 - a[known], unit[known])))
+                temperature = floors.temperature_rate(c[known], n=labels)
             except InputError as fault:
                 notes.append(f"{summary.name}: {fault.what}")
         measured.append(
             Measured(
-                summary=summary, accuracy_floor=_accuracy_floor(summary), self_evaluation=knows, temperature=temperature
+                summary=summary,
+                accuracy_floor=_accuracy_floor(summary, worth),
+                self_evaluation=knows,
+                temperature=temperature,
             )
         )
     subjects = None
@@ -80,7 +86,10 @@ def measure_grades(tables: Tables, *, rng: np.random.Generator, level: float = 0
     if domains.null_count() < len(domains) and len(tables.conditions) > 1:
         try:
             subjects = floors.subject_noise(
-                right.mean, domains.cast(pl.String).fill_null("").to_numpy().astype(str), rng=rng
+                right.mean,
+                domains.cast(pl.String).fill_null("").to_numpy().astype(str),
+                group=right.outcomes.group,
+                rng=rng,
             )
         except InputError as fault:
             notes.append(fault.what)
@@ -129,14 +138,17 @@ def published_scores(path: str) -> list[floors.PublishedScore]:
     ]
 
 
-def _accuracy_floor(summary: floors.ConditionSummary) -> float | None:
-    """The floor at the error rate; where that is 0 or 1, at the limit of what it may be: a floor of 0 is false."""
+def _accuracy_floor(summary: floors.ConditionSummary, worth: float) -> float | None:
+    """The floor at the error rate of as many independent answers as these are worth.
+
+    Where the rate is 0 or 1, at the limit of what it may be: a floor of 0 is false.
+    """
     if summary.error_rate is None or summary.error_rate_interval is None:
         return None
     rate = {0.0: summary.error_rate_interval.high, 1.0: summary.error_rate_interval.low}.get(
         summary.error_rate, summary.error_rate
     )
-    return accuracy_floor(summary.n, rate)
+    return accuracy_floor(max(worth, 1.0), rate)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

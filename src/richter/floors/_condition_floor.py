@@ -68,11 +68,40 @@ def _estimate(right: Floats, count: Floats, *, min_count: int, quantile: float, 
     return np.where(number >= 2, value, np.nan)
 
 
-def _cells(confidence: Floats, correct: Floats, bins: int) -> tuple[Floats, Floats]:
+def _cells(confidence: Floats, correct: Floats, share: Floats, bins: int) -> tuple[Floats, Floats]:
     index = np.minimum((confidence * bins + 1e-9).astype(np.intp), bins - 1)
-    count: Floats = np.bincount(index, minlength=bins).astype(np.float64)
-    right: Floats = np.bincount(index, weights=correct, minlength=bins).astype(np.float64)
+    count: Floats = np.round(np.bincount(index, weights=share, minlength=bins), 9)  # thirds of 1 add up to 1
+    right: Floats = np.bincount(index, weights=share * correct, minlength=bins).astype(np.float64)
     return right, count
+
+
+def item_shares(item: ArrayLike | None, n: int) -> Floats:
+    """What each answer counts for where an item counts once: 1 over the item's answers."""
+    if item is None:
+        return np.ones(n)
+    place = np.unique(np.asarray(item), return_inverse=True)[1]
+    return np.asarray(1 / np.bincount(place)[place], dtype=np.float64)
+
+
+def _by_unit(
+    confidence: Floats, correct: Floats, share: Floats, unit: ArrayLike, bins: int, rng: np.random.Generator, times: int
+) -> tuple[Floats, Floats]:
+    """Cells of resamples of units, each with all of its answers."""
+    place = np.unique(np.asarray(unit), return_inverse=True)[1]
+    units = int(place.max()) + 1
+    index = np.minimum((confidence * bins + 1e-9).astype(np.intp), bins - 1)
+    size = units * bins
+    own = [
+        np.bincount(place * bins + index, weights=w, minlength=size).reshape(units, bins)
+        for w in (share * correct, share)
+    ]
+    found: list[list[Floats]] = [[], []]
+    for start in range(0, times, 50):
+        drawn = rng.multinomial(units, np.full(units, 1 / units), size=min(50, times - start)).astype(np.float64)
+        for to, cells in zip(found, own, strict=True):
+            to.append(drawn @ cells)
+    right, count = (np.concatenate(part) for part in found)
+    return right, np.round(count, 9)
 
 
 def lipschitz(
@@ -80,6 +109,8 @@ def lipschitz(
     correct: ArrayLike,
     *,
     rng: np.random.Generator,
+    item: ArrayLike | None = None,
+    unit: ArrayLike | None = None,
     bins: int = 20,
     min_count: int = 30,
     quantile: float = 0.75,
@@ -95,6 +126,9 @@ def lipschitz(
     slopes it is undefined and `TooFewErrors` says so (the paper prints 1.00 there). The interval is the estimate with
     the spread of a bootstrap over items around its median, bins retained anew in each; it describes the recipe, not a
     true L: finite differences of noisy bins overstate it, which `noise` makes visible.
+
+    Several draws of one `item` share its one place in the bins. `unit` is what varies independently, where that is not
+    the item: the bootstrap draws units, and `noise` has as many answers as these are worth (`stats.unit_worth`).
     """
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     if c.shape != a.shape or c.ndim != 1 or len(c) == 0 or np.isnan(c).any() or np.isnan(a).any():
@@ -102,8 +136,10 @@ def lipschitz(
     if ((c < 0) | (c > 1)).any():
         raise InputError("A confidence lies outside [0, 1].", remedy="Divide percentages by 100.")
     recipe = functools.partial(_estimate, min_count=min_count, quantile=quantile, cap=cap)
-    n = len(c)
-    right, count = _cells(c, a, bins)
+    share = item_shares(item, len(c))
+    n = round(float(np.sum(share)))
+    unit = item if unit is None else unit
+    right, count = _cells(c, a, share, bins)
     estimate = float(recipe(right[None], count[None])[0])
     retained = int(np.sum(count >= min_count))
     if math.isnan(estimate):
@@ -113,9 +149,14 @@ def lipschitz(
             needed=3,
             remedy="Use more items or finer-grained confidences.",
         )
-    cells = np.concatenate((right, count - right)) / n
-    drawn = rng.multinomial(n, cells / cells.sum(), size=n_resamples).astype(np.float64)
-    values = recipe(drawn[:, :bins], drawn[:, :bins] + drawn[:, bins:])
+    worth = 1.0  # independent answers for each item
+    if unit is None or len(np.unique(np.asarray(unit))) == len(c):
+        cells = np.concatenate((right, count - right)) / n
+        drawn = rng.multinomial(n, cells / cells.sum(), size=n_resamples).astype(np.float64)
+        values = recipe(drawn[:, :bins], drawn[:, :bins] + drawn[:, bins:])
+    else:
+        worth = unit_worth(1 - a, unit, weight=share) / n
+        values = recipe(*_by_unit(c, a, share, unit, bins, rng, n_resamples))
     tail = (1 - level) / 2
     values = values[~np.isnan(values)]
     if len(values) == 0:
@@ -124,11 +165,12 @@ def lipschitz(
     low, middle, high = np.quantile(values, [tail, 0.5, 1 - tail])
     low, high = max(estimate - (middle - low), 0.0), min(estimate + (high - middle), cap)
     centre = (np.arange(bins) + 0.5) / bins
-    calibrated = rng.binomial(count.astype(np.int64), centre, size=(200, bins)).astype(np.float64)
+    trials = np.maximum(np.round(worth * count), 1).astype(np.int64)
+    calibrated = rng.binomial(trials, centre, size=(200, bins)) / trials * count
     noise = recipe(calibrated, np.broadcast_to(count, calibrated.shape))
     others: dict[int, float | None] = {}
     for other in resolutions:
-        value = float(recipe(*(x[None] for x in _cells(c, a, other)))[0])
+        value = float(recipe(*(x[None] for x in _cells(c, a, share, other)))[0])
         others[other] = None if math.isnan(value) else value
     return Lipschitz(
         estimate=estimate,
@@ -227,9 +269,10 @@ def summarise_condition(
     honest = ece_evidence(side)
     smooth, floor = None, None
     try:
-        smooth = lipschitz(c, a, rng=rng, level=level, n_resamples=min(n_resamples, 1000))
+        unit = item[known] if group is None else group[item[known]]
+        smooth = lipschitz(c, a, item=item[known], unit=unit, rng=rng, level=level, n_resamples=min(n_resamples, 1000))
         # with no error seen, the rate's upper limit stands in: a floor of 0 would be false
-        labels = unit_worth(1 - a, item[known] if group is None else group[item[known]])
+        labels = unit_worth(1 - a, unit)
         floor = float(passive_floor(labels, rate or interval.high, lipschitz=smooth.estimate))
     except TooFewErrors as few:
         warnings.append(few.what)

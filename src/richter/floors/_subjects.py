@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import binom, rankdata
 
+from richter.claims import METRICS, Outcomes, as_sample, difference_evidence, p_value
 from richter.errors import InputError, TooFewErrors
+from richter.floors._condition_floor import item_shares
 from richter.floors._rates import accuracy_floor
 from richter.records import Result
-from richter.stats import Floats, holm
+from richter.stats import Floats, Indices, holm
 
 __all__ = ["SelfEvaluation", "Subject", "SubjectNoise", "self_evaluation", "self_evaluation_verdict", "subject_noise"]
 
@@ -49,6 +51,7 @@ def subject_noise(
     subjects: ArrayLike,
     *,
     rng: np.random.Generator,
+    group: ArrayLike | None = None,
     min_items: int = 10,
     alpha: float = 0.05,
     n_resamples: int = 200,
@@ -60,13 +63,18 @@ def subject_noise(
     items in which the order of the conditions changes (ties in the data keep the order of columns). Items that any
     condition lacks are left out; subjects under `min_items` items are skipped and counted. The paper's own floors
     per subject (table 3) follow none of its formulas and are no reference.
+
+    Where a grade is the mean of several draws, or items come in groups (`group`, one an item), pairs are told apart by
+    the test that `claims.difference_evidence` has for them, groups are what is resampled, and the floor is two standard
+    errors of two separate means (CR2 by group).
     """
     grades = np.asarray(correct, dtype=np.float64)
     labels = np.asarray(subjects)
     if grades.ndim != 2 or grades.shape[1] < 2 or len(labels) != len(grades):
         raise InputError("Give grades of two conditions at least, and one subject an item.", remedy="Check the shapes.")
+    groups = np.arange(len(grades)) if group is None else np.unique(np.asarray(group), return_inverse=True)[1]
     whole = ~np.isnan(grades).any(axis=1)
-    grades, labels = grades[whole], labels[whole]
+    grades, labels, groups = grades[whole], labels[whole], groups[whole]
     found = []
     skipped = 0
     for name in np.unique(labels):
@@ -74,7 +82,8 @@ def subject_noise(
         if len(block) < min_items:
             skipped += 1
             continue
-        found.append(_subject(str(name), block, rng=rng, alpha=alpha, n_resamples=n_resamples))
+        own = np.unique(groups[labels == name], return_inverse=True)[1]
+        found.append(_subject(str(name), block, own, rng=rng, alpha=alpha, n_resamples=n_resamples))
     if not found:
         raise InputError(f"No subject has {min_items} items.", remedy="Use fewer, larger subjects.")
     pairs = sum(s.pairs for s in found)
@@ -89,20 +98,35 @@ def subject_noise(
     )
 
 
-def _subject(name: str, block: Floats, *, rng: np.random.Generator, alpha: float, n_resamples: int) -> Subject:
+def _subject(
+    name: str, block: Floats, group: Indices, *, rng: np.random.Generator, alpha: float, n_resamples: int
+) -> Subject:
     n, number = block.shape
+    units = int(group.max()) + 1
     accuracy = block.mean(axis=0)
-    both = block.T @ block
+    counts = units == n and bool(np.isin(block, (0.0, 1.0)).all())
+    item, column = (index.ravel() for index in np.indices(block.shape))
+    seen = Outcomes(
+        metric=dataclasses.replace(METRICS["accuracy"], kind="binary" if counts else "bounded"),
+        items=tuple(str(k) for k in range(n)), conditions=tuple(str(k) for k in range(number)), item=item,
+        condition=column, value=block.ravel(), group=group,
+    )  # fmt: skip
+    sample = as_sample(seen)
+    shares = np.bincount(group) / n
+    sums = [np.bincount(group, weights=column / n) for column in (block - accuracy).T]
+    errors = [math.sqrt(float(np.sum(x**2 / np.maximum(1 - shares, 1e-9)))) for x in sums]
     gaps, floors, p = [], [], []
     for i, j in itertools.combinations(range(number), 2):
-        only_i, only_j = int(both[i, i] - both[i, j]), int(both[j, j] - both[i, j])
-        gaps.append(abs(only_j - only_i) / n)
-        floors.append(accuracy_floor(n, 1 - (accuracy[i] + accuracy[j]) / 2, conditions=2))
+        only_i, only_j = (int(np.sum(block[:, x] > block[:, y])) for x, y in ((i, j), (j, i)))
+        gaps.append(abs(float(accuracy[j] - accuracy[i])))
+        floor = accuracy_floor(units, 1 - (accuracy[i] + accuracy[j]) / 2, conditions=2)
+        floors.append(floor if counts or units == 1 else 2 * math.hypot(errors[i], errors[j]))
         # McNemar's exact test: the items that one alone got right fall to either side with probability 1/2
-        p.append(min(1.0, 2 * float(binom.cdf(min(only_i, only_j), only_i + only_j, 0.5))))
+        exact = min(1.0, 2 * float(binom.cdf(min(only_i, only_j), only_i + only_j, 0.5)))
+        p.append(exact if counts else p_value(difference_evidence(sample, str(i), str(j)), 0.0))
     order = np.argsort(-accuracy, kind="stable")
-    weights = rng.multinomial(n, np.full(n, 1 / n), size=n_resamples)
-    drawn = np.argsort(-(weights @ block), axis=1, kind="stable")
+    weights = rng.multinomial(units, np.full(units, 1 / units), size=n_resamples)[:, group]
+    drawn = np.argsort(-(weights @ block / weights.sum(axis=1, keepdims=True)), axis=1, kind="stable")
     return Subject(
         name=name,
         n=n,
@@ -141,26 +165,29 @@ def self_evaluation(
     correct: ArrayLike,
     *,
     rng: np.random.Generator,
+    item: ArrayLike | None = None,
     bins: int = 20,
     min_count: int = 30,
     n_resamples: int = 10_000,
 ) -> SelfEvaluation:
     """Correlate bins' mean confidence with |accuracy - mean confidence| and with accuracy (section 3, Appendix F).
 
-    Bins as for the Lipschitz constant. The permutation test shuffles bins; up to seven bins all orders are counted.
-    A rank correlation without variation (all gaps equal) is undefined and given as 0 with p = 1.
+    Bins as for the Lipschitz constant, an `item` of several draws counting once. The permutation test shuffles bins; up
+    to seven bins all orders are counted. A rank correlation without variation (all gaps equal) is undefined and given
+    as 0 with p = 1.
     """
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     index = np.minimum((c * bins + 1e-9).astype(np.intp), bins - 1)
-    count = np.bincount(index, minlength=bins)
+    share = item_shares(item, len(c))
+    count = np.round(np.bincount(index, weights=share, minlength=bins), 9)
     kept = count >= min_count
     number = int(np.sum(kept))
     if number < 3:
         raise TooFewErrors(
             f"{number} confidence bins hold {min_count} items; a correlation over bins needs 3.", n=number, needed=3
         )
-    mean = np.bincount(index, weights=c, minlength=bins)[kept] / count[kept]
-    accuracy = np.bincount(index, weights=a, minlength=bins)[kept] / count[kept]
+    mean = np.bincount(index, weights=share * c, minlength=bins)[kept] / count[kept]
+    accuracy = np.bincount(index, weights=share * a, minlength=bins)[kept] / count[kept]
     rho_gap, p_gap = _spearman(mean, np.abs(accuracy - mean), rng, n_resamples)
     rho_accuracy, p_accuracy = _spearman(mean, accuracy, rng, n_resamples)
     return SelfEvaluation(
@@ -170,7 +197,7 @@ def self_evaluation(
         p_accuracy=p_accuracy,
         bins=number,
         smallest_p=2 / math.factorial(number) if number <= _EXACT else 1 / (n_resamples + 1),
-        n=len(c),
+        n=round(float(np.sum(share))),
     )
 
 
