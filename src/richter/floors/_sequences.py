@@ -122,8 +122,8 @@ def _solve(outer: float, inner: float, top: float, k: float, t: float) -> float:
 
 
 @numba.njit(cache=True)
-def _betting(x: Floats, alpha: float, grid: int, bets: Floats, shares: Floats) -> tuple[Floats, Floats]:
-    """Capitals over a grid of candidate means of values in [0, 1]; limits are the outermost rejected points.
+def _betting(x: Floats, e: Floats, alpha: float, grid: int, bets: Floats, shares: Floats) -> tuple[Floats, Floats]:
+    """Capitals over a grid of candidate means of values x / e in [0, 1]; limits are the outermost rejected points.
 
     `up` is largest at the lowest candidate left and `down` at the highest, so neither can exceed the limit unseen.
     """
@@ -136,12 +136,12 @@ def _betting(x: Floats, alpha: float, grid: int, bets: Floats, shares: Floats) -
     limit = 2 / alpha
     for t in range(n):
         for i in range(max(first, 1), last + 1):
-            up[i] *= 1 + bets * (x[t] * grid / i - 1)
+            up[i] *= 1 + bets * (x[t] * grid / i - e[t])
         for i in range(first, min(last, grid - 1) + 1):
-            down[i] *= 1 + bets * ((1 - x[t]) * grid / (grid - i) - 1)
+            down[i] *= 1 + bets * ((e[t] - x[t]) * grid / (grid - i) - e[t])
         if x[t] > 0:
             first = max(first, 1)  # a mean of 0 is refuted by one value above it
-        if x[t] < 1:
+        if x[t] < e[t]:
             last = min(last, grid - 1)
         while first <= last and up[first].sum() >= limit:
             first += 1
@@ -152,7 +152,9 @@ def _betting(x: Floats, alpha: float, grid: int, bets: Floats, shares: Floats) -
     return low, high
 
 
-def mean_sequence(values: ArrayLike, *, low: float = 0.0, high: float = 1.0, level: float = 0.95) -> Sequence:
+def mean_sequence(
+    values: ArrayLike, *, counts: ArrayLike | None = None, low: float = 0.0, high: float = 1.0, level: float = 0.95
+) -> Sequence:
     """A mean of values in [low, high] (a severity, a score), by betting (Waudby-Smith and Ramdas 2023).
 
     For each candidate mean m gamblers bet that the mean is higher, product of 1 + f (x / m - 1), or lower, product of
@@ -160,14 +162,21 @@ def mean_sequence(values: ArrayLike, *, low: float = 0.0, high: float = 1.0, lev
     0.005 to 0.95 of what could be staked, with shares in proportion to sqrt(f): small f serve small differences
     and long runs, large f rare values. m is dropped when the sum of one side reaches 2 / alpha. Candidates lie on a
     grid, limits are rounded outward.
+
+    With `counts` c in (0, 1] an observation is a sum over as much of what the mean is of, from c low to c high (the
+    severities of a unit's errors, and how many it has): the mean is E[x] / E[c], and bets are f (x / m - c).
     """
     check_level(level)
     if not high > low:
         raise InputError(f"[{low:g}, {high:g}] is not a range.", remedy="Give low < high.")
-    x = (_values(values, low, high) - low) / (high - low)
-    lower, upper = _betting(x, 1 - level, GRID, _BETS, np.sqrt(_BETS) / np.sqrt(_BETS).sum())
+    given = np.asarray(values, dtype=np.float64)
+    c = np.ones(given.shape) if counts is None else np.asarray(counts, dtype=np.float64)
+    if c.shape != given.shape or not ((c > 0) & (c <= 1)).all():
+        raise InputError("A count is missing or not in (0, 1].", remedy="Give each observation's, of the most at 1.")
+    x = (_values(given / c, low, high) - low) / (high - low) * c
+    lower, upper = _betting(x, c, 1 - level, GRID, _BETS, np.sqrt(_BETS) / np.sqrt(_BETS).sum())
     return Sequence(
-        estimate=low + (high - low) * np.cumsum(x) / np.arange(1, len(x) + 1),
+        estimate=low + (high - low) * np.cumsum(x) / np.cumsum(c),
         low=low + (high - low) * lower,
         high=low + (high - low) * upper,
         level=level,

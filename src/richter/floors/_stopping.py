@@ -183,12 +183,13 @@ def _sequence(claim: StopRule, first: Floats, second: Floats | None, units: _Uni
         values = 1 - first
     elif claim.severity is not None:
         values = (first >= claim.severity).astype(np.float64)
-    elif claim.metric == "severity_given_error":  # every unit with errors counts once, by their mean
+    elif claim.metric == "severity_given_error":  # every error counts alike, however many its unit has
         wrong = first > 0
-        values, unit = first[wrong], np.unique(units.unit[wrong], return_inverse=True)[1]
-        if not len(values):
+        unit, weight = np.unique(units.unit[wrong], return_inverse=True)[1], units.weight[wrong] / top
+        if not len(unit):
             raise InputError("No answer is wrong yet.", remedy="Ask more.")
-        return mean_sequence(np.bincount(unit, weights=values) / np.bincount(unit), low=0.0, high=WORST, level=level)
+        graded, counts = (np.round(np.bincount(unit, weights=w), 12) for w in (weight * first[wrong], weight))
+        return mean_sequence(np.minimum(graded, WORST * counts), counts=counts, high=WORST, level=level)
     values = units.total(values)
     if claim.metric == "better":
         assert second is not None
@@ -239,8 +240,9 @@ def decide_claim(
         verdict = Verdict.VERIFIED if under == claim.below else Verdict.REFUTED
     estimate = float(sequence.estimate[-1])
     n = len(values) if item is None else len(np.unique(np.asarray(item)))
-    what = "wrong answers" if errors else "items"
+    what = ("wrong answers" if n == len(values) else "items with wrong answers") if errors else "items"
     after = f"{sequence.n:,} {what}" if group is None else f"{n:,} items in {sequence.n:,} groups"
+    after += " with wrong answers" * (errors and group is not None)
     span = f"{estimate:.4g} [{interval.low:.4g}, {interval.high:.4g}] after {after}"
     sentence = f"{claim.text}: {verdict.value}, {span} (holds at every look, {100 * level:g}%)."
     notes: tuple[str, ...] = ()
