@@ -244,15 +244,22 @@ def test_items_of_one_rate_in_all_draws_have_a_brier_score() -> None:
 
 
 def test_a_table_says_the_same_as_the_run_it_is_imported_into(tmp_path: Path) -> None:
-    """A word error rate became a score of which more is better, and verdicts turned round; so did the app's pages."""
+    """A word error rate became a score of which more is better, and verdicts turned round; so did the app's pages.
+
+    Severities of a table became a judge's: "as judged by severity (nobody checked it)", and their mechanisms were lost.
+    """
     errors = rows("old", "new", items=40, wer=lambda k, j, _: (k % 7) / 10 + 0.25 * (1 - j))
     steps = rows("old", "new", items=40, score=lambda k, j, _: 2 + (k + j * (k % 3)) % 4)
     right = rows("old", "new", items=40, correct=lambda k, j, _: int((k + j) % 3 > 0))
+    severe = rows(
+        "old", "new", items=40, severity=lambda k, j, _: float((k + j) % 5), mechanism=lambda k, *_: "ab"[k % 2]
+    )
     cases: list[tuple[pl.DataFrame, ReadOptions]] = [
         (errors, ReadOptions()),
         (steps, ReadOptions(scale=(1.0, 7.0))),
         (steps, ReadOptions(better="lower")),
         (right, ReadOptions()),
+        (severe, ReadOptions()),
     ]
     for k, (frame, options) in enumerate(cases):
         want = richter.open(frame, options=options).compare(n_resamples=50)
@@ -260,6 +267,7 @@ def test_a_table_says_the_same_as_the_run_it_is_imported_into(tmp_path: Path) ->
         found = richter.open(tmp_path / f"run{k}").compare(n_resamples=50)
         assert [c.sentence for c in found.claims] == [c.sentence for c in want.claims], k
         assert [c.interval for c in found.claims] == [c.interval for c in want.claims], k
+        assert found.data_hash == want.data_hash, k
         with pytest.raises(InputError, match="confidence"):  # answers without a text were said to agree always
             richter.open(tmp_path / f"run{k}").calibration()
     assert richter.open(errors).compare(n_resamples=50).claims[0].sentence.startswith("new is better scored than old")

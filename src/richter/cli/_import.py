@@ -34,12 +34,11 @@ def _options(reading: ReadOptions) -> interop.LogOptions:
 @click.option(
     "--kind",
     type=click.Choice(["human", "judge", "rule"]),
-    default="judge",
-    help="Who gave the severities of --as-severity.",
+    help="Who gave the severities, or those of --as-severity; default a log's judges, and of a table nobody is said.",
 )
 @json_option
 def import_logs(
-    paths: tuple[str, ...], place: Place, reading: ReadOptions, kind: interop.RatingKind, json_path: str | None
+    paths: tuple[str, ...], place: Place, reading: ReadOptions, kind: interop.RatingKind | None, json_path: str | None
 ) -> None:
     """Read logs of other tools into a run.
 
@@ -58,7 +57,7 @@ def import_logs(
         return
     options = _options(reading)
     logs = interop.read_logs(paths, options=options)
-    interop.write_run(logs, place, options=options, kind=kind)
+    interop.write_run(logs, place, options=options, kind=kind or "judge")
     _show(logs, interop.next_command(logs, str(place)), json_path, run=str(place))
 
 

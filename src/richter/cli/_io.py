@@ -282,7 +282,7 @@ def as_run(sources: Sequence[RunLike], reading: ReadOptions, folder: Path) -> Pa
     tables = read_tables(*sources, options=reading)
     place = named_source(sources[0])[1]
     run = folder / (place.stem if isinstance(place, Path) else "files")
-    write_tables(tables, run, kind="judge")
+    write_tables(tables, run)
     return run
 
 

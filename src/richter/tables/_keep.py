@@ -10,13 +10,16 @@ from richter.errors import InputError
 from richter.interop import IMPORT_NOTE, RatingKind
 from richter.records import Answer, Condition, Confidence, Grade, Item, Rating
 from richter.store import Call, RunLike, has_ledger, open_ledger, run_place
-from richter.tables._tables import KEY, Tables, ratings_of, severity_of
+from richter.tables._tables import KEY, Tables, ratings_of
 
 __all__ = ["write_tables"]
 
 
-def write_tables(tables: Tables, run: RunLike, *, kind: RatingKind = "judge") -> None:
-    """Keep answers, scores, confidences and ratings as a new run; severities of the table's own are of `kind`."""
+def write_tables(tables: Tables, run: RunLike, *, kind: RatingKind | None = None) -> None:
+    """Keep answers, scores, confidences and ratings as a new run.
+
+    Severities of the table's own are of `kind`; with none said they stay what they are, given and not judged.
+    """
     if has_ledger(run):
         raise InputError(f"{run_place(run)} is already a run.", remedy="Name a new one with -o.")
     rows = tables.rows
@@ -34,15 +37,19 @@ def write_tables(tables: Tables, run: RunLike, *, kind: RatingKind = "judge") ->
             Confidence(item=i, condition=c, draw=d, source=source, value=value)
             for i, c, d, source, value in sure.iter_rows()
         )
-        given = severity_of(tables) if tables.counting == "given" else None
-        own = () if given is None else given.select(*KEY, "severity").iter_rows()
-        ledger.add_ratings(
-            [
-                *ratings_of(tables).ratings,
-                *(Rating(item=i, condition=c, draw=d, rater="severity", kind=kind, severity=s) for i, c, d, s in own),
-            ]
+        own = tables.ratings.filter(pl.col("kind") == "given") if tables.counting == "given" else tables.ratings.clear()
+        own = own.with_columns(pl.col("mechanism", "reason").fill_null(""), kind=pl.lit(kind or "judge"))
+        given = own.drop("inclusion").iter_rows(named=True)
+        ledger.add_ratings([*ratings_of(tables).ratings, *(Rating(**row) for row in given)])
+        ledger.set_note(
+            IMPORT_NOTE,
+            {
+                "understood": tables.understood,
+                "notes": notes,
+                "score": _score(tables),
+                "given": own["rater"].unique().to_list() if kind is None else [],
+            },
         )
-        ledger.set_note(IMPORT_NOTE, {"understood": tables.understood, "notes": notes, "score": _score(tables)})
 
 
 def _score(tables: Tables) -> dict[str, object] | None:

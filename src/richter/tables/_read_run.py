@@ -26,6 +26,7 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
         sure.setdefault((c.item, c.condition, c.draw), (c.source, c.value))
     note = ledger.note(IMPORT_NOTE) or {}
     kept = note.get("score") or {}
+    given = note.get("given") or ()  # raters that are a table's own column of severities: nobody says who gave them
     rows, said = [], []
     for number, a in enumerate(ledger.answers()):
         if tell is not None and number % TOLD == 0:
@@ -71,10 +72,10 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
                         r.condition,
                         r.draw,
                         r.rater,
-                        r.kind,
+                        "given" if r.rater in given and r.kind == "judge" else r.kind,
                         r.severity,
-                        r.mechanism,
-                        r.reason,
+                        r.mechanism or None,
+                        r.reason or None,
                         chance.get((r.item, r.condition, r.draw)) if r.kind == "human" else None,
                     )
                     for r in ratings
