@@ -115,6 +115,7 @@ def shown(measure: str, estimate: float, **more: object) -> Claim:
 
 
 PAIR = ("old", "new")
+WORSE = "is shown to be worse than some other"
 ONLY = "There is one condition: its figures are below, nothing is compared."
 NO_WORSE = "By accuracy none of the 3 conditions is shown to be worse than another."
 
@@ -238,12 +239,12 @@ NO_WORSE = "By accuracy none of the 3 conditions is shown to be worse than anoth
                 claim("accuracy", 0.1, Verdict.UNDECIDED, conditions=("b", "c")),
             ],
             ("a", "b", "c", "d"),
-            "By accuracy a, b and c are the best of 4; among them no difference is shown.",
+            "By accuracy c, a and b are the best of 4; among them no difference is shown.",
         ),
         (
             [shown("accuracy", -0.1, conditions=(name, "z")) for name in "abcde"],
             (*"abcde", "z"),
-            "By accuracy 5 of 6 conditions cannot be told apart; z is shown to be worse than some other.",
+            f"By accuracy 5 of 6 conditions cannot be told apart (a, b, c, d and 1 more); z {WORSE}.",
         ),
         (
             [shown("accuracy", -0.1, conditions=(name, "z")) for name in "abcd"],

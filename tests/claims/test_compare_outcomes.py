@@ -49,7 +49,7 @@ def test_refused_pairs_say_why() -> None:
     found = compare_outcomes([outcomes(np.where(np.isnan(right), np.nan, right))])
     reasons = {r.conditions: r.reason for r in found.refused}
     few = "only 300 of 800 items were graded in both (38%, at least 50% are asked for)"
-    assert reasons["a", "b"] == f"{few}; --unpaired compares all of their items as different ones"
+    assert reasons["a", "b"] == f"{few}; compare --unpaired takes all of their items as different ones"
     assert reasons["b", "c"] == "untestable: c has no graded item"
     assert not found.claims
     assert found.summaries[2].estimate is None

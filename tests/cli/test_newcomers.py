@@ -158,9 +158,9 @@ def test_conditions_that_were_not_compared_are_in_no_set(folder: Path, capsys: p
     )  # fmt: skip
     code, said = run(capsys, "compare few.csv")
     assert code == 4
-    assert "Refused: north and south: only 10 of 70 items" in said
+    assert "Not compared: north and south: only 10 of 70 items" in said
     assert re.findall(r"(?:north|south) (\d )?40 ", said) == ["", ""]
-    assert "--unpaired compares all of their items as different ones" in said
+    assert "compare --unpaired takes all of their items as different ones" in said
     code, said = run(capsys, "compare few.csv --unpaired")
     assert code == 0
     assert "on 40 and 40 different items" in said

@@ -80,6 +80,8 @@ def _claims(measured: Measured) -> Iterator[tuple[str, Claim]]:
     for claim in () if measured.severity is None else measured.severity.study.claims:
         if claim.primary:
             yield "severity", claim
+    for claim in () if measured.comparison is None else measured.comparison.of("b"):
+        yield "severity", claim
     for claim in () if measured.tail is None else measured.tail.study.claims:
         yield "tail", claim
     for claim in calibration_claims_of(measured):

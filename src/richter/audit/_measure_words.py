@@ -18,7 +18,7 @@ from richter.audit._results import Bound, Check, ConditionResults, NoSection, Si
 from richter.claims import METRICS, UNPAIRED, answer, as_sample, counted, mean_evidence
 from richter.errors import InputError
 from richter.judge import Agreement, Undefined, panel_failures
-from richter.records import Claim, Verdict, at_most, printable
+from richter.records import Claim, Verdict, at_most, printable, refusals
 from richter.severity import BValue, required
 from richter.tables import CATASTROPHIC
 
@@ -163,13 +163,9 @@ def _aligned(measured: Measured) -> Check:
         return _check("items aligned", None, "there are no two graded conditions to align")
     refused = measured.comparison.refused
     if refused:
-        pair = " and ".join(printable(name, limit=40) for name in refused[0].conditions)
-        return _check(
-            "items aligned",
-            False,
-            f"{len(refused)} pair{'s are' if len(refused) > 1 else ' is'} not comparable; "
-            f"{pair}: {printable(refused[0].reason)}",
-        )
+        told = refusals((r.conditions, r.reason) for r in refused)
+        more = f"; and {len(told) - 1} more, listed as not compared" if len(told) > 1 else ""
+        return _check("items aligned", False, f"not compared: {printable(told[0])}{more}")
     number = len(measured.comparison.pairs)
     if _apart(measured):
         return _check("items aligned", None, "different items per condition: they are compared without pairs")

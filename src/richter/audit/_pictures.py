@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from richter.records import Mark
+from richter.records import Mark, refusals
 
 Picture = tuple[list[str], list[Mark]]
 
@@ -52,7 +52,7 @@ def _marks(claims: Iterable[Claim]) -> list[Mark]:
 
 def compare_picture(report: CompareReport) -> Picture:
     """Every claim, the differences by measure, and the error rate of each condition."""
-    refused = [f"{' and '.join(r.conditions)} are not compared: {r.reason}." for r in report.refused]
+    refused = [f"Not compared: {line}." for line in refusals((r.conditions, r.reason) for r in report.refused)]
     sentences = [c.sentence for c in report.claims][:12]
     return sentences + refused, _marks(report.claims) + _summaries(report.conditions.values())
 

@@ -225,7 +225,7 @@ def _date(place: Place, notes: list[str]) -> str:
             times = ledger.times()
         if times is not None:
             return datetime.datetime.fromtimestamp(times[0], datetime.UTC).isoformat(timespec="seconds")[:19]
-    if found := _when(place.name):
+    if found := date_in(place.name):
         return found
     if isinstance(place, DatabaseRun):
         raise InputError(f"{place} has no answers, so no date.", remedy="Leave it out.")
@@ -235,7 +235,7 @@ def _date(place: Place, notes: list[str]) -> str:
     return changed.isoformat(timespec="seconds")[:19]
 
 
-def _when(text: str) -> str:
+def date_in(text: str) -> str:
     """The date that a text holds, as ISO writes it: of a week its Monday, of a month its first day; empty for none."""
     if found := _DATE.search(text):
         day = "-".join(found.groups()[:3])
@@ -259,7 +259,7 @@ def _read(
     if date is not None and table and date not in frame.columns:
         raise InputError(f"{place} has no column {date!r}.", remedy=f"It has {', '.join(frame.columns)}.")
     for column in [date] if date is not None and table else [c for c in frame.columns if plain_name(c) in _DATED]:
-        at = pl.Series("at\0", [_when(cell or "")[:10] for cell in frame[column].cast(pl.String).to_list()])
+        at = pl.Series("at\0", [date_in(cell or "")[:10] for cell in frame[column].cast(pl.String).to_list()])
         if at.n_unique() > 1 and (date is not None or (at != "").all()):
             notes.append(f"an entry for each {printable(column, limit=40)} of {place.name}")
             for (day,), rows in frame.drop(column).with_columns(at).group_by("at\0", maintain_order=True):

@@ -139,7 +139,10 @@ def _board(claims: Sequence[Claim], conditions: Sequence[str]) -> str:
     lead = [c for c in lead if c.measure == lead[0].measure]
     beaten = {name: [c for c in lead if name in c.conditions and _seen_from(c, name) == "worse"] for name in conditions}
     compared = [name for name in conditions if any(name in c.conditions for c in lead)]
-    unbeaten = [name for name in compared if not beaten[name]]
+    seen = [(name, v) for c in lead for name, v in zip(c.conditions, c.values, strict=False) if v is not None]
+    means = {name: sum(own) / len(own) for name in compared if (own := [v for other, v in seen if other == name])}
+    sign = -1 if lead[0].better == "higher" else 1
+    unbeaten = sorted((n for n in compared if not beaten[n]), key=lambda n: sign * means.get(n, 0.0))
     apart = [name for name in conditions if name not in compared]
     left = f"; {_named(apart)} could not be compared" if apart else ""
     if len(unbeaten) == len(compared):
@@ -149,13 +152,15 @@ def _board(claims: Sequence[Claim], conditions: Sequence[str]) -> str:
     if len(unbeaten) == 1:
         over = sum(_seen_from(c, unbeaten[0]) == "better" for c in lead if unbeaten[0] in c.conditions)
         others = f"{len(compared) - 1} others"
-        all_of = f"the {others}" if apart else "every other"
+        all_of = "every other" if not apart else f"the {others}" if len(compared) > 2 else "the other"
         every = all_of if over == len(compared) - 1 else f"{over} of {others}"
         return f"By {words.noun} {unbeaten[0]} is the best: it is shown to be better than {every}{left}."
     if len(unbeaten) > MOST_NAMED:
         rest = [name for name in compared if beaten[name]]
         worse = f"{_named(rest)} {'is' if len(rest) == 1 else 'are'} shown to be worse than some other"
-        return f"By {words.noun} {len(unbeaten)} of {len(compared)} conditions cannot be told apart; {worse}{left}."
+        which = f"{', '.join(unbeaten[:MOST_NAMED])} and {len(unbeaten) - MOST_NAMED} more"
+        alike = f"{len(unbeaten)} of {len(compared)} conditions cannot be told apart ({which})"
+        return f"By {words.noun} {alike}; {worse}{left}."
     best = f"{_named(unbeaten)} are the best of {len(compared)}"
     return f"By {words.noun} {best}; among them no difference is shown{left}."
 

@@ -288,7 +288,7 @@ def compare_outcomes(
             loose[a, b] = same and f"they have no item in common ({_own_items(lead, a, b)}); {same}"
             pairs.append((a, b))
         elif reason:
-            reason += "; --unpaired compares all of their items as different ones" * bool(min(found.sides))
+            reason += "; compare --unpaired takes all of their items as different ones" * bool(min(found.sides))
             refusals.append(Refused(conditions=(a, b), reason=reason))
         else:
             shared.append(found)

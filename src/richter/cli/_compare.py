@@ -6,6 +6,7 @@ import math
 import re
 import shlex
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,10 +14,12 @@ from rich.console import Console
 
 from richter.audit import CompareReport, compare_tables, read_plan
 from richter.audit._plan_tail import tail_plan
-from richter.claims import METRICS, UNTESTED, claimed, counted, measure_words
+from richter.audit._watch import FEWEST, date_in
+from richter.claims import METRICS, UNTESTED, answer, claimed, counted, measure_words
 from richter.cli._io import (
     PLAIN,
     READING,
+    as_options,
     cells,
     console,
     grid,
@@ -30,7 +33,8 @@ from richter.cli._io import (
 )
 from richter.errors import InputError
 from richter.floors import ConditionSummary
-from richter.records import Claim, Interval, Refused, Verdict, at_most, distinct_names, markdown_safe, printable
+from richter.interop import named_source, read_frame
+from richter.records import Claim, Interval, Verdict, at_most, distinct_names, markdown_safe, printable, refusals
 from richter.tables import ReadOptions, Tables, attempts, outcomes
 
 
@@ -198,7 +202,10 @@ def compare(
     )
     write_json(report, json_path, inputs=files)
     write_text(markdown(report), md_path)
-    show(console(json_path, md_path), report)
+    out = console(json_path, md_path)
+    if line := _by_date(files, reading, list(report.conditions)):
+        out.print(printable(line), soft_wrap=True)
+    show(out, report)
     if report.refused and not report.claims:
         ctx.exit(4)  # nothing could be said, which a pipeline must not take for fine
 
@@ -230,10 +237,24 @@ def look(ctx: click.Context, arguments: tuple[str, ...]) -> None:
             out.print(f"Read: {printable(tables.understood)}.", soft_wrap=True)
             for note in tables.notes:
                 out.print(f"  {printable(note)}", soft_wrap=True)
-    out.print(f"As a page: richter report {shlex.join(sources)} -o report.html", soft_wrap=True)
+    again = " ".join([shlex.join(sources), *as_options(reading)])
+    out.print(f"As a page: richter report {printable(again)} -o report.html", soft_wrap=True)
 
 
-SHOWN_PAIRS = 40
+def _by_date(files: list[str], reading: ReadOptions, names: list[str]) -> str:
+    """Where the conditions are dates, the command that follows them: pairs of days are many and say little each."""
+    if len(names) < FEWEST or not all(map(date_in, names)):
+        return ""
+    reading = dataclasses.replace(reading, map={f: c for f, c in reading.map.items() if f != "condition"})
+    again, place = [*map(shlex.quote, files), *as_options(reading)], named_source(files[0])[1]
+    if len(files) == 1 and isinstance(place, Path) and place.is_file():
+        frame = read_frame(place, text=True)
+        again += [f"--date {shlex.quote(c)}" for c in frame.columns if set(frame[c].unique()) == set(names)][:1]
+    return f"The {len(names)} conditions are dates. Whether it changed, and when: richter watch {' '.join(again)}"
+
+
+SHOWN_PAIRS = 15  # pairs that differ: all of them, else those of the best condition
+SHOWN_SETS, SHOWN_NAMES = 6, 8
 SHOWN = (Verdict.VERIFIED, Verdict.REFUTED)
 
 
@@ -264,7 +285,7 @@ def verdict_note(claim: Claim) -> str:
 
 def show(out: Console, report: CompareReport) -> None:
     """Print the comparison: sentences, then numbers; what is refused where there is nothing else to say."""
-    refused = [f"Refused: {printable(_refusal(refusal), limit=600)}." for refusal in report.refused]
+    refused = [f"Not compared: {printable(line, limit=600)}." for line in _refused(report)]
     if len(report.conditions) == 2:
         for line in refused if not report.claims else ():
             out.print(line)
@@ -279,15 +300,19 @@ def show(out: Console, report: CompareReport) -> None:
         _subgroup_table(out, report)
         _pair_lines(out, report)
     else:
+        out.print(printable(answer(report.of(report.primary), conditions=list(report.conditions))))
         out.print(printable(leaderboard_sentence(report)))
-        for number, members in enumerate(report.groups, 1):
-            out.print(f"  set {number}: {', '.join(printable(m) for m in members)}")
-        out.print()
+        for number, members in enumerate(report.groups[:SHOWN_SETS], 1):
+            more = f" and {len(members) - SHOWN_NAMES} more" if len(members) > SHOWN_NAMES else ""
+            out.print(f"  set {number}: {', '.join(printable(m) for m in members[:SHOWN_NAMES])}{more}")
+        if len(report.groups) > SHOWN_SETS:
+            out.print(f"  and {len(report.groups) - SHOWN_SETS} sets more: the table has each condition's")
+    out.print()
+    _condition_table(out, report)
+    if len(report.conditions) > 2:
         _board(out, report)
     for line in refused if report.claims or len(report.conditions) != 2 else ():
         out.print(line)
-    out.print()
-    _condition_table(out, report)
     for name, summary in report.conditions.items():
         for warning in summary.warnings:
             out.print(f"  {printable(name)}: {printable(warning)}")
@@ -297,10 +322,8 @@ def show(out: Console, report: CompareReport) -> None:
     out.print(small_print(report))
 
 
-def _refusal(refusal: Refused) -> str:
-    """The reason, with the conditions where it does not name them itself."""
-    named = all(name in refusal.reason for name in refusal.conditions)
-    return refusal.reason if named else f"{' and '.join(refusal.conditions)}: {refusal.reason}"
+def _refused(report: CompareReport) -> list[str]:
+    return refusals((r.conditions, r.reason) for r in report.refused)
 
 
 def small_print(report: CompareReport) -> str:
@@ -401,7 +424,7 @@ def _short(report: CompareReport) -> dict[str, str]:
 
 
 def _board(out: Console, report: CompareReport) -> None:
-    """The pairs that differ, the best condition first; of the others how many, and what they could have shown."""
+    """The pairs that differ, the best condition first and of many pairs only its own; what others could have shown."""
     claims = report.of(report.primary)
     scale, form = _scale(report.primary)
     short, values = _short(report), report.measures.get(report.primary, {})
@@ -413,7 +436,9 @@ def _board(out: Console, report: CompareReport) -> None:
             place = values.get(better) or 0.0
             rows.append(((-place if claim.better == "higher" else place, -abs(claim.estimate)), better, worse, claim))
     apart = [row[1:] for row in sorted(rows, key=lambda row: row[0])]
-    told = []
+    number, told = len(apart), []
+    if number > SHOWN_PAIRS:
+        apart = [row for row in apart if row[0] == apart[0][0]]
     for better, worse, claim in apart[:SHOWN_PAIRS]:
         sign = scale if better == claim.conditions[1] else -scale  # the better one minus the other
         interval = claim.interval or claim.plain_interval
@@ -422,9 +447,10 @@ def _board(out: Console, report: CompareReport) -> None:
         by = f"{sign * (claim.estimate or 0.0):{form}}"
         told.append([f"{short[better]} better than {short[worse]}", by, span, _p(claim.p_adjusted) or "-"])
     if told:
+        out.print()
         out.print(grid("differ, best first|by|interval|p, adjusted", told, **PLAIN))
-    if len(apart) > SHOWN_PAIRS:
-        out.print(f"  … and {len(apart) - SHOWN_PAIRS} pairs more (--json has all)")
+    if number > len(told):
+        out.print(f"  … and {number - len(told):,} pairs more (--json has all)")
     waiting = [c for c in claims if c.verdict is Verdict.UNDECIDED and c.could_show is not None]
     if waiting:
         least, most = (f(scale * (c.could_show or 0.0) for c in waiting) for f in (min, max))
@@ -456,8 +482,10 @@ def _condition_table(out: Console, report: CompareReport) -> None:
     columns = "{r.accuracy:.1%}|{rate}|{r.ece:.3f} ({r.ece_debiased:.3f})|"
     columns += "[{r.ece_interval.low:.3f}, {r.ece_interval.high:.3f}]"
     for c in sorted(graded, key=lambda c: c.error_rate or 0.0):
-        sets = " ".join(str(k) for k, members in enumerate(report.groups, 1) if c.name in members)
-        rows.append([short[c.name], sets * (len(graded) > 2) or "-", f"{c.n:,}", *cells(columns, c, rate=_rate(c))])
+        own = [k for k, members in enumerate(report.groups, 1) if c.name in members]
+        runs = len(own) > 2 and own[-1] - own[0] == len(own) - 1
+        sets = f"{own[0]}-{own[-1]}" if runs else " ".join(map(str, own)) or "-"
+        rows.append([short[c.name], sets if len(graded) > 2 else "-", f"{c.n:,}", *cells(columns, c, rate=_rate(c))])
     if rows:
         out.print(grid("condition|sets|n|accuracy|error rate|ECE (debiased)|ECE interval", rows, box=None))
     heads, values = _other_measures(report)
@@ -484,7 +512,7 @@ def markdown(report: CompareReport) -> str:
     else:
         lines.append(markdown_safe(leaderboard_sentence(report)))
         lines += [f"- {', '.join(markdown_safe(m) for m in members)}" for members in report.groups]
-    lines += [f"- **refused** {markdown_safe(_refusal(r))}." for r in report.refused]
+    lines += [f"- **not compared** {markdown_safe(line)}." for line in _refused(report)]
     heads, values = _other_measures(report)
     graded = any(c.error_rate is not None for c in conditions)
     heads = ["condition", *(["n", "accuracy", "error rate"] if graded else []), *heads]

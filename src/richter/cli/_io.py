@@ -1,9 +1,11 @@
 """What every command shares: how data and options come in, and how JSON, tables and untrusted text go out."""
 
+import csv
 import functools
 import json
 import math
 import os
+import shlex
 import string
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,6 +23,7 @@ from richter.interop import named_source
 from richter.records import plain, printable
 from richter.store import RunLike, is_database, is_run, write_file
 from richter.tables import ReadOptions, Tables, read_tables, write_tables
+from richter.tables._words import map_option, wide_option
 
 
 def _one_only(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -222,7 +225,8 @@ def _grade(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -
 def _wide(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
     if value is None:
         return None
-    return () if value == "all" else tuple(name.strip() for name in value.split(",") if name.strip())
+    names = next(csv.reader([value], skipinitialspace=True), [])  # a name with a comma stands in quotes
+    return () if value == "all" else tuple(name.strip() for name in names if name.strip())
 
 
 _OPTIONS = (
@@ -243,6 +247,23 @@ _OPTIONS = (
     click.option("--filter", metavar="NAME", help="Which filter of a log's answers counts."),
     click.option("--pass-at", type=click.FloatRange(0, 1), help="Right from this score between 0 and 1 on."),
 )  # fmt: skip
+
+
+def as_options(reading: ReadOptions) -> list[str]:
+    """The options that a reading was asked with, each as a shell takes it, for a command that is advised."""
+    ends = {"scale": reading.scale, "as-severity": reading.as_severity}
+    plainly = {"better": reading.better, "ratings": reading.ratings, "scorer": reading.scorer, "filter": reading.filter,
+               "pass-at": reading.pass_at}  # fmt: skip
+    grades = {word: next((g for g, v in _GRADES.items() if v == means), means) for word, means in reading.grade.items()}
+    return [
+        *(map_option(field, column) for field, column in reading.map.items()),
+        *(f"--{name} {low:g}:{high:g}" for name, (low, high) in ((n, e) for n, e in ends.items() if e)),
+        *(f"--{name} {shlex.quote(str(value))}" for name, value in plainly.items() if value is not None),
+        *(f"--grade {shlex.quote(f'{word}={means}')}" for word, means in grades.items()),
+        *([] if reading.wide is None else [wide_option(reading.wide) if reading.wide else "--wide all"]),
+    ]
+
+
 READING = ("map", "scale", "better", "as_severity", "grade", "wide", "ratings", "scorer", "filter", "pass_at")
 
 

@@ -4,7 +4,7 @@ import dataclasses
 import enum
 import hashlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from richter.records._picture import Mark, picture
@@ -12,6 +12,7 @@ from richter.records._plain import Result
 
 __all__ = [
     "Better", "Claim", "Family", "Gate", "Hypothesis", "Interval", "Refused", "Unit", "Verdict", "at_least", "at_most",
+    "refusals",
 ]  # fmt: skip
 
 
@@ -102,6 +103,22 @@ class Refused:
 
     conditions: tuple[str, ...]
     reason: str
+
+
+def refusals(refused: Iterable[tuple[Sequence[str], str]], *, most: int = 4) -> list[str]:
+    """A line a reason, with the conditions that it holds for where it does not begin with them itself.
+
+    >>> refusals([(("a", "c"), "only 10 items are shared"), (("b", "c"), "only 10 items are shared")])
+    ['a and c, b and c: only 10 items are shared']
+    """
+    whose: dict[str, list[str]] = {}
+    for conditions, reason in refused:
+        named = reason.startswith(conditions[0])
+        whose.setdefault(reason, []).extend([] if named else [" and ".join(conditions)])
+    return [
+        f"{', '.join(who[:most])}{f' and {len(who) - most:,} more' if len(who) > most else ''}: {why}" if who else why
+        for why, who in whose.items()
+    ]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from richter.claims import SIDES, measure_words, rail
-from richter.records import GLOSSARY, Verdict, at_most, printable
+from richter.records import GLOSSARY, Verdict, at_most, printable, refusals
 from richter.report._numbers import among, count, interval_words, name, number, percent
 
 Ends = tuple[float, float]
@@ -64,6 +64,7 @@ def first_screen(document: Mapping[str, Any]) -> dict[str, Any]:
         "six": [(term, with_terms(text)) for term, text in _six(document)],
         "groups": _groups(told),
         "tally": _tally(told),
+        "refused": [printable(line, limit=600) for line in _refused(document)],
         "conditions": rows,
         "columns": columns,
     }
@@ -406,6 +407,11 @@ def _groups(claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         if own:
             found.append({"side": key, "title": SIDES[key], "shown": own[:EACH], "more": own[EACH:]})
     return found
+
+
+def _refused(document: Mapping[str, Any]) -> list[str]:
+    rows = [r for r in document.get("refused") or [] if r.get("conditions")]
+    return refusals((r["conditions"], str(r.get("reason"))) for r in rows)
 
 
 def _tally(claims: Sequence[Mapping[str, Any]]) -> str:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import polars as pl
 
 from richter.claims import claim_words, measure_words, rail
-from richter.records import Claim, Verdict, at_most, markdown_safe
+from richter.records import Claim, Verdict, at_most, markdown_safe, refusals
 from richter.report._first import signature_rows
 from richter.report._numbers import count, interval_words, number, percent
 from richter.report._side_by_side import judged_answers
@@ -111,7 +111,7 @@ def markdown(document: Row) -> str:
     and the rest are counted by measure; nothing is left out silently.
     """
     lines = [MARKDOWN_MARK, f"## {markdown_safe(document['answer'])}", "", *_about(document), ""]
-    lines += [*_claims(document["claims"]), *_conditions(document["conditions"])]
+    lines += [*_claims(document["claims"]), *_refused(document), *_conditions(document["conditions"])]
     checks = [f"- {MARKS[c['passed']]}: {markdown_safe(c['text'])}" for c in document["checks"]]
     lines += ["### Checks", "", *checks, ""]
     if document["next"]:
@@ -157,6 +157,15 @@ def _claims(claims: Sequence[Row]) -> Iterator[str]:
             name = measure_words(measure).noun
             yield f"| {name} | " + " | ".join(number(counts[v]) if counts[v] else "" for v in verdicts) + " |"
         yield ""
+
+
+def _refused(document: Row) -> Iterator[str]:
+    """What was not compared, and why."""
+    told = refusals((r["conditions"], r["reason"]) for r in document["refused"])
+    yield from (f"- **not compared** {markdown_safe(line, limit=600)}" for line in told[:MOST])
+    if len(told) > MOST:
+        yield f"- and {count(len(told) - MOST, 'reason')} more"
+    yield from [""] * bool(told)
 
 
 def _conditions(conditions: Sequence[Row]) -> Iterator[str]:

@@ -53,6 +53,7 @@ from richter.tables._words import (
     says_right,
     text_of,
     to_numbers,
+    wide_option,
 )  # fmt: skip
 
 SAME = {"correct": "score", "answer": "text", "subject": "domain", "model": "condition", "id": "item"}
@@ -144,9 +145,15 @@ def part_of_frame(
         )
     if wide:
         place = {f: c for f, c in place.items() if c not in wide and f not in ("condition", "score", "severity")}
+        if "item" not in place and options.wide is not None:  # else roles were looked for before
+            said: list[str] = []
+            _, roles = find_roles(frame.drop(wide), place, fixed, options.grade, said)
+            if roles.get("item") in frame.columns:
+                place["item"] = roles["item"]
+                notes += [note for note in said if "taken for the item" in note]
         frame = _melted(frame, [c for c in frame.columns if c not in wide], wide)
         place |= {"condition": CONDITION, holds: VALUE}
-        if "item" not in place and options.wide is None:
+        if "item" not in place:
             place["item"] = ORDER
             notes.append("no column names the items: each row is taken for one")
         if any(twice := [c for c in wide if re.sub(r"_duplicated_\d+$", "", c) in {*wide} - {c}]):
@@ -451,7 +458,9 @@ def _wide_columns(
     if options.wide:
         absent = [c for c in options.wide if c not in frame.columns]
         if absent:
-            raise InputError(f"{what} has no column {absent[0]!r}.", remedy=f"It has {listing(frame.columns)}.")
+            commas = [c for c in frame.columns if "," in c and absent[0] in c]
+            inside = f" A name with a comma stands in quotes: {wide_option(commas)}." if commas else ""
+            raise InputError(f"{what} has no column {absent[0]!r}.", remedy=f"It has {listing(frame.columns)}.{inside}")
         texts = "reference" in place and (
             not any(holds_grades(frame[c], options.grade) for c in options.wide)
             or are_answers(frame, options.wide, place["reference"], notes, named="reference" in options.map)

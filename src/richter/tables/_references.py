@@ -1,7 +1,6 @@
 """Answers beside a reference: which columns hold answers rather than grades, and which one is the key."""
 
 import itertools
-import shlex
 from collections.abc import Sequence
 
 import polars as pl
@@ -10,7 +9,7 @@ from richter import stats
 from richter.errors import InputError
 from richter.interop import PEOPLE, hinted_fields, plain_name
 from richter.records import printable
-from richter.tables._words import brief, holds_any, map_option, number_of, text_of
+from richter.tables._words import brief, holds_any, map_option, number_of, text_of, wide_option
 
 EQUAL = 0.2  # share of the cells of answers that equal the reference, at least
 FEW = 20  # different references that are rather classes
@@ -74,7 +73,7 @@ def expert_key(frame: pl.DataFrame, columns: Sequence[str], notes: list[str]) ->
             and least > max(_kappa(frame, a, b) for a, b in itertools.combinations(others, 2))
         )
         if agreed and expert:
-            settle = f"--wide {shlex.quote(','.join((key, *others)))}"
+            settle = wide_option((key, *others))
             notes.append(
                 f"{shown} agree with {name} more than with each other: it is taken for the right answer "
                 f"({settle} makes it a condition)"

@@ -7,7 +7,6 @@ byte, so that no column of a file has their name.
 
 import itertools
 import re
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -26,6 +25,7 @@ from richter.tables._words import (
     map_option,
     number_of,
     text_of,
+    wide_option,
 )
 
 ORDER = "order"  # `--map draw=order`: rows of one item are its draws in their order
@@ -263,7 +263,7 @@ def _raters(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
     if any(all(map(_is_draw, side)) for g in grids for side in (g.ones, g.twos)):
         return frame, {}  # a column for each condition and rater
     shown = ", ".join(brief(c) for c in own)
-    settle = f"--wide {shlex.quote(','.join(own))} compares them"
+    settle = f"{wide_option(own)} compares them"
     if "condition" in known_fields(rest):
         settle = f"{map_option('score', next(iter(own)))} reads one"
     if len(words) == 1 and len(dict.fromkeys(which for _, which in own.values() if which)) == len(own):

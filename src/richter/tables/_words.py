@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import polars as pl
 
@@ -211,6 +211,13 @@ def listed(column: pl.Series) -> list[list[object]] | None:
 def map_option(field: str, column: str) -> str:
     """The option that names a column, as a shell takes it: whole, for a name that is cut names nothing."""
     return f"--map {shlex.quote(f'{field}={printable(column)}')}"
+
+
+def wide_option(columns: Iterable[str]) -> str:
+    """The option that names the columns of conditions; a name with a comma or quotes is in quotes, as CSV has it."""
+    cells = [printable(column) for column in columns]
+    quoted = ['"' + c.replace('"', '""') + '"' if re.search('[,"]', c) else c for c in cells]
+    return f"--wide {shlex.quote(','.join(quoted))}"
 
 
 # ------------------------------------------------------------------ a column as numbers, and what is said of it
