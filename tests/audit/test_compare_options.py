@@ -117,7 +117,8 @@ def test_long_names_stay_distinct_and_the_best_comes_first(
     long = "organisation/a-very-long-family-of-models-"
     path = board(tmp_path, rng, {long + "7b": -1.5, long + "70b": 2.5, long + "13b": 0.5}, n=600)
     out = run(capsys, "compare", str(path))[1]
-    lines = [line for line in out.splitlines() if " better than " in line]
+    assert out.startswith(f"By accuracy {long}70b is the best: it is shown to be better than every other.")
+    lines = [line for line in out.splitlines() if " better than …" in line]
     assert lines[0].startswith("…70b better than …7b")
     assert "+" in lines[0]
     assert len(lines) == 3

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import richter
 from richter.audit import measure_calibration
 from richter.calibration import as_probability
 from richter.errors import InputError
@@ -711,6 +712,46 @@ def test_which_of_two_is_preferred_by_hand(one: str, two: str, tie: str) -> None
     assert mean(tables, one) == pytest.approx((12 + half) / given)
     assert mean(tables, two) == pytest.approx((9 + half) / given)
     assert any("Preferred draft: which of two is preferred" in note for note in tables.notes)
+
+
+@pytest.mark.parametrize(
+    ("cells", "one", "two"),
+    [
+        (["A much better", "A better", "tie", "B slightly better"], "A", "B"),
+        (["strongly prefer A", "slightly prefer A", "no preference", "prefer B"], "A", "B"),
+        (["GPT is much better", "GPT slightly better", "about the same", "Claude is better"], "GPT", "Claude"),
+        (["[[A>>B]]", "A>B", "A=B", "[[B>A]]"], "A", "B"),
+        (["A better than B", "A is far better than B", "equal", "B better than A"], "A", "B"),
+    ],
+)
+def test_how_much_one_is_preferred_is_left_out_which_is_said_by_hand(cells: list[str], one: str, two: str) -> None:
+    """Two wins, a tie and a loss: 2.5 of 4. Such words were asked for one by one, as grades."""
+    frame = pl.DataFrame({"clause": ITEMS[:28], "preference": cells * 7})
+    tables = read_tables(frame)
+    assert (mean(tables, one), mean(tables, two)) == (0.625, 0.375)
+    assert any("how much better is not counted" in note for note in tables.notes)
+    sides = frame.rename({"preference": "judgement"}).with_columns(model_a=pl.lit(one), model_b=pl.lit(two))
+    assert (mean(read_tables(sides), one), mean(read_tables(sides), two)) == (0.625, 0.375)
+
+
+def test_a_preference_in_steps_is_a_share_of_both_by_hand() -> None:
+    """-3 is all for the first, 3 for the second: steps were read as a score of one condition, more of it as better."""
+    steps = [-3, -3, -1, 0, 2] * 6
+    frame = pl.DataFrame({"case": ITEMS, "model_a": ["x"] * 30, "model_b": ["y"] * 30, "preference": steps})
+    tables = read_tables(frame)
+    first = (1 + 1 + 4 / 6 + 0.5 + 1 / 6) / 5
+    assert (mean(tables, "x"), mean(tables, "y")) == pytest.approx((first, 1 - first))
+    assert any("--better lower if it is the other way round" in note for note in tables.notes)
+    tables = read_tables(frame.drop("model_a", "model_b"))
+    assert (mean(tables, "first"), mean(tables, "second")) == pytest.approx((first, 1 - first))
+    seven = frame.with_columns(pl.col("preference") + 4).with_columns(
+        pl.when(pl.int_range(30) == 29).then(7).otherwise("preference").alias("preference")
+    )
+    share = sum((7 - s - 4) / 6 for s in steps[:-1]) / 30
+    assert mean(read_tables(seven), "x") == pytest.approx(share)
+    turned = richter.open(frame, options=ReadOptions(better="lower")).compare(n_resamples=50).claims[0]
+    assert turned.sentence.startswith("y is better scored than x")
+    assert richter.open(frame).compare(n_resamples=50).claims[0].sentence.startswith("y is worse scored than x")
 
 
 def test_a_preference_that_is_a_grade_is_one() -> None:

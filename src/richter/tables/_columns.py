@@ -146,11 +146,11 @@ def part_of_frame(
     if wide:
         place = {f: c for f, c in place.items() if c not in wide and f not in ("condition", "score", "severity")}
         if "item" not in place and options.wide is not None:  # else roles were looked for before
-            said: list[str] = []
-            _, roles = find_roles(frame.drop(wide), place, fixed, options.grade, said)
+            found: list[str] = []
+            _, roles = find_roles(frame.drop(wide), place, fixed, options.grade, found)
             if roles.get("item") in frame.columns:
                 place["item"] = roles["item"]
-                notes += [note for note in said if "taken for the item" in note]
+                notes += [note for note in found if "taken for the item" in note]
         frame = _melted(frame, [c for c in frame.columns if c not in wide], wide)
         place |= {"condition": CONDITION, holds: VALUE}
         if "item" not in place:

@@ -52,14 +52,22 @@ _WON = (
     "verdict",
     "label",
     "judgment",
+    "judgement",
 )
 _PREFERRED = {"preferred", "preference", "prefer", "winner", "favourite", "favorite", "bevorzugt", "prefere"}
 _BETTER = {"better", "best", "besser", "chosen", "choice", "vote", "meilleur", "mejor"}  # of two sides
 _MEASURED = {"score", "severity", "condition"}
 _NEITHER = re.compile(
-    r"^(a )?(tie|tied|draw|both|neither|equal\w*|same|none|no (difference|preference)|indifferent|unentschieden|egal"
-    r"|gleich|kein unterschied)\b"
+    r"^((?:a|about|roughly|almost|nearly|the|ungefähr|fast) )*(tie|tied|draw|both|neither|equal\w*|same|similar\w*"
+    r"|none|no (difference|preference)|indifferent|unentschieden|egal|gleich|kein unterschied)\b"
 )
+# how much one is better than the other, and what stands around its name: "A is much better", "slightly prefer B"
+_DEGREE = re.compile(
+    r"^i\b|\b(?:is|are|was|the|very|much|far|by far|way|slightly|somewhat|significantly|considerably|clearly|strongly"
+    r"|marginally|moderately|a (?:bit|little|lot)|better|best|wins?|won|prefer(?:red|s)?|ist|viel|klar|deutlich|etwas"
+    r"|besser|leicht)\b"
+)
+_AGAINST = re.compile(r"\W*(\w+)\s*([<>=≈~]+)\s*(\w+)\W*")  # [[A>>B]]
 _TIES = ("tie", "draw", "both", "neither", "equal", "same", "none")
 _NAMING = {"item", "condition", "prompt", "reference", "domain", "group", "tier", "layer", "weight", "rater", "draw"}
 Made = dict[str, str]
@@ -163,9 +171,10 @@ def _battles(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]
             left, right = text_of(frame[column]), text_of(frame[other])
             cells = list(zip(text_of(frame[won]).fill_null(""), left.fill_null(""), right.fill_null(""), strict=True))
             values = [_won(cell.lower(), a.lower(), b.lower(), one, two) for cell, a, b in cells]
-            if any(v is None for v in values):
+            likert = _likert(frame[won], signed=not _PREFERRED & set(plain_name(won).split("_")))
+            if likert is None and any(v is None for v in values):
                 continue
-            score = pl.Series(VALUE, values, dtype=pl.Float64)
+            score = pl.Series(VALUE, values, dtype=pl.Float64) if likert is None else likert.alias(VALUE)
             rest = frame.drop(column, other, won)
             asked = [c for c in rest.columns if known_fields([c]) & {"item", "prompt"}]
             ids = [c for c in asked if rest[c].n_unique() == frame.height]
@@ -177,7 +186,12 @@ def _battles(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]
             ]
             if one == "1" and frame[won].dtype.is_numeric() and frame[column].n_unique() == 1:
                 sides = sides[1:]  # a preference for the second over the one that all are held against
-            notes.append(f"{brief(won)} says who won: 1 for the winner, 0 for the other, 0.5 each for a tie")
+            notes.append(
+                f"{brief(won)} says who won: 1 for the winner, 0 for the other, 0.5 each for a tie"
+                + _counting(frame[won])
+                if likert is None
+                else _likert_note(won, brief(column), brief(other))
+            )
             return pl.concat(sides), {"condition": CONDITION, "score": VALUE} | ({} if ids else {"item": ITEM})
     return _preferred(frame, notes)
 
@@ -188,7 +202,19 @@ def _preferred(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Mad
     Several such columns are several people's: draws.
     """
     columns = [c for c in frame.columns if (_PREFERRED | _BETTER) & set(plain_name(c).split("_"))]
-    cells = {c: text_of(frame[c]) for c in columns}
+    named = [c for c in columns if _PREFERRED & set(plain_name(c).split("_"))]
+    if len(columns) == len(named) == 1 and (score := _likert(frame[columns[0]])) is not None:
+        rest = frame.drop(columns)
+        if known_fields(rest.columns) & _MEASURED:
+            return frame, {}
+        notes.append(_likert_note(columns[0], "first", "second"))
+        both = [rest.with_columns(pl.lit(name).alias(CONDITION), value.alias(VALUE))
+                for name, value in (("first", score), ("second", 1 - score))]  # fmt: skip
+        return pl.concat(both), {"condition": CONDITION, "score": VALUE}
+    written = cells = {c: text_of(frame[c]) for c in columns}
+    texts = {cell.lower() for own in cells.values() for cell in own.drop_nulls().unique()}
+    if sum(not _NEITHER.search(text) for text in texts) > 2:
+        cells = {c: own.map_elements(_side_of, pl.String) for c, own in written.items()}
     held = {c: [cell for cell in own.drop_nulls().unique(maintain_order=True) if cell] for c, own in cells.items()}
     columns = [c for c in columns if sum(not _NEITHER.search(cell.lower()) for cell in held[c]) <= 2]
     rest = frame.drop(columns)
@@ -207,9 +233,45 @@ def _preferred(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Mad
         parts.append(rest.with_columns(pl.lit(names[own]).alias(CONDITION), value.alias(VALUE), pl.lit(k).alias(DRAW)))
     shown = ", ".join(brief(c) for c in columns)
     half = f", 0.5 each for {' and '.join(names[tie] for tie in ties)!r}" if ties else ""
+    half += "; how much better is not counted" * (cells is not written)
     notes.append(f"{shown}: which of two is preferred, 1 for it, 0 for the other{half}")
     made = {"condition": CONDITION, "score": VALUE}
     return (pl.concat(parts), made | {"draw": DRAW}) if columns[1:] else (pl.concat(parts).drop(DRAW), made)
+
+
+def _side_of(cell: str) -> str:
+    """Whom a cell prefers, without how much: `A` of "A is much better" and of "[[A>>B]]", `tie` of "A=B"."""
+    if against := _AGAINST.fullmatch(cell):
+        return "tie" if against[2][0] not in "<>" else against[1] if against[2][0] == ">" else against[3]
+    low = cell.lower().partition(" than ")[0]
+    kept = " ".join(_DEGREE.sub(" ", low).split()).strip(" .:,-")
+    at = low.find(kept)
+    return cell[at : at + len(kept)] if kept and at >= 0 else cell
+
+
+def _counting(cells: pl.Series) -> str:
+    """What is said where cells hold how much one is better too."""
+    texts = [cell for cell in text_of(cells).drop_nulls().unique() if not _NEITHER.search(cell.lower())]
+    return "; how much better is not counted" if len(texts) > len({_side_of(text) for text in texts}) else ""
+
+
+def _likert(column: pl.Series, *, signed: bool = False) -> pl.Series | None:
+    """The first one's part of a preference in steps: -3 to 3, or unless `signed` 1 to 5, 7 or 9; None for others."""
+    values = text_of(column).cast(pl.Float64, strict=False)
+    if values.null_count() > column.null_count() or values.n_unique() < 4 or not _whole(values):
+        return None
+    low, high = float(values.min() or 0.0), float(values.max() or 0.0)  # type: ignore[arg-type]
+    end = max(-low, high)
+    if low < 0 < high and end <= 10:
+        return (end - values) / (2 * end)
+    return (high - values) / (high - 1) if not signed and low == 1 and high in (5.0, 7.0, 9.0) else None
+
+
+def _likert_note(column: str, first: str, second: str) -> str:
+    return (
+        f"{brief(column)} is a preference in steps: low numbers are taken for {first}, high ones for {second} "
+        "(a share of 0 to 1 each; --better lower if it is the other way round)"
+    )
 
 
 def _won(cell: str, a: str, b: str, one: str, two: str) -> float | None:
@@ -222,7 +284,10 @@ def _won(cell: str, a: str, b: str, one: str, two: str) -> float | None:
         return 1.0
     if cell == b or (one in words) != (two in words):
         return 0.0
-    return 0.5 if any(tie in cell for tie in _TIES) else None
+    if _NEITHER.search(cell) or any(tie in cell for tie in _TIES):
+        return 0.5
+    plainly = _side_of(cell)
+    return None if plainly == cell else _won(plainly, a, b, one, two)
 
 
 def _chat(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
