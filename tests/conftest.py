@@ -10,6 +10,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from helpers.postgres import PostgresServer, find_programs
+from helpers.ray_cluster import RayCluster
+from richter.engine import RayEngine
 
 # no test asserts a time: on a busy machine examples come slowly, which says nothing about what is tested
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -55,3 +57,23 @@ def postgres() -> Iterator[PostgresServer]:
         pytest.skip("PostgreSQL is not installed (apt-get install postgresql)")
     with PostgresServer(programs) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def _ray_cluster() -> Iterator[RayCluster]:
+    with RayCluster(workers=3, client=True) as found:
+        yield found
+
+
+@pytest.fixture
+def cluster(_ray_cluster: RayCluster, monkeypatch: pytest.MonkeyPatch) -> RayCluster:
+    """The one cluster of all tests in the group `ray`, with its three machines, which RAY_ADDRESS names."""
+    _ray_cluster.complete(3)
+    monkeypatch.setenv("RAY_ADDRESS", _ray_cluster.address)
+    return _ray_cluster
+
+
+@pytest.fixture
+def engine(cluster: RayCluster) -> RayEngine:
+    """The one connection to it."""
+    return cluster.engine()

@@ -16,7 +16,7 @@ from helpers.server import FakeApi, answer_for
 from richter.store import being_written, open_ledger
 
 SOURCE = Path(__file__).parents[2] / "src"
-ITEMS, PROCESSES, AT_ONCE = 3000, 8, 8
+ITEMS, PROCESSES, AT_ONCE = 2000, 8, 8
 # A process whose clock is `hours` off and whose lease runs for `lease` seconds.
 COMMAND = """
 import sys, time
@@ -49,13 +49,13 @@ def test_eight_processes_one_killed_and_the_server_restarted(tmp_path: Path, pos
     rows = ({"id": f"i{n}", "prompt": f"question {n}", "reference": "x"} for n in range(ITEMS))
     bench.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with FakeApi(fault_share=0.05, delay_s=0.15, slow_s=0.3) as api:
-        first = 2700
+        first = 1800
         processes = [start(url, bench, api.model, first) for _ in range(PROCESSES)]
-        while api.requests.total() < 600:
+        while api.requests.total() < 400:
             assert all(p.poll() is None for p in processes), [p.communicate()[0] for p in processes if p.poll()]
             time.sleep(0.05)
         processes[0].send_signal(signal.SIGKILL)
-        while api.requests.total() < 1500:
+        while api.requests.total() < 1000:
             time.sleep(0.05)
         postgres.stop(at_once=True)  # as a crash: nothing is flushed that was not promised
         time.sleep(1.5)

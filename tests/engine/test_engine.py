@@ -6,14 +6,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import richter
-from helpers.ray_cluster import RayCluster, need_ray
+from helpers.ray_cluster import RayCluster, leave, need_ray
 from richter.engine import RayEngine, open_engine
 from richter.engine._ray import _init
 from richter.errors import EngineError, InputError, RichterError, TooFewErrors
@@ -29,20 +28,6 @@ def fail(n: int) -> int:
     if n == 3:
         raise TooFewErrors("Three is too few.", n=3, needed=4)
     return n
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[RayCluster]:
-    with RayCluster(workers=3) as found:
-        yield found
-
-
-@pytest.fixture
-def engine(cluster: RayCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[RayEngine]:
-    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
-    with open_engine("ray") as found:
-        assert isinstance(found, RayEngine)
-        yield found
 
 
 def test_local_maps_in_order():
@@ -128,6 +113,7 @@ def test_a_client_server_that_did_not_start_is_asked_for_again(monkeypatch: pyte
 
 def test_unreachable_clusters_are_named_at_once():
     need_ray()
+    leave()
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]

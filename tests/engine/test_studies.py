@@ -3,6 +3,7 @@
 import json
 import pickle
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +16,7 @@ from helpers.ray_cluster import RayCluster
 from helpers.simulated import simulated_run
 from richter.audit import measure_run
 from richter.cli._main import _root
-from richter.engine import open_engine
+from richter.engine import RayEngine, open_engine
 from richter.floors import SIMULATIONS
 from richter.severity import Scores, hierarchical_bootstrap
 from richter.stats import Mapper, in_threads, run_tasks, run_trials
@@ -130,12 +131,6 @@ def test_seeds_are_spawned_from_the_callers_generator_by_hand() -> None:
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[RayCluster]:
-    with RayCluster(workers=3) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
 def expected(run: Path) -> dict[str, Any]:
     with open_engine("local") as engine:
         return {name: study(engine.map, run) for name, study in STUDIES.items()}
@@ -145,17 +140,16 @@ def expected(run: Path) -> dict[str, Any]:
 @pytest.mark.xdist_group("ray")
 @pytest.mark.parametrize("workers", [1, 3])
 def test_any_number_of_workers_gives_the_bits_of_one_process(
-    workers: int, run: Path, expected: dict[str, Any], cluster: RayCluster, monkeypatch: pytest.MonkeyPatch
+    workers: int, run: Path, expected: dict[str, Any], engine: RayEngine
 ) -> None:
-    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
-    with open_engine("ray", workers=workers) as engine:
-        assert {name: study(engine.map, run) for name, study in STUDIES.items()} == expected
+    engine = replace(engine, wanted=workers)
+    assert {name: study(engine.map, run) for name, study in STUDIES.items()} == expected
 
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("ray")
-def test_commands_take_an_engine(run: Path, cluster: RayCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+def test_commands_take_an_engine(run: Path, engine: RayEngine) -> None:
+    assert engine.ray.is_initialized()  # a command uses the connection that is there
     commands = [
         "tail power --generator gpd --n-exc 60 --delta-xi 0.3 --trials 11 --n-resamples 100",
         "tail power --n-exc 400 --delta-xi 0.1 --trials 11 --n-resamples 100",
@@ -165,31 +159,27 @@ def test_commands_take_an_engine(run: Path, cluster: RayCluster, monkeypatch: py
         f"calibration {run / 'draws'}",
         f"report {run} --only severity,calibration",
     ]
-    with open_engine("ray", workers=2):  # one connection for all of them
-        for command in commands:
-            found = [
-                CliRunner().invoke(_root, [*command.split(), "--json", "-", *options])
-                for options in ([], ["--engine", "ray", "--workers", "2"])
-            ]
-            assert [(f.exit_code, f.exception) for f in found] == [(0, None)] * 2, command
-            assert found[0].stdout == found[1].stdout, command
-            json.loads(found[0].stdout)
+    for command in commands:
+        found = [
+            CliRunner().invoke(_root, [*command.split(), "--json", "-", *options])
+            for options in ([], ["--engine", "ray", "--workers", "2"])
+        ]
+        assert [(f.exit_code, f.exception) for f in found] == [(0, None)] * 2, command
+        assert found[0].stdout == found[1].stdout, command
+        json.loads(found[0].stdout)
 
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("ray")
 def test_a_machine_lost_midway_changes_no_number(
-    run: Path, expected: dict[str, Any], cluster: RayCluster, monkeypatch: pytest.MonkeyPatch
+    run: Path, expected: dict[str, Any], cluster: RayCluster, engine: RayEngine
 ) -> None:
-    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
-    with open_engine("ray") as engine:
+    def losing(function: Callable[[T], R], tasks: Iterable[T], /) -> Iterator[R]:
+        results = engine.map(function, tasks)
+        yield next(results)
+        cluster.kill(cluster.nodes[-1])
+        yield from results
 
-        def losing(function: Callable[[T], R], tasks: Iterable[T], /) -> Iterator[R]:
-            results = engine.map(function, tasks)
-            yield next(results)
-            cluster.kill(cluster.nodes[-1])
-            yield from results
-
-        for name in ("protocol", "criteria"):
-            assert STUDIES[name](losing, run) == expected[name]
+    for name in ("protocol", "criteria"):
+        assert STUDIES[name](losing, run) == expected[name]
     assert len(cluster.nodes) == 1

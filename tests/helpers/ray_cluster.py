@@ -7,11 +7,14 @@ import socket
 import sys
 import time
 import warnings
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
 import pytest
+
+from richter.engine import RayEngine, open_engine
 
 SETTINGS = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # nodes keep to 127.0.0.1
@@ -43,7 +46,7 @@ def need_ray() -> None:
     """
     if find_spec("ray") is None:
         pytest.skip("ray is not installed (pip install 'richter[ray]')")
-    if os.environ.get("RICHTER_RAY") != "always" and (found := crowding()) > CROWDED:
+    if os.environ.get("RICHTER_RAY") != "always" and (found := min(crowding() for _ in range(3))) > CROWDED:
         pytest.skip(
             f"the machine is too busy for a Ray cluster: a second of work takes {found:.1f} (RICHTER_RAY=always)"
         )
@@ -64,6 +67,7 @@ class RayCluster:
         from ray.cluster_utils import Cluster
 
         options: dict[str, Any] = {"num_cpus": 0, "node_ip_address": "127.0.0.1", "include_dashboard": False} | head
+        options |= {"no_monitor": True, "include_log_monitor": False}  # nothing here scales, or reads logs
         self.client_address = ""
         if client:
             with socket.socket() as free:
@@ -76,8 +80,14 @@ class RayCluster:
             gc.collect()
         self.address: str = self._cluster.address
         self.nodes: list[Any] = []
-        for _ in range(workers):
+        self._connection, self._engine = ExitStack(), None
+        self.complete(workers, cpus=cpus)
+
+    def complete(self, workers: int, *, cpus: int = 1) -> None:
+        """Machines that were lost are replaced."""
+        while len(self.nodes) < workers:
             self.add(cpus=cpus)
+        self._cluster.wait_for_nodes()  # and the lost ones are missed
 
     def add(self, *, cpus: int = 1, **options: Any) -> Any:
         """One more machine."""
@@ -89,11 +99,28 @@ class RayCluster:
         self._cluster.remove_node(node, allow_graceful=False)
         self.nodes.remove(node)
 
+    def engine(self, *, client: bool = False) -> RayEngine:
+        """A connection that lasts while tests ask for the same: with each the machines start their processes anew.
+
+        Without Ray's client the cluster is the one in RAY_ADDRESS.
+        """
+        if self._engine is None or not self._engine.ray.is_initialized() or self._engine.remote != client:
+            leave()
+            self._connection.close()
+            self._engine = self._connection.enter_context(open_engine(self.client_address if client else "ray"))
+        assert isinstance(self._engine, RayEngine)
+        return self._engine
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        import ray
-
-        ray.shutdown()
+        leave()
+        self._connection.close()
         self._cluster.shutdown()
+
+
+def leave() -> None:
+    """End the connection that there is, if any: whoever opens an engine would be given it."""
+    if "ray" in sys.modules:
+        sys.modules["ray"].shutdown()

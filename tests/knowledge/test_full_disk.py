@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import richter
-from helpers.ray_cluster import RayCluster
+from helpers.ray_cluster import RayCluster, leave
 from helpers.small_base import DIM, small_documents, vectors_of
 from richter.cli import main
 from richter.engine import open_engine
@@ -40,6 +40,7 @@ def test_a_full_disk_on_a_machine_of_the_cluster(tmp_path: Path, monkeypatch: py
             return np.zeros((len(texts), 50_000_000 // len(texts)), dtype=np.float32)
         return vectors_of(texts)
 
+    leave()
     full = {"local_fs_capacity_threshold": 0.0}  # to Ray, every disk is full
     with RayCluster(workers=0, _system_config=full) as cluster:
         cluster.add(object_store_memory=80 * 2**20)

@@ -22,7 +22,7 @@ from helpers.ray_cluster import RayCluster
 from helpers.small_base import DIM, small_documents, vectors_of
 from helpers.tiny_model import make_tiny_model
 from richter.cli import main
-from richter.engine import RayEngine, open_engine
+from richter.engine import RayEngine
 from richter.errors import EngineError, InputError
 from richter.knowledge import Documents, _base, _prepare, add_documents, open_embedder, read_documents, write_base
 from richter.knowledge._ingest import as_documents
@@ -43,22 +43,6 @@ def small_blocks() -> Iterator[None]:
         patch.setattr(_base, "SHARD_PARAGRAPHS", SHARD)
         patch.setattr(_prepare, "BLOCK_CHARACTERS", BLOCK)
         yield
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[RayCluster]:
-    with RayCluster(workers=3, client=True) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def engine(cluster: RayCluster) -> Iterator[RayEngine]:
-    """One connection for all but the first test: with each, the machines start their processes anew."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_ADDRESS", cluster.address)
-        with open_engine("ray", workers=3) as found:
-            assert isinstance(found, RayEngine)
-            yield found
 
 
 def documents() -> Iterator[Document]:
@@ -120,24 +104,6 @@ def test_what_was_there_is_not_embedded_again(tmp_path: Path):
     assert len(asked) < 50  # its own block, and no other
     again = add_documents(tmp_path / "kb", extra, source="more", embedding="by hand", vectors=together)
     assert (again.paragraphs, again.shards) == (info.paragraphs, info.shards)
-
-
-@pytest.mark.slow
-def test_rays_client_gives_the_same_bytes(tmp_path: Path, cluster: RayCluster):
-    some = list(documents())[:6]  # two blocks: what is slow is to start
-    write_base(tmp_path / "here", some, vectors=together, **WRITE)
-    with open_engine(cluster.client_address, workers=1) as engine:
-        assert isinstance(engine, RayEngine)
-        assert engine.remote
-        write_base(tmp_path / "kb", some, vectors=together, engine=engine, **WRITE)
-        assert files(tmp_path / "kb") == files(tmp_path / "here")
-
-        def refused(_: Document) -> Document:
-            raise InputError("No.", remedy="None.")
-
-        given = read_documents(_text(tmp_path, "A text."))
-        with pytest.raises(InputError, match="No"):
-            write_base(tmp_path / "no", _with(given, refused), vectors=together, engine=engine, **WRITE)
 
 
 @pytest.mark.slow
@@ -224,7 +190,6 @@ def test_a_machine_lost_during_embedding_changes_nothing(
         killed = other.submit(kill)
         write_base(tmp_path / "kb", documents(), vectors=embed, engine=engine, **WRITE)
         killed.result(timeout=1)
-    cluster.add()
     assert len(list(marks.iterdir())) == 3
     assert files(tmp_path / "kb") == by_one_process
 
@@ -261,8 +226,7 @@ def test_a_driver_that_was_killed_goes_on_and_ends_the_same(
     assert 0 < before.consumed < 33
     assert not before.complete
     seen: list[int] = []
-    with open_engine("ray", workers=3) as engine:
-        write_base(folder, documents(), vectors=together, engine=engine, watch=lambda i: seen.append(i.shards), **WRITE)
+    write_base(folder, documents(), vectors=together, engine=engine, watch=lambda i: seen.append(i.shards), **WRITE)
     assert seen[0] == before.shards + 1  # what was done was not done again
     assert files(folder) == by_one_process
 
@@ -353,3 +317,20 @@ def test_machines_that_would_embed_otherwise_are_refused(
         write_base(tmp_path / "kb", [], vectors=vectors_of, engine=engine, **WRITE | {"embedding": "another"})
     with pytest.raises(InputError, match="cannot be compared"):
         add_documents(tmp_path / "kb", [], source="s", embedding="another", vectors=vectors_of, engine=engine)
+
+
+@pytest.mark.slow
+def test_rays_client_gives_the_same_bytes(tmp_path: Path, cluster: RayCluster):
+    some = list(documents())[:6]  # two blocks: what is slow is to start
+    write_base(tmp_path / "here", some, vectors=together, **WRITE)
+    engine = replace(cluster.engine(client=True), wanted=1)
+    assert engine.remote
+    write_base(tmp_path / "kb", some, vectors=together, engine=engine, **WRITE)
+    assert files(tmp_path / "kb") == files(tmp_path / "here")
+
+    def refused(_: Document) -> Document:
+        raise InputError("No.", remedy="None.")
+
+    given = read_documents(_text(tmp_path, "A text."))
+    with pytest.raises(InputError, match="No"):
+        write_base(tmp_path / "no", _with(given, refused), vectors=together, engine=engine, **WRITE)

@@ -9,13 +9,13 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from helpers.local_model import need_smollm2
-from helpers.ray_cluster import RayCluster
+from helpers.ray_cluster import RayCluster, leave
 from helpers.server import FakeApi
 from richter.audit import ask_run, name_conditions
 from richter.engine import RayEngine, open_engine
@@ -30,18 +30,9 @@ pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.slow]
 ITEMS = [Item(id=f"i{n}", prompt=f"Question {n}?", reference="x") for n in range(400)]
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[RayCluster]:
-    with RayCluster(workers=4, client=True) as found:
-        yield found
-
-
 @pytest.fixture
-def engine(cluster: RayCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[RayEngine]:
-    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
-    with open_engine("ray", workers=3) as found:
-        assert isinstance(found, RayEngine)
-        yield found
+def engine(cluster: RayCluster) -> RayEngine:
+    return replace(cluster.engine(), wanted=3)
 
 
 def answers_of(run: Path) -> list[tuple[str, str, str]]:
@@ -54,18 +45,10 @@ def test_a_refusal_crosses_processes_whole():
     assert vars(pickle.loads(pickle.dumps(error))) == vars(error)
 
 
-@pytest.mark.parametrize("way", ["beside", "by ray://"])
-def test_workers_give_what_one_process_gives(
-    cluster: RayCluster, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
-    with open_engine("ray" if way == "beside" else cluster.client_address) as engine:
-        assert isinstance(engine, RayEngine)
-        assert engine.remote == (way == "by ray://")
-        _same_answers(engine, tmp_path)
-
-
-def _same_answers(engine: RayEngine, tmp_path: Path) -> None:
+@pytest.mark.parametrize("client", [True, False], ids=["by ray://", "beside"])
+def test_workers_give_what_one_process_gives(cluster: RayCluster, client: bool, tmp_path: Path):
+    engine = cluster.engine(client=client)
+    assert engine.remote == client
     with FakeApi(fault_share=0.1, slow_s=0.2, seed=3) as api:
         conditions = name_conditions([api.model])
         options = {"concurrency": 32, "timeout_s": 1.0}
@@ -73,6 +56,12 @@ def _same_answers(engine: RayEngine, tmp_path: Path) -> None:
         ask_run(tmp_path / "ray", ITEMS[:100], conditions, engine=engine, **options)
     assert len(answers_of(tmp_path / "local")) == 100
     assert answers_of(tmp_path / "ray") == answers_of(tmp_path / "local")
+
+
+def test_other_versions_of_richter_are_refused(engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("richter.llm._remote.own_version", lambda: "9.9")
+    with FakeApi() as api, pytest.raises(EngineError, match=r"runs Richter .*this is 9\.9"):
+        ask_run(tmp_path / "run", ITEMS[:2], name_conditions([api.model]), engine=engine)
 
 
 def test_a_machine_is_lost_while_it_asks(cluster: RayCluster, engine: RayEngine, tmp_path: Path):
@@ -126,23 +115,6 @@ def test_a_fatal_refusal_stops_the_run(engine: RayEngine, tmp_path: Path):
         ask_run(tmp_path / "run", ITEMS[:20], name_conditions([api.model]), engine=engine)
 
 
-def test_other_versions_are_refused(cluster: RayCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    import ray
-
-    with monkeypatch.context() as patch:
-        patch.setattr(ray, "__version__", "2.0.0")
-        with pytest.raises(EngineError, match=r"runs another version: .*2\.0\.0"), open_engine(cluster.client_address):
-            pass
-    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
-    monkeypatch.setattr("richter.llm._remote.own_version", lambda: "9.9")
-    with (
-        FakeApi() as api,
-        open_engine("ray") as engine,
-        pytest.raises(EngineError, match=r"runs Richter .*this is 9\.9"),
-    ):
-        ask_run(tmp_path / "run", ITEMS[:2], name_conditions([api.model]), engine=engine)
-
-
 def test_a_killed_driver_goes_on_with_the_same_command(cluster: RayCluster, tmp_path: Path):
     """And though a machine is lost on the way, what it prints is what it was asked to print."""
     bench, run, concurrency = tmp_path / "bench.jsonl", tmp_path / "run", 24
@@ -185,3 +157,12 @@ def test_the_local_model_on_workers_says_the_same(engine: RayEngine):
 
     here, there = asyncio.run(ask(None)), asyncio.run(ask(engine))
     assert [a.text for a in there] == [a.text for a in here]
+
+
+def test_other_versions_of_ray_are_refused(cluster: RayCluster, monkeypatch: pytest.MonkeyPatch):
+    import ray
+
+    leave()
+    monkeypatch.setattr(ray, "__version__", "2.0.0")
+    with pytest.raises(EngineError, match=r"runs another version: .*2\.0\.0"), open_engine(cluster.client_address):
+        pass

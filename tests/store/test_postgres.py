@@ -152,6 +152,16 @@ def test_an_answer_found_is_linked_to_the_item_that_asked(url: str) -> None:
         found = asyncio.run(ledger.claim("key1", "again", "other", 4))
         assert isinstance(found, Answer)
         assert ledger.answered("other") == {("again", 4)}
+        asyncio.run(ledger.claim("key1", "third", "other", 0, unless=lambda answer: answer.text == "text 1"))
+        assert ledger.answered("other") == {("again", 4)}
+
+
+def test_the_chain_does_not_grow_with_answers_that_an_item_has(url: str) -> None:
+    with open_ledger(url, mode="write") as one, open_ledger(url, mode="write") as other:
+        record(one, call(1), call(2))
+        before = other._rows("SELECT count(*) FROM chain")
+        assert claim(other, 1, 2) == ["text 1", "text 2"]
+        assert other._rows("SELECT count(*) FROM chain") == before
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import functools
 import json
 import math
 import random
@@ -167,7 +168,8 @@ class Asker:
             await asyncio.wait([self._in_progress[key]])
         turn = self._in_progress[key] = asyncio.get_running_loop().create_future()
         try:
-            found = await self.ledger.claim(key, job.item, "" if job.cut else job.condition, job.draw)
+            goes_on = functools.partial(_goes_on, job)
+            found = await self.ledger.claim(key, job.item, job.condition, job.draw, unless=goes_on)
             if found == "ours":
                 return await self._pay(job, key)
             if found == "theirs":
@@ -175,10 +177,8 @@ class Asker:
             if found.error:
                 self.tally.failed += 1
                 self.tally.last_error = found.error
-            elif not _goes_on(job, found):
+            elif not goes_on(found):
                 self.tally.reused += 1
-                if job.cut and job.condition:
-                    self.ledger.link(job.item, job.condition, job.draw, key)
             return _belonging(found, job)
         finally:
             del self._in_progress[key]

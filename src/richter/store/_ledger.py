@@ -46,6 +46,11 @@ __all__ = [
 T = TypeVar("T")
 _NAMED = {"items": "SELECT id, body FROM items", "conditions": "SELECT name, body FROM conditions"}
 _FIND = "SELECT text, finish, tokens, logprobs, tokens_in, tokens_out, money_usd, latency_s FROM calls WHERE key = ?1"
+_LINKED = "SELECT 1 FROM answers WHERE condition = ?1 AND item = ?2 AND draw = ?3"
+_ALL_LINKED = """
+    SELECT item, condition, draw FROM answers
+    WHERE condition = ANY(CAST(?1 AS TEXT[])) AND item = ANY(CAST(?2 AS TEXT[]))
+"""
 _ANSWERS = """
     SELECT a.item, a.condition, a.draw, text, finish, tokens, logprobs, tokens_in, tokens_out, money_usd, latency_s
     FROM answers a JOIN calls c ON c.key = a.call LEFT JOIN items i ON i.id = a.item
@@ -172,6 +177,7 @@ class _Wanted(NamedTuple):
     item: str
     condition: str
     draw: int
+    unless: Callable[[Answer], bool] | None
 
 
 def open_ledger(
@@ -409,34 +415,43 @@ class Ledger:
         rows = self._rows(_FIND, (key,))
         return _answer("", "", 0, rows[0]) if rows else None
 
-    async def claim(self, key: str, item: str, condition: str, draw: int) -> Answer | Literal["ours", "theirs"]:
-        """The answer that was paid for under this key, now this item's too; else who makes the call.
+    async def claim(
+        self, key: str, item: str, condition: str, draw: int, *, unless: Callable[[Answer], bool] | None = None
+    ) -> Answer | Literal["ours", "theirs"]:
+        """The answer that was paid for under this key, now this item's too (`unless` it is not good enough for that);
+        else who makes the call.
 
         "ours" says that this process makes it, and nobody else until it is recorded; "theirs" that another process
         is making it: ask again. An answer with `error` is a call that another process has just given up.
         """
         if self._worker is not None:
-            return await self._claims.submit(_Wanted(key, item, condition, draw))
+            return await self._claims.submit(_Wanted(key, item, condition, draw, unless))
         found = self.find(key)
         if found is None:
             return "ours"
-        if condition:
+        if condition and not (unless is not None and unless(found)):
             self.link(item, condition, draw, key)
         return dataclasses.replace(found, item=item, condition=condition, draw=draw)
 
     def _claim(self, wanted: list[_Wanted]) -> list[Answer | Literal["ours", "theirs"]]:
         claims = self._shared().claim([w.key for w in wanted])
-        links = [(w.item, w.condition, w.draw, w.key) for w in wanted if w.key in claims.found and w.condition]
-        if links:
-            self._add("answers", links)
         results: list[Answer | Literal["ours", "theirs"]] = []
-        for key, item, condition, draw in wanted:
+        links: list[tuple[str, str, int, str]] = []
+        for key, item, condition, draw, unless in wanted:
             if key in claims.found:
-                results.append(_answer(item, condition, draw, claims.found[key]))
+                found = _answer(item, condition, draw, claims.found[key])
+                results.append(found)
+                if condition and not (unless is not None and unless(found)):
+                    links.append((item, condition, draw, key))
             elif key in claims.failed:
                 results.append(Answer(text="", item=item, condition=condition, draw=draw, error=claims.failed[key]))
             else:
                 results.append("ours" if key in claims.ours else "theirs")
+        if links:  # what another process asked for this very item is its answer already
+            there = set(self._rows(_ALL_LINKED, ([c for _, c, _, _ in links], [i for i, _, _, _ in links])))
+            links = [link for link in links if link[:3] not in there]
+        if links:
+            self._add("answers", links)
         return results
 
     def start_spending(self) -> tuple[Usage, Usage]:
@@ -470,7 +485,8 @@ class Ledger:
 
     def link(self, item: str, condition: str, draw: int, key: str) -> None:
         """Say that a call already in the ledger answers this item of this condition too."""
-        self._add("answers", [(item, condition, draw, key)])
+        if not self._rows(_LINKED, (condition, item, draw)):
+            self._add("answers", [(item, condition, draw, key)])
 
     def has_answers(self, model: str) -> bool:
         """Whether a model has answered anything in this run."""
