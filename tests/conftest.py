@@ -5,6 +5,10 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+# before numpy reads it. Threads that wait for each other in a loop triple the time of products of small matrices where
+# two of these processes share two processors; what is computed is the same
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
