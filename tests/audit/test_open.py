@@ -3,6 +3,7 @@
 import dataclasses
 import importlib
 import json
+import re
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 from pathlib import Path
@@ -265,3 +266,18 @@ def test_every_public_result_has_a_frame() -> None:
     results = [c for c in public if isinstance(c, type) and dataclasses.is_dataclass(c) and hasattr(c, "to_dict")]
     assert len(results) > 40
     assert [c.__name__ for c in results if not hasattr(c, "to_frame")] == []
+
+
+def test_what_the_page_on_python_names_is_there(tmp_path: Path) -> None:
+    """`run.grades` was not; `measure` refused a frame, which `richter report` takes; two slips gave bare errors."""
+    page = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
+    frame = pl.DataFrame({"item": [0, 1, 0, 1], "condition": ["a", "a", "b", "b"], "correct": [1, 0, 1, 1]})
+    opened = richter.open(frame)
+    named = set(re.findall(r"`run\.(\w+)", page))
+    assert len(named) > 10
+    assert [name for name in sorted(named) if name not in dir(opened)] == []
+    assert opened.measure(n_resamples=50).conditions[0].name == "a"
+    with pytest.raises(InputError, match="is two points"):
+        opened.compare("a", "b", margin="2pt")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="A list is no run, file or frame"):
+        richter.open([{"item": 1}])  # type: ignore[arg-type]

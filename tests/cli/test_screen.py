@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from richter.audit import SECTIONS, measure_run
-from richter.cli._screen import LINES, WIDTH, _bar, summarise
+from richter.cli._screen import LEAST, LINES, WIDTH, _bar, summarise
 from richter.records import Condition
 from richter.store import open_ledger
 
@@ -37,17 +37,17 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, A
     return found
 
 
-def fits(lines: list[str]) -> bool:
-    return len(lines) <= LINES and all(cell_len(line) <= WIDTH for line in lines)
+def fits(lines: list[str], width: int = WIDTH) -> bool:
+    return len(lines) <= LINES and all(cell_len(line) <= width for line in lines)
 
 
 @pytest.mark.parametrize("count", [1, 2, 6, 21])
-@pytest.mark.parametrize("ascii_only", [False, True])
-def test_fits_at_every_shape(documents: dict[int, dict[str, Any]], count: int, ascii_only: bool) -> None:
+@pytest.mark.parametrize(("ascii_only", "width"), [(False, WIDTH), (True, WIDTH), (False, LEAST)])
+def test_fits_at_every_shape(documents: dict[int, dict[str, Any]], count: int, ascii_only: bool, width: int) -> None:
     document = documents[count]
-    lines = summarise(document, ascii_only=ascii_only, after=["report  run/report.html"])
+    lines = summarise(document, ascii_only=ascii_only, after=["report  run/report.html"], width=width)
     text = "\n".join(lines)
-    assert fits(lines)
+    assert fits(lines, width)
     assert " ".join(lines[:3]).startswith(document["answer"][:60])
     assert lines[-1] == "report  run/report.html"
     shown = [c["name"] for c in document["conditions"] if c["name"] in text]
@@ -79,6 +79,18 @@ def test_a_missing_section_is_no_fault(documents: dict[int, dict[str, Any]], mis
         row["knows"] = None
         row["where"] = []
     assert fits(summarise(document))
+
+
+def test_columns_without_a_value_are_left_out(documents: dict[int, dict[str, Any]]) -> None:
+    """Of grades alone four columns of dashes stood there, with what they mean."""
+    document = copy.deepcopy(documents[2])
+    assert "ECE: confidence off by" in "\n".join(summarise(document))
+    for row in document["conditions"]:
+        row |= {"how_badly": None, "knows": None, "where": []}
+    text = "\n".join(summarise(document))
+    assert "ECE" not in text.partition("worse   |")[0]
+    assert "severe:" not in text
+    assert "  -" not in text.partition("worse   |")[0]
 
 
 def test_an_empty_run_says_so(tmp_path: Path) -> None:

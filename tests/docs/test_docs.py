@@ -8,7 +8,9 @@ from pathlib import Path
 import click
 import pytest
 
+import richter
 import richter.errors
+from richter.cli import main
 from richter.cli._main import COMMANDS, _root
 
 ROOT = Path(__file__).parents[2]
@@ -76,3 +78,22 @@ def test_links_lead_somewhere() -> None:
     links = [(page, target) for page in PAGES for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text())]
     local = [(page, target) for page, target in links if not target.startswith(("http:", "https:", "mailto:"))]
     assert not [f"{page.name}: {target}" for page, target in local if not (page.parent / target).exists()]
+
+
+def test_the_first_command_prints_what_the_readme_shows(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It showed lines that the command did not print, and under them another interval than the command's."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "120")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = readme.partition("$ richter docs/examples/prompts.csv\n")[2].partition("  ...\n")[0].splitlines()
+    with pytest.raises(SystemExit):
+        main(["docs/examples/prompts.csv"])
+    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert len(shown) > 5
+    assert printed[: len(shown)] == shown
+    claims = richter.open(ROOT / "docs" / "examples" / "prompts.csv").compare().claims
+    span = next(c.interval for c in claims if c.conditions == ("examples", "expert"))
+    assert span is not None
+    assert f"between {100 * span.low:+.1f} and {100 * span.high:+.1f})" in readme

@@ -23,7 +23,7 @@ from richter.claims import About
 from richter.errors import InputError, TooFewErrors
 from richter.interop import RatingKind, Source, is_frame, named_source, source_name
 from richter.records import Claim, picture
-from richter.store import Place, is_run, open_ledger
+from richter.store import DatabaseRun, Place, is_run, open_ledger
 from richter.tables import ReadOptions, Tables, attempts, read_tables
 
 __all__ = ["Run", "open_run"]
@@ -52,6 +52,10 @@ class Run:
         for source in sources:
             if is_frame(source):
                 continue
+            given: Any = source  # in a notebook nothing checks types
+            if not isinstance(given, str | Path | DatabaseRun):
+                remedy = "Give a path, or make a frame of it: polars.DataFrame(rows)."
+                raise InputError(f"A {type(given).__name__} is no run, file or frame.", remedy=remedy)
             _, place = named_source(source)
             if isinstance(place, Path) and not place.exists():
                 raise InputError(f"{place}: no such run or file.", remedy="Give a run's folder, a table, or a frame.")
@@ -124,6 +128,9 @@ class Run:
         condition that all others are compared with, `unpaired` that each has other items, `plan` a tail plan for a
         claim on the tail's shape.
         """
+        for given in (margin, severity_margin):
+            if isinstance(given, str):
+                raise InputError(f"The margin {given!r} is a text.", remedy="Give a number: 0.02 is two points.")
         known = attempts(self.tables.select(conditions) if conditions else self.tables)
         return compare_tables(
             self.tables,
@@ -165,9 +172,7 @@ class Run:
 
     def measure(self, *, seed: int = 0, **options: Any) -> RunResults:
         """All of it as one document, as `richter report` has it; options are those of `richter.audit.measure_run`."""
-        if self.place is None:
-            raise InputError(f"{self.name} is no run.", remedy="Make one of it: richter import FILE -o RUN.")
-        return measure_run(self.place, seed=seed, **options)
+        return measure_run(*self.sources, options=self.options, seed=seed, **options)
 
     def floors(self, *, level: float = 0.95, seed: int = 0) -> FloorsReport:
         """What this much data can show of each condition."""

@@ -232,7 +232,7 @@ def look(ctx: click.Context, arguments: tuple[str, ...]) -> None:
             from richter.cli._screen import summarise
 
             document = measure_run(*files, options=reading, conditions=names).to_dict()
-            for line in summarise(document, ascii_only=out.options.ascii_only, after=[]):
+            for line in summarise(document, ascii_only=out.options.ascii_only, width=out.width, after=[]):
                 out.print(line, soft_wrap=True)
             out.print(f"Read: {printable(tables.understood)}.", soft_wrap=True)
             for note in tables.notes:
@@ -301,7 +301,10 @@ def show(out: Console, report: CompareReport) -> None:
         _pair_lines(out, report)
     else:
         out.print(printable(answer(report.of(report.primary), conditions=list(report.conditions))))
-        out.print(printable(leaderboard_sentence(report)))
+        counts, sets, rule = leaderboard_sentence(report).partition("Sets in which")
+        out.print(printable(counts.rstrip()))
+        if sets:
+            out.print(f"{sets}{rule}")
         for number, members in enumerate(report.groups[:SHOWN_SETS], 1):
             more = f" and {len(members) - SHOWN_NAMES} more" if len(members) > SHOWN_NAMES else ""
             out.print(f"  set {number}: {', '.join(printable(m) for m in members[:SHOWN_NAMES])}{more}")

@@ -132,7 +132,7 @@ def report(
         written += [md_path] * (md_path != "-")
     out = console(json_path, md_path)
     after = [f"written  {', '.join(printable(p) for p in written[:3])}" + ", …" * (len(written) > 3)] if written else []
-    for line in summarise(document, ascii_only=out.options.ascii_only, after=after):
+    for line in summarise(document, ascii_only=out.options.ascii_only, width=out.width, after=after):
         out.print(line, soft_wrap=True)
 
 

@@ -1,4 +1,4 @@
-"""A results document in at most 40 lines of 100 columns: what a run shows, for a terminal."""
+"""A results document in at most 40 lines of 100 columns (80 in a narrow terminal): what a run shows."""
 
 import math
 from collections import Counter
@@ -10,7 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from richter.claims import counted, measure_words, rail
 from richter.records import printable
 
-LINES, WIDTH = 40, 100
+LINES, WIDTH, LEAST = 40, 100, 80
 CONDITIONS = 10  # rows at most
 PAIRS = 3  # with more, pairs are counted and only the plainest are told
 BAR, RATE_BAR = 17, 10
@@ -26,35 +26,42 @@ HELD = "\ue000"  # holds the words of a check together while lines are broken
 Row = Mapping[str, Any]
 
 
-def summarise(document: Row, *, ascii_only: bool = False, after: Sequence[str] = ()) -> list[str]:
+def summarise(document: Row, *, ascii_only: bool = False, after: Sequence[str] = (), width: int = WIDTH) -> list[str]:
     """The lines: per condition how often, how badly, whether it knows, where; per pair the verdicts; checks; next.
 
     Everything comes from the document; `after` are lines that follow (where the report lies) and count. What does not
     fit is counted, never dropped silently.
     """
-    head = [*_head(document), "", *_conditions(document, ascii_only)]
-    tail = ["", *_searches(document), *_checks(document["checks"], ascii_only), *_next(document["next"]), *after]
+    wide = min(max(width, LEAST), WIDTH)
+    head = [*_head(document, wide), "", *_conditions(document, ascii_only, wide)]
+    checks, steps = _checks(document["checks"], ascii_only, wide), _next(document["next"], wide)
+    tail = ["", *_searches(document, wide), *checks, *steps, *after]
     room = LINES - len(head) - len(tail) - 1
-    claims = _claims(document, room, ascii_only)
+    claims = _claims(document, room, ascii_only, wide)
     return [line.rstrip() for line in (*head, *([""] if claims else []), *claims, *tail)]
 
 
-def _head(document: Row) -> Iterator[str]:
+def _head(document: Row, width: int) -> Iterator[str]:
     run, methods = document["run"], document["methods"]
-    yield from _wrap(printable(document["answer"]), WIDTH, 3)
+    yield from _wrap(printable(document["answer"]), width, 3)
     items = counted(run["items"], "item") + (f" of {printable(run['bench'], limit=40)}" if run["bench"] else "")
     facts = [items, printable(str(document["signature"]["basis"]), limit=60)]
     if run["state"] != "complete":
         facts.insert(0, f"the run is {'empty' if run['state'] == 'empty' else 'still in progress'}")
     if methods["exploratory"]:
         facts.append("exploratory" if methods["plan"] else "exploratory, no plan")
-    yield from _wrap("; ".join(facts), WIDTH, 2)
+    yield from _wrap("; ".join(facts), width, 2)
 
 
 # ------------------------------------------------------------------ conditions
 
 
-def _conditions(document: Row, ascii_only: bool) -> Iterator[str]:
+HEADS = ("wrong", "", "severe", "mean", "ECE", "worst in")
+MEANT = {"severe": "severe: 3+ of 4", "mean": "mean: severity over all", "ECE": "ECE: confidence off by"}
+
+
+def _conditions(document: Row, ascii_only: bool, width: int) -> Iterator[str]:
+    """A line a condition, of the columns in which any has a value; the bars give way in a narrow terminal."""
     rows: list[Row] = list(document["conditions"])
     if not rows:
         return
@@ -64,11 +71,25 @@ def _conditions(document: Row, ascii_only: bool) -> Iterator[str]:
     names = [_name(row) for row in shown]
     wide = min(max(len("condition"), *map(cell_len, names)), 24)
     title = "condition" if shown is rows else f"{len(shown)} of {len(rows)}"
-    yield f"{_fit(title, wide)}  {'wrong':<12} {'':{RATE_BAR}}  {'severe':<12} {'mean':<4}  {'ECE':<17}  worst in"
-    for name, row in zip(names, shown, strict=True):
-        yield f"{_fit(name, wide)}  {_cells(row, WIDTH - wide - 2, ascii_only)}"
-    rest = "; ECE: confidence off by" if shown is rows else "; most errors first, others in the report"
-    yield f"severe: 3+ of 4; mean: severity over all; 95% intervals{rest}"
+    told = [_cells(row, ascii_only) for row in shown]
+    cells = [row for row in told if isinstance(row, list)]
+    kept = [k for k in range(len(HEADS)) if any(row[k] != "-" for row in cells)]
+    sizes = {k: max(len(HEADS[k]), *(cell_len(row[k]) for row in cells)) for k in kept if k < len(HEADS) - 1}
+    if wide + sum(sizes.values()) + 2 * len(sizes) + 10 > width:
+        kept, sizes = [k for k in kept if k != 1], {k: size for k, size in sizes.items() if k != 1}
+
+    def line(first: str, row: Sequence[str]) -> str:
+        text = "  ".join([_fit(first, wide), *(_fit(row[k], sizes[k]) if k in sizes else row[k] for k in kept)])
+        return _fit(text, width, pad=False)
+
+    if kept:
+        yield line(title, HEADS)
+    for name, row in zip(names, told, strict=True):
+        yield line(name, row) if isinstance(row, list) else _fit(f"{_fit(name, wide)}  {row}", width, pad=False)
+    if kept:
+        rest = [] if shown is rows else ["most errors first, others in the report"]
+        meant = [MEANT[HEADS[k]] for k in kept if HEADS[k] in MEANT]
+        yield from _wrap("; ".join(["95% intervals", *meant, *rest]), width, 2)
 
 
 def _surely_wrong(row: Row) -> float:
@@ -80,15 +101,15 @@ def _name(row: Row) -> str:
     return f"{name} (simulated)" if row["simulated"] and "simulated" not in name else name
 
 
-def _cells(row: Row, room: int, ascii_only: bool) -> str:
+def _cells(row: Row, ascii_only: bool) -> list[str] | str:
+    """The cells of a condition's line, "-" where it has none; or what is said instead of an error rate."""
     often, badly, knows = row["how_often"], row["how_badly"], row["knows"]
     if often is None and (scored := row.get("scored")):
         low, high = _two_ends(scored["interval"])
-        return _fit(f"{scored['estimate']:.3f} [{low:.3f}, {high:.3f}] {scored['what']}", room)
+        return f"{scored['estimate']:.3f} [{low:.3f}, {high:.3f}] {scored['what']}"
     if often is None:
         answered = f"{row['answered']:,} of {row['items']:,} items answered" if row["answered"] else "no answers"
-        return _fit(f"{answered}, none rated: no error rate", room)
-    bar = _rate_bar(often, ascii_only)
+        return f"{answered}, none rated: no error rate"
     mean = f"{badly['mean']['estimate']:.2f}" if badly else "-"
     ece = "-"
     if knows:
@@ -97,8 +118,7 @@ def _cells(row: Row, room: int, ascii_only: bool) -> str:
     if row["where"]:
         worst = row["where"][0]
         where = f"{printable(worst['group'], limit=40)} {worst['error_rate']:.0%}"
-    cells = f"{_percent(often):<12} {bar}  {_percent(badly) if badly else '-':<12} {mean:<4}  {ece:<17}  "
-    return cells + _fit(where, room - cell_len(cells), pad=False)
+    return [_percent(often), _rate_bar(often, ascii_only), _percent(badly) if badly else "-", mean, ece, where]
 
 
 def _two_ends(span: Row) -> tuple[float, float]:
@@ -124,7 +144,7 @@ def _rate_bar(rate: Row, ascii_only: bool) -> str:
 # ------------------------------------------------------------------ claims
 
 
-def _claims(document: Row, room: int, ascii_only: bool) -> list[str]:
+def _claims(document: Row, room: int, ascii_only: bool, width: int) -> list[str]:
     """Requirements, the claims on pairs (the leading measure of all of them first), those on single conditions."""
     rows: list[Row] = list(document["claims"])
     first = [c for c in rows if c["section"] == "requirements"]
@@ -134,12 +154,12 @@ def _claims(document: Row, room: int, ascii_only: bool) -> list[str]:
     single = [c for c in rows if len(c["conditions"]) == 1 and c["section"] != "requirements"]
     lines: list[str] = []
     if len(pairs) > PAIRS:
-        lines += _counted(between, document)
+        lines += _counted(between, document, width)
         between = sorted((f for f in between if f["verdict"] in DECIDED), key=_plainness, reverse=True)
     left, counts = [*first, *between, *single], lines[: max(room - 1, 0)]
     sentences = [f"{'':<10} {SIDES}"] if between and room > 4 else []
     told = 0
-    for block in (_told(f, ascii_only) for f in left):
+    for block in (_told(f, ascii_only, width) for f in left):
         if len(counts) + len(sentences) + len(block) > room - 1:
             break
         sentences += block
@@ -156,24 +176,24 @@ def _plainness(claim: Row) -> float:
     return abs(float(claim["estimate"])) / (high - low) if claim["estimate"] is not None and high > low else 0.0
 
 
-def _counted(between: Sequence[Row], document: Row) -> Iterator[str]:
+def _counted(between: Sequence[Row], document: Row, width: int) -> Iterator[str]:
     """A line a measure: how many pairs came out how; then which conditions cannot be told apart."""
     measures = list(dict.fromkeys(f["measure"] for f in between))
     for measure in measures:
         verdicts = Counter(f["verdict"] for f in between if f["measure"] == measure)
         counts = ", ".join(f"{n:,} {verdict}" for verdict, n in verdicts.most_common())
-        yield _fit(f"{_measure(measure):<18} {verdicts.total():,} pairs: {counts}", WIDTH, pad=False)
+        yield _fit(f"{_measure(measure):<18} {verdicts.total():,} pairs: {counts}", width, pad=False)
     floors = document["sections"].get("floors") or {}
     sets = [members for members in floors.get("sets", ()) if len(members) > 1]
     if sets:
         texts = ["{" + ", ".join(printable(name, limit=24) for name in members) + "}" for members in sets]
-        yield from _wrap(f"not told apart: {' '.join(texts)}", WIDTH, 2)
+        yield from _wrap(f"not told apart: {' '.join(texts)}", width, 2)
 
 
-def _told(claim: Row, ascii_only: bool) -> list[str]:
+def _told(claim: Row, ascii_only: bool, width: int) -> list[str]:
     """The verdict, a small bar of the interval about zero, and the sentence."""
     left = f"{printable(claim['verdict']):<10} {_bar(claim, ascii_only)}  "
-    lines = _wrap(printable(claim["sentence"]), WIDTH - cell_len(left), 4)
+    lines = _wrap(printable(claim["sentence"]), width - cell_len(left), 4 if width == WIDTH else 6)
     return [(left if i == 0 else " " * cell_len(left)) + line for i, line in enumerate(lines)]
 
 
@@ -200,7 +220,7 @@ def _bar(claim: Row, ascii_only: bool) -> str:
 # ------------------------------------------------------------------ searches, checks and next steps
 
 
-def _searches(document: Row) -> Iterator[str]:
+def _searches(document: Row, width: int) -> Iterator[str]:
     """What each search for errors found, two at most; the rate of its base is from paragraphs drawn at random."""
     found = document["sections"].get("search")
     for row in found[:2] if isinstance(found, list) else ():
@@ -209,34 +229,34 @@ def _searches(document: Row) -> Iterator[str]:
         words = (
             f"{row['errors_found']:,} errors in {row['answers']:,} answers, {row['sources_found']:,} failing paragraphs"
         )
-        yield from _hung("search", f"{printable(row['model'], limit=24)}: {words}{base}", 2)
+        yield from _hung("search", f"{printable(row['model'], limit=24)}: {words}{base}", 2, width)
 
 
 def _span(interval: Row | None) -> str:
     return "" if interval is None else f" [{100 * interval['low']:.0f}, {100 * interval['high']:.0f}]"
 
 
-def _checks(checks: Sequence[Row], ascii_only: bool) -> Iterator[str]:
+def _checks(checks: Sequence[Row], ascii_only: bool, width: int) -> Iterator[str]:
     """A row of marks, then the two first that failed, in words."""
     marks = MARKS[ascii_only]
     named = [f"{marks[check['passed']]} {printable(check['name'], limit=40)}" for check in checks]
     if named:
-        yield from _hung("checks", "  ".join(text.replace(" ", HELD) for text in named), 3)
+        yield from _hung("checks", "  ".join(text.replace(" ", HELD) for text in named), 4, width)
     failed = [f"{text}: {printable(c['text'])}" for text, c in zip(named, checks, strict=True) if c["passed"] is False]
     for text in failed[:2]:
-        yield from _hung("", text, 1)
+        yield from _hung("", text, 2, width)
 
 
-def _next(steps: Sequence[str]) -> Iterator[str]:
+def _next(steps: Sequence[str], width: int) -> Iterator[str]:
     for step in steps[:STEPS]:
-        yield from _hung("next", printable(step), 2)
+        yield from _hung("next", printable(step), 3, width)
     if len(steps) > STEPS:
-        yield from _hung("next", f"and {len(steps) - STEPS} more in the report", 1)
+        yield from _hung("next", f"and {len(steps) - STEPS} more in the report", 1, width)
 
 
-def _hung(label: str, text: str, most: int) -> Iterator[str]:
+def _hung(label: str, text: str, most: int, width: int) -> Iterator[str]:
     """Lines under a label."""
-    for i, line in enumerate(_wrap(text, WIDTH - 8, most)):
+    for i, line in enumerate(_wrap(text, width - 8, most)):
         yield f"{label if i == 0 else '':<8}{line}".replace(HELD, " ")
 
 

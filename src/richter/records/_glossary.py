@@ -11,6 +11,8 @@ GLOSSARY: dict[str, str] = {
     "draw": "One of several answers of the same condition to the same item; also called epoch, sample or trial.",
     "group": "Items that belong together, such as the questions on one passage. They tend to be right or wrong "
     "together, so a group counts once, not once an item.",
+    "sets": "Of many conditions, those of which no two are told apart by these data. A condition may be in several "
+    "sets, and a set is no rank.",
     "paired": "Two conditions answered the same items, so that each item is compared with itself. Hard items then "
     "count against neither, and fewer items are needed.",
     "unpaired": "Two conditions answered different items, as in a test with other users on each side. Their rates are "
