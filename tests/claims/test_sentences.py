@@ -109,16 +109,19 @@ MORE = "785 items would settle a difference of 2.0 points"  # 400 (2.802 0.01 / 
             of_one(normal(2.0, 0.1), "below", 1.5, "mean_severity"),
             "mean severity of all answers of m is not below 1.500: 2.000 [1.804, 2.196] on 400 items.",
         ),
-        (ask(normal(0.1, relative=True), "money"), "new is dearer than old: +10.0% [+8.0, +12.0] on 400 items."),
+        (
+            ask(normal(0.1, relative=True), "money"),
+            "new is dearer than old: +10.0% [+8.0, +12.0] (ratio of geometric means) on 400 items.",
+        ),
         (  # how much kinder a judge is cannot be held against a ratio
             ask(normal(0.1, relative=True, judged="as judged by j"), "money"),
-            "new is dearer than old, as judged by j: +10.0% [+8.0, +12.0] on 400 items.",
+            "new is dearer than old, as judged by j: +10.0% [+8.0, +12.0] (ratio of geometric means) on 400 items.",
         ),
         (
             ask(normal(0.1, 0.1, relative=True), "money"),
             (
-                "Whether new is cheaper than old is undecided: +10.0% [-9.6, +29.6] on 400 items; "
-                "12,559 items would settle a difference of 5.0%."
+                "Whether new is cheaper than old is undecided: +10.0% [-9.6, +29.6] (ratio of geometric means) on 400 "
+                "items; 12,559 items would settle a difference of 5.0%."
             ),
         ),
         (

@@ -1,10 +1,22 @@
 """Suites of benchmarks, and quality kept at a lower cost."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from helpers.outcomes import outcomes
-from richter.claims import METRICS, Trade, cheaper_and_no_worse, difference_evidence, p_value, suite_evidence
+from richter.claims import (
+    METRICS,
+    Question,
+    Trade,
+    cheaper_and_no_worse,
+    decide,
+    difference_evidence,
+    p_value,
+    suite_evidence,
+    unpaired_evidence,
+)
 from richter.errors import InputError
 from richter.records import Verdict
 
@@ -60,6 +72,27 @@ def test_both_must_hold(rng: np.random.Generator) -> None:
     (open_,) = cheaper_and_no_worse([trade(rng, 0.0, -0.3, margin=0.0001)])
     assert open_.verdict is Verdict.UNDECIDED
     assert "undecided (mean score)" in open_.sentence
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_typical_item_that_is_cheaper_is_not_called_cheaper_where_the_sum_is_dearer_by_hand(
+    rng: np.random.Generator, apart: bool
+) -> None:
+    """Nine items in ten cost half, the tenth ten times as much: the ratio of geometric means is 0.67, of sums 1.45."""
+    n = 400
+    money = np.stack([np.ones(n), np.where(np.arange(n) % 10 == 0, 10.0, 0.5)], axis=1) * rng.uniform(
+        0.99, 1.01, (n, 2)
+    )
+    make = unpaired_evidence if apart else difference_evidence
+    cost = make(outcomes(money, "money"), "a", "b")
+    ratio = np.exp(np.mean(np.log(money[:, 1] / money[:, 0]))) - 1
+    assert cost.estimate == pytest.approx(ratio) == pytest.approx(-0.325, abs=0.01)
+    (alone,) = decide([Question(metric=METRICS["money"], conditions=("a", "b"), evidence=cost)])
+    assert "(ratio of geometric means)" in alone.sentence
+    assert f"the other way round: {money[:, 0].mean():.4g} and {money[:, 1].mean():.4g}" in alone.sentence
+    (claim,) = cheaper_and_no_worse([dataclasses.replace(trade(rng, 0.0, -0.3), cost=cost)])
+    assert claim.verdict is Verdict.UNDECIDED  # it was verified
+    assert "the other way round" in claim.sentence
 
 
 def test_the_larger_p_decides_by_hand(rng: np.random.Generator) -> None:

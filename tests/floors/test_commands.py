@@ -34,6 +34,16 @@ def write_grades(folder: Path, rng: np.random.Generator, n: int = 300, **levels:
     return path
 
 
+def test_labels_needed_of_items_in_clusters_are_as_many_more_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
+    """Ten alike are worth one: 6,250 labels of which each cluster has ten are 62,500; they were said to be 6,250."""
+    words = ("floors", "--n", "1000", "--error-rate", "0.05", "--delta", "0.02", "--json", "-")
+    alone, clustered = (
+        json.loads(run(capsys, *words, *more)[1]) for more in ((), ("--cluster-size", "10", "--intraclass", "1"))
+    )
+    assert (alone["labels_needed"]["estimation"], clustered["labels_needed"]["estimation"]) == (6250, 62_500)
+    assert clustered["n"] == 100
+
+
 def test_floors_json_has_the_names_relied_on(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "floors", "--n", "14042", "--error-rate", "0.16", "--lipschitz", "1.4", "--json", "-")
     row = json.loads(out)
@@ -57,7 +67,7 @@ def test_floors_json_has_the_names_relied_on(capsys: pytest.CaptureFixture[str])
         (["floors", "pipeline", "--stages", "2,inf"], "cannot be verified"),
         (["floors", "horizon", "--labels", "14000"], "1.4e+04"),
         (["floors", "half-life", "--drift", "0.01"], "3,125 labels a month"),
-        (["floors", "recalibration", "--labels", "14000", "--ece", "0.1"], "After 4 rounds"),
+        (["floors", "recalibration", "--labels", "14000", "--ece", "0.1"], "After 5 rounds"),
         (["floors", "transfer", "--shift", "0.02", "--shift-lipschitz", "0.2"], "saves labels"),
         (["floors", "presets"], "1,250,000"),
         (["floors", "simulate", "phase"], "Simulated data."),

@@ -1,6 +1,7 @@
 """A leaderboard of published scores, all pairs at once."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -84,3 +85,8 @@ def test_the_verdict_on_self_evaluation_by_hand() -> None:
     assert "against the paper's claim" in told
     assert "neither for nor against" in self_evaluation_verdict({"a": knows(0.04), "b": knows(0.5)})
     assert "as the paper claims" in self_evaluation_verdict({"a": knows(0.5)})
+
+
+def test_the_floor_of_two_scores_is_the_same_from_either_side() -> None:
+    one, other = published_gap(0.8, 0.9, 100, n_b=1000).floor, published_gap(0.9, 0.8, 1000, n_b=100).floor
+    assert one == pytest.approx(other) == pytest.approx(2 * math.sqrt(0.15 * 0.85 / 100))

@@ -124,12 +124,22 @@ def test_worked_examples_against_paper() -> None:
     assert compose([3, 3], delta=0.05, error_rate=0.05).lipschitz == 10
     assert compose([2] * 3, delta=0.05, error_rate=0.05).lipschitz == 9
     assert compose([3] * 3, delta=0.05, error_rate=0.05).lipschitz == 28
-    assert recalibration_rounds(14_000, 0.10, error_rate=0.05).rounds == 4
     medical = half_life(0.02, 0.01)
     assert medical.expires_after == pytest.approx(2)
     assert medical.labels_per_unit == pytest.approx(3_125)
     assert half_life(0.01, 0.1).expires_after * 7 * 24 == pytest.approx(16.8)
     assert group_labels(0.02, 0.05, min_share=0.05).smallest_group == 20 * labels_needed(0.02, 0.05).estimation
+
+
+@pytest.mark.parametrize(
+    ("labels", "ece", "rate"), [(14_000, 0.1, 0.05), (1000, 0.1, 0.1), (30, 0.05, 0.1), (200, 0.1, 0.1)]
+)
+def test_rounds_of_recalibration_that_show_by_counting(labels: int, ece: float, rate: float) -> None:
+    """Round by round: 14,000 labels show five halvings of 0.1 (the fifth takes 5,120); the paper prints 4."""
+    rounds, left = 0, ece
+    while rate / (left / 2) ** 2 <= labels:
+        rounds, left = rounds + 1, left / 2
+    assert recalibration_rounds(labels, ece, error_rate=rate).rounds == rounds
 
 
 def test_numbers_of_the_paper_that_its_formulas_do_not_give() -> None:

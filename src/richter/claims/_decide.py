@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from richter.claims._control import JointTests
-from richter.claims._evidence import UNPAIRED, Evidence, reach_of, units_for
+from richter.claims._evidence import TYPICAL, UNPAIRED, Evidence, reach_of, units_for
 from richter.claims._labels import if_kinder
 from richter.claims._outcomes import METRICS, Metric
 from richter.errors import InputError
@@ -303,9 +303,11 @@ def sentence(
     span = f"{words.amount(evidence.estimate, sign=two)}{unit} [{low}, {high}]"
     on = f"on {' and '.join(f'{n:,}' for n in evidence.sides)} different items" if evidence.sides else ""
     on = on or f"on {counted(evidence.n, 'item')}"
+    span += f" ({TYPICAL})" * evidence.relative
     if evidence.unit != "item":
         on += f" in {counted(evidence.units, evidence.unit)}"
     on += f" of {question.where}" if question.where else ""
+    on += evidence.against
     if two:
         a, b = question.conditions
         rising = evidence.estimate > question.value

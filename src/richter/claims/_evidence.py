@@ -12,6 +12,8 @@ from richter.records import Interval, Unit
 __all__ = ["UNPAIRED", "Evidence", "one_draw", "one_run", "reach_of", "units_for"]
 
 UNPAIRED = "different items per condition: not paired"
+TYPICAL = "ratio of geometric means"
+OTHER_WAY = "in sum it is the other way round"
 LEAST_FREEDOM = 4.0  # degrees of freedom of a t test below which nothing is decided
 
 
@@ -43,6 +45,11 @@ class Evidence:
     relative: bool = False
     sides: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def against(self) -> str:
+        """That the sums, which are what is paid, go another way than the ratio of a typical item; else empty."""
+        return next((f"; {note}" for note in self.notes if note.startswith(OTHER_WAY)), "")
 
 
 def reach_of(freedom: float, tail: float, power: float) -> float:

@@ -23,7 +23,7 @@ from richter.claims._decide import (
     units_needed,
     visible,
 )
-from richter.claims._evidence import reach_of
+from richter.claims._evidence import TYPICAL, reach_of
 from richter.claims._outcomes import Metric
 from richter.records import Claim, Family, Hypothesis, Interval, Verdict
 from richter.stats import holm
@@ -118,11 +118,12 @@ def _sentence(question: Question, verdict: Verdict, interval: Interval, *, neede
     word = {Verdict.VERIFIED: "met", Verdict.REFUTED: "violated", Verdict.UNDECIDED: "undecided"}[verdict]
     low, high = (words.amount(x, sign=two) for x in (interval.low, interval.high))
     name = _name(question.words, question.conditions, question.relation, question.value)
-    span = f"{words.amount(evidence.estimate, sign=two)}{unit} [{low}, {high}]"
+    span = f"{words.amount(evidence.estimate, sign=two)}{unit} [{low}, {high}]" + f" ({TYPICAL})" * evidence.relative
     judged = f", {evidence.judged}" if evidence.judged else ""
     text = f"{name}: {word}{judged}; {span} on {counted(evidence.n, 'item')}"
     if evidence.unit != "item":
         text += f" in {counted(evidence.units, evidence.unit)}"
+    text += evidence.against
     if needed is not None:
         truth = "there is no loss" if two else "there is half of what is allowed"
         more = "would show" if needed[0] > evidence.units else "were enough to show"

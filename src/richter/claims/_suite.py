@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from richter.claims._decide import Question, asked, one_sided
-from richter.claims._evidence import Evidence, joint_freedom
+from richter.claims._evidence import TYPICAL, Evidence, joint_freedom
 from richter.claims._outcomes import Metric
 from richter.errors import InputError
 from richter.records import Claim, Family, Interval, Verdict
@@ -80,7 +80,8 @@ def cheaper_and_no_worse(trades: Sequence[Trade], *, level: float = 0.95) -> tup
 
     Both must hold, so the p-value is the larger of the two one-sided ones and no level is divided between them
     (intersection-union); several pairs are one Holm list. The printed intervals are those at 1 - 2 a at which both
-    parts were decided. Refuted where either part is shown to be false, each at half of a.
+    parts were decided. Where a typical item costs less and the sum is more, nothing is shown. Refuted where either part
+    is shown to be false, each at half of a.
     """
     p = []
     for t in trades:
@@ -105,7 +106,7 @@ def _trade(t: Trade, alpha: float, going: bool, p: float, adjusted: float, level
 
     quality, cost = t.quality.interval(1 - 2 * alpha), t.cost.interval(1 - 2 * alpha)
     kept = min(ahead(quality.low, t.metric), ahead(quality.high, t.metric)) > -t.margin
-    saves = min(ahead(cost.low, t.cost_metric), ahead(cost.high, t.cost_metric)) > 0
+    saves = min(ahead(cost.low, t.cost_metric), ahead(cost.high, t.cost_metric)) > 0 and not t.cost.against
     far = [t.quality.interval(1 - alpha), t.cost.interval(1 - alpha)]
     lost = max(ahead(far[0].low, t.metric), ahead(far[0].high, t.metric)) < -t.margin
     dearer = max(ahead(far[1].low, t.cost_metric), ahead(far[1].high, t.cost_metric)) < 0
@@ -116,6 +117,7 @@ def _trade(t: Trade, alpha: float, going: bool, p: float, adjusted: float, level
     words = f"{second} is not {t.metric.worse_word} than {first} by more than {t.metric.amount(t.margin)}"
     words += f"{t.metric.suffix} and {t.cost_metric.better_word}"
     spans = f"{_span(t.quality, quality, t.metric)} and {_span(t.cost, cost, t.cost_metric)} on {t.quality.n:,} items"
+    spans += t.cost.against
     if verdict is Verdict.UNDECIDED:
         lacking = [name for name, ok in ((t.metric.noun, kept), (t.cost_metric.noun, saves)) if not ok]
         words = f"Whether {words} is undecided" + (f" ({' and '.join(lacking)})" if lacking else "")
@@ -145,4 +147,7 @@ def _trade(t: Trade, alpha: float, going: bool, p: float, adjusted: float, level
 def _span(evidence: Evidence, interval: Interval, metric: Metric) -> str:
     words = dataclasses.replace(metric, scale=100.0, suffix="%", digits=1) if evidence.relative else metric
     low, high = (words.amount(x, sign=True) if math.isfinite(x) else str(x) for x in (interval.low, interval.high))
-    return f"{words.noun} {words.amount(evidence.estimate, sign=True)} [{low}, {high}]{words.suffix}"
+    return (
+        f"{words.noun} {words.amount(evidence.estimate, sign=True)} [{low}, {high}]{words.suffix}"
+        + f" ({TYPICAL})" * evidence.relative
+    )

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, gammaincinv, ndtr, ndtri, stdtr, stdtrit
 
-from richter.claims._evidence import LEAST_FREEDOM, Evidence, one_draw, one_run
+from richter.claims._evidence import LEAST_FREEDOM, OTHER_WAY, TYPICAL, Evidence, one_draw, one_run
 from richter.claims._labels import as_judged, corrected, enough_labels, labelled
 from richter.claims._outcomes import Codes, Floats, Metric, Outcomes, unit_means
 from richter.errors import InputError
@@ -476,16 +476,23 @@ def _ratio(a: Floats, b: Floats, weight: Floats | None, group: Codes | None) -> 
     frame = _Frame(low=-math.inf, high=math.inf, base=0.0, sides=(1, -1), values=values, n=len(a), units=len(a))
     if np.ptp(b - a) <= 1e-12:  # all alike: the range of what was seen is all that bounds the others
         frame = dataclasses.replace(frame, low=-span, high=span)
-    return as_ratio(_by_units(b - a, weight, group, frame), values)
+    means = tuple(float(np.average(np.exp(x), weights=weight)) for x in (a, b))
+    return as_ratio(_by_units(b - a, weight, group, frame), values, means)
 
 
-def as_ratio(logs: Evidence, values: tuple[float, ...]) -> Evidence:
-    """A difference of logarithms as the second over the first, minus 1; `values` are the two."""
+def as_ratio(logs: Evidence, values: tuple[float, ...], means: tuple[float, ...]) -> Evidence:
+    """A difference of logarithms as the second over the first, minus 1; `values` are the two.
+
+    `means` are the plain ones: where a few large amounts turn them round, a note says so.
+    """
+    notes = logs.notes
+    if logs.estimate * (means[1] - means[0]) < 0:
+        notes = (f"{OTHER_WAY}: {means[0]:.4g} and {means[1]:.4g} an item on average", *notes)
 
     def interval(level: float) -> Interval:
         found = logs.interval(level)
         low, high = math.expm1(found.low), math.expm1(min(found.high, 700.0))
-        return Interval(low=low, high=high, level=level, method=f"ratio of geometric means, {found.method}")
+        return Interval(low=low, high=high, level=level, method=f"{TYPICAL}, {found.method}")
 
     def p(value: float) -> float:
         assert logs.p is not None
@@ -499,6 +506,7 @@ def as_ratio(logs: Evidence, values: tuple[float, ...]) -> Evidence:
         p=None if logs.p is None else p,
         standard_error=None if logs.standard_error is None else logs.standard_error * math.exp(logs.estimate),
         relative=True,
+        notes=notes,
     )
 
 

@@ -34,7 +34,8 @@ def unpaired_evidence(sample: Sample | Outcomes, first: str, second: str, *, abo
         with np.errstate(invalid="ignore", divide="ignore"):
             logs = dataclasses.replace(sample, mean=np.log(sample.mean))
         one, two = (dataclasses.replace(_side(logs, name, about), notes=()) for name in (first, second))
-        return as_ratio(apart_evidence(one, two), (math.exp(one.estimate), math.exp(two.estimate)))
+        means = tuple(mean_evidence(sample, name).estimate for name in (first, second))
+        return as_ratio(apart_evidence(one, two), (math.exp(one.estimate), math.exp(two.estimate)), means)
     return apart_evidence(_side(sample, first, about), _side(sample, second, about))
 
 

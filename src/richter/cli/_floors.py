@@ -1,5 +1,6 @@
 """`richter floors`: what this much data can and cannot show."""
 
+import dataclasses
 import math
 from typing import Any
 
@@ -66,6 +67,13 @@ def floors(
     bins = fl.bias_variance_bins(n, error_rate, lipschitz=lipschitz)
     limit, phase = fl.detection_limit(n, error_rate), fl.phase(n, error_rate)
     needed = fl.labels_needed(delta, error_rate, lipschitz=lipschitz)
+    if n < labels:  # labels that vary together: so many more of them
+        worth = fl.effective_n(1, **correlation)
+        needed = dataclasses.replace(
+            needed,
+            estimation=math.ceil(needed.estimation / worth),
+            detection_test=None if needed.detection_test is None else math.ceil(needed.detection_test / worth),
+        )
     payload = {
         "n": n,
         "error_rate": error_rate,
@@ -85,7 +93,7 @@ def floors(
     }
     out = publish(payload, json_path)
     if n < labels:
-        out.print(f"{labels:,} correlated labels are worth {n:,} independent ones.")
+        out.print(f"{labels:,} correlated labels are worth {n:,} independent ones; so are those that are needed.")
     out.print(
         f"{n:,} labels at an error rate of {error_rate:g} resolve calibration errors of about {passive:.4f} ({RATE}) "
         f"and accuracy to {accuracy:.4f}."

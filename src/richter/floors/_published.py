@@ -43,7 +43,8 @@ def published_gap(
 ) -> PublishedGap:
     """Whether two published accuracies differ: pooled z-test and Newcombe's hybrid score interval.
 
-    `floor` is the paper's 2 sqrt(e (1 - e) / n) at the mean error rate of the two (section S.1), one proportion's.
+    `floor` is the paper's 2 sqrt(e (1 - e) / n) at the mean error rate of the two (section S.1), one proportion's
+    (of the fewer items, where the two have other numbers).
     """
     check_share(zero=True, score_a=score_a, score_b=score_b)
     check_n(n=n)
@@ -78,7 +79,11 @@ def published_gap(
         better="higher",
     )
     return PublishedGap(
-        claim=claim, p_if_paired_at_best=best, floor=accuracy_floor(n, 1 - (score_a + score_b) / 2), n_a=n, n_b=size_b
+        claim=claim,
+        p_if_paired_at_best=best,
+        floor=accuracy_floor(min(n, size_b), 1 - (score_a + score_b) / 2),
+        n_a=n,
+        n_b=size_b,
     )
 
 

@@ -205,7 +205,7 @@ def half_life(delta: float, drift: float, *, error_rate: float = 0.05, lipschitz
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Recalibration(Result):
-    """`rounds` of recalibration whose improvement `labels` could still detect; `exact` before rounding down."""
+    """`rounds` of recalibration whose improvement `labels` could still detect; `exact` is K* before rounding down."""
 
     rounds: int
     exact: float
@@ -218,12 +218,13 @@ class Recalibration(Result):
 def recalibration_rounds(labels: float, ece: float, *, error_rate: float, factor: float = 0.5) -> Recalibration:
     """Rounds after which a further improvement by `factor` is too small to see (Appendix J.2; rate, constant 1).
 
-    Round K improves by factor^K ECE_0 (1 - factor), which needs e / improvement^2 labels (Theorem 1):
-    K* = floor(log(M (1 - factor)^2 ECE_0^2 / e) / (2 log(1 / factor))). 0 where not even the first shows.
+    After K rounds the next improves by factor^K ECE_0 (1 - factor), which needs e / improvement^2 labels (Theorem 1).
+    It shows up to K* = floor(log(M (1 - factor)^2 ECE_0^2 / e) / (2 log(1 / factor))), so that K* + 1 rounds show. The
+    paper prints K*, which counts from 0. 0 where not even the first shows.
     """
     check_n(labels=labels)
     check_share(ece=ece, error_rate=error_rate, factor=factor)
     exact = math.log(labels * (1 - factor) ** 2 * ece**2 / error_rate) / (2 * math.log(1 / factor))
     return Recalibration(
-        rounds=max(0, math.floor(exact)), exact=exact, labels=labels, factor=factor, ece=ece, error_rate=error_rate
+        rounds=max(0, math.floor(exact) + 1), exact=exact, labels=labels, factor=factor, ece=ece, error_rate=error_rate
     )
