@@ -30,6 +30,7 @@ from richter.tables import Tables, item_codes, severity_scores
 if TYPE_CHECKING:
     from richter.tail import TailPlan
 
+MOST_SUBGROUPS = 1000
 COSTS = ("money", "tokens", "latency")
 
 
@@ -82,6 +83,11 @@ def subgroups_of(
         )
     codes, names = item_codes(tables, by)
     word = tables.reading.map.get(by, by)
+    if len(names) > MOST_SUBGROUPS:
+        raise InputError(
+            f"{word} has {len(names):,} values; at most {MOST_SUBGROUPS:,} subgroups are compared.",
+            remedy="Choose a column of fewer values (--by domain --map domain=COLUMN).",
+        )
     check_groups(sample.outcomes, codes, word)
     found, questions = [], []
     for a, b in pairs:

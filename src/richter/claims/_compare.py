@@ -33,6 +33,7 @@ __all__ = [
     "worst_case",
 ]
 
+MOST_PAIRS = 200_000  # some minutes; more are a column that holds no conditions
 FEWEST = 5  # missing items, and items that have values, below which nothing is said of their difficulty
 MANY_LACK = 4  # conditions without some grades that are still named one by one
 
@@ -227,6 +228,12 @@ class Comparison:
 
 def pairs_of(conditions: Sequence[str], *, control: str | None = None) -> list[tuple[str, str]]:
     """Which pairs are compared, first and second: all, or all others against a control."""
+    if control is None and (number := math.comb(len(conditions), 2)) > MOST_PAIRS:
+        raise InputError(
+            f"{len(conditions):,} conditions make {number:,} pairs; at most {MOST_PAIRS:,} are compared.",
+            remedy="Name those to compare, or one to compare the others with (--control). If that column holds no "
+            "conditions, say which does: --map condition=COLUMN.",
+        )
     if control is None:
         return list(itertools.combinations(conditions, 2))
     if control not in conditions:

@@ -1,7 +1,9 @@
 """Many conditions against one control: the levels of claims that share the control's answers."""
 
 import dataclasses
-from collections.abc import Sequence
+import functools
+import itertools
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.special import stdtr
@@ -30,20 +32,57 @@ class JointTests:
         The largest a with P(min p <= a) + `more` a <= alpha, where `more` counts claims whose law is not known
         together; never below the Bonferroni level.
         """
-        lowest = np.sort(self._lowest(keys))
-        taken = np.searchsorted(lowest, lowest, side="right") / len(lowest) + more * lowest  # ties are taken together
-        inside = np.flatnonzero(taken <= alpha)
-        found = float(lowest[inside[-1]]) if len(inside) else 0.0
-        return min(alpha, max(found, alpha / max(len(keys) + more, 1)))
+        return _alpha(self.lowest(keys)[:, 0], len(keys), alpha, more)
 
     def adjusted(self, keys: Sequence[Key], p: float, *, more: int = 0) -> float:
         """The probability that any of `keys` has a p-value this small, at most Bonferroni's."""
-        share = float(np.mean(self._lowest(keys) <= p))
-        return min(1.0, max(p, min(share + more * p, (len(keys) + more) * p)))
+        return _adjusted(self.lowest(keys)[:, 0], len(keys), p, more)
 
-    def _lowest(self, keys: Sequence[Key]) -> Floats:
-        places = [self.keys.index(key) for key in keys]
-        return self.p[:, places].min(axis=1) if places else np.ones(len(self.p))
+    def lowest(self, keys: Sequence[Key]) -> Floats:
+        """In column k the smallest p-value over keys[k:], of every resample; the last column, of none, is 1."""
+        place = {key: k for k, key in enumerate(self.keys)}
+        found = np.ones((len(self.p), len(keys) + 1))
+        found[:, :-1] = self.p[:, [place[key] for key in keys]]
+        backwards = found[:, ::-1]
+        np.minimum.accumulate(backwards, axis=1, out=backwards)
+        return found
+
+
+def in_steps(
+    tests: JointTests, keys: Sequence[Key | None], alpha: float
+) -> tuple[Callable[[int], float], Callable[[int, float], float]]:
+    """`JointTests.alpha` and `.adjusted` of claims `keys[start:]`, for any start; None has no law with the others."""
+    inside = set(tests.keys)
+    known = [key for key in keys if key is not None and key in inside]
+    before = [0, *itertools.accumulate(int(key in inside) for key in keys)]
+    lowest = tests.lowest(known)
+
+    def left(start: int) -> tuple[Floats, int, int]:
+        number = len(known) - before[start]
+        return lowest[:, before[start]], number, len(keys) - start - number
+
+    def level(start: int) -> float:
+        smallest, number, more = left(start)
+        return _alpha(smallest, number, alpha, more)
+
+    def adjusted(start: int, p: float) -> float:
+        smallest, number, more = left(start)
+        return _adjusted(smallest, number, p, more)
+
+    return functools.cache(level), adjusted
+
+
+def _alpha(lowest: Floats, known: int, alpha: float, more: int) -> float:
+    lowest = np.sort(lowest)
+    taken = np.searchsorted(lowest, lowest, side="right") / len(lowest) + more * lowest  # ties are taken together
+    inside = np.flatnonzero(taken <= alpha)
+    found = float(lowest[inside[-1]]) if len(inside) else 0.0
+    return min(alpha, max(found, alpha / max(known + more, 1)))
+
+
+def _adjusted(lowest: Floats, known: int, p: float, more: int) -> float:
+    share = float(np.mean(lowest <= p))
+    return min(1.0, max(p, min(share + more * p, (known + more) * p)))
 
 
 def joint_tests(

@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from richter.claims._control import JointTests
+from richter.claims._control import JointTests, in_steps
 from richter.claims._evidence import TYPICAL, UNPAIRED, Evidence, reach_of, units_for
 from richter.claims._labels import if_kinder
 from richter.claims._outcomes import METRICS, Metric
@@ -140,18 +140,17 @@ def _holm_list(
             tests.append(_Test(k, True, p))
     states = {k: _State() for k in places}
     order = sorted(tests, key=lambda t: t.p)
+    steps = None
+    if joint is not None:
+        steps = in_steps(joint, [None if t.within else _key(questions[t.place]) for t in order], alpha)
     going, stop, worst = True, len(order), 0.0
     for number, test in enumerate(order):
         question, state = questions[test.place], states[test.place]
-        left = order[min(number, stop) :]
-        level = alpha / len(left)
-        if joint is None:
+        level = alpha / (len(order) - min(number, stop))
+        if steps is None:
             worst = max(worst, test.p * (len(order) - number))
         else:
-            keys = [None if t.within else _key(questions[t.place]) for t in order]
-            known, rest = ([key for key in keys[k:] if key in joint.keys] for k in (min(number, stop), number))
-            level = joint.alpha(known, alpha, more=len(left) - len(known))
-            worst = max(worst, joint.adjusted(rest, test.p, more=len(order) - number - len(rest)))
+            level, worst = steps[0](min(number, stop)), max(worst, steps[1](number, test.p))
         if test.within:
             state.alpha_within = level
             assert question.margin is not None

@@ -149,7 +149,7 @@ def _again(
             written += [str(path) for path in write_figures(document, folder, form)]
         if md_path is not None:
             write_text(markdown(document), md_path)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise InputError(
             f"{file} is a results document (version {document.get('version')}) that cannot be drawn.",
             remedy="Make it again from its run: richter report RUN --json results.json",

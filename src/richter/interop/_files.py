@@ -195,8 +195,12 @@ def _parquet(path: Path) -> pl.DataFrame:
 
 
 def _check_cells(path: Path, rows: int, columns: int, ratio: int) -> None:
-    """Refuse a table that is far larger than its file."""
-    if columns > COLUMNS_LIMIT or rows * columns > max(CELLS_FROM, ratio * path.stat().st_size):
+    """Refuse a table of too many columns, and one that is far larger than its file."""
+    if columns > COLUMNS_LIMIT:
+        raise InputError(
+            f"{path} has over {COLUMNS_LIMIT:,} columns, which are not read.", remedy="Select those that are needed."
+        )
+    if rows * columns > max(CELLS_FROM, ratio * path.stat().st_size):
         raise InputError(
             f"{path} has {rows:,} rows and {columns:,} columns, far more than a file of its size should.",
             remedy="Select the columns and rows that are needed.",
@@ -430,7 +434,7 @@ def _separated(path: Path, head: bytes, *, text: bool, source: Path | bytes | No
     skip += heading.last
     separator = _separator(lines[skip : skip + 20])
     if any(line.count(separator) >= COLUMNS_LIMIT for line in lines[skip : skip + 20]):
-        _check_cells(path, 1, lines[skip].count(separator) + COLUMNS_LIMIT, 1)
+        _check_cells(path, 1, COLUMNS_LIMIT + 1, 1)
     sizes = [len(row) for row in csv.reader(lines[skip : skip + 20], delimiter=separator) if row]
     if len(sizes) > 2 and {*sizes[1:]} == {sizes[0] + 1}:  # R names its rows, and no column of their names
         whole = path.read_bytes() if isinstance(source, Path) else source

@@ -341,7 +341,7 @@ def _answers(frame: pl.DataFrame, place: dict[str, str]) -> tuple[pl.DataFrame, 
 def _without_totals(frame: pl.DataFrame, place: Mapping[str, str], notes: list[str]) -> pl.DataFrame:
     """Without rows at the foot that hold totals: no item, or one that is called a total, beside a word for it."""
     varied = [c for c in frame.columns if frame[c].n_unique() > 1] or frame.columns  # a word in all rows is no total
-    names = [c for c in varied if frame.schema[c] == pl.String or c == place.get("item")]
+    names = [c for c in varied if frame[c].dtype == pl.String or c == place.get("item")]
     item = place["item"] if place.get("item") in names else varied[0]
     foot, sums = 0, False
     for row in (

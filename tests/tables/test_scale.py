@@ -1,0 +1,72 @@
+"""Tables with very many columns, conditions or subgroups: linear work, or a refusal in words before any of it."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from richter.audit import compare_tables
+from richter.claims import JointTests
+from richter.errors import InputError
+from richter.tables import read_tables
+
+
+def graded(n: int, conditions: int) -> pl.DataFrame:
+    rng = np.random.default_rng(0)
+    return pl.DataFrame(
+        {
+            "item": np.tile(np.arange(n), conditions),
+            "condition": np.repeat([f"c{k}" for k in range(conditions)], n),
+            "correct": rng.integers(0, 2, n * conditions),
+        }
+    )
+
+
+def test_the_kinds_of_columns_are_looked_up_a_fixed_number_of_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Polars makes all of them for each look: 10,000 columns took 20,000 looks and ten minutes."""
+    looks = [0]
+    schema = pl.DataFrame.schema.fget
+
+    def counted(frame: pl.DataFrame) -> pl.Schema:
+        looks[0] += 1
+        return schema(frame)
+
+    monkeypatch.setattr(pl.DataFrame, "schema", property(counted))
+    counts = []
+    for columns in (30, 120):
+        looks[0] = 0
+        read_tables(graded(40, 2).with_columns(pl.lit(str(k)).alias(f"x{k}") for k in range(columns)))
+        counts.append(looks[0])
+    assert counts[1] < counts[0] + 10
+
+
+def test_more_columns_than_are_read_are_named_as_such(tmp_path: Path) -> None:
+    """A table of 600 rows was said to have 1 row and 20,002 columns."""
+    names = [f"x{k}" for k in range(10_001)]
+    (tmp_path / "wide.csv").write_text("\n".join([",".join(names), *[",".join("1" * 10_001)] * 3]))
+    with pytest.raises(InputError, match=r"over 10,000 columns"):
+        read_tables(tmp_path / "wide.csv")
+
+
+def test_millions_of_pairs_are_refused_before_any_is_compared() -> None:
+    """10,000 conditions: the command had no end."""
+    tables = read_tables(graded(2, 700))
+    with pytest.raises(InputError, match=r"700 conditions make 244,650 pairs.*--control"):
+        compare_tables(tables)
+
+
+def test_claims_against_a_control_take_linear_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """700 conditions took three minutes: the least p-value of those left was looked for anew for every claim."""
+    looks = []
+    lowest = JointTests.lowest
+    monkeypatch.setattr(JointTests, "lowest", lambda self, keys: looks.append(len(keys)) or lowest(self, keys))
+    assert len(compare_tables(read_tables(graded(30, 60)), control="c0").claims) == 59
+    assert looks == [59]
+
+
+def test_a_column_of_thousands_of_values_is_no_subgroup() -> None:
+    """100,000 values took 15 s of CPU to find that none has two items."""
+    table = graded(1500, 2).with_columns(domain=pl.format("d{}", "item"))
+    with pytest.raises(InputError, match=r"domain has 1,500 values; at most 1,000"):
+        compare_tables(read_tables(table), by="domain")
