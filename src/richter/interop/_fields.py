@@ -79,7 +79,9 @@ FIELDS: dict[str, tuple[str, ...]] = {
                "pergunta", "vraag", "enonce", "题目", "問題文", "質問"),
     "error": ("error", "error_message", "exception", "failure"),
     "refused": ("refused", "refusal", "is_refusal"),
-    "rater": ("rater", "annotator", "judge", "reviewer", "rated_by", "grader", "labeler"),
+    "rater": ("rater", "annotator", "judge", "reviewer", "rated_by", "grader", "labeler", "bewerter", "korrektor",
+              "evaluateur", "correcteur", "evaluador", "traductor", "valutatore", "traduttore", "avaliador", "revisor",
+              "评审", "评分员", "評価者"),
     "kind": ("kind", "rater_kind"),
     "mechanism": ("mechanism",),
     "reason": ("reason", "rationale"),
@@ -176,7 +178,7 @@ HINTS: dict[str, frozenset[str]] = {
         " вопрос задание"
     ),
     "condition": _set(
-        "model system bot assistant variant version candidate llm configuration config setup agent"
+        "model system bot chatbot assistant variant version candidate llm configuration config setup agent"
         " engine provider arm prompt experiment modell sprachmodell variante modele systeme moteur modelo"
         " sistema modello systeem sistem 模型 系统 モデル システム 모델 시스템 модель система"
     ),
@@ -216,12 +218,17 @@ def hinted_fields(column: str) -> set[str]:
         role for role, known in HINTS.items()
         if words & known or any(not word.isascii() and word in plain for word in known)
     }  # fmt: skip
+    if re.match(r"\s*(n\s?[°º.]|№|#)|.*#\s*$", column, re.IGNORECASE):
+        return found - {"other"} | {"item"}
     if not re.match(r"(n|num|nb|count|number_of)_\w+s$", plain):
         return found
     return found - {"other"} if "score" in found or less_is_better(plain) else {"other"}
 
 
-PEOPLE = _set("human person people expert crowd annotator rater reviewer labeler labeller assessor bewerter gutachter")
+PEOPLE = _set(
+    "human person people expert crowd annotator rater reviewer labeler labeller assessor bewerter gutachter"
+    " dr prof frau herr mme sra"
+)
 JUDGES = _set("judge autograder grader evaluator auto automatic")
 
 

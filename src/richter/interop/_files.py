@@ -3,6 +3,7 @@
 import csv
 import io
 import itertools
+import logging
 import re
 from collections.abc import Callable, Iterable, Iterator
 from html.parser import HTMLParser
@@ -214,6 +215,7 @@ def _workbook(path: Path) -> dict[str, pl.DataFrame]:
         raise MissingPart(
             f"{path} is a workbook, which needs fastexcel.", remedy="pip install 'richter[excel]', or save it as CSV."
         ) from error
+    logging.getLogger("fastexcel").setLevel(logging.ERROR)  # a column without a cell is nothing to warn of
     with path.open("rb") as file:
         packed = file.read(4) == b"PK\x03\x04"
     if packed:
@@ -278,6 +280,8 @@ def _heading(rows: list[list[str]]) -> Heading:
         fuller = [n for k, n in enumerate(filled[:last]) if once[k]]
         if any(n > filled[last] or (n == filled[last] and not once[last]) for n in fuller):
             last = None  # data that happen to be names
+    if last is None and (storeys := _storeys(rows, filled)) is not None:
+        return storeys
     if last is None:
         last = next((k for k, n in enumerate(filled) if n >= max(0.75 * full, min(full, 2))), 0)
         if last and not any(map(_worded, rows[last])):
@@ -298,6 +302,17 @@ def _heading(rows: list[list[str]]) -> Heading:
                 both[0] = rows[end + 1][0].strip()
             return Heading(end, tuple(both), 1 if alone else 0)
     return Heading(last)
+
+
+def _storeys(rows: list[list[str]], filled: list[int]) -> Heading | None:
+    """Two rows of words above the first number, each with a blank where the other has a name: one header."""
+    for k, (above, below, first) in enumerate(zip(rows, rows[1:], rows[2:], strict=False)):
+        if filled[k] < 2 or filled[k + 1] < 2 or len(above) != len(below) or not _worded(*above, *below):
+            continue
+        pairs = [(bool(a.strip()), bool(b.strip())) for a, b in zip(above, below, strict=True)]
+        if {(True, False), (False, True)} <= {*pairs} and (False, False) not in pairs and not _worded(*first):
+            return Heading(k + 1, tuple(_joined(above, below)))
+    return None
 
 
 def _joined(above: list[str], below: list[str]) -> list[str]:

@@ -88,6 +88,8 @@ def _is_langfuse(seen: Look) -> bool:
 def _is_langsmith(seen: Look) -> bool:
     names = _traced(seen)
     nested = {"inputs", "outputs"} <= names and bool(names & {"run_type", "feedback_stats", "reference_example_id"})
+    if nested and not names & {"run_type", "feedback_stats"} and "score" in known_fields(names):
+        return False  # a table with a column of grades, which says itself what it is
     asked = any(n.startswith(("inputs.", "input.")) for n in names)
     return nested or (asked and any(n.startswith(("outputs.", "feedback.")) for n in names))
 

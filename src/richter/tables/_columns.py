@@ -94,6 +94,7 @@ def common_roles(frames: Mapping[str, pl.DataFrame], options: ReadOptions, notes
     )  # fmt: skip
     if joint.is_empty() or long_form(joint.drop(CONDITION), [])[1]:
         return {}
+    joint = joint.drop(c for c in columns if all(f[c].n_unique() == 1 for f in frames.values()))  # facts of a file
     place = _place(joint, options, "", {})
     if {"item", "score"} <= place.keys():
         return {}
@@ -102,11 +103,18 @@ def common_roles(frames: Mapping[str, pl.DataFrame], options: ReadOptions, notes
 
 
 def part_of_frame(
-    frame: pl.DataFrame, options: ReadOptions, *, what: str, stem: str, common: Mapping[str, str] | None = None
+    frame: pl.DataFrame,
+    options: ReadOptions,
+    *,
+    what: str,
+    stem: str,
+    common: Mapping[str, str] | None = None,
+    named: bool = False,
 ) -> Part:
     """Rows of a table; without a column for it the condition is the file's name (`stem`).
 
-    `common` are the columns that tables beside it have shown to be the item and the grade.
+    `common` are the columns that tables beside it have shown to be the item and the grade. A table that the user gave a
+    name (`named`) is one condition's: several columns of grades are measures of one answer.
     """
     frame = _without_blanks(_unnested(frame))
     if frame.is_empty():
@@ -122,9 +130,8 @@ def part_of_frame(
             f"{what}: its first line seems to hold data ({listing(frame.columns)}).",
             remedy="Add a line of names at the top, as item,model,correct",
         )
-    if "human" in place and "score" not in place and place["human"] not in options.map.values():
-        said = {number_of(v) for v in text_of(frame[place["human"]]).drop_nulls().unique()}
-        place = place if said <= {0.0, 1.0, None} else {f: c for f, c in place.items() if f != "human"}
+    if "human" in place and not {"score", "reference"} & place.keys() and place["human"] not in options.map.values():
+        place = {f: c for f, c in place.items() if f != "human"}  # nothing else grades: what people say is the grade
     place = _answer_key(frame, place, options, notes)
     _named_once(frame, place, options, what)
     fixed = [*options.map.values(), *made.values(), *([options.scorer] if options.scorer else [])]
@@ -138,6 +145,10 @@ def part_of_frame(
         if key := expert_key(frame, columns, notes):
             place = {f: c for f, c in place.items() if c != key} | {"reference": key}
     wide, holds = _wide_columns(frame, place, options, what, notes)
+    if named and options.wide is None and holds == "score" and len(wide) > 1:
+        more = ", ".join(map_option("score", c) for c in wide[1:4])
+        notes.append(f"a file with a name is one condition: {brief(wide[0])} is read; there are other grades: {more}")
+        place, wide = place | {"score": wide[0]}, []
     if wide and frame.height == 1 and not settled_by_user:
         raise InputError(
             f"{what} has one row ({listing(wide)}): totals, not the results of single items.",
@@ -360,9 +371,27 @@ def _without_totals(frame: pl.DataFrame, place: Mapping[str, str], notes: list[s
             text_of(kept[item]).fill_null("").map_elements(lambda t: bool(TOTALS.fullmatch(t)), return_dtype=pl.Boolean)
         )
         kept = kept.filter(~total) if 0 < total.sum() <= max(kept.height // 5, 1) else kept
+    if kept.height == frame.height and _sums_up(frame):
+        kept = frame.head(frame.height - 1)
     if kept.height < frame.height:
         notes.append(f"{frame.height - kept.height} rows are totals and are left out")
     return kept
+
+
+def _sums_up(frame: pl.DataFrame) -> bool:
+    """Whether the last row holds, of two columns of grades or more, what those above add up to, or their mean."""
+    sums = 0
+    for c in frame.columns if frame.height > _FEW else []:
+        texts = text_of(frame[c]).fill_null("").to_list()
+        *above, last = map(number_of, texts)
+        given = [value for value in above if value is not None]
+        if last is None or len(given) < _FEW or 2 * len(given) < len(above) or last in given:
+            continue
+        places = len(re.sub(r"^[^.,]*[.,]?|\D", "", texts[-1])) + 2 * texts[-1].endswith("%")  # to which it is rounded
+        if not any(abs(last - end) <= 0.51 / 10**places for end in (sum(given), sum(given) / len(given))):
+            return False
+        sums += 1
+    return sums > 1
 
 
 def _plain_letters(text: str) -> str:
@@ -395,7 +424,7 @@ def _place(frame: pl.DataFrame, options: ReadOptions, what: str, made: Mapping[s
         raise InputError(f"{what} has no column {brief(absent[0])!r}.", remedy=f"It has {listing(frame.columns)}.")
     lower: dict[str, str] = {}
     for name in (plain_name, leaf_name):
-        for column in sorted(frame.columns, key=_unlikely):
+        for column in sorted(frame.columns, key=lambda c: _unlikely(frame, c)):
             lower.setdefault(name(column), column)
     taken, place = {*mapped.values(), *made.values()}, {**made, **mapped}
     if options.scorer is not None and options.scorer in frame.columns and "score" not in place:
@@ -412,12 +441,12 @@ def _place(frame: pl.DataFrame, options: ReadOptions, what: str, made: Mapping[s
     return _settle(frame, place, lower)
 
 
-def _unlikely(column: str) -> tuple[bool, bool]:
-    """Of nested names that end alike: `toxicity/v1/score` comes after `answer_correctness/v1/score`."""
+def _unlikely(frame: pl.DataFrame, column: str) -> tuple[bool, ...]:
+    """Of nested scores that end alike: what is one for all rows, and `toxicity/v1/score`, come after others."""
     *around, leaf = re.split(r"[./]", column)
     if not around or plain_name(leaf) not in FIELDS["score"]:
-        return False, False
-    return less_is_better(column), "score" not in known_fields(around)
+        return False, False, False
+    return frame[column].n_unique() == 1, less_is_better(column), "score" not in known_fields(around)
 
 
 def _settle(frame: pl.DataFrame, place: dict[str, str], lower: Mapping[str, str]) -> dict[str, str]:
@@ -571,7 +600,7 @@ def _melted(frame: pl.DataFrame, keep: list[str], wide: list[str]) -> pl.DataFra
 
 def leaf_of(column: str, wide: Sequence[str]) -> str:
     """A condition's name: without the word for the score that all end or begin with, or the object they were in."""
-    for cut in (r"^[^.]+\.", _ENDS, _STARTS, *(rf"[_ .:/-]+{w}$|^{w}[_ .:/-]+" for w in _faults(wide))):
+    for cut in (r"^.+ / ", r"^[^.]+\.", _ENDS, _STARTS, *(rf"[_ .:/-]+{w}$|^{w}[_ .:/-]+" for w in _faults(wide))):
         short = {c: re.sub(cut, "", c, flags=re.IGNORECASE).strip() for c in wide}
         if len(set(short.values())) == len(wide) and all(short[c] and short[c] != c for c in wide):
             heads = {c[: len(c) - len(short[c])] for c in wide}

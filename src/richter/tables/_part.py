@@ -76,6 +76,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     named = dict.fromkeys(name for part in parts for name in part.conditions if name in seen)
     conditions = tuple(dict.fromkeys((*named, *answers["condition"].unique(maintain_order=True))))
     if len(parts) > 1:
+        answers, conditions = _without_yardstick(answers, conditions, parts, notes)
         _no_repeats(answers, parts)
     answers, ratings = _in_order(answers, conditions), _in_order(ratings, conditions)
     if options.as_severity is not None and not (ratings["kind"] == "given").any():
@@ -225,6 +226,20 @@ def _as_ratings(
     return answers.with_columns(pl.lit(None, dtype=pl.Float64).alias("value")), pl.concat(
         [ratings, frame_of(rows, RATINGS)]
     )
+
+
+def _without_yardstick(
+    answers: pl.DataFrame, conditions: tuple[str, ...], parts: Sequence[Part], notes: list[str]
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Without the one condition of every part against which each holds its other: its wins are not of one contest."""
+    shared = set.intersection(*({*part.answers["condition"]} for part in parts))
+    name = next(iter(shared), "")
+    if len(shared) != 1 or any(part.answers["condition"].n_unique() != 2 for part in parts):
+        return answers, conditions
+    if not answers.filter(pl.col("condition") == name).select(pl.struct(KEY).is_duplicated().any()).item():
+        return answers, conditions
+    notes.append(f"{brief(name)} is what each file holds its other condition against: it is left out")
+    return answers.filter(pl.col("condition") != name), tuple(c for c in conditions if c != name)
 
 
 def _no_repeats(answers: pl.DataFrame, parts: Sequence[Part]) -> None:

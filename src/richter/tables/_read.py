@@ -159,7 +159,7 @@ def _parts(source: Source, options: ReadOptions, *, stem: str) -> list[Part]:
         files = sorted(found, key=lambda f: (f.stem.lower() not in ("control", "baseline"), f))
         parts = _folder(path, files, options)
     else:
-        parts = _sheets(path, options)
+        parts = _sheets(path, options, named=name is not None)
     return parts if name is None else [_renamed(part, name) for part in parts]
 
 
@@ -250,11 +250,11 @@ def _no_tables(path: Path) -> InputError:
     )
 
 
-def _sheets(path: Path, options: ReadOptions) -> list[Part]:
+def _sheets(path: Path, options: ReadOptions, *, named: bool = False) -> list[Part]:
     """A table; of a workbook with several sheets each that is one, its conditions named by the sheet."""
     sheets = read_sheets(path, text=True)
     if len(sheets) == 1:
-        part = part_of_frame(next(iter(sheets.values())), options, what=str(path), stem=path.stem)
+        part = part_of_frame(next(iter(sheets.values())), options, what=str(path), stem=path.stem, named=named)
         with path.open("rb") as file:
             if path.suffix.lower() in (".json", ".jsonl") and file.read(64).lstrip(BLANK)[:1] not in (b"{", b"["):
                 part.notes.append(f"{printable(path.name, limit=60)} is not JSON as its name says; it was read as CSV")

@@ -10,7 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
-from richter.interop import FIELDS, MEASURE_NAMES, hinted_fields, known_fields, leaf_name, less_is_better, plain_name
+from richter.interop import (
+    FIELDS,
+    MEASURE_NAMES,
+    hinted_fields,
+    known_fields,
+    leaf_name,
+    less_is_better,
+    plain_name,
+    stated_range,
+)
 from richter.records import printable
 from richter.tables._words import TOTALS, brief, holds_grades, map_option, number_of, says_right, sure_grades, text_of
 
@@ -121,7 +130,8 @@ def _no_grades_for_names(table: Table, place: dict[str, str], fixed: Sequence[st
     if column in fixed or "\0" in column or column not in table.frame.columns or {"score", "severity"} & place.keys():
         return
     alike = [c for c in _free(table, place, fixed) if table.graded(c) and not hinted_fields(c) & {"other"}]
-    if table.graded(column) and alike:
+    negated = all(number_of(text) is None for text in table.text(column).drop_nulls().unique().head(9))
+    if table.graded(column) and alike and not (negated and table.n(column) == 2):  # rag and no_rag are names
         del place["condition"]
 
 
@@ -156,6 +166,7 @@ def _score(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
         _total(table, place, fixed, free, notes),
         [c for c in free if sure_grades(table.frame[c])],
         [c for c in free if "score" in hinted_fields(c)],
+        [c for c in free if "metric" in hinted_fields(c) or stated_range(c)],
         weak,
         [c for c in free if table.frame[c].dtype == pl.Boolean or not _numbers(table, c)],
         free,
@@ -167,12 +178,12 @@ def _score(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
     if len(found) > 1:
         found = [c for c in found if not _is_item(table, place, c, graded)] or found
     two_valued = [c for c in found if table.n(c) <= 3]
-    if len(found) > 1 and len(two_valued) == 1 and "condition" in place:
-        found = two_valued
-    if len(found) > 1 and "condition" in place and found in ranks[1:3]:  # several measures of each answer
-        others = ", ".join(map_option("score", c) for c in found[1:4])
-        notes.append(f"there are other grades than {brief(found[0])}: {others}")
-        found = found[:1]
+    if len(found) > 1 and "condition" in place:
+        first = two_valued if len(two_valued) == 1 else found[:1]
+        if found in ranks[1:4]:  # several measures of each answer
+            others = ", ".join(map_option("score", c) for c in found if c not in first)
+            notes.append(f"there are other grades than {brief(first[0])}: {others}")
+        found = first if found in ranks[1:4] else two_valued if len(two_valued) == 1 else found
     wide = "condition" not in place and len(graded) > 1 and not _has_condition(table, place, graded)
     if len(found) != 1 or (wide and found[0] not in weak and not _only_measure(graded, found[0])):
         if named is not None:
@@ -309,7 +320,7 @@ def _keys(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list
     given = bool(condition) and (table.n(condition) > 1 or condition in fixed)
     if known_item and given and (not numbers_row or table.n(condition) == 1):
         return
-    named = known_item in frame.columns and condition in frame.columns  # then a domain and a tier are what they say
+    named = known_item in frame.columns and given  # then a domain and a tier are what they say
     free = [c for c in _free(table, place, fixed, weak=TEXTS if named else WEAK) if c != score]
     free = [c for c in free if table.names(c) and not (_other_number(table, c))]
     items = [known_item] if known_item and (fixed_item or not numbers_row) else [c for c in free if c != condition]
@@ -323,7 +334,9 @@ def _keys(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list
     ]  # fmt: skip
     graded = [c for c in free if table.graded(c)]
     if not given and len(graded) > 1 and any(table.n(c) == frame.height for c in free if c not in graded):
-        pairs = [pair for pair in pairs if table.n(*pair) == frame.height]  # rows have names, models their own columns
+        # rows have names, models their own columns, and numbers name none
+        pairs = [(i, c) for i, c in pairs if table.n(i, c) == frame.height]
+        pairs = [(i, c) for i, c in pairs if c not in place.values() and not _numbers(table, c)]
     best = max(pairs, key=lambda pair: _rank(table, place, *pair), default=None)
     if best is None and not condition and (hinted := _hinted_condition(table, free)):
         place["condition"] = hinted
@@ -348,7 +361,7 @@ def _hinted_condition(table: Table, free: Sequence[str]) -> str:
     """
     said = {"output", "outputs", "response", "answer", "text", "generation", "prediction"}
     own = [c for c in free if hinted_fields(c) & {"condition", "other"} == {"condition"} and not JUDGES.search(c)]
-    own = [c for c in own if said.isdisjoint(leaf_name(c).split("_"))]
+    own = [c for c in own if said.isdisjoint(words := leaf_name(c).split("_")) and len(words) <= 4]  # no question
     own = [c for c in own if table.n(c) <= min(20, max(table.frame.height // 5, 1)) and not table.graded(c)]
     own = [c for c in own if not _long(table.text(c))]
     return own[0] if len(own) == 1 else ""

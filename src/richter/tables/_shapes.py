@@ -184,8 +184,6 @@ def _battles(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]
                 rest.with_columns(left.alias(CONDITION), score),
                 rest.with_columns(right.alias(CONDITION), (1 - score).alias(VALUE)),
             ]
-            if one == "1" and frame[won].dtype.is_numeric() and frame[column].n_unique() == 1:
-                sides = sides[1:]  # a preference for the second over the one that all are held against
             notes.append(
                 f"{brief(won)} says who won: 1 for the winner, 0 for the other, 0.5 each for a tie"
                 + _counting(frame[won])

@@ -78,6 +78,7 @@ RANKS = (
 _NEGATED = re.compile(
     r"(in|im|un|non|not|no|nicht|ne|не|nie|niet|on|dis|pas|não|nao|non[- ]|不|非|未)[\s_-]*", re.IGNORECASE
 )
+_PARTLY = re.compile(r"(partially|partly|partiellement|teilweise|parcialmente|parzialmente|deels|gedeeltelijk)[\s_-]+")
 _LETTER = re.compile(r"([abcdf])([+-]?)")
 _NOT = re.compile(r"(not|no|nicht|non|не|nie|niet|pas|não|nao)[\s_-]+")
 TOTALS = re.compile(
@@ -137,10 +138,11 @@ def ordered_words(cells: Collection[str]) -> dict[str, float]:
     """Words of a column that only together say what they mean: a word and its negation, or ranks from bad to good."""
     words = {cell: cell.strip().lower() for cell in cells if cell.strip().lower() not in MISSING}
     apart = set(words.values())
-    if len(apart) == 2:
-        short, long = sorted(apart, key=len)
-        if (match := _NEGATED.match(long)) and long[match.end() :] == short:
-            return {cell: float(word == short) for cell, word in words.items()}
+    halves = {word: word[match.end() :] for word in apart if (match := _PARTLY.match(word))}
+    if len(apart - halves.keys()) == 2:
+        short, long = sorted(apart - halves.keys(), key=len)
+        if (match := _NEGATED.match(long)) and long[match.end() :] == short and {*halves.values()} <= {short}:
+            return {cell: 0.5 if word in halves else float(word == short) for cell, word in words.items()}
     letters = {word: match for word in apart if (match := _LETTER.fullmatch(word))}
     marked = any(match[2] for match in letters.values()) or ("f" in apart and "e" not in apart)
     if len(letters) == len(apart) > 2 and marked:  # grades of a school, not options that were chosen
