@@ -13,6 +13,8 @@ import polars as pl
 import pytest
 
 from helpers.foreign_logs import inspect_header, write_zip
+from richter.errors import InputError
+from richter.interop._files import read_sheets
 
 MEASURED = """
 import re, sys
@@ -98,6 +100,75 @@ def long_element(folder: Path) -> Path:
 def deep_elements(folder: Path) -> Path:
     (folder / "w.xml.bz2").write_bytes(bz2.compress(b"<mediawiki>" + b"<a>" * 10_000_000))
     return folder / "w.xml.bz2"
+
+
+def workbook(sheet: bytes, shared: bytes = b"") -> Callable[[Path], Path]:
+    """An .xlsx of one sheet."""
+    main = b'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    kinds, office = (b"http://schemas.openxmlformats.org/" + p for p in (b"package/2006/", b"officeDocument/2006/"))
+    relation = b'<Relationship Id="r%d" Type="' + office + b'relationships/%s" Target="%s"/>'
+
+    def relations(*found: tuple[int, bytes, bytes]) -> bytes:
+        inside = b"".join(relation % one for one in found)
+        return b'<Relationships xmlns="' + kinds + b'relationships">' + inside + b"</Relationships>"
+
+    sheets = b'<sheets><sheet name="S" sheetId="1" r:id="r1" xmlns:r="' + office + b'relationships"/></sheets>'
+    members = [
+        ("[Content_Types].xml", b'<Types xmlns="' + kinds + b'content-types"/>'),
+        ("_rels/.rels", relations((1, b"officeDocument", b"xl/workbook.xml"))),
+        ("xl/workbook.xml", b"<workbook " + main + b">" + sheets + b"</workbook>"),
+        ("xl/_rels/workbook.xml.rels",
+         relations((1, b"worksheet", b"worksheets/sheet1.xml"), (2, b"sharedStrings", b"sharedStrings.xml"))),
+        ("xl/worksheets/sheet1.xml", b"<worksheet " + main + b"><sheetData>" + sheet + b"</sheetData></worksheet>"),
+        ("xl/sharedStrings.xml", b"<sst " + main + b">" + shared + b"</sst>"),
+    ]  # fmt: skip
+    return lambda folder: write_zip(folder / "book.xlsx", members, method=8)
+
+
+FAR_APART = workbook(
+    b"<row r='1'><c r='A1'><v>1</v></c></row><row r='1048576'><c t='n' r='XFD1048576'><v>1</v></c></row>"
+)
+ONE_TEXT = workbook(
+    b"<row>" + b'<c t="s"><v>0</v></c>' * 100 + b"</row>" + b'<row><c t="s"><v>0</v></c></row>' * 200_000,
+    b"<si><t>" + base64.b64encode(random.Random(0).randbytes(200_000)) + b"</t></si>",
+)
+
+
+def repeated(folder: Path) -> Path:
+    """An .ods of one cell, 90 million times: as many as its reader allows."""
+    cell = b'<table:table-cell table:number-columns-repeated="9000"><text:p>x</text:p></table:table-cell>'
+    row = b'<table:table-row table:number-rows-repeated="10000">' + cell + b"</table:table-row>"
+    return write_zip(
+        folder / "book.ods", [("content.xml", b"<x><table:table>" + row + b"</table:table></x>")], method=8
+    )
+
+
+def one_text(folder: Path) -> Path:
+    """A Parquet file of one text of 500 KB in 2,200 rows."""
+    text = base64.b64encode(random.Random(0).randbytes(375_000)).decode()
+    rows = {"item": range(2200), "condition": ["a", "b"] * 1100, "correct": [0, 1] * 1100}
+    frame = pl.DataFrame(rows).with_columns(answer=pl.Series([text]).gather([0] * 2200))
+    frame.write_parquet(folder / "one.parquet")
+    return folder / "one.parquet"
+
+
+@pytest.mark.parametrize(
+    "make", [FAR_APART, ONE_TEXT, repeated, one_text], ids=["far apart", "shared", "ods", "parquet"]
+)
+def test_a_table_of_gigabytes_in_a_small_file_is_refused(make: Callable[[Path], Path], tmp_path: Path) -> None:
+    """One and a half kilobytes took 400 GB, and the system ended the command and whatever else was running."""
+    path = make(tmp_path)
+    assert path.stat().st_size < 1_000_000
+    with pytest.raises(InputError, match=r"spread over far more|GB of text"):
+        read_sheets(path)
+
+
+def test_a_sheet_with_formats_and_no_cells_far_out_is_read(tmp_path: Path) -> None:
+    """Spreadsheets write such cells where somebody gave a whole row a colour."""
+    rows = b"<row r='1'><c r='A1' t='inlineStr'><is><t>item</t></is></c><c r='XFD1' s='2'/></row>"
+    rows += b"<row r='2'><c r='A2'><v>7</v></c></row>"
+    (sheet,) = read_sheets(workbook(rows + b"<row r='1048576'><c r='XFD1048576' s='2' /></row>")(tmp_path)).values()
+    assert sheet["item"].to_list() == [7]
 
 
 @pytest.mark.slow

@@ -1,10 +1,12 @@
 """A file or frame of rows as a frame: CSV and its kin in any usual encoding, JSON, Parquet, Excel."""
 
 import csv
+import functools
 import io
 import itertools
 import logging
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -106,6 +108,14 @@ def _missing(value: object) -> bool:
 
 SIZE_LIMIT = 3 << 30  # bytes of a file of rows
 CELLS_FROM = 5_000_000  # cells that any table may have
+SPREAD = 20  # cells of a sheet for each that has something in it
+# a cell with something in it: of a workbook by its place, of OpenDocument with what it says of itself
+_CELL = re.compile(rb"""<(?:[\w.-]+:)?c\b[^>]*?\br\s*=\s*["']([A-Za-z]{1,3})([0-9]{1,7})["'][^>]*(?<!/)>""")
+_ODS_CELL = re.compile(rb"<table:(?:covered-)?table-cell\b([^>]*)(?<!/)>")
+# a text of a workbook that cells name by its number, and a cell that does
+_SHARED = re.compile(rb"<(?:[\w.-]+:)?si\b[^>]*>(.*?)</(?:[\w.-]+:)?si>", re.DOTALL)
+_NAMED = re.compile(rb"""\bt\s*=\s*["']s["'][^>]*>\s*<(?:[\w.-]+:)?v>\s*([0-9]{1,9})""")
+TEXTS_FROM, TEXTS_RATIO = 1 << 30, 20  # bytes of texts that any table may have, and for each byte of its file
 CELLS_RATIO = 50  # ... and this many for each byte of a Parquet file, whose values may be packed
 SPARSE_RATIO = 1  # ... of JSON, where a row may leave out any column
 COLUMNS_LIMIT = 10_000
@@ -189,10 +199,21 @@ def read_sheets(path: Path, *, text: bool = False) -> dict[str, pl.DataFrame]:
         ) from error
 
 
+def _check_texts(path: Path, size: int) -> None:
+    """Refuse a table whose texts, each once in its file, are gigabytes as cells."""
+    if size > max(TEXTS_FROM, TEXTS_RATIO * path.stat().st_size):
+        raise InputError(
+            f"{path} has {size / 1e9:,.1f} GB of text in its cells, far more than a file of its size should.",
+            remedy="Select the columns and rows that are needed.",
+        )
+
+
 def _parquet(path: Path) -> pl.DataFrame:
     rows = pl.scan_parquet(path).select(pl.len()).collect().item()
     _check_cells(path, rows, len(pl.read_parquet_schema(path)), CELLS_RATIO)
-    return pl.read_parquet(path)
+    frame = pl.read_parquet(path)  # a text that stands in many cells is held once, until something is done with it
+    _check_texts(path, int(frame.estimated_size()))
+    return frame
 
 
 def _check_cells(path: Path, rows: int, columns: int, ratio: int) -> None:
@@ -222,9 +243,10 @@ def _workbook(path: Path) -> dict[str, pl.DataFrame]:
         with Archive(path) as archive:
             if not any(name.startswith("xl/") for name in archive.members) and "content.xml" not in archive.members:
                 raise InputError(f"{path} is an archive, not a table.", remedy="Unpack it and name the files in it.")
+            shared = [len(text[1]) for text in _SHARED.finditer(_member(archive, "xl/sharedStrings.xml"))]
             for name in archive.members:  # within the limits of what an archive may unpack to
                 if name.endswith((".xml", ".bin")):
-                    archive.read(name)
+                    _check_sheet(path, archive.read(name), shared)
     try:
         book = fastexcel.read_excel(path)
         sheets = {name: _sheet(book, name) for name in book.sheet_names}
@@ -239,6 +261,36 @@ def _workbook(path: Path) -> dict[str, pl.DataFrame]:
     if not full:
         raise InputError(f"{path} has no sheet with rows.", remedy="It needs a header and at least one row.")
     return full
+
+
+def _member(archive: Archive, name: str) -> bytes:
+    return archive.read(name) if name in archive.members else b""
+
+
+def _check_sheet(path: Path, body: bytes, shared: list[int]) -> None:
+    """Refuse a sheet whose full cells are few and far apart, or one long text many times: each takes its memory.
+
+    `shared` are the lengths of the texts that the sheets of a workbook name by number.
+    """
+    used = Counter(int(cell[1]) for cell in _NAMED.finditer(body)) if shared else {}
+    _check_texts(path, sum(shared[k] * n for k, n in used.items() if k < len(shared)))
+    full, rows, last, repeated = 0, 1, b"A", 0
+    for cell in _CELL.finditer(body):
+        full, rows, last = full + 1, max(rows, int(cell[2])), max(last, cell[1], key=lambda name: (len(name), name))
+    for row in re.finditer(rb"<table:table-row\b([^>]*)>(.*?)</table:table-row>", body, re.DOTALL):
+        cells = [_times(b"columns", cell[1]) for cell in _ODS_CELL.finditer(row[2])]
+        full, repeated = full + len(cells), repeated + _times(b"rows", row[1]) * sum(cells)
+    columns = functools.reduce(lambda n, letter: 26 * n + letter - 64, last.upper(), 0)
+    if max(rows * columns, repeated) > max(CELLS_FROM, SPREAD * full):
+        raise InputError(
+            f"{path} has {full:,} cells with something in them, spread over far more than a table's.",
+            remedy="Copy the table alone to a new sheet, or save it as CSV.",
+        )
+
+
+def _times(what: bytes, attributes: bytes) -> int:
+    found = re.search(rb"number-%s-repeated\s*=\s*[\"']([0-9]{1,9})" % what, attributes)
+    return 1 if found is None else int(found[1])
 
 
 def _sheet(book: Any, name: str) -> pl.DataFrame:
