@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from richter.audit import read_series, watch_series
-from richter.audit._stages import CANARIES
+from richter.audit._series import CANARIES
 from richter.audit._watch import Day
 from richter.cli import main
 from richter.errors import InputError

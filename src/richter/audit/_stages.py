@@ -27,6 +27,7 @@ from richter.audit._judging import find_gazetteer, judge_run, rate_by_rules
 from richter.audit._plan import check_plan, read_plan
 from richter.audit._score import answers_of, own_nll, score_nll
 from richter.audit._sequential import STOP_NOTE, Outcome, SequentialAudit, ask_until
+from richter.audit._series import CANARIES
 from richter.bench import choose_graders, is_refusal, read_gazetteer
 from richter.errors import BudgetExhausted, InputError
 from richter.floors import StopRule
@@ -53,8 +54,7 @@ _NEEDS = {
 SEARCH_TOKENS = 256  # of an answer in a search; doubled where one is cut off
 CLOZE_TOKENS = 16
 SCORES, PLAN_NAME = "scores.csv", "plan.toml"
-CANARIES = "canaries"  # the part of a run in which fixed answers are rated anew ...
-MOST_CANARIES = 100  # ... at most so many
+MOST_CANARIES = 100
 
 Progress = Callable[[AskProgress], None]
 Watch = Callable[[str], AbstractContextManager[Progress]]  # a stage's name -> where its progress goes

@@ -1,10 +1,8 @@
 """`richter watch`: a series of runs of one audit; has anything changed, when, and was it model, judge or items?"""
 
-import contextlib
 import dataclasses
 import datetime
 import itertools
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -12,9 +10,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import stdtrit
 
-from richter.audit._stages import CANARIES
+from richter.audit._series import CANARIES, FEWEST, date_in
 from richter.claims import METRICS, check_margin
 from richter.errors import InputError
 from richter.floors import (
@@ -35,13 +33,8 @@ __all__ = ["Day", "MetricSeries", "WatchReport", "history_of", "read_series", "w
 
 Floats = NDArray[np.float64]
 
-FEWEST = 8  # days before which nothing can be told
 CARRIED_MOST = 0.3  # correlation with the day before up to which false alarms were seen to stay under 5%
 _TOLD = 10  # of a series, the newest entries whose looks are logged
-_DATE = re.compile(r"(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?([0-2]\d|3[01])(?:[T_-]?(\d\d)[-_.:]?(\d\d))?")
-_WEEK = re.compile(r"(20\d\d)[-_. ]?W(0[1-9]|[1-4]\d|5[0-3])", re.IGNORECASE)
-_MONTH = re.compile(r"(20\d\d)[-_.](0[1-9]|1[0-2])(?!\d)")
-_DOTTED = re.compile(r"(\d\d?)\.(\d\d?)\.(20\d\d)")
 _DATED = {"date", "day", "week", "month", "datum", "tag", "woche", "monat", "timestamp", "time", "datetime", "created",
           "created_at", "run_date", "fecha", "semana", "jour", "semaine", "data", "日期", "日付"}  # fmt: skip
 _FILES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".xlsx", ".eval")
@@ -233,20 +226,6 @@ def _date(place: Place, notes: list[str]) -> str:
     notes += [] if said in notes else [said]
     changed = datetime.datetime.fromtimestamp(place.stat().st_mtime, datetime.UTC)
     return changed.isoformat(timespec="seconds")[:19]
-
-
-def date_in(text: str) -> str:
-    """The date that a text holds, as ISO writes it: of a week its Monday, of a month its first day; empty for none."""
-    if found := _DATE.search(text):
-        day = "-".join(found.groups()[:3])
-        return day if found[4] is None else f"{day}T{found[4]}:{found[5]}"
-    if found := _WEEK.search(text):
-        with contextlib.suppress(ValueError):  # not every year has 53
-            return datetime.date.fromisocalendar(int(found[1]), int(found[2]), 1).isoformat()
-    if found := _MONTH.search(text):
-        return f"{found[1]}-{found[2]}-01"
-    found = _DOTTED.match(text)
-    return f"{found[3]}-{int(found[2]):02}-{int(found[1]):02}" if found else ""
 
 
 def _read(
@@ -577,7 +556,9 @@ def _claim(s: MetricSeries, condition: str, size: int, level: float, better: Bet
         cut = s.days.index(s.changed)
         first, second = np.array(s.values[:cut]), np.array(s.values[cut:])
         if len(first) > 1 and len(second) > 1:
-            found = stats.ttest_ind(second, first, equal_var=False).confidence_interval(level)
+            from scipy.stats import ttest_ind  # here, since it is slow to load
+
+            found = ttest_ind(second, first, equal_var=False).confidence_interval(level)
             plain = Interval(low=float(found.low), high=float(found.high), level=level, method="Welch t over days")
     sentence = (
         _alarm(s, condition)
@@ -644,8 +625,10 @@ def _reliance(series: Sequence[MetricSeries], margin: float, level: float) -> st
     day = np.array([datetime.datetime.fromisoformat(d).timestamp() / 86400 for d in lead.days])
     if float(np.ptp(day)) < 1:
         return ""
-    line = stats.linregress(day, np.array(lead.values))
-    reach = float(stats.t.ppf((1 + level) / 2, len(day) - 2)) * float(line.stderr)
+    from scipy.stats import linregress  # here, since it is slow to load
+
+    line = linregress(day, np.array(lead.values))
+    reach = float(stdtrit(len(day) - 2, (1 + level) / 2)) * float(line.stderr)
     fastest = max(abs(float(line.slope)) + float(np.nan_to_num(reach)), 1e-9)  # days that are all alike have no error
     holds = half_life(margin, fastest).expires_after
     return (

@@ -5,14 +5,16 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
+from scipy.special import ndtri, stdtrit
+
 from richter.claims._control import JointTests, in_steps
-from richter.claims._evidence import TYPICAL, UNPAIRED, Evidence, reach_of, units_for
+from richter.claims._evidence import LEAST_FREEDOM, TYPICAL, UNPAIRED, Evidence
 from richter.claims._labels import if_kinder
 from richter.claims._outcomes import METRICS, Metric
 from richter.errors import InputError
 from richter.records import Claim, Family, Hypothesis, Interval, Unit, Verdict
 
-__all__ = ["UNTESTED", "Question", "claimed", "counted", "decide", "not_tested", "p_value"]
+__all__ = ["UNTESTED", "Question", "claimed", "counted", "decide", "not_tested", "p_value", "reach_of", "units_for"]
 
 POWER = 0.8
 UNTESTED = "not tested: a claim that comes before it on this page is not settled"
@@ -275,6 +277,28 @@ def units_needed(evidence: Evidence, distance: float, *, tail: float, power: flo
     return units_for(variance, distance, tail=tail, power=power, freedom=free)
 
 
+def reach_of(freedom: float, tail: float, power: float) -> float:
+    """Standard errors that a true difference must have to be shown at `tail` on its side with `power`: t + t_power."""
+    if math.isinf(freedom):
+        return float(ndtri(1 - tail) + ndtri(power))
+    return float(stdtrit(freedom, 1 - tail) + stdtrit(freedom, power))
+
+
+def units_for(variance: float, distance: float, *, tail: float, power: float, freedom: float = math.inf) -> int:
+    """The smallest n with n >= variance ((t_tail + t_power) / distance)^2, Student's t of n x `freedom` less 1.
+
+    `variance` is one unit's and `freedom` the degrees of freedom that one brings (1 where units count alike; infinite
+    where no t is taken, and t is z). A t test decides nothing under four of them.
+    """
+    n = math.ceil(variance * (reach_of(math.inf, tail, power) / distance) ** 2)
+    if math.isinf(freedom):
+        return n
+    n = max(n, math.ceil((LEAST_FREEDOM + 1) / freedom - 1e-9))
+    while n < variance * (reach_of(n * freedom - 1, tail, power) / distance) ** 2:
+        n += 1
+    return n
+
+
 _ONE_UNIT: dict[Unit, str] = {"item": "item", "group": "group", "run": "run", "draw": "draw"}
 
 
@@ -306,7 +330,7 @@ def sentence(
     if evidence.unit != "item":
         on += f" in {counted(evidence.units, evidence.unit)}"
     on += f" of {question.where}" if question.where else ""
-    on += evidence.against
+    on += evidence.against if evidence.notes else ""
     if two:
         a, b = question.conditions
         rising = evidence.estimate > question.value

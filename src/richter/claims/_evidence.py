@@ -4,12 +4,10 @@ import dataclasses
 import math
 from collections.abc import Callable
 
-from scipy.special import ndtri, stdtrit
-
 from richter.errors import InputError
 from richter.records import Interval, Unit
 
-__all__ = ["UNPAIRED", "Evidence", "one_draw", "one_run", "reach_of", "units_for"]
+__all__ = ["UNPAIRED", "Evidence", "one_draw", "one_run"]
 
 UNPAIRED = "different items per condition: not paired"
 TYPICAL = "ratio of geometric means"
@@ -52,33 +50,11 @@ class Evidence:
         return next((f"; {note}" for note in self.notes if note.startswith(OTHER_WAY)), "")
 
 
-def reach_of(freedom: float, tail: float, power: float) -> float:
-    """Standard errors that a true difference must have to be shown at `tail` on its side with `power`: t + t_power."""
-    if math.isinf(freedom):
-        return float(ndtri(1 - tail) + ndtri(power))
-    return float(stdtrit(freedom, 1 - tail) + stdtrit(freedom, power))
-
-
 def joint_freedom(*parts: tuple[float | None, float]) -> float:
     """Welch's degrees of freedom of a sum of independent parts, from their standard errors and degrees of freedom."""
     known = [(error**2, freedom) for error, freedom in parts if error is not None]
     spent = sum(v**2 / freedom for v, freedom in known)
     return sum(v for v, _ in known) ** 2 / spent if spent > 0 else math.inf
-
-
-def units_for(variance: float, distance: float, *, tail: float, power: float, freedom: float = math.inf) -> int:
-    """The smallest n with n >= variance ((t_tail + t_power) / distance)^2, Student's t of n x `freedom` less 1.
-
-    `variance` is one unit's and `freedom` the degrees of freedom that one brings (1 where units count alike; infinite
-    where no t is taken, and t is z). A t test decides nothing under four of them.
-    """
-    n = math.ceil(variance * (reach_of(math.inf, tail, power) / distance) ** 2)
-    if math.isinf(freedom):
-        return n
-    n = max(n, math.ceil((LEAST_FREEDOM + 1) / freedom - 1e-9))
-    while n < variance * (reach_of(n * freedom - 1, tail, power) / distance) ** 2:
-        n += 1
-    return n
 
 
 def one_draw(alone: int, items: int) -> InputError:

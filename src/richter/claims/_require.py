@@ -20,10 +20,11 @@ from richter.claims._decide import (
     counted,
     kinder_judge,
     one_sided,
+    reach_of,
     units_needed,
     visible,
 )
-from richter.claims._evidence import TYPICAL, reach_of
+from richter.claims._evidence import TYPICAL
 from richter.claims._outcomes import Metric
 from richter.records import Claim, Family, Hypothesis, Interval, Verdict
 from richter.stats import holm

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from richter.claims._evidence import units_for
+from richter.claims._decide import units_for
 from richter.claims._outcomes import Outcomes
 from richter.claims._units import Sample, as_sample
 from richter.errors import InputError

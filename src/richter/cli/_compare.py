@@ -14,7 +14,7 @@ from rich.console import Console
 
 from richter.audit import CompareReport, compare_tables, read_plan
 from richter.audit._plan_tail import tail_plan
-from richter.audit._watch import FEWEST, date_in
+from richter.audit._series import FEWEST, date_in
 from richter.claims import METRICS, UNTESTED, answer, claimed, counted, measure_words
 from richter.cli._io import (
     PLAIN,
