@@ -56,6 +56,12 @@ def test_the_near_end_of_what_was_shown_is_said_by_hand() -> None:
     assert words["Not proven"] == "Every claim that was made is settled."
 
 
+def test_the_near_end_is_not_less_than_the_interval_beside_it_by_hand() -> None:
+    """1.653 points stood as "at least 1.6" over [+1.7, +28.1]: down to 1.65 is safe, and is printed as 1.7."""
+    words = said(of(claim("accuracy", Verdict.VERIFIED, 0.14853, 0.132, primary=True)))
+    assert words["By how much, at least"] == "new is more accurate by at least 1.65 points."
+
+
 def test_what_was_not_shown_is_named_with_its_price_by_hand() -> None:
     words = said(of(claim("accuracy", Verdict.UNDECIDED, 0.01, 0.03, needed=4_000)))
     assert words["By how much, at least"] == "No difference was shown; the accuracy may differ by -2.0 to +4.0 points."

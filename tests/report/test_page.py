@@ -178,3 +178,18 @@ def test_the_answer_comes_first(run: Path) -> None:
     first = text.index('<h1 id="answer">simulated new is better than simulated old.</h1>')
     assert first < text.index('class="conditions') < text.index('class="verdicts"')
     assert 'popover id="term-verified"' in text
+
+
+def test_commands_to_type_are_told_from_words_and_a_table_cost_nothing_known() -> None:
+    """Commands stood in the text without a mark, and a table's cost read "unpriced 160, money usd –"."""
+    steps = [
+        "ask 5 more items",
+        "have people check: richter import a.csv -o RUN; richter label RUN (by rules)",
+    ]
+    document = {"next": steps, "methods": {"spent": {"calls": 160, "tokens": 0, "unpriced": 160, "money_usd": None}}}
+    page = render_report(document, None)
+    assert "<li>ask 5 more items</li>" in page
+    assert "<li>have people check: <code>richter import a.csv -o RUN; richter label RUN</code> (by rules)</li>" in page
+    assert "unpriced" not in page
+    document["methods"]["spent"] |= {"answers": 150, "tokens": 1200, "money_usd": 0.5, "unpriced": 0}  # type: ignore[index]
+    assert "160 calls, 150 answers, 1,200 tokens, $0.5" in render_report(document, None)

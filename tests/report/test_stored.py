@@ -26,8 +26,8 @@ ANSWERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "demo": (
         ("smollm2 t=1 is worse than smollm2 in some ways and better in others", "less accurate (8.3% against 20.0%)"),
         (
-            "less accurate by at least 2.3 points",
-            "by at least 0.009 on a scale of 0 to 4",
+            "less accurate by at least 2.35 points",
+            "by at least 0.0096 on a scale of 0 to 4",
             "calibrated by at least 10.0",
         ),
         ("smollm2: 35.0% of its answers [24.2%, 47.6%]", "smollm2 t=1: 46.7% of its answers", "Severe is 3 or more"),

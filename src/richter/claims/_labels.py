@@ -70,10 +70,11 @@ def _words(metric: Metric, labels: int, own: Evidence, half: Callable[[int], flo
     """How many labels, how drawn, what the judge alone says, and what more labels would buy."""
     span = own.interval(0.95)
     how = "drawn by stratum" if drawn else "taken as a random sample, since how they were drawn is not known"
-    now, then = half(0), half(MORE)
+    now, then, two = half(0), half(MORE), len(own.values) == 2
+    estimate, low, high = (metric.amount(x, sign=two) for x in (own.estimate, span.low, span.high))
+    graded = f"{estimate} [{low}, {high}]{metric.suffix}" if two else f"{estimate}{metric.unit} [{low}, {high}]"
     return (
-        f"corrected by {labels:,} human labels ({how}); as it was graded: {metric.amount(own.estimate, sign=True)} "
-        f"[{metric.amount(span.low, sign=True)}, {metric.amount(span.high, sign=True)}]{metric.suffix}; {MORE} more "
+        f"corrected by {labels:,} human labels ({how}); as it was graded: {graded}; {MORE} more "
         f"labels would narrow it from ±{metric.amount(now)} to about ±{metric.amount(then)}{metric.suffix}"
     )
 

@@ -1,5 +1,6 @@
 """The first screen: what was asked, answered from the claims by rule and never beyond them; the numbers; the claims."""
 
+import dataclasses
 import math
 import re
 from collections import Counter
@@ -161,6 +162,8 @@ def _near(claim: Mapping[str, Any], scale: Ends | None) -> str:
     near = _distance(claim)
     words = measure_words(str(claim.get("measure")), scale).telling(near, 0.0)
     step = words.scale * 10**words.digits
+    if math.floor(near * step + 1e-6) != round(near * step):  # the interval beside it would print more: 1.65 of [+1.7
+        words, step = dataclasses.replace(words, digits=words.digits + 1), 10 * step
     return f"{words.amount(math.floor(near * step + 1e-6) / step)}{words.suffix}{words.read_on}"  # "at least": down
 
 

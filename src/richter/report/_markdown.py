@@ -85,16 +85,23 @@ def _changes(tables: Tables, first: str, second: str) -> Iterator[str]:
         .filter(pl.col("change").is_not_null() & (pl.col("change") != 0))
         .sort(pl.col("change").abs(), descending=True, maintain_order=True)
     )
-    for title, part in (("Broken", moved.filter(pl.col("change") > 0)), ("Fixed", moved.filter(pl.col("change") < 0))):
+    right_or_wrong = both["bad"].drop_nulls().is_in([0.0, 1.0]).all() and not tables.counting
+    worse, better = ("Broken", "Fixed") if right_or_wrong else ("Got worse", "Got better")
+    for title, part in ((worse, moved.filter(pl.col("change") > 0)), (better, moved.filter(pl.col("change") < 0))):
         if not len(part):
             continue
         more = ", by first answers" if (tables.rows["draw"] > 0).any() else ""
         more += f", {SIDES} of them" if len(part) > SIDES else ""
         yield f"<details><summary>{title}: {count(len(part), 'item')}{more}</summary>"
         yield ""
-        yield f"| item | {markdown_safe(first, limit=60)} | {markdown_safe(second, limit=60)} |"
-        yield "|---|---|---|"
-        for row in part.head(SIDES).iter_rows(named=True):
+        shown = part.head(SIDES)
+        if not any(text for n in (first, second) for text in shown[f"text_{n}"]):  # grades alone
+            yield ", ".join(markdown_safe(str(item), limit=60) for item in shown["item"])
+            shown = shown.clear()
+        else:
+            yield f"| item | {markdown_safe(first, limit=60)} | {markdown_safe(second, limit=60)} |"
+            yield "|---|---|---|"
+        for row in shown.iter_rows(named=True):
             item = tables.items.get(row["item"])
             asked = markdown_safe(item.prompt if item and item.prompt else row["item"], limit=ANSWER)
             texts = [markdown_safe(row[f"text_{n}"] or "(empty)", limit=ANSWER) for n in (first, second)]

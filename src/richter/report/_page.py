@@ -4,6 +4,7 @@ import base64
 import contextlib
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -36,6 +37,7 @@ SECTIONS = {  # id: title, what it answers
     "judges": ("Judges", "Can the ratings be trusted?"),
 }
 ALONE = "This page was made from a results document, which holds no answers. Give the run to see them."
+COMMAND = re.compile(r"(\brichter [a-z][^()]*?)(?= \(|$)")  # a command within a step
 MOST_ROWS = 2_000  # of a figure's numbers in the page; JSON has all
 
 
@@ -86,7 +88,7 @@ def render_report(
         popovers={word: GLOSSARY[word] for word in POPOVERS if word in GLOSSARY},
         exploratory=bool(claims) and bool(methods.get("exploratory", not plan)),
         checks=check_rows(document.get("checks") or []),
-        next=[printable(str(step), limit=400) for step in document.get("next") or []],
+        next=[COMMAND.split(printable(str(step), limit=400)) for step in document.get("next") or []],
         signature=signature_rows(document),
         sections=[s for s in sections if s["figures"]],
         absent=[s for s in sections if not s["figures"]],
@@ -262,10 +264,22 @@ def _methods(document: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Deviations", "; ".join(str(d) for d in methods.get("deviations") or []) or "none recorded"),
         ("Seed", number(methods.get("seed"))),
         ("Versions", ", ".join(f"{k} {v}" for k, v in (methods.get("versions") or {}).items()) or "not recorded"),
-        ("Cost", ", ".join(f"{k.replace('_', ' ')} {number(v)}" for k, v in spent.items()) or "not recorded"),
+        ("Cost", _cost(spent)),
         ("Results document", f"version {document.get('version')}, made by Richter {document.get('richter')}"),
     ]
     return [(term, printable(value, limit=2000)) for term, value in rows]
+
+
+def _cost(spent: Mapping[str, Any]) -> str:
+    """What was asked and paid; of a table, which says neither, nothing."""
+    money = spent.get("money_usd")
+    if not spent.get("tokens") and not money:
+        return "not recorded"
+    counts = ", ".join(f"{number(spent[key])} {key}" for key in ("calls", "answers", "tokens") if key in spent)
+    if money is None:
+        return f"{counts}, at a price that is not known"
+    part = f" and {number(spent['unpriced'])} answers without a price" if spent.get("unpriced") else ""
+    return f"{counts}, ${money:.4g}{part}"
 
 
 def _plan_fields(plan: Mapping[str, Any]) -> str:

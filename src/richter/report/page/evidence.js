@@ -192,12 +192,13 @@
       const { first, second, every } = this.asked;
       const [a, b] = [first, second].map((name) => this.conditions.indexOf(name));
       const cells = row.answers, x = cells[a], y = b < 0 ? null : cells[b];
+      const graded = !row.question && cells.every((cell) => !cell || !cell.text);  // grades alone: no text anywhere
       const change = x && y && x.bad !== null && y.bad !== null ? (y.bad > x.bad ? "worse" : y.bad < x.bad ? "better" : "same") : "";
       const where = [row.domain, row.tier === null || row.tier === undefined ? "" : `tier ${row.tier}`, row.item].filter(Boolean).join(" · ");
       const node = make("article", null, { tabindex: "-1", "data-item": row.item, "data-change": change });
       const said = { worse: "▼ got worse", better: "▲ got better" }[change];
       node.append(make("div", null, { class: "asked" }, said ? make("b", said, { class: `is-${change}` }) : null,
-        written(row.question || "(no question)"), row.reference ? make("div", null, { class: "reference" }, make("span", "Right: ", { class: "small" }), make("bdi", row.reference)) : null,
+        graded ? null : written(row.question || "(no question)"), row.reference ? make("div", null, { class: "reference" }, make("span", "Right: ", { class: "small" }), make("bdi", row.reference)) : null,
         make("span", where, { class: "small" }),
         this.source.href ? make("a", "Open", { href: this.source.href(row, this.asked), class: "small" }) : null));
       const sides = make("div", null, { class: "sides" });
@@ -211,7 +212,7 @@
         else {
           const other = k === a ? y : x;
           head.append(" ", ...[chip(cell), cell.refused ? make("span", "refused", { class: "chip" }) : null, cell.disagree ? make("span", "raters disagree", { class: "chip" }) : null].filter(Boolean));
-          if (!this.source.redacted) side.append(written(cell.text, other && other.state !== "failed" && cell.state !== "failed" ? other.text : ""));
+          if (!this.source.redacted && !graded) side.append(written(cell.text, other && other.state !== "failed" && cell.state !== "failed" ? other.text : ""));
           if (cell.length) side.append(make("p", `cut; ${cell.length.toLocaleString("en")} characters in all`, { class: "small" }));
           side.append(...[why(cell)].filter(Boolean));
         }
