@@ -872,7 +872,8 @@ def _first_tries(rows: pl.DataFrame, place: Mapping[str, str], notes: list[str])
     value, keys = pl.col("value"), ("item", "condition")
     each = rows.sort("draw").group_by(keys).agg(value.head(pl.len() - 1).max(), value.last().alias("last"), pl.len())
     stopped = each.filter(pl.col("len") < each["len"].max())
-    if (each["value"] > 0).any() or stopped.is_empty() or not (stopped["last"] == 1).all() or (each["len"] == 1).all():
+    few = min(len(stopped), int((each["len"] > 1).sum())) < 5  # draws that came out so by chance
+    if few or (each["value"] > 0).any() or not (stopped["last"] == 1).all():
         return rows
     notes.append(
         f"items were tried again only after a failure ({brief(place['draw'])}): the first try counts, for the mean of "
