@@ -4,11 +4,10 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from richter.errors import InputError
 from richter.interop._logs import Logs, Row, is_severity, logs_summary, right, severity_on
 from richter.interop._record import LogOptions, Setup
 from richter.records import Answer, Condition, Confidence, Decoding, Grade, Rating
-from richter.store import Call, RunLike, has_ledger, open_ledger, run_place
+from richter.store import Call, RunLike, new_run
 
 __all__ = ["IMPORT_NOTE", "RatingKind", "write_run"]
 
@@ -24,9 +23,7 @@ def write_run(logs: Logs, run: RunLike, *, options: LogOptions | None = None, ki
     their votes. A run that already holds answers is left alone.
     """
     options = options or LogOptions()
-    if has_ledger(run):
-        raise InputError(f"{run_place(run)} is already a run.", remedy="Name a new one with -o.")
-    with open_ledger(run, mode="write", alone=True) as ledger:
+    with new_run(run) as ledger:
         ledger.add_items(list(logs.items.values()))
         ledger.add_conditions([_condition(name, setup) for name, setup in logs.conditions.items()])
         ledger.add_calls([_call(logs, row) for row in logs.rows])

@@ -7,6 +7,8 @@ import itertools
 import json
 import operator
 import os
+import shutil
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
-from richter.errors import InputError, LedgerCorrupt
+from richter.errors import InputError, LedgerCorrupt, StorageError
 from richter.records import Answer, Condition, Confidence, Grade, Item, Rating
 from richter.store._chain import COLUMNS, select
 from richter.store._database import Database, Transaction, UnstorableValue, Values
@@ -24,7 +26,7 @@ from richter.store._postgres import PostgresDatabase, database_runs
 from richter.store._schema import GRADES, JOURNAL
 from richter.store._shared import Worker
 from richter.store._spending import Attempt, Room, Spender, Usage
-from richter.store._sqlite import LEDGER_NAME, SPENDING_LOCK, SqliteDatabase, is_locked, take_lock
+from richter.store._sqlite import HEAD_NAME, LEDGER_NAME, SPENDING_LOCK, SqliteDatabase, is_locked, take_lock
 
 __all__ = [
     "Call",
@@ -37,6 +39,7 @@ __all__ = [
     "find_runs",
     "has_ledger",
     "hold_run",
+    "new_run",
     "open_ledger",
     "run_used",
     "settle_run",
@@ -44,6 +47,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+_UNFINISHED = ".unfinished-"  # what a run that is being made lies in
 _NAMED = {"items": "SELECT id, body FROM items", "conditions": "SELECT name, body FROM conditions"}
 _FIND = "SELECT text, finish, tokens, logprobs, tokens_in, tokens_out, money_usd, latency_s FROM calls WHERE key = ?1"
 _LINKED = "SELECT 1 FROM answers WHERE condition = ?1 AND item = ?2 AND draw = ?3"
@@ -211,6 +215,40 @@ def open_ledger(
         raise
     spends = Worker(database) if isinstance(database, PostgresDatabase) else Spender(database)
     return Ledger(database, place, spender=spends if writable else None, item=item)
+
+
+@contextlib.contextmanager
+def new_run(run: RunLike) -> "Iterator[Ledger]":
+    """A ledger to fill as a new run. In a folder it is there when all of it is written, and else nothing is.
+
+    Half of an import would be read as if it were all. What a killed one left is cleared away by the next.
+    """
+    place, taken = run_place(run), f"{run_place(run)} is already a run."
+    if has_ledger(run):
+        raise InputError(taken, remedy="Name a new one with -o.")
+    if not isinstance(place, Path):
+        with open_ledger(run, mode="write", alone=True) as ledger:
+            yield ledger
+        return
+    lock = take_lock(place)
+    try:
+        if has_ledger(run):  # another process was faster
+            raise InputError(taken, remedy="Name a new one with -o.")
+        for left in place.glob(f"{_UNFINISHED}*"):
+            shutil.rmtree(left, ignore_errors=True)
+        with tempfile.TemporaryDirectory(dir=place, prefix=_UNFINISHED) as scratch:
+            made = Path(scratch) / "made"  # two levels down, where no part of a run is looked for
+            with open_ledger(made, mode="write") as ledger:
+                yield ledger
+            for name in (f"{LEDGER_NAME}-wal", HEAD_NAME, LEDGER_NAME):  # the ledger last: with it there is a run
+                if (made / name).exists():
+                    (made / name).replace(place / name)
+    except OSError as error:
+        raise StorageError(
+            f"{place} cannot be written: {error.strerror or error}.", remedy="Nothing was kept: choose another folder."
+        ) from error
+    finally:
+        os.close(lock)
 
 
 def find_runs(where: Place) -> list[Place]:

@@ -6,10 +6,9 @@ import re
 
 import polars as pl
 
-from richter.errors import InputError
 from richter.interop import IMPORT_NOTE, RatingKind
 from richter.records import Answer, Condition, Confidence, Grade, Item, Rating
-from richter.store import Call, RunLike, has_ledger, open_ledger, run_place
+from richter.store import Call, RunLike, new_run
 from richter.tables._tables import KEY, Tables, ratings_of
 
 __all__ = ["write_tables"]
@@ -20,14 +19,12 @@ def write_tables(tables: Tables, run: RunLike, *, kind: RatingKind | None = None
 
     Severities of the table's own are of `kind`; with none said they stay what they are, given and not judged.
     """
-    if has_ledger(run):
-        raise InputError(f"{run_place(run)} is already a run.", remedy="Name a new one with -o.")
     rows = tables.rows
     items = _items(tables)
     notes = list(tables.notes)
     if rows["run"].null_count() < len(rows):
         notes.append("a run keeps no `run` column: compare the file itself for claims about such runs")
-    with open_ledger(run, mode="write", alone=True) as ledger:
+    with new_run(run) as ledger:
         ledger.add_items(list(items.values()))
         ledger.add_conditions([Condition(name=name, model=name) for name in tables.conditions])
         ledger.add_calls([_call(row) for row in rows.iter_rows(named=True)])
