@@ -330,7 +330,7 @@ def sentence(
     if evidence.unit != "item":
         on += f" in {counted(evidence.units, evidence.unit)}"
     on += f" of {question.where}" if question.where else ""
-    on += evidence.against if evidence.notes else ""
+    on += evidence.against if evidence.means else ""
     if two:
         a, b = question.conditions
         rising = evidence.estimate > question.value

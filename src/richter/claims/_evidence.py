@@ -11,7 +11,6 @@ __all__ = ["UNPAIRED", "Evidence", "one_draw", "one_run"]
 
 UNPAIRED = "different items per condition: not paired"
 TYPICAL = "ratio of geometric means"
-OTHER_WAY = "in sum it is the other way round"
 LEAST_FREEDOM = 4.0  # degrees of freedom of a t test below which nothing is decided
 
 
@@ -26,7 +25,8 @@ class Evidence:
     test takes it with `freedom` degrees.
     `labels` counts the human labels that corrected what others graded; 0 where none did. `judged` says whose grades
     these are where judge models gave them and no labels corrected them. `relative`: the estimate is the second over the
-    first, minus 1 (amounts with heavy tails). `sides`: where two conditions have different items, how many each.
+    first, minus 1 (amounts with heavy tails), and `means` are the plain means. `sides`: where two conditions have
+    different items, how many each.
     """
 
     estimate: float
@@ -42,12 +42,15 @@ class Evidence:
     judged: str = ""
     relative: bool = False
     sides: tuple[int, ...] = ()
+    means: tuple[float, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
     def against(self) -> str:
         """That the sums, which are what is paid, go another way than the ratio of a typical item; else empty."""
-        return next((f"; {note}" for note in self.notes if note.startswith(OTHER_WAY)), "")
+        if len(self.means) < 2 or self.estimate * (self.means[1] - self.means[0]) >= 0:
+            return ""
+        return f"; in sum it is the other way round: {self.means[0]:.4g} and {self.means[1]:.4g} an item on average"
 
 
 def joint_freedom(*parts: tuple[float | None, float]) -> float:

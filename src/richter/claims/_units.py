@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, gammaincinv, ndtr, ndtri, stdtr, stdtrit
 
-from richter.claims._evidence import LEAST_FREEDOM, OTHER_WAY, TYPICAL, Evidence, one_draw, one_run
+from richter.claims._evidence import LEAST_FREEDOM, TYPICAL, Evidence, one_draw, one_run
 from richter.claims._labels import as_judged, corrected, enough_labels, labelled
 from richter.claims._outcomes import Codes, Floats, Metric, Outcomes, unit_means
 from richter.errors import InputError
@@ -483,11 +483,8 @@ def _ratio(a: Floats, b: Floats, weight: Floats | None, group: Codes | None) -> 
 def as_ratio(logs: Evidence, values: tuple[float, ...], means: tuple[float, ...]) -> Evidence:
     """A difference of logarithms as the second over the first, minus 1; `values` are the two.
 
-    `means` are the plain ones: where a few large amounts turn them round, a note says so.
+    `means` are the plain ones, which a few large amounts may turn round.
     """
-    notes = logs.notes
-    if logs.estimate * (means[1] - means[0]) < 0:
-        notes = (f"{OTHER_WAY}: {means[0]:.4g} and {means[1]:.4g} an item on average", *notes)
 
     def interval(level: float) -> Interval:
         found = logs.interval(level)
@@ -506,7 +503,7 @@ def as_ratio(logs: Evidence, values: tuple[float, ...], means: tuple[float, ...]
         p=None if logs.p is None else p,
         standard_error=None if logs.standard_error is None else logs.standard_error * math.exp(logs.estimate),
         relative=True,
-        notes=notes,
+        means=means,
     )
 
 
