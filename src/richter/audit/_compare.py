@@ -314,6 +314,8 @@ def _asides(
             f"adjusted for items' difficulty as others see it: variance x{np.median(ratios):.2f} in the median "
             f"of {len(ratios)} ({min(ratios):.2f} to {max(ratios):.2f}); about items of this mix of difficulty"
         )
+    if any(s.labels for s in found.summaries):
+        yield "rates and differences are corrected by people's labels each by itself: they need not add up"
     if found.fragile and len(pairs) > 1:
         yield f"{found.fragile} of the differences shown would not hold if all missing grades spoke against them"
     for found_in in subgroups:

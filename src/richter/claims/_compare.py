@@ -186,6 +186,7 @@ class Summary:
     n: int
     units: int
     missing: int
+    labels: int = 0
     notes: tuple[str, ...] = ()
 
 
@@ -437,6 +438,7 @@ def _summary(sample: Sample, name: str, about: About, level: float) -> Summary:
         n=evidence.n,
         units=evidence.units,
         missing=missing,
+        labels=evidence.labels,
         notes=evidence.notes,
     )
 

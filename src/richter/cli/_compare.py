@@ -495,8 +495,6 @@ def _condition_table(out: Console, report: CompareReport) -> None:
     if heads:
         rows = [[short[name], *row] for name, row in values.items()]
         out.print(grid(["condition", *heads], rows, box=None))
-    if any(note.startswith("corrected by") for claim in report.claims for note in claim.notes):
-        out.print("  rates and differences are corrected by people's labels each by itself: they need not add up")
 
 
 def _other_measures(report: CompareReport) -> tuple[list[str], dict[str, list[str]]]:
