@@ -240,7 +240,7 @@ def test_map_is_saved_and_applied(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert code == 0
     assert "Recalibrated 200 confidences" in out
     assert pl.read_csv(out_path)["confidence"].mean() == pytest.approx(0.5, abs=0.05)
-    assert run(capsys, "apply", str(saved), str(path), "--out", str(path))[0] == 1  # never over an input
+    assert run(capsys, "apply", str(saved), str(path), "-o", str(path))[0] == 1  # never over an input
 
 
 def test_figures_by_group_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -276,6 +276,6 @@ def test_percentages_that_a_map_is_applied_to_are_said(
     saved, other, made = (str(tmp_path / name) for name in ("map.json", "other.csv", "made.csv"))
     assert run(capsys, str(grades), "--save-map", saved)[0] == 0
     pl.DataFrame({"item": [1, 2, 3], "confidence": [50.0, 70.0, 90.0]}).write_csv(other)
-    code, out, _ = run(capsys, "apply", saved, other, "--out", made)
+    code, out, _ = run(capsys, "apply", saved, other, "--output", made)
     assert (code, "percentages" in out) == (0, True)
     assert pl.read_csv(made)["confidence_before"].to_list() == [50.0, 70.0, 90.0]

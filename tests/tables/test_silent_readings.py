@@ -754,6 +754,20 @@ def test_a_preference_in_steps_is_a_share_of_both_by_hand() -> None:
     assert richter.open(frame).compare(n_resamples=50).claims[0].sentence.startswith("y is worse scored than x")
 
 
+@pytest.mark.parametrize("name", ["latency", "cost_usd", "output_tokens", "response time (s)", "duration"])
+def test_an_amount_has_no_usual_scale(name: str) -> None:
+    """Seconds, dollars and tokens up to 90 were read as a score from 0 to 100, and their limits ended there."""
+    tables = read_tables(long(name, [2, 40, 90] * 10, [1, 30, 80] * 10), options=ReadOptions(map={"score": name}))
+    assert tables.scores.select("kind", "better").row(0) == ("real", "lower")
+    assert any("no known ends (1 to 90 were seen), lower is better" in note for note in tables.notes)
+    given = ReadOptions(map={"score": f"{name} score"})
+    scaled = read_tables(long(f"{name} score", [2, 40, 90] * 10, [1, 30, 80] * 10), options=given)
+    assert scaled.scores["kind"][0] == "bounded"
+    fast = read_tables(long("tokens per second", [2, 9] * 15, [1, 8] * 15), options=ReadOptions(
+        map={"score": "tokens per second"}))  # fmt: skip
+    assert fast.scores["better"][0] == "higher"
+
+
 def test_a_preference_that_is_a_grade_is_one() -> None:
     tables = read_tables(long("preferred", ["yes"] * 20 + ["no"] * 10, ["yes"] * 10 + ["no"] * 20))
     assert mean(tables, "a") == pytest.approx(2 / 3)

@@ -48,6 +48,7 @@ class PipelineCondition(Result):
     bound: float | None
     n: int
     left_out: int
+    notes: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -87,7 +88,9 @@ def measure_pipeline(
     for (key,), part in frame.group_by("condition", maintain_order=True):
         name = str(key)
         a = np.stack([_grades(part, f"correct_{k}") for k in numbers], axis=1)
-        c = np.stack([as_probability(_numbers(part, f"confidence_{k}"))[0] for k in numbers], axis=1)
+        sure = {f"confidence_{k}": as_probability(_numbers(part, f"confidence_{k}")) for k in numbers}
+        c = np.stack([values for values, _ in sure.values()], axis=1)
+        said = tuple(f"{column}: {note}" for column, (_, note) in sure.items() if note)
         use = ~np.isnan(a).any(axis=1) & ~np.isnan(c).any(axis=1)
         if not use.any():
             raise InputError(f"No item of {printable(name)} has every stage.", remedy="Grade every stage of an item.")
@@ -103,7 +106,7 @@ def measure_pipeline(
         )
         counts = {"n": int(np.sum(use)), "left_out": int(np.sum(~use))}
         bound = float(np.prod(np.array(known) + 1)) + 1 if len(known) == len(numbers) else None
-        made.append((name, stages, bound, counts))
+        made.append((name, stages, bound, said, counts))
     claims = calibration_claims(dict(studies), level=level, what="the product of its stages' confidences")
     return PipelineReport(
         conditions=tuple(
@@ -113,9 +116,10 @@ def measure_pipeline(
                 claim=claims[name],
                 independent=float(np.prod([s.result.accuracy for s in stages[:-1]])),
                 bound=bound,
+                notes=said,
                 **counts,
             )
-            for name, stages, bound, counts in made
+            for name, stages, bound, said, counts in made
         )
     )
 

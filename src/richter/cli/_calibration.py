@@ -56,7 +56,7 @@ def calibration() -> None:
     richter calibration grades.csv
     richter calibration grades.csv --target-error 0.02      from which confidence may it answer alone?
     richter calibration grades.csv --save-map map.json      a recalibration to use
-    richter calibration apply map.json new.csv --out recalibrated.csv
+    richter calibration apply map.json new.csv -o recalibrated.csv
     richter calibration pipeline stages.csv                 two stages and their composition
     richter calibration phase grades.csv                    how many labels it takes to see it
     """
@@ -223,7 +223,7 @@ def phase(
 @calibration.command()
 @click.argument("map_file", metavar="MAP")
 @click.argument("file")
-@click.option("--out", "out_path", type=click.Path(path_type=Path), required=True, help="Table to write.")
+@click.option("-o", "--output", "--out", "out_path", type=click.Path(path_type=Path), required=True, help="Table to write.")
 @click.option("--column", default="confidence", help="The column to recalibrate.")
 def apply(map_file: str, file: str, out_path: Path, column: str) -> None:
     """Recalibrate the confidences of a table by a map that `--save-map` wrote.
@@ -231,8 +231,8 @@ def apply(map_file: str, file: str, out_path: Path, column: str) -> None:
     The column given is kept as `<column>_before`. No label is needed.
 
     \b
-    richter calibration apply map.json new.csv --out recalibrated.csv
-    richter calibration apply map.json new.parquet --out recalibrated.csv
+    richter calibration apply map.json new.csv -o recalibrated.csv
+    richter calibration apply map.json new.parquet -o recalibrated.csv
     """
     keep_inputs(out_path, (map_file, file))
     result = audit.apply_map(map_file, file, column=column)
@@ -271,6 +271,8 @@ def pipeline(file: str, level: float, seed: int, json_path: str | None) -> None:
     for condition in report.conditions:
         out.print(condition.sentence)
         out.print(listing(columns, condition.stages, **PLAIN))
+        for note in condition.notes:
+            out.print(f"  {note}")
 
 
 def _results(condition: audit.GradesCondition | audit.DrawsCondition) -> Iterator[tuple[str, EceResult | None]]:

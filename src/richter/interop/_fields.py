@@ -5,8 +5,8 @@ import unicodedata
 from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["FIELDS", "HINTS", "LOWER", "MEASURE_NAMES", "PEOPLE", "hinted_fields", "known_fields", "leaf_name",
-           "less_is_better", "plain_name", "rater_of", "stated_range"]  # fmt: skip
+__all__ = ["FIELDS", "HINTS", "LOWER", "MEASURE_NAMES", "PEOPLE", "has_no_end", "hinted_fields", "known_fields",
+           "leaf_name", "less_is_better", "plain_name", "rater_of", "stated_range"]  # fmt: skip
 
 
 def _set(words: str) -> frozenset[str]:
@@ -23,7 +23,7 @@ LESS = _set(
     " harmful unsafe risk attack jailbreak jailbroken leak leaked leakage misuse defect bug crash crashes timeout"
     " missed miss misses overlooked omitted omission false fabricated invented adverse dangerous complaint injury"
     " inaccurate incomplete irrelevant unsupported ungrounded unfaithful unanswered untrue misleading"
-    " regression severity latency duration delay elapsed time second cost price rank ranking asr schulnote zensur"
+    " regression severity latency duration delay elapsed time second cost price token rank ranking asr schulnote zensur"
     " fehler falsch faux errores errori"
 )
 # beside these it is otherwise: `no_errors`, `attack_blocked`, `error_handling`
@@ -147,6 +147,23 @@ def _ends(name: str) -> dict[float, int]:
     return {at: bool(words & _GOOD) - bool(words & _BAD) for at, words in told.items()}
 
 
+# amounts, of which there is no most
+_AMOUNTS = _set(
+    "latency duration delay elapsed time second sec ms millisecond minute cost price usd dollar euro token word char"
+    " character length len step turn call hop dauer kosten preis zeit duree cout tiempo coste prix"
+)
+
+
+def _words(plain: str) -> set[str]:
+    return {w for word in plain.split("_") for w in (word, word.removesuffix("s"))}
+
+
+def has_no_end(name: str) -> bool:
+    """Whether a name says that its numbers are an amount (time, money, tokens, a length), which has no usual scale."""
+    words = _words(plain_name(re.sub(r"[()\[\]]", " ", name)))
+    return bool(words & _AMOUNTS) and not words & (HINTS["score"] | {"rate", "ratio", "share", "percent", "efficiency"})
+
+
 def less_is_better(name: str) -> bool:
     """Whether a score's name says that less of it is better: `toxicity`, `n_errors`, `failed`, not `pass_fail`.
 
@@ -158,10 +175,11 @@ def less_is_better(name: str) -> bool:
         middle = (min(ends) + max(ends)) / 2
         return sum(good * (at - middle if len(ends) > 1 else -1) for at, good in ends.items()) < 0
     plain = plain_name(name)
-    words = {w for word in plain.split("_") for w in (word, word.removesuffix("s"))}
+    words = _words(plain)
     if words & {"refusal", "refused"} and words & {"over", "false", "falsely", "wrong", "wrongly"}:
         return True
-    return plain in LOWER or (bool(words & LESS) and not words & UNLESS)
+    fast = re.search(r"per_(?:s|sec|second|minute|hour)$", plain)  # tokens and calls
+    return plain in LOWER or (bool(words & LESS) and not words & UNLESS and not fast)
 
 
 def known_fields(columns: Iterable[str]) -> set[str]:
@@ -213,7 +231,7 @@ def hinted_fields(column: str) -> set[str]:
     """The roles that a word of the name speaks for: item, condition, score, metric, or another number."""
     leaf = re.split(r"\.(?=\S)", column.strip())[-1]  # of a nested name the last part
     plain = plain_name(re.sub(r"[()\[\]{},;|]", " ", leaf))
-    words = {w for word in plain.split("_") for w in (word, word.removesuffix("s"))}
+    words = _words(plain)
     found = {
         role for role, known in HINTS.items()
         if words & known or any(not word.isascii() and word in plain for word in known)

@@ -16,6 +16,7 @@ from richter.interop import (
     FIELDS,
     HINTS,
     LOWER,
+    has_no_end,
     hinted_fields,
     known_fields,
     leaf_name,
@@ -271,6 +272,7 @@ def part_of_frame(
         items=_items(frame, keys["item"], place),
         score=score,
         scale=ranges.pop() if len(ranges) == 1 else None,
+        endless=bool(score) and all(map(has_no_end, wide or [place["score"]])),
         worded="score" in place and says_right(words if settled else frame[place["score"]]),
         notes=notes,
     )

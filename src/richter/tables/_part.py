@@ -34,7 +34,8 @@ class Part:
     """One source: its answers with their main score, further scores, and ratings. `score` names the main score.
 
     `worded`: its grades are words that say themselves which is right, whatever the column is called. `scale`: the range
-    of scores that the column's name states. `kept`: the scale and the direction with which a run was imported.
+    of scores that the column's name states. `endless`: its name is that of an amount. `kept`: the scale and the
+    direction with which a run was imported.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Part:
     score: str = ""
     worded: bool = False
     scale: tuple[float, float] | None = None
+    endless: bool = False
     kept: ReadOptions = dataclasses.field(default_factory=ReadOptions)
     notes: list[str] = dataclasses.field(default_factory=list)
 
@@ -103,6 +105,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         dataclasses.replace(options, better="lower" if lower or ranks else "higher", scale=options.scale or ranks),
         notes,
         stated=stated.pop() if len(stated) == 1 else None,
+        endless=any(part.endless for part in parts),
     )
     scores = [] if metric is None else [_scores(came, metric, measured)]
     if metric == "mean_score" and options.pass_at is not None and measured[1:3] == (0.0, 1.0):
@@ -274,9 +277,17 @@ Measured = tuple[str, float | None, float | None, Better]
 
 
 def _main_metric(
-    came: pl.DataFrame, options: ReadOptions, notes: list[str], *, stated: tuple[float, float] | None
+    came: pl.DataFrame,
+    options: ReadOptions,
+    notes: list[str],
+    *,
+    stated: tuple[float, float] | None,
+    endless: bool,
 ) -> tuple[str | None, Measured]:
-    """What is measured, and on which scale: the user's, that which the column's name `stated`, else a usual one."""
+    """What is measured, and on which scale: the user's, that which the column's name `stated`, else a usual one.
+
+    An amount, which is `endless`, has none.
+    """
     given = came["value"].drop_nulls()
     said = "is taken to run"
     if options.scale is None and stated is not None and (given > 1).any():
@@ -287,21 +298,23 @@ def _main_metric(
             measured = _measured(came["value"], dataclasses.replace(options, scale=stated), came)
             said = "runs, as its name says,"
     if said == "is taken to run":
-        measured = _measured(came["value"], options, came)
+        measured = _measured(came["value"], options, came, endless=endless)
     if came.select(pl.all_horizontal(pl.col("value", "confidence").is_null()).all()).item():
         return None, measured  # neither graded nor sure of anything
     kind, low, high, better = measured
     if kind == "binary":
         return "accuracy", measured
     if options.scale is None:
-        notes.append(
-            f"The score {said} from {low:g} to {high:g}, {better} is better; "
-            "--scale LOW:HIGH and --better say otherwise."
-        )
+        run = f"{said} from {low:g} to {high:g}"
+        if kind == "real":
+            run = f"has no known ends ({given.min():g} to {given.max():g} were seen)"
+        notes.append(f"The score {run}, {better} is better; --scale LOW:HIGH and --better say otherwise.")
     return "mean_score", measured
 
 
-def _measured(values: pl.Series, options: ReadOptions, rows: pl.DataFrame | None = None) -> Measured:
+def _measured(
+    values: pl.Series, options: ReadOptions, rows: pl.DataFrame | None = None, *, endless: bool = False
+) -> Measured:
     """The kind, range and direction of a score: stated, or the first usual scale that holds every value."""
     better: Better = options.better or "higher"
     given = values.drop_nulls()
@@ -327,9 +340,7 @@ def _measured(values: pl.Series, options: ReadOptions, rows: pl.DataFrame | None
                 f"--scale={min(low, least):g}:{max(high, most):g}",
             )
         return "bounded", low, high, better
-    whole = bool((given == given.round()).all())
-    scales = SCALES if whole else SCALES[:1] + SCALES[1:]
-    found = next(((low, high) for low, high in scales if low <= least and most <= high), None)
+    found = None if endless else next(((a, b) for a, b in SCALES if a <= least and most <= b), None)
     return ("real", least, most, better) if found is None else ("bounded", *found, better)
 
 
