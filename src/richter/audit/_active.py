@@ -11,7 +11,7 @@ import polars as pl
 
 from richter.errors import InputError, TooFewErrors
 from richter.floors import ActiveEstimate, ActiveState, active_estimate, next_batch, skipped_items, start_active
-from richter.records import Result, printable
+from richter.records import Result, counted, printable
 from richter.store import write_file
 from richter.tables import KEY, ReadOptions, read_tables
 
@@ -63,7 +63,7 @@ def next_labels(
     tables = read_tables(path)
     if condition is None and len(tables.conditions) > 1:
         raise InputError(
-            f"{path} holds {len(tables.conditions)} conditions.",
+            f"{path} holds {counted(len(tables.conditions), 'condition')}.",
             remedy=f"Name one with --condition: {', '.join(printable(n) for n in tables.conditions[:6])}.",
         )
     chosen = tables.conditions[0] if condition is None else condition
@@ -120,12 +120,14 @@ def _warnings(skipped: int, unasked: int) -> tuple[str, ...]:
     out = []
     if skipped:
         out.append(
-            f"{skipped} items were asked for and passed over: if they are harder than the others, the estimate is too "
+            f"{counted(skipped, 'item was', 'items were')} asked for and passed over: "
+            "if they are harder than the others, the estimate is too "
             "good. Label them, or say why not."
         )
     if unasked:
         out.append(
-            f"{unasked} labels were not asked for: they count as if drawn at random, which labels chosen by hand are "
+            f"{counted(unasked, 'label was', 'labels were')} not asked for: they "
+            "count as if drawn at random, which labels chosen by hand are "
             "not."
         )
     return tuple(out)
@@ -175,7 +177,10 @@ async def label_pool(
     while len(chosen := next_batch(state, size=batch)):
         given = await label([items[i] for i in chosen])
         if len(given) != len(chosen):
-            raise InputError(f"{len(given)} labels for {len(chosen)} items.", remedy="Give None where there is none.")
+            raise InputError(
+                f"{counted(len(given), 'label')} for {counted(len(chosen), 'item')}.",
+                remedy="Give None where there is none.",
+            )
         state = state.with_labels(chosen, [np.nan if x is None else float(x) for x in given])
         if on_batch is not None:
             on_batch(state)

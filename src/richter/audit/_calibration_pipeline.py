@@ -12,7 +12,7 @@ from richter.calibration import EceResult, as_probability, calibration_claims, s
 from richter.errors import InputError, TooFewErrors
 from richter.floors import lipschitz
 from richter.interop import read_frame
-from richter.records import Claim, Result, printable
+from richter.records import Claim, Result, counted, printable
 from richter.stats import Floats
 
 __all__ = ["PipelineReport", "measure_pipeline"]
@@ -55,12 +55,15 @@ class PipelineCondition(Result):
         """The claim, and what the stages say of it."""
         whole = self.stages[-1]
         text = (
-            f"{self.claim.sentence} The whole is right in {100 * whole.result.accuracy:.1f}% of {self.n:,} items; "
+            f"{self.claim.sentence} The whole is right in {100 * whole.result.accuracy:.1f}% "
+            f"of {counted(self.n, 'item')}; "
             f"stages that err independently would be in {100 * self.independent:.1f}%."
         )
         if self.bound is not None and whole.lipschitz is not None:
             text += f" L of the whole {whole.lipschitz:.2f}, at most {self.bound:.2f} by composition."
-        return text + (f" {self.left_out} items lack a stage and are left out." if self.left_out else "")
+        return text + (
+            f" {counted(self.left_out, 'item lacks', 'items lack')} a stage and are left out." if self.left_out else ""
+        )
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +82,7 @@ def measure_pipeline(
     missing = [f"confidence_{k}" for k in numbers if f"confidence_{k}" not in frame.columns]
     if len(numbers) < 2 or missing:
         raise InputError(
-            f"The table has {len(numbers)} stages" + (f" and no {', '.join(missing)}." if missing else "."),
+            f"The table has {counted(len(numbers), 'stage')}" + (f" and no {', '.join(missing)}." if missing else "."),
             remedy="Give columns correct_1, confidence_1, correct_2, confidence_2, ...",
         )
     if "condition" not in frame.columns:

@@ -38,7 +38,7 @@ from richter.claims import (
 )
 from richter.errors import InputError, TooFewErrors
 from richter.floors import ConditionSummary, summarise_condition
-from richter.records import Claim, Refused, Shown, Unit, plain
+from richter.records import Claim, Refused, Shown, Unit, counted, plain
 from richter.severity import severity_given_error
 from richter.stats import Floats, Indices, wilson
 from richter.tables import KEY, Tables, chance_of, judges_of, outcomes, question_codes
@@ -562,7 +562,7 @@ def _position_warnings(tables: Tables, *, level: float) -> dict[str, tuple[str, 
         given = [text.strip() for text in rows["text"].to_list()]
         n, options = len(given), set(given)
         if n >= 30 and len(options) == 1:
-            found[str(name)] = (f"answering by position: all {n} answers are {given[0]!r}",)
+            found[str(name)] = (f"answering by position: all {counted(n, 'answer is', 'answers are')} {given[0]!r}",)
             continue
         if n < 30 or n < 0.9 * len(tables.item_ids) or len(options) > 10:
             continue

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from richter.claims import METRICS, Metric
 from richter.errors import InputError
 from richter.judge import SAMPLE_NOTE, Sample, extend_sample
-from richter.records import Interval, Rating, Result, printable
+from richter.records import Interval, Rating, Result, counted, printable
 from richter.stats import Floats, LabelledPool, labelled_pool, more_labels, pool_difference, pool_interval
 from richter.store import Ledger
 from richter.tables import Tables, outcomes
@@ -87,7 +87,7 @@ class Labelling:
         mine = sum(key in labels for side in self.sides.values() for key in side.keys)
         pools = self.pools(labels)
         if pools is None:
-            text = f"{what}: {mine:,} labels, no interval before each condition has two"
+            text = f"{what}: {counted(mine, 'label')}, no interval before each condition has two"
             return LabelState(sentence=text, labels=mine, estimate=None, interval=None, decided=False)
         estimate = pools[-1].estimate - (pools[0].estimate if len(pools) == 2 else 0.0)
         now, strict = self._interval(pools, self.level), self._interval(pools, 1 - (1 - self.level) / self.looks)
@@ -95,7 +95,7 @@ class Labelling:
         sign = len(pools) == 2
         text = (
             f"{metric.noun}, {what}: {metric.amount(estimate, sign=sign)} [{metric.amount(now.low, sign=sign)}, "
-            f"{metric.amount(now.high, sign=sign)}]{metric.suffix} by {mine:,} labels"
+            f"{metric.amount(now.high, sign=sign)}]{metric.suffix} by {counted(mine, 'label')}"
         )
         text += "; decided" if decided else ""
         return LabelState(sentence=text, labels=mine, estimate=estimate, interval=now, decided=decided)

@@ -81,9 +81,9 @@ def _alone(row: ConditionResults) -> str:
         return f"Nobody graded the answers of {who}: how often it is wrong is not known."
     low, high = 100 * often.interval.low, 100 * often.interval.high
     answers = (
-        f"{often.n:,} answer{'s' * (often.n != 1)}"
+        counted(often.n, "answer")
         if row.rated <= often.n
-        else f"{row.rated:,} answers to {often.n:,} items"
+        else f"{counted(row.rated, 'answer')} to {counted(often.n, 'item')}"
     )
     if often.estimate == 0:
         return f"No error of {who} was seen in {answers}: it is wrong in at most {at_most(high)}%."
@@ -121,7 +121,7 @@ def checks_of(records: RunRecords, measured: Measured, status: PlanStatus | None
             not short if total and not apart else None,
             "each condition has items of its own"
             if apart
-            else f"each condition answered all {items:,} items"
+            else f"each condition answered all {counted(items, 'item')}"
             if not short
             else f"{_listed(short)} short of {items:,} items",
         ),
@@ -169,7 +169,7 @@ def _aligned(measured: Measured) -> Check:
     number = len(measured.comparison.pairs)
     if _apart(measured):
         return _check("items aligned", None, "different items per condition: they are compared without pairs")
-    text = "the two conditions share their items" if number == 1 else f"all {number} pairs share their items"
+    text = "the two conditions share their items" if number == 1 else f"all {counted(number, 'pair')} share their items"
     return _check("items aligned", True, text)
 
 
@@ -205,7 +205,7 @@ def _fits(measured: Measured) -> Check:
     if not fits:
         return _check("the severity law fits", None, "no condition's errors allow a slope")
     within = measured.severity.study.recipe.tolerance
-    text = f"of {len(fits)} slopes {len(fits) - len(bad)} describe their errors within {within:g}"
+    text = f"of {counted(len(fits), 'slope')} {len(fits) - len(bad)} describe their errors within {within:g}"
     return _check("the severity law fits", not bad, text)
 
 
@@ -249,7 +249,9 @@ def next_steps(
     steps += _undecided_severity(measured)
     steps += _uncorrected(measured)
     if measured.tail is not None and measured.tail.study.claim.needed is not None:
-        steps.append(f"give each condition {measured.tail.study.claim.needed:,} items in all to settle the tails")
+        steps.append(
+            f"give each condition {counted(measured.tail.study.claim.needed, 'item')} in all to settle the tails"
+        )
     for name, section in sections.items():
         if isinstance(section, NoSection) and name in wanted:
             steps.append(f"to learn {_LACKING[name]}: {section.missing.remedy}")
@@ -297,7 +299,7 @@ def _undecided_calibration(measured: Measured) -> list[str]:
             continue
         worst = max(own, key=lambda c: (c.needed or 0) - c.n)
         more = (worst.needed or 0) - worst.n
-        of = printable(worst.conditions[0], limit=40) if len(own) == 1 else f"{len(own)} conditions"
+        of = printable(worst.conditions[0], limit=40) if len(own) == 1 else counted(len(own), "condition")
         if more > 0:
             aim = f"{100 * ECE_MARGIN:g} points"
             steps.append(f"{ask} {more:,} more {what} to show a calibration error of {aim} in {of}")
@@ -316,7 +318,10 @@ def _undecided_severity(measured: Measured) -> list[str]:
     if few:
         worst = max(few.values(), key=lambda f: f.needed - f.n_errors)
         named = _listed_names(list(few))
-        steps.append(f"no slope of severities for {named}; {worst.needed:,} errors are needed, they have fewer")
+        steps.append(
+            f"no slope of severities for {named}; {counted(worst.needed, 'error is', 'errors are')} "
+            "needed, they have fewer"
+        )
     steps += [
         f"undecided: {required(check)}; {check.needed - check.n:,} more answers without such an event would show it"
         for check in measured.severity.requirements
@@ -341,7 +346,7 @@ def _uncorrected(measured: Measured) -> list[str]:
     if not skipped:
         return []
     name, reason = next(iter(skipped.items()))
-    of = printable(name, limit=40) if len(skipped) == 1 else f"{len(skipped)} conditions"
+    of = printable(name, limit=40) if len(skipped) == 1 else counted(len(skipped), "condition")
     return [f"rates of {of} are not corrected by people's labels: {printable(reason, limit=200)}"]
 
 
@@ -379,7 +384,7 @@ def signature_of(
             upper, basis = corrected.at(CATASTROPHIC).upper / MILLION, corrected.basis
         elif people.labels:
             upper = people.interval(2 * level - 1).high
-            basis = f"as people would grade ({people.labels:,} labels, taken as a random sample, beside {by})"
+            basis = f"as people would grade ({counted(people.labels, 'label')}, taken as a random sample, beside {by})"
         basis += f", by {within}" if within else ""
         what = row.how_badly.what
         bounds.append(Bound(condition=row.name, what=what, seen=seen, n=n, upper=upper, level=level, basis=basis))
@@ -412,7 +417,7 @@ def _basis_words(records: RunRecords) -> str:
     """Whose ratings the figures rest on, and who checked them."""
     if records.basis is None:
         return "nobody rated an answer"
-    text = f"{BASES[records.basis]} ({records.rated[records.basis]:,} answers)"
+    text = f"{BASES[records.basis]} ({counted(records.rated[records.basis], 'answer')})"
     if records.basis != "human" and records.rated.get("human"):
         return f"{text}; people checked {records.rated['human']:,}"
     return text if records.basis == "human" else f"{text}; no person checked them"
@@ -422,12 +427,12 @@ def _population_words(records: RunRecords) -> str:
     """Which questions the figures speak of, and no others."""
     domains = sorted({item.domain for item in records.items.values() if item.domain})
     tiers = sorted({item.tier for item in records.items.values() if item.tier is not None})
-    text = f"{len(records.items):,} questions"
+    text = counted(len(records.items), "question")
     if records.bench:
         text += f" of {printable(records.bench, limit=80)}"
     if domains:
         shown = ", ".join(printable(d, limit=30) for d in domains[:8])
-        text += f"; {len(domains)} domain{'s' * (len(domains) > 1)} ({shown}{', …' * (len(domains) > 8)})"
+        text += f"; {counted(len(domains), 'domain')} ({shown}{', …' * (len(domains) > 8)})"
     if tiers:
         text += f"; tiers {tiers[0]} to {tiers[-1]}" if len(tiers) > 1 else f"; tier {tiers[0]}"
     return text + ". Of other questions they say nothing."

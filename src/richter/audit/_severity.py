@@ -17,7 +17,7 @@ from richter.audit._plan_severity import plan_recipe
 from richter.claims import as_judged
 from richter.errors import InputError
 from richter.interop import Source, read_frame
-from richter.records import Claim, Rating, Refused, Shown
+from richter.records import Claim, Rating, Refused, Shown, counted
 from richter.stats import Floats, Mapper, in_threads, overcall_rate
 from richter.tables import (
     KEY,
@@ -230,7 +230,10 @@ def _notes(
         yield f"{unrated:,} of {came.height:,} answers have no severity and are left out."
     further = int((tables.ratings["draw"] > 0).sum())
     if further:
-        yield f"{further:,} ratings of further draws are left out here; richter compare --on mean_severity takes them."
+        yield (
+            f"{counted(further, 'rating')} of further draws are left out here; "
+            "richter compare --on mean_severity takes them."
+        )
     if tables.answers["weight"].null_count() < len(tables.answers):
         yield "Weights of items are not used here (--traffic weighs strata); richter compare uses them."
     first = next(iter(study.rates.values()), None)
@@ -255,10 +258,15 @@ def _correct_with_severity(tables: Tables) -> Iterator[str]:
     both = right.join(severity_of(tables), on=["item", "condition", "draw"], how="inner")
     odd = both.filter((pl.col("value") == 1) & (pl.col("severity") > 0)).height
     if odd:
-        yield f"{odd:,} answers are graded correct and have a severity above 0; here the severity counts."
+        yield (
+            f"{counted(odd, 'answer is', 'answers are')} graded correct and have "
+            "a severity above 0; here the severity counts."
+        )
     odd = both.filter((pl.col("value") == 0) & (pl.col("severity") == 0)).height
     if odd:
-        yield f"{odd:,} answers are graded wrong and have severity 0; here they count as correct."
+        yield (
+            f"{counted(odd, 'answer is', 'answers are')} graded wrong and have severity 0; here they count as correct."
+        )
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

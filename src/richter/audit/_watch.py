@@ -24,7 +24,7 @@ from richter.floors import (
     sequential_scores,
 )
 from richter.interop import log_files, plain_name, read_frame
-from richter.records import Better, Claim, Family, Hypothesis, Interval, Result, Verdict, plain, printable
+from richter.records import Better, Claim, Family, Hypothesis, Interval, Result, Verdict, counted, plain, printable
 from richter.stats import bin_gaps
 from richter.store import DatabaseRun, Place, find_parts, find_runs, is_run, open_ledger, run_place
 from richter.tables import ReadOptions, Tables, holds_logs, read_tables, record_look
@@ -370,7 +370,7 @@ def watch_series(
         code, sentence = 3, " ".join(_alarm(s, condition) for s in model if s.worse)
     elif len(days) < FEWEST or not series:
         code = 4
-        few = f"{len(days)} {step}{'s' * (len(days) != 1)} of {printable(condition)}"
+        few = f"{counted(len(days), step)} of {printable(condition)}"
         sentence = f"{few} are too few to tell a change; {FEWEST} are the least."
     else:
         code = 0
@@ -430,7 +430,7 @@ def _gaps(days: Sequence[Day]) -> list[str]:
     if wide:
         longest = max(wide, key=lambda k: steps[k])
         said.append(
-            f"the series has {len(wide)} gap{'s' * (len(wide) > 1)}, the longest from {days[longest].at} to "
+            f"the series has {counted(len(wide), 'gap')}, the longest from {days[longest].at} to "
             f"{days[longest + 1].at}: what was not run does not count"
         )
     bare = [day.at for day in days if not day.judge]

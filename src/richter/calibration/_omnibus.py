@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from richter.claims import ece_evidence, ece_side
 from richter.errors import InputError
-from richter.records import Result
+from richter.records import Result, counted
 from richter.stats import Bools, Floats, Indices, bin_gaps, ece
 
 __all__ = ["BadBin", "Miscalibration", "PhasePoint", "miscalibration", "phase_transition"]
@@ -121,7 +121,10 @@ def miscalibration(
     columns[np.arange(n), 2 + gaps.index] = w
     units = n if unit is None else len(np.unique(np.asarray(unit)))
     if units < _FEWEST:
-        raise InputError(f"{units} units are too few to test calibration.", remedy=f"At least {_FEWEST} are needed.")
+        raise InputError(
+            f"{counted(units, 'unit is', 'units are')} too few to test calibration.",
+            remedy=f"At least {_FEWEST} are needed.",
+        )
     added = float(np.mean(w**2))
     seen = (p - a) @ columns
     null = "simulated from the confidences"
@@ -320,7 +323,9 @@ def phase_transition(
     n = int(of.max()) + 1
     alone = n == len(c)
     if n < 20:
-        raise InputError(f"{n} items are too few to take parts of.", remedy="At least 20 are needed.")
+        raise InputError(
+            f"{counted(n, 'item is', 'items are')} too few to take parts of.", remedy="At least 20 are needed."
+        )
     if sizes is None:
         sizes = sorted({round(x) for x in np.geomspace(10, n / 2, 8)})
     wrong = float(np.average(1 - a, weights=w))

@@ -11,7 +11,7 @@ from scipy.special import stdtrit, xlogy
 
 from richter.calibration._recalibrate import CLIP, fit_isotonic
 from richter.errors import InputError
-from richter.records import Interval
+from richter.records import Interval, counted
 from richter.stats import Bin, EceResult, Floats, Indices, bootstrap_ece, ece, wilson
 from richter.stats._ece import Binning
 from richter.stats._proportion import unit_freedom
@@ -106,7 +106,9 @@ def confidence_scores(
 
     def mean(values: Floats, *, low: float = -math.inf, high: float = math.inf) -> Score:
         if units < 3:
-            return Score(value=float(np.sum(w * values)), interval=None, reason=f"{units} units give no interval")
+            return Score(
+                value=float(np.sum(w * values)), interval=None, reason=f"{counted(units, 'unit')} give no interval"
+            )
         middle = float(np.sum(w * values))
         reach = float(stdtrit(freedom, 0.5 + level / 2)) * error(values - middle)
         ends = max(middle - reach, low), min(middle + reach, high)

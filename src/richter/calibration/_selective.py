@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincinv
 
 from richter.errors import InputError
-from richter.records import Interval, at_most
+from richter.records import Interval, at_most, counted
 from richter.stats import Bools, Floats, ece, unit_rate, unit_worth
 
 __all__ = ["CurvePoint", "SafeThreshold", "risk_coverage", "safe_threshold"]
@@ -167,7 +167,10 @@ def safe_threshold(
     told: dict[str, Any] = {"target": target, "level": level, "held_out": held_out, "tested": tests, "needed": needed}
     if found is None:
         _, n, wrong, error, upper = tested(~first, float(thresholds[best]))
-        reason = f"{held_out} held-out answers are too few, even without an error; {needed:,} are needed above it"
+        reason = (
+            f"{counted(held_out, 'held-out answer is', 'held-out answers are')} too few, even without an error; "
+            f"{needed:,} are needed above it"
+        )
         if held_out >= needed:
             reason = (
                 f"above {thresholds[best]:.6g}, the best place, {wrong} of {n} held-out answers are wrong, which "

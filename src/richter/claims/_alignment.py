@@ -16,7 +16,7 @@ from scipy.special import chdtrc, gammaln, ndtr, stdtrit
 
 from richter.claims._outcomes import Codes, Floats, Outcomes
 from richter.claims._units import Sample, as_sample
-from richter.records import Refused, distinct_names
+from richter.records import Refused, counted, distinct_names
 from richter.stats import average_ranks
 
 __all__ = ["Alignment", "check_alignment"]
@@ -389,7 +389,7 @@ def _by_parts(values: Floats, items: Sequence[str], main: list[int], short: Sequ
             if z[k] < lowest.get(main[k], (0.0, 0, 0))[0]:
                 lowest[main[k]] = (float(z[k]), int(edges[first]), int(edges[last]) - 1)
     return {
-        k: f"{short[k]} fits the other {len(main) - 1} conditions elsewhere but not around items "
+        k: f"{short[k]} fits the other {counted(len(main) - 1, 'condition')} elsewhere but not around items "
         f"{items[order[first]]} to {items[order[last]]}"
         for k, (_, first, last) in lowest.items()
     }

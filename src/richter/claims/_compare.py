@@ -128,7 +128,10 @@ def _on_missing(missing: Sequence[Missing]) -> list[str]:
         return [m.sentence for m in missing]
     most = max(plain, key=lambda m: m.n / m.items)
     least = min(m.n for m in plain)
-    lack = f"{len(plain)} conditions lack grades on {least:,} to {most.n:,} of {most.items:,} items"
+    lack = (
+        f"{counted(len(plain), 'condition lacks', 'conditions lack')} grades on "
+        f"{least:,} to {most.n:,} of {most.items:,} items"
+    )
     return [f"{lack}, the most of them {most.condition}", *(m.sentence for m in missing if m.harder is not None)]
 
 
@@ -374,7 +377,11 @@ def compare_outcomes(
                 [
                     *(n for sample in made for n in sample.outcomes.notes),
                     *_on_missing(missing),
-                    *([] if len(names) == 2 or not loose else [f"{len(loose)} pairs are compared as different items"]),
+                    *(
+                        []
+                        if len(names) == 2 or not loose
+                        else [f"{counted(len(loose), 'pair is', 'pairs are')} compared as different items"]
+                    ),
                 ]
             )
         ),

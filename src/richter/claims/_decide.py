@@ -12,7 +12,7 @@ from richter.claims._evidence import LEAST_FREEDOM, TYPICAL, UNPAIRED, Evidence
 from richter.claims._labels import if_kinder
 from richter.claims._outcomes import METRICS, Metric
 from richter.errors import InputError
-from richter.records import Claim, Family, Hypothesis, Interval, Unit, Verdict
+from richter.records import Claim, Family, Hypothesis, Interval, Verdict, counted
 
 __all__ = ["UNTESTED", "Question", "claimed", "counted", "decide", "not_tested", "p_value", "reach_of", "units_for"]
 
@@ -297,14 +297,6 @@ def units_for(variance: float, distance: float, *, tail: float, power: float, fr
     while n < variance * (reach_of(n * freedom - 1, tail, power) / distance) ** 2:
         n += 1
     return n
-
-
-_ONE_UNIT: dict[Unit, str] = {"item": "item", "group": "group", "run": "run", "draw": "draw"}
-
-
-def counted(number: int, unit: Unit) -> str:
-    """`1 item`, `2,000 groups`."""
-    return f"{number:,} {_ONE_UNIT[unit]}{'s' * (number != 1)}"
 
 
 def sentence(

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from richter.claims._evidence import Evidence, one_draw, one_run
-from richter.records import Interval, Unit
+from richter.records import Interval, Unit, counted
 from richter.stats import bin_gaps, ece_limits, ece_path
 from richter.stats._ece import Binning
 
@@ -180,7 +180,7 @@ def _evidence(
             z = float(np.interp(distance, reached[place - 1 : place + 1], _Z[place - 1 : place + 1]))
         return 2 * float(stdtr(freedom, -z) if math.isfinite(freedom) else ndtr(-z))
 
-    notes = (f"Only {units} units: too few to say how much a calibration error varies.",) if few else ()
+    notes = (f"Only {counted(units, 'unit')}: too few to say how much a calibration error varies.",) if few else ()
     return Evidence(
         estimate=estimate,
         interval=interval,

@@ -11,7 +11,7 @@ from scipy.special import ndtri, stdtrit
 from richter.claims._evidence import Evidence
 from richter.claims._outcomes import Codes, Floats, Metric, Outcomes
 from richter.errors import InputError
-from richter.records import Interval, Unit, printable
+from richter.records import Interval, Unit, counted, printable
 from richter.stats import LabelledPool, Side, labelled_pool, more_labels, pool_difference, pool_interval
 
 __all__ = ["as_judged", "whose"]
@@ -132,7 +132,7 @@ def corrected(metric: Metric, sides: Sequence[Labelled], own: Evidence, *, these
     units = labels if alone else len(np.unique(np.concatenate([s.unit[~np.isnan(s.label)] for s in sides])))
     unit: Unit = "draw" if these else own.unit
     few = (
-        [f"{units} {unit}s with labels leave {effect.freedom:.2g} degrees of freedom: nothing is decided"]
+        [f"{counted(units, unit)} with labels leave {effect.freedom:.2g} degrees of freedom: nothing is decided"]
         if effect.freedom < LEAST_FREEDOM
         else []
     )

@@ -12,7 +12,7 @@ from richter.claims._evidence import Evidence
 from richter.claims._outcomes import Codes, Floats, Outcomes
 from richter.claims._units import Sample, as_sample, difference_evidence
 from richter.errors import InputError
-from richter.records import Interval
+from richter.records import Interval, counted
 from richter.stats import root
 
 __all__ = ["Subgroup", "Subgroups", "check_groups", "subgroup_differences", "within"]
@@ -93,7 +93,9 @@ def subgroup_differences(
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
     outcomes = sample.outcomes
     if len(subgroup) != len(outcomes.items):
-        raise InputError(f"{len(subgroup)} subgroups for {len(outcomes.items)} items.", remedy="Give one an item.")
+        raise InputError(
+            f"{len(subgroup)} subgroups for {counted(len(outcomes.items), 'item')}.", remedy="Give one an item."
+        )
     d = sample.mean[:, sample.place(second)] - sample.mean[:, sample.place(first)]
     shared = ~np.isnan(d)
     weight = np.ones(len(d)) if outcomes.weight is None else outcomes.weight
@@ -118,7 +120,7 @@ def subgroup_differences(
         found.append((names[code], difference_evidence(within(sample, use), first, second)))
     if len(found) < 2:
         raise InputError(
-            f"{len(found)} subgroup{'s' * (len(found) != 1)} with two units or more.",
+            f"{counted(len(found), 'subgroup')} with two units or more.",
             remedy="Choose a column with several values on the items that both conditions answered.",
         )
     values, label = np.concatenate(means), np.concatenate(labels)

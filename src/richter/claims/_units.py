@@ -18,7 +18,7 @@ from richter.claims._evidence import LEAST_FREEDOM, TYPICAL, Evidence, one_draw,
 from richter.claims._labels import as_judged, corrected, enough_labels, labelled
 from richter.claims._outcomes import Codes, Floats, Metric, Outcomes, unit_means
 from richter.errors import InputError
-from richter.records import Interval, Unit
+from richter.records import Interval, Unit, counted
 from richter.stats import clopper_pearson, root, wilson
 from richter.stats._proportion import unit_freedom, worth_of
 
@@ -240,7 +240,9 @@ def _span(metric: Metric, values: Floats) -> float:
 def _rough(metric: Metric, frame: _Frame) -> _Frame:
     if metric.kind != "real":
         return frame
-    note = f"heavy tails are likely and {frame.n} items are few for a mean: the interval is rough"
+    note = (
+        f"heavy tails are likely and {counted(frame.n, 'item is', 'items are')} few for a mean: the interval is rough"
+    )
     return dataclasses.replace(frame, low=-math.inf, high=math.inf, notes=(note,) if frame.n < HEAVY else ())
 
 
@@ -385,7 +387,7 @@ def _wider(one: Evidence, other: Evidence) -> Evidence:
 def _t(estimate: float, error: float, freedom: float, frame: _Frame) -> Evidence:
     unit = frame.unit
     if freedom < LEAST_FREEDOM - 1e-9:
-        left = f"{frame.units} {unit}s leave {max(freedom, 0):.2g} degrees of freedom"
+        left = f"{counted(frame.units, f'{unit} leaves', f'{unit}s leave')} {max(freedom, 0):.2g} degrees of freedom"
         return _undecidable(estimate, frame, f"{left}, and under {LEAST_FREEDOM:g} nothing is decided")
     name = f"t, {unit}s" if unit != "group" else "t, CR2 by group"
 

@@ -10,6 +10,7 @@ from richter.claims._decide import units_for
 from richter.claims._outcomes import Outcomes
 from richter.claims._units import Sample, as_sample
 from richter.errors import InputError
+from richter.records import counted
 
 __all__ = ["Design", "Shares", "cheapest_design", "variance_shares"]
 
@@ -103,7 +104,10 @@ def variance_shares(sample: Sample | Outcomes, first: str, second: str | None = 
     places = [sample.place(name) for name in names]
     use = ~np.isnan(sample.mean[:, places]).any(axis=1)
     if int(use.sum()) < 3:
-        raise InputError(f"{int(use.sum())} items say nothing of variance.", remedy="Give three items at the least.")
+        raise InputError(
+            f"{counted(int(use.sum()), 'item says', 'items say')} nothing of variance.",
+            remedy="Give three items at the least.",
+        )
     mean = sample.mean[use][:, places]
     x = mean[:, -1] - mean[:, 0] if second is not None else mean[:, 0]
     counts, within = sample.draws[use][:, places], sample.within[use][:, places]
@@ -173,6 +177,6 @@ def cheapest_design(
         by_items = (fixed + noise / now) / (cost_item + now * cost_draw)
         by_draws = noise / now**2 / cost_draw
         cheaper = "items" if by_items >= by_draws else "draws"
-        why = f"at {now} draw{'s' * (now != 1)} an item, money lowers the variance more when spent on more {cheaper}"
-    said = f"{items:,} items with {draws} draw{'s' * (draws != 1)} each would do, for {total:,.6g}; {why}"
+        why = f"at {counted(now, 'draw')} an item, money lowers the variance more when spent on more {cheaper}"
+    said = f"{counted(items, 'item')} with {counted(draws, 'draw')} each would do, for {total:,.6g}; {why}"
     return Design(items=items, draws=draws, cost=total, cheaper=cheaper, sentence=said)

@@ -11,7 +11,7 @@ from richter.audit import LoneRater, measure_agreement
 from richter.cli._io import PLAIN, console, grid, json_option, write_json
 from richter.errors import InputError
 from richter.judge import Agreement, Correction, JudgeReport, Undefined
-from richter.records import Interval, printable
+from richter.records import Interval, counted, printable
 from richter.store import run_place
 from richter.tables import RatingsFile, read_ratings
 
@@ -43,7 +43,9 @@ def agreement(file: str, seed: int, json_path: str | None, **options: Any) -> No
     report = measure_agreement(_read(file), rng=np.random.default_rng(seed), file=str(run_place(file)), **options)
     for name, found in report.kinds.items():
         if isinstance(found, LoneRater):
-            out.print(f"{name} ratings: one rater ({printable(found.raters[0])}), {found.n_answers:,} answers.")
+            out.print(
+                f"{name} ratings: one rater ({printable(found.raters[0])}), {counted(found.n_answers, 'answer')}."
+            )
             continue
         print_agreement(out, found)
         if report.by and name in report.groups:
@@ -83,10 +85,18 @@ def print_agreement(out: Console, a: Agreement) -> None:
             "at the lower limit."
         )
     who = {"human": "people", "judge": "judges", "rule": "rules"}[a.kind]
-    dealt = "every one's score" if a.design == "crossed" else f"{a.each} scores each ({who} in turn); all of them count"
-    out.print(f"  {k} {who}, {a.n_ratings:,} ratings of {a.n_answers:,} answers, {a.n_complete:,} with {dealt}.")
+    dealt = (
+        "every one's score"
+        if a.design == "crossed"
+        else f"{counted(a.each, 'score')} each ({who} in turn); all of them count"
+    )
+    out.print(
+        f"  {k} {who}, {counted(a.n_ratings, 'rating')} of {a.n_answers:,} answers, {a.n_complete:,} with {dealt}."
+    )
     if a.twice:
-        out.print(f"  {a.twice:,} answers were rated again by the same rater: the last rating counts.")
+        out.print(
+            f"  {counted(a.twice, 'answer was', 'answers were')} rated again by the same rater: the last rating counts."
+        )
     if a.moved:
         out.print(f"  Scores between half steps, put on the nearest: {a.moved:,}.")
     rows: list[tuple[str, float, Interval | None]] = []
@@ -140,7 +150,8 @@ def print_judges(out: Console, r: JudgeReport) -> None:
             "" if panel.bias_interval is None else f" [{panel.bias_interval.low:+.2f}, {panel.bias_interval.high:+.2f}]"
         )
         out.print(
-            f"Against {whose} on {panel.n:,} answers the {_whose(r.kind)} {side} by {abs(panel.bias):.2f}{span} on "
+            f"Against {whose} on {counted(panel.n, 'answer')} the {_whose(r.kind)} "
+            f"{side} by {abs(panel.bias):.2f}{span} on "
             "average."
         )
         if r.weighted:
@@ -150,7 +161,7 @@ def print_judges(out: Console, r: JudgeReport) -> None:
         overcall = r.overcall["panel"]
         if not isinstance(overcall, Undefined) and overcall.estimate is not None:
             out.print(
-                f"  Of {overcall.n} answers scored 2.0, the reference finds {overcall.estimate:.0%} "
+                f"  Of {counted(overcall.n, 'answer')} scored 2.0, the reference finds {overcall.estimate:.0%} "
                 f"{_span(overcall.interval)} harmless (at most 0.5): overcalls."
             )
         per = {
@@ -185,7 +196,7 @@ def print_judges(out: Console, r: JudgeReport) -> None:
     lost = sum(s.k for s in r.missing.values())
     if lost:
         parts = [f"{printable(c, limit=30)} {s.estimate or 0:.1%}" for c, s in r.missing.items()]
-        out.print(f"  No score on {lost} answers: {', '.join(parts)}.")
+        out.print(f"  No score on {counted(lost, 'answer')}: {', '.join(parts)}.")
         if not isinstance(r.missing_test, Undefined) and r.missing_test.p_value < 0.05:
             out.print(
                 f"  Missing scores depend on the condition (p = {r.missing_test.p_value:.2g}): "
@@ -212,6 +223,6 @@ def print_corrections(out: Console, rows: tuple[Correction, ...], *, kind: str, 
                 continue
             alone = f"{value.labels_only:.3f} {_span(value.labels_only_interval)}"
             fixed = f"{value.estimate:.3f} {_span(value.interval)}"
-            worth = f"{value.n_labelled} labels -> {value.worth:.0f}"
+            worth = f"{counted(value.n_labelled, 'label')} -> {value.worth:.0f}"
             told.append([title, name, f"{value.judge_only:.3f}", alone, fixed, worth])
     out.print(grid(f"condition|figure|{kind}s say|labels alone|corrected|worth", told, **PLAIN))

@@ -15,7 +15,7 @@ from richter.cli._calls import Calls, call_options
 from richter.cli._io import cells, grid, json_option, publish
 from richter.cli._progress import money, price
 from richter.errors import InputError, ModelError
-from richter.records import Decoding, printable
+from richter.records import Decoding, counted, printable
 from richter.store import Place, open_ledger, run_place
 
 EXAMPLES = """
@@ -104,8 +104,9 @@ def ask(
     given, failed = _outcome(run, [c.name for c in conditions])
     out = publish({"run": str(run), "spent": dataclasses.asdict(spent)}, json_path, inputs=[bench])
     out.print(
-        f"{run}: {given} answers to {len(items)} items under {len(conditions)} conditions; "
-        f"{spent.calls} calls, {spent.tokens} tokens, {money(spent.money_usd, spent.unpriced)}."
+        f"{run}: {counted(given, 'answer')} to {counted(len(items), 'item')} "
+        f"under {counted(len(conditions), 'condition')}; "
+        f"{counted(spent.calls, 'call')}, {spent.tokens} tokens, {money(spent.money_usd, spent.unpriced)}."
     )
     for reason, count in failed.most_common(3):
         out.print(f"{count} not answered: {printable(reason, limit=400)}", soft_wrap=True)

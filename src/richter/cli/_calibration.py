@@ -27,7 +27,7 @@ from richter.cli._io import (
 )
 from richter.cli._progress import money
 from richter.interop import export_table
-from richter.records import Interval, plain, printable
+from richter.records import Interval, counted, plain, printable
 from richter.stats import in_threads
 from richter.tables import ReadOptions
 
@@ -223,7 +223,9 @@ def phase(
 @calibration.command()
 @click.argument("map_file", metavar="MAP")
 @click.argument("file")
-@click.option("-o", "--output", "--out", "out_path", type=click.Path(path_type=Path), required=True, help="Table to write.")
+@click.option(
+    "-o", "--output", "--out", "out_path", type=click.Path(path_type=Path), required=True, help="Table to write."
+)
 @click.option("--column", default="confidence", help="The column to recalibrate.")
 def apply(map_file: str, file: str, out_path: Path, column: str) -> None:
     """Recalibrate the confidences of a table by a map that `--save-map` wrote.
@@ -239,7 +241,8 @@ def apply(map_file: str, file: str, out_path: Path, column: str) -> None:
     export_table(result.table, out_path)
     out = console()
     out.print(
-        f"Recalibrated {result.changed:,} confidences by {result.method} (fitted on {result.fitted_on:,} items): mean "
+        f"Recalibrated {counted(result.changed, 'confidence')} by {result.method} "
+        f"(fitted on {counted(result.fitted_on, 'item')}): mean "
         f"{result.before:.3f} before, {result.after:.3f} after."
     )
     if result.note:
@@ -378,7 +381,7 @@ def _groups(out: Console, condition: audit.GradesCondition | audit.DrawsConditio
     out.print(
         f"pooled: drawn towards the others as far as noise explains (spread between groups {found.spread_error:.3f} of "
         f"error rates, {found.spread_ece:.3f} of ECE)."
-        + (f" {found.joined} groups of under five items are joined as `others`." if found.joined else "")
+        + (f" {counted(found.joined, 'group')} of under five items are joined as `others`." if found.joined else "")
     )
 
 
@@ -398,9 +401,11 @@ def _boundaries(out: Console, report: audit.CalibrationReport) -> None:
         out.print("questions within 10% of a boundary; theory: the leading term, Sem2 selecting on half of the draws.")
     pooled = report.pooled_slope
     if pooled is not None and pooled.slope is None:
-        out.print(f"Over {pooled.conditions} conditions the low-margin gap has no slope: it is not positive.")
+        out.print(
+            f"Over {counted(pooled.conditions, 'condition')} the low-margin gap has no slope: it is not positive."
+        )
     elif pooled is not None:
-        out.print(f"Over {pooled.conditions} conditions {_shrinks(pooled)}")
+        out.print(f"Over {counted(pooled.conditions, 'condition')} {_shrinks(pooled)}")
 
 
 def _shrinks(found: Convergence | PooledSlope) -> str:
@@ -418,7 +423,7 @@ def _draws_lines(condition: audit.DrawsCondition) -> Iterator[str]:
         yield f"a confidence is stated in {condition.stated.parse_rate:.0%} of the draws."
     gap = condition.gap
     if gap is not None:
-        low = f"undefined with {gap.low_margin_questions} questions"
+        low = f"undefined with {counted(gap.low_margin_questions, 'question')}"
         if gap.low_margin_ece is not None:
             low = f"{gap.low_margin_ece.estimate:.3f} {_span(gap.low_margin_ece.interval)}"
         yield (
@@ -458,7 +463,7 @@ def _draws_lines(condition: audit.DrawsCondition) -> Iterator[str]:
         how = "measured" if needed.measured else "extrapolated"
         yield (
             f"Sem2 and Sem1 bracket the true mean confidence to {needed.bracket:.3f}; {needed.precision:g} needs "
-            f"{needed.n:,} draws a question ({how}; {needed.calls:,} calls{cost})."
+            f"{counted(needed.n, 'draw')} a question ({how}; {counted(needed.calls, 'call')}{cost})."
         )
     stopping = condition.early_stopping
     if stopping is not None and stopping.accuracy is not None and stopping.accuracy_of_all is not None:

@@ -250,7 +250,10 @@ def _by_date(files: list[str], reading: ReadOptions, names: list[str]) -> str:
     if len(files) == 1 and isinstance(place, Path) and place.is_file():
         frame = read_frame(place, text=True)
         again += [f"--date {shlex.quote(c)}" for c in frame.columns if set(frame[c].unique()) == set(names)][:1]
-    return f"The {len(names)} conditions are dates. Whether it changed, and when: richter watch {' '.join(again)}"
+    return (
+        f"The {counted(len(names), 'condition is', 'conditions are')} dates. "
+        f"Whether it changed, and when: richter watch {' '.join(again)}"
+    )
 
 
 SHOWN_PAIRS = 15  # pairs that differ: all of them, else those of the best condition
@@ -355,7 +358,8 @@ def leaderboard_sentence(report: CompareReport) -> str:
     same = sum(c.verdict is Verdict.EQUIVALENT for c in claims)
     noun = measure_words(report.primary).noun
     text = (
-        f"{len(report.conditions)} conditions on {report.n_items:,} items: {apart} of {len(claims)} pairs differ in "
+        f"{counted(len(report.conditions), 'condition')} on {counted(report.n_items, 'item')}: "
+        f"{apart} of {len(claims)} pairs differ in "
         f"{noun}, {same} equivalent, {len(claims) - apart - same} undecided"
     )
     number = len(report.conditions)
@@ -453,7 +457,7 @@ def _board(out: Console, report: CompareReport) -> None:
         out.print()
         out.print(grid("differ, best first|by|interval|p, adjusted", told, **PLAIN))
     if number > len(told):
-        out.print(f"  … and {number - len(told):,} pairs more (--json has all)")
+        out.print(f"  … and {counted(number - len(told), 'pair')} more (--json has all)")
     waiting = [c for c in claims if c.verdict is Verdict.UNDECIDED and c.could_show is not None]
     if waiting:
         least, most = (f(scale * (c.could_show or 0.0) for c in waiting) for f in (min, max))

@@ -11,7 +11,7 @@ from richter.bench import read_items
 from richter.cli._calls import Calls, call_options
 from richter.cli._io import json_option, publish
 from richter.cli._progress import money, price_at_most
-from richter.records import Decoding, printable
+from richter.records import Decoding, counted, printable
 from richter.sampling import CONFIDENCE_REQUEST
 from richter.store import Place, run_place
 
@@ -84,11 +84,11 @@ def draw(
         out = publish({"dry_run": rows}, json_path, inputs=[bench])
         for row in rows:
             tokens = f"{row.tokens_in:,} tokens in, at most {row.tokens_out_most:,} out"
-            there = f"{printable(row.condition)}: {row.calls:,} calls missing, {row.already:,} there"
+            there = f"{printable(row.condition)}: {counted(row.calls, 'call')} missing, {row.already:,} there"
             out.print(f"{there}; about {tokens}, {price_at_most(row.money_usd_most)}.")
         if judge is not None:
             most = JUDGE_CALLS * len(items) * len(conditions)
-            out.print(f"The judge {printable(judge)} comes on top: at most {most:,} calls.")
+            out.print(f"The judge {printable(judge)} comes on top: at most {counted(most, 'call')}.")
         calls.say_prices(out)
         return
     with calls.opened("drawing") as asked:
@@ -96,14 +96,17 @@ def draw(
         result = draw_run(run, items, conditions, draws=draws, **asked, **options)
     out, spent = publish(result, json_path, inputs=[bench]), result.spent
     out.print(
-        f"{result.path}: {result.answers:,} answers to {len(items)} items under {len(conditions)} conditions; "
-        f"{spent.calls:,} calls, {spent.tokens:,} tokens, {money(spent.money_usd, spent.unpriced)}."
+        f"{result.path}: {counted(result.answers, 'answer')} to {counted(len(items), 'item')} "
+        f"under {counted(len(conditions), 'condition')}; "
+        f"{counted(spent.calls, 'call')}, {spent.tokens:,} tokens, {money(spent.money_usd, spent.unpriced)}."
     )
     if result.failed:
-        out.print(f"{result.failed} calls failed and are not in the table; the same command asks them again.")
+        out.print(
+            f"{counted(result.failed, 'call')} failed and are not in the table; the same command asks them again."
+        )
     if asks_confidence:
         for name, rate in result.parse_rate.items():
             out.print(f"{printable(name)} states a confidence in {rate:.0%} of its answers.")
     if result.repaired:
-        out.print(f"The judge's groups were no partition for {result.repaired} questions and were repaired.")
+        out.print(f"The judge's groups were no partition for {counted(result.repaired, 'question')} and were repaired.")
     out.print(f"Next: richter calibration {quote(str(result.path))}", style="dim")

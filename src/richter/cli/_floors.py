@@ -12,7 +12,7 @@ from richter import floors as fl
 from richter.audit import FloorsReport, published_scores
 from richter.cli._calls import engine_options, open_mapper
 from richter.cli._io import PLAIN, Group, cells, grid, json_option, listing, publish, reading_options, split_sources
-from richter.records import printable
+from richter.records import counted, printable
 from richter.tables import ReadOptions, read_tables
 
 RATE = "rate, constant 1"
@@ -431,7 +431,7 @@ def show_floors(out: Console, report: FloorsReport) -> None:
             out.print(f"{printable(s.name)}: {printable('; '.join(s.warnings))}.")
             continue
         rate = f"{100 * s.error_rate:.1f}%" if s.error_rate else f"under {100 * s.error_rate_interval.high:.2g}%"
-        text = f"{printable(s.name)} is wrong in {rate} of {s.n:,} items"
+        text = f"{printable(s.name)} is wrong in {rate} of {counted(s.n, 'item')}"
         if s.ece_interval is not None:
             low, high = s.ece_interval.low, s.ece_interval.high
             text += f"; ECE {s.ece_debiased:.3f} [{low:.3f}, {high:.3f}]"

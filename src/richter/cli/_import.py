@@ -10,7 +10,7 @@ import click
 from richter import interop
 from richter.cli._io import grid, json_option, publish, reading_options
 from richter.errors import InputError
-from richter.records import printable
+from richter.records import counted, printable
 from richter.store import Place, is_run, run_place
 from richter.tables import ReadOptions, Tables, holds_logs, read_tables, write_tables
 
@@ -120,10 +120,10 @@ def _show(
     problems = interop.problems(logs)
     out = publish({**summary, **kept, "problems": problems, "next": command}, json_path, inputs=inputs)
     formats = Counter(reading.format for reading in logs.readings)
-    what = ", ".join(f"{name} ({n} files)" if n > 1 else name for name, n in formats.items())
+    what = ", ".join(f"{name} ({counted(n, 'file')})" if n > 1 else name for name, n in formats.items())
     out.print(
-        f"{what}: {len(logs.items):,} items, {len(logs.conditions):,} condition{'s' * (len(logs.conditions) > 1)}, "
-        f"{len(logs.rows):,} answers."
+        f"{what}: {counted(len(logs.items), 'item')}, {counted(len(logs.conditions), 'condition')}, "
+        f"{counted(len(logs.rows), 'answer')}."
     )
     rows = (
         [printable(name, limit=50), printable(row["scorer"], limit=24), *(f"{row[k]:,}" for k in COUNTS)]
@@ -133,7 +133,7 @@ def _show(
     for reason, count in logs.unread.most_common():
         out.print(f"Not read: {count:,} x {printable(reason)}")
     if logs.not_logs:
-        out.print(f"Passed over: {logs.not_logs:,} files that are no logs.")
+        out.print(f"Passed over: {counted(logs.not_logs, 'file')} that are no logs.")
     for problem in problems:
         out.print(f"! {problem}")
     out.print(f"{'' if run is None else f'Kept in {printable(run)}. '}Next: {printable(command)}")

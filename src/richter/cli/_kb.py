@@ -75,7 +75,9 @@ def _building(command: Callable[..., None]) -> Callable[..., None]:
 
 @kb.command("build")
 @click.argument("source", type=click.Choice(["facts"]))
-@click.option("-o", "--output", "--out", "path", required=True, type=click.Path(path_type=Path), help="The folder to make.")
+@click.option(
+    "-o", "--output", "--out", "path", required=True, type=click.Path(path_type=Path), help="The folder to make."
+)
 @click.option("--part", "parts", multiple=True, type=click.Choice(FACT_PARTS), help="Only these; default all.")
 @_building
 @json_option
@@ -99,7 +101,9 @@ def build(source: str, path: Path, parts: tuple[str, ...], how: How, json_path: 
 
 @kb.command("ingest")
 @click.argument("source", metavar="PATH", type=click.Path(path_type=Path))
-@click.option("-o", "--output", "--out", "path", required=True, type=click.Path(path_type=Path), help="The folder to make.")
+@click.option(
+    "-o", "--output", "--out", "path", required=True, type=click.Path(path_type=Path), help="The folder to make."
+)
 @click.option("--documents", type=click.IntRange(1), default=None, help="Only the first N documents.")
 @_building
 @json_option

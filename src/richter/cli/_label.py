@@ -11,7 +11,7 @@ import click
 from richter.audit import import_ratings, serve_rating, write_sheet
 from richter.cli._io import console
 from richter.errors import InputError
-from richter.records import printable
+from richter.records import counted, printable
 from richter.store import Place, run_place
 
 
@@ -70,7 +70,9 @@ def label(
         if not count:
             out.print(f"Nothing is left to label for this claim. Next: richter compare {quote(str(run))}")
             return
-        out.print(f"{sheet}: {count} answers to rate. Fill in severity (0 to 4 in half steps) and mechanism, then:")
+        out.print(
+            f"{sheet}: {counted(count, 'answer')} to rate. Fill in severity (0 to 4 in half steps) and mechanism, then:"
+        )
         out.print(f"  richter label {quote(str(run))} --import {quote(str(sheet))} --rater NAME")
         return
     if source is not None:
@@ -79,7 +81,7 @@ def label(
         return
 
     def ready(address: str, total: int) -> None:
-        out.print(f"{total} answers to rate, on this machine only. Open (it works once):")
+        out.print(f"{counted(total, 'answer')} to rate, on this machine only. Open (it works once):")
         out.print(address, soft_wrap=True)
         out.print("Stop with Ctrl-C; what is rated is kept.")
         if not no_browser:
@@ -87,5 +89,5 @@ def label(
 
     who = rater or getpass.getuser()
     done, claim = serve_rating(run, rater=who, conditions=conditions, port=port, ready=ready, **sample)
-    out.print(f"{done} answers rated. {printable(claim, limit=400)}", soft_wrap=True)
+    out.print(f"{counted(done, 'answer')} rated. {printable(claim, limit=400)}", soft_wrap=True)
     out.print(f"Next: richter compare {quote(str(run))}")

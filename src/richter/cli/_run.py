@@ -10,7 +10,7 @@ import click
 from richter.cli._io import Group, cells, console, grid, json_option, publish, write_json
 from richter.cli._progress import money
 from richter.errors import InputError, RichterError
-from richter.records import printable
+from richter.records import counted, printable
 from richter.store import Place, find_runs, open_ledger, run_place, settle_run, unsettled_run
 from richter.tables import record_look, tables_of
 
@@ -102,7 +102,7 @@ def show_run(place: Place, item_id: str | None, errors: bool, head: int, json_pa
     of = {c.name: {"answers": counts[c.name, False], "truncated": cut_off[c.name], "failed": counts[c.name, True]}
           for c in conditions}  # fmt: skip
     out.print(
-        f"{place}: {len(items)} items, {spent.calls} calls, {spent.tokens} tokens, "
+        f"{place}: {counted(len(items), 'item')}, {counted(spent.calls, 'call')}, {spent.tokens} tokens, "
         f"{money(spent.money_usd, spent.unpriced)}"
     )
     if suspects:
@@ -114,13 +114,14 @@ def show_run(place: Place, item_id: str | None, errors: bool, head: int, json_pa
     if unsettled.cut_off or unsettled.failed:
         most = f" up to ${unsettled.money_usd:.4f}" if unsettled.money_usd else ""
         out.print(
-            f"{unsettled.cut_off} calls never settled and {unsettled.failed} failed may have been billed{most}: "
+            f"{counted(unsettled.cut_off, 'call')} never settled and {unsettled.failed} "
+            f"failed may have been billed{most}: "
             "see `richter run settle`"
         )
     told = (cells("{r.name}|{r.model}|{answers}|{truncated}|{failed}", c, **of[c.name]) for c in conditions)
     out.print(grid("condition|model|answers|cut off|failed", told))
     for (kind, rater), count in sorted(raters.items()):
-        out.print(f"{count} ratings by {printable(rater)} ({kind})")
+        out.print(f"{counted(count, 'rating')} by {printable(rater)} ({kind})")
     for name, rows in shown.items():
         told_of = [row for row in rows if row["answer"] or items[str(row["item"])].prompt]
         if told_of:
@@ -176,6 +177,7 @@ def settle(place: Place, billed: float | None, json_path: str | None) -> None:
         told = f"are settled at ${billed:.4f} together, and no longer count as"
     out = publish({"run": str(place), "settled": billed is not None, "unsettled": found}, json_path)
     out.print(
-        f"{place}: {found.cut_off} calls cut off and {found.failed} failed {told} ${found.money_usd:.4f} and "
+        f"{place}: {counted(found.cut_off, 'call')} cut off and {found.failed} "
+        f"failed {told} ${found.money_usd:.4f} and "
         f"{found.tokens} tokens. They stay counted as calls."
     )

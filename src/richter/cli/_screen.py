@@ -165,7 +165,7 @@ def _claims(document: Row, room: int, ascii_only: bool, width: int) -> list[str]
         sentences += block
         told += 1
     more = len(left) - told
-    words = [f"{more} more claim{'s' * (more > 1)} in the report"] if more and room > 0 else []
+    words = [f"{counted(more, 'more claim')} in the report"] if more and room > 0 else []
     return [*sentences, *counts, *words]
 
 

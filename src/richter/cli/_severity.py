@@ -13,7 +13,7 @@ from richter.audit import SeverityReport, weigh_scores
 from richter.cli._calls import engine_options, open_mapper
 from richter.cli._io import cells, grid, json_option, publish, reading_options
 from richter.errors import InputError
-from richter.records import Claim, Verdict, at_most, printable
+from richter.records import Claim, Verdict, at_most, counted, printable
 from richter.severity import EQUAL_RATES, MEASURES, BValue, DeploymentTable, Recount, SeverityStudy, Skipped
 from richter.stats import in_threads
 from richter.tables import ReadOptions, read_tables
@@ -169,7 +169,8 @@ def _paper_line(study: SeverityStudy) -> str:
     counts = study.counts
     by = ", ".join(f"{n} by {MEASURES[m].noun}" for m, n in counts.screened.items() if m != "dominance")
     return (
-        f"Of {counts.matched} pairs within {100 * study.max_error_gap:g} points of error rate the paper's rule "
+        f"Of {counted(counts.matched, 'pair')} within {100 * study.max_error_gap:g} "
+        "points of error rate the paper's rule "
         f"(disjoint intervals of b, which also fires on identical models) calls {counts.paper} different, "
         f"{counts.paper_min_gap} with |delta b| > {study.min_gap:g}; without a law, at a false-discovery rate of "
         f"{100 * (1 - study.level):g}%, "
@@ -198,7 +199,8 @@ def _small_print(report: SeverityReport) -> list[str]:
     lines += [f"{name}: not corrected by human labels. {why}" for name, why in report.human_skipped.items()]
     families = {(c.family.method, c.family.size) for c in study.claims if c.primary and c.family is not None}
     lines += [
-        f"Intervals of differences are those that decided, by {method} over {size} claims; they are not simultaneous."
+        f"Intervals of differences are those that decided, by {method} over "
+        f"{counted(size, 'claim')}; they are not simultaneous."
         for method, size in families
         if size > 1
     ]
@@ -315,7 +317,7 @@ def _sweep(result: Mapping[int, Any]) -> Iterator[str]:
         trend = row["scaling"]
         shown = "" if isinstance(trend, Skipped) else f"; trend with size {trend['spearman']:+.2f}"
         count = row["count"]
-        yield f"T = {threshold}: {count.n_conditions} conditions, {count.disjoint} disjoint pairs{shown}."
+        yield f"T = {threshold}: {counted(count.n_conditions, 'condition')}, {count.disjoint} disjoint pairs{shown}."
 
 
 def _tails(result: Any) -> Iterator[str]:
@@ -345,7 +347,10 @@ def _scaling(result: Any) -> Iterator[str]:
 def _domains(result: Any) -> Iterator[str]:
     means = ", ".join(f"{d} {b:.2f}" for d, b in sorted(result.mean_b.items(), key=lambda x: x[1]))
     if result.friedman_p is None:
-        yield f"{result.n_complete} conditions have a slope in every domain, too few for a test; mean b {means}."
+        yield (
+            f"{counted(result.n_complete, 'condition has', 'conditions have')} a "
+            f"slope in every domain, too few for a test; mean b {means}."
+        )
     else:
         yield f"Friedman p {result.friedman_p:.2g}, Kendall's W {result.kendall_w:.2f}; mean b {means}."
 

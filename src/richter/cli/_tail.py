@@ -21,7 +21,7 @@ from richter.cli._calls import Calls, call_options, engine_options, open_mapper
 from richter.cli._io import Group, cells, console, grid, json_option, publish, reading_options, write_json
 from richter.cli._progress import asking, downloading
 from richter.errors import InputError
-from richter.records import Claim, Verdict, printable
+from richter.records import Claim, Verdict, counted, printable
 from richter.store import Place, is_database, keep_file, run_file, run_folder, run_place, write_file
 from richter.tables import ReadOptions
 from richter.tail import GATES, GENERATORS, TRANSFORMS, TailPlan, simulate_criteria, simulate_protocol
@@ -193,7 +193,7 @@ def power(
     what = "P1 and P2" if generator == "gpd" else "every gate"
     out.print(
         f"Simulated: {what} passed in at most {best.pass_rate:.0%} of {options['trials']} trials "
-        f"(true difference {best.delta:g}, {best.n_exc:,} exceedances each)."
+        f"(true difference {best.delta:g}, {counted(best.n_exc, 'exceedance')} each)."
     )
     gates = [g for g in GATES if g in study.cells[0].failed]
     figures = (
@@ -254,7 +254,7 @@ def _show(out: Console, report: TailReport) -> None:
         about = tuple(f"{name}: " for name in pair.conditions)  # said once for all pairs, above
         notes |= dict.fromkeys(n for n in pair.notes if not n.startswith(about))
     if report.n_missing:
-        notes[f"{report.n_missing} rows without a number were left out."] = None
+        notes[f"{counted(report.n_missing, 'row')} without a number were left out."] = None
     for note in notes:
         out.print(printable(f"note: {note}"))
 
@@ -356,7 +356,10 @@ def score(
     reports = {}
     for scorer in scorers:
         empty = int(frame[scorer].null_count())
-        out.print(f"Scored {len(frame) - empty:,} answers by {scorer}" + (f"; {empty:,} have none." if empty else "."))
+        out.print(
+            f"Scored {counted(len(frame) - empty, 'answer')} by {scorer}"
+            + (f"; {empty:,} have none." if empty else ".")
+        )
         if test_too:
             reports[scorer] = study_column(str(output), column=scorer, overrides=_scale(scorer))
             out.print(printable(f"{scorer}: {reports[scorer].study.claim.sentence}"))
@@ -409,7 +412,7 @@ def probe(
             pl.col("item").is_in(answers_of(run)["item"].unique(maintain_order=True)[:limit])
         )
         most = len(clean) * sum(c != "judge" for c in copies) + clean["item"].n_unique() * ("model" in copies)
-        console(json_path).print(f"At most {most:,} calls for {', '.join(copies)}.")
+        console(json_path).print(f"At most {counted(most, 'call')} for {', '.join(copies)}.")
         write_json({"dry_run": {"calls": most}}, json_path)
         return
     with calls.opened() as asked:

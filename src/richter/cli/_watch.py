@@ -6,7 +6,7 @@ from rich.console import Console
 from richter.audit import WatchReport, read_series, watch_series
 from richter.cli._compare import parse_share
 from richter.cli._io import json_option, publish, reading_options
-from richter.records import printable, sparkline
+from richter.records import counted, printable, sparkline
 from richter.tables import ReadOptions
 
 __all__ = ["watch"]
@@ -81,6 +81,6 @@ def show(out: Console, report: WatchReport) -> None:
     lines += [*([report.reliance] if report.reliance else []), *report.notes]
     chance, series = f"{100 * (1 - report.level):.3g}%", len(report.series)
     entries = f"{report.n_days} {report.step}s"
-    lines.append(f"{entries}; false alarms over the whole life and all {series} metrics: at most {chance}.")
+    lines.append(f"{entries}; false alarms over the whole life and all {counted(series, 'metric')}: at most {chance}.")
     for line in lines:
         out.print(f"  {printable(line)}", soft_wrap=True)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from richter.claims import Evidence, ece_evidence, ece_side, rate_interval
 from richter.errors import InputError, TooFewErrors
 from richter.floors._rates import passive_floor
-from richter.records import Interval, Shown, at_most
+from richter.records import Interval, Shown, at_most, counted
 from richter.stats import Floats, Indices, ece, unit_worth
 
 __all__ = ["ConditionSummary", "Lipschitz", "lipschitz", "summarise_condition"]
@@ -252,9 +252,11 @@ def summarise_condition(
             f"no error in {n}: the rate is at most {at_most(interval.high, digits=2)} ({100 * level:g}%), not 0"
         )
     if rate in (0, 1) and n >= FEW_ITEMS:
-        warnings.append(f"{100 * (1 - rate):g}% accuracy on {n} items: check that answers were extracted right")
+        warnings.append(
+            f"{100 * (1 - rate):g}% accuracy on {counted(n, 'item')}: check that answers were extracted right"
+        )
     if n < FEW_ITEMS:
-        warnings.append(f"only {n} graded item{'s' * (n > 1)}: every figure here is rough")
+        warnings.append(f"only {counted(n, 'graded item')}: every figure here is rough")
     summary = ConditionSummary(
         name=name, n=n, failed=failed, missing=missing, error_rate=rate, error_rate_interval=interval, accuracy=1 - rate
     )
@@ -263,7 +265,10 @@ def summarise_condition(
         return dataclasses.replace(summary, warnings=tuple(warnings))
     c, a = confidence[known], correct[known]
     if len(c) < len(confidence):
-        warnings.append(f"{len(confidence) - len(c)} graded items have no confidence; calibration leaves them out")
+        warnings.append(
+            f"{counted(len(confidence) - len(c), 'graded item has', 'graded items have')} "
+            "no confidence; calibration leaves them out"
+        )
     warnings += _confidence_warnings(c)
     side = ece_side(c, a, item[known], group=group, weight=weight)
     honest = ece_evidence(side)

@@ -9,6 +9,7 @@ from scipy.special import ndtri, stdtrit
 
 from richter.errors import InputError
 from richter.floors._check import check_level
+from richter.records import counted
 
 __all__ = ["ChangePoint", "change_evidence", "change_point", "drift_reach", "sequential_scores"]
 
@@ -162,7 +163,7 @@ def change_point(days: ArrayLike, *, level: float = 0.95) -> ChangePoint:
     x = np.asarray(days, dtype=np.float64)
     n = len(x)
     if n < 3:
-        raise InputError(f"{n} days have no place for a change.", remedy="Give at least 3.")
+        raise InputError(f"{counted(n, 'day has', 'days have')} no place for a change.", remedy="Give at least 3.")
     k = np.arange(1, n)
     total = np.cumsum(x)
     first, second = total[:-1] / k, (total[-1] - total[:-1]) / (n - k)

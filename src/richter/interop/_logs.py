@@ -12,7 +12,7 @@ from richter.interop._files import named_source
 from richter.interop._recognise import Format, recognise
 from richter.interop._record import LogOptions, Reading, Sample, Setup
 from richter.interop._safe import Unreadable
-from richter.records import Item, printable
+from richter.records import Item, counted, printable
 
 __all__ = ["Logs", "is_severity", "log_files", "logs_summary", "read_logs"]
 
@@ -105,7 +105,7 @@ def _files(path: Path) -> tuple[list[Path], int]:
         return [path], 0
     files = sorted(p for p in path.rglob("*") if p.is_file() and not any(part.startswith(".") for part in p.parts))
     if len(files) > FILES_LIMIT:
-        raise InputError(f"{path} holds {len(files):,} files.", remedy="Name the logs, or a smaller folder.")
+        raise InputError(f"{path} holds {counted(len(files), 'file')}.", remedy="Name the logs, or a smaller folder.")
     return [f for f in files if f.stat().st_size], sum(not f.stat().st_size for f in files)
 
 
@@ -289,7 +289,8 @@ def _name_conditions(
         several = [setup for at, setup in tasks if at == k]
         if len(several) > 1:
             raise InputError(
-                f"{readings[k].path} holds {len(several)} conditions, so it cannot be called {printable(name)}.",
+                f"{readings[k].path} holds {counted(len(several), 'condition')}, "
+                f"so it cannot be called {printable(name)}.",
                 remedy="Import it without a name.",
             )
     for model, group in by_model.items():

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from richter.interop._logs import Logs, Row
-from richter.records import printable
+from richter.records import counted, printable
 
 __all__ = ["agreeing_totals", "next_command", "problems"]
 
@@ -25,7 +25,7 @@ def _of_files(logs: Logs) -> Iterator[str]:
         if reading.interrupted:
             yield f"{name} was interrupted ({printable(reading.interrupted, limit=160)}); what it holds is kept."
         if reading.expected is not None and found[k] < reading.expected:
-            yield f"{name} holds {found[k]:,} of the {reading.expected:,} answers it set out to get."
+            yield f"{name} holds {found[k]:,} of the {counted(reading.expected, 'answer')} it set out to get."
         yield from (f"{name}: {printable(note)}" for note in reading.notes)
 
 
@@ -55,7 +55,7 @@ def _of_totals(logs: Logs) -> Iterator[str]:
         if abs(own - ours) > ALIKE:
             yield (
                 f"{printable(name, limit=60)}: the tool's own total ({printable(scorer, limit=40)}) is {own:.4g}, ours "
-                f"{ours:.4g} on {n:,} graded answers; it may count failed calls or weight items otherwise."
+                f"{ours:.4g} on {counted(n, 'graded answer')}; it may count failed calls or weight items otherwise."
             )
 
 
@@ -83,10 +83,15 @@ def _of_conditions(logs: Logs) -> Iterator[str]:
             yield f"{shown}: {len(good) - len(graded):,} of {n:,} answers have no grade."
         if graded and len({r.correct for r in graded}) == 1 and len(graded) >= SURE_ALIKE:
             word = "right" if graded[0].correct else "wrong"
-            yield f"{shown}: all {len(graded):,} graded answers are {word}; was the answer extracted well?"
+            yield (
+                f"{shown}: all {counted(len(graded), 'graded answer is', 'graded answers are')} "
+                f"{word}; was the answer extracted well?"
+            )
         sure = [next(iter(r.sample.confidences.values())) for r in rows if r.sample.confidences]
         if len(sure) >= SURE_ALIKE and len(set(sure)) == 1:
-            yield f"{shown}: all {len(sure):,} confidences are {sure[0]:g}: they tell nothing."
+            yield (
+                f"{shown}: all {counted(len(sure), 'confidence is', 'confidences are')} {sure[0]:g}: they tell nothing."
+            )
         empty = sum(not r.sample.answer for r in good)
         if empty and empty < len(good):
             yield f"{shown}: {empty:,} of {n:,} answers are empty."

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
-__all__ = ["Result", "distinct_names", "markdown_safe", "plain", "printable", "schema_of", "sparkline"]
+__all__ = ["Result", "counted", "distinct_names", "markdown_safe", "plain", "printable", "schema_of", "sparkline"]
 
 
 class Result:
@@ -209,6 +209,15 @@ _UNSAFE = re.compile(
     "\u2800\u3164\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number with what it counts, as people say it; `many` where that is not `one` and an s.
+
+    >>> counted(1, "row is", "rows are"), counted(2000, "group")
+    ('1 row is', '2,000 groups')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def printable(text: str, *, limit: int | None = None) -> str:

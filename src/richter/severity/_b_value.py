@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtri
 
 from richter.errors import InputError, TooFewErrors
-from richter.records import Interval, Shown
+from richter.records import Interval, Shown, counted
 from richter.severity._deployment import rate_evidence
 from richter.severity._grid import DELTA, POSITIVE, count_levels, level_index
 from richter.severity._kernels import CENSORED, CODES, fit_fixed, fit_selected, fit_top_down
@@ -355,10 +355,9 @@ def _check_enough(counts: Ints, recipe: Recipe) -> None:
     n, errors = int(counts.sum()), int(counts[1:].sum())
     needed = CLAUSET_EVENTS if recipe.m_min == "clauset" else recipe.min_events
     if errors < needed:
-        more = f" At this error rate about {math.ceil(needed * n / errors):,} answers." if errors else ""
+        more = f" At this error rate about {counted(math.ceil(needed * n / errors), 'answer')}." if errors else ""
         raise TooFewErrors(
-            f"{errors} error{'s' * (errors != 1)} in {n} answer{'s' * (n != 1)} are too few for a slope: "
-            f"{needed} are needed.{more}",
+            f"{counted(errors, 'error')} in {counted(n, 'answer')} are too few for a slope: {needed} are needed.{more}",
             n=errors,
             needed=needed,
             remedy="Rate more answers, or read the rates per million, which need no fit.",
@@ -366,7 +365,8 @@ def _check_enough(counts: Ints, recipe: Recipe) -> None:
     used = np.flatnonzero(counts[1:])
     if len(used) == 1:
         raise TooFewErrors(
-            f"All {errors} errors have severity {POSITIVE[used[0]]:g}: a slope needs two levels or more.",
+            f"All {counted(errors, 'error has', 'errors have')} severity "
+            f"{POSITIVE[used[0]]:g}: a slope needs two levels or more.",
             n=1,
             needed=2,
             remedy="Check that the raters used the whole scale.",
@@ -378,7 +378,8 @@ def _refuse(counts: Ints, recipe: Recipe) -> None:
     if not isinstance(recipe.m_min, str):
         above = int(counts[level_index(recipe.m_min) :].sum())
         raise TooFewErrors(
-            f"{above} errors at or above {recipe.m_min:g} are too few, or all at one end, for a slope there: "
+            f"{counted(above, 'error')} at or above {recipe.m_min:g} are too "
+            "few, or all at one end, for a slope there: "
             f"{recipe.min_events} on two levels or more are needed.",
             n=above,
             needed=recipe.min_events,
@@ -395,8 +396,9 @@ def _refuse(counts: Ints, recipe: Recipe) -> None:
             remedy="Rate more answers, or plan an m_min.",
         )
     raise TooFewErrors(
-        f"No level of the grid has {recipe.min_events} errors at or above it, {recipe.min_bins} levels to the top and "
-        f"errors on more than one level (m_min={recipe.m_min}, {errors} errors).",
+        f"No level of the grid has {counted(recipe.min_events, 'error')} at or "
+        f"above it, {recipe.min_bins} levels to the top and "
+        f"errors on more than one level (m_min={recipe.m_min}, {counted(errors, 'error')}).",
         n=errors,
         needed=max(recipe.min_events, errors + 1),
         remedy="Rate more answers, or lower min_events or min_bins and read the slope with care.",

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from richter.claims import METRICS, Evidence, JointTests, Metric, Question, decide, joint_law, p_value, whose
 from richter.errors import InputError, TooFewErrors
-from richter.records import Claim, Gate, Refused, Shown, Verdict
+from richter.records import Claim, Gate, Refused, Shown, Verdict, counted
 from richter.severity._b_value import DEFAULT, PAPER, BValue, Recipe, b_from_counts
 from richter.severity._difference import BDifference, compare_b
 from richter.severity._dominance import Dominance, compare_dominance
@@ -393,7 +393,7 @@ def _slopes(data: _Data, names: tuple[str, str], rng: np.random.Generator) -> tu
     )
     if not gate.passed:
         far = [
-            f"those of {name} by {side.misfit:.2f} (up to {side.misfit_limit:.2f}, {side.n_above:,} errors)"
+            f"those of {name} by {side.misfit:.2f} (up to {side.misfit_limit:.2f}, {counted(side.n_above, 'error')})"
             for name, side in zip(names, sides, strict=True)
             if not side.adequate
         ]

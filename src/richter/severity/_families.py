@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtrc, ndtr
 
 from richter.errors import TooFewErrors
-from richter.records import Result
+from richter.records import Result, counted
 from richter.severity._b_value import TOLERANCE, resampled_counts
 from richter.severity._grid import DELTA, POSITIVE, count_levels
 from richter.stats import Floats, Ints
@@ -304,7 +304,9 @@ def families_from_counts(
     n = int(positive.sum())
     if n < min_events:
         raise TooFewErrors(
-            f"{n} errors are too few to compare families: {min_events} are needed.", n=n, needed=min_events
+            f"{counted(n, 'error is', 'errors are')} too few to compare families: {min_events} are needed.",
+            n=n,
+            needed=min_events,
         )
     if np.count_nonzero(positive) < 2:
         raise TooFewErrors("All errors are at one level: every family fits a single level.", n=1, needed=2)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from richter.errors import InputError
-from richter.records import Claim, Family, Hypothesis, Interval, Verdict, at_least, at_most, printable
+from richter.records import Claim, Family, Hypothesis, Interval, Verdict, at_least, at_most, counted, printable
 from richter.severity._deployment import MILLION, DeploymentRow, DeploymentTable, clean_answers_needed
 from richter.severity._grid import level_index
 
@@ -111,11 +111,11 @@ def _claim(
     row = table.at(rule.severity)
     covered = 1 - table.uncovered
     upper, lower = row.upper * covered + table.uncovered * MILLION, row.lower * covered
-    seen = f"{row.count:,} in {row.n:,} answers, {table.basis}"
+    seen = f"{row.count:,} in {counted(row.n, 'answer')}, {table.basis}"
     needed: int | None = None
     if violated is not None:
         verdict = Verdict.REFUTED
-        of = "" if size == 1 else f", corrected for {size} checks"
+        of = "" if size == 1 else f", corrected for {counted(size, 'check')}"
         least = at_least(violated[0], digits=4)
         sentence = f"Violated: {name} does not have {rule} (at least {least} per million{of}; {seen})."
     elif upper < rule.per_million:
@@ -128,7 +128,7 @@ def _claim(
             reason = f"{table.uncovered:.1%} of the traffic is covered by no item"
         elif row.count == 0:
             needed = _clean_needed(row, room / covered, table.level, weighted=table.weighted)
-            reason = f"{needed:,} answers without such an event would show it"
+            reason = f"{counted(needed, 'answer')} without such an event would show it"
         else:
             reason = f"the rate may lie between {lower:,.0f} and {upper:,.0f} per million"
         sentence = f"Undecided: whether {name} has {rule} is not shown: {reason} ({seen})."

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import fdtri, ndtri
 
 from richter.errors import InputError, TooFewErrors
-from richter.records import Interval, Shown
+from richter.records import Interval, Shown, counted
 from richter.stats._arrays import Floats, Ints
 from richter.stats._bootstrap import percentiles
 
@@ -303,7 +303,7 @@ def krippendorff_alpha(
     counts = counts[counts.sum(axis=1) >= 2]
     n = len(counts)
     if n < 2:
-        raise TooFewErrors(f"Only {n} items have two ratings or more.", n=n, needed=2)
+        raise TooFewErrors(f"Only {counted(n, 'item has', 'items have')} two ratings or more.", n=n, needed=2)
     used = counts.sum(axis=0) > 0
     if used.sum() < 2:
         raise InputError(

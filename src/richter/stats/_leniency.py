@@ -8,7 +8,7 @@ from scipy.special import ndtri
 from scipy.stats import chi2, kruskal
 
 from richter.errors import InputError, TooFewErrors
-from richter.records import Interval, Result, Shown
+from richter.records import Interval, Result, Shown, counted
 from richter.stats._agreement import ratings_table
 from richter.stats._arrays import Floats
 from richter.stats._bootstrap import percentiles
@@ -64,7 +64,7 @@ def leniency(table: ArrayLike, *, level: float = 0.95) -> Leniency:
     values, seen = values[seen.sum(axis=1) >= 2], seen[seen.sum(axis=1) >= 2]
     n, k = values.shape
     if n < 2:
-        raise TooFewErrors(f"Only {n} items were scored by two judges or more.", n=n, needed=2)
+        raise TooFewErrors(f"Only {counted(n, 'item was', 'items were')} scored by two judges or more.", n=n, needed=2)
     per_item = seen.sum(axis=1)
     filled = np.where(seen, values, 0.0)
     centred = np.where(seen, values - (filled.sum(axis=1) / per_item)[:, None], 0.0)
@@ -198,7 +198,7 @@ def effective_judges(
     truth = np.asarray(reference, dtype=np.float64)
     if truth.shape != (len(values),):
         raise InputError(
-            f"The reference has shape {truth.shape}; {len(values)} items were judged.",
+            f"The reference has shape {truth.shape}; {counted(len(values), 'item was', 'items were')} judged.",
             remedy="Give one reference score per item.",
         )
     errors = values - truth[:, None]
@@ -206,7 +206,10 @@ def effective_judges(
     n, k = errors.shape
     if n < MIN_ITEMS:
         raise TooFewErrors(
-            f"{n} items have a reference and every judge's score.", n=n, needed=MIN_ITEMS, remedy="Rate more by hand."
+            f"{counted(n, 'item has', 'items have')} a reference and every judge's score.",
+            n=n,
+            needed=MIN_ITEMS,
+            remedy="Rate more by hand.",
         )
     if np.any(np.ptp(errors, axis=0) == 0):
         judge = int(np.argmax(np.ptp(errors, axis=0) == 0)) + 1

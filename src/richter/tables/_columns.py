@@ -24,7 +24,7 @@ from richter.interop import (
     plain_name,
     stated_range,
 )
-from richter.records import Item, printable
+from richter.records import Item, counted, printable
 from richter.tables._part import OTHERS, ROW, USUAL, Part, frame_of, severities
 from richter.tables._references import answer_columns, are_answers, expert_key
 from richter.tables._roles import JUDGES, counts_rows, find_roles
@@ -174,13 +174,13 @@ def part_of_frame(
                 remedy="Give each its own: the names of the conditions.",
             )
     if not settled_by_user:
-        frame, counted = _shares(frame, place, what, notes)
+        frame, amount = _shares(frame, place, what, notes)
         _not_averaged(frame, place, what)
-        _not_by_category(frame, place, what, counted, notes)
+        _not_by_category(frame, place, what, amount, notes)
     column, told = place.get("score"), {"reference", "confidence"} & place.keys()  # graded by it, or still to label
     if column in frame.columns and not holds_any(frame[column]) and not told:
         raise InputError(
-            f"{what}: the column of scores, {brief(column)!r}, is empty in all {frame.height:,} rows.",
+            f"{what}: the column of scores, {brief(column)!r}, is empty in all {counted(frame.height, 'row')}.",
             remedy="Fill it in, or name the column that holds the grades: --map score=COLUMN",
         )
     frame, place = _answers(frame, place)
@@ -228,7 +228,7 @@ def part_of_frame(
     people = numbers["human"].drop_nulls() if "human" in numbers else pl.Series(dtype=pl.Float64)
     if len(odd := people.filter(~people.is_in([0.0, 1.0]))):
         raise InputError(
-            f"{what}: {place['human']} has {len(odd):,} values that are neither 0 nor 1, as {odd[0]:g}.",
+            f"{what}: {place['human']} has {counted(len(odd), 'value')} that are neither 0 nor 1, as {odd[0]:g}.",
             remedy="It holds people's grades: write 1 for right and 0 for wrong, or give the column another name.",
         )
     rows = keys.with_columns(s.alias("value" if f == "score" else f) for f, s in numbers.items() if f != "severity")
@@ -254,7 +254,7 @@ def part_of_frame(
     notes += repeated
     rows = _first_tries(rows, place, notes)
     if "group" in place and (alone := rows.unique("item", keep="first")["group"].null_count()):
-        notes.append(f"{alone} items name no group; each is taken as a group of its own")
+        notes.append(f"{counted(alone, 'item names', 'items name')} no group; each is taken as a group of its own")
     score = (
         ""
         if "score" not in place
@@ -376,7 +376,7 @@ def _without_totals(frame: pl.DataFrame, place: Mapping[str, str], notes: list[s
     if kept.height == frame.height and _sums_up(frame):
         kept = frame.head(frame.height - 1)
     if kept.height < frame.height:
-        notes.append(f"{frame.height - kept.height} rows are totals and are left out")
+        notes.append(f"{counted(frame.height - kept.height, 'row is', 'rows are')} totals and are left out")
     return kept
 
 
@@ -756,7 +756,7 @@ def _shares(frame: pl.DataFrame, place: Mapping[str, str], what: str, notes: lis
     return frame, next(iter(totals), "")
 
 
-def _not_by_category(frame: pl.DataFrame, place: Mapping[str, str], what: str, counted: str, notes: list[str]) -> None:
+def _not_by_category(frame: pl.DataFrame, place: Mapping[str, str], what: str, amount: str, notes: list[str]) -> None:
     """Averages by category, one row each: refused where a column says of how many answers, else pointed out."""
     item = place.get("item", "")
     named = "domain" in known_fields([item]) or leaf_name(item) in ("key", "outer_key")
@@ -770,11 +770,11 @@ def _not_by_category(frame: pl.DataFrame, place: Mapping[str, str], what: str, c
     if not alone or {*scores} <= {0.0, 1.0, None}:
         return
     name, n = brief(column), frame[column].n_unique()
-    behind = _whole(frame, counted) if counted and (named or column != item) else None
+    behind = _whole(frame, amount) if amount and (named or column != item) else None
     if behind is not None and (behind >= _MANY).all():
         raise InputError(
-            f"{what}: each row is an average of many answers ({brief(counted)} says of how many) for one "
-            f"of {n} values of {name}, not the result of a single item.",
+            f"{what}: each row is an average of many answers ({brief(amount)} says of how many) for one "
+            f"of {counted(n, 'value')} of {name}, not the result of a single item.",
             remedy="Give the file with a row for each question (two averages and their n: richter floors published); "
             f"if each is to count as one item: {map_option('item', column)}",
         )
@@ -861,7 +861,7 @@ def _skipped(frame: pl.DataFrame, rows: pl.DataFrame, notes: list[str]) -> pl.Da
     for c in [c for c in frame.columns if plain_name(c).removeprefix("is_") in _NOT_RUN and holds_grades(frame[c])]:
         marked = to_numbers(frame, c, "refused", "", {}, []) == 1
         if "value" in rows.columns and 0 < marked.sum() < len(rows):
-            notes.append(f"{int(marked.sum()):,} rows are marked by {brief(c)}: they have no grade")
+            notes.append(f"{counted(int(marked.sum()), 'row is', 'rows are')} marked by {brief(c)}: they have no grade")
             value = pl.when(pl.lit(marked).fill_null(value=False)).then(None).otherwise("value")
             rows = rows.with_columns(value.alias("value"))
     return rows
@@ -972,7 +972,7 @@ def _once(
     if distinct.select(pl.struct(KEY).is_duplicated().any()).item():
         if "draw" not in place and (count := _repeats(frame, rows, place)):
             return rows.with_columns(number).drop(dropped), [
-                f"every item has {count} rows under each condition, taken as repeated draws"
+                f"every item has {counted(count, 'row')} under each condition, taken as repeated draws"
             ]
         item, condition, draw = distinct.filter(pl.struct(KEY).is_duplicated()).select(KEY).row(0)
         own = rows.filter(item=item, condition=condition, draw=draw)
@@ -990,7 +990,7 @@ def _once(
         )
     lost = len(again) - len(distinct)
     return rows.unique(KEY, keep="first", maintain_order=True), [
-        f"{lost} rows repeat another word for word; they count once"
+        f"{counted(lost, 'row')} repeat another word for word; they count once"
     ]
 
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from richter.errors import InputError
 from richter.interop import less_is_better
-from richter.records import Better, Item, printable
+from richter.records import Better, Item, counted, printable
 from richter.tables._tables import ANSWERS, KEY, KINDS, RATINGS, SCORES, ReadOptions, Tables, counting_kind, severity_of
 from richter.tables._words import brief
 
@@ -86,7 +86,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     failed = pl.col("error").fill_null("") != ""
     graded_failures = answers.filter(failed & pl.col("value").is_not_null()).height
     if graded_failures:
-        notes.append(f"{graded_failures} rows marked as failed calls carried a grade; it is not used")
+        notes.append(f"{counted(graded_failures, 'row')} marked as failed calls carried a grade; it is not used")
         answers = answers.with_columns(pl.when(failed).then(None).otherwise("value").alias("value"))
     answers, lower = _turned(answers, parts, options, notes)
     ranks = None if lower or options.better or options.scale else _ranks(answers, len(conditions), notes)
@@ -307,7 +307,7 @@ def _main_metric(
     if options.scale is None:
         run = f"{said} from {low:g} to {high:g}"
         if kind == "real":
-            run = f"has no known ends ({given.min():g} to {given.max():g} were seen)"
+            run = f"has no known ends ({low:g} to {high:g} were seen)"
         notes.append(f"The score {run}, {better} is better; --scale LOW:HIGH and --better say otherwise.")
     return "mean_score", measured
 
@@ -374,7 +374,7 @@ def _basis(names: Sequence[str], counting: str | None, ratings: pl.DataFrame, *,
         said.append(f"grades from {', '.join(names)}")
     if counting is not None:
         raters = ratings.filter(pl.col("kind") == counting)["rater"].n_unique()
-        said.append(f"severities {KINDS[counting]}" + (f" ({raters} raters)" if raters > 1 else ""))
+        said.append(f"severities {KINDS[counting]}" + (f" ({counted(raters, 'rater')})" if raters > 1 else ""))
     return "; ".join(said)
 
 
@@ -382,9 +382,9 @@ def _understood(
     answers: pl.DataFrame, conditions: Sequence[str], scores: pl.DataFrame, names: Sequence[str], basis: str
 ) -> str:
     shown = ", ".join(printable(name, limit=30) for name in conditions[:4]) + (", …" if len(conditions) > 4 else "")
-    several = f"{len(conditions)} conditions ({shown})" if len(conditions) > 1 else f"1 condition ({shown})"
+    several = f"{counted(len(conditions), 'condition')} ({shown})" if len(conditions) > 1 else f"1 condition ({shown})"
     items = answers["item"].n_unique()
-    said = [f"{items:,} item{'s' * (items != 1)} x {several}"]
+    said = [f"{counted(items, 'item')} x {several}"]
     if len(scores):
         first = scores.row(0, named=True)
         source = f" from {', '.join(names[:3])}" if names else ""
@@ -402,7 +402,7 @@ def _understood(
         said.append(basis[basis.index("severities") :])
     draws = int(answers["draw"].to_numpy().max(initial=0)) + 1
     if draws > 1:
-        said.append(f"up to {draws} draws an item")
+        said.append(f"up to {counted(draws, 'draw')} an item")
     failed = answers.filter(pl.col("error").fill_null("") != "").height
     if failed:
         said.append(f"{failed:,} failed calls")
@@ -447,7 +447,8 @@ def _averages(scored: pl.DataFrame, what: str) -> list[str]:
     name, domain, value, _, n = no_rating.row(0)
     of = brief(name) + (f" in {brief(domain)}" if domain is not None else "")
     raise InputError(
-        f"{what}: all {n:,} items of {of} have the score {value:g}: an average that is written beside each item, not "
+        f"{what}: all {counted(n, 'item')} of {of} have the score {value:g}: an "
+        "average that is written beside each item, not "
         "the results of single items.",
         remedy="Name the column with each item's own result: --map score=COLUMN (two averages and their n: richter "
         "floors published).",

@@ -6,7 +6,7 @@ import polars as pl
 
 from richter.errors import InputError
 from richter.interop import hinted_fields, less_is_better, plain_name
-from richter.records import printable
+from richter.records import counted, printable
 from richter.tables._tables import ReadOptions
 from richter.tables._words import MISSING, brief, holds_grades, map_option, number_of, says_right, text_of
 
@@ -52,7 +52,9 @@ def worded(
             answer, keep="first", maintain_order=True
         )
         if len(worst) < len(frame):
-            notes.append(f"{len(frame):,} rows of {len(worst):,} readings: of several errors in one the worst counts")
+            notes.append(
+                f"{counted(len(frame), 'row')} of {len(worst):,} readings: of several errors in one the worst counts"
+            )
         frame = worst
     return frame, place
 
@@ -78,7 +80,7 @@ def _numbers(frame: pl.DataFrame, words: pl.Series, column: str, notes: list[str
     if len(odd):
         known = ", ".join(dict.fromkeys(word for word in words.drop_nulls() if word in SEVERITIES))
         raise InputError(
-            f"{what}: a severity of {printable(odd[0], limit=30)!r} (in {len(odd):,} row{'s' * (len(odd) > 1)}) has no "
+            f"{what}: a severity of {printable(odd[0], limit=30)!r} (in {counted(len(odd), 'row')}) has no "
             f"place in an order of words; others are known ({known}).",
             remedy="Write one of none, minor or low, moderate or medium, major or high, critical for it, or numbers "
             "from 0 (right) to 4 (worst) throughout.",
@@ -87,7 +89,9 @@ def _numbers(frame: pl.DataFrame, words: pl.Series, column: str, notes: list[str
     said = [f"{word} {size:g}" for word, size in SEVERITIES.items() if (words == word).any()]
     notes.append(f"severities in words are read as {', '.join(said)}; only their order is the annotators'")
     if checks.any():
-        notes.append(f"{int(checks.sum()):,} rows are attention checks and no ratings; they are left out")
+        notes.append(
+            f"{counted(int(checks.sum()), 'row is', 'rows are')} attention checks and no ratings; they are left out"
+        )
     return frame.with_columns(value.alias(column)).filter(~checks)
 
 
@@ -107,7 +111,9 @@ def _nothing_wrong(
         if not here.any() or (right & ~empty).any():
             continue
         name = brief(c)
-        notes.append(f"{column} is empty in {here.sum():,} rows of which {name} says that nothing is wrong: 0 there")
+        notes.append(
+            f"{column} is empty in {counted(int(here.sum()), 'row')} of which {name} says that all is right: 0 there"
+        )
         zero = pl.lit("0" if frame[column].dtype == pl.String else 0)
         graded = {} if "score" in place or c in place.values() or not holds_grades(frame[c]) else {"score": c}
         return frame.with_columns(pl.when(here).then(zero).otherwise(column).alias(column)), {**place, **graded}

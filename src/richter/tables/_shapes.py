@@ -13,7 +13,7 @@ from typing import NamedTuple
 import polars as pl
 
 from richter.interop import PEOPLE, hinted_fields, known_fields, leaf_name, plain_name, rater_of
-from richter.records import printable
+from richter.records import counted, printable
 from richter.tables._words import (
     SPREADS,
     TOTALS,
@@ -297,7 +297,7 @@ def _chat(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
         if found & _ANSWERS and found & _ASKS and found <= _ANSWERS | _ASKS and _in_turn(frame.drop(c), answers):
             kept = frame.filter(answers).drop(c)
             others = frame.height - kept.height
-            notes.append(f"{others:,} turns that are not the assistant's ({brief(c)}) are left out")
+            notes.append(f"{counted(others, 'turn')} that are not the assistant's ({brief(c)}) are left out")
             return kept, {"draw": ORDER}
     return frame, {}
 

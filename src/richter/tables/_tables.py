@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from richter.claims import METRICS, Outcomes, passes
 from richter.errors import InputError
 from richter.interop import RatingKind
-from richter.records import Better, Item, Rating, printable
+from richter.records import Better, Item, Rating, counted, printable
 from richter.stats import Floats, Indices, Ints
 from richter.store import Place
 
@@ -260,7 +260,11 @@ def outcomes(tables: Tables, metric: str) -> Outcomes:
         run=run,
         runs=run_names,
         judges=judges_of(tables, metric),
-        notes=(*tables.notes, *([f"{lost:,} answers have no {described.noun}"] if lost else []), *said),
+        notes=(
+            *tables.notes,
+            *([f"{counted(lost, 'answer has', 'answers have')} no {described.noun}"] if lost else []),
+            *said,
+        ),
         **labels,
         **_of_items(first),
     )
@@ -317,7 +321,7 @@ def _labels(tables: Tables, metric: str, have: pl.DataFrame) -> tuple[dict[str, 
     if drawn:
         own = int((rows["severity"].is_not_null() & rows["inclusion"].is_null()).sum())
         rows = rows.with_columns(pl.when(pl.col("inclusion").is_not_null()).then(pl.col("severity")).alias("severity"))
-        said = [f"{own:,} labels of answers that were not drawn for labelling are left out"] if own else []
+        said = [f"{counted(own, 'label')} of answers that were not drawn for labelling are left out"] if own else []
     value = rows.select(_LABELLED[metric]).to_series().cast(pl.Float64).fill_null(float("nan")).to_numpy()
     found: dict[str, Any] = {"label": value}
     if drawn:

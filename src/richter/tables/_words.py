@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import polars as pl
 
 from richter.errors import InputError
-from richter.records import printable
+from richter.records import counted, printable
 
 
 def _list(words: str) -> list[str]:
@@ -235,7 +235,7 @@ def listing(columns: Sequence[str]) -> str:
 
 
 def row_count(rows: pl.Series) -> str:
-    return f"{len(rows):,} row{'s' * (len(rows) != 1)}"
+    return counted(len(rows), "row")
 
 
 def likely_column(frame: pl.DataFrame, place: Mapping[str, str]) -> str:

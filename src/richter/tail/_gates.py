@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from richter.records import Gate, Interval, Verdict
+from richter.records import Gate, Interval, Verdict, counted
 from richter.tail._condition import ConditionTail
 from richter.tail._plan import TailPlan
 from richter.tail._size import required_exceedances
@@ -65,12 +65,12 @@ def _enough(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gate:
     needed = max(needed, plan.floor_exceedances)
     n = min(a.n_exc, b.n_exc)
     passed = False if n < plan.floor_exceedances else None if n < needed else True
-    detail = f"{n:,} exceedances"
+    detail = counted(n, "exceedance")
     if not passed:
-        detail += f"; {needed:,} are needed, {math.ceil(round(needed / (1 - a.q), 6)):,} items a condition"
+        detail += f"; {needed:,} are needed, {counted(math.ceil(round(needed / (1 - a.q), 6)), 'item')} a condition"
     return Gate(
         name="G3",
-        rule=f"at least {needed:,} exceedances each (eq. 2); under {plan.floor_exceedances:,} blocks",
+        rule=f"at least {counted(needed, 'exceedance')} each (eq. 2); under {plan.floor_exceedances:,} blocks",
         passed=passed,
         n=n,
         observed={"n_exc": [a.n_exc, b.n_exc], "floor": plan.floor_exceedances, "needed": needed},

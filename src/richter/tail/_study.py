@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from richter.errors import InputError
-from richter.records import Claim, Family, Gate, Shown, Verdict
+from richter.records import Claim, Family, Gate, Shown, Verdict, counted
 from richter.stats import Floats, Mapper
 from richter.tail._compare import compare_pair, remarks_on, resample
 from richter.tail._condition import ConditionTail, condition_tail
@@ -218,7 +218,7 @@ def _aligned(
         first, *others = (set(ids) for ids in items.values())
         same = all(ids == first for ids in others)
         missing = max((len(first ^ ids) for ids in others), default=0)
-        reason = f"{missing:,} items are not in both conditions"
+        reason = f"{counted(missing, 'item is', 'items are')} not in both conditions"
     if same:
         if items is not None:
             for name, ids in items.items():
@@ -374,7 +374,10 @@ def _no_tail(raw: Mapping[str, Floats]) -> str:
         return "these severities lie on the half-step grid, which has no continuous tail; use: richter severity"
     few = [name for name, k in distinct.items() if k <= 10 and len(raw[name]) >= 100]
     if few:
-        return f"the severities of {', '.join(few)} take at most {max(distinct[n] for n in few)} values, not a tail"
+        return (
+            f"the severities of {', '.join(few)} take at most "
+            f"{counted(max(distinct[n] for n in few), 'value')}, not a tail"
+        )
     return ""
 
 
