@@ -38,7 +38,7 @@ def test_labels_must_fit_the_items() -> None:
         return [1.0]
 
     state = start_active(np.linspace(0.1, 0.9, 50), budget=20)
-    with pytest.raises(InputError, match="1 labels for 10 items"):
+    with pytest.raises(InputError, match="1 label for 10 items"):
         asyncio.run(label_pool(state, [str(i) for i in range(50)], short))
     with pytest.raises(InputError, match="names for a pool"):
         asyncio.run(label_pool(state, ["a"], short))

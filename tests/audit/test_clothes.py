@@ -75,7 +75,7 @@ def test_draws_are_counted_as_answers() -> None:
     frame = frame.filter(~((pl.col("draw") == 0) & (pl.col("item") == "q3")) | (pl.col("condition") == "b"))
     results = measure_run(frame, n_resamples=200)
     said = {check.name: check for check in results.checks}
-    assert said["every answer rated"].text == "119 of 119 answers are rated by the source"
+    assert said["every answer rated"].text == "119 of 119 answers rated by the source"
     assert said["every item answered"].passed
     assert results.signature.basis.startswith("the source (119 answers)")
 

@@ -148,7 +148,7 @@ def test_pipeline_by_hand() -> None:
     assert first.result.debiased < 0.03
     assert "too sure" in found.sentence
     assert found.claim.verdict.value == "verified"
-    with pytest.raises(InputError, match="1 stages"):
+    with pytest.raises(InputError, match=r"1 stage[ .]"):
         measure_pipeline(frame.drop("correct_2"), rng=rng)
 
 

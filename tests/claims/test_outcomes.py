@@ -24,7 +24,7 @@ def test_unit_means_by_hand() -> None:
 
 
 def test_weights_of_zero_are_refused() -> None:
-    with pytest.raises(InputError, match="1 weights are zero"):
+    with pytest.raises(InputError, match="1 weight is zero"):
         Outcomes(
             metric=METRICS["accuracy"],
             items=("x", "y"),

@@ -178,7 +178,7 @@ def test_sensitivity_by_hand() -> None:
     [
         ([1, 2], [1, 2, 3], {}, InputError, "shapes"),
         ([1, 1, 0, np.nan], [1, 0, 1, np.nan], {}, InputError, "no judge score"),
-        ([1, np.nan], [1, 1], {}, TooFewErrors, "1 answers have a human label"),
+        ([1, np.nan], [1, 1], {}, TooFewErrors, "1 answer has a human label"),
         ([1, 0, 1], [1, 0, 1], {"strata": [1, 1, 1], "probability": 0.5}, InputError, "Both"),
         ([1, 0, 1], [1, 0, 1], {"probability": 0.0}, InputError, "probability is not"),
         ([1, 0, 1], [1, 0, 1], {"strata": [1, 1]}, InputError, "2 strata for 3"),

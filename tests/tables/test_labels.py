@@ -105,7 +105,7 @@ def test_a_column_of_peoples_grades_corrects_the_comparison(rng: np.random.Gener
 def test_peoples_grades_on_another_scale_are_refused_and_not_taken_as_wrong() -> None:
     frame = pl.DataFrame({"item": ["q1", "q2"] * 2, "condition": ["a", "a", "b", "b"], "correct": [1, 0, 1, 1],
                           "human": [5, 1, None, 0]})  # fmt: skip
-    with pytest.raises(InputError, match="human has 1 values that are neither 0 nor 1, as 5"):
+    with pytest.raises(InputError, match="human has 1 value that is neither 0 nor 1, as 5"):
         read_tables(frame)
 
 

@@ -150,7 +150,7 @@ def _rated(records: RunRecords, total: int) -> Check:
         return _check("every answer rated", None if not total else False, "no answer is rated")
     n = records.rated[records.basis]
     by = BASES[records.basis]
-    return _check("every answer rated", n >= total, f"{n:,} of {total:,} answers are rated by {by}")
+    return _check("every answer rated", n >= total, f"{n:,} of {counted(total, 'answer')} rated by {by}")
 
 
 def _apart(measured: Measured) -> bool:

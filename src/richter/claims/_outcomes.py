@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from richter.errors import InputError
-from richter.records import Better
+from richter.records import Better, counted
 
 __all__ = ["METRICS", "Metric", "Outcomes", "as_errors", "check_margin", "measure_words", "unit_means"]
 
@@ -199,7 +199,8 @@ class Outcomes:
         if self.weight is not None and not (np.isfinite(self.weight).all() and (self.weight > 0).all()):
             bad = int(np.sum(~(np.isfinite(self.weight) & (self.weight > 0))))
             raise InputError(
-                f"{bad} weights are zero, negative or missing.", remedy="Weights are above 0; leave items out instead."
+                f"{counted(bad, 'weight is', 'weights are')} zero, negative or missing.",
+                remedy="Weights are above 0; leave items out instead.",
             )
 
 

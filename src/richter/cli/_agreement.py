@@ -70,7 +70,7 @@ def _span(interval: Interval | None) -> str:
 
 def _word(value: float) -> str:
     """Cicchetti's words for a reliability; taken at the lower limit, so that the word is one the data carry."""
-    return next(w for w, limit in (("excellent", 0.75), ("good", 0.6), ("fair", 0.4), ("poor", -1e9)) if value >= limit)
+    return next((w for w, limit in (("excellent", 0.75), ("good", 0.6), ("fair", 0.4)) if value >= limit), "poor")
 
 
 def print_agreement(out: Console, a: Agreement) -> None:

@@ -189,7 +189,10 @@ def _small_print(report: SeverityReport) -> list[str]:
     adequate = [n for n, f in study.slopes.items() if isinstance(f, BValue) and f.adequate]
     if study.slopes:
         few = [n for n, f in study.slopes.items() if not isinstance(f, BValue)]
-        said = f"The law of a constant slope describes the errors of {len(adequate)} of {len(study.slopes)} conditions"
+        said = (
+            f"The law of a constant slope describes the errors of {len(adequate)} "
+            f"of {counted(len(study.slopes), 'condition')}"
+        )
         lines.append(
             f"{said} within {study.recipe.tolerance:g}, at the upper limit"
             + (f"; {len(few)} ha{'s' if len(few) == 1 else 've'} too few, or of one severity only" if few else "")

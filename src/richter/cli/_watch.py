@@ -80,7 +80,7 @@ def show(out: Console, report: WatchReport) -> None:
         lines.append(f"right before, wrong now: {shown}{more}")
     lines += [*([report.reliance] if report.reliance else []), *report.notes]
     chance, series = f"{100 * (1 - report.level):.3g}%", len(report.series)
-    entries = f"{report.n_days} {report.step}s"
+    entries = counted(report.n_days, report.step)
     lines.append(f"{entries}; false alarms over the whole life and all {counted(series, 'metric')}: at most {chance}.")
     for line in lines:
         out.print(f"  {printable(line)}", soft_wrap=True)

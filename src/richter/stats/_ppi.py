@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv, ndtri
 
 from richter.errors import InputError, TooFewErrors
-from richter.records import Interval, Shown
+from richter.records import Interval, Shown, counted
 from richter.stats._arrays import Bools, Floats, Indices
 
 __all__ = [
@@ -113,7 +113,11 @@ def labelled_pool(
         )
     labelled = ~np.isnan(y)
     if int(labelled.sum()) < LEAST:
-        raise TooFewErrors(f"{int(labelled.sum())} answers have a human label.", n=int(labelled.sum()), needed=LEAST)
+        raise TooFewErrors(
+            f"{counted(int(labelled.sum()), 'answer has', 'answers have')} a human label.",
+            n=int(labelled.sum()),
+            needed=LEAST,
+        )
     if (y[labelled] < low).any() or (y[labelled] > high).any():
         raise InputError(f"A label is outside [{low:g}, {high:g}].", remedy="Use one scale for all labels.")
     counts_for = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)

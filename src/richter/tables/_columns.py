@@ -228,7 +228,8 @@ def part_of_frame(
     people = numbers["human"].drop_nulls() if "human" in numbers else pl.Series(dtype=pl.Float64)
     if len(odd := people.filter(~people.is_in([0.0, 1.0]))):
         raise InputError(
-            f"{what}: {place['human']} has {counted(len(odd), 'value')} that are neither 0 nor 1, as {odd[0]:g}.",
+            f"{what}: {place['human']} has {counted(len(odd), 'value that is', 'values that are')} "
+            f"neither 0 nor 1, as {odd[0]:g}.",
             remedy="It holds people's grades: write 1 for right and 0 for wrong, or give the column another name.",
         )
     rows = keys.with_columns(s.alias("value" if f == "score" else f) for f, s in numbers.items() if f != "severity")
