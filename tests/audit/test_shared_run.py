@@ -58,7 +58,7 @@ def test_eight_processes_one_killed_and_the_server_restarted(tmp_path: Path, pos
         while api.requests.total() < 1000:
             time.sleep(0.05)
         postgres.stop(at_once=True)  # as a crash: nothing is flushed that was not promised
-        time.sleep(1.5)
+        time.sleep(0.5)
         postgres.start()
         outputs = [p.communicate(timeout=240)[0] for p in processes]
         # the budget is over all processes, and it is what stops them

@@ -147,7 +147,7 @@ def test_which_condition_and_which_files_is_asked(tmp_path: Path) -> None:
 
 def test_weights_and_draws_count_in_every_metric_by_hand(tmp_path: Path) -> None:
     """Three of weight 1 are right, one of weight 3 is wrong in one of two draws; confidence 0.9 everywhere."""
-    rows = [("a", 1, 1), ("b", 1, 1), ("c", 1, 1), ("d", 3, 0), ("d", 3, 1)]
+    rows = [("a", 1, 1), ("b", 1, 1), ("c", 1, 1), ("d", 3, 1), ("d", 3, 0)]
     for day in range(8):
         table = pl.DataFrame(rows, schema=["item", "weight", "correct"], orient="row")
         table = table.with_columns(pl.lit("bot").alias("condition"), pl.lit(0.9).alias("confidence"))

@@ -14,6 +14,7 @@ from richter.cli._screen import LEAST, LINES, WIDTH, _bar, summarise
 from richter.records import Condition
 from richter.store import open_ledger
 
+pytestmark = pytest.mark.xdist_group("screen")  # the documents are made once
 _STUDY = Path(__file__).parents[2] / "studies" / "simulated_run.py"
 
 

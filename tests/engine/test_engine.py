@@ -81,7 +81,7 @@ def test_an_error_on_a_worker_arrives_whole(engine: RayEngine):
 @pytest.mark.slow
 def test_a_task_whose_machine_is_lost_is_done_again(cluster: RayCluster, engine: RayEngine):
     def slow(n: int) -> int:
-        time.sleep(0.3)
+        time.sleep(0.1)
         return n * n
 
     results = []

@@ -15,9 +15,8 @@ def loglik(x, xi: float, sigma: float) -> float:
     return float(genpareto.logpdf(x, xi, scale=sigma).sum())
 
 
-@pytest.mark.parametrize("n_samples", [30, pytest.param(500, marks=pytest.mark.slow)])
-def test_likelihood_against_scipy(n_samples: int, rng: np.random.Generator) -> None:
-    for _ in range(n_samples):
+def test_likelihood_against_scipy(rng: np.random.Generator) -> None:
+    for _ in range(150):
         n, xi, sigma = int(rng.integers(20, 1500)), rng.uniform(-0.4, 1.2), 10 ** rng.uniform(-3, 3)
         x = gpd(n, xi, sigma, rng)
         fit = fit_gpd(x)
