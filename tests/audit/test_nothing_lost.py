@@ -17,7 +17,7 @@ from richter.store import LEDGER_NAME, open_ledger
 
 SOURCE = Path(__file__).parents[2] / "src"
 ITEMS = 3000
-KILLS = int(os.environ.get("RICHTER_KILLS", "10"))  # `make soak` asks for more
+KILLS = int(os.environ.get("RICHTER_KILLS", "6"))  # `make soak` asks for more
 
 
 def write_bench(path: Path, count: int) -> None:

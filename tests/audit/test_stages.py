@@ -314,9 +314,12 @@ def _audit_command(run: Path, bench: Path, api: FakeApi) -> list[str]:
     return [*command, "--temperature", "0", "--temperature", "1", "--judged", "60", *options]
 
 
+KILLS = 4
+
+
 @pytest.mark.slow
 def test_sigkill_at_any_moment_of_the_whole_command(tmp_path: Path) -> None:
-    """Killed six times, between and within stages; what the ledgers held at a kill is never asked again."""
+    """Killed four times, between and within stages; what the ledgers held at a kill is never asked again."""
     bench, run = tmp_path / "facts.jsonl", tmp_path / "run"
     bench.write_text("".join(json.dumps(item.to_dict()) + "\n" for item in ITEMS))
     shutil.copy(GAZETTEER, tmp_path / "facts.gazetteer.json.gz")
@@ -334,7 +337,7 @@ def test_sigkill_at_any_moment_of_the_whole_command(tmp_path: Path) -> None:
 
     with FakeApi(reply=reply, delay_s=0.15) as api:
         held: set[tuple[str, str]] = set()
-        for _ in range(6):
+        for _ in range(KILLS):
             process = subprocess.Popen(
                 _audit_command(run, bench, api), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
             )
@@ -347,7 +350,7 @@ def test_sigkill_at_any_moment_of_the_whole_command(tmp_path: Path) -> None:
             assert held <= paid()  # nothing that was paid for is lost
             held = paid()
         api._delay_s = 0.0
-        in_flight = 6 * 16  # judges take sixteen at a time
+        in_flight = KILLS * 16  # judges take sixteen at a time
         subprocess.run(_audit_command(run, bench, api), env=environment, check=True, capture_output=True)
         assert held <= paid()
         assert api.requests.total() <= len(paid()) + in_flight

@@ -44,33 +44,6 @@ def test_a_cluster_gives_the_same_bits_in_the_same_order(engine: RayEngine):
     assert engine.workers == 3
 
 
-ISOLATED = """
-import sys
-from richter.engine import open_engine
-
-def look(_):
-    import sys, zoneinfo
-    return zoneinfo.__file__
-
-with open_engine("ray", workers=1) as engine:
-    print(*engine.map(look, [1]))
-"""
-
-
-@pytest.mark.slow
-def test_workers_take_no_module_from_the_folder_we_are_in(tmp_path: Path):
-    need_ray()
-    for name in ("zoneinfo", "colorsys", "sitecustomize", "usercustomize", "numba"):
-        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').write(__name__)")
-    source = str(Path(richter.__file__).parents[1])
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("RAY_")} | {"PYTHONPATH": source}
-    command = [sys.executable, "-P", "-c", ISOLATED]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
-    assert not (tmp_path / "ran").exists()
-    assert done.returncode == 0, done.stderr
-    assert str(tmp_path) not in done.stdout
-
-
 @pytest.mark.slow
 def test_an_error_on_a_worker_arrives_whole(engine: RayEngine):
     with pytest.raises(TooFewErrors, match="Three is too few") as caught:
@@ -126,14 +99,22 @@ def test_unreachable_clusters_are_named_at_once():
 
 
 @pytest.mark.slow
-def test_a_cluster_of_our_own_keeps_to_loopback_and_asks_for_a_token():
-    """Ray would listen on every interface, and runs what anyone sends it."""
+def test_a_cluster_of_our_own_keeps_to_loopback_asks_for_a_token_and_takes_no_module_from_where_we_are(tmp_path: Path):
+    """Ray would listen on every interface, runs what anyone sends it, and looks for modules in the folder we are in."""
     need_ray()
+    for name in ("zoneinfo", "colorsys", "sitecustomize", "usercustomize", "numba"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').write(__name__)")
     script = """
 import os, subprocess, sys
 from richter.engine import open_engine
+
+def look(_):
+    import zoneinfo
+    return zoneinfo.__file__
+
 with open_engine("ray", workers=2) as engine:
     assert list(engine.map(abs, [-1, 2])) == [1, 2]
+    print("module", *engine.map(look, [1]))
     address = engine.ray.get_runtime_context().gcs_address
     host = address.rpartition(":")[0]
     print(address)
@@ -162,17 +143,20 @@ with open_engine("ray", workers=2) as engine:
             if cells[3] == "0A" and cells[9] in inodes:
                 print("listens", cells[1])
     other = subprocess.run(
-        [sys.executable, "-c", f"import ray; ray.init('{address}', log_to_driver=False)"],
+        [sys.executable, "-P", "-c", f"import ray; ray.init('{address}', log_to_driver=False)"],
         env={k: v for k, v in os.environ.items() if not k.startswith("RAY_AUTH")} | {"HOME": "/nonexistent"},
         capture_output=True, text=True, timeout=100,
     )
     print("stranger", other.returncode)
 """
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("RAY_")}
-    found = subprocess.run(
-        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=200, check=False
-    )
+    source = str(Path(richter.__file__).parents[1])
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("RAY_")} | {"PYTHONPATH": source}
+    command = [sys.executable, "-P", "-c", script]
+    found = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=200)
+    assert not (tmp_path / "ran").exists()
     assert found.returncode == 0, found.stderr
+    assert "module " in found.stdout
+    assert str(tmp_path) not in found.stdout
     lines = found.stdout.split("\n")
     heard = [line.split()[1].rpartition(":")[0] for line in lines if line.startswith("listens")]
     loopback = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
