@@ -242,3 +242,11 @@ def test_names_stay_whole_in_a_narrow_terminal(capsys: pytest.CaptureFixture[str
     assert "baseline" in out
     assert "candidate" in out
     assert "…" not in out
+
+
+def test_faults_of_a_plan_are_sentences(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """ "candidate is missing ... (The condition on trial.) require is missing": where one ends was not to be seen."""
+    assert run(capsys, "plan new gate -o plan.toml")[0] == 0
+    code, said = run(capsys, "plan lock plan.toml")
+    assert code == 1
+    assert "candidate is missing and has no default (The condition on trial). require is missing" in said

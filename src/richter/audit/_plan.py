@@ -416,7 +416,7 @@ def _checked(raw: Mapping[str, Any], fields: Mapping[str, PlanField], where: str
             if field.default is OPTIONAL:
                 continue
             if field.default is MANDATORY:
-                faults.append(f"{where}{name} is missing and has no default ({field.help})")
+                faults.append(f"{where}{name} is missing and has no default ({field.help.rstrip('.')}).")
             else:
                 values[name] = field.default
             continue

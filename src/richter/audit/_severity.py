@@ -222,7 +222,7 @@ def _notes(
     yield from tables.notes
     yield from _correct_with_severity(tables)
     for kind, number in tables.ratings.group_by("kind").len().sort("kind").iter_rows():
-        if tables.counting not in ("given", kind):
+        if tables.counting not in ("given", kind) and not (kind == "human" and (rates or corrected)):
             yield f"{number:,} {kind} ratings are left out, since {tables.counting} ones count (--ratings {kind})."
     came = tables.answers.filter(pl.col("draw") == 0, pl.col("error").fill_null("") == "").select(KEY)
     unrated = came.join(severity_of(tables), on=KEY, how="anti").height

@@ -110,7 +110,8 @@ def ask(
     )
     for reason, count in failed.most_common(3):
         out.print(f"{count} not answered: {printable(reason, limit=400)}", soft_wrap=True)
-    out.print(f"Next: richter run show {quote(str(run))}", style="dim")
+    how = "--grader auto" if any(item.reference for item in items) else "--judges MODEL,MODEL"
+    out.print(f"Next: richter judge {quote(str(run))} {how} && richter report {quote(str(run))}", soft_wrap=True)
     if failed and not given:
         raise ModelError("Nothing was answered.", remedy="See above, then run the same command again.")
 

@@ -77,6 +77,7 @@ def judge(
         print_grading(out, graded)
         if not options["rules"] and judge_names is None:
             write_json(graded, json_path)
+            out.print(f"Next: richter report {quote(str(run))}", soft_wrap=True)
             return
     names = [name.strip() for name in (judge_names or "").split(",") if name.strip()]
     if judge_names is not None and not names:
@@ -102,6 +103,8 @@ def judge(
         rows = scores_table(read_tables(run, options=ReadOptions(ratings=source)))
         export_table(rows, output)
         out.print(f"{output}: {len(rows):,} scores by {source}. Next: richter severity {quote(str(output))}")
+    elif not (judges and silent):
+        out.print(f"Next: richter report {quote(str(run))}", soft_wrap=True)
     write_json(result if graded is None else {**result.to_dict(), "grading": graded}, json_path)
     if judges and silent:
         raise InputError(
