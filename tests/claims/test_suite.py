@@ -92,7 +92,10 @@ def test_a_typical_item_that_is_cheaper_is_not_called_cheaper_where_the_sum_is_d
     assert f"the other way round: {money[:, 0].mean():.4g} and {money[:, 1].mean():.4g}" in alone.sentence
     (claim,) = cheaper_and_no_worse([dataclasses.replace(trade(rng, 0.0, -0.3), cost=cost)])
     assert claim.verdict is Verdict.UNDECIDED  # it was verified
+    assert claim.p_adjusted == 1.0
     assert "the other way round" in claim.sentence
+    both = cheaper_and_no_worse([dataclasses.replace(trade(rng, 0.0, -0.3), cost=cost), trade(rng, 0.1, -0.3)])
+    assert [c.verdict for c in both] == [Verdict.UNDECIDED, Verdict.VERIFIED]  # it keeps no other from its turn
 
 
 def test_the_larger_p_decides_by_hand(rng: np.random.Generator) -> None:

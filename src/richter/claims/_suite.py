@@ -87,7 +87,8 @@ def cheaper_and_no_worse(trades: Sequence[Trade], *, level: float = 0.95) -> tup
     for t in trades:
         worse = -t.margin if t.metric.better == "higher" else t.margin
         quality = one_sided(t.quality, worse, above=t.metric.better == "higher")
-        p.append(max(quality, one_sided(t.cost, 0.0, above=t.cost_metric.better == "higher")))
+        cost = 1.0 if t.cost.against else one_sided(t.cost, 0.0, above=t.cost_metric.better == "higher")
+        p.append(max(quality, cost))
     adjusted = holm(p)
     order = sorted(range(len(trades)), key=lambda k: p[k])
     claims: dict[int, Claim] = {}
