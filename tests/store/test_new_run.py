@@ -1,5 +1,6 @@
 """An import is there whole or not at all, whenever it is killed."""
 
+import json
 import os
 import subprocess
 import sys
@@ -58,3 +59,34 @@ def test_two_imports_into_one_run_and_a_fault_in_the_middle(tmp_path: Path) -> N
     with pytest.raises(ZeroDivisionError), new_run(tmp_path / "other"):
         raise ZeroDivisionError
     assert not has_ledger(tmp_path / "other")
+
+
+FULL = """
+import json, resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))  # no file may grow beyond this, as on a full disk
+from richter.cli import main
+for words in json.loads(sys.argv[1]):
+    try:
+        main(words)
+    except SystemExit as end:
+        print("exit", end.code, file=sys.stderr)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_a_sound_run_on_a_full_disk_is_read_and_never_called_damaged(tmp_path: Path) -> None:
+    """SQLite calls both an I/O error, and the advice was to restore a run that is whole from a copy."""
+    run, new = str(tmp_path / "run"), str(tmp_path / "new")
+    with new_run(run) as ledger:
+        ledger.set_note("x", {})
+    (tmp_path / "table.csv").write_text("item,condition,correct\n1,a,1\n1,b,0\n")
+    words = [["run", "show", run], ["import", str(tmp_path / "table.csv"), "-o", new], ["run", "settle", run]]
+    call = [sys.executable, "-c", FULL, json.dumps(words)]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    said = subprocess.run(call, capture_output=True, check=True, text=True, env=environment).stderr.splitlines()
+    assert said[0] == "exit 0"
+    assert "cannot be made: the disk is full, or cannot be written. Nothing was kept" in said[1]
+    assert said[2] == "exit 1"
+    assert "damaged" not in said[3]
+    assert not has_ledger(new)
+    assert check_integrity(run).sound

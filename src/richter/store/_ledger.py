@@ -243,9 +243,10 @@ def new_run(run: RunLike) -> "Iterator[Ledger]":
             for name in (f"{LEDGER_NAME}-wal", HEAD_NAME, LEDGER_NAME):  # the ledger last: with it there is a run
                 if (made / name).exists():
                     (made / name).replace(place / name)
-    except OSError as error:
+    except (OSError, StorageError) as error:
+        why = "the disk is full, or cannot be written" if isinstance(error, StorageError) else error.strerror or error
         raise StorageError(
-            f"{place} cannot be written: {error.strerror or error}.", remedy="Nothing was kept: choose another folder."
+            f"{place} cannot be made: {why}.", remedy="Nothing was kept: free space, or choose another folder."
         ) from error
     finally:
         os.close(lock)

@@ -74,7 +74,7 @@ class SqliteDatabase:
         except sqlite3.OperationalError as error:
             if db is not None:
                 db.close()
-            if "unable to open" not in str(error) and "readonly" not in str(error):
+            if not re.search("unable to open|readonly", str(error)) and not _no_room(error):
                 raise
             return self._without_writing()
         return db
@@ -325,7 +325,7 @@ _SAID: tuple[tuple[str, type[RichterError], str, str], ...] = (
     (
         "full",
         StorageError,
-        "The disk is full; {path} could not take an answer.",
+        "The disk is full, or cannot be written; {path} could not take what was to be kept.",
         "What was committed is kept: free space and run the same command again.",
     ),
     ("readonly|unable to open", StorageError, "{path} cannot be opened or written: {text}.", "Check its permissions."),
@@ -339,7 +339,15 @@ _SAID: tuple[tuple[str, type[RichterError], str, str], ...] = (
 )
 
 
+def _no_room(error: sqlite3.Error) -> bool:
+    """Whether SQLite could not write: on a full disk it calls that an I/O error, as it calls a broken disk."""
+    return bool(
+        re.match("SQLITE_IOERR_(SHM|WRITE|FSYNC|DIR_FSYNC|TRUNCATE)", getattr(error, "sqlite_errorname", "") or "")
+    )
+
+
 def _ours(error: sqlite3.Error, path: Path) -> RichterError:
     text = "parameter" if isinstance(error, sqlite3.DataError | sqlite3.InterfaceError) else str(error)
+    text = "full" if _no_room(error) else text
     _, kind, what, remedy = next(means for means in _SAID if re.search(means[0], text))
     return kind(what.format(path=path, text=error), remedy=remedy)
