@@ -27,6 +27,7 @@ FIELDS = {
         "Attempts of which this one is to stand: the level is shared. 0: as many as the log of looks knows.",
         OPTIONAL,
         ge=0,
+        le=1_000_000,
     ),
     "min_shared": asks(float, "Share of items that both must have been graded on.", 0.5, ge=0, le=1),
     "require": asks(

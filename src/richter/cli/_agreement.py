@@ -24,7 +24,7 @@ KINDS = ("human", "judge", "rule")
 @click.option("--reference", type=click.Choice(["human", "rule"]), help="Hold the judges against this kind.")
 @click.option("--by", type=click.Choice(["condition", "domain"]), help="Also for each condition or each domain.")
 @click.option("--any-scale", is_flag=True, help="Ratings on another scale than 0 to 4 in half steps.")
-@click.option("--seed", default=0, help="Seed of the bootstrap.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Seed of the bootstrap.")
 @json_option
 def agreement(file: str, seed: int, json_path: str | None, **options: Any) -> None:
     """How far raters and judges agree, and what that is worth.

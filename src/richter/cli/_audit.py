@@ -88,7 +88,7 @@ The same command again resumes: only what is missing is asked.
 @click.option("--plan", "plan_path", type=click.Path(path_type=Path), help="A plan; lock it before.")
 @click.option("--stop-when", metavar="CLAIM", help="Stop when decided: 'error_rate < 0.05', 'A better than B'.")
 @click.option("--only", metavar="SECTIONS", help="severity,tail,calibration,floors,search,judges.")
-@click.option("--seed", type=int, default=0)
+@click.option("--seed", type=click.IntRange(0), default=0)
 @call_options(
     "5usd, 20000calls or 2Mtok, over all stages together: never exceeded.",
     parallel=True,

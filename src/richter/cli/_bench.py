@@ -39,7 +39,7 @@ def build() -> None:
 
 @build.command("facts")
 @click.option("--items", default=10_000, help="How many questions.")
-@click.option("--seed", default=0, help="Another seed draws other questions.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Another seed draws other questions.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The JSONL file to write.")
 @json_option
 def build_facts_command(items: int, seed: int, output: Path, json_path: str | None) -> None:

@@ -112,7 +112,7 @@ def calibration() -> None:
     help="Write the recalibration that is advised (else the best on held-out items) to PATH, for `apply`.",
 )
 @click.option("--svg", "svg_folder", type=click.Path(path_type=Path), help="Write the figures to this folder as SVG.")
-@click.option("--seed", type=int, default=0, help="Seed of everything random.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Seed of everything random.")
 @engine_options
 @json_option
 def measure(
@@ -186,7 +186,7 @@ def _figures(out: Console, section: dict[str, Any], folder: Path | None) -> None
 @click.option("--runs", type=click.IntRange(min=2), default=100, help="Parts taken at each size.")
 @click.option("--level", type=float, default=0.95, help="Level of the test and the intervals.")
 @click.option("--svg", "svg_folder", type=click.Path(path_type=Path), help="Write the figure to this folder as SVG.")
-@click.option("--seed", type=int, default=0, help="Seed of everything random.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Seed of everything random.")
 @json_option
 def phase(
     sources: tuple[str, ...],
@@ -252,7 +252,7 @@ def apply(map_file: str, file: str, out_path: Path, column: str) -> None:
 @calibration.command()
 @click.argument("file")
 @click.option("--level", type=float, default=0.95, help="Level of the intervals.")
-@click.option("--seed", type=int, default=0, help="Seed of everything random.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Seed of everything random.")
 @json_option
 def pipeline(file: str, level: float, seed: int, json_path: str | None) -> None:
     """Two stages or more in a row: each one's calibration, and the whole's.

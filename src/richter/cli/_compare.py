@@ -87,8 +87,8 @@ def parse_tried(ctx: click.Context, param: click.Parameter, value: str) -> int |
         number = int(value)
     except ValueError as error:
         raise click.BadParameter(f"{value!r} is neither a number nor auto.") from error
-    if number < 1:
-        raise click.BadParameter(f"{value} is not at least 1.")
+    if not 1 <= number <= 1_000_000:
+        raise click.BadParameter(f"{value} is not between 1 and 1,000,000.")
     return number
 
 
@@ -150,7 +150,7 @@ def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None)
 @reading_options
 @click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95)
 @click.option("--resamples", "n_resamples", type=click.IntRange(min=100), default=2000)
-@click.option("--seed", type=int, default=0)
+@click.option("--seed", type=click.IntRange(0), default=0)
 @md_option
 @json_option
 @click.pass_context

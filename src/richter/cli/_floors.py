@@ -329,7 +329,7 @@ def presets(json_path: str | None) -> None:
 @floors.command()
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN ..")
 @reading_options
-@click.option("--seed", type=int, default=0)
+@click.option("--seed", type=click.IntRange(0), default=0)
 @click.option("--level", type=float, default=0.95)
 @json_option
 def data(sources: tuple[str, ...], reading: ReadOptions, seed: int, level: float, json_path: str | None) -> None:
@@ -354,7 +354,7 @@ def data(sources: tuple[str, ...], reading: ReadOptions, seed: int, level: float
 @click.option("--size", type=click.IntRange(min=1), help="Items to name now; default: the rest of the phase.")
 @click.option("--condition", help="The condition, where the file has several.")
 @click.option("--signal", default="confidence", help="Column that orders items, e.g. a judge's score.")
-@click.option("--seed", type=int, default=0)
+@click.option("--seed", type=click.IntRange(0), default=0)
 @click.option("--level", type=float, default=0.95)
 @click.option("--memory", metavar="PATH", help="Where to keep what was asked for; default: GRADES.asked.json.")
 @json_option
@@ -397,7 +397,7 @@ def next_items(file: str, budget: int, memory: str | None, json_path: str | None
 @floors.command()
 @click.argument("experiment", type=click.Choice(sorted(fl.SIMULATIONS)))
 @click.option("--runs", type=click.IntRange(min=2), help="Simulated audits a figure; the default takes seconds.")
-@click.option("--seed", type=int, default=0)
+@click.option("--seed", type=click.IntRange(0), default=0)
 @engine_options
 @json_option
 def simulate(

@@ -50,7 +50,7 @@ The same command again asks only what is missing.
 @click.option("--limit", type=click.IntRange(1), help="Only so many answers go to the judge models.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write a scores table (CSV, Parquet or JSONL).")
 @call_options(engine=True, dry_run="Count and price the calls; ask nothing.")
-@click.option("--seed", default=0, help="Seed of the intervals.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Seed of the intervals.")
 @json_option
 def judge(
     run: Place,

@@ -27,7 +27,7 @@ from richter.store import Place, run_place
 @click.option("--n", type=click.IntRange(2), default=60, help="Answers in the first sample.")
 @click.option("--batch", type=click.IntRange(1), default=20, help="Answers added at a time.")
 @click.option("--most", type=click.IntRange(2), default=200, help="Answers at most.")
-@click.option("--seed", default=0, help="Seed of the sample.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Seed of the sample.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the page; a free one by default.")
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
 @click.option("--sheet", type=click.Path(path_type=Path), help="Write a blind sheet (CSV) instead of serving a page.")

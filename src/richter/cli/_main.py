@@ -153,7 +153,7 @@ def project_defaults(folder: Path) -> dict[str, Any]:
         return {}
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
         raise InputError(f"{NAME} cannot be read: {error}.", remedy='It is TOML, as margin = "2pt".') from error
     unknown = [name for name in values if name not in KNOWN]
     if unknown:

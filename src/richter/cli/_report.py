@@ -52,7 +52,7 @@ def _schema(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 @click.option("--only", metavar="SECTIONS", help=f"Only these, with commas: {','.join(SECTIONS)}.")
 @click.option("--plan", type=click.Path(path_type=Path), help="The plan that holds. [default: RUN/plan.toml]")
 @click.option("--history", metavar="SERIES", help="Show the runs of this series, as `richter watch` sees them.")
-@click.option("--seed", type=int, default=0, help="Seed of everything random.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Seed of everything random.")
 @click.option("--redact", is_flag=True, help="A page without questions, references, answers and reasons.")
 @click.option("--force", is_flag=True, help="Overwrite a file that is not a report.")
 @click.option(

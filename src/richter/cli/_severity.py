@@ -56,7 +56,7 @@ _FAMILY = {
 @click.option("--require", metavar="RULE", multiple=True, help="As 'severity>=3 below 100 per million'.")
 @click.option("--resamples", "n_resamples", type=click.IntRange(min=200), help="[default: 2000]")
 @click.option("--level", type=click.FloatRange(0.5, 0.9999), help="[default: 0.95]")
-@click.option("--seed", type=int, default=0, help="Without a plan; with one, its hash is the seed.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Without a plan; with one, its hash is the seed.")
 @engine_options
 @json_option
 @click.pass_context

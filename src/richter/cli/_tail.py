@@ -69,7 +69,7 @@ def tail() -> None:
     "--probe", metavar="CLEAN:PERTURBED", help="Compare a condition with its perturbed copy, outside the family."
 )
 @click.option("--scan", is_flag=True, help="Add the shape over 60 thresholds per condition.")
-@click.option("--seed", type=int, default=0, help="Without a plan; with one, its hash is the seed.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Without a plan; with one, its hash is the seed.")
 @click.option("--paper", metavar="DIR", help="Write table.tex, methods.tex, references.bib and deviations.tex there.")
 @click.option("--exit-code", "use_exit_code", is_flag=True, help="Exit 3 when blocked or untestable, 4 when undecided.")
 @engine_options
@@ -154,7 +154,7 @@ def write_paper(report: TailReport, folder: Path) -> None:
 @click.option("--plan", "plan_path", metavar="PLAN", help="Take thresholds and tolerances from a tail plan.")
 @click.option("--trials", type=click.IntRange(1), default=200)
 @click.option("--n-resamples", type=click.IntRange(100), default=500)
-@click.option("--seed", type=int, default=0)
+@click.option("--seed", type=click.IntRange(0), default=0)
 @engine_options
 @json_option
 def power(
@@ -379,7 +379,7 @@ def score(
 @click.option("--paraphraser", help="model: who puts the questions into other words.")
 @click.option("--limit", type=click.IntRange(1), help="Only the first N items.")
 @click.option("--n-resamples", type=click.IntRange(200), default=2000)
-@click.option("--seed", type=int, default=0)
+@click.option("--seed", type=click.IntRange(0), default=0)
 @call_options("5usd, 20000calls or 2Mtok: of each copy.", dry_run="Say how much it would ask, and ask nothing.")
 @json_option
 def probe(

@@ -31,7 +31,7 @@ __all__ = ["watch"]
 @reading_options
 @click.option("--independent-days", is_flag=True, help="No day depends on the day before: a change is told sooner.")
 @click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95)
-@click.option("--seed", type=int, default=0)
+@click.option("--seed", type=click.IntRange(0), default=0)
 @json_option
 @click.pass_context
 def watch(
