@@ -11,6 +11,7 @@ import pytest
 
 import richter
 from richter.audit import PlanStatus, check_plan, check_receipt, gate_status, lock_plan, new_plan, write_sheet
+from richter.audit import _plan as plan_room
 from richter.cli import main
 from richter.errors import PlanError
 from richter.records import Claim, Verdict
@@ -246,6 +247,7 @@ def _other(seed: int, **options: object) -> Callable[[Desk], object]:
 
 
 def _sheet(desk: Desk) -> None:
+    desk.write("data.csv", desk.table.with_columns(answer=pl.format("Answer {} of {}", "item", "condition")))
     write_sheet(desk.run(), desk.folder / "sheet.csv", n=20)
 
 
@@ -469,3 +471,36 @@ def test_plan_after_plan_is_counted_and_a_plan_may_allow_for_it(tmp_path: Path) 
     values = {"candidate": "new", "baseline": "old", "require": RULES, "tried": 0}
     desk.plan.write_text(new_plan("gate", values))
     assert (desk.gate()["attempts"], desk.gate()["tried"]) == (4, 4)
+
+
+def test_a_lock_that_points_at_another_plans_line_is_found_out(tmp_path: Path) -> None:
+    """Locked early, any plan would have vouched for all that were written after the data were seen."""
+    desk = Desk(tmp_path)
+    early = tmp_path / "early.toml"
+    shutil.copy(desk.plan, early)
+    lock_plan(early)
+    _fine(desk.do("compare", desk.data))
+    desk.plan.write_text(desk.plan.read_text().replace("0.2", "0.1"))
+    lock_plan(desk.plan)
+    assert "shown before the plan was locked" in str(desk.gate()["reasons"])
+    path = Path(f"{desk.plan}.lock")
+    lock, other = (json.loads(Path(f"{p}.lock").read_text()) for p in (desk.plan, early))
+    path.write_text(json.dumps(lock | {k: other[k] for k in ("log", "locked_at")}))
+    assert "no longer holds this lock" in str(desk.gate()["reasons"])
+    receipt = json.loads(Path(f"{desk.plan}.receipt").read_text()) | {k: other[k] for k in ("log", "locked_at")}
+    del receipt["seal"]
+    Path(f"{desk.plan}.receipt").write_text(json.dumps(receipt | {"seal": plan_room._seal(receipt)}))
+    assert check_receipt(f"{desk.plan}.receipt").faults  # with a seal that fits
+
+
+@pytest.mark.parametrize(
+    "change", [{"plan": "../../x.toml"}, {"plan": 7}, {"log": 3}, {"hash": None, "log": []}], ids=str
+)
+def test_a_receipt_that_others_made_is_refused_in_words(tmp_path: Path, change: dict[str, object]) -> None:
+    desk = Desk(tmp_path)
+    lock_plan(desk.plan)
+    receipt = json.loads(Path(f"{desk.plan}.receipt").read_text()) | change
+    del receipt["seal"]
+    (tmp_path / "r.receipt").write_text(json.dumps(receipt | {"seal": plan_room._seal(receipt)}))
+    with pytest.raises(PlanError):
+        check_receipt(tmp_path / "r.receipt")

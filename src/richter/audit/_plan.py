@@ -273,24 +273,27 @@ def check_receipt(path: str | Path, plan: str | Path | None = None) -> ReceiptCh
         receipt = json.loads(path.read_text(encoding="utf-8"))
         sealed = receipt.pop("seal")
         sound = receipt["schema"] == RECEIPT and sealed == _seal(receipt)
+        beside = path.with_name(Path(receipt["plan"]).name)
+        hash_, locked_at, chain, machine = (
+            str(part)
+            for part in (receipt["hash"], receipt["locked_at"], *map(receipt["log"].get, ("chain", "machine")))
+        )
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
         raise PlanError(f"{path} is no receipt.", remedy="Give a file that `richter plan lock` wrote.") from error
     if not sound:
         raise PlanError(f"{path} was edited: it does not fit its own seal.", remedy="Use the receipt as written.")
-    target = Path(plan) if plan is not None else path.with_name(receipt["plan"])
+    target = Path(plan) if plan is not None else beside
     found, lock, log = read_plan(target), _read_lock(target), read_log(whole=True)
     faults = []
-    if found.hash != receipt["hash"]:
+    if found.hash != hash_:
         faults.append("the plan is not the one that the receipt was given for")
-    if (lock.get("hash"), lock.get("locked_at")) != (receipt["hash"], receipt["locked_at"]):
+    if (lock.get("hash"), lock.get("locked_at")) != (hash_, locked_at):
         faults.append("the lock is not the one that the receipt was given for")
-    known = receipt["log"].get("chain", "") in log.locks
-    if not known and receipt["log"].get("machine") == log.machine:
+    known = log.lock_of(hash_, chain) is not None
+    if not known and machine == log.machine:
         faults.append("the log of looks no longer holds the lock: it was deleted, cut or edited")
     where = "this machine's log of looks has it" if known else "it was locked on another machine"
-    return ReceiptCheck(
-        plan=str(target), hash=receipt["hash"], locked_at=receipt["locked_at"], where=where, faults=tuple(faults)
-    )
+    return ReceiptCheck(plan=str(target), hash=hash_, locked_at=locked_at, where=where, faults=tuple(faults))
 
 
 def is_receipt(path: str | Path) -> bool:
@@ -361,7 +364,7 @@ def _before(lock: Mapping[str, Any], log: Log, looks: Sequence[Look]) -> tuple[s
         return "", ["no log of looks was kept when the plan was locked"], []
     own = lock.get("log", {})
     doubts = [fault for fault in log.faults if "the clock" not in fault]  # order counts
-    line = log.locks.get(own.get("chain", ""))
+    line = log.lock_of(lock.get("hash", ""), own.get("chain", ""))
     if own.get("machine") != log.machine:
         early = [look for look in looks if look.at < lock["locked_at"]]
         said = "locked on another machine, of whose looks nothing is known here; on this one none came before"

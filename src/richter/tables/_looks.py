@@ -112,6 +112,11 @@ class Log:
     missing: str = ""
     key: bytes = dataclasses.field(default=b"", repr=False)
 
+    def lock_of(self, plan: str, chain: str) -> int | None:
+        """The place of the lock with this hash in the chain, if it is one of this plan (by its hash)."""
+        place = self.locks.get(chain)
+        return None if place is None or self.lines[self.of[place]].plan != plan else place
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class _Index:
