@@ -142,7 +142,7 @@ def with_text(answers: Sequence[Answer], run: str) -> list[Answer]:
     """The answers that came. Where none holds a text (a table of grades alone) nobody can read what to rate."""
     if not any(a.text for a in answers):
         raise InputError(
-            f"No answer in {run} holds a text, so there is nothing to read and to rate.",
+            f"No answer in {Path(run).name} holds a text, so there is nothing to read and to rate.",
             remedy="Import a table that has the texts too (a column `answer`), or one with severities.",
         )
     return [a for a in answers if not a.error]

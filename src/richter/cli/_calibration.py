@@ -53,12 +53,13 @@ def calibration() -> None:
     `richter calibration FILE` is short for `richter calibration measure FILE`.
 
     \b
-    richter calibration grades.csv
-    richter calibration grades.csv --target-error 0.02      from which confidence may it answer alone?
-    richter calibration grades.csv --save-map map.json      a recalibration to use
-    richter calibration apply map.json new.csv -o recalibrated.csv
-    richter calibration pipeline stages.csv                 two stages and their composition
-    richter calibration phase grades.csv                    how many labels it takes to see it
+    Examples:
+      richter calibration grades.csv
+      richter calibration grades.csv --target-error 0.02      from which confidence may it answer alone?
+      richter calibration grades.csv --save-map map.json      a recalibration to use
+      richter calibration apply map.json new.csv -o recalibrated.csv
+      richter calibration pipeline stages.csv                 two stages and their composition
+      richter calibration phase grades.csv                    how many labels it takes to see it
     """
 
 
@@ -135,11 +136,12 @@ def measure(
     model repeats its answer: on all draws (Sem1) and on held-out halves (Sem2).
 
     \b
-    richter calibration grades.csv
-    richter calibration grades.csv --by subject --svg figures
-    richter calibration run1/draws.jsonl --json calibration.json
-    richter calibration draws.jsonl --splits 10 --seed 1        the paper's Sem2
-    richter calibration draws.jsonl --questions hardest.csv
+    Examples:
+      richter calibration grades.csv
+      richter calibration grades.csv --by subject --svg figures
+      richter calibration run1/draws.jsonl --json calibration.json
+      richter calibration draws.jsonl --splits 10 --seed 1        the paper's Sem2
+      richter calibration draws.jsonl --questions hardest.csv
     """
     files, names = split_sources(sources)
     tables = audit.read_draws(*files, options=reading)
@@ -200,8 +202,9 @@ def phase(
     """How many labels does it take to see miscalibration? Parts of your own grades, from 10 labels to half of them.
 
     \b
-    richter calibration phase grades.csv
-    richter calibration phase grades.csv --runs 200 --svg figures
+    Examples:
+      richter calibration phase grades.csv
+      richter calibration phase grades.csv --runs 200 --svg figures
     """
     files, names = split_sources(sources)
     tables = audit.read_draws(*files, options=reading)
@@ -233,8 +236,9 @@ def apply(map_file: str, file: str, out_path: Path, column: str) -> None:
     The column given is kept as `<column>_before`. No label is needed.
 
     \b
-    richter calibration apply map.json new.csv -o recalibrated.csv
-    richter calibration apply map.json new.parquet -o recalibrated.csv
+    Examples:
+      richter calibration apply map.json new.csv -o recalibrated.csv
+      richter calibration apply map.json new.parquet -o recalibrated.csv
     """
     keep_inputs(out_path, (map_file, file))
     result = audit.apply_map(map_file, file, column=column)
@@ -261,8 +265,9 @@ def pipeline(file: str, level: float, seed: int, json_path: str | None) -> None:
     stages in order. The whole is right where every stage is; its confidence is their product.
 
     \b
-    richter calibration pipeline stages.csv
-    richter calibration pipeline stages.csv --json -
+    Examples:
+      richter calibration pipeline stages.csv
+      richter calibration pipeline stages.csv --json -
     """
     report = audit.measure_pipeline(file, rng=np.random.default_rng(seed), level=level)
     out = publish(report, json_path, inputs=[file])

@@ -174,16 +174,17 @@ def compare(
     share an item they are compared without pairs, as independent samples.
 
     \b
-    richter compare grades.csv                            all conditions of a file
-    richter compare grades.csv old new --margin 2pt       is new better than old?
-    richter compare old=a.csv new=b.csv --tried 12 --md pr.md
-    richter compare old=a.eval new=b.eval --margin 2pt    straight from logs (see richter import)
-    richter compare runs/demo small large --ratings human
-    richter compare prompts.csv --control baseline        all prompts against one
-    richter compare grades.csv old new --by subject       in each subject, and whether they differ
-    richter compare runs.csv old new --on pass@5          one of five draws is right
-    richter compare logs.csv old new --margin 1pt --on money     no worse by a point, and cheaper
-    richter compare ab.csv A B --unpaired                 other users on each side
+    Examples:
+      richter compare grades.csv                            all conditions of a file
+      richter compare grades.csv old new --margin 2pt       is new better than old?
+      richter compare old=a.csv new=b.csv --tried 12 --md pr.md
+      richter compare old=a.eval new=b.eval --margin 2pt    straight from logs (see richter import)
+      richter compare runs/demo small large --ratings human
+      richter compare prompts.csv --control baseline        all prompts against one
+      richter compare grades.csv old new --by subject       in each subject, and whether they differ
+      richter compare runs.csv old new --on pass@5          one of five draws is right
+      richter compare logs.csv old new --margin 1pt --on money     no worse by a point, and cheaper
+      richter compare ab.csv A B --unpaired                 other users on each side
     """
     files, names = split_sources(sources)
     if by is not None and by not in ("domain", "tier", "group"):  # any other column of a table stands in for a domain

@@ -52,9 +52,10 @@ def floors(
     Rates are orders of magnitude with constant 1. With grades at hand use `richter floors data`, which measures.
 
     \b
-    richter floors --n 14042 --error-rate 0.16 --lipschitz 1.4
-    richter floors --n 817 --error-rate 0.25 --delta 0.05 --json floors.json
-    richter floors data grades.csv
+    Examples:
+      richter floors --n 14042 --error-rate 0.16 --lipschitz 1.4
+      richter floors --n 817 --error-rate 0.25 --delta 0.05 --json floors.json
+      richter floors data grades.csv
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -127,8 +128,9 @@ def pipeline(stages: str, error_rate: float | None, delta: float, labels: int | 
     """Labels to verify a pipeline of stages end to end.
 
     \b
-    richter floors pipeline --stages 2,2,2 --error-rate 0.05
-    richter floors pipeline --stages 2,inf --error-rate 0.05      a retriever jumps: unverifiable
+    Examples:
+      richter floors pipeline --stages 2,2,2 --error-rate 0.05
+      richter floors pipeline --stages 2,inf --error-rate 0.05      a retriever jumps: unverifiable
     """
     try:
         parts = [float(s) for s in stages.split(",")]
@@ -163,8 +165,9 @@ def horizon_command(labels: int, alpha: float, c0: float, lipschitz: float, json
     """The model size beyond which these labels cannot verify a gap as large as the error rate.
 
     \b
-    richter floors horizon --labels 14000
-    richter floors horizon --labels 14000 --alpha 0.3
+    Examples:
+      richter floors horizon --labels 14000
+      richter floors horizon --labels 14000 --alpha 0.3
     """
     result = fl.horizon(labels, alpha=alpha, c0=c0, lipschitz=lipschitz)
     payload = result.to_dict() | {"exponents": fl.scaling_exponents(alpha), "stream": fl.dynamics_exponent(alpha)}
@@ -188,8 +191,9 @@ def half_life_command(
     """How long a verification holds under drift, and the labels that keep it up.
 
     \b
-    richter floors half-life --drift 0.01 --unit month
-    richter floors half-life --drift 0.01 --json -
+    Examples:
+      richter floors half-life --drift 0.01 --unit month
+      richter floors half-life --drift 0.01 --json -
     """
     result = fl.half_life(delta, drift, error_rate=0.05 if error_rate is None else error_rate, lipschitz=lipschitz)
     publish(result.to_dict() | {"unit": unit}, json_path).print(
@@ -210,8 +214,9 @@ def recalibration(
     """Rounds of recalibration after which these labels no longer show an improvement.
 
     \b
-    richter floors recalibration --labels 14000 --ece 0.10 --error-rate 0.05
-    richter floors recalibration --labels 2000 --ece 0.05 --error-rate 0.1
+    Examples:
+      richter floors recalibration --labels 14000 --ece 0.10 --error-rate 0.05
+      richter floors recalibration --labels 2000 --ece 0.05 --error-rate 0.1
     """
     rate = 0.05 if error_rate is None else error_rate
     result = fl.recalibration_rounds(labels, ece_value, error_rate=rate, factor=factor)
@@ -238,8 +243,9 @@ def transfer(
     """Labels for a fine-tuned model whose parent was verified, against a fresh audit.
 
     \b
-    richter floors transfer --shift 0.02 --shift-lipschitz 0.2 --error-rate 0.1
-    richter floors transfer --shift 0.05 --shift-lipschitz 0.5 --error-rate 0.1
+    Examples:
+      richter floors transfer --shift 0.02 --shift-lipschitz 0.2 --error-rate 0.1
+      richter floors transfer --shift 0.05 --shift-lipschitz 0.5 --error-rate 0.1
     """
     rate = 0.05 if error_rate is None else error_rate
     result = fl.transfer_labels(shift, delta, error_rate=rate, lipschitz=lipschitz, shift_lipschitz=shift_lipschitz)
@@ -273,8 +279,9 @@ def published(
     All pairs within a benchmark are decided together, by Holm.
 
     \b
-    richter floors published 0.864 0.868 --n 14042 --names GPT-4 "Claude 3 Opus"
-    richter floors published leaderboard.csv
+    Examples:
+      richter floors published 0.864 0.868 --n 14042 --names GPT-4 "Claude 3 Opus"
+      richter floors published leaderboard.csv
     """
     if len(scores) == 1:
         board = fl.published_board(published_scores(scores[0]), level=level)
@@ -336,8 +343,9 @@ def data(sources: tuple[str, ...], reading: ReadOptions, seed: int, level: float
     """What a grades file, or a run, shows of each condition: measured first, floors beside it.
 
     \b
-    richter floors data grades.csv
-    richter floors data run1 --json -
+    Examples:
+      richter floors data grades.csv
+      richter floors data run1 --json -
     """
     from richter.audit import measure_grades
 
@@ -365,8 +373,9 @@ def next_items(file: str, budget: int, memory: str | None, json_path: str | None
     was asked for is kept in GRADES.asked.json: items that were passed over are named, because they bias the estimate.
 
     \b
-    richter floors next pool.csv --budget 300
-    richter floors next pool.csv --budget 300 --signal judge --json next.json
+    Examples:
+      richter floors next pool.csv --budget 300
+      richter floors next pool.csv --budget 300 --signal judge --json next.json
     """
     from richter.audit import next_labels
 
@@ -406,12 +415,13 @@ def simulate(
     """Redo a synthetic experiment of the paper with Richter's estimators.
 
     \b
-    richter floors simulate phase         the wall at n e ~ 1
-    richter floors simulate slope         the rate -1/3 and what it takes to see it
-    richter floors simulate active        chosen labels against random ones
-    richter floors simulate composition   the cost of depth
-    richter floors simulate pseudo        the control: a made-up classifier of ten classes
-    richter floors simulate active --runs 5000 --engine ray
+    Examples:
+      richter floors simulate phase         the wall at n e ~ 1
+      richter floors simulate slope         the rate -1/3 and what it takes to see it
+      richter floors simulate active        chosen labels against random ones
+      richter floors simulate composition   the cost of depth
+      richter floors simulate pseudo        the control: a made-up classifier of ten classes
+      richter floors simulate active --runs 5000 --engine ray
     """
     options = {} if runs is None else {"runs": runs}
     with open_mapper(engine, workers=workers, label="simulating") as mapper:

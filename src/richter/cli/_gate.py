@@ -64,13 +64,14 @@ def gate(
     the second of two conditions may not be worse than the first by --margin or more.
 
     \b
-    richter gate old=main.csv new=branch.csv --margin 2pt --md comment.md
-    richter gate new=branch.csv --baseline main.csv --margin 2pt
-    richter plan new gate --set candidate=new --set baseline=old \\
-        --set 'require=[{metric="accuracy", rule="no_worse", limit=0.02}]'
-    richter plan lock plan.toml
-    richter gate plan.toml old=main.csv new=branch.csv --junit gate.xml
-    richter gate plan.toml results.csv --md gate.md
+    Examples:
+      richter gate old=main.csv new=branch.csv --margin 2pt --md comment.md
+      richter gate new=branch.csv --baseline main.csv --margin 2pt
+      richter plan new gate --set candidate=new --set baseline=old \\
+          --set 'require=[{metric="accuracy", rule="no_worse", limit=0.02}]'
+      richter plan lock plan.toml
+      richter gate plan.toml old=main.csv new=branch.csv --junit gate.xml
+      richter gate plan.toml results.csv --md gate.md
     """
     plan_path = None if margin is not None and not sources[0].endswith(".toml") else sources[0]
     try:

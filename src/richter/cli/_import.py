@@ -45,10 +45,11 @@ def import_logs(
     Formats are told by content. What could not be read is counted, never guessed.
 
     \b
-    richter import logs/2026-11-15_gsm8k.eval -o run1
-    richter import old=a.eval new=b.eval -o run1
-    richter import answers.csv -o run1 --map item=qid --map score=is_right
-    richter import judged.jsonl -o run1 --scorer quality --as-severity 10:1
+    Examples:
+      richter import logs/2026-11-15_gsm8k.eval -o run1
+      richter import old=a.eval new=b.eval -o run1
+      richter import answers.csv -o run1 --map item=qid --map score=is_right
+      richter import judged.jsonl -o run1 --scorer quality --as-severity 10:1
     """
     if not _all_logs(paths):
         tables = read_tables(*paths, options=reading, shown=())
@@ -69,8 +70,9 @@ def check(paths: tuple[str, ...], reading: ReadOptions, json_path: str | None) -
     """Say what a log or table is, what can be read of it, what is wrong with it, and the next command.
 
     \b
-    richter check logs/2026-11-15_gsm8k.eval
-    richter check results/ --json -
+    Examples:
+      richter check logs/2026-11-15_gsm8k.eval
+      richter check results/ --json -
     """
     if not _all_logs(paths):
         _say(read_tables(*paths, options=reading, shown=()), shlex.join(paths), json_path, paths, kept=False)

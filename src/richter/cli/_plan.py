@@ -33,8 +33,9 @@ def new(kind: str, settings: tuple[str, ...], output: str) -> None:
     """Write a plan of this KIND with every field, its meaning and its default.
 
     \b
-    richter plan new tail --set tolerance_mean=0.1 --set tolerance_tvar=0.2
-    richter plan new tail -o toxicity.toml --set 'transform="logit"' --set band=[0.95,0.97]
+    Examples:
+      richter plan new tail --set tolerance_mean=0.1 --set tolerance_tvar=0.2
+      richter plan new tail -o toxicity.toml --set 'transform="logit"' --set band=[0.95,0.97]
     """
     given = {}
     for setting in settings:
@@ -60,8 +61,9 @@ def lock(file: str, json_path: str | None) -> None:
     """Lock PLAN: write its hash, values, time and versions to PLAN.lock, and a receipt to keep elsewhere.
 
     \b
-    richter plan lock plan.toml
-    richter plan lock gates/release.toml
+    Examples:
+      richter plan lock plan.toml
+      richter plan lock gates/release.toml
     """
     _show(file, lock_plan(file), json_path)
     console(json_path).print(printable(f"  receipt     {file}.receipt: keep it where others can date it"))
@@ -78,8 +80,9 @@ def check(ctx: click.Context, file: str, plan_path: str | None, json_path: str |
     A receipt is held against the plan beside it, or the one named after it, and against this machine's log of looks.
 
     \b
-    richter plan check plan.toml
-    richter plan check kept/plan.toml.receipt plan.toml
+    Examples:
+      richter plan check plan.toml
+      richter plan check kept/plan.toml.receipt plan.toml
     """
     if is_receipt(file):
         found = check_receipt(file, plan_path)

@@ -82,12 +82,13 @@ def severity(
     (undecided).
 
     \b
-    richter severity scores.csv
-    richter severity scores.csv --control base --on severe_given_error_3
-    richter severity scores.csv --require "severity>=3 below 100 per million"
-    richter severity scores.csv --traffic mix.csv --cost 1=5 --cost 3=2000 --json result.json
-    richter severity scores.csv --human ratings.csv --paper --full --conditions models.csv
-    richter severity mqm.csv --map score=mqm --as-severity 0:-25
+    Examples:
+      richter severity scores.csv
+      richter severity scores.csv --control base --on severe_given_error_3
+      richter severity scores.csv --require "severity>=3 below 100 per million"
+      richter severity scores.csv --traffic mix.csv --cost 1=5 --cost 3=2000 --json result.json
+      richter severity scores.csv --human ratings.csv --paper --full --conditions models.csv
+      richter severity mqm.csv --map score=mqm --as-severity 0:-25
     """
     with open_mapper(engine, workers=workers, label="testing", local=in_threads) as mapper:
         report = weigh_scores(

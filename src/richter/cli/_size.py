@@ -82,8 +82,9 @@ def size_error_rate(
     """Items to measure an error rate, or to show that it is below a limit.
 
     \b
-    richter size error-rate --rate 0.1 --half-width 2pt
-    richter size error-rate --below 0.01 --errors 2
+    Examples:
+      richter size error-rate --rate 0.1 --half-width 2pt
+      richter size error-rate --below 0.01 --errors 2
     """
     at = f"{100 * level:g}%"
     if below is not None:
@@ -148,9 +149,10 @@ def size_gap(
     more items or more draws of each.
 
     \b
-    richter size gap --margin 2pt --accuracy 0.85 0.87 --phi 0.4
-    richter size gap --margin 1pt --discordance 0.12 --pairs 10
-    richter size gap pilot.csv old new --margin 2pt --cost-item 0.5 --cost-draw 0.01
+    Examples:
+      richter size gap --margin 2pt --accuracy 0.85 0.87 --phi 0.4
+      richter size gap --margin 1pt --discordance 0.12 --pairs 10
+      richter size gap pilot.csv old new --margin 2pt --cost-item 0.5 --cost-draw 0.01
     """
     alpha = (1 - level) / pairs
     few = "Data say themselves how items vary together; leave --cluster-size and --intraclass out."
@@ -264,8 +266,9 @@ def size_calibration(
     """Labels to estimate or detect a calibration error.
 
     \b
-    richter size calibration --delta 0.02 --error-rate 0.05
-    richter size calibration --delta 0.05 --error-rate 0.05 --lipschitz 2 --stages 3
+    Examples:
+      richter size calibration --delta 0.02 --error-rate 0.05
+      richter size calibration --delta 0.05 --error-rate 0.05 --lipschitz 2 --stages 3
     """
     smooth = lipschitz if stages == 1 else lipschitz**stages + 1
     result = floors.labels_needed(delta, error_rate, lipschitz=smooth, power=power)
@@ -296,8 +299,9 @@ def size_groups(
     """Labels to verify calibration in every group.
 
     \b
-    richter size groups --groups 4 --min-share 0.1 --delta 0.03 --error-rate 0.05
-    richter size groups --preset eu-ai-act
+    Examples:
+      richter size groups --groups 4 --min-share 0.1 --delta 0.03 --error-rate 0.05
+      richter size groups --preset eu-ai-act
     """
     if preset is not None:
         result = floors.PRESETS[preset].labels()
@@ -341,9 +345,10 @@ def size_tail(
     """Items per condition for a claim that two tail shapes differ.
 
     \b
-    richter size tail --delta-xi 0.1 --q 0.95
-    richter size tail --delta-xi 0.2 --conditions 4 --usd-per-call 0.0004
-    richter size tail --delta-xi 0.15 --model openai/gpt-4o-mini --tokens 80 150
+    Examples:
+      richter size tail --delta-xi 0.1 --q 0.95
+      richter size tail --delta-xi 0.2 --conditions 4 --usd-per-call 0.0004
+      richter size tail --delta-xi 0.15 --model openai/gpt-4o-mini --tokens 80 150
     """
     if model is not None and usd_per_call is None:
         price = price_of(model, read_prices())

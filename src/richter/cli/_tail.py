@@ -100,10 +100,11 @@ def test(
     GPD that fits (G4) and is stable (G5), disjoint intervals (P1) and a difference worth a claim (P2).
 
     \b
-    richter tail test scores.csv --map score=nll
-    richter tail test scores.csv --map score=toxicity --scale 0:1 --transform logit --json -
-    richter tail test scores.csv --plan plan.toml --json result.json --paper paper/
-    richter tail test mqm.tsv --better higher --map score=mqm --map item=seg_id --map condition=system
+    Examples:
+      richter tail test scores.csv --map score=nll
+      richter tail test scores.csv --map score=toxicity --scale 0:1 --transform logit --json -
+      richter tail test scores.csv --plan plan.toml --json result.json --paper paper/
+      richter tail test mqm.tsv --better higher --map score=mqm --map item=seg_id --map condition=system
     """
     couple = None
     if probe is not None:
@@ -172,10 +173,11 @@ def power(
     """Simulate how often a pair of known truth passes, and which gates fall. All data are simulated.
 
     \b
-    richter tail power --delta-xi 0.1 --delta-xi 0.2 --n-exc 1570
-    richter tail power --generator gpd --n-exc 500 --n-exc 1000 --trials 500
-    richter tail power --generator G5 --delta-xi 0.2
-    richter tail power --trials 2000 --engine ray
+    Examples:
+      richter tail power --delta-xi 0.1 --delta-xi 0.2 --n-exc 1570
+      richter tail power --generator gpd --n-exc 500 --n-exc 1000 --trials 500
+      richter tail power --generator G5 --delta-xi 0.2
+      richter tail power --trials 2000 --engine ray
     """
     deltas = deltas or (0.0, 0.05, 0.10, 0.15, 0.20)
     n_excs = n_excs or (1570,)
@@ -338,9 +340,10 @@ def score(
     Other columns of a table that is already at OUTPUT are kept. Then: richter tail test OUTPUT, or --test.
 
     \b
-    richter tail score run1 --scorer nll -o scores.csv
-    richter tail score answers.csv --scorer toxicity -o scores.csv --map answer=reply
-    richter tail score run1 --scorer nll --scorer toxicity --test -o scores.csv
+    Examples:
+      richter tail score run1 --scorer nll -o scores.csv
+      richter tail score answers.csv --scorer toxicity -o scores.csv --map answer=reply
+      richter tail score run1 --scorer nll --scorer toxicity --test -o scores.csv
     """
     _check_output(output, source)
     frame = answers_of(source, reading)
@@ -402,8 +405,9 @@ def probe(
     paid for twice. Every condition goes through all gates of the protocol against each of its copies.
 
     \b
-    richter tail probe run1 --scorer nll -o probe.csv
-    richter tail probe run1 --copy template --copy model --paraphraser openai/gpt-4o-mini --scorer nll -o probe.csv
+    Examples:
+      richter tail probe run1 --scorer nll -o probe.csv
+      richter tail probe run1 --copy template --copy model --paraphraser openai/gpt-4o-mini --scorer nll -o probe.csv
     """
     copies = copies or ("template", "length")
     _check_output(output, str(run))

@@ -54,11 +54,12 @@ def watch(
     shown, 3 worse, 4 too few days to tell.
 
     \b
-    richter watch runs/                          a folder of runs
-    richter watch logs/2026-*.eval --condition new
-    richter watch weekly/                        week_2026-W01.csv, week_2026-W02.csv, ..
-    richter watch results.csv --date day         one table, an entry a date
-    richter watch postgresql://host/evals --json watch.json
+    Examples:
+      richter watch runs/                          a folder of runs
+      richter watch logs/2026-*.eval --condition new
+      richter watch weekly/                        week_2026-W01.csv, week_2026-W02.csv, ..
+      richter watch results.csv --date day         one table, an entry a date
+      richter watch postgresql://host/evals --json watch.json
     """
     name, days, notes = read_series(*sources, condition=condition or None, date=date, options=reading)
     report = watch_series(name, days, level=level, margin=margin, seed=seed, independent=independent_days, notes=notes)

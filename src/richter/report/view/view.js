@@ -104,6 +104,7 @@ async function showRuns(mine) {
     const { runs } = await call("/api/runs");
     if (mine !== turn) return;
     const now = JSON.stringify(runs);
+    at("compare").hidden = runs.length < 2;
     runs.sort((a, b) => (b.ended_at || 0) - (a.ended_at || 0));
     if (now !== before) list.replaceChildren(...runs.map(card));
     before = now;
