@@ -76,6 +76,22 @@ def test_two_codes_for_no_grade_are_asked_about_and_the_advice_works_by_hand() -
     assert means(tables)["a"] == pytest.approx(sum(kept) / 38)
 
 
+@pytest.mark.parametrize("codes", [(98, 99), (-99,), (77, 88)])
+def test_codes_of_surveys_are_asked_about_beside_broken_numbers_too(codes: tuple[int, ...]) -> None:
+    frame = crossed(40, rating=lambda i, c: float(codes[i % len(codes)]) if i < 4 else 1.5 + i % 3)
+    with pytest.raises(InputError, match="for no grade, it seems"):
+        read_tables(frame)
+
+
+def test_columns_that_explain_their_scale_are_called_without_it_and_know_its_good_end() -> None:
+    marks = {
+        f"Bot {c} (1 = sehr gut, 6 = ungenügend)": [1 + (k * i) % 6 for i in range(30)] for c, k in (("A", 1), ("B", 5))
+    }
+    tables = read_tables(pl.DataFrame({"Nr": range(30), **marks}))
+    assert tables.conditions == ("Bot A", "Bot B")
+    assert set(tables.scores["better"]) == {"lower"}
+
+
 @pytest.mark.parametrize(
     ("name", "less", "ends"),
     [("Note (1 = sehr gut, 6 = ungenügend)", True, (1, 6)), ("Rating (1 = very bad, 5 = very good)", False, (1, 5)),
@@ -113,7 +129,13 @@ def test_what_was_skipped_did_not_fail_by_hand() -> None:
     frame = crossed(20, passed=lambda i, c: 5 <= i < (20 if c == "a" else 14), skipped=lambda i, c: i < 5)
     tables = read_tables(frame)
     assert means(tables) == pytest.approx({"a": 1.0, "b": 0.6})
-    assert any("10 rows are marked by skipped" in note for note in tables.notes)
+    assert any("10 rows are marked as skipped by skipped" in note for note in tables.notes)
+    status = pl.when(pl.col("skipped")).then(pl.lit("not run")).otherwise(pl.lit("done"))
+    assert means(read_tables(frame.select("item", "model", "passed", status.alias("status"))))["b"] == pytest.approx(
+        0.6
+    )
+    texts = frame.select("item", "model", "passed", status.replace("not run", "skip").alias("answer"))
+    assert means(read_tables(texts))["b"] == pytest.approx(0.45)  # an answer may say "skip"
 
 
 def test_ids_that_begin_again_in_a_document_of_a_course_are_named_by_all() -> None:
@@ -123,6 +145,21 @@ def test_ids_that_begin_again_in_a_document_of_a_course_are_named_by_all() -> No
     assert len(tables.item_ids) == 60
     assert tables.answers["group"].n_unique() == 12
     assert tables.answers["draw"].max() == 0
+
+
+@pytest.mark.parametrize(
+    "names", ["chapter", "year", "module lesson", "exam section", "language", "kurs kapitel lektion"]
+)
+def test_ids_begin_again_in_the_parts_of_a_whole_by_hand(names: str) -> None:
+    parts = names.split()
+    rows = [dict(zip(parts, own, strict=True)) | {"nr": q, "model": c, "correct": (sum(own) + q) % 2}
+            for own in itertools.product(range(3), repeat=len(parts)) for q in range(8) for c in TWO]  # fmt: skip
+    tables = read_tables(pl.DataFrame(rows))
+    assert len(tables.item_ids) == 8 * 3 ** len(parts)
+    assert any("begin again" in note for note in tables.notes)
+    drawn = pl.DataFrame([{"sample": k, "nr": q, "model": c, "correct": (k + q) % 2}
+                          for k in range(3) for q in range(8) for c in TWO])  # fmt: skip
+    assert len(read_tables(drawn).item_ids) == 8
 
 
 def test_turns_are_numbered_within_their_conversation() -> None:
@@ -289,3 +326,8 @@ def test_a_question_that_speaks_of_assistants_is_no_condition() -> None:
     tables = read_tables(frame)
     assert len(tables.conditions) == 2
     assert set(tables.scores["high"]) == {5.0}
+
+
+def test_other_people_on_each_side_name_the_items() -> None:
+    rows = [{"user": f"{c}{i}", "variant": c, "nps": 7 * i % 10} for c in TWO for i in range(22)]
+    assert len(read_tables(pl.DataFrame(rows)).item_ids) == 44

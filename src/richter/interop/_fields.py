@@ -58,7 +58,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
               *LOWER),
     "severity": ("severity",),
     "confidence": ("confidence", "prob", "probability", "certainty", "p_correct", "p"),
-    "draw": ("draw", "epoch", "trial", "repeat", "repetition", "attempt", "replicate", "sample", "k", "iteration"),
+    "draw": ("draw", "epoch", "trial", "repeat", "repetition", "attempt", "try", "attempt_no",
+             "attempt_number", "replicate", "sample", "k", "iteration"),
     "run": ("run", "run_id", "seed"),
     "group": ("group", "passage", "cluster", "passage_id", "cluster_id", "document", "group_id", "template", "speaker",
               "speaker_id", "conversation", "conversation_id", "dialogue", "dialog_id", "patient", "patient_id",
@@ -201,16 +202,23 @@ HINTS: dict[str, frozenset[str]] = {
         " sistema modello systeem sistem 模型 系统 モデル システム 모델 시스템 модель система"
     ),
     "score": _set(
-        "score grade rating verdict result correct right acceptable accepted pass passed success label"
+        "score grade rating verdict result correct right ok acceptable accepted pass passed success label"
         " quality mark points outcome correctness accuracy acc judgement judgment evaluation graded"
         " richtig korrekt bewertung punkte ergebnis note urteil resultat reussi juste correcto correcta"
         " resultado acierto valoracion puntuacion nota corretto esito punteggio voto correto pontuacao"
         " goed beoordeling resultaat poprawne wynik ocena dogru sonuc puan 正确 正誤 正误 得分 评分 分数 结果"
         " 評価 スコア 判定 得点 정답 점수 평가 верно оценка результат"
     ),
+    # within which ids may begin again
+    "part": _set(
+        "chapter section page year exam paper unit lesson module course document doc passage book booklet volume"
+        " file video lecture sheet form language lang locale country kapitel abschnitt seite jahr prufung klausur"
+        " kurs lektion modul sprache cours chapitre lecon annee examen langue capitulo leccion curso ano idioma"
+        " capitolo lezione corso anno lingua 章 节 年 语言 言語"
+    ),
     # numbers beside a grade that are none
     "other": _set(
-        "latency token cost time timestamp date duration second seconds sec ms length len char word"
+        "retries attempts latency token cost time timestamp date duration second seconds sec ms length len char word"
         " price usd seed temperature page elapsed year lead count rank ranking vote index created updated started"
         " ended finished confidence probability prob logprob perplexity size step turn age n total"
         " created_at completed difficulty difficult hardness hard easy complexity level tier priority importance hops"
@@ -240,7 +248,8 @@ def hinted_fields(column: str) -> set[str]:
         return found - {"other"} | {"item"}
     if not re.match(r"(n|num|nb|count|number_of)_\w+s$", plain):
         return found
-    return found - {"other"} if "score" in found or less_is_better(plain) else {"other"}
+    faults = less_is_better(plain) and not has_no_end(plain)
+    return found - {"other"} if "score" in found or faults else {"other"}
 
 
 PEOPLE = _set(

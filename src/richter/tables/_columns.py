@@ -60,6 +60,7 @@ from richter.tables._words import (
 SAME = {"correct": "score", "answer": "text", "subject": "domain", "model": "condition", "id": "item"}
 _SCORED = "correct|is_correct|score|grade|passed|acc|accuracy|exact_match|answer|response|output"
 _ENDS, _STARTS = rf"[_ .:/-]+({_SCORED})$", rf"^({_SCORED})[_ .:/-]+"
+_BRACKET = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")  # what explains a name, at its end
 _MADE = ("diff", "difference", "delta", "gap", "gain", "change", "max", "min", "std", "median")  # of other columns
 # what a row's points, or its average, are of; with or without a word for "number" before it
 _OF = ("out_of", "max", "max_score", "max_points", "possible", "von", "sur", "de", "possible_points",
@@ -249,7 +250,7 @@ def part_of_frame(
         rows = rows.with_columns(words.is_in(declined).fill_null(value=False).alias("refused"))
     if "severity" in numbers:
         rows = rows.with_columns(numbers["severity"].alias("severity"))
-    rows = _without_summary(_skipped(frame, _probable(rows, place, notes), notes), notes)
+    rows = _without_summary(_skipped(frame, _probable(rows, place, notes), place, notes), notes)
     ratings = _ratings(frame, rows, place, options, what)
     rows, repeated = _once(frame, rows, place, what, rated=len(ratings) > 0)
     notes += repeated
@@ -535,7 +536,9 @@ def _faults(wide: Sequence[str]) -> list[str]:
     """The word that all columns share where it says that less of what they hold is better."""
     words = [plain_name(c).split("_") for c in wide if less_is_better(c)]
     common = words[0] if words and len(words) == len(wide) else []
-    return [w for w in common if less_is_better(w) and all(w in own for own in words)][:1]
+    explained = {c[m.start() :] for c in wide if common and (m := _BRACKET.search(c))}
+    found = [w for w in common if less_is_better(w) and all(w in own for own in words)][:1]
+    return found or [text.strip() for text in explained if len(explained) == 1]
 
 
 def _of_conditions(frame: pl.DataFrame, graded: list[str], others: list[str], notes: list[str]) -> list[str]:
@@ -602,8 +605,15 @@ def _melted(frame: pl.DataFrame, keep: list[str], wide: list[str]) -> pl.DataFra
 
 
 def leaf_of(column: str, wide: Sequence[str]) -> str:
-    """A condition's name: without the word for the score that all end or begin with, or the object they were in."""
-    for cut in (r"^.+ / ", r"^[^.]+\.", _ENDS, _STARTS, *(rf"[_ .:/-]+{w}$|^{w}[_ .:/-]+" for w in _faults(wide))):
+    """A condition's name: without the word for the score that all end or begin with, or the object they were in.
+
+    What all explain alike in a bracket at the end is left out first.
+    """
+    explained = {match[0] if (match := _BRACKET.search(c)) else "" for c in wide}
+    if len(explained) == 1 and len(wide) > 1 and (bracket := explained.pop()) and bracket not in wide:
+        return leaf_of(column.removesuffix(bracket), [c.removesuffix(bracket) for c in wide])
+    words = (rf"[_ .:/-]+{re.escape(w)}$|^{re.escape(w)}[_ .:/-]+" for w in _faults(wide))
+    for cut in (r"^.+ / ", r"^[^.]+\.", _ENDS, _STARTS, *words):
         short = {c: re.sub(cut, "", c, flags=re.IGNORECASE).strip() for c in wide}
         if len(set(short.values())) == len(wide) and all(short[c] and short[c] != c for c in wide):
             heads = {c[: len(c) - len(short[c])] for c in wide}
@@ -632,7 +642,8 @@ def _of_words(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
 def _unnamed(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
     """What names the item too, where that is not known either, so that one remedy is enough."""
     names = [c for c in frame.columns if "\0" not in c and c not in place.values()]
-    return "" if "item" in place else f"{map_option('item', names[0] if len(names) > 1 else ORDER)} "
+    likely = max(names, key=lambda c: frame[c].n_unique()) if len(names) > 1 else ORDER
+    return "" if "item" in place else f"{map_option('item', likely)} "
 
 
 def _keys(frame: pl.DataFrame, place: Mapping[str, str], notes: list[str], *, what: str, stem: str) -> pl.DataFrame:
@@ -857,12 +868,18 @@ def _probable(rows: pl.DataFrame, place: Mapping[str, str], notes: list[str]) ->
     )
 
 
-def _skipped(frame: pl.DataFrame, rows: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
-    """Without the grades of rows that a column marks as skipped: what was not run did not fail."""
-    for c in [c for c in frame.columns if plain_name(c).removeprefix("is_") in _NOT_RUN and holds_grades(frame[c])]:
-        marked = to_numbers(frame, c, "refused", "", {}, []) == 1
+def _skipped(frame: pl.DataFrame, rows: pl.DataFrame, place: Mapping[str, str], notes: list[str]) -> pl.DataFrame:
+    """Without the grades of rows that a column marks as skipped, by its name or a word: they did not fail."""
+    for c in [c for c in frame.columns if c not in place.values()]:
+        named = plain_name(c).removeprefix("is_") in _NOT_RUN and holds_grades(frame[c])
+        marked = (
+            to_numbers(frame, c, "refused", "", {}, []) == 1
+            if named
+            else text_of(frame[c]).str.to_lowercase().str.replace_all("[ -]", "_").is_in(_NOT_RUN)
+        )
         if "value" in rows.columns and 0 < marked.sum() < len(rows):
-            notes.append(f"{counted(int(marked.sum()), 'row is', 'rows are')} marked by {brief(c)}: they have no grade")
+            told = counted(int(marked.sum()), "row is", "rows are")
+            notes.append(f"{told} marked as skipped by {brief(c)}: they have no grade")
             value = pl.when(pl.lit(marked).fill_null(value=False)).then(None).otherwise("value")
             rows = rows.with_columns(value.alias("value"))
     return rows

@@ -24,7 +24,7 @@ SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 5.0), (1.0, 7.0), (1.0, 10.0), (0.0, 10.
 TOP = 4.0
 SHARED = 10  # items that have one broken score
 FAR = 2.0  # times the end of a scale from which a lone value is doubted
-CODES = (-1.0, -9.0, -99.0, -999.0, 9.0, 99.0, 999.0)  # that people write for "missing"
+CODES = (-1.0, -9.0, -99.0, -999.0, 9.0, 77.0, 88.0, 97.0, 98.0, 99.0, 999.0)  # that people write for "missing"
 RARE = 0.1
 USUAL = (1.0, 5.0, 7.0, 10.0, 100.0)  # upper ends of scales
 
@@ -170,6 +170,7 @@ def _ranks(answers: pl.DataFrame, n: int, notes: list[str]) -> tuple[float, floa
         return None
     notes.append(f"each item's scores are the numbers 1 to {n}: ranks, of which 1 is the best (--better higher says "
                  "otherwise)")  # fmt: skip
+    notes[:] = [note.replace(", more being better (--map score=COLUMN, --better lower)", "") for note in notes]
     return 1.0, float(n)
 
 
@@ -499,11 +500,13 @@ def _no_codes(values: pl.Series, what: str) -> list[str]:
     A -1 of more than a tenth of the rows may well be a score, a loss beside ties and wins: it is pointed out.
     """
     rest = values.filter(~values.is_in(CODES))
-    if not len(rest) or not (rest == rest.round()).all():
+    if not len(rest):
         return []
+    whole = bool((rest == rest.round()).all())
     least, most = float(np.min(rest.to_numpy())), float(np.max(rest.to_numpy()))
     top = next((end for end in USUAL if most <= end), 0.0)
-    off = [code for code in CODES if (code < 0 and most <= 10) or (code > top > 1 and most > 1)]
+    off = [code for code in CODES if whole or abs(code) > 9]  # of broken numbers a 9 may be one, and a -1 too
+    off = [code for code in off if (code < 0 and most <= 10) or (code > top > 1 and most > 1)]
     found = {code: int((values == code).sum()) for code in off}
     found = {code: n for code, n in found.items() if 0 < n <= 0.3 * len(values)}
     if least < 0 or not found:

@@ -5,6 +5,7 @@ conditions cross, p >= 0.8 n_i n_c, and each pair stands once (p = R) or equally
 nested in items (a domain, a reviewer) has p = n_i and crosses nothing; a number of the row has n_i = R.
 """
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -396,7 +397,11 @@ def _alone(table: Table, place: dict[str, str], free: Sequence[str], notes: list
     condition = place.get("condition", "")
     rows = table.frame.height
     if condition and table.n(condition) > 1 and condition in table.frame.columns:
-        ids = [c for c in free if c != condition and "item" in hinted_fields(c) and table.n(c) == rows]
+        ids = [
+            c
+            for c in free
+            if c != condition and table.n(c) == rows and ("item" in hinted_fields(c) or plain_name(c) in PEOPLE)
+        ]
         if ids and {"score", "severity"} & place.keys():
             _take(place, "item", ids[0], "", notes, "no two rows share a value, so that nothing is paired")
             people = [c for c in free if plain_name(c) in PEOPLE and 1 < table.n(c) < rows]
@@ -493,14 +498,15 @@ def _apart(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
 def _outer(
     table: Table, place: Mapping[str, str], fixed: Sequence[str], keys: Sequence[str]
 ) -> Iterator[tuple[str, ...]]:
-    """Columns within which ids may begin again: a domain or group alone, or in another column (document in course)."""
+    """Columns within which ids may begin again: a domain, a group, a part of a whole, or two or three of them."""
     rows = table.frame.height
     named = [c for f in ("domain", "group") if (c := place.get(f, "\0")) in table.frame.columns and c not in keys]
-    named = [c for c in named if table.n(c) < rows]  # else one row in each: nothing begins again there
-    yield from ((c,) for c in named)
-    free = [c for c in _free(table, place, fixed) if table.names(c) and 1 < table.n(c) < rows and not _measure_names(c)]
-    free = [c for c in free if not hinted_fields(c) & {"condition", "score", "other"} and not _is_setting(c)]
-    yield from ((c, inner) for inner in named for c in (*named, *free) if c != inner)
+    named += [
+        c for c in _free(table, place, fixed) if table.names(c) and hinted_fields(c) & {"part", "score"} == {"part"}
+    ]
+    named = [c for c in named if 1 < table.n(c) < rows]  # with one row in each nothing begins again there
+    for size in (1, 2, 3):
+        yield from itertools.combinations(named, size)
 
 
 def _within(table: Table, place: dict[str, str], notes: list[str]) -> Table:
