@@ -279,10 +279,28 @@ def test_a_tail_says_what_it_does_not_use(rng: np.random.Generator) -> None:
         ]
     )
     notes = richter.open(frame).tail("nll", n_resamples=100).study.notes
-    assert [note.split(" here")[0] for note in notes[-2:]] == [
-        "Items of a group are taken as independent",
-        "Weights of items are not used",
-    ]
+    assert notes[-1] == "Weights of items are not used here."
+
+
+def test_a_tail_of_items_in_groups_counts_groups_by_repetition(rng: np.random.Generator) -> None:
+    """Three equal items a passage: 600 exceedances met a floor of 500, and every interval was 1.7 times too narrow."""
+    rows = [(k, c, float(rng.pareto(3))) for k in range(2000) for c in "ab"]
+    alone = pl.DataFrame(rows, schema=["item", "condition", "nll"], orient="row")
+    copies = pl.concat(
+        [alone.with_columns(pl.col("item").alias("passage"), pl.format("{}_{}", "item", pl.lit(k)).alias("item"))
+         for k in range(3)]
+    )  # fmt: skip
+    once, often = (richter.open(f).tail("nll", n_resamples=1000).study for f in (alone, copies))
+    for name, tail in once.conditions.items():
+        copied = often.conditions[name]
+        assert copied.xi == pytest.approx(tail.xi, abs=0.02)  # the quantile of copies may fall between two
+        assert copied.interval.half_width == pytest.approx(tail.interval.half_width, rel=0.2)
+        assert copied.apart == pytest.approx(tail.n_exc, abs=1)
+    one, three = ({gate.name: gate for gate in study.claims[0].gates} for study in (once, often))
+    assert (three["G3"].passed, three["G3"].n) == (False, pytest.approx(one["G3"].n, abs=1))
+    for name in ("G1", "G2"):
+        width = [g[name].observed["interval"].half_width for g in (one, three)]
+        assert width[1] == pytest.approx(width[0], rel=0.15)
 
 
 @pytest.mark.parametrize("binning", ["width", "mass"])

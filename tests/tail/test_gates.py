@@ -22,7 +22,8 @@ def side(name: str, **more: Any) -> Any:
     stable = SimpleNamespace(largest_move=0.01, low=0.1, high=0.12, chance=0.5)
     fit = {"gof": SimpleNamespace(p=0.4, method="eigen", tied=0.0), "stability": stable, "bounded": None}
     usual = {"name": name, "n": 40_000, "q": 0.95, "n_exc": 2000, "mean": 1.0, "tvar": 3.0, "xi": 0.0}
-    return SimpleNamespace(**{**usual, **fit, **more})
+    given = {"n_groups": None, **usual, **fit, **more}
+    return SimpleNamespace(apart=given["n_exc"] if given["n_groups"] is None else given["n_groups"], **given)
 
 
 def gates(first: dict[str, Any] | None = None, second: dict[str, Any] | None = None, **more: Any) -> dict[str, Gate]:
@@ -55,6 +56,7 @@ def bounded(contaminates: bool) -> SimpleNamespace:
         ("G3", None, {"first": {"n_exc": NEEDED - 1}}),
         ("G3", None, {"second": {"n_exc": 500}}),
         ("G3", False, {"second": {"n_exc": 499}}),
+        ("G3", False, {"first": {"n_groups": 499}, "second": {"n_groups": 499}}),  # however many exceedances they have
         ("G4", True, {"first": {"bounded": bounded(False)}}),
         ("G4", False, {"first": {"bounded": bounded(True)}}),
         ("G4", False, {"second": {"gof": SimpleNamespace(p=0.05, method="eigen", tied=0.0)}}),

@@ -147,7 +147,7 @@ def shape_claims(
     rng: np.random.Generator,
 ) -> tuple[list[Claim], list[str]]:
     """The claims on slopes, and on tails with a tail plan, of the pairs compared; and what stood in the way."""
-    from richter.audit._tail import unused
+    from richter.audit._tail import groups_of, unused
     from richter.severity import discriminate  # severities alone need what these load
     from richter.tail import compare_conditions
 
@@ -173,7 +173,7 @@ def shape_claims(
     notes += [f"tail: {note}" for note in unused(tables)]
     try:
         items = dict.fromkeys(scores, found.items)
-        study = compare_conditions(scores, tail_plan, rng=rng, items=items, band=False)
+        study = compare_conditions(scores, tail_plan, rng=rng, items=items, groups=groups_of(tables), band=False)
     except InputError as fault:
         return claims, [*notes, f"no tail shape: {fault.what}"]
     return claims + [c for c in study.claims if frozenset(c.conditions) in pairs], notes

@@ -129,6 +129,7 @@ def study_column(
         chosen,
         rng=rng,
         items=items,
+        groups=groups_of(tables),
         probe=probe,
         locked=None if status is None or not status.confirmatory else status.hash,
         mapper=mapper,
@@ -175,15 +176,15 @@ def _taken_as(tables: Tables, column: str) -> tuple[str, ...]:
     return (f"More of {what} is taken as worse here; --better higher says otherwise.",)
 
 
+def groups_of(tables: Tables) -> dict[str, str]:
+    """The group of each item that has one."""
+    return dict(tables.answers.select("item", "group").drop_nulls().unique("item").cast(pl.String).iter_rows())
+
+
 def unused(tables: Tables) -> list[str]:
     """What the data say of items and a tail does not use."""
-    items = tables.answers.group_by("item").agg(pl.col("group", "weight").drop_nulls().first())
-    found = []
-    if items["group"].drop_nulls().is_duplicated().any():
-        found.append("Items of a group are taken as independent here: where they vary together, limits are too narrow.")
-    if items["weight"].drop_nulls().n_unique() > 1:
-        found.append("Weights of items are not used here.")
-    return found
+    weights = tables.answers.group_by("item").agg(pl.col("weight").drop_nulls().first())["weight"]
+    return ["Weights of items are not used here."] if weights.drop_nulls().n_unique() > 1 else []
 
 
 def _rows(tables: Tables, column: str) -> tuple[pl.DataFrame, bool]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from richter.records import Claim, Family, Gate, Hypothesis, Interval, Verdict
-from richter.stats import Floats, Mapper
+from richter.stats import Floats, Indices, Mapper
 from richter.stats._bootstrap import percentiles
 from richter.tail import _kernels
 from richter.tail._condition import ConditionTail, exceedances_above
@@ -51,12 +51,16 @@ def resample(
     paired: bool,
     rng: np.random.Generator,
     mapper: Mapper = map,
+    units: Mapping[str, Indices] | None = None,
 ) -> Resampled:
-    """One bootstrap of items for all conditions together, or one for each."""
+    """One bootstrap of items for all conditions together, or one for each; of groups where `units` are their codes."""
     names = list(scores)
+    codes = units or {name: np.arange(len(x)) for name, x in scores.items()}
     parts = [
-        _kernel_call([scores[n] for n in group], [[by_q[q][n] for q in by_q] for n in group], plan, rng, mapper)
-        for group in ([names] if paired else [[n] for n in names])
+        _kernel_call(
+            [scores[n] for n in some], [[by_q[q][n] for q in by_q] for n in some], codes[some[0]], plan, rng, mapper
+        )
+        for some in ([names] if paired else [[n] for n in names])
     ]
     means, tvars, shapes = (np.concatenate([p[k] for p in parts], axis=1) for k in range(3))
     return Resampled(means=means, tvars=tvars, shapes=shapes)
@@ -65,6 +69,7 @@ def resample(
 def _kernel_call(
     values: Sequence[Floats],
     tails: Sequence[Sequence[ConditionTail]],
+    unit: Indices,
     plan: TailPlan,
     rng: np.random.Generator,
     mapper: Mapper,
@@ -86,14 +91,16 @@ def _kernel_call(
                 starts[i, t] = c.fit.xi / c.fit.sigma
     mass = (1 - plan.tvar_q) * stacked.shape[1]
     seeds = seeds_from(rng, plan.n_resamples)
-    rows = partial(_rows, (stacked, order, exceedances, n_exc, scales, starts, mass))
+    rows = partial(_rows, (stacked, order, exceedances, n_exc, scales, starts, mass, unit))
     parts = mapper(rows, np.split(seeds, range(CHUNK, len(seeds), CHUNK)))
     return tuple(np.concatenate(found) for found in zip(*parts, strict=True))
 
 
 def _rows(given: tuple[Any, ...], seeds: NDArray[np.uint64]) -> tuple[Floats, ...]:
-    values, order, exceedances, n_exc, scales, starts, mass = given
-    result: tuple[Floats, ...] = _kernels.bootstrap_rows(values, order, exceedances, n_exc, scales, starts, mass, seeds)
+    values, order, exceedances, n_exc, scales, starts, mass, group = given
+    result: tuple[Floats, ...] = _kernels.bootstrap_rows(
+        values, order, exceedances, n_exc, scales, starts, mass, group, seeds
+    )
     return result
 
 
@@ -125,7 +132,7 @@ def compare_pair(
         plain_interval=interval,
         values=(a.xi, b.xi) if fitted else (),
         n=min(a.n, b.n),
-        units=min(a.n_exc, b.n_exc),
+        units=min(a.apart, b.apart),
         needed=_needed(a, gates) if verdict is Verdict.UNDECIDED else None,
         needed_for=plan.delta if verdict is Verdict.UNDECIDED else None,
         hypothesis=Hypothesis(relation="differs", value=0.0),

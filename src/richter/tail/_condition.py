@@ -51,7 +51,8 @@ class ConditionTail(Shown):
     """A condition's bulk, threshold, fit, goodness of fit, stability and bound.
 
     `interval` is that of xi by profile likelihood: percentiles of resamples cover 88% at 100 exceedances where they say
-    95%, and serve only the paper's criterion P1.
+    95%, and serve only the paper's criterion P1; where items come in groups, of which `n_groups` exceed the threshold,
+    it is by resamples of groups.
     """
 
     unwritten: ClassVar = ("name", "fit", "stability")
@@ -69,6 +70,12 @@ class ConditionTail(Shown):
     stability: Stability | None
     bounded: Bound | None
     interval: Interval | None = None
+    n_groups: int | None = None
+
+    @property
+    def apart(self) -> int:
+        """Exceedances that vary independently: groups of items that have one, where items come in groups."""
+        return self.n_exc if self.n_groups is None else self.n_groups
 
     @property
     def xi(self) -> float:

@@ -63,9 +63,10 @@ def _enough(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gate:
     """G3: under the floor blocks; between the floor and eq. (2) is short (None): undecided, not failed."""
     needed = required_exceedances(plan.delta, xi=plan.xi_expected, alpha=plan.alpha, power=plan.power)
     needed = max(needed, plan.floor_exceedances)
-    n = min(a.n_exc, b.n_exc)
+    n = min(a.apart, b.apart)
     passed = False if n < plan.floor_exceedances else None if n < needed else True
-    detail = counted(n, "exceedance")
+    groups = f"{counted(n, 'group')} with exceedances, each counted once"
+    detail = counted(n, "exceedance") if a.n_groups is None else groups
     if not passed:
         detail += f"; {needed:,} are needed, {counted(math.ceil(round(needed / (1 - a.q), 6)), 'item')} a condition"
     return Gate(

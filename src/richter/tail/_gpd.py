@@ -107,7 +107,7 @@ def bootstrap_xi(x: Floats, scale: float, start: float, seeds: NDArray[np.uint64
     order = np.arange(len(x), dtype=np.int32)
     begin = np.array([[0.0 if math.isnan(start) else start]])
     _, _, shapes = _kernels.bootstrap_rows(
-        x[None], order[None], x[None, None], one, np.array([[scale]]), begin, float(len(x)), seeds
+        x[None], order[None], x[None, None], one, np.array([[scale]]), begin, float(len(x)), np.arange(len(x)), seeds
     )
     drawn: Floats = shapes[:, 0, 0]
     return drawn

@@ -189,41 +189,48 @@ def bootstrap_rows(
     scales: Floats,
     starts: Floats,
     mass: float,
+    group: Ints,
     seeds: NDArray[np.uint64],
 ) -> tuple[Floats, Floats, Floats]:
-    """Resample items; for each condition its mean, tail mean and shapes, all from one set of item weights.
+    """Resample items, or whole groups; for each condition its mean, tail mean and shapes, from one set of item weights.
 
     values (C, N): the conditions' severities by item; order (C, N): items from worst to best; exceedances (C, T, M):
     for each threshold the exceedances in that order, n_exc (C, T) of them; starts (C, T): tau of the full sample;
-    mass: how many of the worst N make the tail mean, a fraction allowed. Nothing is copied: a resample is a vector of
-    counts.
+    mass: how many of the worst N make the tail mean, a fraction allowed; group (N): the code of each item's group (its
+    own number where it has none). Nothing is copied: a resample is a vector of counts.
     """
     n_conditions, n_items = values.shape
     n_thresholds = n_exc.shape[1]
+    n_groups = group.max() + 1
     means = np.empty((len(seeds), n_conditions))
     tvars = np.empty((len(seeds), n_conditions))
     shapes = np.full((len(seeds), n_conditions, n_thresholds), np.nan)
     for b in prange(len(seeds)):
-        counts = np.zeros(n_items, dtype=np.int32)
+        drawn = np.zeros(n_groups, dtype=np.int32)
         state = seeds[b]
-        for _ in range((n_items + 1) // 2):  # two 32-bit indices from each draw
+        for _ in range((n_groups + 1) // 2):  # two 32-bit indices from each draw
             state, bits = _next(state)
-            counts[np.int64(((bits >> _U32) * uint64(n_items)) >> _U32)] += 1
-            counts[np.int64(((bits & _LOW) * uint64(n_items)) >> _U32)] += 1
-        if n_items % 2 == 1:  # one too many: take back the last
-            counts[np.int64(((bits & _LOW) * uint64(n_items)) >> _U32)] -= 1
+            drawn[np.int64(((bits >> _U32) * uint64(n_groups)) >> _U32)] += 1
+            drawn[np.int64(((bits & _LOW) * uint64(n_groups)) >> _U32)] += 1
+        if n_groups % 2 == 1:  # one too many: take back the last
+            drawn[np.int64(((bits & _LOW) * uint64(n_groups)) >> _U32)] -= 1
+        counts = drawn[group]
+        size = 0
+        for i in range(n_items):
+            size += counts[i]
+        worst = mass * size / n_items
         for c in range(n_conditions):
             total = 0.0
             for i in range(n_items):
                 total += counts[i] * values[c, i]
-            means[b, c] = total / n_items
-            left, tail, i = mass, 0.0, 0
+            means[b, c] = total / size
+            left, tail, i = worst, 0.0, 0
             while left > 0.0 and i < n_items:
                 take = min(float(counts[order[c, i]]), left)
                 tail += take * values[c, order[c, i]]
                 left -= take
                 i += 1
-            tvars[b, c] = tail / mass
+            tvars[b, c] = tail / worst
             for t in range(n_thresholds):
                 n = n_exc[c, t]
                 if n >= 2 and not math.isnan(starts[c, t]):

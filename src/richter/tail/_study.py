@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from richter.errors import InputError
 from richter.records import Claim, Family, Gate, Shown, Verdict, counted
-from richter.stats import Floats, Mapper
+from richter.stats import Floats, Indices, Mapper
+from richter.stats._bootstrap import percentiles
 from richter.tail._compare import compare_pair, remarks_on, resample
 from richter.tail._condition import ConditionTail, condition_tail
 from richter.tail._gates import verdict_of
@@ -133,6 +134,7 @@ def compare_conditions(
     *,
     rng: np.random.Generator | None = None,
     items: Mapping[str, Sequence[str]] | None = None,
+    groups: Mapping[str, str] | None = None,
     probe: tuple[str, str] | None = None,
     band: bool = True,
     locked: str | None = None,
@@ -143,6 +145,9 @@ def compare_conditions(
     The study is `verified` when some pair passes every gate at the headline threshold and its difference keeps its
     sign at every threshold of the band at which G3's floor holds; otherwise it is what its furthest pair is. With
     `probe` = (clean, perturbed) the perturbed condition stays out of the matrix and is compared with the clean one.
+    `groups` names the group of each of `items` that is in one: items of a group vary together, so that groups are
+    drawn anew, and counted among the exceedances.
+
     Every resample of the items has a seed of its own: `mapper` says where they are drawn and changes no number.
     """
     rng = rng or np.random.default_rng(0)
@@ -158,7 +163,14 @@ def compare_conditions(
     by_q = {step.q: tails}
     for q in thresholds[1:]:
         by_q[q] = _tails(scores, raw, q, plan, rng)
-    drawn = resample({name: s.values for name, s in scores.items()}, by_q, plan, paired, rng, mapper)
+    units = None if items is None or not groups else _units(items, groups, paired)
+    drawn = resample({name: s.values for name, s in scores.items()}, by_q, plan, paired, rng, mapper, units)
+    for name, unit in ({} if units is None else units).items():
+        i = names.index(name)
+        for t, q in enumerate(thresholds):
+            over = scores[name].values > by_q[q][name].threshold
+            span = percentiles(drawn.shapes[:, i, t], level=1 - plan.alpha) if by_q[q][name].fit else None
+            by_q[q][name] = dataclasses.replace(by_q[q][name], n_groups=len(np.unique(unit[over])), interval=span)
     family = Family(method=plan.family, size=max(len(couples), 1))
     level = 1 - plan.alpha / (family.size if plan.family == "bonferroni" else 1)
 
@@ -195,6 +207,18 @@ def compare_conditions(
         claim=_study_claim(headline, over_band, locked),
         notes=(*notes, *(f"{_of(who, names)}: {remark}" for remark, who in told.items())),
     )
+
+
+def _units(items: Mapping[str, Sequence[str]], groups: Mapping[str, str], paired: bool) -> dict[str, Indices] | None:
+    """The code of each item's group in the order of severities; None where no two items share one."""
+    found, shared = {}, False
+    for name, given in items.items():
+        ids = np.asarray(given, dtype=object)
+        ids = ids[np.argsort(ids, kind="stable")] if paired else ids
+        own = [f"group {groups[i]}" if groups.get(i) else f"item {i}" for i in ids]
+        found[name] = np.unique(own, return_inverse=True)[1].astype(np.intp)
+        shared = shared or len(set(own)) < len(own)
+    return found if shared else None
 
 
 def _aligned(
