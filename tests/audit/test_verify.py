@@ -302,3 +302,13 @@ def test_an_archive_keeps_groups_and_the_order_of_conditions(tmp_path: Path) -> 
     whole, packed = (measure_run(tmp_path / name).claims[0].claim for name in ("run", "run.zip"))
     assert (packed.units, packed.interval) == (whole.units, whole.interval)
     assert whole.units == 40
+
+
+def test_seals_that_are_none_are_refused_in_words(archive: Path) -> None:
+    source = archive.with_name("run")
+    assert run("verify", source, "--seals", archive) == 0
+    with zipfile.ZipFile(archive) as packed:
+        files = {name: packed.read(name) for name in packed.namelist() if name != "MANIFEST.sha256"}
+    for text in ("[" * 100_000, "7", '{"parts": 3}', '{"parts": [1]}'):
+        write_evidence(archive, files | {"integrity.json": text.encode()})
+        assert run("verify", source, "--seals", archive) == 1

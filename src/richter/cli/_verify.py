@@ -8,6 +8,7 @@ import click
 
 from richter.cli._io import console, json_option, reading_options, write_json
 from richter.errors import InputError
+from richter.interop import evidence_files
 from richter.records import printable
 from richter.store import check_integrity, is_database, is_run, run_place
 from richter.tables import ReadOptions
@@ -72,9 +73,8 @@ def _seals(path: str | None) -> dict[str, str] | None:
         return None
     try:
         if zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
-                parts = json.loads(archive.read("integrity.json"))["parts"]
-                return {str(p["name"]): str(p["seal"]) for p in parts}
+            parts = json.loads(evidence_files(Path(path))[0]["integrity.json"])["parts"]
+            return {str(p["name"]): str(p["seal"]) for p in parts}
         return {str(k): str(v) for k, v in json.loads(Path(path).read_text(encoding="utf-8")).items()}
-    except (OSError, KeyError, ValueError, AttributeError) as error:
+    except (OSError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{path} holds no seals.", remedy="Give an evidence archive of the run.") from error
