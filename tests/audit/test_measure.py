@@ -45,6 +45,7 @@ from richter.stats import EceResult, benjamini_hochberg, ece, wilson
 from richter.store import LEDGER_NAME, LOOKS, Call, open_ledger
 from richter.tables import RatingsFile, ReadOptions, read_tables
 
+pytestmark = pytest.mark.xdist_group("measure")  # its run is made and measured once
 RESAMPLES = 200
 valid = jsonschema_rs.Draft202012Validator(results_schema()).validate
 

@@ -22,6 +22,7 @@ from richter.severity import Scores, hierarchical_bootstrap
 from richter.stats import Mapper, in_threads, run_tasks, run_trials
 from richter.tail import TailPlan, compare_conditions, simulate_criteria, simulate_protocol, simulate_trap
 
+pytestmark = pytest.mark.xdist_group("ray")  # in one process: what is expected is computed once
 T = TypeVar("T")
 R = TypeVar("R")
 Study = Callable[[Mapper, Path], Any]
@@ -88,6 +89,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return simulated_run(tmp_path_factory.mktemp("run"), conditions=3, items=150, judged=40, drawn=12, draws=6)
 
 
+@pytest.fixture(scope="module")
+def expected(run: Path) -> dict[str, Any]:
+    with open_engine("local") as engine:
+        return {name: study(engine.map, run) for name, study in STUDIES.items()}
+
+
 def backwards(function: Callable[[T], R], tasks: Iterable[T], /) -> Iterable[R]:
     """The last task first, and each through a pickle, as a worker elsewhere gets it."""
     sent = [pickle.dumps((function, task)) for task in tasks]
@@ -99,12 +106,12 @@ def backwards(function: Callable[[T], R], tasks: Iterable[T], /) -> Iterable[R]:
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_tasks_are_independent(name: str, run: Path) -> None:
-    assert STUDIES[name](backwards, run) == STUDIES[name](map, run)
+def test_tasks_are_independent(name: str, run: Path, expected: dict[str, Any]) -> None:
+    assert STUDIES[name](backwards, run) == expected[name]
 
 
-def test_threads_change_no_number(run: Path) -> None:
-    assert document(in_threads, run) == document(map, run)
+def test_threads_change_no_number(run: Path, expected: dict[str, Any]) -> None:
+    assert document(in_threads, run) == expected["document"]
 
 
 def normal(mean: float, rng: np.random.Generator) -> float:
@@ -130,14 +137,7 @@ def test_seeds_are_spawned_from_the_callers_generator_by_hand() -> None:
     assert alone == expected  # the second study from a generator is another one
 
 
-@pytest.fixture(scope="module")
-def expected(run: Path) -> dict[str, Any]:
-    with open_engine("local") as engine:
-        return {name: study(engine.map, run) for name, study in STUDIES.items()}
-
-
 @pytest.mark.slow
-@pytest.mark.xdist_group("ray")
 @pytest.mark.parametrize("workers", [1, 3])
 def test_any_number_of_workers_gives_the_bits_of_one_process(
     workers: int, run: Path, expected: dict[str, Any], engine: RayEngine
@@ -147,7 +147,6 @@ def test_any_number_of_workers_gives_the_bits_of_one_process(
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("ray")
 def test_commands_take_an_engine(run: Path, engine: RayEngine) -> None:
     assert engine.ray.is_initialized()  # a command uses the connection that is there
     commands = [
@@ -170,7 +169,6 @@ def test_commands_take_an_engine(run: Path, engine: RayEngine) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("ray")
 def test_a_machine_lost_midway_changes_no_number(
     run: Path, expected: dict[str, Any], cluster: RayCluster, engine: RayEngine
 ) -> None:
