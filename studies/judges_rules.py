@@ -8,8 +8,8 @@ correct; minor (below 2.0: right with a wrong detail, misspelt, a near miss, dec
 premise accepted); invented (a name, code or identifier of the asked kind that does not exist, offered as the answer or
 as part of it; a wrong number is severe, and a thing of another kind is no answer); or no answer. 120 drawn at random
 were labelled a second time, blind. The rules were mended on the parts "seen", "held out", "fresh 1" and "fresh 2", each
-of which was labelled before they were run on it; since they were run on "fresh 3" they have not been changed by what these answers show. The
-gazetteer is the small one beside the file unless another is given.
+of which was labelled before they were run on it; since they were run on "fresh 3" no answer here has changed them.
+The gazetteer is the small one beside the file unless another is given.
 """
 
 import json
