@@ -331,3 +331,19 @@ def test_a_question_that_speaks_of_assistants_is_no_condition() -> None:
 def test_other_people_on_each_side_name_the_items() -> None:
     rows = [{"user": f"{c}{i}", "variant": c, "nps": 7 * i % 10} for c in TWO for i in range(22)]
     assert len(read_tables(pl.DataFrame(rows)).item_ids) == 44
+
+
+def test_right_and_wrong_coded_as_1_and_2_is_asked_about_and_the_advice_works_by_hand() -> None:
+    frame = crossed(20, correct=lambda i, c: 1 + (i % 4 == 0 if c == "a" else i % 2))
+    with pytest.raises(InputError, match="holds 1 and 2") as told:
+        read_tables(frame)
+    assert "--grade 1=right --grade 2=wrong" in told.value.remedy
+    assert means(read_tables(frame, options=ReadOptions(grade={"1": 1.0, "2": 0.0}))) == pytest.approx(
+        {"a": 0.75, "b": 0.5}
+    )
+    assert means(read_tables(frame, options=ReadOptions(scale=(1, 2))))["a"] == pytest.approx(1.25)
+
+
+def test_what_goes_back_to_people_is_a_fault_by_hand() -> None:
+    frame = crossed(20, escalated=lambda i, c: int(i % 4 == 0 if c == "a" else i % 2))
+    assert means(read_tables(frame)) == pytest.approx({"a": 0.75, "b": 0.5})

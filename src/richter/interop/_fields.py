@@ -21,6 +21,7 @@ LESS = _set(
     "wer cer toxicity toxic error loss losses mistake violation perplexity ppl rmse mae mse nll brier distance"
     " divergence penalty wrong wrongly incorrect fail failed failure hallucination hallucinated bias biased biases harm"
     " harmful unsafe risk attack jailbreak jailbroken leak leaked leakage misuse defect bug crash crashes timeout"
+    " escalated escalation rework reworked reopened overturned nacharbeit"
     " missed miss misses overlooked omitted omission false fabricated invented adverse dangerous complaint injury"
     " inaccurate incomplete irrelevant unsupported ungrounded unfaithful unanswered untrue misleading"
     " regression severity latency duration delay elapsed time second cost price token rank ranking asr schulnote zensur"

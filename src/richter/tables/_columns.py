@@ -67,6 +67,7 @@ _OF = ("out_of", "max", "max_score", "max_points", "possible", "von", "sur", "de
        "points_possible", "maximum", "max_punkte", "maximalpunkte", "n", "total", "count", "support", "samples",
        "questions", "tests", "examples", "items", "answers", "anzahl", "gesamt")  # fmt: skip
 _RIGHT = ("correct", "passed", "right", "hits", "solved", "success", "successes", "pass", "richtig")
+_BINARY = ("correct", "is_correct", "passed", "pass", "success", "solved", "resolved", "richtig", "korrekt", "ok")
 _PREDICTED = ("pred", "prediction", "predicted", "predicted_answer", "model_answer", "generated_answer")
 _MISSED = ("wrong", "incorrect", "failed", "fail", "failures", "errors", "n_wrong", "num_wrong", "n_incorrect",
            "num_incorrect", "falsch")  # fmt: skip
@@ -226,6 +227,12 @@ def part_of_frame(
         codes := {n: v for word, v in options.grade.items() if (n := _plain_number(word)) is not None}
     ):
         numbers["score"] = numbers["score"].replace(list(codes), list(codes.values()))
+    coded = "score" in numbers and leaf_name(place["score"]) in _BINARY and options.scale is None
+    if coded and {*numbers["score"].drop_nulls().unique()} == {1.0, 2.0}:
+        raise InputError(
+            f"{what}: {brief(place['score'])} holds 1 and 2, of which only you know which is right.",
+            remedy="Say it: --grade 1=right --grade 2=wrong; if it is a score: --scale 1:2",
+        )
     people = numbers["human"].drop_nulls() if "human" in numbers else pl.Series(dtype=pl.Float64)
     if len(odd := people.filter(~people.is_in([0.0, 1.0]))):
         raise InputError(
