@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
@@ -66,7 +67,14 @@ def write_evidence(path: str | Path, files: Mapping[str, bytes]) -> None:
     write_file(path, buffer.getvalue())
 
 
-def evidence_files(path: Path) -> tuple[dict[str, bytes], list[str]]:
+class EvidenceFiles(NamedTuple):
+    """The files by name, and what is wrong with them."""
+
+    files: dict[str, bytes]
+    faults: list[str]
+
+
+def evidence_files(path: Path) -> EvidenceFiles:
     """The files of an evidence archive, the manifest aside, and in which way they are not what that says."""
     try:
         with Archive(path) as archive:
@@ -83,7 +91,7 @@ def evidence_files(path: Path) -> tuple[dict[str, bytes], list[str]]:
     faults += [f"{name} is in it twice" for name in twice]
     faults += [f"{name} is not in the manifest" for name in sorted(files.keys() - sums)]
     faults += [f"{name} is missing" for name in sorted(sums.keys() - files)]
-    return files, faults
+    return EvidenceFiles(files, faults)
 
 
 def is_evidence(place: object) -> bool:
