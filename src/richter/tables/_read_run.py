@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from richter.errors import LedgerCorrupt
 from richter.interop import IMPORT_NOTE
 from richter.records import Item, Rating
 from richter.store import Ledger
@@ -39,7 +40,7 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
     items = {item.id: item for item in ledger.items()}
     conditions = [c.name for c in ledger.conditions()]
     names = (*KEY, "text", "error", "tokens_in", "tokens_out", "money_usd", "latency_s", "finish")
-    answers = pl.DataFrame(rows, schema={name: ROW[name] for name in names}, orient="row")
+    answers = _frame(ledger, rows, {name: ROW[name] for name in names})
     answers = _with_rated(answers, ratings)
     answers = answers.join(_of_items(items), on="item", how="left", maintain_order="left")
     from richter.judge import SAMPLE_NOTE  # here, since files have no need of that room
@@ -51,9 +52,7 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
     answers = answers.join(layers, on=KEY, how="left", maintain_order="left")
     chance = _inclusion(sample)
     main = [(g.item, g.condition, g.draw, g.value, g.correct) for g in grades if g.main]
-    graded = pl.DataFrame(
-        main, schema={**{k: ROW[k] for k in KEY}, "value": pl.Float64, "correct": pl.Float64}, orient="row"
-    )
+    graded = _frame(ledger, main, {**{k: ROW[k] for k in KEY}, "value": pl.Float64, "correct": pl.Float64})
     # an import that was told what its scores mean (--pass-at, --as-severity) holds another grade than the value says
     plain = pl.when(pl.col("value").is_between(0, 1)).then((pl.col("value") == 1).cast(pl.Float64))
     if graded.filter(pl.col("correct").is_not_null() & pl.col("correct").ne_missing(plain)).height:
@@ -65,7 +64,8 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
         name=ledger.name,
         answers=frame_of(answers, ROW),
         ratings=frame_of(
-            pl.DataFrame(
+            _frame(
+                ledger,
                 [
                     (
                         r.item,
@@ -80,21 +80,27 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
                     )
                     for r in ratings
                 ],
-                schema=RATINGS,
-                orient="row",
+                RATINGS,
             ),
             RATINGS,
         ),
-        others=pl.DataFrame(
-            [(g.item, g.condition, g.draw, g.scorer, g.value) for g in grades if not g.main],
-            schema=OTHERS,
-            orient="row",
-        ),
+        others=_frame(ledger, [(g.item, g.condition, g.draw, g.scorer, g.value) for g in grades if not g.main], OTHERS),
         conditions=conditions,
         items=items,
         score=", ".join(scorers),
         kept=ReadOptions(scale=tuple(kept["scale"]) if kept.get("scale") else None, better=kept.get("better")),
     )
+
+
+def _frame(ledger: Ledger, rows: Sequence[Any], schema: Mapping[str, Any]) -> pl.DataFrame:
+    """Rows of a ledger by their types; one that somebody else made may hold anything in a cell."""
+    try:
+        return pl.DataFrame(rows, schema=schema, orient="row")
+    except (TypeError, OverflowError, pl.exceptions.PolarsError) as error:
+        raise LedgerCorrupt(
+            f"{ledger.name} is damaged or was not written by Richter: a cell is not of its column's type.",
+            remedy="Restore it from a copy, or use a new run folder.",
+        ) from error
 
 
 def _inclusion(sample: Mapping[str, Any]) -> dict[tuple[str, str, int], float]:
