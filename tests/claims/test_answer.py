@@ -323,7 +323,7 @@ def test_a_ratio_of_amounts_is_told_in_per_cent_by_hand() -> None:
         words("money", 1.0, (2.0, 3.0)),  # a difference
         words("money", 0.5 + 1e-6, (2.0, 3.0)),
         words("money", -1.0, (0.0, 3.0)),
-        words("money", -1.0, (None, 3.0)),
+        words("money", 2.0, (None, 3.0)),
         words("money", -1.0, (2.0,)),
         words("money", 0.5, (2.0, 3.0), conditions=("new",)),
         claim_words(dataclasses.replace(claim("money", 0.5, Verdict.UNTESTABLE, values=(2.0, 3.0)), estimate=None)),
@@ -343,3 +343,17 @@ def test_no_calibration_error_beyond_chance_is_not_told_as_a_number() -> None:
     assert "(" not in told("ece", (0.05, -0.01))
     assert "(" not in told("ece", (0.05, 0.0))
     assert "(0.0% against 60.0%)" in told("accuracy", (0.6, 0.0))
+
+
+def test_a_ratio_is_told_with_the_means_that_it_is_of() -> None:
+    def told(estimate: float, values: tuple[float, float]) -> str:
+        return answer([claim("money", estimate, Verdict.VERIFIED, values=values)], conditions=("old", "new"))
+
+    assert "(geometric means " in told(0.5, (2.0, 3.0))
+    assert "geometric" not in told(1.0, (2.0, 3.0))  # a difference
+
+
+def test_of_two_that_could_be_compared_one_is_the_other() -> None:
+    pair = claim("accuracy", 0.2, Verdict.VERIFIED, values=())
+    text = answer([pair], conditions=("old", "new", "third"))
+    assert text == "By accuracy new is the best: it is shown to be better than the other; third could not be compared."

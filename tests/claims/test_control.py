@@ -137,3 +137,18 @@ def test_claims_outside_the_law_count_one_by_one_by_hand() -> None:
     claims = decide(questions, joint=law)
     assert [c.p_adjusted for c in claims] == pytest.approx([3e-8, 4e-8, 4e-8])
     assert {c.family.method for c in claims if c.family} == {"max t"}
+
+
+def test_the_test_of_a_margin_has_no_law_with_the_others_by_hand() -> None:
+    """Two tests that were one and the same would share 5%; a difference and a margin have 2.5% each."""
+    key = ("mean_severity", ("base", "a"))
+
+    def interval(level: float) -> Interval:
+        reach = float(ndtri(0.5 + level / 2))
+        return Interval(low=5 - reach, high=5 + reach, level=level, method="normal")
+
+    evidence = Evidence(estimate=5.0, interval=interval, p=lambda _: 1e-8, n=9, units=9, standard_error=1.0)
+    question = Question(metric=METRICS["mean_severity"], conditions=key[1], evidence=evidence, margin=1.0)
+    (claim,) = decide([question], joint=JointTests(keys=(key,), p=(np.arange(1000)[:, None] + 0.5) / 1000))
+    assert claim.interval is not None
+    assert claim.interval.level == pytest.approx(0.975, abs=0.001)

@@ -1,5 +1,6 @@
 """Families, deciding intervals, sizes and sentences: a wrong threshold, sign or family fails one of these."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
+from scipy.stats import t as student
 
 from helpers.outcomes import outcomes
 from richter.claims import METRICS, Evidence, Question, decide, difference_evidence
@@ -169,6 +171,27 @@ def test_what_the_whole_scale_would_not_have_shown_is_not_said_by_hand() -> None
     assert told == [pytest.approx(z), None, pytest.approx(z)]
     wide = decide([Question(metric=METRICS["mean_severity"], conditions=("a", "b"), evidence=normal(0.1, 4.001 / z))])
     assert wide[0].could_show is None
+    marks = dataclasses.replace(METRICS["mean_score"], low=1.0, high=5.0)
+    of_marks = decide([Question(metric=marks, conditions=("a", "b"), evidence=normal(0.1, 4.5 / z))])
+    assert of_marks[0].could_show is None  # 4 is the whole scale
+
+
+@pytest.mark.parametrize(("error", "freedom"), [(0.6, 9.0), (0.05, 9.0), (0.6, 19.0), (1.2, 19.0)])
+def test_units_that_a_t_test_needs_by_hand(error: float, freedom: float) -> None:
+    """20 units of which every one brings half a degree of freedom, or one: counted up until t has its power."""
+    evidence = dataclasses.replace(normal(0.0, error, n=20), freedom=freedom)
+    (claim,) = decide([Question(metric=METRICS["mean_severity"], conditions=("a", "b"), evidence=evidence)])
+    aim, each = claim.needed_for, (freedom + 1) / 20
+    assert aim is not None
+
+    def enough(n: int) -> bool:
+        free = n * each - 1
+        reach = student.isf(0.025, free) + student.isf(0.2, free)
+        return bool(free >= 4 and n >= 20 * error**2 * (reach / aim) ** 2)
+
+    assert claim.needed == next(n for n in range(1, 10**5) if n * each > 1 and enough(n))
+    free = evidence.freedom
+    assert claim.could_show == pytest.approx((student.isf(0.025, free) + student.isf(0.2, free)) * error)
 
 
 def test_one_condition_by_hand() -> None:

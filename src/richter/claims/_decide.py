@@ -363,7 +363,7 @@ def sentence(
 
 def kinder_judge(question: Question, verdict: Verdict | None, interval: Interval) -> str:
     """What a judge that is kinder to one side, or harsher than people to the only one, would do to the verdict."""
-    if verdict is None or question.evidence.relative:
+    if verdict is None:
         return ""
     two, low, high = len(question.conditions) == 2, interval.low - question.value, interval.high - question.value
     if verdict is Verdict.EQUIVALENT and question.margin is not None:
