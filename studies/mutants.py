@@ -73,6 +73,7 @@ SAME = {
     ("claims/_decide.py", "constant 1e-09", "n = max(n, math.ceil("): "to the last digit of a rounding error",
     ("claims/_decide.py", "comparison Lt", "while n < variance"): "a power that is met to the last digit",
     ("claims/_decide.py", "condition", "evidence.against if evidence.means"): "nothing goes against without means",
+    ("floors/_sizing.py", "comparison Gt", "while wilson(rate"): "a width that is met to the last digit",
     ("floors/_sizing.py", "operator Add", "n = math.ceil(float(ndtri(0.5 + level / 2)) ** 2"): "it is squared",
     ("claims/_answer.py", "comparison LtE", "if first > 0 and abs("): "to the last digit of a rounding error",
     ("claims/_answer.py", "constant 1e-09", "if first > 0 and abs("): "how much a rounding error may be",

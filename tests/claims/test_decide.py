@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import t as student
 
 from helpers.outcomes import outcomes
-from richter.claims import METRICS, Evidence, Question, decide, difference_evidence
+from richter.claims import METRICS, Evidence, Question, decide, difference_evidence, units_for
 from richter.records import Interval, Verdict
 
 
@@ -176,7 +176,17 @@ def test_what_the_whole_scale_would_not_have_shown_is_not_said_by_hand() -> None
     assert of_marks[0].could_show is None  # 4 is the whole scale
 
 
-@pytest.mark.parametrize(("error", "freedom"), [(0.6, 9.0), (0.05, 9.0), (0.6, 19.0), (1.2, 19.0)])
+@pytest.mark.parametrize("each", [0.5, 1.0])
+def test_the_smallest_number_of_units_by_trying_all(each: float) -> None:
+    """Of 60 variances: the first n whose t has the power, each unit bringing one degree of freedom or half of one."""
+    n = np.arange(math.ceil(5 / each), 2000)
+    reach = student.isf(0.025, n * each - 1) + student.isf(0.2, n * each - 1)
+    for variance in np.geomspace(0.2, 80, 60):
+        least = n[n >= variance * reach**2][0]
+        assert units_for(variance, 1.0, tail=0.025, power=0.8, freedom=each) == least
+
+
+@pytest.mark.parametrize(("error", "freedom"), [(e, f) for e in (0.01, 0.05, 0.6, 1.2) for f in (9.0, 19.0)])
 def test_units_that_a_t_test_needs_by_hand(error: float, freedom: float) -> None:
     """20 units of which every one brings half a degree of freedom, or one: counted up until t has its power."""
     evidence = dataclasses.replace(normal(0.0, error, n=20), freedom=freedom)
