@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from richter.cli import main
+from helpers.commands import run
 
 TWO = ("old", "new")
 
@@ -42,14 +42,6 @@ _OPTION = (
 )
 _TOGETHER = re.compile(rf"{_OPTION}(?:(?: |, with ){_OPTION})*")
 _MANY = ("--map", "--grade")  # may be given again
-
-
-def run(capsys: pytest.CaptureFixture[str], line: list[str]) -> tuple[int, str]:
-    with pytest.raises(SystemExit) as stop:
-        main(line)
-    out, err = capsys.readouterr()
-    assert "Traceback" not in err
-    return int(stop.value.code or 0), " ".join((out + err).split())
 
 
 @pytest.mark.parametrize("name", CASES)

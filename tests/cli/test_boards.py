@@ -1,11 +1,11 @@
 """Many conditions, dates and refusals as a person meets them, and advice that can be pasted."""
 
 import re
-import shlex
 from pathlib import Path
 
 import pytest
 
+from helpers.commands import run
 from richter.cli import main
 from richter.tables._words import wide_option
 
@@ -15,13 +15,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     return tmp_path
-
-
-def run(capsys: pytest.CaptureFixture[str], line: str) -> tuple[int, str]:
-    with pytest.raises(SystemExit) as stop:
-        main(shlex.split(line))
-    out, err = capsys.readouterr()
-    return int(stop.value.code or 0), " ".join((out + err).split())
 
 
 def board(path: str, names: list[str], *, column: str = "model", items: int = 60) -> None:

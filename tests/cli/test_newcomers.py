@@ -2,13 +2,12 @@
 
 import json
 import re
-import shlex
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from richter.cli import main
+from helpers.commands import run
 from richter.cli._io import grid
 
 GRADES = "item,condition,correct\n" + "".join(
@@ -32,13 +31,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in (("grades", GRADES), ("scores", SCORES), ("means", MEANS)):
         Path(f"{name}.csv").write_text(text)
     return tmp_path
-
-
-def run(capsys: pytest.CaptureFixture[str], line: str) -> tuple[int, str]:
-    with pytest.raises(SystemExit) as stop:
-        main(shlex.split(line))
-    out, err = capsys.readouterr()
-    return int(stop.value.code or 0), " ".join((out + err).split())
 
 
 @pytest.mark.parametrize("written", ["2pt", "2 pt", "2pts", "2pp", "2%", "2 points", "2 percentage points", "0.02"])

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import isotonic_regression, minimize_scalar
+from scipy.optimize import isotonic_regression, minimize, minimize_scalar
 from scipy.special import expit, stdtrit
 
 from richter.claims import ece_difference, ece_evidence, ece_side
@@ -22,7 +22,6 @@ __all__ = ["CalibrationMap", "Recalibration", "RecalibrationAdvice", "calibratio
 CLIP = 1e-3  # a confidence of 0 or 1 has no logit
 SPLITS = 10  # halves at random, so that the advice hangs on the data and not on the seed
 NEEDED = 40  # graded items, with at least 5 right and 5 wrong in each half
-NEWTON_STEPS = 50
 SCHEMA = "richter-calibration-map-1"
 
 
@@ -96,16 +95,12 @@ def fit_platt(c: Floats, a: Floats, w: Floats) -> CalibrationMap:
     z = _logit(c)
     right = float(np.sum(a))
     target = np.where(a == 1, (right + 1) / (right + 2), 1 / (len(a) - right + 2))
-    terms, found = np.stack((z, np.ones(len(z)))), np.array([1.0, 0.0])
-    for _ in range(NEWTON_STEPS):
-        p = expit(found @ terms)
-        curve = (w * p * (1 - p) * terms) @ terms.T
-        step = np.linalg.lstsq(curve, terms @ (w * (p - target)), rcond=None)[0]
-        while _loss((found - step) @ terms, target, w) > _loss(found @ terms, target, w) + 1e-12:
-            step /= 2  # too far: the loss is convex, so that a shorter step lowers it
-        found -= step
-        if np.max(np.abs(step)) < 1e-9:
-            break
+    terms = np.stack((z, np.ones(len(z))))
+
+    def gradient(x: Floats) -> Floats:
+        return np.asarray(terms @ (w * (expit(x @ terms) - target)) / np.sum(w))
+
+    found = minimize(lambda x: _loss(x @ terms, target, w), np.array([1.0, 0.0]), jac=gradient, tol=1e-9).x
     return CalibrationMap(method="platt", parameters=(float(found[0]), float(found[1])), fitted_on=len(c))
 
 

@@ -258,7 +258,8 @@ def _likert(column: pl.Series, *, signed: bool = False) -> pl.Series | None:
     values = text_of(column).cast(pl.Float64, strict=False)
     if values.null_count() > column.null_count() or values.n_unique() < 4 or not _whole(values):
         return None
-    low, high = float(values.min() or 0.0), float(values.max() or 0.0)  # type: ignore[arg-type]
+    ends = values.drop_nulls().sort()
+    low, high = float(ends[0]), float(ends[-1])
     end = max(-low, high)
     if low < 0 < high and end <= 10:
         return (end - values) / (2 * end)
