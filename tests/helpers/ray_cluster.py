@@ -19,6 +19,7 @@ from richter.engine import RayEngine, open_engine
 SETTINGS = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # nodes keep to 127.0.0.1
     "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ENABLE_AUTO_CONNECT": "0",  # a thread that Ray Data leaves would connect once more while the cluster ends
     "RAY_AUTH_MODE": "token",
     "RAY_AUTH_TOKEN": secrets.token_hex(32),
     "RAY_health_check_initial_delay_ms": "0",  # a killed node is missed in a second, not in fifteen

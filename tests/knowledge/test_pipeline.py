@@ -26,7 +26,7 @@ from richter.engine import RayEngine
 from richter.errors import EngineError, InputError
 from richter.knowledge import Documents, _base, _prepare, add_documents, open_embedder, read_documents, write_base
 from richter.knowledge._ingest import as_documents
-from richter.knowledge._pipeline import Known
+from richter.knowledge._pipeline import Conductor, Known
 from richter.records import Document, Paragraph
 
 pytestmark = [
@@ -317,6 +317,21 @@ def test_machines_that_would_embed_otherwise_are_refused(
         write_base(tmp_path / "kb", [], vectors=vectors_of, engine=engine, **WRITE | {"embedding": "another"})
     with pytest.raises(InputError, match="cannot be compared"):
         add_documents(tmp_path / "kb", [], source="s", embedding="another", vectors=vectors_of, engine=engine)
+
+
+@pytest.mark.slow
+def test_what_ends_early_ends_rays_work_at_once(tmp_path: Path, engine: RayEngine, monkeypatch: pytest.MonkeyPatch):
+    begun, begin = [], Conductor.begin
+
+    def seen(self: Conductor, *window: bytes) -> None:
+        begin(self, *window)
+        begun.append(self.results)  # held here: no garbage collection ends it
+
+    monkeypatch.setattr(Conductor, "begin", seen)
+    with pytest.raises(EngineError, match="cannot embed"):
+        write_base(tmp_path / "kb", documents(), vectors=Absent(), engine=engine, **WRITE)
+    (left,) = begun
+    assert left.gi_frame is None
 
 
 @pytest.mark.slow

@@ -3,8 +3,9 @@
 import dataclasses
 import logging
 import platform
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import cache
 from importlib import import_module
 from itertools import islice, takewhile
@@ -87,13 +88,14 @@ def _on_cluster(engine: RayEngine, blocks: Iterator[list[Any]], work: Work) -> I
         else:
             conductor = Conductor(**settings)
         packed = (cloudpickle.dumps(pieces) for pieces in blocks)
-        for window in _windows(packed, workers=engine.workers):
-            conductor.begin(*window)
-            while (result := conductor.next()) is not None:
-                found = cloudpickle.loads(result)
-                if isinstance(found, RichterError):
-                    raise found
-                yield found
+        with closing(conductor):
+            for window in _windows(packed, workers=engine.workers):
+                conductor.begin(*window)
+                while (result := conductor.next()) is not None:
+                    found = cloudpickle.loads(result)
+                    if isinstance(found, RichterError):
+                        raise found
+                    yield found
     except (ray.exceptions.RayError, ConnectionError) as error:
         raise engine.explain(error) from error
 
@@ -126,7 +128,7 @@ class Conductor:
         self.told = {"version": version, "work": work}
         self.workers = workers
         self.gpus = gpus
-        self.results: Iterator[Any] = iter(())
+        self.results: Generator[Any, None, None] = (_ for _ in ())
 
     def begin(self, *window: bytes) -> None:
         """Start on a window."""
@@ -151,6 +153,10 @@ class Conductor:
         table = next(self.results, None)
         return None if table is None else table.column("block")[0].as_py()
 
+    def close(self) -> None:
+        """Leave what is not done, here and now: a garbage collection in a thread of Ray's cannot end that thread."""
+        self.results.close()
+
 
 class _Far:
     """A conductor that runs on the cluster."""
@@ -165,6 +171,9 @@ class _Far:
     def next(self) -> bytes | None:
         found: bytes | None = self.ray.get(self.actor.next.remote())
         return found
+
+    def close(self) -> None:
+        """The actor ends with the last reference to it."""
 
 
 def _package(name: str) -> Any:
