@@ -55,10 +55,11 @@ def processors_below() -> float:
             except OSError:
                 continue
             rows[int(entry.name)] = int(cells[1]), int(cells[11]) + int(cells[12]), b"_server.py" in command
-    known, found, total = {os.getpid()}, True, 0
+    known = found = {os.getpid()}
+    total = 0
     while found:
         found = {pid for pid, (parent, _, _) in rows.items() if parent in known and pid not in known}
-        known |= found
+        known = known | found
         total += sum(rows[pid][1] for pid in found if not rows[pid][2])
     return total / os.sysconf("SC_CLK_TCK")
 

@@ -8,8 +8,10 @@ import itertools
 import time
 
 import numpy as np
+import polars as pl
 
-from richter.floors import compare, difference_sequence, ece_sequence, rate_sequence
+import richter
+from richter.floors import difference_sequence, ece_sequence, rate_sequence
 
 MODELS, ITEMS, LOOKS = 14, 6000, 100_000
 
@@ -42,18 +44,25 @@ def main() -> None:
     difficulty = rng.normal(size=(ITEMS, 1))
     grades = (rng.normal(size=(ITEMS, MODELS)) + np.linspace(-0.5, 1.5, MODELS) > difficulty).astype(float)
     confidence = rng.beta(4, 2, size=grades.shape)
-    compare(grades[:100, :3], rng=rng, confidence=confidence[:100, :3])  # compile and warm up
-    ours = seconds(lambda: compare(grades, rng=rng))
-    print(f"all {MODELS * (MODELS - 1) // 2} pairs, accuracy with 2,000 resamples: {ours:.2f} s of CPU")
+    frame = pl.DataFrame(
+        {
+            "item": np.repeat(np.arange(ITEMS), MODELS),
+            "condition": np.tile([f"m{k}" for k in range(MODELS)], ITEMS),
+            "correct": grades.ravel(),
+        }
+    )
+    sure = frame.with_columns(pl.Series("confidence", confidence.ravel()))
+    grouped = sure.with_columns(group=pl.col("item") // 6)
+    richter.open(sure.head(MODELS * 100)).compare()  # load and warm up
+    ours = seconds(lambda: richter.open(frame).compare())
+    print(f"all {MODELS * (MODELS - 1) // 2} pairs of a frame, read and compared: {ours:.2f} s of CPU")
     peer = peer_seconds(grades)
     if peer is None:
         print("evalconfidence: not installed")
     else:
-        print(f"evalconfidence, accuracy without bootstrap: {peer:.2f} s, {peer / ours:.0f} times ours")
-    everything = seconds(lambda: compare(grades, rng=rng, confidence=confidence))
-    print(f"accuracy and calibration, 2,000 resamples: {everything:.2f} s")
-    clustered = seconds(lambda: compare(grades, rng=rng, confidence=confidence, groups=np.arange(ITEMS) // 6))
-    print(f"the same clustered in 1,000 groups: {clustered:.2f} s")
+        print(f"evalconfidence, accuracy without bootstrap: {peer:.2f} s, {peer / ours:.1f} times ours")
+    print(f"with calibration: {seconds(lambda: richter.open(sure).compare()):.2f} s")
+    print(f"the same in 1,000 groups: {seconds(lambda: richter.open(grouped).compare()):.2f} s")
     wrong = (rng.random(LOOKS) < 0.03).astype(float)
     right = (rng.random(LOOKS) < 0.95).astype(float)
     score = rng.random(LOOKS)

@@ -6,6 +6,7 @@ Usage: python studies/core_alignment.py OUT.jsonl [runs]   (again with the same 
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -95,7 +96,9 @@ def habits(n: int, habit: float, spread: float, runs: int) -> dict[str, float]:
 def main() -> None:
     out, runs = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 100
     done = {json.loads(line)["cell"] for line in out.read_text().splitlines()} if out.exists() else set()
-    cells = {f"shuffled {f} {m}": (shuffled, f, m) for f in ("arc", "truthfulqa") for m in real(f)[0]}
+    cells: dict[str, tuple[Any, ...]] = {
+        f"shuffled {f} {m}": (shuffled, f, m) for f in ("arc", "truthfulqa") for m in real(f)[0]
+    }
     cells |= {
         f"aligned {f} {o}": (aligned, f, o)
         for f in ("arc", "truthfulqa")

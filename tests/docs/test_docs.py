@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 import pytest
+from pygments.lexers import get_all_lexers
 
 import richter
 import richter.errors
@@ -72,6 +73,12 @@ def test_commands_in_examples_exist() -> None:
             if words[0] == "richter" and "." not in words[1]:  # `richter results.csv` needs no command
                 used, known = options_of([w for w in words[1:] if w not in ("...", "…")])
                 assert used <= known, f"{line}: {used - known}"
+
+
+def test_code_blocks_are_in_languages_that_the_documentation_can_set() -> None:
+    known = {alias for _, aliases, _, _ in get_all_lexers() for alias in aliases}
+    named = {(page.name, word) for page in PAGES for word in re.findall(r"^```(\w+)$", page.read_text(), re.M)}
+    assert not [(page, word) for page, word in named if word not in known]
 
 
 def test_links_lead_somewhere() -> None:
