@@ -61,3 +61,18 @@ def test_a_comparison_of_grades_loads_nothing_that_takes_longer_than_itself(grad
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "new" in done.stdout
     assert done.stderr == "0\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "column", "most"),
+    [("report", "correct", {"numba"}), ("severity", "severity", {"numba", "scipy.linalg"})],
+)  # numba compiles the bootstrap of slopes, and multiplies matrices by scipy's BLAS
+def test_other_studies_load_only_what_they_compute_with(
+    command: str, column: str, most: set[str], grades: Path
+) -> None:
+    grades.write_text(grades.read_text().replace("correct", column))
+    words = [command, str(grades), *(["-o", str(grades.parent / "page.html")] if command == "report" else [])]
+    done = subprocess.run([sys.executable, "-c", LOADED, *words], capture_output=True, text=True, check=True)
+    code, *heavy = done.stderr.splitlines()[-1].split()
+    assert code == "0"
+    assert set(heavy) <= most

@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.cluster.vq import ClusterError, kmeans2
-from scipy.spatial.distance import cdist
 from scipy.special import ndtr
 
 from richter.ascent._map import principal_components
@@ -119,7 +118,7 @@ def _nearness(
 
 def _best(x: NDArray[np.float64], most: int, rng: np.random.Generator) -> tuple[float, int]:
     """The highest silhouette over numbers of clusters, and that number."""
-    distance = cdist(x, x)
+    distance = scipy.spatial.distance.cdist(x, x)
     found = [
         (_silhouette(distance, labels), k) for k in range(2, most + 1) if (labels := _kmeans(x, k, rng)) is not None
     ]
@@ -131,8 +130,8 @@ def _kmeans(x: NDArray[np.float64], k: int, rng: np.random.Generator) -> NDArray
     best, tightest = None, math.inf
     for _ in range(RESTARTS):
         try:
-            centres, labels = kmeans2(x, k, minit="++", missing="raise", seed=rng)
-        except (ClusterError, ValueError):  # fewer different points than clusters
+            centres, labels = scipy.cluster.vq.kmeans2(x, k, minit="++", missing="raise", seed=rng)
+        except (scipy.cluster.vq.ClusterError, ValueError):  # fewer different points than clusters
             continue
         loss = float(np.square(x - centres[labels]).sum())
         if loss < tightest:

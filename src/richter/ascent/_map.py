@@ -5,8 +5,8 @@ from importlib.util import find_spec
 from typing import Literal
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.distance import cdist
 
 from richter.errors import TooFewErrors
 from richter.records import Result
@@ -60,7 +60,7 @@ def map_vectors(
         directions, shares = _directions(marks, 2)
         points, explained = (x - marks.mean(axis=0)) @ directions, float(shares.sum())
     else:
-        placed, distance = _tsne(marks), cdist(x, marks)
+        placed, distance = _tsne(marks), scipy.spatial.distance.cdist(x, marks)
         near = np.argsort(distance, axis=1, kind="stable")[:, :AROUND]
         weights = 1 / (np.take_along_axis(distance, near, axis=1) ** 2 + 1e-9)
         points = (weights[:, :, None] * placed[near]).sum(axis=1) / weights.sum(axis=1, keepdims=True)
@@ -115,6 +115,6 @@ def _kept(x: NDArray[np.float64], points: NDArray[np.float64], rng: np.random.Ge
 
 
 def _nearest(x: NDArray[np.float64], rows: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    distance = cdist(x[rows], x)  # of unit vectors: the order of the cosine
+    distance = scipy.spatial.distance.cdist(x[rows], x)  # of unit vectors: the order of the cosine
     distance[np.arange(len(rows)), rows] = np.inf
     return np.argsort(distance, axis=1, kind="stable")[:, :k]

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
@@ -556,9 +557,7 @@ def _claim(s: MetricSeries, condition: str, size: int, level: float, better: Bet
         cut = s.days.index(s.changed)
         first, second = np.array(s.values[:cut]), np.array(s.values[cut:])
         if len(first) > 1 and len(second) > 1:
-            from scipy.stats import ttest_ind  # here, since it is slow to load
-
-            found = ttest_ind(second, first, equal_var=False).confidence_interval(level)
+            found = scipy.stats.ttest_ind(second, first, equal_var=False).confidence_interval(level)
             plain = Interval(low=float(found.low), high=float(found.high), level=level, method="Welch t over days")
     sentence = (
         _alarm(s, condition)
@@ -625,9 +624,7 @@ def _reliance(series: Sequence[MetricSeries], margin: float, level: float) -> st
     day = np.array([datetime.datetime.fromisoformat(d).timestamp() / 86400 for d in lead.days])
     if float(np.ptp(day)) < 1:
         return ""
-    from scipy.stats import linregress  # here, since it is slow to load
-
-    line = linregress(day, np.array(lead.values))
+    line = scipy.stats.linregress(day, np.array(lead.values))
     reach = float(stdtrit(len(day) - 2, (1 + level) / 2)) * float(line.stderr)
     fastest = max(abs(float(line.slope)) + float(np.nan_to_num(reach)), 1e-9)  # days that are all alike have no error
     holds = half_life(margin, fastest).expires_after

@@ -4,8 +4,8 @@ import dataclasses
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize
 from scipy.special import betaincinv, betaln, ndtri
 
 from richter.claims import ece_evidence, ece_side
@@ -136,7 +136,7 @@ def _beta_prior(k: Floats, n: Floats) -> tuple[float, float]:
         return -float(np.sum(betaln(k + m * s, n - k + (1 - m) * s) - betaln(m * s, (1 - m) * s)))
 
     start = np.array([math.log(rate / (1 - rate)), math.log(20.0)])
-    x = minimize(loss, start, method="Nelder-Mead").x
+    x = scipy.optimize.minimize(loss, start, method="Nelder-Mead").x
     return 1 / (1 + math.exp(-float(x[0]))), math.exp(min(float(x[1]), 9.2))
 
 

@@ -5,8 +5,8 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize
 from scipy.special import ndtri
 
 from richter.claims import ece_evidence, ece_side
@@ -262,7 +262,7 @@ def _temperature(p: Floats, a: Floats, w: Floats) -> float | None:
         fitted = x[0] + x[1] * z
         return float(np.mean(w * (np.logaddexp(0, fitted) - a * fitted)))
 
-    slope = float(minimize(loss, np.array([0.0, 1.0])).x[1])
+    slope = float(scipy.optimize.minimize(loss, np.array([0.0, 1.0])).x[1])
     return 1 / slope if 0.02 < slope < 50 else None
 
 

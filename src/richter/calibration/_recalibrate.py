@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import isotonic_regression, minimize, minimize_scalar
 from scipy.special import expit, stdtrit
 
 from richter.claims import ece_difference, ece_evidence, ece_side
@@ -86,7 +86,8 @@ def _loss(z: Floats, a: Floats, w: Floats) -> float:
 def fit_temperature(c: Floats, a: Floats, w: Floats) -> CalibrationMap:
     """Divide the logit by T (Guo et al. 2017)."""
     z = _logit(c)
-    scale = float(np.exp(minimize_scalar(lambda s: _loss(z * np.exp(s), a, w), bounds=(-5, 5), method="bounded").x))
+    found = scipy.optimize.minimize_scalar(lambda s: _loss(z * np.exp(s), a, w), bounds=(-5, 5), method="bounded")
+    scale = float(np.exp(found.x))
     return CalibrationMap(method="temperature", parameters=(1 / scale,), fitted_on=len(c))
 
 
@@ -100,7 +101,8 @@ def fit_platt(c: Floats, a: Floats, w: Floats) -> CalibrationMap:
     def gradient(x: Floats) -> Floats:
         return np.asarray(terms @ (w * (expit(x @ terms) - target)) / np.sum(w))
 
-    found = minimize(lambda x: _loss(x @ terms, target, w), np.array([1.0, 0.0]), jac=gradient, tol=1e-9).x
+    start = np.array([1.0, 0.0])
+    found = scipy.optimize.minimize(lambda x: _loss(x @ terms, target, w), start, jac=gradient, tol=1e-9).x
     return CalibrationMap(method="platt", parameters=(float(found[0]), float(found[1])), fitted_on=len(c))
 
 
@@ -108,7 +110,7 @@ def fit_isotonic(c: Floats, a: Floats, w: Floats) -> CalibrationMap:
     """The monotone step function of least squares, interpolated between its points; ties pooled first."""
     values, place = np.unique(c, return_inverse=True)
     weight = np.bincount(place, weights=w)
-    fitted = isotonic_regression(np.bincount(place, weights=w * a) / weight, weights=weight).x
+    fitted = scipy.optimize.isotonic_regression(np.bincount(place, weights=w * a) / weight, weights=weight).x
     # within a level only its ends matter
     end = np.concatenate(([True], np.diff(fitted) > 0))
     keep = end | np.concatenate((end[1:], [True]))

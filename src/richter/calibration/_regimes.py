@@ -5,8 +5,8 @@ from functools import cache
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from richter.calibration._pool import AnswerPool, answer_pool
@@ -59,7 +59,7 @@ def jensen_root() -> float:
 
     The paper's appendix A.8 prints u* = 2 lambda* as 0.6125; the root is 0.612003.
     """
-    return float(brentq(lambda x: float(oracle_gap_constant(x)), 0.1, 1.0, xtol=1e-15, rtol=1e-14))
+    return float(scipy.optimize.brentq(lambda x: float(oracle_gap_constant(x)), 0.1, 1.0, xtol=1e-15, rtol=1e-14))
 
 
 class Bounds(NamedTuple):

@@ -10,8 +10,8 @@ import math
 from typing import Literal, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import isotonic_regression
 
 from richter.errors import InputError, TooFewErrors
 from richter.floors._check import check_level
@@ -159,7 +159,7 @@ def _error_rates(state: ActiveState, place: Indices) -> Floats:
     count = np.bincount(place[seen], minlength=state.strata).astype(np.float64)
     wrong = np.bincount(place[seen], weights=1 - state.labels[seen], minlength=state.strata)
     smooth = (wrong + 0.5) / (count + 1)
-    fitted: Floats = isotonic_regression(smooth, weights=count + 1, increasing=False).x
+    fitted: Floats = scipy.optimize.isotonic_regression(smooth, weights=count + 1, increasing=False).x
     return fitted
 
 

@@ -4,9 +4,8 @@ import dataclasses
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq, minimize_scalar
-from scipy.stats import binom
 
 from richter.floors._check import check_n, check_share
 from richter.records import Result
@@ -33,8 +32,8 @@ class LeCam(Result):
 
 def _overlap(n: int, error_rate: float, delta: float) -> float:
     """1 - TV between the counts of n labels at error rates e and e + delta: the best test's two errors, summed."""
-    first: Floats = binom.pmf(np.arange(n + 1), n, error_rate)
-    second: Floats = binom.pmf(np.arange(n + 1), n, error_rate + delta)
+    first: Floats = scipy.stats.binom.pmf(np.arange(n + 1), n, error_rate)
+    second: Floats = scipy.stats.binom.pmf(np.arange(n + 1), n, error_rate + delta)
     return float(np.sum(np.minimum(first, second)))
 
 
@@ -61,8 +60,8 @@ def le_cam(n: int, error_rate: float) -> LeCam:
     # The binomial overlap has kinks: look on a grid over the scale of the answer first, then polish.
     grid = np.minimum(scale * np.linspace(0.05, 6, 240), widest)
     best = int(np.argmax([risk(float(d)) for d in grid]))
-    low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-    found = minimize_scalar(lambda d: -risk(float(d)), bounds=(float(low), float(high)), method="bounded")
+    ends = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, len(grid) - 1)])
+    found = scipy.optimize.minimize_scalar(lambda d: -risk(float(d)), bounds=ends, method="bounded")
     delta = float(found.x) if -found.fun >= risk(float(grid[best])) else float(grid[best])
     bound = risk(delta)
     return LeCam(bound=bound, constant=bound / scale, delta=delta, n=n, error_rate=error_rate)
@@ -71,7 +70,7 @@ def le_cam(n: int, error_rate: float) -> LeCam:
 def detection_power(n: ArrayLike, error_rate: float, delta: float, *, alpha: float = 0.05) -> Floats:
     """Power of the exact one-sided binomial test of error rate <= e when it is e + delta, for each n."""
     check_share(zero=True, error_rate=error_rate)
-    trials = np.asarray(n)
+    trials, binom = np.asarray(n), scipy.stats.binom
     beyond = binom.isf(alpha, trials, error_rate)  # the largest count that does not reject: P(X > count) <= alpha
     power: Floats = np.asarray(binom.sf(beyond, trials, min(error_rate + delta, 1.0)))
     return power
@@ -89,5 +88,7 @@ def detection_limit(n: int, error_rate: float, *, alpha: float = 0.05, power: fl
     if detection_power(n, error_rate, widest, alpha=alpha) < power:
         return None
     return float(
-        brentq(lambda d: float(detection_power(n, error_rate, d, alpha=alpha)) - power, 0.0, widest, xtol=1e-10)
+        scipy.optimize.brentq(
+            lambda d: float(detection_power(n, error_rate, d, alpha=alpha)) - power, 0.0, widest, xtol=1e-10
+        )
     )

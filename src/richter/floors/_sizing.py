@@ -4,8 +4,7 @@ import dataclasses
 import math
 
 import numpy as np
-from scipy.special import ndtri
-from scipy.stats import binom
+from scipy.special import bdtr, ndtri
 
 from richter.errors import InputError
 from richter.floors._check import check_level, check_n, check_positive, check_share
@@ -112,11 +111,11 @@ def zero_error_labels(limit: float, *, errors: int = 0, level: float = 0.95) -> 
     check_share(limit=limit)
     check_level(level)
     low, high = errors, errors + 1
-    while binom.cdf(errors, high, limit) > 1 - level:
+    while bdtr(errors, high, limit) > 1 - level:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        if binom.cdf(errors, middle, limit) > 1 - level:
+        if bdtr(errors, middle, limit) > 1 - level:
             low = middle
         else:
             high = middle

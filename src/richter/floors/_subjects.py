@@ -7,14 +7,14 @@ from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import binom, rankdata
+from scipy.special import bdtr
 
 from richter.claims import METRICS, Outcomes, as_sample, difference_evidence, p_value
 from richter.errors import InputError, TooFewErrors
 from richter.floors._condition_floor import item_shares
 from richter.floors._rates import accuracy_floor
 from richter.records import Result
-from richter.stats import Floats, Indices, holm
+from richter.stats import Floats, Indices, average_ranks, holm
 
 __all__ = ["SelfEvaluation", "Subject", "SubjectNoise", "self_evaluation", "self_evaluation_verdict", "subject_noise"]
 
@@ -122,7 +122,7 @@ def _subject(
         floor = accuracy_floor(units, 1 - (accuracy[i] + accuracy[j]) / 2, conditions=2)
         floors.append(floor if counts or units == 1 else 2 * math.hypot(errors[i], errors[j]))
         # McNemar's exact test: the items that one alone got right fall to either side with probability 1/2
-        exact = min(1.0, 2 * float(binom.cdf(min(only_i, only_j), only_i + only_j, 0.5)))
+        exact = min(1.0, 2 * float(bdtr(min(only_i, only_j), only_i + only_j, 0.5)))
         p.append(exact if counts else p_value(difference_evidence(sample, str(i), str(j)), 0.0))
     order = np.argsort(-accuracy, kind="stable")
     weights = rng.multinomial(units, np.full(units, 1 / units), size=n_resamples)[:, group]
@@ -225,7 +225,7 @@ def self_evaluation_verdict(found: Mapping[str, SelfEvaluation], *, level: float
 
 
 def _spearman(x: Floats, y: Floats, rng: np.random.Generator, n_resamples: int) -> tuple[float, float]:
-    rank_x, rank_y = rankdata(x), rankdata(y)
+    rank_x, rank_y = average_ranks(x), average_ranks(y)
     rank_x, rank_y = rank_x - rank_x.mean(), rank_y - rank_y.mean()
     scale = math.sqrt(float(rank_x @ rank_x) * float(rank_y @ rank_y))
     if scale == 0:

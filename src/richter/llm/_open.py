@@ -7,7 +7,6 @@ from pathlib import Path
 from richter.engine import Engine, RayEngine
 from richter.errors import InputError
 from richter.llm._budget import Budget
-from richter.llm._http import HttpModel
 from richter.llm._inspect_model import InspectModel
 from richter.llm._local import LocalModel, check_gguf
 from richter.llm._model import Model
@@ -67,8 +66,11 @@ def open_model(
     if spec.backend == "local":
         return open_local(name, slots=slots, context_tokens=context_tokens, progress=progress, threads=threads)
     price = price_of(name, prices or {})
-    backend = HttpModel if spec.backend == "http" else InspectModel
-    return backend(spec, price=price, timeout_s=timeout_s)
+    if spec.backend != "http":
+        return InspectModel(spec, price=price, timeout_s=timeout_s)
+    from richter.llm._http import HttpModel  # here, since its client is slow to load
+
+    return HttpModel(spec, price=price, timeout_s=timeout_s)
 
 
 def open_local(

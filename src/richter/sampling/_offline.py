@@ -5,9 +5,8 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
 
 from richter.bench import content_words, matches_reference, statements
 from richter.errors import InputError
@@ -154,7 +153,7 @@ class AnswerTree:
         """A class number per answer."""
         if self.linkage is None:
             return list(self.place)
-        number = fcluster(self.linkage, 1 - threshold + 1e-12, criterion="distance")
+        number = scipy.cluster.hierarchy.fcluster(self.linkage, 1 - threshold + 1e-12, criterion="distance")
         return [REFUSAL if p == REFUSAL else int(number[p]) for p in self.place]
 
 
@@ -185,7 +184,8 @@ def answer_trees(
         tree = None
         if len(distinct) > 1:
             distance = np.maximum(1 - similarity(distinct, block), 0.0)
-            tree = linkage(squareform(distance, checks=False), method="average")
+            pairs = scipy.spatial.distance.squareform(distance, checks=False)
+            tree = scipy.cluster.hierarchy.linkage(pairs, method="average")
         place = tuple(REFUSAL if f is None else number[f] for f in row)
         out.append(AnswerTree(place=place, forms=len(distinct), linkage=tree))
     return out

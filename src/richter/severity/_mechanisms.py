@@ -5,8 +5,9 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.stats import chi2, friedmanchisquare, random_table
+from scipy.special import chdtrc
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Result
@@ -75,9 +76,9 @@ def couple(
     statistic = float(np.sum((table - expected) ** 2 / expected))
     freedom = (len(rows) - 1) * (len(columns) - 1)
     if expected.min() >= 5:
-        p, method = float(chi2.sf(statistic, freedom)), "chi-square"
+        p, method = float(chdtrc(freedom, statistic)), "chi-square"
     else:
-        drawn = random_table(rows, columns, seed=rng).rvs(size=n_resamples)
+        drawn = scipy.stats.random_table(rows, columns, seed=rng).rvs(size=n_resamples)
         simulated = np.sum((drawn - expected) ** 2 / expected, axis=(1, 2))
         p = float((1 + np.sum(simulated >= statistic - 1e-9)) / (1 + n_resamples))
         method = "tables with the same margins"
@@ -176,7 +177,7 @@ def domain_variation(scores: Scores, *, recipe: Recipe = DEFAULT) -> DomainVaria
         )
     statistic = p = None
     if len(complete) >= 3:
-        statistic, p = map(float, friedmanchisquare(*complete.T))
+        statistic, p = map(float, scipy.stats.friedmanchisquare(*complete.T))
     names = [name for name, _ in domains]
     return DomainVariation(
         b={c: dict(zip(names, row.tolist(), strict=True)) for c, row in zip(scores.conditions, table, strict=True)},

@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom, fisher_exact, spearmanr
+import scipy
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Result
@@ -207,7 +207,7 @@ def _agreement(a: Floats, b: Floats) -> tuple[float, int]:
         raise TooFewErrors(f"{n} conditions have both slopes.", n=n, needed=3)
     if np.ptp(a[keep]) == 0 or np.ptp(b[keep]) == 0:
         return math.nan, n
-    return float(spearmanr(a[keep], b[keep]).statistic), n
+    return float(scipy.stats.spearmanr(a[keep], b[keep]).statistic), n
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -377,7 +377,7 @@ def summarise_tails(
     both = np.isfinite(ratio) & np.isfinite(b)
     rho, p = (math.nan, math.nan)
     if both.sum() >= 4 and np.ptp(ratio[both]) > 0 and np.ptp(b[both]) > 0:
-        rho, p = (float(v) for v in spearmanr(ratio[both], b[both]))
+        rho, p = (float(v) for v in scipy.stats.spearmanr(ratio[both], b[both]))
     return TailSummaries(
         upper_slope=dict(zip(scores.conditions, slope.tolist(), strict=True)),
         tail_ratio=dict(zip(scores.conditions, ratio.tolist(), strict=True)),
@@ -416,10 +416,10 @@ def catastrophe_tests(
     fisher, mcnemar = [], []
     for i, j in pairs:
         table = [[int(bad[i]), int(total[i] - bad[i])], [int(bad[j]), int(total[j] - bad[j])]]
-        fisher.append(float(fisher_exact(table).pvalue))
+        fisher.append(float(scipy.stats.fisher_exact(table).pvalue))
         joint = count_joint(levels[:, i], levels[:, j])
         only_i, only_j = int(joint[threshold:, :threshold].sum()), int(joint[:threshold, threshold:].sum())
-        mcnemar.append(min(1.0, 2 * float(binom.cdf(min(only_i, only_j), only_i + only_j, 0.5))))
+        mcnemar.append(min(1.0, 2 * float(scipy.stats.binom.cdf(min(only_i, only_j), only_i + only_j, 0.5))))
     q_fisher, q_mcnemar = (benjamini_hochberg(p) if p else np.empty(0) for p in (fisher, mcnemar))
     names = scores.conditions
     rows = [(names[i], names[j], float(f), float(m)) for (i, j), f, m in zip(pairs, q_fisher, q_mcnemar, strict=True)]

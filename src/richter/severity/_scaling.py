@@ -5,9 +5,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.stats import kendalltau, rankdata, spearmanr
-from scipy.stats import t as student
+from scipy.special import stdtr
 
 from richter.errors import TooFewErrors
 from richter.records import Interval, Result
@@ -15,7 +15,7 @@ from richter.severity._b_value import DEFAULT, Recipe, fit_rows
 from richter.severity._discriminate import m_min_strategies
 from richter.severity._grid import Scores
 from richter.severity._robustness import counts_of
-from richter.stats import Floats
+from richter.stats import Floats, average_ranks
 from richter.stats._bootstrap import percentiles
 
 __all__ = [
@@ -96,19 +96,20 @@ def correlate_ranks(
         )
     first, second = first[keep], second[keep]
     kept = [name for name, k in zip(names, keep, strict=True) if k]
-    rank_x, rank_y = rankdata(first), rankdata(second)
+    rank_x, rank_y = average_ranks(first), average_ranks(second)
     rho = _pearson(rank_x, rank_y)
     shuffled = rng.permuted(np.tile(rank_y, (n_permutations, 1)), axis=1)
     known = math.isfinite(rho)  # a side that does not vary has no ranks to correlate
     beyond = np.sum(np.abs(_pearson_rows(rank_x, shuffled)) >= abs(rho) - 1e-12)
-    tau, tau_p = kendalltau(first, second)
+    tau, tau_p = scipy.stats.kendalltau(first, second)
     left_out = {
-        name: _pearson(rankdata(np.delete(first, i)), rankdata(np.delete(second, i))) for i, name in enumerate(kept)
+        name: _pearson(average_ranks(np.delete(first, i)), average_ranks(np.delete(second, i)))
+        for i, name in enumerate(kept)
     }
     return RankCorrelation(
         n=n,
         spearman=rho,
-        spearman_p=float(spearmanr(first, second).pvalue) if known else math.nan,
+        spearman_p=float(scipy.stats.spearmanr(first, second).pvalue) if known else math.nan,
         permutation_p=float((1 + beyond) / (1 + n_permutations)) if known else math.nan,
         kendall=float(tau),
         kendall_p=float(tau_p),
@@ -140,13 +141,13 @@ def partial_spearman(x: ArrayLike, y: ArrayLike, given: ArrayLike) -> PartialCor
     n = values.shape[1]
     if n < MIN_CONDITIONS:
         raise TooFewErrors(f"{n} conditions have all three values.", n=n, needed=MIN_CONDITIONS)
-    a, b, c = (rankdata(v) for v in values)
+    a, b, c = (average_ranks(v) for v in values)
     xy, xz, yz = _pearson(a, b), _pearson(a, c), _pearson(b, c)
     rest = (1 - xz**2) * (1 - yz**2)
     if not rest > 1e-12:
         return PartialCorrelation(math.nan, math.nan)
     r = max(-1.0, min(1.0, (xy - xz * yz) / math.sqrt(rest)))
-    tail = 0.0 if abs(r) == 1 else float(2 * student.sf(abs(r) * math.sqrt((n - 3) / (1 - r * r)), n - 3))
+    tail = 0.0 if abs(r) == 1 else float(2 * stdtr(n - 3, -abs(r) * math.sqrt((n - 3) / (1 - r * r))))
     return PartialCorrelation(r, tail)
 
 
@@ -224,7 +225,7 @@ def _interval(
     drawn = rng.multinomial(errors[keep].astype(np.int64), shares, size=(n_resamples, int(keep.sum())))
     b = fit_rows(drawn.astype(np.float64).reshape(-1, 8), recipe)[0].reshape(n_resamples, -1)
     b = b[np.isfinite(b).all(axis=1)]
-    rho = _pearson_rows(rankdata(size[keep]), rankdata(b, axis=1))
+    rho = _pearson_rows(average_ranks(size[keep]), average_ranks(b.T).T)
     rho = rho[~np.isnan(rho)] if np.isfinite(rho).any() else np.full(1, math.nan)
     return percentiles(rho, level=level, method="bootstrap percentile over errors")
 

@@ -3,9 +3,9 @@
 import dataclasses
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
-from scipy.stats import chi2, kruskal
+from scipy.special import chdtrc, ndtri
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result, Shown, counted
@@ -89,7 +89,7 @@ def leniency(table: ArrayLike, *, level: float = 0.95) -> Leniency:
     reach = float(ndtri((1 + level) / 2))
     errors = np.sqrt(np.diag(covariance))
     raw = [column[~np.isnan(column)] for column in values.T]
-    test = kruskal(*raw)
+    test = scipy.stats.kruskal(*raw)
     effects = tuple(
         JudgeEffect(
             judge=j,
@@ -109,7 +109,7 @@ def leniency(table: ArrayLike, *, level: float = 0.95) -> Leniency:
     return Leniency(
         effects=effects,
         wald=wald,
-        wald_p=float(chi2.sf(wald, k - 1)),
+        wald_p=float(chdtrc(k - 1, wald)),
         kruskal_h=float(test.statistic),
         kruskal_p=float(test.pvalue),
         n_items=n,

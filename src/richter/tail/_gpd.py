@@ -5,8 +5,8 @@ import math
 from typing import ClassVar, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 from scipy.special import chdtri
 
 from richter.errors import InputError, TooFewErrors
@@ -156,13 +156,14 @@ def _profile_interval(
 
     best = xi / sigma if xi > -1 else lower * (1 - 1e-12)
     end = lower * (1 - 1e-12)
-    low = -1.0 if best <= end or excess(end) <= 0 else shape(brentq(excess, end, best, xtol=1e-12 / mean, rtol=1e-12))
+    near = {"xtol": 1e-12 / mean, "rtol": 1e-12}
+    low = -1.0 if best <= end or excess(end) <= 0 else shape(scipy.optimize.brentq(excess, end, best, **near))
     step = 1.0 / mean
     right = best + step
     while excess(right) < 0:
         step *= 2
         right += step
-    high = shape(brentq(excess, best, right, xtol=1e-12 / mean, rtol=1e-12))
+    high = shape(scipy.optimize.brentq(excess, best, right, **near))
     return Interval(low=low, high=high, level=level, method="profile likelihood")
 
 
