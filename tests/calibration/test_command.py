@@ -155,14 +155,17 @@ def test_missing_references_and_single_draws_are_said(tmp_path: Path, capsys: py
     assert row["gap"]["low_margin_ece"] is None
 
 
-def test_one_draw_each_has_no_sem2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_draw_each_says_nothing_of_agreement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One answer always agrees with itself: that it is then wrong in half of the cases shows no miscalibration."""
     path = tmp_path / "d.csv"
-    path.write_text("item,condition,draw,answer,reference\n1,m,0,Paris,Paris\n2,m,0,Oslo,Rome\n")
+    rows = [f"{k},m,0,{'Paris' if k % 2 else 'Oslo'},Paris" for k in range(100)]
+    path.write_text("item,condition,draw,answer,reference\n" + "\n".join(rows))
     code, out, _ = run(capsys, str(path), "--json", "-")
     row = json.loads(out)["conditions"]["m"]
     assert code == 0
-    assert row["sem2"] is None
-    assert row["gap"] is None
+    assert row["claim"]["verdict"] == "untestable"
+    assert "one draw" in row["claim"]["sentence"]
+    assert (row["sem1"], row["sem2"], row["gap"]) == (None, None, None)
     assert run(capsys, str(path))[0] == 0
 
 

@@ -42,6 +42,9 @@ UNTESTABLE = (
 )
 
 
+ALONE = "every question has one draw, and one answer always agrees with itself: draw two or more, or state a confidence"
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Refusals(Result):
     """Questions whose deployed answer declines or is empty, and the ECE with and without them.
@@ -615,6 +618,9 @@ def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsC
     )
     if np.isnan(pool.correct).all():
         return dataclasses.replace(base, reason=UNTESTABLE)
+    said: dict[str, Any] = {"stated": _stated(part, pool, options), "token": _token(part, pool, options)}
+    if pool.draws.max() == 1:
+        return dataclasses.replace(base, reason=ALONE, **said)
     sem = cal.sem_ece(pool, rng=options.rng, splits=options.splits, **options.ece)
     best = sem.confidence_1 if sem.sem2 is None else sem.confidence_2
     usable = ~np.isnan(pool.correct) & ~np.isnan(best)
@@ -630,8 +636,6 @@ def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsC
     return dataclasses.replace(
         base,
         sem=sem,
-        stated=_stated(part, pool, options),
-        token=_token(part, pool, options),
         gap=None if sem.sem2 is None else cal.sem_gap(sem, base.margins, rng=options.rng, bins=options.bins),
         strata=() if sem.sem2 is None else cal.margin_strata(sem, base.margins, bins=options.bins),
         convergence=_convergence(pool, options),
@@ -639,6 +643,7 @@ def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsC
         sensitivity=_sensitivity(pools, options),
         corrected=_corrected(part, pool, options),
         grouping_quality=_grouping_quality(pools, how),
+        **said,
         **_difficulty(base.items, sem, usable),
     )
 

@@ -286,9 +286,10 @@ def pipeline(file: str, level: float, seed: int, json_path: str | None) -> None:
 def _results(condition: audit.GradesCondition | audit.DrawsCondition) -> Iterator[tuple[str, EceResult | None]]:
     if isinstance(condition, audit.GradesCondition):
         yield "given", condition.result
-    elif condition.sem is not None:
-        yield "Sem1, all draws", condition.sem.sem1
-        yield "Sem2, held out", condition.sem.sem2
+    else:
+        if condition.sem is not None:
+            yield "Sem1, all draws", condition.sem.sem1
+            yield "Sem2, held out", condition.sem.sem2
         if condition.stated is not None:
             yield "stated, else 1", condition.stated.imputed
             yield "stated only", condition.stated.dropped
