@@ -20,13 +20,14 @@ from helpers.server import FakeApi
 from helpers.small_base import small_base
 from richter.audit import AuditSettings, adopt_plan, estimate_stages, lock_plan, name_conditions, new_plan, run_stages
 from richter.audit._sequential import STOP_NOTE
-from richter.audit._stages import draw_conditions, stages_for
+from richter.audit._stages import _Audit, draw_conditions, stages_for
 from richter.errors import InputError
 from richter.floors import parse_claim
 from richter.judge import judge_decoding
 from richter.llm import Price, parse_budget
-from richter.records import Condition, Decoding, Item, Verdict
-from richter.store import open_ledger, run_used
+from richter.records import Answer, Condition, Decoding, Item, Rating, Verdict
+from richter.store import Call, open_ledger, run_used
+from richter.tables import read_tables, severity_of
 
 GAZETTEER = Path(__file__).parents[1] / "judge" / "golden.gazetteer.json.gz"
 SOURCE = Path(__file__).parents[2] / "src"
@@ -207,6 +208,25 @@ def test_stops_when_decided_and_stays_stopped(tmp_path: Path) -> None:
         assert total == 2 * asked
         run_stages(tmp_path, items, settings)  # the stop is part of the run
         assert api.requests.total() == total
+
+
+def test_three_judges_count_by_their_median_where_asking_stops_too(tmp_path: Path) -> None:
+    """Two judges call it right and one calls it bad: it is right wherever it is counted."""
+    condition = Condition(name="c", model="simulated/c")
+    with open_ledger(tmp_path, mode="write") as ledger:
+        ledger.add_items(ITEMS[:1])
+        ledger.add_conditions([condition])
+        ledger.add_calls(
+            [Call(key="1", model="m", request="", answer=Answer(text="right 0", item="i0", condition="c"))]
+        )
+        scores = {"judge-a": 0.0, "judge-b": 2.0, "judge-c": 0.0}
+        ledger.add_ratings(
+            [Rating(item="i0", condition="c", rater=j, kind="judge", severity=s) for j, s in scores.items()]
+        )
+    audit = _Audit(tmp_path, ITEMS[:1], AuditSettings(conditions=(condition,)), None, {})
+    (found,) = audit._outcomes({"i0"}, {"c"}, "judge")
+    assert (found.severity, found.correct) == (0.0, 1.0)
+    assert severity_of(read_tables(tmp_path))["severity"].to_list() == [found.severity]
 
 
 def test_better_than_is_decided_on_the_same_items(tmp_path: Path) -> None:

@@ -271,7 +271,7 @@ def _correct_with_severity(tables: Tables) -> Iterator[str]:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class _Labels:
-    """Mean human severity of each (item, condition), NaN where none; the stratum it was drawn from; the ratings."""
+    """Median human severity of each (item, condition), NaN where none; the stratum it was drawn from; the ratings."""
 
     severity: Floats | None = None
     strata: NDArray[np.str_] | None = None

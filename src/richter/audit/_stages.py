@@ -311,7 +311,7 @@ class _Audit:
             key = (a.item, a.condition)
             found, grade = severities.get(key), grades.get(key)
             correct = None if grade is None or grade.correct is None else float(grade.correct)
-            severity = sum(found) / len(found) if found else None
+            severity = float(np.median(found)) if found else None  # as `tables.severity_of` has it
             yield Outcome(
                 item=a.item,
                 condition=a.condition,

@@ -444,7 +444,7 @@ def _daily(days: Sequence[Day], items: set[str] | None) -> dict[str, tuple[list[
     """Each metric that there is: on which days, and its value there."""
     found: dict[str, tuple[list[int], Floats]] = {}
     canaries = set.intersection(*(set(d.judge) for d in days if d.judge)) if any(d.judge for d in days) else set()
-    rated = [[d.judge[i] for i in canaries] if d.judge else [] for d in days]
+    rated = [[d.judge[i] for i in sorted(canaries)] if d.judge else [] for d in days]
     drift = {
         "mean_severity": [float(np.mean(r)) if r else np.nan for r in rated],
         "error_rate": [float(np.mean(np.array(r) > 0)) if r else np.nan for r in rated],
