@@ -112,6 +112,14 @@ def test_the_first_screen_answers_six_questions(kind: str) -> None:
         assert "1,900" in words["What next"]
 
 
+def test_a_board_of_thousands_of_claims_is_drawn_in_part_and_says_so() -> None:
+    whole = of(*(claim("accuracy", Verdict.VERIFIED, 0.1) for _ in range(1234)))
+    (group,) = first_screen(whole)["groups"]
+    assert len(group["shown"]) + len(group["more"]) == 100
+    assert group["more_words"].startswith("1,231 more, 97 of them here; JSON has all")
+    assert first_screen(whole)["tally"] == "Of 1,234 claims 1,234 verified."
+
+
 measured = st.tuples(
     st.sampled_from(["accuracy", "error_rate", "mean_severity", "ece", "latency"]),
     st.sampled_from([Verdict.VERIFIED, Verdict.REFUTED, Verdict.UNDECIDED, Verdict.EQUIVALENT, Verdict.BLOCKED]),

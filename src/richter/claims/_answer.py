@@ -137,12 +137,16 @@ def _board(claims: Sequence[Claim], conditions: Sequence[str]) -> str:
         return f"No two of the {len(conditions)} conditions could be compared."
     words = measure_words(lead[0].measure)
     lead = [c for c in lead if c.measure == lead[0].measure]
-    beaten = {name: [c for c in lead if name in c.conditions and _seen_from(c, name) == "worse"] for name in conditions}
-    compared = [name for name in conditions if any(name in c.conditions for c in lead)]
-    seen = [(name, v) for c in lead for name, v in zip(c.conditions, c.values, strict=False) if v is not None]
-    means = {name: sum(own) / len(own) for name in compared if (own := [v for other, v in seen if other == name])}
+    beaten = {name for c in lead for name in c.conditions if _seen_from(c, name) == "worse"}
+    own: dict[str, list[float]] = {name: [] for c in lead for name in c.conditions}
+    for c in lead:
+        for name, value in zip(c.conditions, c.values, strict=False):
+            if value is not None:
+                own[name].append(value)
+    compared = [name for name in conditions if name in own]
+    means = {name: sum(found) / len(found) for name, found in own.items() if found}
     sign = -1 if lead[0].better == "higher" else 1
-    unbeaten = sorted((n for n in compared if not beaten[n]), key=lambda n: sign * means.get(n, 0.0))
+    unbeaten = sorted((n for n in compared if n not in beaten), key=lambda n: sign * means.get(n, 0.0))
     apart = [name for name in conditions if name not in compared]
     left = f"; {_named(apart)} could not be compared" if apart else ""
     if len(unbeaten) == len(compared):
@@ -156,7 +160,7 @@ def _board(claims: Sequence[Claim], conditions: Sequence[str]) -> str:
         every = all_of if over == len(compared) - 1 else f"{over} of {others}"
         return f"By {words.noun} {unbeaten[0]} is the best: it is shown to be better than {every}{left}."
     if len(unbeaten) > MOST_NAMED:
-        rest = [name for name in compared if beaten[name]]
+        rest = [name for name in compared if name in beaten]
         worse = f"{_named(rest)} {'is' if len(rest) == 1 else 'are'} shown to be worse than some other"
         which = f"{', '.join(unbeaten[:MOST_NAMED])} and {len(unbeaten) - MOST_NAMED} more"
         alike = f"{len(unbeaten)} of {len(compared)} conditions cannot be told apart ({which})"

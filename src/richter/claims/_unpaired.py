@@ -4,11 +4,10 @@ import dataclasses
 import math
 
 import numpy as np
-from scipy.special import stdtrit
 
 from richter.claims._evidence import Evidence, joint_freedom
-from richter.claims._outcomes import Codes, Floats, Outcomes
-from richter.claims._units import About, Sample, as_ratio, as_sample, mean_evidence
+from richter.claims._outcomes import Outcomes
+from richter.claims._units import About, Sample, as_ratio, as_sample, hall, mean_evidence
 from richter.records import Interval
 from richter.stats import clopper_pearson
 from richter.stats._proportion import unit_freedom, worth_of
@@ -57,33 +56,13 @@ def _side(sample: Sample, name: str, about: About) -> Evidence:
         return dataclasses.replace(found, interval=interval, p=None)
     low, high = (sample.metric.low, sample.metric.high) if sample.metric.kind != "real" else (None, None)
     ends = -math.inf if low is None else low, math.inf if high is None else high
-    return _skewed(found, x, np.ones(len(x)) if weight is None else weight, group, ends)
-
-
-def _skewed(found: Evidence, x: Floats, weight: Floats, group: Codes | None, ends: tuple[float, float]) -> Evidence:
-    """The wider of the limits found and Hall's (1992): t of a mean of skewness a has the law of Student's at g(t).
-
-    g(t) = t + a t^2 / 3 + a^2 t^3 / 27 + a / 6, whose inverse is 3 (cbrt(1 + a (t - a / 6)) - 1) / a; a is the sum of
-    the units' contributions to the mean cubed, over that of their squares to the power of 1.5.
-    """
-    part = weight * (x - found.estimate) / np.sum(weight)
-    shares = weight / np.sum(weight)
+    weight = np.ones(len(x)) if weight is None else weight
+    part, shares = weight * (x - found.estimate) / np.sum(weight), weight / np.sum(weight)
     if group is not None:
         place = np.unique(group, return_inverse=True)[1]
         part, shares = (np.bincount(place, weights=v).astype(np.float64) for v in (part, shares))
-    square, error, freedom = float(np.sum(part**2)), found.standard_error, unit_freedom(shares)
-    a = float(np.sum(part**3)) / square**1.5 if square > 0 else 0.0
-    if error is None or abs(a) < 1e-6 or freedom < 1:
-        return found
-
-    def interval(level: float) -> Interval:
-        own, t = found.interval(level), float(stdtrit(freedom, 0.5 + level / 2))
-        up, down = (3 * (float(np.cbrt(1 + a * (z - a / 6))) - 1) / a for z in (-t, t))
-        low, high = min(own.low, found.estimate - error * down), max(own.high, found.estimate - error * up)
-        low, high = max(low, ends[0]), min(high, ends[1])
-        return Interval(low=low, high=high, level=level, method=f"{own.method}; hall")
-
-    return dataclasses.replace(found, interval=interval, p=None)
+    freedom = unit_freedom(shares)
+    return found if freedom < 1 else hall(found, part, ends, freedom=freedom)
 
 
 def apart_evidence(first: Evidence, second: Evidence, *, note: str = ALIKE) -> Evidence:

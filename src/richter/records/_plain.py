@@ -6,6 +6,7 @@ Model output is untrusted: it is made harmless before a person's terminal, a log
 import collections.abc as abc
 import dataclasses
 import enum
+import functools
 import math
 import os
 import re
@@ -74,13 +75,17 @@ def plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
+@functools.cache
+def _unset(kind: Any) -> dict[str, Any]:
+    return {f.name: f.default for f in dataclasses.fields(kind)}
+
+
 def _fields(value: Any) -> dict[str, Any]:
-    unset = {f.name: f.default for f in dataclasses.fields(value)}
-    names = list(unset)
+    unset = _unset(type(value))
     if not isinstance(value, Result):
-        return {name: plain(getattr(value, name)) for name in names}
+        return {name: plain(getattr(value, name)) for name in unset}
     row = {"schema": value.schema} if value.schema else {}
-    for name in (*names, *value.derived):
+    for name in (*unset, *value.derived):
         if name in value.unwritten:
             continue
         part = getattr(value, name)

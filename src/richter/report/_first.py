@@ -15,6 +15,7 @@ from richter.report._numbers import among, count, interval_words, name, number, 
 
 Ends = tuple[float, float]
 EACH = 3  # claims of a group that are open; the rest unfold
+MOST_CLAIMS = 100  # of a group that the page holds; JSON has all
 _MARKED = (
     "calibration error",
     "catastrophic",
@@ -53,7 +54,6 @@ def with_terms(text: str) -> Markup:
 def first_screen(document: Mapping[str, Any]) -> dict[str, Any]:
     """What the template needs of the first screen."""
     claims = document.get("claims") or []
-    told = claim_rows(claims)
     rows, columns = _conditions(document.get("conditions") or [])
     return {
         "run": _run(document),
@@ -63,8 +63,8 @@ def first_screen(document: Mapping[str, Any]) -> dict[str, Any]:
         "facts": _facts(document),
         "warning": _warning(document),
         "six": [(term, with_terms(text)) for term, text in _six(document)],
-        "groups": _groups(told),
-        "tally": _tally(told),
+        "groups": _groups(claims),
+        "tally": _tally(claims),
         "refused": [printable(line, limit=600) for line in _refused(document)],
         "conditions": rows,
         "columns": columns,
@@ -360,6 +360,14 @@ def claim_rows(claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [_claim(c, k) for k, c in enumerate(claims, start=1)]
 
 
+def _side(claim: Mapping[str, Any]) -> str:
+    return str(claim["side"]) if claim.get("side") in SIDES else "open"
+
+
+def _verdict(claim: Mapping[str, Any]) -> str:
+    return re.sub(r"[^a-z]", "", str(claim.get("verdict") or "untestable"))
+
+
 def _claim(claim: Mapping[str, Any], place: int) -> dict[str, Any]:
     interval = claim.get("interval") or claim.get("plain_interval")
     conditions = [name(c) for c in claim.get("conditions") or ()]
@@ -381,8 +389,8 @@ def _claim(claim: Mapping[str, Any], place: int) -> dict[str, Any]:
     parts += [printable(str(n), limit=300) for n in claim.get("notes") or [] if str(n) not in sentence]
     return {
         "number": place,
-        "verdict": re.sub(r"[^a-z]", "", str(claim.get("verdict") or "untestable")),
-        "side": claim.get("side") if claim.get("side") in SIDES else "open",
+        "verdict": _verdict(claim),
+        "side": _side(claim),
         "sentence": with_terms(printable(sentence, limit=600)),
         "numbers": with_terms("; ".join(parts)),
         "method": method,
@@ -406,9 +414,16 @@ def _groups(claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The claims by what they mean for the reader: worse, better, practically the same, and what cannot be said."""
     found = []
     for key in ("worse", "better", "alike", "open"):
-        own = [c for c in claims if c["side"] == key]
+        own = [(c, k) for k, c in enumerate(claims, start=1) if _side(c) == key]
         if own:
-            found.append({"side": key, "title": SIDES[key], "shown": own[:EACH], "more": own[EACH:]})
+            rows = [_claim(*c) for c in own[:MOST_CLAIMS]]
+            left = len(own) - len(rows)
+            more = f"{len(own) - EACH:,} more"
+            if left:
+                more += f", {len(rows) - EACH} of them here; JSON has all (richter report .. --json results.json)"
+            found.append(
+                {"side": key, "title": SIDES[key], "shown": rows[:EACH], "more": rows[EACH:], "more_words": more}
+            )
     return found
 
 
@@ -421,7 +436,7 @@ def _tally(claims: Sequence[Mapping[str, Any]]) -> str:
     """How many claims came out how, where there are more than the first screen shows."""
     if len(claims) <= 3 * EACH:
         return ""
-    counts = Counter(c["verdict"] for c in claims)
+    counts = Counter(_verdict(c) for c in claims)
     said = [f"{counts[v]:,} {v}" for v in Verdict if counts[v]]
     return f"Of {len(claims):,} claims " + ", ".join(said) + "."
 

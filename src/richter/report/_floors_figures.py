@@ -133,17 +133,24 @@ def _sets(sets: Sequence[Sequence[str]], comparison: Mapping[str, Any]) -> Itera
         )
     else:
         sentence = f"Every one of the {count(len(members), 'condition')} can be told from every other on accuracy."
+    drawn, more = leading(members, "conditions, the most accurate ones")
+    lane = {member: k for k, member in enumerate(drawn)}
     marks = []
     for k, group in enumerate(groups, start=1):
-        places = [members.index(m) for m in group]
-        marks.append(Mark(kind="line", at=[(k, min(places)), (k, max(places))], size=8, faint=True))
-    marks += [Mark(kind="dot", at=[(r["set"], members.index(r["condition"]))], row=k) for k, r in enumerate(rows)]
-    x = axis(range(len(groups) + 2), "set")
+        places = [lane[m] for m in group if m in lane]
+        if places:
+            marks.append(Mark(kind="line", at=[(k, min(places)), (k, max(places))], size=8, faint=True))
+    marks += [
+        Mark(kind="dot", at=[(r["set"], lane[r["condition"]])], row=k)
+        for k, r in enumerate(rows)
+        if r["condition"] in lane
+    ]
+    x = axis([0.0, 1 + max((r["set"] for r in rows if r["condition"] in lane), default=0)], "set")
     yield figure(
         "floors-sets",
         title="Which conditions cannot be told apart",
-        sentence=sentence,
-        panels=[Panel(x=x, y=lanes(members), marks=marks)] if len(members) > 2 else [],
+        sentence=sentence + more,
+        panels=[Panel(x=x, y=lanes(drawn), marks=marks)] if len(members) > 2 else [],
         rows=rows,
         columns="set, condition, accuracy",
         docs="estimators/comparison",

@@ -38,6 +38,7 @@ SECTIONS = {  # id: title, what it answers
 }
 ALONE = "This page was made from a results document, which holds no answers. Give the run to see them."
 COMMAND = re.compile(r"(\brichter [a-z][^()]*?)(?= \(|$)")  # a command within a step
+MOST_TESTS = 300  # of the claims whose tests are listed
 MOST_ROWS = 2_000  # of a figure's numbers in the page; JSON has all
 
 
@@ -83,7 +84,8 @@ def render_report(
         policy=_policy(css, *scripts),
         css=css,
         scripts=scripts,
-        claims=claim_rows(claims),
+        claims=claim_rows(claims[:MOST_TESTS]),
+        n_claims=len(claims),
         terms=GLOSSARY,
         popovers={word: GLOSSARY[word] for word in POPOVERS if word in GLOSSARY},
         exploratory=bool(claims) and bool(methods.get("exploratory", not plan)),
