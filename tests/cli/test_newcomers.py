@@ -242,3 +242,60 @@ def test_faults_of_a_plan_are_sentences(folder: Path, capsys: pytest.CaptureFixt
     code, said = run(capsys, "plan lock plan.toml")
     assert code == 1
     assert "candidate is missing and has no default (The condition on trial). require is missing" in said
+
+
+def bot_log(condition: str, offset: int) -> str:
+    """A log of a bot: 40 questions in 10 passages, three draws each, with confidences, costs and a judge's scores."""
+    rows = []
+    for q in range(40):
+        for draw in range(3):
+            right = (7 * q + 3 * draw + offset) % 10 < 6 + offset // 3
+            row = {"question_id": f"q{q}", "passage": f"kb{q // 4}", "model": condition, "draw": draw, "correct": right}
+            row |= {
+                "answer": f"It takes {5 + (q + draw) % 3} days, {'always' if right else 'not always'}, in shop {q}."
+            }
+            row |= {"confidence": 0.5 + 0.05 * ((q + draw) % 9), "cost_usd": (0.004 - 0.0002 * offset) * (1 + q % 5)}
+            rows.append(json.dumps(row | {"judge_score": 5 if right else 1 + (q + draw) % 3}))
+    return "\n".join(rows)
+
+
+@pytest.fixture
+def logs(folder: Path) -> Path:
+    for name, offset in (("a", 0), ("b", 3)):
+        Path(f"bot_{name}.jsonl").write_text(bot_log(f"bot-{name}", offset))
+    return folder
+
+
+def test_a_ratio_stands_in_per_cent_in_the_table_too_by_hand(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It read "dollars an item -0.150", as if an item were 15 cents cheaper."""
+    _, said = run(capsys, "compare bot_a.jsonl bot_b.jsonl --on money")
+    assert "-15.0% [" in said
+    assert "dollars an item, % -15.0 [" in said
+
+
+def test_small_amounts_keep_their_digits_in_the_table(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, said = run(capsys, "compare bot_a.jsonl bot_b.jsonl --map score=cost_usd")
+    assert "mean score -0.0018 [" in said
+    assert "[-0.002, -0.002]" not in said
+
+
+def test_a_log_with_confidences_has_one_calibration_error_on_every_surface(
+    logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The page took how often draws agree (0.25) or first draws alone (0.042), `compare` all stated confidences."""
+    assert run(capsys, "report bot_a.jsonl bot_b.jsonl -o page.html --json page.json")[0] == 0
+    document = json.loads(Path("page.json").read_text())
+    assert run(capsys, "compare bot_a.jsonl bot_b.jsonl --json compare.json")[0] == 0
+    compared = json.loads(Path("compare.json").read_text())["conditions"]
+    for row in document["conditions"]:
+        own = compared[row["name"]]
+        assert row["knows"]["estimate"] == own["ece_debiased"]
+        assert row["knows"]["interval"] == own["ece_interval"]
+        assert row["knows"]["right"] == pytest.approx(1 - row["how_often"]["estimate"])
+
+
+def test_a_grouping_that_mixes_right_and_wrong_is_said_beside_what_rests_on_it(
+    logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, said = run(capsys, "calibration bot_a.jsonl bot_b.jsonl")
+    assert "classes in 40 questions hold right and wrong answers: the grouping tells them apart badly" in said

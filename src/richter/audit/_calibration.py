@@ -16,7 +16,7 @@ from richter.bench import is_refusal, normalise
 from richter.errors import InputError, MissingPart, TooFewErrors
 from richter.floors import lipschitz, passive_floor
 from richter.interop import Source
-from richter.records import Claim, Result, Shown, printable
+from richter.records import Claim, Result, Shown, counted, printable
 from richter.sampling import PairQuality, cluster_questions, grouping_quality
 from richter.stats import Bools, Floats, Mapper, in_threads, run_tasks, unit_worth
 from richter.store import DatabaseRun, RunLike, is_run, run_file, run_part, run_place
@@ -248,6 +248,9 @@ class _Options:
         return {"bins": self.bins, "binning": self.binning, "level": self.level}
 
 
+MOST_MIXED = 0.2  # classes of right and wrong answers, for each question, from which the grouping is doubted
+
+
 def measure_calibration(
     source: Source | Tables,
     *,
@@ -260,17 +263,19 @@ def measure_calibration(
     target: float = 0.05,
     by: str | None = None,
     refusals: Literal["keep", "leave-out"] = "keep",
+    stated: bool = False,
     mapper: Mapper = in_threads,
 ) -> CalibrationReport:
     """Read a grades or draws table (told apart by the column `draw`), or a run's draws, and measure every condition.
 
     A table may be a file or a frame. `precision` is what `draws_needed` is worked out for, `target` the share of errors
     allowed to answers given alone, `by` a column to show figures by, `refusals` whether questions that were declined
-    count as wrong answers (as the paper has it) or are left out. A column `group` names what varies together. Every
+    count as wrong answers (as the paper has it) or are left out. `stated`: also of repeated draws each answer's own
+    confidence is looked at, not how often they agree. A column `group` names what varies together. Every
     condition has a generator of its own: `mapper` says where it is measured and changes no number.
     """
     tables = source if isinstance(source, Tables) else read_draws(source)
-    frame = calibration_rows(tables)
+    frame = calibration_rows(tables, stated=stated)
     kind: Kind = "draws" if "draw" in frame.columns else "grades"
     if kind == "grades" and "confidence" not in frame.columns:
         odd = " ".join(note for note in tables.notes if "They are left out" in note)
@@ -297,7 +302,19 @@ def measure_calibration(
         what="confidence" if kind == "grades" else "agreement with itself",
         reasons={c.name: c.reason for c in found},
     )
-    return CalibrationReport(kind=kind, conditions=tuple(dataclasses.replace(c, claim=claims[c.name]) for c in found))
+    return CalibrationReport(
+        kind=kind, conditions=tuple(dataclasses.replace(c, claim=_doubted(claims[c.name], c)) for c in found)
+    )
+
+
+def _doubted(claim: Claim, condition: GradesCondition | DrawsCondition) -> Claim:
+    """The claim, with what its classes make of it where many of them hold right and wrong answers together."""
+    sem = condition.sem if isinstance(condition, DrawsCondition) else None
+    if sem is None or sem.mixed_classes <= MOST_MIXED * sem.questions:
+        return claim
+    mixed = f"{sem.mixed_classes:,} classes in {counted(sem.questions, 'question')} hold right and wrong answers"
+    said = f"{mixed}: the grouping tells them apart badly, and how often answers agree says little here"
+    return dataclasses.replace(claim, sentence=f"{claim.sentence} But {said}.")
 
 
 def _condition(
@@ -323,18 +340,18 @@ def draws_table(run: RunLike) -> Path | None:
     return run_file(run_part(run, "draws"), DRAWS_NAME) or run_file(run, DRAWS_NAME)
 
 
-def calibration_rows(tables: Tables) -> pl.DataFrame:
+def calibration_rows(tables: Tables, *, stated: bool = False) -> pl.DataFrame:
     """One row an answer with grade and confidence; `draw` only where answers were drawn repeatedly.
 
     Draws of which neither the text nor the class is known agree with each other as far as anyone can tell: they are
-    answers, each with its own confidence, that vary together within an item.
+    answers, each with its own confidence, that vary together within an item; so are all where `stated`.
     """
     texts = [(i.id, i.prompt or None, "|".join((i.reference, *i.aliases)) or None) for i in tables.items.values()]
     schema = {"item": pl.String, "question": pl.String, "reference": pl.String}
     known = pl.DataFrame(texts, schema=schema, orient="row")
     rows = tables.rows.rename({"text": "answer"}).join(known, on="item", how="left", maintain_order="left")
     told = rows["answer"].null_count() < len(rows) and rows["confidence"].null_count() == len(rows)
-    grouped = any(rows[c].null_count() < len(rows) for c in ("answer", "cluster", "human_cluster"))
+    grouped = not stated and any(rows[c].null_count() < len(rows) for c in ("answer", "cluster", "human_cluster"))
     repeated = grouped and (int(rows["draw"].to_numpy().max()) > 0 or rows["cluster"].null_count() < len(rows) or told)
     if repeated:
         rows = rows.filter(pl.col("error").fill_null("") == "")

@@ -308,9 +308,8 @@ class _Measuring:
             ungraded = "No answer is graded right or wrong, so nothing says whether confidence fits."
             return _missing(ungraded, f"richter judge {self.records.command} --judges MODEL,MODEL")
         draw = f"richter draw {self.records.command}/draws --bench ITEMS --model MODEL --draws 20 --limit 60"
-        first = self.records.tables.first_draws()
-        sure = first.rows.filter(pl.col("confidence").is_not_null(), pl.col("correct").is_not_null()).height > 0
-        grades = self._calibrated(first) if sure else None
+        sure = rows.filter(pl.col("confidence").is_not_null(), pl.col("correct").is_not_null()).height > 0
+        grades = self._calibrated(self.records.tables, stated=True) if sure else None
         draws, why = None, ("No answer was drawn repeatedly.", draw)
         try:
             drawn = None if self.records.place is None else draws_table(self.records.place)
@@ -329,9 +328,9 @@ class _Measuring:
             draws_missing=None if draws is not None else self._for_these("calibration", _missing(*why)).missing,
         )
 
-    def _calibrated(self, source: Source | Tables) -> CalibrationReport:
+    def _calibrated(self, source: Source | Tables, *, stated: bool = False) -> CalibrationReport:
         rng = np.random.default_rng(self.seed)
-        return measure_calibration(source, rng=rng, level=self.level, mapper=self.mapper)
+        return measure_calibration(source, rng=rng, level=self.level, stated=stated, mapper=self.mapper)
 
     def _judges(self) -> JudgesSection | NoSection:
         raters = {(r.kind, r.rater) for r in self.records.ratings}

@@ -29,7 +29,9 @@ def measure_conditions(
 
     Rates and means are those of the claims: draws of an item are averaged, groups and weights allowed for.
     """
-    knows = _knows(grades, "", records) | _knows(draws, "how often repeated answers agree", records)
+    stated, repeated = _knows(grades, "", records), _knows(draws, "how often repeated answers agree", records)
+    # answers that are themselves the draws and carry confidences are known by these, which the claims are on
+    knows = stated | repeated if records.drawn else repeated | stated
     wrong = condition_outcomes(records, "accuracy")
     wrong = None if wrong is None else as_errors(wrong)
     often = _figures(wrong, "share of wrong answers", level)

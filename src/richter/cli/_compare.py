@@ -15,7 +15,7 @@ from rich.console import Console
 from richter.audit import CompareReport, compare_tables, read_plan
 from richter.audit._plan_tail import tail_plan
 from richter.audit._series import FEWEST, date_in
-from richter.claims import METRICS, UNTESTED, answer, claimed, counted, measure_words
+from richter.claims import METRICS, UNTESTED, Metric, answer, claim_words, claimed, counted, measure_words
 from richter.cli._io import (
     PLAIN,
     READING,
@@ -378,31 +378,41 @@ def _claim_table(out: Console, claims: tuple[Claim, ...]) -> None:
     columns = "{measure}|{by}|[{low}, {high}]|{level:.4g}%|{p}|{could}|{r.needed:,} for {aim}"
     rows = []
     for claim in (c for c in claims if c.estimate is not None):
-        span, (scale, form) = claim.interval or claim.plain_interval, _scale(claim.measure)
-        told = (claim.estimate, *((None, None) if span is None else (span.low, span.high)))
-        by, low, high = (None if x is None else f"{scale * x:{form}}" for x in told)
-        could = None if claim.could_show is None else f"{scale * claim.could_show:{form[1:]}}"
-        aim = None if claim.needed_for is None else f"{scale * claim.needed_for:g}"
-        named = {"measure": measure_words(claim.measure).noun + ", points" * (scale > 1), "by": by, "low": low}
+        span = claim.interval or claim.plain_interval
+        ends = () if span is None else (span.low, span.high)
+        words = claim_words(claim).telling(*ends)
+        by, low, high = (None if x is None else _amount(words, x) for x in (claim.estimate, *(ends or (None, None))))
+        could = None if claim.could_show is None else words.amount(claim.could_show)
+        aim = None if claim.needed_for is None else f"{words.scale * claim.needed_for:g}"
+        named = {"measure": words.noun + _unit(words), "by": by, "low": low}
         named |= {"high": high, "p": _p(claim.p_adjusted), "could": could, "aim": aim}
         rows.append(cells(columns, claim, level=None if span is None else 100 * span.level, **named))
     out.print(grid("|second - first|interval|level|p, adjusted|could have shown|needed", rows, **PLAIN))
 
 
-def _scale(measure: str) -> tuple[float, str]:
-    """How many of what is shown one of the measure is, and the format: rates are shown in points."""
-    return (100.0, "+.1f") if measure_words(measure).suffix == " points" else (1.0, "+.3f")
+def _unit(words: Metric) -> str:
+    """What the numbers of a difference are, where its noun does not say it."""
+    return {" points": ", points", "%": ", %"}.get(words.suffix, "")
+
+
+def _amount(words: Metric, value: float) -> str:
+    return words.amount(value, sign=True) if math.isfinite(value) else f"{value:+}"
+
+
+def _lead_words(report: CompareReport) -> Metric:
+    """The words of the differences on the primary measure."""
+    return next((claim_words(c) for c in report.of(report.primary)), measure_words(report.primary))
 
 
 def _subgroup_table(out: Console, report: CompareReport) -> None:
     """Each subgroup's difference by itself and partly pooled."""
-    scale, form = _scale(report.primary)
+    lead = _lead_words(report)
 
     def shown(value: float | None, interval: Interval | None) -> list[str]:
         if value is None or interval is None:
             return ["-", "-"]
-        low, high = f"{scale * interval.low:{form}}", f"{scale * interval.high:{form}}"
-        return [f"{scale * value:{form}}", f"[{low}, {high}]"]
+        words = lead.telling(interval.low, interval.high)
+        return [_amount(words, value), f"[{_amount(words, interval.low)}, {_amount(words, interval.high)}]"]
 
     for found in report.subgroups:
         rows = (
@@ -434,7 +444,7 @@ def _short(report: CompareReport) -> dict[str, str]:
 def _board(out: Console, report: CompareReport) -> None:
     """The pairs that differ, the best condition first and of many pairs only its own; what others could have shown."""
     claims = report.of(report.primary)
-    scale, form = _scale(report.primary)
+    lead = _lead_words(report)
     short, values = _short(report), report.measures.get(report.primary, {})
     rows = []
     for claim in claims:
@@ -448,11 +458,12 @@ def _board(out: Console, report: CompareReport) -> None:
     if number > SHOWN_PAIRS:
         apart = [row for row in apart if row[0] == apart[0][0]]
     for better, worse, claim in apart[:SHOWN_PAIRS]:
-        sign = scale if better == claim.conditions[1] else -scale  # the better one minus the other
+        sign = 1 if better == claim.conditions[1] else -1  # the better one minus the other
         interval = claim.interval or claim.plain_interval
         ends = [] if interval is None else sorted((sign * interval.low, sign * interval.high))
-        span = f"[{', '.join(f'{x:{form}}' for x in ends)}]" if ends else "-"
-        by = f"{sign * (claim.estimate or 0.0):{form}}"
+        words = claim_words(claim).telling(*ends)
+        span = f"[{', '.join(_amount(words, x) for x in ends)}]" if ends else "-"
+        by = _amount(words, sign * (claim.estimate or 0.0))
         told.append([f"{short[better]} better than {short[worse]}", by, span, _p(claim.p_adjusted) or "-"])
     if told:
         out.print()
@@ -461,15 +472,16 @@ def _board(out: Console, report: CompareReport) -> None:
         out.print(f"  … and {counted(number - len(told), 'pair')} more (--json has all)")
     waiting = [c for c in claims if c.verdict is Verdict.UNDECIDED and c.could_show is not None]
     if waiting:
-        least, most = (f(scale * (c.could_show or 0.0) for c in waiting) for f in (min, max))
-        unit = " points" if scale > 1 else ""
-        shown = f"{least:{form[1:]}}" + (f" to {most:{form[1:]}}" if most > least else "") + unit
+        least, most = (f(c.could_show or 0.0 for c in waiting) for f in (min, max))
+        words = lead.telling(0.0, least)
+        low, high = words.amount(least), words.amount(most)
+        shown = low + (f" to {high}" if high != low else "") + words.suffix
         out.print(f"  {len(waiting)} undecided: a difference of {shown} would have been seen 4 times in 5")
         wanted = [c for c in waiting if c.needed is not None]
         if wanted:
             worst = max(wanted, key=lambda c: c.needed or 0)
-            aim = scale * (worst.needed_for or 0.0)
-            out.print(f"  {worst.needed:,} {worst.unit}s at most would settle a difference of {aim:g}{unit}")
+            aim = f"{lead.scale * (worst.needed_for or 0.0):g}{lead.suffix}"
+            out.print(f"  {worst.needed:,} {worst.unit}s at most would settle a difference of {aim}")
     stuck = Counter(c.notes[-1] for c in claims if c.verdict is Verdict.UNDECIDED and c.could_show is None and c.notes)
     for reason, number in stuck.items():
         out.print(f"  {number} undecided: {printable(reason)}")
@@ -505,9 +517,15 @@ def _condition_table(out: Console, report: CompareReport) -> None:
 def _other_measures(report: CompareReport) -> tuple[list[str], dict[str, list[str]]]:
     """The measures that have no columns of their own, and each condition's values in them."""
     others = {m: row for m, row in report.measures.items() if m not in ("accuracy", "error_rate")}
-    values = {name: [row.get(name) for row in others.values()] for name in report.conditions}
-    told = {name: ["-" if x is None else f"{x:.4g}" for x in row] for name, row in values.items()}
+    known = {m: [x for x in row.values() if x is not None] or [0.0] for m, row in others.items()}
+    words = {m: measure_words(m).telling(min(row), max(row)) for m, row in known.items()}
+    told = {name: [_value(words[m], row.get(name)) for m, row in others.items()] for name in report.conditions}
     return [m.replace("_", " ") for m in others], told
+
+
+def _value(words: Metric, value: float | None) -> str:
+    """One condition's value, in the unit of the sentences."""
+    return "-" if value is None else f"{words.amount(value)}{words.unit}"
 
 
 def markdown(report: CompareReport) -> str:

@@ -6,7 +6,6 @@ Model output is untrusted: it is made harmless before a person's terminal, a log
 import collections.abc as abc
 import dataclasses
 import enum
-import functools
 import math
 import os
 import re
@@ -75,13 +74,13 @@ def plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
-@functools.cache
-def _unset(kind: Any) -> dict[str, Any]:
-    return {f.name: f.default for f in dataclasses.fields(kind)}
+_UNSET: dict[Any, dict[str, Any]] = {}  # of each type its fields and what they are where nobody sets them
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    unset = _unset(type(value))
+    unset = _UNSET.get(type(value))
+    if unset is None:
+        unset = _UNSET[type(value)] = {f.name: f.default for f in dataclasses.fields(value)}
     if not isinstance(value, Result):
         return {name: plain(getattr(value, name)) for name in unset}
     row = {"schema": value.schema} if value.schema else {}
