@@ -299,3 +299,54 @@ def test_a_grouping_that_mixes_right_and_wrong_is_said_beside_what_rests_on_it(
 ) -> None:
     _, said = run(capsys, "calibration bot_a.jsonl bot_b.jsonl")
     assert "classes in 40 questions hold right and wrong answers: the grouping tells them apart badly" in said
+
+
+RATINGS = "item,condition,rater,kind,severity\n" + "".join(
+    f"q{i},{c},gpt,judge,{(i * k) % 5 if i % 2 else 0}\n"
+    + (f"q{i},{c},ann,human,{(i * k) % 4}\n" if i % 3 == 0 else "")
+    for c, k in (("old", 3), ("new", 2))
+    for i in range(90)
+)
+
+
+def test_labels_in_the_file_correct_its_judges_and_the_first_line_says_so(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They were left aside without --human, and the last lines said so; `compare` used them."""
+    Path("ratings.csv").write_text(RATINGS)
+    _, said = run(capsys, "severity ratings.csv --json own.json")
+    assert said.startswith("People rated 60 answers, taken as a random sample of all: where it says so, figures are")
+    run(capsys, "severity ratings.csv --human ratings.csv --json given.json")
+    own, given = (json.loads(Path(f"{name}.json").read_text()) for name in ("own", "given"))
+    assert own == given
+    assert own["human"]
+    _, said = run(capsys, "severity ratings.csv --ratings judge --json aside.json")
+    assert "People rated" not in said
+    assert not json.loads(Path("aside.json").read_text())["human"]
+    assert run(capsys, "report ratings.csv -o page.html")[0] == 0
+    assert "they need not add up" in Path("page.html").read_text()
+
+
+def test_severity_takes_several_logs_and_names_as_compare_does(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = run(capsys, "severity bot_a.jsonl bot_b.jsonl --map score=judge_score --as-severity 5:1")
+    assert code == 0
+    assert "bot-b" in said
+    code, said = run(capsys, "severity bot_a.jsonl bot_b.jsonl bot-b --map score=judge_score --as-severity 5:1")
+    assert code == 0
+    assert "One condition only" in said
+
+
+def test_an_unknown_measure_is_answered_with_those_there_are(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It said "It has accuracy", of a log with confidences and costs."""
+    _, said = run(capsys, "compare bot_a.jsonl bot_b.jsonl --on seconds")
+    assert "There are no values of seconds in bot_a.jsonl and bot_b.jsonl. There are accuracy, ece, money." in said
+
+
+def test_a_difference_without_any_spread_could_not_have_shown_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One right throughout and one wrong throughout: "could have shown 0.0"."""
+    Path("ends.csv").write_text("item,condition,correct\n" + "".join(f"{i},a,1\n{i},b,0\n" for i in range(40)))
+    _, said = run(capsys, "compare ends.csv --json ends.json")
+    assert "could have shown" not in said
+    assert json.loads(Path("ends.json").read_text())["claims"][0]["could_show"] is None

@@ -42,7 +42,7 @@ from richter.audit._results import (
     ToldClaim,
 )
 from richter.audit._sequential import STOP_NOTE
-from richter.audit._severity import weigh_scores
+from richter.audit._severity import people_of, weigh_scores
 from richter.audit._tail import SCORES, TailSection, study_column, tail_column, tail_section
 from richter.errors import InputError
 from richter.interop import Source
@@ -260,7 +260,8 @@ class _Measuring:
     def _severity(self) -> SeveritySection:
         """People's labels correct rules and judges where they were drawn by `richter label`, which keeps how.
 
-        Of labels that came otherwise nobody can say that they are a random sample.
+        Of labels in a run that came otherwise nobody can say that they are a random sample; those of a table are taken
+        for one, as `compare` takes them and says.
         """
         records, plan = self.records, self._planned("severity")
         drawn = records.basis != "human" and "human" in records.rated and records.notes["rating sample"]
@@ -269,7 +270,8 @@ class _Measuring:
             required = [] if self.plan is None else self.plan.values.get("require", [])
             asked["require"] = [rule for rule in required if isinstance(rule, str)]
             asked |= {"n_resamples": self.n_resamples, "level": self.level, "seed": self.seed}
-        asked |= {"status": self.status, "human": records.ratings_file() if drawn else None, "mapper": self.mapper}
+        labels = records.ratings_file() if drawn else people_of(records.tables) if records.place is None else None
+        asked |= {"status": self.status, "human": labels, "mapper": self.mapper}
         self.measured.severity = report = weigh_scores(records.tables, **asked)
         return severity_section(records, report)
 

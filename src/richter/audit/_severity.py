@@ -25,13 +25,14 @@ from richter.tables import (
     ReadOptions,
     Tables,
     judges_of,
+    ratings_of,
     read_ratings,
     read_tables,
     severity_of,
     severity_scores,
 )
 
-__all__ = ["SeverityReport", "weigh_scores"]
+__all__ = ["SeverityReport", "people_of", "weigh_scores"]
 
 INDEPENDENT = "independent"
 JUDGED = "as judged"
@@ -281,6 +282,12 @@ class _Labels:
 def _severities(source: Source | Tables, conditions: Sequence[str]) -> Tables:
     tables = source if isinstance(source, Tables) else read_tables(source, options=ReadOptions(any_scale=True))
     return tables.select(conditions) if conditions else tables
+
+
+def people_of(tables: Tables) -> RatingsFile | None:
+    """The ratings by which severities that others gave are corrected: where people rated some answers beside them."""
+    people = tables.counting not in (None, "human") and bool((tables.ratings["kind"] == "human").any())
+    return ratings_of(tables) if people else None
 
 
 def _labels(source: str | Path | RatingsFile | None, scores: sev.Scores) -> _Labels:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from richter.claims._labels import whose
-from richter.claims._outcomes import Metric, Scale, measure_words
+from richter.claims._outcomes import Metric, Scale, claim_words, measure_words
 from richter.records import Claim, Verdict
 
-__all__ = ["SIDES", "Side", "answer", "claim_words", "rail", "side"]
+__all__ = ["SIDES", "Side", "answer", "rail", "side"]
 
 Side = Literal["better", "worse", "alike", "open"]
 SIDES: Mapping[Side, str] = {
@@ -50,17 +50,6 @@ def rail(estimate: float, low: float, high: float, *, better: str | None) -> tup
         estimate, low, high = -estimate, -high, -low
     reach = max((abs(v) for v in (estimate, low, high) if math.isfinite(v)), default=0.0) or 1.0
     return tuple(min(max((v / reach + 1) / 2, 0.0), 1.0) for v in (low, estimate, high))
-
-
-def claim_words(claim: Claim, scale: Scale | None = None) -> Metric:
-    """The words of a claim's own numbers: of a ratio of two amounts (money, seconds, tokens) less 1, per cent."""
-    words = measure_words(claim.measure, scale)
-    if words.kind != "real" or words.low != 0 or len(claim.conditions) != 2 or claim.estimate is None:
-        return words
-    first, second = (v or 0.0 for v in claim.values) if len(claim.values) == 2 else (0.0, 0.0)
-    if first > 0 and abs(second / first - 1 - claim.estimate) <= 1e-9 * (1 + abs(claim.estimate)):
-        return dataclasses.replace(words, scale=100.0, suffix="%", digits=1)
-    return words
 
 
 def answer(

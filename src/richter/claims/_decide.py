@@ -222,9 +222,9 @@ def _claim(question: Question, state: _State | None, *, level: float, family: Fa
         p_adjusted=state.p_adjusted,
         needed=needed,
         needed_for=None if needed is None else aim,
-        could_show=None
-        if error is None
-        else visible(question.metric, reach_of(evidence.freedom, state.alpha / 2, POWER) * error),
+        could_show=visible(question.metric, reach_of(evidence.freedom, state.alpha / 2, POWER) * error)
+        if error
+        else None,
         family=family,
     )
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from richter.errors import InputError
-from richter.records import Better, counted
+from richter.records import Better, Claim, counted
 
-__all__ = ["METRICS", "Metric", "Outcomes", "as_errors", "check_margin", "measure_words", "unit_means"]
+__all__ = ["METRICS", "Metric", "Outcomes", "as_errors", "check_margin", "claim_words", "measure_words", "unit_means"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -156,6 +156,17 @@ def measure_words(measure: str, scale: Scale | None = None) -> Metric:
         alike_word=f"alike in {noun}",
         noun=noun,
     )
+
+
+def claim_words(claim: Claim, scale: Scale | None = None) -> Metric:
+    """The words of a claim's own numbers: of a ratio of two amounts (money, seconds, tokens) less 1, per cent."""
+    words = measure_words(claim.measure, scale)
+    if words.kind != "real" or words.low != 0 or len(claim.conditions) != 2 or claim.estimate is None:
+        return words
+    first, second = (v or 0.0 for v in claim.values) if len(claim.values) == 2 else (0.0, 0.0)
+    if first > 0 and abs(second / first - 1 - claim.estimate) <= 1e-9 * (1 + abs(claim.estimate)):
+        return dataclasses.replace(words, scale=100.0, suffix="%", digits=1)
+    return words
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

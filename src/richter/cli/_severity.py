@@ -9,9 +9,9 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from richter.audit import SeverityReport, weigh_scores
+from richter.audit import SeverityReport, people_of, weigh_scores
 from richter.cli._calls import engine_options, open_mapper
-from richter.cli._io import cells, grid, json_option, publish, reading_options
+from richter.cli._io import cells, grid, json_option, publish, reading_options, split_sources
 from richter.errors import InputError
 from richter.records import Claim, Verdict, at_most, counted, printable
 from richter.severity import EQUAL_RATES, MEASURES, BValue, DeploymentTable, Recount, SeverityStudy, Skipped
@@ -31,7 +31,7 @@ _FAMILY = {
 
 
 @click.command()
-@click.argument("file")
+@click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN .. [A B ..]")
 @click.option("--control", metavar="NAME", help="Compare all others with this condition, not all pairs.")
 @click.option("--on", "primary", type=click.Choice(list(MEASURES)), help="Decide this first. [severity_given_error]")
 @click.option(
@@ -63,7 +63,7 @@ _FAMILY = {
 def severity(
     ctx: click.Context,
     /,
-    file: str,
+    sources: tuple[str, ...],
     everything: bool,
     full: bool,
     pairs: tuple[str, ...],
@@ -74,32 +74,49 @@ def severity(
     json_path: str | None,
     **options: Any,
 ) -> None:
-    """Whose errors are worse in FILE, and how bad are they?
+    """Whose errors are worse, and how bad are they?
 
     FILE is a run, a log, or a table: item, condition, severity (0 correct .. 4 worst), optionally group, domain, tier,
     judge_1, judge_2, judge_1_name, judge_2_name. Claims need no law and no scale; the slope b is a description behind a
-    gate on how far the errors are from its law. With --require the exit status is 0 (shown), 3 (violated) or 4
+    gate on how far the errors are from its law. Where people rated some answers beside judges or rules, their labels
+    correct these (--ratings judge leaves them aside). With --require the exit status is 0 (shown), 3 (violated) or 4
     (undecided).
 
     \b
     Examples:
       richter severity scores.csv
+      richter severity bot_a.jsonl bot_b.jsonl --map score=judge_score --as-severity 5:1
       richter severity scores.csv --control base --on severe_given_error_3
       richter severity scores.csv --require "severity>=3 below 100 per million"
       richter severity scores.csv --traffic mix.csv --cost 1=5 --cost 3=2000 --json result.json
       richter severity scores.csv --human ratings.csv --paper --full --conditions models.csv
       richter severity mqm.csv --map score=mqm --as-severity 0:-25
     """
+    files, names = split_sources(sources)
+    tables = read_tables(*files, options=dataclasses.replace(reading, any_scale=True))
+    tables = tables.select(names) if names else tables
+    people = None
+    if options["human"] is None and options["judge_errors"] is None and reading.ratings is None:
+        options["human"] = people = people_of(tables)
     with open_mapper(engine, workers=workers, label="testing", local=in_threads) as mapper:
         report = weigh_scores(
-            read_tables(file, options=dataclasses.replace(reading, any_scale=True)),
+            tables,
             costs=parse_costs(costs),
             pairs=parse_pairs(pairs),
             everything=full,
             mapper=mapper,
             **options,
         )
-    out = publish(report, json_path, inputs=[file, *(f for name in TABLES if (f := options[name]))])
+    given = [options[name] for name in TABLES if isinstance(options[name], str)]
+    out = publish(report, json_path, inputs=[*files, *given])
+    if people is not None:
+        labelled = len({(r.item, r.condition, r.draw) for r in people.ratings if r.kind == "human"})
+        sample = "" if people.strata else ", taken as a random sample of all"
+        out.print(
+            f"People rated {counted(labelled, 'answer')}{sample}: where it says so, figures are corrected by their "
+            f"labels, and the others are as {tables.counting} ratings say. --ratings {tables.counting} leaves labels "
+            "aside, --ratings human takes them alone."
+        )
     _print(out, report, everything=everything)
     verdicts = {check.verdict for check in report.requirements}
     ctx.exit(3 if Verdict.REFUTED in verdicts else 4 if Verdict.UNDECIDED in verdicts else 0)

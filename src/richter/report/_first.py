@@ -59,6 +59,7 @@ def first_screen(document: Mapping[str, Any]) -> dict[str, Any]:
         "run": _run(document),
         "answer": printable(document.get("answer") or "Nothing was measured.", limit=600),
         "tone": _tone(document),
+        "corrected": any((c.get("how_often") or {}).get("graded") for c in document.get("conditions") or []),
         "shared": any(((c.get("family") or {}).get("size") or 1) > 1 for c in claims if c.get("interval")),
         "facts": _facts(document),
         "warning": _warning(document),

@@ -220,6 +220,14 @@ _LABELLED = {
 }
 
 
+def _measures(tables: Tables) -> list[str]:
+    """What outcomes can be had of, to be named to whoever asked for another."""
+    found = tables.scores["metric"].unique(maintain_order=True).to_list() or ["no scores"]
+    found += ["severities"] if tables.counting else []
+    found += ["ece"] if tables.scores["confidence"].null_count() < len(tables.scores) else []
+    return found + [m for m, column in _OF_ANSWERS.items() if tables.answers[column].null_count() < len(tables.answers)]
+
+
 def outcomes(tables: Tables, metric: str) -> Outcomes:
     """One metric, a row for every answer that has a value; how many have none is in the notes.
 
@@ -233,10 +241,8 @@ def outcomes(tables: Tables, metric: str) -> Outcomes:
     rows, described = _rows(tables, metric)
     have = rows.filter(pl.col("value").is_not_null() & pl.col("value").is_not_nan())
     if have.is_empty():
-        there = ", ".join(tables.scores["metric"].unique(maintain_order=True).to_list()) or "no scores"
         raise InputError(
-            f"{tables.name} has no values of {metric}.",
-            remedy=f"It has {there}{' and severities' if tables.counting else ''}.",
+            f"There are no values of {metric} in {tables.name}.", remedy=f"There are {', '.join(_measures(tables))}."
         )
     items, names = pl.Enum(tables.item_ids), pl.Enum(tables.conditions)
     first = tables.answers.unique("item", keep="first", maintain_order=True).sort("item")
