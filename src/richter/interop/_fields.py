@@ -21,7 +21,12 @@ LESS = _set(
     "wer cer toxicity toxic error loss losses mistake violation perplexity ppl rmse mae mse nll brier distance"
     " divergence penalty wrong wrongly incorrect fail failed failure hallucination hallucinated bias biased biases harm"
     " harmful unsafe risk attack jailbreak jailbroken leak leaked leakage misuse defect bug crash crashes timeout"
-    " escalated escalation rework reworked reopened overturned nacharbeit"
+    " flagged reported edit edits corrections revision escalated escalation rework reworked reopened overturned nacharbeit"
+    " nachbesserung korrekturen eskaliert beanstandet beanstandung beschwerde beschwerden plainte plaintes reclamation"
+    " signale correcciones quejas reclamaciones reclamos escalado alucinacion alucinaciones correzioni reclami"
+    " correcoes reclamacoes alucinacao klacht klachten correcties poprawki skargi bledy felaktig virheet virhe"
+    " hata hatalar sikayet halluziniert halluzination halluzinationen"
+    " ошибка ошибки ошибок жалобы правки галлюцинации 错误 错误数 幻觉 有害 投诉 修改次数 誤り 誤り数 苦情 修正回数 오류 환각"
     " missed miss misses overlooked omitted omission false fabricated invented adverse dangerous complaint injury"
     " inaccurate incomplete irrelevant unsupported ungrounded unfaithful unanswered untrue misleading"
     " regression severity latency duration delay elapsed time second cost price token rank ranking asr schulnote zensur"
@@ -31,8 +36,9 @@ LESS = _set(
 UNLESS = _set(
     "no not non free without zero pass passed correct right true hit resisted resistance blocked defended prevented"
     " avoided refused refusal handling handled correction corrected fixed caught reduction reduced saved recovery"
-    " recovered robustness robust on accuracy acc precision recall f1 auc awareness efficiency effectiveness"
+    " recovered robustness robust on correctly rightly accuracy acc precision recall f1 auc awareness efficiency effectiveness"
 )
+_REFUSED = _set("refusal refusals refused is was n num number of model answer count rate")  # of no attack
 LOWER = ("wer", "cer", "ter", "toxicity", "edit_distance", "rmse", "mae")
 # a field of ours and what others call it, the likeliest first; names are compared in lower case with underscores
 FIELDS: dict[str, tuple[str, ...]] = {
@@ -47,9 +53,9 @@ FIELDS: dict[str, tuple[str, ...]] = {
                   "engine", "candidate", "agent", "setup", "config", "experiment", "version", "prompt_name",
                   "prompt_version", "modell", "modele", "modelo", "modello", "variante", "systeme", "sistema",
                   "sprachmodell", "sys", "model_identifier", "checkpoint", "run_name", "experiment_name",
-                  "モデル", "模型", "系统", "모델", "модель"),
+                  "pipeline_name", "モデル", "模型", "系统", "모델", "модель"),
     "score": ("correct", "is_correct", "score", "grade", "passed", "acc", "exact_match", "correctness", "pass",
-              "success", "em", "accuracy", "rating", "result", "outcome", "f1", "reward", "points", "mark", "value",
+              "success", "em", "overall", "overall_score", "accuracy", "rating", "result", "outcome", "f1", "reward", "points", "mark", "value",
               "richtig", "korrekt", "punktzahl", "punkte", "bewertung", "juste", "reussi", "correcto", "correcta",
               "acierto", "puntuacion", "puntaje", "corretto", "giusto", "punteggio", "pontuacao", "correto", "goed",
               "answer_correctness", "factual_correctness", "faithfulness", "answer_relevancy", "context_precision",
@@ -66,6 +72,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
               "speaker_id", "conversation", "conversation_id", "dialogue", "dialog_id", "patient", "patient_id",
               "article", "paragraph", "story", "session"),
     "domain": ("domain", "subject", "category", "topic", "subtask", "task", "dataset", "benchmark", "split", "subset",
+               "suite", "suite_name",
                "分野", "类别", "科目"),
     "tier": ("tier", "difficulty", "level"),
     "weight": ("weight", "w"),
@@ -181,7 +188,9 @@ def less_is_better(name: str) -> bool:
     if words & {"refusal", "refused"} and words & {"over", "false", "falsely", "wrong", "wrongly"}:
         return True
     fast = re.search(r"per_(?:s|sec|second|minute|hour)$", plain)  # tokens and calls
-    return plain in LOWER or (bool(words & LESS) and not words & UNLESS and not fast)
+    otherwise = {w for word in plain.split("_") if word not in LESS for w in _words(word)} & UNLESS
+    less = words & (LESS | {"refusal", "refused"} if _REFUSED.issuperset(plain.split("_")) else LESS)
+    return plain in LOWER or (bool(less) and not (otherwise - less) and not fast)
 
 
 def known_fields(columns: Iterable[str]) -> set[str]:
@@ -194,13 +203,15 @@ HINTS: dict[str, frozenset[str]] = {
     "item": _set(
         "id item question example case task ticket sample prompt instance problem query uid uuid key"
         " number no nr num frage aufgabe fall testfall cas caso codigo pregunta domanda pergunta vraag"
-        " vraagnummer casus identifiant numero pytania pytanie zadanie soru 题 编号 番号 問題 設問 样本 질문 문항"
-        " вопрос задание"
+        " vraagnummer casus identifiant numero pytania pytanie zadanie soru fraga sporgsmal sporsmal oppgave kysymys"
+        " tehtava otazka kerdes intrebare soal pertanyaan 题 编号 番号 問題 設問 样本 질문 문항 вопрос задание питання"
+        " سؤال שאלה प्रश्न hỏi ερώτηση คำถาม"
     ),
     "condition": _set(
         "model system bot chatbot assistant variant version candidate llm configuration config setup agent"
-        " engine provider arm prompt experiment modell sprachmodell variante modele systeme moteur modelo"
+        " engine provider arm prompt experiment pipeline modell malli sprachmodell variante modele systeme moteur modelo"
         " sistema modello systeem sistem 模型 系统 モデル システム 모델 시스템 модель система"
+        " نموذج نظام מודל मॉडल μοντέλο แบบจำลอง"
     ),
     "score": _set(
         "score grade rating verdict result correct right ok acceptable accepted pass passed success label"
@@ -208,7 +219,9 @@ HINTS: dict[str, frozenset[str]] = {
         " richtig korrekt bewertung punkte ergebnis note urteil resultat reussi juste correcto correcta"
         " resultado acierto valoracion puntuacion nota corretto esito punteggio voto correto pontuacao"
         " goed beoordeling resultaat poprawne wynik ocena dogru sonuc puan 正确 正誤 正误 得分 评分 分数 结果"
-        " 評価 スコア 判定 得点 정답 점수 평가 верно оценка результат"
+        " 評価 スコア 判定 得点 정답 점수 평가 верно оценка результат ratt poang riktig rigtig resultat oikein pisteet tulos"
+        " spravne hodnoceni helyes pontszam corect punctaj benar skor nilai صحيح نتيجة تقييم נכון ציון सही अंक đúng điểm"
+        " σωστό βαθμός ถูกต้อง คะแนน"
     ),
     # within which ids may begin again
     "part": _set(

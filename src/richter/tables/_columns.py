@@ -27,7 +27,7 @@ from richter.interop import (
 from richter.records import Item, counted, printable
 from richter.tables._part import OTHERS, ROW, USUAL, Part, frame_of, severities
 from richter.tables._references import answer_columns, are_answers, expert_key
-from richter.tables._roles import JUDGES, counts_rows, find_roles
+from richter.tables._roles import JUDGES, find_roles
 from richter.tables._severities import worded
 from richter.tables._shapes import CONDITION, ORDER, VALUE, long_form
 from richter.tables._tables import KEY, RATINGS, ReadOptions
@@ -42,6 +42,7 @@ from richter.tables._words import (
     UNREADABLE,
     WORDS,
     brief,
+    counts_rows,
     holds_any,
     holds_grades,
     likely_column,

@@ -22,7 +22,17 @@ from richter.interop import (
     stated_range,
 )
 from richter.records import printable
-from richter.tables._words import TOTALS, brief, holds_grades, map_option, number_of, says_right, sure_grades, text_of
+from richter.tables._words import (
+    TOTALS,
+    brief,
+    counts_rows,
+    holds_grades,
+    map_option,
+    number_of,
+    says_right,
+    sure_grades,
+    text_of,
+)
 
 CROSSED = 0.8  # share of the pairs of items and conditions that are there
 MOST = 50  # conditions that a table may have
@@ -259,20 +269,6 @@ def _has_condition(table: Table, place: Mapping[str, str], graded: Sequence[str]
     names = [c for c in _free(table, place, (), weak=WEAK) if c not in graded and table.names(c)]
     items = [place["item"]] if "item" in place else [c for c in table.frame.columns if table.names(c)]
     return any(_crosses(table, i, c) for c in names for i in items if i != c and i in table.frame.columns)
-
-
-def counts_rows(values: pl.Series) -> bool:
-    """Whether a column only counts its rows, or holds numbers too large for a grade (a time, an id)."""
-    if values.dtype == pl.String:
-        if values.str.contains("[^0-9]").any():
-            return False
-        values = values.cast(pl.Int64, strict=False)
-    if not values.dtype.is_numeric() or not _whole(values):
-        return False
-    often = values.drop_nulls().value_counts(name="rows").sort(values.name)
-    steps, rows = often[values.name].diff().drop_nulls(), often["rows"]
-    numbered = len(often) > 5 and (steps == 1).all() and rows.n_unique() == 1
-    return bool(numbered or (values > 1000).any())
 
 
 def _crosses(table: Table, item: str, condition: str) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import polars as pl
 
 from richter.errors import InputError
+from richter.interop import hinted_fields, known_fields, less_is_better
 from richter.records import counted, printable
 
 
@@ -21,14 +22,18 @@ _RIGHT = _list(
     " oui vrai up"
     " juste exact réussi reussi sí si sì verdadero correcto correcta acierto vero corretto corretta"
     " giusto sim verdadeiro correto correta certo certa waar goed juist tak poprawne poprawna prawda"
-    " evet doğru dogru 正 正确 正確 正解 对 對 是 はい 정답 예 맞음 верно да правильно истина"
+    " evet doğru dogru 正 正确 正確 正解 对 對 是 はい 정답 예 맞음 верно да правильно истина вірно так"
+    " rätt sant riktig riktigt rigtig rigtigt korrekte oikein kyllä tosi správně ano helyes igen corect σωστό ναι"
+    " benar ya đúng صحيح صح نعم נכון כן सही हाँ ถูก ใช่"
 )
 _WRONG = _list(
     "false f no n incorrect wrong fail failed i failure nok ✗ ✘ x ❌ ☐ 👎 × ✕ ✖ reject rejected down"
     " unacceptable bad unresolved nein falsch n.i.o. n.i.o nio inkorrekt non faux échoué echoue échec falso incorrecto"
     " incorrecta fallo error errato errata sbagliato não nao incorreto errado errada nee onwaar fout"
     " onjuist nie niepoprawne błędne fałsz hayır hayir yanlış yanlis 誤 误 错误 錯誤 不正解 错 錯 否 いいえ 오답 아니오"
-    " 아니요 틀림 неверно нет неправильно ложь"
+    " 아니요 틀림 неверно нет неправильно ложь невірно ні"
+    " fel nej falskt feil galt nei forkert väärin ei epätosi špatně ne helytelen nem greșit gresit nu λάθος όχι"
+    " salah tidak sai خطأ غلط لا שגוי לא गलत नहीं ผิด ไม่ใช่"
 )
 WORDS = {
     **dict.fromkeys(_RIGHT, 1.0),
@@ -41,7 +46,8 @@ WORDS = {
 ANY = frozenset(
     _list(
         "true t yes y c ja oui si sí sì sim 是 はい да tak evet 예 o ok false f no n i x nein non não nao"
-        " nee nie hayır 否 いいえ нет 아니오 p good bad error exact up down"
+        " nee nie hayır 否 いいえ нет 아니오 p good bad error exact up down nej nei ei kyllä ano ne igen nem nu ναι όχι ya"
+        " tidak نعم لا כן לא हाँ नहीं так ні ใช่"
     )
 )
 # grades of answers that gave none: not right, unless --grade says otherwise; the first are of a model that declined
@@ -83,7 +89,8 @@ _LETTER = re.compile(r"([abcdf])([+-]?)")
 _NOT = re.compile(r"(not|no|nicht|non|не|nie|niet|pas|não|nao)[\s_-]+")
 TOTALS = re.compile(
     r"(grand )?(total|mean|average|avg|accuracy|sum|overall|summe|gesamt|durchschnitt|mittelwert|moyenne|"
-    r"media|promedio|średnia|suma|итого|среднее|σ|∑|合計|合计|平均|总计)(?![\w-])",
+    r"media|promedio|średnia|suma|ortalama|toplam|gemiddelde|totaal|итого|среднее|σ|∑|合計|合计|平均|总计)(?![\w-])"
+    r"|(sub|sous|zwischen|teil|sotto)[- ]?(total\w*|summe|totaal)\b.*|小计.*|小計.*",
     re.IGNORECASE,
 )
 # beside totals at the foot of a table
@@ -238,12 +245,36 @@ def row_count(rows: pl.Series) -> str:
     return counted(len(rows), "row")
 
 
+def counts_rows(values: pl.Series) -> bool:
+    """Whether a column only numbers its rows (1, 2, ...; 1.1, 1.2, ..., 4.8), or holds numbers too large for a grade."""
+    if values.dtype == pl.String:
+        if values.str.contains(r"[^0-9.]").any():
+            return False
+        values = values.cast(pl.Float64, strict=False)
+    if not values.dtype.is_numeric():
+        return False
+    if len(values) > 5 and not values.null_count() and bool((values.diff().drop_nulls() > 0).all()):
+        return True
+    if (values.drop_nulls() != values.drop_nulls().round()).any():
+        return False
+    often = values.drop_nulls().value_counts(name="rows").sort(values.name)
+    steps, rows = often[values.name].diff().drop_nulls(), often["rows"]
+    numbered = len(often) > 5 and (steps == 1).all() and rows.n_unique() == 1
+    return bool(numbered or (values > 1000).any())
+
+
 def likely_column(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
-    """A column that a remedy can name: the first that holds numbers and is nothing else."""
+    """The likeliest grade that a remedy can name: by its name, then of two values, then any number that numbers no rows."""
     rest = [c for c in frame.columns if c not in place.values()]
     rest = rest if "item" in place else rest[1:] or rest  # the first is taken for the item
     rest += [place[f] for f in ("latency_s", "money_usd", "tokens_out", "refused") if place.get(f) in frame.columns]
-    return next((c for c in rest if holds_grades(frame[c])), "COLUMN")
+    return max((c for c in rest if holds_grades(frame[c])), key=lambda c: _likely(frame[c]), default="COLUMN")
+
+
+def _likely(column: pl.Series) -> tuple[bool, ...]:
+    hints, n = hinted_fields(column.name), column.drop_nulls().n_unique()
+    known = bool(hints & {"score", "metric"}) or less_is_better(column.name) or "score" in known_fields([column.name])
+    return not counts_rows(column) and n > 1, known and not hints & {"other"}, n == 2, not hints & {"other", "condition"}
 
 
 def to_numbers(
