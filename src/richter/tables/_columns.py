@@ -102,8 +102,10 @@ def common_roles(frames: Mapping[str, pl.DataFrame], options: ReadOptions, notes
     place = _place(joint, options, "", {})
     if {"item", "score"} <= place.keys():
         return {}
-    _, place = find_roles(joint, {"condition": CONDITION, **place}, [CONDITION], options.grade, notes)
-    return {field: place[field] for field in ("item", "score") if place.get(field) in columns}
+    found, place = find_roles(joint, {"condition": CONDITION, **place}, [CONDITION], options.grade, notes)
+    keys = [place[f] for f in ("item", "condition", "draw", "run") if place.get(f) in found.columns]
+    own = ("score",) if found.select(keys).is_duplicated().any() else ("item", "score")
+    return {field: place[field] for field in own if place.get(field) in columns}
 
 
 def part_of_frame(
@@ -141,7 +143,7 @@ def part_of_frame(
     fixed = [*options.map.values(), *made.values(), *([options.scorer] if options.scorer else [])]
     place, fixed = _beside_reference(frame, place, fixed)
     if options.wide is None:
-        frame, place = find_roles(frame, place, fixed, options.grade, notes)
+        frame, place = find_roles(frame, place, fixed, options.grade, notes, one=named)
     frame = _without_totals(frame, place, notes)
     if not settled_by_user and not {"condition", "score", "severity", "rater", "reference", "text"} & place.keys():
         taken = {c for f, c in place.items() if f != "human"}
@@ -150,9 +152,10 @@ def part_of_frame(
             place = {f: c for f, c in place.items() if c != key} | {"reference": key}
     wide, holds = _wide_columns(frame, place, options, what, notes)
     if named and options.wide is None and holds == "score" and len(wide) > 1:
-        more = ", ".join(map_option("score", c) for c in wide[1:4])
-        notes.append(f"a file with a name is one condition: {brief(wide[0])} is read; there are other grades: {more}")
-        place, wide = place | {"score": wide[0]}, []
+        best = likely_column(frame.select(wide), {"item": ""})
+        more = ", ".join(map_option("score", c) for c in [c for c in wide if c != best][:3])
+        notes.append(f"a file with a name is one condition: {brief(best)} is read; there are other grades: {more}")
+        place, wide = place | {"score": best}, []
     if wide and frame.height == 1 and not settled_by_user:
         raise InputError(
             f"{what} has one row ({listing(wide)}): totals, not the results of single items.",
@@ -206,7 +209,8 @@ def part_of_frame(
     if "score" in place and not options.map and options.scorer is None and not wide:
         others = [
             c for c in frame.columns
-            if c not in place.values() and {plain_name(c), leaf_name(c)} & {*FIELDS["score"][: -len(LOWER)]}
+            if c not in place.values() and (hinted_fields(c) & {"score", "metric"} or "score" in known_fields([c]))
+            and not hinted_fields(c) & {"other"} and frame[c].n_unique() > 1
         ]  # fmt: skip
         if others := [c for c in others if holds_grades(frame[c]) and not _same_grades(frame, c, place["score"])]:
             shown = ", ".join(map_option("score", c) for c in others[:3])
@@ -319,9 +323,13 @@ def _without_blanks(frame: pl.DataFrame) -> pl.DataFrame:
 def _beside_reference(frame: pl.DataFrame, place: dict[str, str], fixed: list[str]) -> tuple[dict[str, str], list[str]]:
     """Columns that often equal the reference hold answers: one is the text, and beside several it is no grade."""
     column = place.get("reference", "\0")
-    if column not in frame.columns or {"text", "score", "severity"} & place.keys():
+    if column not in frame.columns or {"score", "severity"} & place.keys():
         return place, fixed
     found = answer_columns(frame, [c for c in frame.columns if c not in place.values() and c.strip()], column)
+    if len(found) > 1 and "condition" not in place and not answer_columns(frame, [place.get("text", column)], column):
+        place = {"prompt": place["text"]} | {f: c for f, c in place.items() if f != "text"}  # what was classed
+    if "text" in place:
+        return place, fixed
     if len(found) == 1:
         return {**place, "text": found[0]}, fixed
     return place, [*fixed, column] if found else fixed

@@ -506,7 +506,7 @@ def _no_codes(values: pl.Series, what: str) -> list[str]:
     least, most = float(np.min(rest.to_numpy())), float(np.max(rest.to_numpy()))
     top = next((end for end in USUAL if most <= end), 0.0)
     off = [code for code in CODES if whole or abs(code) > 9]  # of broken numbers a 9 may be one, and a -1 too
-    off = [code for code in off if (code < 0 and most <= 10) or (code > top > 1 and most > 1)]
+    off = [code for code in off if (code < 0 and most <= 10) or code > top > 0]
     found = {code: int((values == code).sum()) for code in off}
     found = {code: n for code, n in found.items() if 0 < n <= 0.3 * len(values)}
     if least < 0 or not found:

@@ -109,22 +109,31 @@ def _long(texts: pl.Series) -> bool:
 
 
 def find_roles(
-    frame: pl.DataFrame, place: dict[str, str], fixed: Sequence[str], told: Mapping[str, float | None], notes: list[str]
+    frame: pl.DataFrame,
+    place: dict[str, str],
+    fixed: Sequence[str],
+    told: Mapping[str, float | None],
+    notes: list[str],
+    *,
+    one: bool = False,
 ) -> tuple[pl.DataFrame, dict[str, str]]:
     """The table and its places with item, condition, score and draw found as far as the cells tell.
 
-    `fixed` are the columns that the user named; they stay what they are.
+    `fixed` are the columns that the user named; they stay what they are. A table of `one` condition needs no column for
+    it: several columns of grades are measures of one answer.
     """
     table, place = Table(frame, told), dict(place)
     people = [c for c in frame.columns if leaf_name(c) in RATERS]
     table.marks = [c for c in (place.get("rater"), place.get("draw"), *people) if c in frame.columns]
     _no_grades_for_names(table, place, fixed)
-    _score(table, place, fixed, notes)
+    _score(table, place, fixed, notes, one=one)
     _keys(table, place, fixed, notes)
     if "item" not in place:  # rows that a careless join multiplied hide that items and conditions cross
         _keys(Table(frame.unique(maintain_order=True), told), place, fixed, notes)
     if "item" not in place:
         table = _within(table, place, notes)
+    if "item" not in place and place.get("prompt") in frame.columns and table.n(place["prompt"]) > 2:
+        place["item"] = place["prompt"]  # a question is its own name, though some stand more often than others
     return _apart(table, place, fixed, notes), place
 
 
@@ -146,7 +155,7 @@ def _no_grades_for_names(table: Table, place: dict[str, str], fixed: Sequence[st
         del place["condition"]
 
 
-def _score(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list[str]) -> None:
+def _score(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list[str], *, one: bool) -> None:
     """The one column of grades: words that only grade, a name that says so, right or wrong, else the only one."""
     named = place.get("score")
     known = named is not None and (
@@ -189,13 +198,13 @@ def _score(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
     if len(found) > 1:
         found = [c for c in found if not _is_item(table, place, c, graded)] or found
     two_valued = [c for c in found if table.n(c) <= 3]
-    if len(found) > 1 and "condition" in place:
+    if len(found) > 1 and (one or "condition" in place):
         first = two_valued if len(two_valued) == 1 else found[:1]
         if found in ranks[1:4]:  # several measures of each answer
             others = ", ".join(map_option("score", c) for c in found if c not in first)
             notes.append(f"there are other grades than {brief(first[0])}: {others}")
         found = first if found in ranks[1:4] else two_valued if len(two_valued) == 1 else found
-    wide = "condition" not in place and len(graded) > 1 and not _has_condition(table, place, graded)
+    wide = not one and "condition" not in place and len(graded) > 1 and not _has_condition(table, place, graded)
     if len(found) != 1 or (wide and found[0] not in weak and not _only_measure(graded, found[0])):
         if named is not None:
             place["score"] = named  # what is wrong with it is said where it is read

@@ -65,7 +65,7 @@ def _plain(column: pl.Series) -> pl.Series:
 
 def _of_harm(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
     """The column that is called harm or the like and holds words for it, where no column is called a severity."""
-    free = [c for c in frame.columns if c not in place.values()]
+    free = [c for c in frame.columns if c not in place.values() or c == place.get("error")]
     named = [c for c in free if _NAMES & set(plain_name(c).split("_")) or less_is_better(c)]
     for c in named if "score" not in place else []:
         words = set(_plain(frame[c]).drop_nulls().unique()) - set(MISSING) - {"none"}
