@@ -102,10 +102,12 @@ def common_roles(frames: Mapping[str, pl.DataFrame], options: ReadOptions, notes
     place = _place(joint, options, "", {})
     if {"item", "score"} <= place.keys():
         return {}
-    found, place = find_roles(joint, {"condition": CONDITION, **place}, [CONDITION], options.grade, notes)
+    said: list[str] = []
+    found, place = find_roles(joint, {"condition": CONDITION, **place}, [CONDITION], options.grade, said)
     keys = [place[f] for f in ("item", "condition", "draw", "run") if place.get(f) in found.columns]
-    own = ("score",) if found.select(keys).is_duplicated().any() else ("item", "score")
-    return {field: place[field] for field in own if place.get(field) in columns}
+    again = found.select(keys).is_duplicated().any()  # then it names no item, though each file has it
+    notes += [note for note in said if not again or "taken for the item" not in note]
+    return {f: place[f] for f in ("item", "score")[again:] if place.get(f) in columns}
 
 
 def part_of_frame(
@@ -131,7 +133,8 @@ def part_of_frame(
     frame, made = (frame, {}) if settled_by_user else long_form(frame, notes)
     made = {**(common or {}), **made}
     frame, place = worded(*_segments(frame, _place(frame, options, what, made), options), options, notes, what)
-    if not place and any(number_of(c) is not None for c in frame.columns if c.lower() not in WORDS):
+    headed = place or any("score" in hinted_fields(c) for c in frame.columns)
+    if not headed and any(number_of(c) is not None for c in frame.columns if c.lower() not in WORDS):
         raise InputError(
             f"{what}: its first line seems to hold data ({listing(frame.columns)}).",
             remedy="Add a line of names at the top, as item,model,correct",

@@ -1,10 +1,11 @@
 """Any source into tables: a run, logs of any known tool, files of rows, a folder of them, or a frame."""
 
 import dataclasses
+import re
 import tempfile
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -31,6 +32,7 @@ from richter.tables._logs import part_of_logs
 from richter.tables._looks import record_look
 from richter.tables._part import Part, assemble
 from richter.tables._read_run import part_of_ledger
+from richter.tables._shapes import factors
 from richter.tables._tables import RatingsFile, ReadOptions, Tables, ratings_of
 from richter.tables._words import brief
 
@@ -174,17 +176,18 @@ def _folder(path: Path, files: Sequence[Path], options: ReadOptions) -> list[Par
             if file.suffix.lower() not in NOTES:  # a damaged table must not go missing unseen
                 raise
             faults[file] = "it is no table"
-    usual = Counter(tuple(frame.columns) for frame in frames.values()).most_common(1)
-    alike = {str(f): frame for f, frame in frames.items() if usual and tuple(frame.columns) == usual[0][0]}
-    notes: list[str] = []
-    common = common_roles(alike, options, notes) if alike else {}
+    frames, notes = _one_file_an_answer(frames, path), []
+    alike: dict[tuple[str, ...], dict[str, pl.DataFrame]] = {}
+    for f, frame in frames.items():
+        alike.setdefault(tuple(frame.columns), {})[str(f)] = frame
+    common = {columns: common_roles(own, options, notes) for columns, own in alike.items()}
     found: dict[Path, Part] = {}
     errors: list[InputError] = []
     unlike: list[InputError] = []
     for file, frame in frames.items():
         try:
             found[file] = part_of_frame(
-                frame, options, what=str(file), stem=str(file), common=common if str(file) in alike else {}
+                frame, options, what=str(file), stem=str(file), common=common[tuple(frame.columns)]
             )
         except InputError as error:
             (errors if file.suffix.lower() not in NOTES else unlike).append(error)
@@ -193,7 +196,7 @@ def _folder(path: Path, files: Sequence[Path], options: ReadOptions) -> list[Par
     if errors and not graded:
         raise errors[0]
     if not found:
-        raise unlike[0] if len(alike) > 1 else _no_tables(path)
+        raise unlike[0] if len(frames) > 1 else _no_tables(path)
     bare = [f for f in found if graded and f not in graded]
     faults |= dict.fromkeys(bare, "its answers have no grades, and other files have")
     rows = {f: found[f].answers.height for f in found if f not in bare}
@@ -203,15 +206,70 @@ def _folder(path: Path, files: Sequence[Path], options: ReadOptions) -> list[Par
     if own := _folders(kept, {f: found[f].answers["item"] for f in kept}):
         notes.append("files of one folder have different items, so each folder is one condition")
         stems = {f: _stems(own, path)[f.parent] for f in kept}
-    parts = [_called(found[f], {str(f): stems[f]}) for f in kept]
+    runs = {} if own else _runs(stems, {f: found[f].answers for f in kept})
+    if runs:
+        notes.append("files that differ in the number of a run are draws of one condition")
+    parts = [_called(found[f], {str(f): runs[f][0] if runs else stems[f]}, draw=runs[f][1] if runs else 0) for f in kept]
+    parts = _restarted(parts, stems.values(), notes)
     parts[0].notes += notes
     parts[0].notes += [f"{printable(f.name, limit=60)} is not read: {fault}" for f, fault in faults.items()]
     return parts
 
 
-def _called(part: Part, names: Mapping[str, str]) -> Part:
-    """The same part with its conditions called otherwise."""
-    own = pl.col("condition").replace(names)
+def _one_file_an_answer(frames: Mapping[Path, pl.DataFrame], folder: Path) -> dict[Path, pl.DataFrame]:
+    """Files of one row each below several folders as a table a folder: what is left of a file's path names the item."""
+    tops: dict[str, dict[Path, pl.DataFrame]] = {}
+    for f, frame in frames.items():
+        tops.setdefault(f.relative_to(folder).parts[0], {})[f] = frame
+    rests = [{str(f.relative_to(folder / top)) for f in own} for top, own in tops.items()]
+    shared = set.intersection(*rests) if rests else set()
+    if len(tops) < 2 or len(shared) < 5 or 2 * len(shared) < max(map(len, rests)):
+        return dict(frames)
+    if any(frame.height != 1 for frame in frames.values()):
+        return dict(frames)
+    found = {}
+    for top, own in tops.items():
+        names = {f: str(f.relative_to(folder / top).with_suffix("")) for f in own}
+        rows = [frame.cast({pl.Null: pl.String}).with_columns(pl.lit(names[f]).alias("item")) for f, frame in own.items()]
+        found[folder / top] = pl.concat(rows, how="diagonal_relaxed")
+    return found
+
+
+def _runs(stems: Mapping[Path, str], answers: Mapping[Path, pl.DataFrame]) -> dict[Path, tuple[str, int]]:
+    """The condition and the number of the draw of files such as `small/seed1`, `large/seed1`; {} for others."""
+    for grid in factors(list(stems.values())):
+        ones, twos, _ = grid
+        if len(ones) < 2 or len(twos) < 2 or not all(re.fullmatch(r"(rs|run|seed|trial|try|epoch|rep|draw|sample)\W*\d+", two, re.I) for two in twos):
+            continue
+        ends = {one.rpartition("/")[2] for one in ones}
+        short = {one: one.rpartition("/")[0] if len(ends) == 1 and "/" in one else one for one in ones}
+        of = {name: (short[one], twos.index(two)) for (one, two), name in grid.column.items()}
+        if all(rows["draw"].max() == 0 and rows["condition"].n_unique() == 1 for rows in answers.values()):
+            return {f: of[stem] for f, stem in stems.items()}
+    return {}
+
+
+def _restarted(parts: list[Part], stems: Iterable[str], notes: list[str]) -> list[Part]:
+    """Parts with the same conditions whose ids begin again, as other questions show: a file's name is part of the id."""
+    several = len(parts) > 1 and len(parts[0].conditions) > 1
+    if not several or any({*part.conditions} != {*parts[0].conditions} for part in parts):
+        return parts
+    asked = [part.items for part in parts]
+    both = {i for own in asked for i in own if sum(i in other for other in asked) > 1}
+    if not both or any(len({own[i].prompt for own in asked if i in own}) == 1 for i in both):
+        return parts
+    notes.append("ids begin again in every file, with other questions: an item is named by the file and its id")
+    for part, stem in zip(parts, stems, strict=True):
+        own = (pl.lit(f"{stem} ") + pl.col("item")).alias("item")
+        part.answers, part.ratings = part.answers.with_columns(own), part.ratings.with_columns(own)
+        part.others = part.others.with_columns(own)
+        part.items = {f"{stem} {i}": dataclasses.replace(item, id=f"{stem} {i}") for i, item in part.items.items()}
+    return parts
+
+
+def _called(part: Part, names: Mapping[str, str], *, draw: int = 0) -> Part:
+    """The same part with its conditions called otherwise, and its draws numbered from `draw` on."""
+    own = [pl.col("condition").replace(names), pl.col("draw") + draw]
     part.answers, part.ratings = part.answers.with_columns(own), part.ratings.with_columns(own)
     part.others, part.conditions = part.others.with_columns(own), [names.get(c, c) for c in part.conditions]
     return part

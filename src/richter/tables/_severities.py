@@ -32,7 +32,7 @@ def worded(
     column = place.get("severity") or _of_harm(frame, place)
     if not column:
         return frame, place
-    place = {**place, "severity": column}
+    place = {**{f: c for f, c in place.items() if c != column}, "severity": column}
     words = _plain(frame[column])
     sizes = words.cast(pl.Float64, strict=False)
     if frame[column].dtype != pl.String or (sizes != 0).any():
