@@ -31,7 +31,8 @@ def mean(tables: Tables, condition: str) -> float:
 
 FAULTS = ["failed", "wrong", "incorrect", "hallucinated", "is_toxic", "violation", "unsafe", "attack_success",
           "jailbreak_success", "refused_wrongly", "over_refusal", "pii_leak", "bugs", "harm", "error",
-          "timeouts"]  # fmt: skip
+          "timeouts", "flagged", "edits_needed", "corrections", "escalated", "complaints", "refusal_rate",
+          "Beschwerden", "correcciones"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -44,7 +45,7 @@ def test_a_column_that_counts_faults_is_turned_over_and_said_by_hand(name: str) 
 
 
 GOOD = ["error_free", "no_errors", "non_toxic", "pass_fail", "attack_blocked", "error_handling", "bugs_fixed",
-        "toxicity_accuracy", "harmful_request_refused"]  # fmt: skip
+        "toxicity_accuracy", "harmful_request_refused", "error_correction", "flagged_correctly"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", GOOD)

@@ -21,12 +21,13 @@ LESS = _set(
     "wer cer toxicity toxic error loss losses mistake violation perplexity ppl rmse mae mse nll brier distance"
     " divergence penalty wrong wrongly incorrect fail failed failure hallucination hallucinated bias biased biases harm"
     " harmful unsafe risk attack jailbreak jailbroken leak leaked leakage misuse defect bug crash crashes timeout"
-    " flagged reported edit edits corrections revision escalated escalation rework reworked reopened overturned nacharbeit"
+    " flagged edit edits corrections revision escalated escalation rework reworked reopened overturned nacharbeit"
     " nachbesserung korrekturen eskaliert beanstandet beanstandung beschwerde beschwerden plainte plaintes reclamation"
     " signale correcciones quejas reclamaciones reclamos escalado alucinacion alucinaciones correzioni reclami"
     " correcoes reclamacoes alucinacao klacht klachten correcties poprawki skargi bledy felaktig virheet virhe"
     " hata hatalar sikayet halluziniert halluzination halluzinationen"
-    " ошибка ошибки ошибок жалобы правки галлюцинации 错误 错误数 幻觉 有害 投诉 修改次数 誤り 誤り数 苦情 修正回数 오류 환각"
+    " ошибка ошибки ошибок жалобы правки галлюцинации 错误 错误数 幻觉 有害 投诉 修改次数"
+    " 誤り 誤り数 苦情 修正回数 오류 환각"
     " missed miss misses overlooked omitted omission false fabricated invented adverse dangerous complaint injury"
     " inaccurate incomplete irrelevant unsupported ungrounded unfaithful unanswered untrue misleading"
     " regression severity latency duration delay elapsed time second cost price token rank ranking asr schulnote zensur"
@@ -36,7 +37,8 @@ LESS = _set(
 UNLESS = _set(
     "no not non free without zero pass passed correct right true hit resisted resistance blocked defended prevented"
     " avoided refused refusal handling handled correction corrected fixed caught reduction reduced saved recovery"
-    " recovered robustness robust on correctly rightly accuracy acc precision recall f1 auc awareness efficiency effectiveness"
+    " recovered robustness robust on correctly rightly accuracy acc precision recall f1 auc awareness efficiency"
+    " effectiveness"
 )
 _REFUSED = _set("refusal refusals refused is was n num number of model answer count rate")  # of no attack
 LOWER = ("wer", "cer", "ter", "toxicity", "edit_distance", "rmse", "mae")
@@ -55,7 +57,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
                   "sprachmodell", "sys", "model_identifier", "checkpoint", "run_name", "experiment_name",
                   "pipeline_name", "モデル", "模型", "系统", "모델", "модель"),
     "score": ("correct", "is_correct", "score", "grade", "passed", "acc", "exact_match", "correctness", "pass",
-              "success", "em", "overall", "overall_score", "accuracy", "rating", "result", "outcome", "f1", "reward", "points", "mark", "value",
+              "success", "em", "overall", "overall_score",
+              "accuracy", "rating", "result", "outcome", "f1", "reward", "points", "mark", "value",
               "richtig", "korrekt", "punktzahl", "punkte", "bewertung", "juste", "reussi", "correcto", "correcta",
               "acierto", "puntuacion", "puntaje", "corretto", "giusto", "punteggio", "pontuacao", "correto", "goed",
               "answer_correctness", "factual_correctness", "faithfulness", "answer_relevancy", "context_precision",
@@ -209,9 +212,9 @@ HINTS: dict[str, frozenset[str]] = {
     ),
     "condition": _set(
         "model system bot chatbot assistant variant version candidate llm configuration config setup agent"
-        " engine provider arm prompt experiment pipeline modell malli sprachmodell variante modele systeme moteur modelo"
+        " engine provider arm prompt experiment pipeline modell sprachmodell variante modele systeme moteur modelo"
         " sistema modello systeem sistem 模型 系统 モデル システム 모델 시스템 модель система"
-        " نموذج نظام מודל मॉडल μοντέλο แบบจำลอง"
+        " malli نموذج نظام מודל मॉडल μοντέλο แบบจำลอง"
     ),
     "score": _set(
         "score grade rating verdict result correct right ok acceptable accepted pass passed success label"
@@ -219,7 +222,8 @@ HINTS: dict[str, frozenset[str]] = {
         " richtig korrekt bewertung punkte ergebnis note urteil resultat reussi juste correcto correcta"
         " resultado acierto valoracion puntuacion nota corretto esito punteggio voto correto pontuacao"
         " goed beoordeling resultaat poprawne wynik ocena dogru sonuc puan 正确 正誤 正误 得分 评分 分数 结果"
-        " 評価 スコア 判定 得点 정답 점수 평가 верно оценка результат ratt poang riktig rigtig resultat oikein pisteet tulos"
+        " 評価 スコア 判定 得点 정답 점수 평가 верно оценка результат"
+        " ratt poang riktig rigtig resultat oikein pisteet tulos"
         " spravne hodnoceni helyes pontszam corect punctaj benar skor nilai صحيح نتيجة تقييم נכון ציון सही अंक đúng điểm"
         " σωστό βαθμός ถูกต้อง คะแนน"
     ),
@@ -236,11 +240,12 @@ HINTS: dict[str, frozenset[str]] = {
         " price usd seed temperature page elapsed year lead count rank ranking vote index created updated started"
         " ended finished confidence probability prob logprob perplexity size step turn age n total"
         " created_at completed difficulty difficult hardness hard easy complexity level tier priority importance hops"
-        " options hash sha commit chapter schwierigkeit difficulte dificultad difficolta 难度 難易度"
+        " options hash sha commit chapter fold schwierigkeit difficulte dificultad difficolta 难度 難易度"
     ),
     # measures of which a table has several for one answer
     "metric": _set(
-        "fluency relevance coherence helpfulness clarity safety groundedness faithfulness toxicity bleu"
+        "ndcg mrr chrf meteor comet bleurt"
+        " fluency relevance coherence helpfulness clarity safety groundedness faithfulness toxicity bleu"
         " rouge bertscore similarity f1 em precision recall completeness conciseness style tone"
         " harmlessness honesty consistency informativeness readability adequacy accuracy correctness"
         " factuality bias politeness empathy usefulness depth creativity verbosity hallucination"

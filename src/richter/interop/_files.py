@@ -536,7 +536,7 @@ def _drawn_table(head: bytes) -> Callable[[bytes], bytes] | None:
         (k - 1 for k in rules if k and "|" in lines[k - 1] and k + 1 < len(lines) and "|" in lines[k + 1]), None
     )
     if start is None:
-        return None
+        return _printed if _is_printed([line for line in lines[:HEADER_ROWS] if line.strip()]) else None
 
     def plain(source: bytes) -> bytes:
         below = source.decode().removeprefix("\ufeff").splitlines()[start:]
@@ -549,6 +549,22 @@ def _drawn_table(head: bytes) -> Callable[[bytes], bytes] | None:
         return out.getvalue().encode()
 
     return plain
+
+
+def _is_printed(lines: list[str]) -> bool:
+    """Whether lines are a frame as pandas or R print it: padded with spaces to columns, the rows perhaps numbered."""
+    cells = [len(line.split()) for line in lines]
+    even = len(lines) > 3 and cells[0] > 1 and {*cells[1:]} in ({cells[0]}, {cells[0] + 1})
+    return even and not any(re.search(r"[,;\t|]", line) for line in lines) and all("  " in line for line in lines)
+
+
+def _printed(source: bytes) -> bytes:
+    """A printed frame as CSV."""
+    rows = [line.split() for line in source.decode().removeprefix("\ufeff").splitlines() if line.strip()]
+    numbered = len(rows[0]) < len(rows[1])
+    out = io.StringIO()
+    csv.writer(out).writerows([row[numbered and k > 0 :] for k, row in enumerate(rows) if len(row) == len(rows[k > 0])])
+    return out.getvalue().encode()
 
 
 class _Page(HTMLParser):
@@ -610,9 +626,9 @@ def _encoding(path: Path, head: bytes) -> str:
 
 # pages of two bytes a letter, or of another alphabet, with the letters that tell them
 _PAGES = {
-    "cp932": "[\u3040-\u30ff\uff66-\uff9f\u4e00-\u9fff\u3000-\u303f\uff00-\uff65\u25a0-\u25ff\u00d7]",
-    "gb18030": "[\u4e00-\u9fff\u3000-\u303f\uff00-\uff65]",
-    "cp949": "[\uac00-\ud7a3\u3000-\u303f]",
+    "cp932": "[\u3040-\u30ff\uff66-\uff9f\u4e00-\u9fff\u3000-\u303f\uff00-\uff65\u2460-\u25ff\u00d7]",
+    "cp949": "[\uac00-\ud7a3\u3000-\u303f\u2460-\u25ff]",
+    "gb18030": "[\u4e00-\u9fff\u3000-\u303f\uff00-\uff65\u2460-\u25ff]",
     "cp1251": "[\u0400-\u04ff]",
 }
 

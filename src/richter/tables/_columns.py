@@ -15,7 +15,6 @@ from richter.errors import InputError
 from richter.interop import (
     FIELDS,
     HINTS,
-    LOWER,
     has_no_end,
     hinted_fields,
     known_fields,
@@ -36,6 +35,7 @@ from richter.tables._words import (
     DATED,
     DATES,
     DECLINED,
+    EMPTY,
     MISSING,
     SPREADS,
     TOTALS,
@@ -77,6 +77,7 @@ _WORDS = 8  # different ones in a column that may grade
 _GRADES = ("right", *["wrong"] * 2 * _WORDS)  # an example of what they count as
 _MANY = 10  # answers behind an average
 _FEW = 6  # items that may rather be categories
+GRADES = ({"score"}, {"metric"}, {"score", "metric"})  # what names of grades speak for, and nothing else
 SEGMENTS = ("seg", "doc_seg_id", "seg_id", "segment", "segment_id", "sentence")  # numbered within a document
 
 
@@ -104,8 +105,8 @@ def common_roles(frames: Mapping[str, pl.DataFrame], options: ReadOptions, notes
         return {}
     said: list[str] = []
     found, place = find_roles(joint, {"condition": CONDITION, **place}, [CONDITION], options.grade, said)
-    keys = [place[f] for f in ("item", "condition", "draw", "run") if place.get(f) in found.columns]
-    again = found.select(keys).is_duplicated().any()  # then it names no item, though each file has it
+    items = found[place["item"]].n_unique() if place.get("item") in columns else found.height
+    again = found.height > len(frames) * items**2  # more rows of each in a file than there are of them: no items
     notes += [note for note in said if not again or "taken for the item" not in note]
     return {f: place[f] for f in ("item", "score")[again:] if place.get(f) in columns}
 
@@ -211,13 +212,15 @@ def part_of_frame(
     keys = _one_spelling(_keys(frame, place, notes, what=what, stem=stem), notes)
     if "score" in place and not options.map and options.scorer is None and not wide:
         others = [
-            c for c in frame.columns
-            if c not in place.values() and (hinted_fields(c) & {"score", "metric"} or "score" in known_fields([c]))
-            and not hinted_fields(c) & {"other"} and frame[c].n_unique() > 1
+            c for c in frame.columns if c not in place.values() and frame[c].n_unique() > 1
+            and ("score" in known_fields([c]) or hinted_fields(c) - {"item", "condition", "part"} in GRADES)
         ]  # fmt: skip
         if others := [c for c in others if holds_grades(frame[c]) and not _same_grades(frame, c, place["score"])]:
             shown = ", ".join(map_option("score", c) for c in others[:3])
             notes.append(f"there are other grades than {brief(place['score'])}: {shown}")
+    if "score" in place and EMPTY in options.grade:
+        filled = text_of(frame[place["score"]]).fill_null("").replace("", EMPTY)
+        frame = frame.with_columns(filled.alias(place["score"]))
     settled = _settled(frame[place["score"]], options, notes) if "score" in place else {}
     words = frame[place["score"]] if settled else pl.Series(dtype=pl.String)
     if settled:
@@ -647,14 +650,28 @@ def leaf_of(column: str, wide: Sequence[str]) -> str:
 
 
 def _of_words(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
-    """How to say what words count as: of the first column of few words, or of several that share some; "" without."""
+    """How to say what words count as: of the likeliest column of few words, or of several that share some; "" without.
+
+    Likelier is what is called a grade, holds a word that is known as one, shares its words, or stands further right.
+    """
     texts = [c for c, kind in frame.schema.items() if kind == pl.String and c not in place.values()]
+    texts = [c for c in texts if not hinted_fields(c) & {"condition", "part"}] or texts
     held = {c: {w for w in text_of(frame[c]).drop_nulls().unique() if w.lower() not in MISSING} for c in texts}
     few = [c for c in texts if 1 < len(held[c]) <= min(_WORDS, frame.height // 2) and max(map(len, held[c])) <= 40]
     if any(DATES.fullmatch(word) for c in few for word in held[c]):
         return DATED
-    own = [c for c in few if held[c] & held[few[0]]]
-    words = sorted(set().union(*(held[c] for c in own)))
+    best = max(
+        few,
+        key=lambda c: (
+            bool(hinted_fields(c) & {"score", "metric"}),
+            any(number_of(word) is not None for word in held[c]),
+            sum(bool(held[c] & held[other]) for other in few),
+            frame.columns.index(c),
+        ),
+        default="",
+    )
+    own = [c for c in few if held[c] & held[best]]
+    words = sorted(set().union(*(held[c] for c in own)), key=lambda word: (-(number_of(word) or 0), word))
     told = [f"--grade {shlex.quote(f'{word}={value}')}" for word, value in zip(words, _GRADES, strict=False)]
     named = f"{_unnamed(frame, place)}{map_option('score', own[0])} " if len(own) == 1 else ""
     said = (
@@ -666,7 +683,8 @@ def _of_words(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
 def _unnamed(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
     """What names the item too, where that is not known either, so that one remedy is enough."""
     names = [c for c in frame.columns if "\0" not in c and c not in place.values()]
-    likely = max(names, key=lambda c: frame[c].n_unique()) if len(names) > 1 else ORDER
+    names = [c for c in names if not holds_grades(frame[c]) or counts_rows(frame[c])] or names
+    likely = max(names, key=lambda c: ("item" in hinted_fields(c), frame[c].n_unique())) if len(names) > 1 else ORDER
     return "" if "item" in place else f"{map_option('item', likely)} "
 
 
@@ -1025,6 +1043,16 @@ def _once(
         where, settle = f" under {brief(condition)!r}", "keep one of each"
         if "condition" not in place:
             where, settle = "", "add a column `model` that says which model answered"
+        keys = [rows["item"], rows["condition"], rows["draw"]]
+        apart = [c for c in frame.columns if c not in place.values() and 1 < frame[c].n_unique() <= _FEW]
+        apart = [c for c in apart if pl.DataFrame([*keys, frame[c].alias("by")]).n_unique() == len(rows)]
+        for c in apart[:1]:
+            shown = ", ".join(brief(str(v)) for v in frame[c].unique(maintain_order=True)[:4])
+            raise InputError(
+                f"{what}: item {brief(item)!r} has {len(own)} rows{where}, which {brief(c)} tells apart ({shown}).",
+                remedy=f"If these are repeated draws: {map_option('draw', c)}; if each has questions of its own, or is "
+                f"another setting on the same ones: {map_option('domain', c)}",
+            )
         raise InputError(
             f"{what}: item {brief(item)!r} occurs more than once{where} and differs ({shown}; "
             f"{again.height} such rows){'' if where else '. No column names the model'}.",

@@ -13,7 +13,7 @@ from richter.errors import InputError
 from richter.interop import less_is_better
 from richter.records import Better, Item, counted, printable
 from richter.tables._tables import ANSWERS, KEY, KINDS, RATINGS, SCORES, ReadOptions, Tables, counting_kind, severity_of
-from richter.tables._words import brief
+from richter.tables._words import EMPTY, brief
 
 # an answer with its main score before it is known what that is
 ROW: dict[str, type[pl.DataType]] = {
@@ -251,11 +251,14 @@ def _no_repeats(answers: pl.DataFrame, parts: Sequence[Part]) -> None:
     if twice.is_empty():
         return
     item, condition, draw = twice.select(KEY).row(0)
-    own = [p.name for p in parts if not p.answers.filter(item=item, condition=condition, draw=draw).is_empty()]
+    own = [p for p in parts if not p.answers.filter(item=item, condition=condition, draw=draw).is_empty()]
+    files = " and ".join(p.name for p in own[:2]) + (f" and {len(own) - 2} more" if own[2:] else "")
     raise InputError(
-        f"{' and '.join(own)} both answer item {brief(item)!r} under {brief(condition)!r} "
+        f"{files} {'all' if own[2:] else 'both'} answer item {brief(item)!r} under {brief(condition)!r} "
         f"({twice.height:,} such rows).",
-        remedy="Name the files as different conditions: NAME=PATH.",
+        remedy="Name the files as different conditions: NAME=PATH."
+        if all(len(p.conditions) == 1 for p in own)
+        else "Put them into one file, with a column `run` if each is a repetition, `domain` if each has its own items.",
     )
 
 
@@ -422,6 +425,12 @@ def doubts(answers: pl.DataFrame, conditions: tuple[str, ...], options: ReadOpti
         same += _no_codes(values, what)
     if len(values) > 9 and values.n_unique() == 1:
         said = f"every one of {len(values):,} scores is {values[0]:g}: nothing varies"
+        blank = answers.filter(pl.col("value").is_null() & (pl.col("error").fill_null("") == "")).height
+        if blank > RARE * answers.height and EMPTY not in options.grade and options.ratings is None:
+            raise InputError(
+                f"{what}: {said}, and {blank:,} cells are empty: is what has no mark wrong, or not graded?",
+                remedy=f"Say it: --grade {EMPTY}=wrong, or --grade {EMPTY}=missing",
+            )
         same += [f"{said}. Is it the right column? --map score=COLUMN"]
     return [
         *same,

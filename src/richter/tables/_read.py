@@ -40,6 +40,8 @@ __all__ = ["holds_logs", "read_ratings", "read_tables", "tables_of"]
 
 ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xls", ".ods")
 NOTES = (".txt", ".json")  # of a folder: these need not be tables
+RUN = re.compile(r"(rs|run|seed|trial|try|epoch|rep|draw|sample)[\W_]*\d+", re.IGNORECASE)  # and no number alone
+SHARED = 5  # items of one file each
 BLANK = b"\xef\xbb\xbf\xff\xfe\0 \r\n\t"
 
 
@@ -209,7 +211,8 @@ def _folder(path: Path, files: Sequence[Path], options: ReadOptions) -> list[Par
     runs = {} if own else _runs(stems, {f: found[f].answers for f in kept})
     if runs:
         notes.append("files that differ in the number of a run are draws of one condition")
-    parts = [_called(found[f], {str(f): runs[f][0] if runs else stems[f]}, draw=runs[f][1] if runs else 0) for f in kept]
+    called = runs or {f: (stems[f], 0) for f in kept}
+    parts = [_called(found[f], {str(f): called[f][0]}, draw=called[f][1]) for f in kept]
     parts = _restarted(parts, stems.values(), notes)
     parts[0].notes += notes
     parts[0].notes += [f"{printable(f.name, limit=60)} is not read: {fault}" for f, fault in faults.items()]
@@ -223,15 +226,14 @@ def _one_file_an_answer(frames: Mapping[Path, pl.DataFrame], folder: Path) -> di
         tops.setdefault(f.relative_to(folder).parts[0], {})[f] = frame
     rests = [{str(f.relative_to(folder / top)) for f in own} for top, own in tops.items()]
     shared = set.intersection(*rests) if rests else set()
-    if len(tops) < 2 or len(shared) < 5 or 2 * len(shared) < max(map(len, rests)):
-        return dict(frames)
-    if any(frame.height != 1 for frame in frames.values()):
+    alone = all(frame.height == 1 for frame in frames.values())
+    if not alone or len(tops) < 2 or len(shared) < SHARED or 2 * len(shared) < max(map(len, rests)):
         return dict(frames)
     found = {}
     for top, own in tops.items():
-        names = {f: str(f.relative_to(folder / top).with_suffix("")) for f in own}
-        rows = [frame.cast({pl.Null: pl.String}).with_columns(pl.lit(names[f]).alias("item")) for f, frame in own.items()]
-        found[folder / top] = pl.concat(rows, how="diagonal_relaxed")
+        names = [str(f.relative_to(folder / top).with_suffix("")) for f in own]
+        rows = pl.concat((frame.cast({pl.Null: pl.String}) for frame in own.values()), how="diagonal_relaxed")
+        found[folder / top] = rows.with_columns(pl.Series("item", names))
     return found
 
 
@@ -239,7 +241,7 @@ def _runs(stems: Mapping[Path, str], answers: Mapping[Path, pl.DataFrame]) -> di
     """The condition and the number of the draw of files such as `small/seed1`, `large/seed1`; {} for others."""
     for grid in factors(list(stems.values())):
         ones, twos, _ = grid
-        if len(ones) < 2 or len(twos) < 2 or not all(re.fullmatch(r"(rs|run|seed|trial|try|epoch|rep|draw|sample)\W*\d+", two, re.I) for two in twos):
+        if len(ones) < 2 or len(twos) < 2 or not all(map(RUN.fullmatch, twos)):
             continue
         ends = {one.rpartition("/")[2] for one in ones}
         short = {one: one.rpartition("/")[0] if len(ends) == 1 and "/" in one else one for one in ones}
@@ -250,7 +252,7 @@ def _runs(stems: Mapping[Path, str], answers: Mapping[Path, pl.DataFrame]) -> di
 
 
 def _restarted(parts: list[Part], stems: Iterable[str], notes: list[str]) -> list[Part]:
-    """Parts with the same conditions whose ids begin again, as other questions show: a file's name is part of the id."""
+    """Parts with the same conditions whose ids begin again, as other questions show: the file is part of the id."""
     several = len(parts) > 1 and len(parts[0].conditions) > 1
     if not several or any({*part.conditions} != {*parts[0].conditions} for part in parts):
         return parts

@@ -46,8 +46,8 @@ WORDS = {
 ANY = frozenset(
     _list(
         "true t yes y c ja oui si sí sì sim 是 はい да tak evet 예 o ok false f no n i x nein non não nao"
-        " nee nie hayır 否 いいえ нет 아니오 p good bad error exact up down nej nei ei kyllä ano ne igen nem nu ναι όχι ya"
-        " tidak نعم لا כן לא हाँ नहीं так ні ใช่"
+        " nee nie hayır 否 いいえ нет 아니오 p good bad error exact up down nej nei ei kyllä ano ne igen nem"
+        " nu ναι όχι ya tidak نعم لا כן לא हाँ नहीं так ні ใช่"
     )
 )
 # grades of answers that gave none: not right, unless --grade says otherwise; the first are of a model that declined
@@ -70,6 +70,7 @@ UNREADABLE = (
 )
 MISSING = (".", "", "nan", "na", "n/a", "null", "none", "-", "--", "#n/a", "missing", "?", "skip", "skipped", "ignore",
            "ignored", "not applicable", "n.a.", "s.o.", "k.a.", "n.v.t.")  # fmt: skip
+EMPTY = "empty"  # what `--grade` calls a cell with nothing in it
 # words in order: such a column is a rating from 1 to as many
 RANKS = (
     ("very poor", "poor", "fair", "good", "excellent"), ("very bad", "bad", "average", "good", "very good"),
@@ -246,7 +247,7 @@ def row_count(rows: pl.Series) -> str:
 
 
 def counts_rows(values: pl.Series) -> bool:
-    """Whether a column only numbers its rows (1, 2, ...; 1.1, 1.2, ..., 4.8), or holds numbers too large for a grade."""
+    """Whether a column only numbers its rows (1, 2, ...; 1.1, 1.2, ...), or holds numbers too large for a grade."""
     if values.dtype == pl.String:
         if values.str.contains(r"[^0-9.]").any():
             return False
@@ -264,7 +265,7 @@ def counts_rows(values: pl.Series) -> bool:
 
 
 def likely_column(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
-    """The likeliest grade that a remedy can name: by its name, then of two values, then any number that numbers no rows."""
+    """The likeliest grade that a remedy can name: by its name, of two values, any other number that numbers no rows."""
     rest = [c for c in frame.columns if c not in place.values()]
     rest = rest if "item" in place else rest[1:] or rest  # the first is taken for the item
     rest += [place[f] for f in ("latency_s", "money_usd", "tokens_out", "refused") if place.get(f) in frame.columns]
@@ -274,7 +275,8 @@ def likely_column(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
 def _likely(column: pl.Series) -> tuple[bool, ...]:
     hints, n = hinted_fields(column.name), column.drop_nulls().n_unique()
     known = bool(hints & {"score", "metric"}) or less_is_better(column.name) or "score" in known_fields([column.name])
-    return not counts_rows(column) and n > 1, known and not hints & {"other"}, n == 2, not hints & {"other", "condition"}
+    other = bool(hints & {"other"})
+    return not counts_rows(column) and n > 1, known and not other, n == 2, not other, "condition" not in hints
 
 
 def to_numbers(
