@@ -1044,9 +1044,8 @@ def _once(
         if "condition" not in place:
             where, settle = "", "add a column `model` that says which model answered"
         keys = [rows["item"], rows["condition"], rows["draw"]]
-        apart = [c for c in frame.columns if c not in place.values() and 1 < frame[c].n_unique() <= _FEW]
-        apart = [c for c in apart if pl.DataFrame([*keys, frame[c].alias("by")]).n_unique() == len(rows)]
-        for c in apart[:1]:
+        few = [c for c in frame.columns if c not in place.values() and 1 < frame[c].n_unique() <= _FEW]
+        for c in [c for c in few if pl.DataFrame([*keys, frame[c].alias("by")]).n_unique() == len(rows)][:1]:
             shown = ", ".join(brief(str(v)) for v in frame[c].unique(maintain_order=True)[:4])
             raise InputError(
                 f"{what}: item {brief(item)!r} has {len(own)} rows{where}, which {brief(c)} tells apart ({shown}).",

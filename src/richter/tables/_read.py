@@ -178,7 +178,8 @@ def _folder(path: Path, files: Sequence[Path], options: ReadOptions) -> list[Par
             if file.suffix.lower() not in NOTES:  # a damaged table must not go missing unseen
                 raise
             faults[file] = "it is no table"
-    frames, notes = _one_file_an_answer(frames, path), []
+    frames = _one_file_an_answer(frames, path)
+    notes: list[str] = []
     alike: dict[tuple[str, ...], dict[str, pl.DataFrame]] = {}
     for f, frame in frames.items():
         alike.setdefault(tuple(frame.columns), {})[str(f)] = frame
