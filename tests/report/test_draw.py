@@ -72,3 +72,11 @@ def test_a_figure_that_would_show_nothing_is_a_line() -> None:
     assert "too few" in drawn["severity-curve"].sentence
     assert not drawn["floors-sets"].panels
     assert figures(whole)["severity-curve"].panels
+
+
+def test_rates_say_the_level_that_a_plan_gave_their_intervals() -> None:
+    row = {"severity": 3.0, "per_million": 10.0, "upper": 30.0, "count": 1, "n": 100}
+    row |= {"interval": {"low": 1.0, "high": 20.0, "level": 0.9, "method": "wilson"}}
+    study = {"study": {"conditions": {"a": {"per_million": {"3.0": row}}}}}
+    found = figures({"sections": {"severity": study}})["severity-per-million"]
+    assert "90% intervals" in found.sentence

@@ -4,7 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from richter.audit._severity import mechanisms_named
 from richter.errors import InputError, TooFewErrors
+from richter.records import Rating
 from richter.severity import (
     PAPER,
     Recipe,
@@ -127,6 +129,20 @@ def test_small_cells_use_tables_with_the_same_margins(rng: np.random.Generator) 
     # in a 2 x 2 table both tests order tables alike here; Monte-Carlo error of 20,000 draws is 0.0011
     exact = fisher_exact([[8, 2], [1, 5]]).pvalue
     assert found.p == pytest.approx(exact, abs=5 * 0.0011)
+
+
+def test_the_mechanism_of_an_answer_is_that_of_most_raters_by_hand() -> None:
+    def rated(item: str, rater: str, mechanism: str, severity: float, draw: int = 0) -> Rating:
+        return Rating(
+            item=item, condition="c", rater=rater, kind="human", severity=severity, mechanism=mechanism, draw=draw
+        )
+
+    ratings = [rated("1", "a", "x", 1.0), rated("1", "b", "x", 2.0), rated("1", "c", "y", 3.0)]
+    ratings += [rated("2", "a", "x", 1.0), rated("2", "b", "y", 1.0)]  # a tie
+    ratings += [rated("1", "a", "y", 4.0, draw=1), rated("1", "b", "y", 4.0, draw=1)]  # another answer to it
+    ratings += [rated("3", "a", "x", 0.0)]  # right
+    assert mechanisms_named(ratings, "human") == {("1", "c"): ("x", 2.0), ("2", "c"): ("", 1.0)}
+    assert mechanisms_named(ratings, None) == {}
 
 
 def test_mechanisms_by_severity_and_size(rng: np.random.Generator) -> None:

@@ -152,7 +152,7 @@ def tabulate_draws(
             for key, group in groups.items()
         }
         repaired = None
-        grades = {key: [_by_rule(known[key[1]], t) for t in group] for key, group in texts.items()}
+        grades = {key: _graded(known[key[1]], group) for key, group in texts.items()}
         if judge is None:
             keys = list(groups)
             found = cluster_questions(
@@ -195,8 +195,9 @@ def _names(item: Item) -> list[str]:
     return [item.reference, *item.aliases]
 
 
-def _by_rule(item: Item, text: str) -> int | None:
-    return int(matches_reference(text, _names(item))) if item.reference else None
+def _graded(item: Item, texts: Sequence[str]) -> list[int | None]:
+    """Right or wrong by the reference, None where there is none."""
+    return [int(matches_reference(text, _names(item))) if item.reference else None for text in texts]
 
 
 def _row(item: Item, answer: Answer, text: str, cluster: int, grade: int | None, how: str) -> dict[str, Any]:

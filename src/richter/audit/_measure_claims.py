@@ -187,38 +187,42 @@ class SearchResults(Result):
 
 def search_results(run: Place, *, level: float) -> SearchResults:
     """What a search shows; `map_missing` says why it has no map."""
-    summary = read_search(run)
+    summary, base = read_search(run), base_of(run)
     seed = summary.settings.seed
-    patterns = search_patterns(run, over="asked", level=level, rng=np.random.default_rng(seed))
-    found = SearchResults(summary=summary, name=run.name.rpartition("/")[2], patterns=tuple(patterns))
-    base = base_of(run)
     try:
         failing = failing_questions(run, None if base is None else open_base(base)).questions
     except InputError:  # another base lies there now
         failing = failing_questions(run).questions
-    shown = tuple(
-        Failing(
-            mode=q.mode,
-            question=printable(q.item.prompt, limit=LONG),
-            right=printable(q.item.reference, limit=MOST),
-            answered=printable(q.said, limit=MOST),
-            reworded=q.reworded,
-            text=printable(q.text, limit=LONG),
-            place=printable(q.place, limit=MOST),
-        )
-        for q in failing[:LISTED]
-    )
-    found = dataclasses.replace(found, failing=shown, n_failing=len(failing))
-    if base is None:
-        return dataclasses.replace(found, map_missing="the knowledge base that was searched does not lie where it was")
+    missing, survey = None, None
     try:
-        survey = survey_errors(run, open_base(base), rng=np.random.default_rng(seed))
+        survey = None if base is None else survey_errors(run, open_base(base), rng=np.random.default_rng(seed))
     except RichterError as error:
-        return dataclasses.replace(found, map_missing=str(error))
-    spots = tuple(
-        Spot(
-            x=p.x, y=p.y, category=p.category, wrong=p.error, fails=p.fails, question=printable(p.question, limit=MOST)
-        )
-        for p in survey.points
+        missing = str(error)
+    return SearchResults(
+        summary=summary,
+        name=run.name.rpartition("/")[2],
+        patterns=tuple(search_patterns(run, over="asked", level=level, rng=np.random.default_rng(seed))),
+        map=tuple(
+            Spot(x=p.x, y=p.y, category=p.category, wrong=p.error, fails=p.fails, question=_cut(p.question))
+            for p in (() if survey is None else survey.points)
+        ),
+        clusters=() if survey is None else survey.clusters,
+        map_missing="the knowledge base that was searched does not lie where it was" if base is None else missing,
+        failing=tuple(
+            Failing(
+                mode=q.mode,
+                question=_cut(q.item.prompt, LONG),
+                right=_cut(q.item.reference),
+                answered=_cut(q.said),
+                reworded=q.reworded,
+                text=_cut(q.text, LONG),
+                place=_cut(q.place),
+            )
+            for q in failing[:LISTED]
+        ),
+        n_failing=len(failing),
     )
-    return dataclasses.replace(found, map=spots, clusters=survey.clusters)
+
+
+def _cut(text: str, most: int = MOST) -> str:
+    return printable(text, limit=most)

@@ -1,13 +1,13 @@
 """The section on severity: the study, where and how answers fail, and the magnitude-frequency curve with its fit."""
 
 import dataclasses
-from collections import Counter, defaultdict
+from collections import Counter
 
 import numpy as np
 import polars as pl
 
 from richter.audit._measure_run import RunRecords
-from richter.audit._severity import SeverityReport
+from richter.audit._severity import SeverityReport, mechanisms_named
 from richter.records import Result
 from richter.severity import BValue
 from richter.tables import CATASTROPHIC
@@ -87,21 +87,9 @@ def _heatmap(scores: pl.DataFrame) -> tuple[HeatmapCell, ...]:
 
 def _mechanisms(records: RunRecords) -> tuple[MechanismCount, ...]:
     """Wrong answers by mechanism and severity: the mechanism that most raters of the basis named, ties as "several"."""
-    named: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for r in records.ratings:
-        if r.kind == records.basis and r.draw == 0 and r.mechanism and r.severity:
-            named[r.item, r.condition][r.mechanism] += 1
-    counts: Counter[tuple[str, str, float]] = Counter()
-    wrong = records.scores.filter(pl.col("severity") > 0)
-    for item, condition, severity in wrong.select("item", "condition", "severity").iter_rows():
-        ranked = named[item, condition].most_common(2) if (item, condition) in named else []
-        if not ranked:
-            mechanism = "not named"
-        elif len(ranked) == 2 and ranked[0][1] == ranked[1][1]:
-            mechanism = "several"
-        else:
-            mechanism = ranked[0][0]
-        counts[condition, mechanism, severity] += 1
+    named = mechanisms_named(records.ratings, records.basis)
+    wrong = records.scores.filter(pl.col("severity") > 0).select("item", "condition", "severity")
+    counts = Counter((c, named.get((i, c), ("not named",))[0] or "several", s) for i, c, s in wrong.iter_rows())
     places = {name: i for i, name in enumerate(records.names)}
     rows = [MechanismCount(condition=c, mechanism=m, severity=s, count=n) for (c, m, s), n in counts.items()]
     return tuple(sorted(rows, key=lambda row: (places[row.condition], row.mechanism, row.severity)))

@@ -434,19 +434,28 @@ def _named(tables: Tables) -> sev.Labelled | None:
 def _mechanisms(ratings: Sequence[Rating]) -> sev.Labelled | None:
     """One mechanism an answer: the one most raters named, ties left out; from human ratings if there are any."""
     kinds = {r.kind for r in ratings if r.mechanism}
-    kind = "human" if "human" in kinds else min(kinds, default="")
-    named: dict[tuple[str, str], list[Rating]] = defaultdict(list)
+    named = mechanisms_named(ratings, "human" if "human" in kinds else min(kinds, default=None))
+    clear = {key: (how, severity) for key, (how, severity) in named.items() if how}
+    if not clear:
+        return None
+    mechanism, severity = zip(*clear.values(), strict=True)
+    return sev.Labelled(mechanism=mechanism, severity=severity, condition=[name for _, name in clear])
+
+
+def mechanisms_named(ratings: Sequence[Rating], kind: str | None) -> dict[tuple[str, str], tuple[str, float]]:
+    """By item and condition the mechanism that most raters of a kind named for a wrong first answer, and their mean
+    severity; an empty name where two were named as often.
+    """
+    given: dict[tuple[str, str], list[Rating]] = defaultdict(list)
     for rating in ratings:
-        if rating.kind == kind and rating.mechanism and rating.severity:
-            named[rating.item, rating.condition].append(rating)
-    mechanism, severity, condition = [], [], []
-    for (_, name), given in named.items():
-        ranked = Counter(r.mechanism for r in given).most_common(2)
-        if len(ranked) == 1 or ranked[0][1] > ranked[1][1]:
-            mechanism.append(ranked[0][0])
-            severity.append(float(np.mean([r.severity for r in given if r.severity is not None])))
-            condition.append(name)
-    return sev.Labelled(mechanism=mechanism, severity=severity, condition=condition) if mechanism else None
+        if rating.kind == kind and rating.draw == 0 and rating.mechanism and rating.severity:
+            given[rating.item, rating.condition].append(rating)
+    found = {}
+    for key, own in given.items():
+        first, *second = Counter(r.mechanism for r in own).most_common(2)
+        clear = not second or first[1] > second[0][1]
+        found[key] = first[0] if clear else "", float(np.mean([r.severity for r in own if r.severity is not None]))
+    return found
 
 
 def _active_params(path: str | Path | None) -> dict[str, float] | None:

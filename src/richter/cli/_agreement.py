@@ -134,10 +134,6 @@ def _share(s: Any) -> str:
     return "undefined: none" if s.estimate is None else f"{s.estimate:.2f} {_span(s.interval)} of {s.n}"
 
 
-def _whose(kind: str) -> str:
-    return "judges' mean is" if kind == "judge" else "rules are"
-
-
 def print_judges(out: Console, r: JudgeReport) -> None:
     """Judges against their reference, in plain words."""
     panel = r.screening.get("panel")
@@ -149,11 +145,9 @@ def print_judges(out: Console, r: JudgeReport) -> None:
         span = (
             "" if panel.bias_interval is None else f" [{panel.bias_interval.low:+.2f}, {panel.bias_interval.high:+.2f}]"
         )
-        out.print(
-            f"Against {whose} on {counted(panel.n, 'answer')} the {_whose(r.kind)} "
-            f"{side} by {abs(panel.bias):.2f}{span} on "
-            "average."
-        )
+        judged = "judges' mean is" if r.kind == "judge" else "rules are"
+        by = f"{side} by {abs(panel.bias):.2f}{span} on average"
+        out.print(f"Against {whose} on {counted(panel.n, 'answer')} the {judged} {by}.")
         if r.weighted:
             out.print("  Labels were drawn by stratum; every figure is weighted back to all judged answers.")
         elif r.reference == "human":

@@ -22,14 +22,14 @@ from richter.audit import (
 from richter.bench import GRADERS, read_items
 from richter.cli._ask import read_system
 from richter.cli._calls import Calls, call_options
-from richter.cli._io import cells, console, grid, json_option, progress_console, publish, write_json
+from richter.cli._io import cells, console, grid, json_option, progress_console, publish, split_names, write_json
 from richter.cli._judge import print_grading
 from richter.cli._progress import asking, money, price
 from richter.cli._screen import summarise
 from richter.floors import parse_claim
 from richter.judge import judge_decoding
 from richter.llm import resolve
-from richter.records import Claim, Condition, Decoding, Item, printable
+from richter.records import Claim, Decoding, Item, printable
 from richter.store import Place, open_ledger, run_folder, run_place
 
 REPORT = "report.html"
@@ -145,7 +145,7 @@ def audit(
         conditions=tuple(conditions),
         bench=str(bench),
         gazetteer=None if gazetteer is None else str(gazetteer),
-        judges=_judges(judge_names),
+        judges=tuple(name_conditions(split_names(judge_names), decoding=judge_decoding())),
         draws=draws,
         draw_conditions=draw_conditions(conditions, items) if draws else (),
         base=None if base is None else str(base),
@@ -153,7 +153,7 @@ def audit(
         seed=seed,
         **options,
     )
-    wanted = None if only is None else [name.strip() for name in only.split(",") if name.strip()]
+    wanted = None if only is None else split_names(only)
     if calls.dry_run:
         _price(run, items, settings, calls, only=wanted, json_path=json_path)
         return
@@ -163,11 +163,6 @@ def audit(
         )
     result = run_audit(run, items, settings, calls, only=wanted, stop_when=stop_when)
     ctx.exit(finish(run, result, only=wanted, seed=seed, json_path=json_path))
-
-
-def _judges(names: str) -> tuple[Condition, ...]:
-    found = [name.strip() for name in names.split(",") if name.strip()]
-    return tuple(name_conditions(found, decoding=judge_decoding())) if found else ()
 
 
 def run_audit(

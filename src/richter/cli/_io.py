@@ -197,6 +197,11 @@ def parse_scale(ctx: click.Context, param: click.Parameter, value: str | None) -
     return found
 
 
+def split_names(text: str) -> list[str]:
+    """Names with commas between them."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
 def parse_map(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
     """`FIELD=COLUMN` pairs."""
     bad = next((pair for pair in value if "=" not in pair), None)

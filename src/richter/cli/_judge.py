@@ -11,7 +11,7 @@ from richter.audit import GradingResult, JudgingResult, estimate_judging, grade_
 from richter.bench import GRADERS
 from richter.cli._agreement import print_agreement, print_judges
 from richter.cli._calls import Calls, call_options
-from richter.cli._io import PLAIN, console, grid, json_option, write_json
+from richter.cli._io import PLAIN, console, grid, json_option, split_names, write_json
 from richter.cli._progress import price_at_most
 from richter.errors import InputError
 from richter.interop import RatingKind, export_table
@@ -79,7 +79,7 @@ def judge(
             write_json(graded, json_path)
             out.print(f"Next: richter report {quote(str(run))}", soft_wrap=True)
             return
-    names = [name.strip() for name in (judge_names or "").split(",") if name.strip()]
+    names = split_names(judge_names or "")
     if judge_names is not None and not names:
         raise InputError("--judges names nobody.", remedy="Give model names separated by commas.")
     judges = name_conditions(names, systems=systems or ("",), decoding=judge_decoding()) if names else []

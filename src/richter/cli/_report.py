@@ -17,6 +17,7 @@ from richter.cli._io import (
     md_option,
     progress_console,
     reading_options,
+    split_names,
     split_sources,
     write_json,
     write_text,
@@ -108,7 +109,7 @@ def report(
         check_target(output, mark=PAGE_MARK, inputs=inputs, force=force)
     if md_path not in (None, "-"):
         check_target(Path(str(md_path)), mark=MARKDOWN_MARK, inputs=inputs, force=force)
-    sections = None if only is None else _sections(only)
+    sections = None if only is None else split_names(only)
     if stored is not None:
         for line in _again(stored, str(place), output, md_path=md_path, folder=folder, form=form):
             console(md_path).print(line, soft_wrap=True)
@@ -155,10 +156,6 @@ def _again(
             remedy="Make it again from its run: richter report RUN --json results.json",
         ) from error
     return [printable(str(document.get("answer") or ""), limit=600), f"written  {', '.join(written[:3])}"]
-
-
-def _sections(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _inputs(run: Path | None, plan: Path | None) -> list[Path]:

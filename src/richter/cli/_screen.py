@@ -182,7 +182,8 @@ def _counted(between: Sequence[Row], document: Row, width: int) -> Iterator[str]
     for measure in measures:
         verdicts = Counter(f["verdict"] for f in between if f["measure"] == measure)
         counts = ", ".join(f"{n:,} {verdict}" for verdict, n in verdicts.most_common())
-        yield _fit(f"{_measure(measure):<18} {verdicts.total():,} pairs: {counts}", width, pad=False)
+        noun = printable(measure_words(measure).noun, limit=40)
+        yield _fit(f"{noun:<18} {verdicts.total():,} pairs: {counts}", width, pad=False)
     floors = document["sections"].get("floors") or {}
     sets = [members for members in floors.get("sets", ()) if len(members) > 1]
     if sets:
@@ -195,10 +196,6 @@ def _told(claim: Row, ascii_only: bool, width: int) -> list[str]:
     left = f"{printable(claim['verdict']):<10} {_bar(claim, ascii_only)}  "
     lines = _wrap(printable(claim["sentence"]), width - cell_len(left), 4 if width == WIDTH else 6)
     return [(left if i == 0 else " " * cell_len(left)) + line for i, line in enumerate(lines)]
-
-
-def _measure(name: str) -> str:
-    return printable(measure_words(name).noun, limit=40)
 
 
 def _bar(claim: Row, ascii_only: bool) -> str:
@@ -225,15 +222,13 @@ def _searches(document: Row, width: int) -> Iterator[str]:
     found = document["sections"].get("search")
     for row in found[:2] if isinstance(found, list) else ():
         rate = row["population"]["error_rate"]
-        base = "" if rate is None else f"; whole base {rate:.0%} wrong{_span(row['population']['interval'])}"
+        span = row["population"]["interval"]
+        limits = "" if span is None else f" [{100 * span['low']:.0f}, {100 * span['high']:.0f}]"
+        base = "" if rate is None else f"; whole base {rate:.0%} wrong{limits}"
         words = (
             f"{row['errors_found']:,} errors in {row['answers']:,} answers, {row['sources_found']:,} failing paragraphs"
         )
         yield from _hung("search", f"{printable(row['model'], limit=24)}: {words}{base}", 2, width)
-
-
-def _span(interval: Row | None) -> str:
-    return "" if interval is None else f" [{100 * interval['low']:.0f}, {100 * interval['high']:.0f}]"
 
 
 def _checks(checks: Sequence[Row], ascii_only: bool, width: int) -> Iterator[str]:

@@ -364,11 +364,12 @@ def score(
             + (f"; {empty:,} have none." if empty else ".")
         )
         if test_too:
-            reports[scorer] = study_column(str(output), column=scorer, overrides=_scale(scorer))
+            scale = {"transform": "logit"} if scorer == "toxicity" else {}
+            reports[scorer] = study_column(str(output), column=scorer, overrides=scale)
             out.print(printable(f"{scorer}: {reports[scorer].study.claim.sentence}"))
         else:
-            scale = " --transform logit" * (scorer == "toxicity")
-            out.print(f"  richter tail test {output} --map score={scorer}{scale}")
+            how = " --transform logit" * (scorer == "toxicity")
+            out.print(f"  richter tail test {output} --map score={scorer}{how}")
     if len(reports) > 1:
         held = [name for name, r in reports.items() if r.study.claim.verdict is Verdict.VERIFIED]
         out.print(f"A difference of tail shape is shown under {len(held)} of {len(reports)} scorers.")
@@ -431,10 +432,6 @@ def probe(
     shown = [one for one in found if one.claim.verdict is Verdict.VERIFIED]
     out.print(f"A tail that changes with the words is shown for {len(shown)} of {len(found)} copies.")
     write_json({"probes": found}, json_path, inputs=[output])
-
-
-def _scale(scorer: str) -> dict[str, Any]:
-    return {"transform": "logit"} if scorer == "toxicity" else {}
 
 
 def _check_output(output: Path, source: str) -> None:

@@ -50,18 +50,9 @@ def _reliability(
     """The reliability diagrams of some studies: (condition, where its confidence comes from, bins and ECE)."""
     several, sources = len({c for c, _, _ in studies}) > 1, len({said for _, said, _ in studies}) > 1
     rows: list[Row] = [
-        {
-            "series": f"{c}, {said}" if several and sources else c if several else said,
-            "condition": c,
-            "source": said,
-            "confidence": b["confidence"],
-            "accuracy": b["accuracy"],
-            "n": b["n"],
-            "from": b["low"],
-            "to": b["high"],
-            "ece": found.get("debiased"),
-        }
-        | ends(b.get("interval"))
+        {"series": f"{c}, {said}" if several and sources else c if several else said, "condition": c, "source": said}
+        | copied(b, "confidence accuracy n from=low to=high")
+        | {"ece": found.get("debiased"), **ends(b.get("interval"))}
         for c, said, found in studies
         for b in found.get("bins") or []
         if b.get("n")
@@ -179,15 +170,8 @@ def _coverage(conditions: Mapping[str, Any]) -> Iterator[Figure]:
 def _groups(conditions: Mapping[str, Any]) -> Iterator[Figure]:
     """ECE by group against the size of the group, alone and pooled (the paper's fairness figure on data)."""
     rows: list[Row] = [
-        {
-            "condition": name(condition),
-            "group": name(row["group"]),
-            "n": row["n"],
-            "ece": row["ece"],
-            "pooled": row["pooled_ece"],
-            "error": row["error_rate"],
-            "pooled_error": row["pooled_error_rate"],
-        }
+        {"condition": name(condition), "group": name(row["group"])}
+        | copied(row, "n ece pooled=pooled_ece error=error_rate pooled_error=pooled_error_rate")
         | ends(row["ece_interval"])
         for condition, found in conditions.items()
         for row in (found.get("by_group") or {}).get("rows") or []
@@ -272,15 +256,8 @@ def _convergence(draws: Mapping[str, Any]) -> Iterator[Figure]:
 def _margins(draws: Mapping[str, Any]) -> Iterator[Figure]:
     """Both calibration errors over the margin of the questions (the paper's figures 3 and 5 to 9)."""
     rows: list[Row] = [
-        {
-            "condition": name(condition),
-            "estimator": said,
-            "margin": (s["low"] + s["high"]) / 2,
-            "from": s["low"],
-            "to": s["high"],
-            "n": s["n"],
-            "ece": s[key],
-        }
+        {"condition": name(condition), "estimator": said, "margin": (s["low"] + s["high"]) / 2}
+        | copied(s, f"from=low to=high n ece={key}")
         for condition, found in draws.items()
         for s in found.get("strata") or []
         for key, said in (("sem1_ece", "Sem1"), ("sem2_ece", "Sem2"))

@@ -95,8 +95,9 @@ def ends(interval: Mapping[str, Any] | None) -> Row:
 
 
 def copied(found: Mapping[str, Any], fields: str) -> Row:
-    """Some fields as they are; None where one is missing."""
-    return {field: found.get(field) for field in fields.split()}
+    """Some fields, each under its own name or as `name=field`; None where one is missing."""
+    pairs = (field.partition("=") for field in fields.split())
+    return {name: found.get(field or name) for name, _, field in pairs}
 
 
 def dots(

@@ -181,14 +181,13 @@ def _in_page(figure: Figure) -> dict[str, Any]:
     return {
         "title": figure.title,
         "fields": fields,
-        "values": [[_short(row.get(key)) for key in fields] for row in figure.rows[:MOST_ROWS]],
+        "values": [
+            [float(f"{value:.6g}") if isinstance(value := row.get(key), float) else value for key in fields]
+            for row in figure.rows[:MOST_ROWS]
+        ],
         "columns": dict(figure.columns),
         "drills": figure.drills,
     }
-
-
-def _short(value: Any) -> Any:
-    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 # ---- sections and the end ----------------------------------------------------------------------------------------

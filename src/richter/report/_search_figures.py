@@ -11,6 +11,7 @@ from richter.report._figure import (
     Row,
     apart,
     axis_of,
+    copied,
     ends,
     figure,
     interval_panel,
@@ -44,14 +45,9 @@ def _label(search: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> str
 
 def _steps(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
     rows: list[Row] = [
-        {
-            "condition": label,
-            "step": step["step"],
-            "paragraphs": step.get("paragraphs"),
-            "error": step.get("error"),
-            "cumulative": step.get("cumulative_error"),
-            "base": (search.get("population") or {}).get("error_rate"),
-        }
+        {"condition": label}
+        | copied(step, "step paragraphs error cumulative=cumulative_error")
+        | {"base": (search.get("population") or {}).get("error_rate")}
         for label, search in searches.items()
         for step in search.get("steps") or []
     ]
@@ -193,12 +189,8 @@ def _patterns(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
         {
             "condition": label,
             "group": name(", ".join(f"{k}: {v}" for k, v in (pattern.get("attributes") or {}).items())),
-            "paragraphs": pattern.get("paragraphs"),
-            "error": pattern.get("error"),
-            "low": pattern.get("error_of_others"),
-            "high": pattern.get("error"),
-            "p": pattern.get("adjusted_p_value"),
         }
+        | copied(pattern, "paragraphs error low=error_of_others high=error p=adjusted_p_value")
         for label, search in searches.items()
         for found in [search.get("patterns") or []]
         for pattern in (found.get("found") or [] if isinstance(found, Mapping) else found)
@@ -229,13 +221,8 @@ def _patterns(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
 
 def _categories(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
     rows: list[Row] = [
-        {
-            "condition": label,
-            "category": name(category),
-            "error": found.get("error_rate"),
-            "drawn": found.get("n"),
-            "size": found.get("size"),
-        }
+        {"condition": label, "category": name(category)}
+        | copied(found, "error=error_rate drawn=n size")
         | ends(found.get("interval"))
         for label, search in searches.items()
         for category, found in (search.get("by_category") or {}).items()

@@ -112,7 +112,11 @@ def _per_million(conditions: Mapping[str, Any]) -> Iterator[Figure]:
     if not rows:
         return
     worst = [r for r in rows if r["severity"] == CATASTROPHIC]
-    sentence = "How often an answer of at least each severity is to be expected in a million, with 95% intervals."
+    spans = (
+        row.get("interval") or {} for found in conditions.values() for row in found.get("per_million", {}).values()
+    )
+    at = number(100 * next((span["level"] for span in spans if span.get("level")), 0.95))
+    sentence = f"How often an answer of at least each severity is to be expected in a million, with {at}% intervals."
     if worst:
         top = max(worst, key=lambda r: (r["per_million"] or 0.0, r["upper"] or 0.0))  # None where none was seen
         most = f"the most is {number(top['per_million'])} for {top['condition']}"
@@ -196,12 +200,8 @@ def _heatmap(cells: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
 
 def _mechanisms(found: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
     rows: list[Row] = [
-        {
-            "condition": name(m["condition"]),
-            "mechanism": name(m.get("mechanism") or "not named"),
-            "severity": m["severity"],
-            "count": m["count"],
-        }
+        {"condition": name(m["condition"]), "mechanism": name(m.get("mechanism") or "not named")}
+        | copied(m, "severity count")
         for m in found
         if m.get("count")
     ]

@@ -177,7 +177,7 @@ def run_analyses(
         out: dict[str, Any] = {"counts": _judge_noise.leave_one_judge_out_counts(scores, **options)}
         if active_params:  # appendix H: the trend with size without each judge
             out["scaling"] = {
-                judge: _attempt(partial(correlate_ranks, np.log10(sizes), _slopes(counts, recipe), rng=rng))
+                judge: _attempt(partial(correlate_ranks, np.log10(sizes), fit_rows(counts[:, 1:], recipe).b, rng=rng))
                 for judge, counts in _judge_noise.counts_without_judge(scores).items()
             }
         return out
@@ -221,10 +221,6 @@ def run_analyses(
     }
     chosen = {name: _attempt(analysis) for name, analysis in table.items() if only is None or name in only}
     return cast(Analyses, chosen)
-
-
-def _slopes(counts: Floats, recipe: Recipe) -> Floats:
-    return fit_rows(np.ascontiguousarray(counts[:, 1:]), recipe)[0]
 
 
 def _need(value: Any, what: str) -> Any:

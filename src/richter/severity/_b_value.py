@@ -165,7 +165,7 @@ def estimate_b(
 
 def fit_rows(rows: Floats, recipe: Recipe) -> RowFits:
     """b and the index of m_min for each row of positive counts; NaN and -1 where the recipe has no tail to use."""
-    code = CODES[recipe.estimator]
+    rows, code = np.ascontiguousarray(rows), CODES[recipe.estimator]
     if recipe.m_min == "ks":
         log_q, chosen, _ = fit_selected(rows, code, recipe.min_events, recipe.min_bins)
     elif recipe.m_min == "top":
@@ -236,7 +236,9 @@ def b_from_counts(
         n=n,
         error_rate=errors / n,
         error_rate_interval=wilson(errors, n, level=level) if by_group is None else _rate(by_group, level),
-        b_by_estimator={name: _point(positive, start, code_) for name, code_ in CODES.items()},
+        b_by_estimator={
+            name: float(fit_fixed(positive[None, :], start, code)[0] * PER_STEP) for name, code in CODES.items()
+        },
         misfit=gap,
         misfit_limit=limit,
         adequate=limit <= recipe.tolerance and n_above >= adequate_from(recipe.tolerance),
@@ -302,10 +304,6 @@ def _gaps(tails: Floats, log_q: Floats, code: int) -> Floats:
     seen = np.cumsum(tails, axis=1) / tails.sum(axis=1, keepdims=True)
     gaps: Floats = (seen - law)[:, :-1]
     return gaps
-
-
-def _point(positive: Floats, start: int, code: int) -> float:
-    return float(fit_fixed(positive[None, :], start, code)[0] * PER_STEP)
 
 
 def _percentiles(values: Floats, level: float) -> tuple[float, float]:

@@ -126,7 +126,7 @@ def _resampled(
 
 def _common(rows: list[Floats], recipe: Recipe) -> tuple[Floats, Ints]:
     """Both slopes at the higher of the two m_min that the recipe chooses, row by row."""
-    chosen = [fit_rows(np.ascontiguousarray(r), recipe)[1] for r in rows]
+    chosen = [fit_rows(r, recipe).m_min for r in rows]
     start = np.where(np.minimum(*chosen) < 0, -1, np.maximum(*chosen))
     code = CODES[recipe.estimator]
     return np.stack([fit_from(np.ascontiguousarray(r), start, code) * PER_STEP for r in rows]), start

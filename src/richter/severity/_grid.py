@@ -55,6 +55,12 @@ def count_levels(severity: ArrayLike) -> Ints:
     return np.bincount(index[index >= 0], minlength=9)
 
 
+def counts_of(severity: Floats) -> Floats:
+    """Counts at the nine levels, one row per column of an items x conditions table."""
+    levels = snap(severity)
+    return np.array([np.bincount(x[x >= 0], minlength=9) for x in levels.T], dtype=np.float64).reshape(-1, 9)
+
+
 def count_joint(a: NDArray[np.int8], b: NDArray[np.int8]) -> Ints:
     """The 9 x 9 table of two conditions' levels (from `snap`) on the items that both have."""
     both = (a >= 0) & (b >= 0)
@@ -90,6 +96,10 @@ class Scores:
     def columns(self) -> dict[str, Floats]:
         """Each condition's severities."""
         return {name: self.severity[:, i] for i, name in enumerate(self.conditions)}
+
+    def named(self, values: Floats) -> dict[str, float]:
+        """Numbers, one a condition, by its name."""
+        return dict(zip(self.conditions, values.tolist(), strict=True))
 
     def counts(self, keep: Bools | None = None) -> dict[str, Ints]:
         """Each condition's counts at the nine levels, on the items to keep."""

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from richter.errors import InputError
 from richter.records import Result
 from richter.severity._b_value import DEFAULT, Recipe
-from richter.severity._grid import Scores, snap
+from richter.severity._grid import Scores, counts_of, snap
 from richter.severity._recount import Recount, count_disjoint, recount, slopes
-from richter.severity._robustness import counts_of
 from richter.stats import Bools, Floats, Leniency, Mapper, leniency, run_trials
 
 __all__ = [

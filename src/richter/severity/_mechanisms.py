@@ -12,8 +12,7 @@ from scipy.special import chdtrc
 from richter.errors import InputError, TooFewErrors
 from richter.records import Result
 from richter.severity._b_value import DEFAULT, Recipe, fit_rows
-from richter.severity._grid import Scores
-from richter.severity._robustness import counts_of
+from richter.severity._grid import Scores, counts_of
 
 __all__ = ["Coupling", "DomainVariation", "couple", "domain_variation", "mechanisms_by_severity", "mechanisms_by_size"]
 
@@ -164,9 +163,7 @@ def domain_variation(scores: Scores, *, recipe: Recipe = DEFAULT) -> DomainVaria
     domains = list(scores.by_domain())
     if len(domains) < 3:
         raise InputError(f"{len(domains)} domains are too few for Friedman's test.", remedy="It needs three or more.")
-    table = np.stack(
-        [fit_rows(np.ascontiguousarray(counts_of(scores.severity[m])[:, 1:]), recipe)[0] for _, m in domains], axis=1
-    )
+    table = np.stack([fit_rows(counts_of(scores.severity[m])[:, 1:], recipe).b for _, m in domains], axis=1)
     table[~np.isfinite(table)] = np.nan
     complete = table[~np.isnan(table).any(axis=1)]
     if np.isnan(table).all():

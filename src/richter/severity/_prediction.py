@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike
 from richter.errors import InputError, TooFewErrors
 from richter.records import Result
 from richter.severity._b_value import DEFAULT, Recipe, fit_rows, law_on_grid
-from richter.severity._grid import DELTA, Scores, level_index
+from richter.severity._grid import DELTA, Scores, counts_of, level_index
 from richter.severity._kernels import CODES
-from richter.severity._robustness import counts_of
 from richter.severity._scaling import RankCorrelation, correlate_ranks
 from richter.stats import Floats, Ints
 
@@ -68,9 +67,9 @@ def predict_catastrophes(
     easy_counts, hard_counts = (counts_of(scores.severity[np.isin(scores.tier, t)]) for t in (easy, hard))
     if not easy_counts.sum() or not hard_counts.sum():
         raise InputError(f"No rated items in tiers {easy} or {hard}.", remedy="Name tiers that have items.")
-    rows = np.ascontiguousarray(easy_counts[:, 1:])
+    rows = easy_counts[:, 1:]
     b, start = fit_rows(rows, recipe)
-    b_hard = fit_rows(np.ascontiguousarray(hard_counts[:, 1:]), recipe)[0]
+    b_hard = fit_rows(hard_counts[:, 1:], recipe).b
     predicted = np.full(len(b), math.nan)
     for i in np.flatnonzero(np.isfinite(b)):
         predicted[i] = _predict(rows[i], easy_counts[i], hard_counts[i], float(b[i]), int(start[i]), threshold, recipe)
@@ -100,8 +99,8 @@ def predict_catastrophes(
         within=int(within.sum()),
         over=int(np.sum(~within & (p > o))),
         under=int(np.sum(~within & (p <= o))),
-        b_easy=dict(zip(names, b.tolist(), strict=True)),
-        b_hard=dict(zip(names, b_hard.tolist(), strict=True)),
+        b_easy=scores.named(b),
+        b_hard=scores.named(b_hard),
         mean_slope_gap=float(gap.mean()) if len(gap) else math.nan,
         sd_slope_gap=float(gap.std(ddof=1)) if len(gap) > 1 else math.nan,
     )

@@ -14,10 +14,10 @@ from richter.errors import InputError, TooFewErrors
 from richter.records import Result
 from richter.severity._b_value import DEFAULT, Recipe, fit_rows
 from richter.severity._discriminate import m_min_strategies
-from richter.severity._grid import POSITIVE, TOP, Scores, count_joint, level_index, snap
+from richter.severity._grid import POSITIVE, TOP, Scores, count_joint, counts_of, level_index, snap
 from richter.severity._kernels import CODES, fit_selected
 from richter.severity._recount import Recount, Slopes, count_disjoint, matched_pairs, recount, slopes
-from richter.stats import Bools, Floats, benjamini_hochberg
+from richter.stats import Floats, benjamini_hochberg
 
 __all__ = [
     "CatastropheTests",
@@ -42,12 +42,6 @@ __all__ = [
 ]
 
 AGGREGATIONS = ("primary_only", "secondary_only", "max_severity", "min_severity", "mean")
-
-
-def counts_of(severity: Floats) -> Floats:
-    """Counts at the nine levels, one row per column of an items x conditions table."""
-    levels = snap(severity)
-    return np.array([np.bincount(x[x >= 0], minlength=9) for x in levels.T], dtype=np.float64).reshape(-1, 9)
 
 
 def leave_one_domain_out(scores: Scores, *, recipe: Recipe = DEFAULT, **options: Any) -> tuple[Recount, ...]:
@@ -124,15 +118,11 @@ def exceedance_sweep(
     out = {}
     for threshold in thresholds:
         kept = np.isfinite(found.b) & (found.n_above >= threshold)
-        part = _subset(found, kept)
+        part = Slopes(**{field.name: getattr(found, field.name)[kept] for field in dataclasses.fields(found)})
         names = tuple(name for name, keep in zip(scores.conditions, kept, strict=True) if keep)
         rule = f"at least {threshold} errors above m_min"
         out[threshold] = (count_disjoint(rule, part, max_error_gap=max_error_gap, min_gap=min_gap), names)
     return out
-
-
-def _subset(found: Slopes, kept: Bools) -> Slopes:
-    return Slopes(**{field.name: getattr(found, field.name)[kept] for field in dataclasses.fields(found)})
 
 
 def fixed_m_min(
@@ -176,10 +166,10 @@ def coarsen_scale(scores: Scores, n_levels: int, *, as_paper: bool = False, reci
             remedy="Give 5 or 7 levels." if as_paper else "Give 3 to 8 levels, 0 included.",
         )
     counts = counts_of(scores.severity)
-    full = fit_rows(np.ascontiguousarray(counts[:, 1:]), recipe)[0]
+    full = fit_rows(counts[:, 1:], recipe).b
     if as_paper:
         collapsed = np.minimum(scores.severity, 3.0) if n_levels == 7 else np.ceil(scores.severity)
-        coarse = fit_rows(np.ascontiguousarray(counts_of(collapsed)[:, 1:]), recipe)[0]
+        coarse = fit_rows(counts_of(collapsed)[:, 1:], recipe).b
     else:
         step = TOP / (n_levels - 1)
         target = np.maximum(np.ceil(np.arange(1, 9) * 0.5 / step - 0.5 - 1e-9), 1).astype(np.int64)
@@ -196,7 +186,7 @@ def coarsen_scale(scores: Scores, n_levels: int, *, as_paper: bool = False, reci
         spearman=rho,
         n=n,
         stable=rho > STABLE,
-        b=dict(zip(scores.conditions, coarse.tolist(), strict=True)),
+        b=scores.named(coarse),
     )
 
 
@@ -243,7 +233,7 @@ def correct_overcalls(
     if not 0 <= overcall_rate <= 1:
         raise InputError(f"An overcall rate of {overcall_rate:g} is not in [0, 1].", remedy="Give a share.")
     counts = counts_of(scores.severity)
-    as_judged = fit_rows(np.ascontiguousarray(counts[:, 1:]), recipe)[0]
+    as_judged = fit_rows(counts[:, 1:], recipe).b
     index = int(snap([at])[0])
     exact = np.sum(scores.severity == at, axis=0)
     rho = np.empty(n_trials)
@@ -256,7 +246,7 @@ def correct_overcalls(
         corrected = counts[:, 1:].copy()
         corrected[:, index - 1] -= taken
         corrected[:, 0] += 0 if as_paper else rng.binomial(taken, 0.5)
-        rho[t] = _agreement(as_judged, fit_rows(corrected, recipe)[0])[0]
+        rho[t] = _agreement(as_judged, fit_rows(corrected, recipe).b)[0]
     if np.isnan(rho).all():
         raise InputError("The slopes have no ranking once overcalls are taken back.", remedy="Rate more answers.")
     low, high = np.nanquantile(rho, [0.025, 0.975])
@@ -295,7 +285,7 @@ def subsample_stability(
     for t in range(n_trials):
         chosen = cells[rng.permutation(n_items)[:size]]
         counts = np.bincount(chosen.ravel(), minlength=9 * n_conditions + 1)[:-1].reshape(n_conditions, 9)
-        b[t] = fit_rows(np.ascontiguousarray(counts[:, 1:], dtype=np.float64), recipe)[0]
+        b[t] = fit_rows(counts[:, 1:].astype(np.float64), recipe).b
     b[~np.isfinite(b)] = math.nan
     usable = np.mean(np.isnan(b), axis=0) < 0.5
     if not usable.any():
@@ -305,7 +295,7 @@ def subsample_stability(
     return Subsampling(
         share=share,
         n_trials=n_trials,
-        coefficient_of_variation=dict(zip(scores.conditions, ratio.tolist(), strict=True)),
+        coefficient_of_variation=scores.named(ratio),
         median=float(np.nanmedian(ratio)),
     )
 
@@ -320,8 +310,8 @@ class MMinSensitivity(Result):
 
 def vary_m_min(scores: Scores, *, recipe: Recipe = DEFAULT) -> MMinSensitivity:
     """S5: b with m_min by KS, at 1.5 and by `clauset` (table 9), and the rank correlations with the first."""
-    rows = np.ascontiguousarray(counts_of(scores.severity)[:, 1:])
-    slopes = {name: fit_rows(rows, strategy)[0] for name, strategy in m_min_strategies(recipe).items()}
+    rows = counts_of(scores.severity)[:, 1:]
+    slopes = {name: fit_rows(rows, strategy).b for name, strategy in m_min_strategies(recipe).items()}
     return MMinSensitivity(
         b={c: {name: float(b[i]) for name, b in slopes.items()} for i, c in enumerate(scores.conditions)},
         spearman_with_ks={name: _agreement(slopes["ks"], b)[0] for name, b in slopes.items() if name != "ks"},
@@ -372,15 +362,15 @@ def summarise_tails(
     counts = counts_of(scores.severity)
     slope = np.array([upper_slope(c) for c in counts])
     ratio = np.array([tail_ratio(c) for c in counts])
-    b = fit_rows(np.ascontiguousarray(counts[:, 1:]), recipe)[0]
+    b = fit_rows(counts[:, 1:], recipe).b
     i, j = matched_pairs(counts[:, 1:].sum(axis=1) / counts.sum(axis=1), max_error_gap=max_error_gap).T
     both = np.isfinite(ratio) & np.isfinite(b)
     rho, p = (math.nan, math.nan)
     if both.sum() >= 4 and np.ptp(ratio[both]) > 0 and np.ptp(b[both]) > 0:
         rho, p = (float(v) for v in scipy.stats.spearmanr(ratio[both], b[both]))
     return TailSummaries(
-        upper_slope=dict(zip(scores.conditions, slope.tolist(), strict=True)),
-        tail_ratio=dict(zip(scores.conditions, ratio.tolist(), strict=True)),
+        upper_slope=scores.named(slope),
+        tail_ratio=scores.named(ratio),
         matched=len(i),
         pairs_by_slope={f"{g:g}": int(np.sum(np.abs(slope[i] - slope[j]) > g)) for g in slope_gaps},
         pairs_by_ratio={f"{g:g}": int(np.sum(np.abs(ratio[i] - ratio[j]) > g)) for g in ratio_gaps},

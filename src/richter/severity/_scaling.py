@@ -13,8 +13,7 @@ from richter.errors import TooFewErrors
 from richter.records import Interval, Result
 from richter.severity._b_value import DEFAULT, Recipe, fit_rows
 from richter.severity._discriminate import m_min_strategies
-from richter.severity._grid import Scores
-from richter.severity._robustness import counts_of
+from richter.severity._grid import Scores, counts_of
 from richter.stats import Floats, average_ranks
 from richter.stats._bootstrap import percentiles
 
@@ -168,11 +167,11 @@ def estimate_scaling(
     """
     size = np.log10(np.asarray(active_params, dtype=np.float64))
     counts = counts_of(scores.severity)
-    rows = np.ascontiguousarray(counts[:, 1:])
+    rows = counts[:, 1:]
     names = scores.conditions
     by_strategy, slopes = {}, {}
     for name, strategy in m_min_strategies(recipe).items():
-        b = fit_rows(rows, strategy)[0]
+        b = fit_rows(rows, strategy).b
         b[~np.isfinite(b)] = math.nan
         slopes[name] = b
         try:
@@ -220,10 +219,10 @@ def _interval(
     size: Floats, rows: Floats, recipe: Recipe, n_resamples: int, level: float, rng: np.random.Generator
 ) -> Interval:
     errors = rows.sum(axis=1)
-    keep = np.isfinite(size) & np.isfinite(fit_rows(rows, recipe)[0])
+    keep = np.isfinite(size) & np.isfinite(fit_rows(rows, recipe).b)
     shares = rows[keep] / errors[keep, None]
     drawn = rng.multinomial(errors[keep].astype(np.int64), shares, size=(n_resamples, int(keep.sum())))
-    b = fit_rows(drawn.astype(np.float64).reshape(-1, 8), recipe)[0].reshape(n_resamples, -1)
+    b = fit_rows(drawn.astype(np.float64).reshape(-1, 8), recipe).b.reshape(n_resamples, -1)
     b = b[np.isfinite(b).all(axis=1)]
     rho = _pearson_rows(average_ranks(size[keep]), average_ranks(b.T).T)
     rho = rho[~np.isnan(rho)] if np.isfinite(rho).any() else np.full(1, math.nan)
@@ -238,8 +237,7 @@ def _per_tier(
     for tier in np.unique(scores.tier) if scores.tier is not None else []:
         if tier <= 0:
             continue
-        rows = np.ascontiguousarray(counts_of(scores.severity[scores.tier == tier])[:, 1:])
-        b = fit_rows(rows, recipe)[0]
+        b = fit_rows(counts_of(scores.severity[scores.tier == tier])[:, 1:], recipe).b
         try:
             out[int(tier)] = correlate_ranks(size, b, names=scores.conditions, n_permutations=n_permutations, rng=rng)
         except TooFewErrors:
