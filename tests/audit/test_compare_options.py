@@ -52,6 +52,38 @@ def test_subgroups_are_secondary_and_tested_once(
     assert {s["name"] for s in row["subgroups"][0]["subgroups"]} == {"math", "code", "law"}
 
 
+def test_costs_by_subgroup_have_the_words_of_the_comparison(
+    tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = board(tmp_path, rng, {"old": 0.0, "new": 1.5})
+    shown = ("--map", "money_usd=usd", "--on", "money")
+    _, out, _ = run(capsys, "compare", str(path), "old", "new", *shown, "--by", "area")
+    assert "second - first, %" in out
+    assert "dollars an item, %" in out
+    assert "the effect (ratio of geometric means)" in " ".join(out.split())
+    _, row, _ = run(capsys, "compare", str(path), "old", "new", *shown, "--json", "-")
+    cheaper = next(c for c in json.loads(row)["claims"] if c["measure"] == "money")["estimate"]
+    assert out.split("dollars an item, %")[1].split()[0] == f"{100 * cheaper:+.1f}"
+
+
+def test_of_ratios_the_table_of_pairs_says_better_over_worse_by_hand(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """b costs twice as much as a on every item, c four times: a is cheaper than b by half, than c by three quarters."""
+    rows = [
+        (f"q{k}", name, 1, (1 + 0.01 * k) * times * (1 + 0.02 * (k % 3)))
+        for k in range(60)
+        for name, times in (("a", 1.0), ("b", 2.0 + 0.001 * k), ("c", 4.0 + 0.001 * k))
+    ]
+    path = tmp_path / "costs.csv"
+    pl.DataFrame(rows, schema=["item", "condition", "correct", "usd"], orient="row").write_csv(path)
+    _, out, _ = run(capsys, "compare", str(path), "--map", "money_usd=usd", "--on", "money")
+    told = {line.split("  ")[0].strip(): line.split("  ")[1:] for line in out.splitlines() if "better than" in line}
+    assert float(next(x for x in told["a better than b"] if x.strip())) == pytest.approx(-50, abs=1)
+    assert float(next(x for x in told["a better than c"] if x.strip())) == pytest.approx(-75, abs=1)
+    assert "by, %" in out
+
+
 def test_adjustment_says_what_it_saves(tmp_path: Path, rng: np.random.Generator) -> None:
     path = board(tmp_path, rng, {"a": -1.0, "b": 1.5, "c": 0.0, "d": 0.2, "e": 0.4, "f": 0.6}, n=800)
     plain = compare_tables(read_tables(path), conditions=("a", "b"))

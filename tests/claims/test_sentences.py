@@ -84,10 +84,10 @@ MORE = "785 items would settle a difference of 2.0 points"  # 400 (2.802 0.01 / 
             "new and old are equally accurate within 2.0 points: 0.0 points [-0.2, +0.2] on 400 items.",
         ),
         (
-            ask(normal(0.01), margin=0.02),  # two tests: 400 ((z_0.975 + z_0.9) 0.01 / 0.02)^2
+            ask(normal(0.01), margin=0.02),  # 400 ((z_0.95 + z_0.9) 0.01 / 0.02)^2
             (
-                "Whether new is more accurate than old is undecided: +1.0 points [-1.2, +3.2] on 400 items; "
-                "1,051 items would settle a difference of 2.0 points."
+                "Whether new is more accurate than old is undecided: +1.0 points [-1.0, +3.0] on 400 items; "
+                "857 items would settle a difference of 2.0 points."
             ),
         ),
         (of_one(normal(0.85), "above", 0.8), "accuracy of m is above 80.0%: 85.0% [83.0, 87.0] on 400 items."),
@@ -96,7 +96,7 @@ MORE = "785 items would settle a difference of 2.0 points"  # 400 (2.802 0.01 / 
         (of_one(normal(0.85), "differs", 0.8), "accuracy of m differs from 80.0%: 85.0% [83.0, 87.0] on 400 items."),
         (
             of_one(normal(0.8), "differs", 0.8, margin=0.05),
-            "accuracy of m is 80.0% within 5.0%: 80.0% [78.0, 82.0] on 400 items.",
+            "accuracy of m is 80.0% within 5.0%: 80.0% [78.4, 81.6] on 400 items.",
         ),
         (
             of_one(normal(0.81), "above", 0.8),

@@ -14,17 +14,19 @@ from richter.claims import (
     Subgroups,
     Trade,
     adjusted_difference,
+    by_ratio,
     cheaper_and_no_worse,
     check_groups,
     check_weights,
     difference_evidence,
     not_tested,
+    nothing_open,
     subgroup_differences,
     suite_evidence,
     within,
 )
 from richter.errors import InputError
-from richter.records import Claim, Verdict
+from richter.records import Claim
 from richter.tables import Tables, item_codes, severity_scores
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ def evidence_maker(
         {
             name: adjusted(within(whole, codes == k), a, b)
             if adjust
-            else difference_evidence(within(sample, codes == k), a, b)
+            else difference_evidence(within(sample, codes == k), a, b, ratio=by_ratio(sample, a, b))
             for k, name in enumerate(names)
         },
         suite,
@@ -102,7 +104,7 @@ def subgroups_of(
                     Question(
                         metric=dataclasses.replace(sample.metric, name=f"{sample.metric.name}:{name}"),
                         conditions=(a, b),
-                        evidence=difference_evidence(within(sample, codes == k), a, b),
+                        evidence=difference_evidence(within(sample, codes == k), a, b, ratio=found[-1].relative),
                         primary=False,
                         where=f"{word} {name}",
                         basis=basis,
@@ -161,7 +163,7 @@ def shape_claims(
             slopes = discriminate(
                 scores, groups=found.groups, min_gap=SLOPE_GAP, level=level, n_resamples=n_resamples, rng=rng
             ).claims
-        settled = all(c.verdict is not Verdict.UNDECIDED for c in comparison.claims)  # else their turn does not come
+        settled = nothing_open(comparison.claims, level=level)  # else their turn does not come
         claims += [
             c if settled else not_tested(c) for c in slopes if c.measure == "b" and frozenset(c.conditions) in pairs
         ]

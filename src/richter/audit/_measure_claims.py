@@ -25,7 +25,7 @@ from richter.audit._measure_run import RunRecords
 from richter.audit._results import ToldClaim
 from richter.audit._severity import SeverityReport
 from richter.audit._tail import TailReport
-from richter.claims import not_tested, side
+from richter.claims import not_tested, nothing_open, side
 from richter.errors import InputError, RichterError
 from richter.knowledge import open_base
 from richter.records import Claim, Interval, Result, Verdict, printable
@@ -109,9 +109,8 @@ def calibration_claims_of(measured: Measured) -> list[Claim]:
     One page is one family, so these are tested only where every claim before them is settled: first the differences,
     then the confidences, then the draws.
     """
-    settled = measured.comparison is None or all(
-        c.verdict is not Verdict.UNDECIDED for c in gap_claims(measured.comparison)
-    )
+    page = measured.comparison
+    settled = page is None or nothing_open(gap_claims(page), level=page.level)
     found: list[Claim] = []
     for report, measure in ((measured.grades, "ece"), (measured.draws, "draws")):
         own = [c.claim for c in (() if report is None else report.conditions) if c.claim is not None]

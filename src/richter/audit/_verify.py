@@ -15,7 +15,7 @@ from richter.audit._compare import compare_tables
 from richter.audit._measure import measure_run
 from richter.errors import InputError
 from richter.interop import Source, evidence_files, is_evidence, is_frame, named_source
-from richter.records import Result, plain
+from richter.records import Result, counted, plain
 from richter.tables import ReadOptions, read_tables
 from richter.tail import TailPlan
 
@@ -36,7 +36,11 @@ AROUND = {"basis", "understood", "notes", "model", "decoding", "system", "style"
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Verification(Result):
-    """What was checked, how many claims were recomputed, and every way in which evidence and document differ."""
+    """What was checked, how many of it were recomputed, and every way in which evidence and document differ.
+
+    `unmade` are claims in an archive that its records do not make again: changed with a fitting manifest, they would
+    not be found.
+    """
 
     schema: ClassVar = "richter/verification"
     unwritten: ClassVar = ("what",)
@@ -45,6 +49,7 @@ class Verification(Result):
     recomputed: int
     faults: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    unmade: int = 0
     what: Literal["claims", "records", "files"] = "claims"
 
     @property
@@ -52,7 +57,7 @@ class Verification(Result):
         """0 where all follows from the evidence, 1 where something does not, 4 where it could not be recomputed."""
         if self.faults:
             return 1
-        return 0 if self.recomputed == self.checked and self.checked else 4
+        return 0 if self.recomputed == self.checked and self.checked and not self.unmade else 4
 
     @property
     def sentence(self) -> str:
@@ -63,7 +68,8 @@ class Verification(Result):
             )
         if self.recomputed == self.checked and self.checked:
             said = {"claims": "follow from the evidence", "records": "are as they were written"}
-            return f"All {self.checked:,} {self.what} {said.get(self.what, 'are as the manifest says')}."
+            rest = f"; {counted(self.unmade, 'claim')} in it cannot be made again from its records" * bool(self.unmade)
+            return f"All {self.checked:,} {self.what} {said.get(self.what, 'are as the manifest says')}{rest}."
         return f"{self.recomputed:,} of {self.checked:,} recomputed; the others are consistent in themselves."
 
 
@@ -111,11 +117,11 @@ def _verified(document: dict[str, Any], evidence: Sequence[Source], options: Rea
     again, data_hash, notes = _again(document, evidence, options)
     found = {_key(claim): claim for claim in again["claims"]}
     left = [claim for key, claim in stated.items() if key not in found]
-    notes += [f"{_name(claim)} cannot be made again from this evidence" for claim in left]
     hashes = {claim.get("data_hash") for claim in claims} - {"", None}
     pairs = [(_name(claim), claim, found[key]) for key, claim in stated.items() if key in found]
     if any(not is_frame(source) and is_evidence(named_source(source)[1]) for source in evidence):
         notes.append("an archive holds a part of a run: what stands on the rest of it is not made again")
+        left += [c for _, c, f in pairs if c.get("family") != f["family"]]
         pairs = [(n, c, f if c.get("family") == f["family"] else c | {k: f[k] for k in ALONE}) for n, c, f in pairs]
     else:
         if data_hash and hashes and hashes != {data_hash}:
@@ -128,6 +134,7 @@ def _verified(document: dict[str, Any], evidence: Sequence[Source], options: Rea
         ]
         besides = [{k: v for k, v in d.items() if k not in ("claims", "notes")} for d in (document, again)]
         pairs.append(("", besides[0], besides[1]))
+    notes += [f"{_name(claim)} cannot be made again from this evidence" for claim in left]
     for name, said, made in pairs:
         for other in _different(said, made, _conditions(again)):
             text = f"{name}: {other.where}" if name else other.where
@@ -142,7 +149,7 @@ def verify_archive(path: str | Path) -> Verification:
     """Check every file of an evidence archive against its manifest, and its results document against its records."""
     files, faults = evidence_files(Path(path))
     changed = len(faults)
-    notes: tuple[str, ...] = ()
+    notes, unmade = tuple[str, ...](), 0
     if "results.json" in files and not faults:
         try:
             document = _read(files["results.json"])
@@ -155,10 +162,11 @@ def verify_archive(path: str | Path) -> Verification:
         else:
             faults += [f"results.json: {fault}" for fault in claims.faults]
             notes = (f"of its {claims.checked:,} claims {claims.recomputed:,} were made again from its records",)
-            notes += claims.notes
+            notes, unmade = notes + claims.notes, claims.checked - claims.recomputed
     return Verification(
-        checked=len(files), recomputed=max(0, len(files) - changed), faults=tuple(faults), notes=notes, what="files"
-    )
+        checked=len(files), recomputed=max(0, len(files) - changed), faults=tuple(faults), notes=notes, unmade=unmade,
+        what="files",
+    )  # fmt: skip
 
 
 def _read(text: bytes) -> Any:

@@ -1,6 +1,7 @@
 """From evidence to claims: one family a page, the deciding interval, what would settle it, and the sentence."""
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Literal
@@ -14,10 +15,23 @@ from richter.claims._outcomes import METRICS, Metric
 from richter.errors import InputError
 from richter.records import Claim, Family, Hypothesis, Interval, Verdict, counted
 
-__all__ = ["UNTESTED", "Question", "claimed", "counted", "decide", "not_tested", "p_value", "reach_of", "units_for"]
+__all__ = [
+    "UNTESTED",
+    "Question",
+    "claimed",
+    "counted",
+    "decide",
+    "not_tested",
+    "nothing_open",
+    "p_value",
+    "reach_of",
+    "units_for",
+]
 
 POWER = 0.8
-UNTESTED = "not tested: a claim that comes before it on this page is not settled"
+AFTER = 0.2  # of alpha, kept for secondary questions where a primary one has a margin
+METHODS = ("holm", "max t")
+UNTESTED = "not tested: a claim that comes before it on this page, or a test of its margin, is not settled"
 
 Relation = Literal["above", "below", "differs"]
 
@@ -27,8 +41,8 @@ class Question:
     """What is asked of one piece of evidence.
 
     `differs`: shown where the interval excludes `value`, on either side. `above` and `below` are directed: the other
-    side refutes. With a `margin`, being within it of `value` is a claim of its own in the same list. `where` names the
-    part of the items that it is about.
+    side refutes. With a `margin`, being within it of `value` is asked as well. `where` names the part of the items that
+    it is about.
     """
 
     metric: Metric
@@ -58,7 +72,7 @@ class Question:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Test:
-    """One line of the Holm list: a question, and whether it is the one of being within the margin."""
+    """One test of the list: of which question, and whether it is the one of being within the margin."""
 
     place: int
     within: bool
@@ -94,44 +108,69 @@ def decide(
 ) -> tuple[Claim, ...]:
     """Give every question its verdict, with the family-wise error over all of them at most 1 - `level`.
 
-    Primary questions are one Holm list; being within the margin is a line of its own in it. Claim k of m is decided at
-    a_k = alpha / (m - k + 1) by its interval at 1 - a_k (within the margin: at 1 - 2 a_k), and what comes after
-    the first that is not shown by the interval at the same level. Secondary questions come after: they are a list of
-    their own if every primary was settled, and else not tested (no deciding interval); where a primary was shown to be
-    within its margin only, at half of alpha, since its difference is still open. `tried` divides alpha: the best of
-    that many attempts is on show. With `joint`, the law of claims against one control together, a_k is the level
-    at which any of those left is falsely shown with probability alpha: larger than Holm's. `settled` is False where
-    claims that come before all of these were not settled: then none is tested.
+    Primary questions are one list. Each step shows the smallest p-value left if it is at most a = alpha / m, m being
+    the questions of which a null hypothesis is left. That is Holm's rule; with a margin a question has two of them, no
+    difference and one of the margin or more, and leaves when both are rejected. They exclude each other (Shaffer 1986):
+    before the first false rejection all true ones are left, at most one a question, so that their number is at most m,
+    a at most alpha over it, and a false rejection has a probability of at most alpha. A difference is decided by its
+    interval at 1 - a, being within the margin by that at 1 - 2 a, and what comes after the first that is not shown by
+    the interval of that step.
+
+    Secondary questions come after: they are a list of their own if every primary was settled, and else not tested (no
+    deciding interval). Where every null hypothesis of the primaries is rejected they have all of alpha. With a margin
+    one is mostly left, and true: its false rejection and theirs add up. So primaries with a margin have 4/5 of alpha
+    where others come after them, and those the last fifth.
+
+    `tried` divides alpha: the best of that many attempts is on show. With `joint`, the law of claims against one
+    control together, a is the level at which any of those left without a margin, or one of the others by Bonferroni,
+    is falsely shown with probability alpha: at least alpha / m. `settled` is False where claims that come before all of
+    these were not settled: then none is tested.
     """
     if not 0 < level < 1:
         raise InputError(f"A confidence level of {level} is not between 0 and 1.", remedy="Use 0.95 for 95%.")
     if tried < 1:
         raise InputError(f"tried={tried} is not a number of attempts.", remedy="Give at least 1.")
-    alpha = (1 - level) / tried
+    whole = (1 - level) / tried
+    shared = len({q.primary for q in questions}) == 2 and any(q.primary and q.margin is not None for q in questions)
+    alpha = whole * (1 - AFTER) if shared else whole
     made: dict[int, Claim] = {}
     going = settled
     for primary in (True, False):
         places = [k for k, q in enumerate(questions) if q.primary is primary]
-        states, size = _holm_list(questions, places, alpha, joint) if going else ({}, 0)
+        states = _in_turn(questions, places, alpha, joint) if going else {}
         for state in states.values():  # as the level is shared, so that it is at most 1 - level where that shows it
             state.p_adjusted = min(state.p_adjusted * (1 - level) / alpha, 1.0)
-        method = "holm" if joint is None or not any(_key(questions[k]) in joint.keys for k in places) else "max t"
+        method = METHODS[joint is not None and any(_key(questions[k]) in joint.keys for k in places)]
         for k in places:
-            claim = _claim(questions[k], states.get(k), level=level, family=Family(method=method, size=size))
+            claim = _claim(questions[k], states.get(k), level=level, family=Family(method=method, size=len(places)))
             made[k] = dataclasses.replace(claim, data_hash=data_hash, seed=seed)
         going = going and all(made[k].verdict is not Verdict.UNDECIDED for k in places)
-        if any(not s.differs for s in states.values()):  # shown alike: the test of a difference keeps its share
-            alpha /= 2
+        rejected = all(s.differs and (s.within or questions[k].margin is None) for k, s in states.items())
+        alpha = whole if rejected else whole * AFTER
     return tuple(made[k] for k in range(len(questions)))
+
+
+def nothing_open(claims: Sequence[Claim], *, level: float) -> bool:
+    """Whether all of a page's claims before are settled, and of a pair with a margin both tests: others may follow."""
+    return all(
+        c.verdict is not Verdict.UNDECIDED
+        and (
+            c.margin is None
+            or c.family is None
+            or c.family.method not in METHODS  # decided by another rule
+            or (c.verdict is Verdict.EQUIVALENT and c.p_adjusted is not None and c.p_adjusted <= 1 - level)
+        )
+        for c in claims
+    )
 
 
 def _key(question: Question) -> tuple[str, tuple[str, ...]]:
     return question.metric.name, question.conditions
 
 
-def _holm_list(
+def _in_turn(
     questions: Sequence[Question], places: list[int], alpha: float, joint: JointTests | None
-) -> tuple[dict[int, _State], int]:
+) -> dict[int, _State]:
     tests = [_Test(k, False, p_value(questions[k].evidence, questions[k].value)) for k in places]
     for k in places:
         question = questions[k]
@@ -142,17 +181,20 @@ def _holm_list(
             tests.append(_Test(k, True, p))
     states = {k: _State() for k in places}
     order = sorted(tests, key=lambda t: t.p)
+    last = {test.place: number for number, test in enumerate(order)}  # where the last of a question's tests comes
     steps = None
     if joint is not None:
-        steps = in_steps(joint, [None if t.within else _key(questions[t.place]) for t in order], alpha)
+        leaving = [questions[k] for k in sorted(places, key=last.__getitem__)]
+        steps = in_steps(joint, [_key(q) if q.margin is None else None for q in leaving], alpha)
+    gone = list(itertools.accumulate((number == last[t.place] for number, t in enumerate(order)), initial=0))
     going, stop, worst = True, len(order), 0.0
     for number, test in enumerate(order):
         question, state = questions[test.place], states[test.place]
-        level = alpha / (len(order) - min(number, stop))
+        level = alpha / (len(places) - gone[min(number, stop)])
         if steps is None:
-            worst = max(worst, test.p * (len(order) - number))
+            worst = max(worst, test.p * (len(places) - gone[number]))
         else:
-            level, worst = steps[0](min(number, stop)), max(worst, steps[1](number, test.p))
+            level, worst = steps[0](gone[min(number, stop)]), max(worst, steps[1](gone[number], test.p))
         if test.within:
             state.alpha_within = level
             assert question.margin is not None
@@ -167,7 +209,7 @@ def _holm_list(
             going = state.differs
         if not going and stop == len(order):
             stop = number
-    return states, len(tests)
+    return states
 
 
 def asked(question: Question, *, level: float) -> Claim:

@@ -1,6 +1,7 @@
 """One difference within subgroups of items: each by itself, partly pooled, and whether it differs between them."""
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -8,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import fdtrc, ndtr
 
-from richter.claims._evidence import Evidence
+from richter.claims._evidence import TYPICAL, Evidence
 from richter.claims._outcomes import Codes, Floats, Outcomes
-from richter.claims._units import Sample, as_sample, difference_evidence
+from richter.claims._units import Sample, as_sample, by_ratio, difference_evidence
 from richter.errors import InputError
 from richter.records import Interval, counted
 from richter.stats import root
@@ -37,7 +38,8 @@ class Subgroup:
 class Subgroups:
     """Differences by subgroup, the p-value of their being one and the same, and how far apart they are (`spread`).
 
-    `p` is None where it cannot be tested. `left_out` counts items in subgroups with too few to say anything.
+    `p` is None where it cannot be tested. `left_out` counts items in subgroups with too few to say anything. With
+    `relative` all are ratios of geometric means less 1, and one and the same is one ratio.
     """
 
     conditions: tuple[str, str]
@@ -47,6 +49,7 @@ class Subgroups:
     spread: float | None
     left_out: int
     sentence: str
+    relative: bool = False
 
 
 def within(sample: Sample, use: NDArray[np.bool_]) -> Sample:
@@ -88,7 +91,8 @@ def subgroup_differences(
     mean and spread with flat priors, as in Rubin's eight schools; a pooled figure is the posterior mean with its
     interval, narrower than the subgroup's own and drawn towards the others. It needs three subgroups. Verdicts rest on
     the subgroups' own evidence; pooled figures are the better guess of size. A unit lies in one subgroup. `tests` is
-    the number of pairs that are tested so; p is multiplied by it.
+    the number of pairs that are tested so; p is multiplied by it. Amounts that are compared by their ratio over all
+    items (`by_ratio`) are so in every subgroup: tested and pooled by logarithms.
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
     outcomes = sample.outcomes
@@ -96,8 +100,11 @@ def subgroup_differences(
         raise InputError(
             f"{len(subgroup)} subgroups for {counted(len(outcomes.items), 'item')}.", remedy="Give one an item."
         )
-    d = sample.mean[:, sample.place(second)] - sample.mean[:, sample.place(first)]
+    relative = by_ratio(sample, first, second)
+    d = np.diff(sample.mean[:, [sample.place(first), sample.place(second)]], axis=1)[:, 0]
     shared = ~np.isnan(d)
+    if relative:
+        d[shared] = np.diff(np.log(sample.mean[shared][:, [sample.place(first), sample.place(second)]]), axis=1)[:, 0]
     weight = np.ones(len(d)) if outcomes.weight is None else outcomes.weight
     unit = np.arange(len(d)) if outcomes.group is None else outcomes.group
     codes = sorted(set(subgroup[shared].tolist()))
@@ -117,7 +124,7 @@ def subgroup_differences(
         # a unit's value: the mean plus its residual, scaled so that values average to the weighted mean
         means.append(mean + (sums - mean * sizes) * len(sums) / size)
         labels.append(np.full(len(sums), len(found)))
-        found.append((names[code], difference_evidence(within(sample, use), first, second)))
+        found.append((names[code], difference_evidence(within(sample, use), first, second, ratio=relative)))
     if len(found) < 2:
         raise InputError(
             f"{counted(len(found), 'subgroup')} with two units or more.",
@@ -129,16 +136,22 @@ def subgroup_differences(
     pooled: list[tuple[float, Interval] | tuple[None, None]] = [(None, None)] * len(found)
     estimates = np.array([e.estimate for _, e in found])
     errors = np.array([e.standard_error or 0.0 for _, e in found])
-    if len(found) >= 3 and (errors > 0).all() and not found[0][1].relative:
+    if relative:
+        estimates, errors = np.log1p(estimates), errors / (1 + estimates)
+    if len(found) >= 3 and (errors > 0).all():
         means_, intervals, spread = _pool(estimates, errors, level)
         pooled = list(zip(means_, intervals, strict=True))
+        if relative:
+            pooled = [(math.expm1(m), _less_one(i)) for m, i in zip(means_, intervals, strict=True)]
+            spread = math.expm1(spread)
     p = None if p is None else min(1.0, tests * p)
+    effect = f"the effect ({TYPICAL})" if relative else "the effect"
     if p is None:
-        said = "whether the effect differs between subgroups cannot be tested: nothing varies within them"
+        said = f"whether {effect} differs between subgroups cannot be tested: nothing varies within them"
     elif p < 1 - level:
-        said = f"the effect differs between the {len(found)} subgroups (p {p:.2g})"
+        said = f"{effect} differs between the {len(found)} subgroups (p {p:.2g})"
     else:
-        said = f"that the effect differs between the {len(found)} subgroups is not shown (p {p:.2g})"
+        said = f"that {effect} differs between the {len(found)} subgroups is not shown (p {p:.2g})"
     return Subgroups(
         conditions=(first, second),
         subgroups=tuple(
@@ -152,6 +165,13 @@ def subgroup_differences(
         spread=spread,
         left_out=left_out,
         sentence=said,
+        relative=relative,
+    )
+
+
+def _less_one(logs: Interval) -> Interval:
+    return dataclasses.replace(
+        logs, low=math.expm1(logs.low), high=math.expm1(min(logs.high, 700.0)), method=f"{TYPICAL}, {logs.method}"
     )
 
 

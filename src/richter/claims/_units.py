@@ -23,7 +23,7 @@ from richter.records import Interval, Unit, counted
 from richter.stats import clopper_pearson, root, wilson
 from richter.stats._proportion import unit_freedom, worth_of
 
-__all__ = ["About", "Sample", "as_sample", "difference_evidence", "mean_evidence", "rate_interval", "tango"]
+__all__ = ["About", "Sample", "as_sample", "by_ratio", "difference_evidence", "mean_evidence", "rate_interval", "tango"]
 
 About = Literal["such-items", "these-items", "such-runs"]
 
@@ -96,8 +96,21 @@ class _Frame:
         )  # fmt: skip
 
 
+def by_ratio(sample: Sample, first: str, second: str) -> bool:
+    """Whether the two are compared by a ratio: amounts (money, seconds), above 0 on all items that both have."""
+    metric, pair = sample.metric, sample.mean[:, [sample.place(first), sample.place(second)]]
+    amounts = metric.kind == "real" and metric.low == 0 and metric.high is None
+    return amounts and bool((pair[~np.isnan(pair).any(axis=1)] > 0).all())
+
+
 def difference_evidence(
-    sample: Sample | Outcomes, first: str, second: str, *, about: About = "such-items", exact: bool = False
+    sample: Sample | Outcomes,
+    first: str,
+    second: str,
+    *,
+    about: About = "such-items",
+    exact: bool = False,
+    ratio: bool | None = None,
 ) -> Evidence:
     """The second condition's mean minus the first's, on the items that both have values for.
 
@@ -106,10 +119,12 @@ def difference_evidence(
     Where fewer than 20 units differ, and they are the minority: gamma limits of both directions, joined by MOVER
     (`exact`: as wide as Clopper-Pearson's). Where people labelled some answers that others graded, the difference as
     people would grade, by `corrected`. Where all differ alike: the range times Clopper-Pearson's limit on
-    units that might not. Amounts above 0 (money, seconds): the ratio of geometric means, minus 1.
+    units that might not. Amounts above 0 (money, seconds): the ratio of geometric means, minus 1; `ratio` says whether
+    of a part of the items, as of all of them (`by_ratio`).
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
-    own = _graded_difference(sample, first, second, about=about, exact=exact)
+    ratio = by_ratio(sample, first, second) if ratio is None else ratio
+    own = _graded_difference(sample, first, second, about=about, exact=exact, ratio=ratio)
     return _as_people(sample, (sample.place(first), sample.place(second)), own, about=about, exact=exact)
 
 
@@ -126,7 +141,7 @@ def _as_people(sample: Sample, columns: tuple[int, ...], own: Evidence, *, about
     return corrected(sample.metric, sides, own, these=about == "these-items", exact=exact)
 
 
-def _graded_difference(sample: Sample, first: str, second: str, *, about: About, exact: bool) -> Evidence:
+def _graded_difference(sample: Sample, first: str, second: str, *, about: About, exact: bool, ratio: bool) -> Evidence:
     """The difference as it was graded, whoever did."""
     i, j = sample.place(first), sample.place(second)
     metric, outcomes = sample.metric, sample.outcomes
@@ -148,7 +163,7 @@ def _graded_difference(sample: Sample, first: str, second: str, *, about: About,
     if metric.kind == "binary" and single and group is None and weight is None:
         plus, minus = int(np.sum(b > a)), int(np.sum(b < a))
         return _tango_evidence(plus, minus, span, frame)
-    if metric.kind == "real" and metric.low == 0 and metric.high is None and (a > 0).all() and (b > 0).all():
+    if ratio:
         return _ratio(np.log(a), np.log(b), weight, group)
     return _by_units(b - a, weight, group, _rough(metric, frame))
 

@@ -419,7 +419,7 @@ def _subgroup_table(out: Console, report: CompareReport) -> None:
             [*cells("{r.name:30}|{r.n:,}", s), *shown(s.estimate, s.interval), *shown(s.pooled, s.pooled_interval)]
             for s in found.subgroups
         )
-        out.print(grid("subgroup|items|second - first|interval, plain|pooled|interval", rows, box=None))
+        out.print(grid(f"subgroup|items|second - first{_unit(lead)}|interval, plain|pooled|interval", rows, box=None))
 
 
 def _pair_lines(out: Console, report: CompareReport) -> None:
@@ -458,16 +458,16 @@ def _board(out: Console, report: CompareReport) -> None:
     if number > SHOWN_PAIRS:
         apart = [row for row in apart if row[0] == apart[0][0]]
     for better, worse, claim in apart[:SHOWN_PAIRS]:
-        sign = 1 if better == claim.conditions[1] else -1  # the better one minus the other
-        interval = claim.interval or claim.plain_interval
-        ends = [] if interval is None else sorted((sign * interval.low, sign * interval.high))
-        words = claim_words(claim).telling(*ends)
-        span = f"[{', '.join(_amount(words, x) for x in ends)}]" if ends else "-"
-        by = _amount(words, sign * (claim.estimate or 0.0))
+        words, interval = claim_words(claim), claim.interval or claim.plain_interval
+        gap, ends = claim.estimate or 0.0, [] if interval is None else [interval.low, interval.high]
+        if better != claim.conditions[1]:  # the better one minus the other, or over it
+            gap, *ends = [-x / (1 + x) if words.suffix == "%" else -x for x in (gap, *ends[::-1])]
+        words = words.telling(*ends)
+        span, by = f"[{', '.join(_amount(words, x) for x in ends)}]" if ends else "-", _amount(words, gap)
         told.append([f"{short[better]} better than {short[worse]}", by, span, _p(claim.p_adjusted) or "-"])
     if told:
         out.print()
-        out.print(grid("differ, best first|by|interval|p, adjusted", told, **PLAIN))
+        out.print(grid(f"differ, best first|by{', %' * (lead.suffix == '%')}|interval|p, adjusted", told, **PLAIN))
     if number > len(told):
         out.print(f"  … and {counted(number - len(told), 'pair')} more (--json has all)")
     waiting = [c for c in claims if c.verdict is Verdict.UNDECIDED and c.could_show is not None]

@@ -33,8 +33,8 @@ def verify(
 ) -> None:
     """Check a results document against its data, an evidence archive against its manifest, or a run against its chain.
 
-    Of a document every claim is computed again from the data that follow it; without data only its consistency is
-    checked, and the exit status is 4. Exit 0: all follows; 1: something does not.
+    Of a document every claim is computed again from the data that follow it, of an archive from its records; without
+    data only consistency is checked. Exit 0: all follows; 1: something does not; 4: something was not made again.
 
     \b
     Examples:
