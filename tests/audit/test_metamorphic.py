@@ -280,6 +280,12 @@ def test_a_tail_says_what_it_does_not_use(rng: np.random.Generator) -> None:
     )
     notes = richter.open(frame).tail("nll", n_resamples=100).study.notes
     assert notes[-1] == "Weights of items are not used here."
+    assert not any("--scale" in note for note in notes)  # of scores, not of a tail
+    odd = frame.with_columns(
+        condition=pl.lit("a --scale ") + pl.when(pl.col("item") < 150).then(pl.lit("x")).otherwise(pl.lit("X"))
+    )
+    notes = richter.open(odd.unique("item")).tail("nll", n_resamples=100).study.notes
+    assert any("differ in capitals" in note for note in notes)
 
 
 def test_a_tail_of_items_in_groups_counts_groups_by_repetition(rng: np.random.Generator) -> None:

@@ -325,7 +325,6 @@ def test_a_ratio_of_amounts_is_told_in_per_cent_by_hand() -> None:
         words("money", -1.0, (0.0, 3.0)),
         words("money", 2.0, (None, 3.0)),
         words("money", -1.0, (2.0,)),
-        words("money", 0.5, (2.0, 3.0), conditions=("new",)),
         claim_words(dataclasses.replace(claim("money", 0.5, Verdict.UNTESTABLE, values=(2.0, 3.0)), estimate=None)),
     ):
         assert own == METRICS["money"]

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 from scipy.stats import t as student
 
-from richter.claims import METRICS, Evidence, Question, decide, nothing_open, units_for
+from richter.claims import METRICS, Evidence, Question, decide, nothing_open, reach_of, units_for
+from richter.claims._decide import visible
 from richter.records import Interval, Verdict
 
 
@@ -212,6 +213,12 @@ def test_what_the_whole_scale_would_not_have_shown_is_not_said_by_hand() -> None
     marks = dataclasses.replace(METRICS["mean_score"], low=1.0, high=5.0)
     of_marks = decide([Question(metric=marks, conditions=("a", "b"), evidence=normal(0.1, 4.5 / z))])
     assert of_marks[0].could_show is None  # 4 is the whole scale
+
+
+def test_the_whole_scale_and_a_power_that_is_just_met_by_hand() -> None:
+    assert [visible(METRICS["mean_severity"], reach) for reach in (4.0, 4.0001)] == [4.0, None]
+    for n in (7, 30):  # ten units' variance over the square of a distance of as many standard errors
+        assert units_for(n, reach_of(n - 1, 0.025, 0.8), tail=0.025, power=0.8, freedom=1.0) == n
 
 
 @pytest.mark.parametrize("each", [0.5, 1.0])

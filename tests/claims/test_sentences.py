@@ -200,6 +200,8 @@ def test_one_sided_p_values_by_hand() -> None:
     assert [one_sided(evidence, 0.08, above=up) for up in (True, False)] == pytest.approx([ndtr(-2), ndtr(2)])
     assert [one_sided(evidence, 0.12, above=up) for up in (True, False)] == pytest.approx([ndtr(2), ndtr(-2)])
     assert [one_sided(evidence, 0.1, above=up) for up in (True, False)] == [0.5, 0.5]
+    skew = normal(0.1, p=lambda _: 0.9)  # the estimate is on neither side of itself
+    assert [one_sided(skew, 0.1, above=up) for up in (True, False)] == pytest.approx([0.55, 0.55])
     assert counted(1, "group") == "1 group"
     assert counted(2000, "run") == "2,000 runs"
 

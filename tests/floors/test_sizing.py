@@ -18,6 +18,7 @@ from richter.floors import (
     visible_paired_gap,
     zero_error_labels,
 )
+from richter.stats import wilson
 
 
 @pytest.mark.parametrize(
@@ -66,6 +67,19 @@ def test_the_exact_test_keeps_its_power_from_here_on_by_enumeration(
     assert labels_needed(delta, error_rate, alpha=alpha, power=power).detection_test == last + 1
 
 
+def test_a_power_that_is_just_met_by_enumeration() -> None:
+    """Sizes whose power is above that of the one before and below that of all after: each is the first for its own."""
+    powers = detection_power(np.arange(1, 3000), 0.2, 0.1)
+    after = np.minimum.accumulate(powers[::-1])[::-1]
+    sizes = [n for n in range(40, 150) if powers[n - 2] < powers[n - 1] <= after[n]]
+    assert len(sizes) > 5
+    for n in sizes:
+        assert labels_needed(0.1, 0.2, power=float(powers[n - 1])).detection_test == n
+    assert labels_needed(0.99, 0.01).detection_test == 1  # an error in one label has a chance of 1%
+    with pytest.raises(InputError, match="More than 1,000,000,000 labels"):
+        labels_needed(1e-6, 0.5)
+
+
 def test_an_error_rate_that_cannot_rise_has_no_test() -> None:
     assert labels_needed(0.3, 0.8).detection_test is None
     assert labels_needed(0.2, 0.8).detection_test is not None
@@ -75,6 +89,7 @@ def test_proportion_labels_by_hand() -> None:
     assert proportion_labels(0.02, 0.5) == 2401  # 1.96^2 / 4 / 0.0004
     assert proportion_labels(0.02, 0.5, level=0.9) == 1691
     assert proportion_labels(0.01, 0.1) == 3461  # 3,458 by the normal formula; Wilson's is a hair wider
+    assert proportion_labels(wilson(6, 300).half_width, 0.02) == 300  # just met
 
 
 @pytest.mark.parametrize(("half_width", "rate"), [(0.01, 0.01), (0.02, 0.01), (0.005, 0.001), (0.05, 0.95)])
@@ -94,6 +109,8 @@ def test_few_errors_against_trying_all_sizes(limit: float, errors: int, level: f
     least = int(sizes[binom.cdf(errors, sizes, limit) <= 1 - level][0])
     assert zero_error_labels(limit, errors=errors, level=level) == least
     assert zero_error_labels(0.01) == 299
+    assert [zero_error_labels(0.5, level=share) for share in (0.5, 0.75, 0.875)] == [1, 2, 3]  # just met
+    assert zero_error_labels(1e-12) == pytest.approx(-math.log(0.05) * 1e12, rel=1e-6)
 
 
 def test_paired_labels_by_hand() -> None:

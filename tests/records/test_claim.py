@@ -1,9 +1,10 @@
 import json
 import math
+import pickle
 
 import pytest
 
-from richter.records import Claim, Gate, Interval, Verdict, plain
+from richter.records import Claim, Gate, Interval, Note, Verdict, of_kind, plain, refusals
 
 
 def test_blocked_names_its_gate() -> None:
@@ -31,3 +32,21 @@ def test_to_dict_is_strict_json() -> None:
 def test_unknown_values_are_refused() -> None:
     with pytest.raises(TypeError, match="object"):
         plain(object())
+
+
+def test_a_refusal_names_its_conditions_whatever_they_are_called() -> None:
+    reason = "in another order than the other 6"
+    assert refusals([(("in",), reason), (("b", "c"), reason)]) == [f"in, b and c: {reason}"]
+    assert refusals([((name,), reason) for name in "abcdef"]) == [f"a, b, c, d and 2 more: {reason}"]
+
+
+def test_a_note_is_its_text_and_keeps_its_kind() -> None:
+    note = Note("The score runs from 0 to 5.", "scale")
+    assert plain([note]) == ["The score runs from 0 to 5."]
+    assert type(plain(note)) is str
+    assert of_kind(["about the scale", pickle.loads(pickle.dumps(note))], "scale") == [note]
+
+
+def test_what_renderers_ask_of_a_claim_is_not_written() -> None:
+    claim = Claim(measure="accuracy", conditions=("a",), verdict=Verdict.UNDECIDED, sentence="", judged="x", apart=True)
+    assert not {"judged", "apart"} & plain(claim).keys()

@@ -219,6 +219,29 @@ def test_whether_it_knows_is_said_in_words_by_hand(
     assert words["Does it know when it is wrong"] == text + averages
 
 
+def test_draws_with_settings_of_their_own_speak_for_their_condition() -> None:
+    """Whatever they are called: the figure names them."""
+    span = {"low": 0.2, "high": 0.49, "level": 0.95, "method": "by hand"}
+    found = {"estimate": 0.35, "interval": span, "n": 60, "what": "x", "sure": 0.56, "right": 0.2, "drawn": "c (t=1)"}
+    own = {"measure": "draws", "conditions": ["c (t=1)"], "verdict": "verified", "interval": span, "side": "worse"}
+    words = said({"conditions": [{"name": "c", "knows": found}], "claims": [own]})
+    assert words["Does it know when it is wrong"].startswith("c: over-confident by about 36 points")
+
+
+def test_figures_that_people_corrected_say_by_how_many_labels() -> None:
+    span = {"low": 0.1, "high": 0.3, "level": 0.95, "method": "by hand"}
+    figure = {"estimate": 0.2, "interval": span, "n": 60, "what": "x", "graded": {"estimate": 0.1, "interval": None}}
+    cells = [
+        first_screen({"conditions": [{"name": "c", key: {**figure, **more}}], "claims": []})["conditions"][0]["cells"]
+        for key, more in (("how_often", {"labels": 1}), ("how_badly", {"labels": 1200}), ("how_often", {}))
+    ]
+    assert [found[-1]["what"].split(", of ")[0] for found in cells] == [
+        "as people would grade (1 label)",
+        "severity 3 or more, as people would grade (1,200 labels)",
+        "as people would grade",
+    ]
+
+
 def test_scores_are_read_on_their_own_scale_by_hand() -> None:
     """A mean of 4 on a scale of 1 to 5 stands at three quarters of its rail, and the scale is said."""
     span = {"low": 3.0, "high": 5.0, "level": 0.95, "method": "by hand"}

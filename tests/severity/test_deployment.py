@@ -371,5 +371,25 @@ def test_a_limit_that_is_reached_is_neither_met_nor_violated(limit: float, verdi
     assert claim.verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("limit", "uncovered", "needed"),
+    [
+        (100_000, 0.1, None),  # all of it may come from what no item covers
+        (100_000.5, 0.1, 5_392_317),  # -log(0.05) = 2.995732 over 0.5 / 0.9 per million
+        (1e-6, 0.0, 2_995_732_273_552),
+    ],
+)
+def test_room_beside_what_no_item_covers_by_hand(limit: float, uncovered: float, needed: int | None) -> None:
+    row = SimpleNamespace(
+        lower=0.0, upper=1e6 * (1 - 0.05 ** (1 / 300)), count=0, n=300, per_million=0.0, interval=None
+    )
+    table: Any = SimpleNamespace(
+        at=lambda _: row, uncovered=uncovered, basis="as judged", level=0.95, groups=None, weighted=False
+    )
+    (claim,) = check_requirements([Requirement(severity=3.0, per_million=limit)], lambda *_: table, ["m"])
+    assert ("is covered by no item" in claim.sentence) == (needed is None)
+    assert claim.needed == (None if needed is None else pytest.approx(needed, rel=1e-6))
+
+
 def test_a_limit_below_one_in_a_million_is_read() -> None:
     assert parse_requirement("severity>=3 below 0.5 per million").per_million == 0.5

@@ -6,9 +6,8 @@ from numpy.typing import NDArray
 
 from richter.claims import Question, decide, joint_law
 from richter.errors import InputError
-from richter.records import Claim, Verdict, plain
+from richter.records import Claim, Verdict, of_kind, plain
 from richter.severity import (
-    EQUAL_RATES,
     MEASURES,
     BValue,
     Discrimination,
@@ -51,7 +50,7 @@ def test_a_clear_pair_is_verified_by_every_measure_second_minus_first(rng: np.ra
     assert means.primary
     assert means.sentence.startswith("m1 is graver in its errors than m0: +")
     assert "equal within 5 points" in means.sentence
-    assert EQUAL_RATES in means.notes
+    assert of_kind(means.notes, "equal rates")
     slopes = of(found, "b")["m0", "m1"]
     assert "m1 is heavier in the tail of its errors than m0" in slopes.sentence
     assert "slopes from 1.5 up" in slopes.sentence
@@ -140,7 +139,7 @@ def test_unequal_error_rates_are_said(rng: np.random.Generator) -> None:
     data = {**simulated(rng, [geometric(0.5)], 2000, 0.3), "often": simulated(rng, [geometric(0.5)], 2000, 0.5)["m0"]}
     (claim,) = of(discriminate(data, rng=rng, n_resamples=200), "severity_given_error").values()
     assert "about all errors of each: error rates" in claim.sentence
-    assert EQUAL_RATES not in claim.notes
+    assert not of_kind(claim.notes, "equal rates")
 
 
 def test_error_rates_that_look_alike_are_not_equal_until_shown(rng: np.random.Generator) -> None:

@@ -110,6 +110,10 @@ def test_an_order_of_the_conditions_in_every_row_is_of_ranks() -> None:
     assert set(tables.scores["better"]) == {"lower"}
     assert set(tables.scores["high"]) == {3.0}
     assert any("1 is the best" in note for note in tables.notes)
+    long = frame.unpivot(index="prompt_id", variable_name="model", value_name="place taken")
+    notes = read_tables(long).notes
+    assert any("place taken) are the numbers 1 to 3" in note for note in notes)
+    assert not any("more being better" in note for note in notes)
     assert set(read_tables(frame, options=ReadOptions(better="higher")).scores["better"]) == {"higher"}
     tied = frame.with_columns(pl.when(pl.col("prompt_id") == 3).then(1).otherwise("x").alias("x"))
     tied = tied.with_columns(pl.when(pl.col("prompt_id") == 3).then(1).otherwise("y").alias("y"))

@@ -16,7 +16,7 @@ from richter.bench import is_refusal, normalise
 from richter.errors import InputError, MissingPart, TooFewErrors
 from richter.floors import lipschitz, passive_floor
 from richter.interop import Source
-from richter.records import Claim, Result, Shown, counted, printable
+from richter.records import Claim, Result, Shown, counted, of_kind, printable
 from richter.sampling import PairQuality, cluster_questions, grouping_quality
 from richter.stats import Bools, Floats, Mapper, in_threads, run_tasks, unit_worth
 from richter.store import DatabaseRun, RunLike, is_run, run_file, run_part, run_place
@@ -278,7 +278,7 @@ def measure_calibration(
     frame = calibration_rows(tables, stated=stated)
     kind: Kind = "draws" if "draw" in frame.columns else "grades"
     if kind == "grades" and "confidence" not in frame.columns:
-        odd = " ".join(note for note in tables.notes if "They are left out" in note)
+        odd = " ".join(of_kind(tables.notes, "no confidence"))
         raise InputError(
             odd or "No answer has a confidence, and none was drawn repeatedly with its text.",
             remedy="Name the column (--map confidence=COLUMN, 0 to 1), or draw answers: richter draw",

@@ -32,10 +32,9 @@ from richter.claims import (
     requirement_name,
     too_few_shared,
     unjudged,
-    whose,
 )
 from richter.errors import InputError, PlanError
-from richter.records import Claim, Shown, Verdict
+from richter.records import Claim, Shown, Verdict, refusals
 from richter.stats import wilson
 from richter.tables import Tables, chance_of, outcomes, question_codes
 
@@ -172,7 +171,8 @@ def run_gate(plan: Plan, tables: Tables, *, status: PlanStatus | None = None) ->
         aligned = check_alignment(graded, texts=question_codes(tables), chance=chance_of(tables))
         notes = (*notes, *aligned.warnings)
         if frozenset(wanted) in aligned.apart:
-            blocked = next(r.reason for r in aligned.refused if set(r.conditions) & set(wanted))
+            refused = (r for r in aligned.refused if set(r.conditions) & set(wanted))
+            blocked = refusals((r.conditions, r.reason) for r in refused)[0]
     confirmed = plan.hash if status is not None and status.confirmatory else None
     rules = [_rule(rule, chosen, blocked, confirmed) for rule in values["require"]]
     asked = [r for r in rules if isinstance(r, Question)]
@@ -189,7 +189,7 @@ def _report(
 ) -> GateReport:
     values, known = plan.values, None if status is None else status.attempts
     names = tuple(requirement_name(claim_words(c), c) for c in claims)
-    judged_by = next((f", {said}" for c in claims if (said := whose(c.basis))), "")
+    judged_by = next((f", {c.judged}" for c in claims if c.judged), "")
     verdicts = [c.verdict for c in claims]
     still = [n for n, v in zip(names, verdicts, strict=True) if v not in (Verdict.VERIFIED, Verdict.REFUTED)]
     if Verdict.REFUTED in verdicts:

@@ -102,6 +102,7 @@ def _figures(found: Outcomes | None, what: str, level: float) -> dict[str, Figur
                 figure,
                 n=own.n,
                 what=f"{what}, as people would grade ({evidence.labels:,} labels)",
+                labels=evidence.labels,
                 graded=Estimated(estimate=own.estimate, interval=rate_interval(own, level=level)),
             )
         figures[name] = figure
@@ -142,6 +143,7 @@ def _knows(report: CalibrationReport | None, what: str, records: RunRecords) -> 
                 what=f"debiased calibration error (ECE); {said}",
                 sure=result.mean_confidence,
                 right=result.accuracy,
+                drawn=condition.name if name != condition.name else "",
             )
     return found
 

@@ -2,13 +2,14 @@
 
 import dataclasses
 from collections import Counter
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
 from richter.audit._measure_run import RunRecords
 from richter.audit._severity import SeverityReport, mechanisms_named
-from richter.records import Result
+from richter.records import Result, of_kind
 from richter.severity import BValue
 from richter.tables import CATASTROPHIC
 
@@ -52,12 +53,18 @@ class CurvePoint(Result):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class SeveritySection(Result):
-    """The study as `richter severity --json` prints it, and the rows that its figures draw."""
+    """The study as `richter severity --json` prints it, and the rows that its figures draw.
+
+    `unused` says what the data hold and these figures do not take.
+    """
+
+    always: ClassVar = ("study", "heatmap", "mechanisms", "curve")
 
     study: SeverityReport
     heatmap: tuple[HeatmapCell, ...]
     mechanisms: tuple[MechanismCount, ...]
     curve: tuple[CurvePoint, ...]
+    unused: tuple[str, ...] = ()
 
 
 def severity_section(records: RunRecords, report: SeverityReport) -> SeveritySection:
@@ -67,6 +74,7 @@ def severity_section(records: RunRecords, report: SeverityReport) -> SeveritySec
         heatmap=_heatmap(records.scores),
         mechanisms=_mechanisms(records),
         curve=tuple(row for name in report.study.slopes for row in _curve(name, report)),
+        unused=tuple(of_kind(report.notes, "unused")),
     )
 
 

@@ -15,7 +15,7 @@ from richter.audit._measure_conditions import SIMULATED, condition_outcomes
 from richter.audit._measure_run import BASES, RunRecords
 from richter.audit._plan import Plan, PlanStatus
 from richter.audit._results import Bound, Check, ConditionResults, NoSection, Signature
-from richter.claims import METRICS, UNPAIRED, answer, as_sample, counted, mean_evidence
+from richter.claims import METRICS, answer, as_sample, counted, mean_evidence
 from richter.errors import InputError
 from richter.judge import Agreement, Undefined, panel_failures
 from richter.records import Claim, Verdict, at_most, printable, refusals
@@ -155,7 +155,7 @@ def _rated(records: RunRecords, total: int) -> Check:
 
 def _apart(measured: Measured) -> bool:
     """Whether conditions were compared as on different items."""
-    return measured.comparison is not None and any(UNPAIRED in c.basis for c in measured.comparison.claims)
+    return measured.comparison is not None and any(c.apart for c in measured.comparison.claims)
 
 
 def _aligned(measured: Measured) -> Check:

@@ -26,7 +26,7 @@ import msgspec
 
 from richter import __version__
 from richter.errors import PlanError
-from richter.records import Claim, Result
+from richter.records import Claim, Result, of_kind
 from richter.store import is_run, looks_of, open_ledger, write_file
 from richter.tables import Log, Look, Tables, attempts, log_lock, log_use, looks_at, read_log
 
@@ -363,15 +363,16 @@ def _before(lock: Mapping[str, Any], log: Log, looks: Sequence[Look]) -> tuple[s
     if lock.get("log") == {}:
         return "", ["no log of looks was kept when the plan was locked"], []
     own = lock.get("log", {})
-    doubts = [fault for fault in log.faults if "the clock" not in fault]  # order counts
+    clock, cut = of_kind(log.faults, "clock"), of_kind(log.faults, "cut")
+    doubts = [fault for fault in log.faults if fault not in clock]  # order counts
     line = log.lock_of(lock.get("hash", ""), own.get("chain", ""))
     if own.get("machine") != log.machine:
         early = [look for look in looks if look.at < lock["locked_at"]]
         said = "locked on another machine, of whose looks nothing is known here; on this one none came before"
         return said, doubts, early
     if line is not None:  # what was cut off came after it
-        doubts = [fault for fault in doubts if "was cut" not in fault]
-    elif all("was cut" in doubt for doubt in doubts):
+        doubts = [fault for fault in doubts if fault not in cut]
+    elif doubts == cut:
         doubts = ["the log of looks no longer holds this lock: it was deleted or cut"]
     early = [
         look for look in looks if (look.at < lock["locked_at"] if look.place < 0 or line is None else look.place < line)

@@ -40,8 +40,9 @@ class Estimated(Result):
 class Figure(Result):
     """A figure of one condition, `what` it is, and the `mean` severity beside a rate of severities.
 
-    Where people's labels correct it, `graded` is the figure as it was graded. `scale` holds the ends of the scale of a
-    score; beside a calibration error `sure` is the mean confidence and `right` the share of right answers.
+    Where people's `labels` correct it, `graded` is the figure as it was graded. `scale` holds the ends of the scale of
+    a score; beside a calibration error `sure` is the mean confidence, `right` the share of right answers and `drawn`
+    the name of the draws that it is of, where they have settings of their own.
     """
 
     always: ClassVar = ("estimate", "interval", "n", "what")
@@ -55,6 +56,8 @@ class Figure(Result):
     scale: tuple[float, float] | None = None
     sure: float | None = None
     right: float | None = None
+    labels: int = 0
+    drawn: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from richter.audit._plan_severity import plan_recipe
 from richter.claims import as_judged
 from richter.errors import InputError
 from richter.interop import Source, read_frame
-from richter.records import Claim, Rating, Refused, Shown, counted
+from richter.records import Claim, Note, Rating, Refused, Shown, counted
 from richter.stats import Floats, Mapper, in_threads, overcall_rate
 from richter.tables import (
     KEY,
@@ -161,11 +161,11 @@ def weigh_scores(
     labels = _labels(human, scores)
     corrected, skipped = _corrected(labels, judge_errors, scores, level, rng)
     basis = JUDGED if tables.counting in ("judge", "given", None) else tables.basis
-    if human is None and not (tables.ratings["kind"] == "human").any():
-        basis = as_judged(judges_of(tables, "mean_severity")) or basis
+    checked = human is not None or (tables.ratings["kind"] == "human").any()
+    judged = "" if checked else as_judged(judges_of(tables, "mean_severity"))
     study = sev.study_severity(
         scores, recipe=recipe, traffic=mix, corrected=corrected, n_resamples=n_resamples, level=level, basis=basis,
-        rng=rng, mapper=mapper, **values, seed=seed,
+        judged=judged, rng=rng, mapper=mapper, **values, seed=seed,
     )  # fmt: skip
     rates, checks = _rates_and_checks(study, scores, labels, mix, requirements, level, seed)
     if status is not None:
@@ -193,7 +193,7 @@ def weigh_scores(
         study=study,
         paper=paper,
         seed=seed,
-        basis=basis,
+        basis=judged or basis,
         requirements=checks,
         losses={
             n: sev.expected_loss(columns[n], costs, traffic=mix, groups=scores.groups, level=level) for n in study.rates
@@ -231,12 +231,11 @@ def _notes(
         yield f"{unrated:,} of {came.height:,} answers have no severity and are left out."
     further = int((tables.ratings["draw"] > 0).sum())
     if further:
-        yield (
-            f"{counted(further, 'rating')} of further draws are left out here; "
-            "richter compare --on mean_severity takes them."
-        )
+        said = f"{counted(further, 'rating')} of further draws are left out here; richter compare --on mean_severity"
+        yield Note(f"{said} takes them.", "unused")
     if tables.answers["weight"].null_count() < len(tables.answers):
-        yield "Weights of items are not used here (--traffic weighs strata); richter compare uses them."
+        said = "Weights of items are not used here (--traffic weighs strata); richter compare uses them."
+        yield Note(said, "unused")
     first = next(iter(study.rates.values()), None)
     if first is not None and first.uncovered_strata:
         yield f"No item covers {', '.join(first.uncovered_strata)}: {first.uncovered:.1%} of the traffic."

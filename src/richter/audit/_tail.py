@@ -15,7 +15,7 @@ from richter.audit._plan import Plan, PlanStatus, open_data, read_plan
 from richter.audit._plan_tail import FIELDS, tail_plan
 from richter.errors import InputError, TooFewErrors
 from richter.interop import Source, less_is_better, read_frame
-from richter.records import Result, Shown, printable
+from richter.records import Result, Shown, of_kind, printable
 from richter.stats import Floats, Mapper
 from richter.store import is_run, run_file
 from richter.tables import ReadOptions, Tables, read_tables
@@ -134,7 +134,8 @@ def study_column(
         locked=None if status is None or not status.confirmatory else status.hash,
         mapper=mapper,
     )
-    read = (note for note in tables.notes if "--scale" not in note)  # far values are what a tail is made of
+    far = of_kind(tables.notes, "scale")  # far values are what a tail is made of
+    read = (note for note in tables.notes if note not in far)
     way = () if rated or "lower_is_worse" in given or plan is not None else _taken_as(tables, column)
     study = dataclasses.replace(study, notes=(*study.notes, *read, *way, *unused(tables)))
     moved = {

@@ -94,7 +94,11 @@ def check_alignment(
         return Alignment(sets=(names,))
     short = distinct_names(names)
     displaced = {} if texts is None else _displaced(texts)  # condition: items that have another item's text
-    lost = [([k], _text_line(short[k], *found)) for k, found in displaced.items() if found[0] > 0]
+    lost = [
+        ([k], f"another item's question under {wrong:,} of {n:,} ids")
+        for k, (wrong, n) in displaced.items()
+        if wrong > 0
+    ]
     empty = {k for k in range(number) if np.isnan(values[:, k]).all()}  # it has no order
     usable = [k for k in range(number) if k not in empty and displaced.get(k, (0, 0))[0] == 0]
     unchecked: dict[int, str] = {}
@@ -107,14 +111,14 @@ def check_alignment(
         main = [k for place, k in enumerate(usable) if not any(place in part for part in apart)]
         for part in apart:
             members = [usable[k] for k in part]
-            lost.append((members, _order_line(members, main, short, values, outcomes.items)))
-        for k, line in (_by_parts(values, outcomes.items, main, short) if whole else {}).items():
+            lost.append((members, _order_line(members, main, values, outcomes.items)))
+        for k, line in (_by_parts(values, outcomes.items, main) if whole else {}).items():
             if k in displaced or k in unchecked:
                 continue
             if usable.index(k) in whole:
                 lost.append(([k], line))
             else:
-                warnings.append(f"{line}; possibly near chance, so it is not refused")
+                warnings.append(f"{short[k]}: {line}; possibly near chance, so it is not refused")
     known = ~np.isnan(values)
     shared = known.sum(axis=1) > 1
     unchecked = {k: why for k, why in unchecked.items() if known[shared, k].any()}  # else its items are its own
@@ -125,7 +129,7 @@ def check_alignment(
     ]
     alone = tuple(names[k] for k in sorted(unchecked))
     if trust:
-        warnings += [f"ids are trusted although {line}" for _, line in lost]
+        warnings += [f"the ids of {_listed(short[k] for k in own)} are trusted: {line}" for own, line in lost]
         return Alignment(sets=(names,), unchecked=alone, warnings=tuple(warnings))
     sets = [[k for k in range(number) if k not in out], *(members for members, _ in lost)]
     return Alignment(
@@ -359,7 +363,7 @@ def _displaced(texts: Codes) -> dict[int, tuple[int, int]]:
     return found
 
 
-def _by_parts(values: Floats, items: Sequence[str], main: list[int], short: Sequence[str]) -> dict[int, str]:
+def _by_parts(values: Floats, items: Sequence[str], main: list[int]) -> dict[int, str]:
     """Conditions that fit the others in one part of the file and not in another, where ids are positions."""
     order = _positions(items)
     if order is None or len(main) < 6 or len(items) < 2 * FEW:
@@ -389,7 +393,7 @@ def _by_parts(values: Floats, items: Sequence[str], main: list[int], short: Sequ
             if z[k] < lowest.get(main[k], (0.0, 0, 0))[0]:
                 lowest[main[k]] = (float(z[k]), int(edges[first]), int(edges[last]) - 1)
     return {
-        k: f"{short[k]} fits the other {counted(len(main) - 1, 'condition')} elsewhere but not around items "
+        k: f"fits the other {counted(len(main) - 1, 'condition')} elsewhere but not around items "
         f"{items[order[first]]} to {items[order[last]]}"
         for k, (_, first, last) in lowest.items()
     }
@@ -420,9 +424,8 @@ def _positions(items: Sequence[str]) -> NDArray[np.intp] | None:
     return np.argsort(numbers, kind="stable")
 
 
-def _order_line(members: list[int], main: list[int], short: Sequence[str], values: Floats, items: Sequence[str]) -> str:
-    are = "is" if len(members) == 1 else "are"
-    line = f"{_listed(short[k] for k in members)} {are} in another order than the other {len(main)}"
+def _order_line(members: list[int], main: list[int], values: Floats, items: Sequence[str]) -> str:
+    line = f"in another order than the other {len(main)}"
     order = _positions(items)
     if order is not None:
         rest = np.nanmean(values[order][:, main], axis=1)
@@ -442,10 +445,6 @@ def _shift(x: Floats, rest: Floats, reach: int = 5) -> int:
             if r * math.sqrt(use.sum()) > SEEN:
                 return move
     return 0
-
-
-def _text_line(name: str, wrong: int, n: int) -> str:
-    return f"{name} has another item's question under {wrong:,} of {n:,} ids"
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -5,7 +5,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from richter.claims._labels import whose
 from richter.claims._outcomes import Metric, Scale, claim_words, measure_words
 from richter.records import Claim, Verdict
 
@@ -48,7 +47,7 @@ def rail(estimate: float, low: float, high: float, *, better: str | None) -> tup
     """
     if better == "lower":
         estimate, low, high = -estimate, -high, -low
-    reach = max((abs(v) for v in (estimate, low, high) if math.isfinite(v)), default=0.0) or 1.0
+    reach = max((abs(v) for v in (estimate, low, high) if v and math.isfinite(v)), default=1.0)
     return tuple(min(max((v / reach + 1) / 2, 0.0), 1.0) for v in (low, estimate, high))
 
 
@@ -69,7 +68,7 @@ def answer(
     pairs = [c for c in claims if len(c.conditions) == 2]
     if len(conditions) < 2:
         return _alone(claims)
-    judged = next((f", {said}." for c in pairs if c.decided and (said := whose(c.basis))), ".")
+    judged = next((f", {c.judged}." for c in pairs if c.decided and c.judged), ".")
     if len(conditions) > 2:
         return _board(pairs, conditions).removesuffix(".") + judged
     first, second = conditions
@@ -88,20 +87,16 @@ def _in_order(claims: Sequence[Claim]) -> list[Claim]:
 
 def _pair(claims: Sequence[Claim], first: str, second: str, scale: Scale | None) -> str:
     ordered = _in_order(claims)
-    found = {s: [c for c in ordered if _seen_from(c, second) == s] for s in SIDES}
-    good, bad, alike = found["better"], found["worse"], found["alike"]
-    if good and bad:
-        lead = ordered.index(good[0]) < ordered.index(bad[0])  # what is tested first is said first
-        (word, one), (other, rest) = (("better", good), ("worse", bad)) if lead else (("worse", bad), ("better", good))
-        return (
-            f"{second} is {word} than {first} in some ways and {other} in others: it is {_listed(one, second, scale)}, "
-            f"but {_listed(rest, second, scale)}."
-        )
-    if bad:
-        return f"{second} is worse than {first}: it is {_listed(bad, second, scale)}."
-    if good:
-        return f"{second} is better than {first}: it is {_listed(good, second, scale)}."
-    if alike:
+    found: dict[Side, list[Claim]] = {}
+    for claim in ordered:
+        found.setdefault(_seen_from(claim, second), []).append(claim)
+    shown = {word: _listed(own, second, scale) for word, own in found.items() if word in ("better", "worse")}
+    if len(shown) == 2:
+        (word, one), (other, rest) = shown.items()
+        return f"{second} is {word} than {first} in some ways and {other} in others: it is {one}, but {rest}."
+    for word, one in shown.items():
+        return f"{second} is {word} than {first}: it is {one}."
+    if alike := found.get("alike"):
         words, margin = measure_words(alike[0].measure, scale), alike[0].margin
         within = "" if margin is None else f" within {words.amount(margin)}{words.suffix}{words.read_on}"
         return f"{second} and {first} are {words.alike_word}{within}."
@@ -134,8 +129,8 @@ def _board(claims: Sequence[Claim], conditions: Sequence[str]) -> str:
                 own[name].append(value)
     compared = [name for name in conditions if name in own]
     means = {name: sum(found) / len(found) for name, found in own.items() if found}
-    sign = -1 if lead[0].better == "higher" else 1
-    unbeaten = sorted((n for n in compared if n not in beaten), key=lambda n: sign * means.get(n, 0.0))
+    best_first = sorted((n for n in compared if n in means), key=means.__getitem__, reverse=lead[0].better == "higher")
+    unbeaten = [n for n in dict.fromkeys((*best_first, *compared)) if n not in beaten]
     apart = [name for name in conditions if name not in compared]
     left = f"; {_named(apart)} could not be compared" if apart else ""
     if len(unbeaten) == len(compared):
@@ -161,7 +156,7 @@ def _board(claims: Sequence[Claim], conditions: Sequence[str]) -> str:
 def _named(names: Sequence[str]) -> str:
     if len(names) > MOST_NAMED:
         return f"{len(names)} conditions"
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _alone(claims: Sequence[Claim]) -> str:

@@ -13,10 +13,10 @@ from richter.claims._evidence import LEAST_FREEDOM, TYPICAL, UNPAIRED, Evidence
 from richter.claims._labels import if_kinder
 from richter.claims._outcomes import METRICS, Metric
 from richter.errors import InputError
-from richter.records import Claim, Family, Hypothesis, Interval, Verdict, counted
+from richter.records import Claim, Family, Hypothesis, Interval, Note, Verdict, counted
+from richter.stats import root
 
 __all__ = [
-    "UNTESTED",
     "Question",
     "claimed",
     "counted",
@@ -31,7 +31,9 @@ __all__ = [
 POWER = 0.8
 AFTER = 0.2  # of alpha, kept for secondary questions where a primary one has a margin
 METHODS = ("holm", "max t")
-UNTESTED = "not tested: a claim that comes before it on this page, or a test of its margin, is not settled"
+UNTESTED = Note(
+    "not tested: a claim that comes before it on this page, or a test of its margin, is not settled", "untested"
+)
 
 Relation = Literal["above", "below", "differs"]
 
@@ -63,6 +65,11 @@ class Question:
         return "; ".join(part for part in (self.basis, apart, self.evidence.judged) if part)
 
     @property
+    def rising(self) -> bool:
+        """Whether the estimate lies above the value."""
+        return self.evidence.estimate > self.value
+
+    @property
     def words(self) -> Metric:
         """The metric's words; a ratio speaks in per cent."""
         if not self.evidence.relative:
@@ -79,21 +86,19 @@ class _Test:
     p: float
 
 
-@dataclasses.dataclass(slots=True)
-class _State:
-    """What the list has settled of one question: which of its two tests were shown, and at which levels."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Line:
+    """A line as the list settled it: whether it was shown, at which level, and its p-value adjusted for the list."""
 
-    differs: bool = False
-    within: bool = False
-    alpha: float = 0.0
-    alpha_within: float = 0.0
-    p_adjusted: float = 1.0
+    shown: bool
+    alpha: float
+    p_adjusted: float
 
 
 def one_sided(evidence: Evidence, value: float, *, above: bool) -> float:
     """The p-value of the quantity being at most (`above`) or at least `value`: half of the two-sided one."""
-    half = p_value(evidence, value) / 2
-    return half if (evidence.estimate > value) == above and evidence.estimate != value else 1 - half
+    half, beyond = p_value(evidence, value) / 2, evidence.estimate - value
+    return half if (beyond if above else -beyond) > 0 else 1 - half
 
 
 def decide(
@@ -137,16 +142,15 @@ def decide(
     going = settled
     for primary in (True, False):
         places = [k for k, q in enumerate(questions) if q.primary is primary]
-        states = _in_turn(questions, places, alpha, joint) if going else {}
-        for state in states.values():  # as the level is shared, so that it is at most 1 - level where that shows it
-            state.p_adjusted = min(state.p_adjusted * (1 - level) / alpha, 1.0)
+        lines = _in_turn(questions, places, alpha, joint) if going else {}
         method = METHODS[joint is not None and any(_key(questions[k]) in joint.keys for k in places)]
+        family, share = Family(method=method, size=len(places)), (1 - level) / alpha
         for k in places:
-            claim = _claim(questions[k], states.get(k), level=level, family=Family(method=method, size=len(places)))
+            own = lines.get((k, False)), lines.get((k, True))
+            claim = _claim(questions[k], *own, level=level, family=family, share=share)
             made[k] = dataclasses.replace(claim, data_hash=data_hash, seed=seed)
         going = going and all(made[k].verdict is not Verdict.UNDECIDED for k in places)
-        rejected = all(s.differs and (s.within or questions[k].margin is None) for k, s in states.items())
-        alpha = whole if rejected else whole * AFTER
+        alpha = whole if all(line.shown for line in lines.values()) else whole * AFTER
     return tuple(made[k] for k in range(len(questions)))
 
 
@@ -170,7 +174,8 @@ def _key(question: Question) -> tuple[str, tuple[str, ...]]:
 
 def _in_turn(
     questions: Sequence[Question], places: list[int], alpha: float, joint: JointTests | None
-) -> dict[int, _State]:
+) -> dict[tuple[int, bool], _Line]:
+    """The lines by the question's place and whether they are about being within its margin."""
     tests = [_Test(k, False, p_value(questions[k].evidence, questions[k].value)) for k in places]
     for k in places:
         question = questions[k]
@@ -179,7 +184,7 @@ def _in_turn(
             evidence = question.evidence
             p = max(one_sided(evidence, low, above=True), one_sided(evidence, high, above=False))
             tests.append(_Test(k, True, p))
-    states = {k: _State() for k in places}
+    lines = {}
     order = sorted(tests, key=lambda t: t.p)
     last = {test.place: number for number, test in enumerate(order)}  # where the last of a question's tests comes
     steps = None
@@ -189,27 +194,24 @@ def _in_turn(
     gone = list(itertools.accumulate((number == last[t.place] for number, t in enumerate(order)), initial=0))
     going, stop, worst = True, len(order), 0.0
     for number, test in enumerate(order):
-        question, state = questions[test.place], states[test.place]
+        question = questions[test.place]
         level = alpha / (len(places) - gone[min(number, stop)])
         if steps is None:
             worst = max(worst, test.p * (len(places) - gone[number]))
         else:
             level, worst = steps[0](gone[min(number, stop)]), max(worst, steps[1](gone[number], test.p))
         if test.within:
-            state.alpha_within = level
             assert question.margin is not None
             inside = question.evidence.interval(1 - 2 * level)
             low, high = question.value - question.margin, question.value + question.margin
-            state.within = going and low < inside.low and inside.high < high
-            going = state.within
+            going = going and low < inside.low and inside.high < high
         else:
-            state.alpha, state.p_adjusted = level, worst
             found = question.evidence.interval(1 - level)
-            state.differs = going and not found.low <= question.value <= found.high
-            going = state.differs
+            going = going and not found.low <= question.value <= found.high
+        lines[test.place, test.within] = _Line(going, level, worst)
         if not going and stop == len(order):
             stop = number
-    return states
+    return lines
 
 
 def asked(question: Question, *, level: float) -> Claim:
@@ -232,39 +234,45 @@ def asked(question: Question, *, level: float) -> Claim:
         better=question.metric.better,
         primary=question.primary,
         basis=question.who_graded,
+        judged=evidence.judged,
+        apart=bool(evidence.sides),
         notes=(*question.notes, *evidence.notes),
     )
 
 
-def _claim(question: Question, state: _State | None, *, level: float, family: Family) -> Claim:
-    """The claim as its list settled it; without a state its turn did not come, and no interval decided."""
+def _claim(
+    question: Question, differs: _Line | None, within: _Line | None, *, level: float, family: Family, share: float
+) -> Claim:
+    """The claim as its list settled it; without a line its turn did not come, and no interval decided.
+
+    An adjusted p-value is multiplied by `share`, as the level is divided: at most 1 - `level` where that shows it.
+    """
     evidence, claim = question.evidence, asked(question, level=level)
-    if state is None:
+    if differs is None:
         said = sentence(question, None, evidence.interval(level))
         return dataclasses.replace(claim, sentence=said, notes=(UNTESTED, *claim.notes))
-    if state.within:
-        verdict = Verdict.EQUIVALENT
-    elif state.differs:
-        rising = evidence.estimate > question.value
-        against = (question.relation == "above" and not rising) or (question.relation == "below" and rising)
+    interval = evidence.interval(1 - differs.alpha)
+    if within is not None and within.shown:
+        verdict, interval = Verdict.EQUIVALENT, evidence.interval(1 - 2 * within.alpha)
+    elif differs.shown:
+        against = question.relation == ("below" if question.rising else "above")
         verdict = Verdict.REFUTED if against else Verdict.VERIFIED
     else:
         verdict = Verdict.UNDECIDED
-    interval = evidence.interval(1 - 2 * state.alpha_within if state.within else 1 - state.alpha)
     aim = question.words.gap if question.margin is None else question.margin
     needed = None
     if verdict is Verdict.UNDECIDED and aim is not None:
-        needed = needed_units(evidence, aim, alpha=state.alpha, margin=question.margin is not None)
+        needed = needed_units(evidence, aim, alpha=differs.alpha, margin=question.margin is not None)
     error = evidence.standard_error
     return dataclasses.replace(
         claim,
         verdict=verdict,
-        sentence=sentence(question, verdict, interval, needed=needed, aim=aim, real=state.differs),
+        sentence=sentence(question, verdict, interval, needed=needed, aim=aim, real=differs.shown),
         interval=interval,
-        p_adjusted=state.p_adjusted,
+        p_adjusted=min(differs.p_adjusted * share, 1.0),
         needed=needed,
         needed_for=None if needed is None else aim,
-        could_show=visible(question.metric, reach_of(evidence.freedom, state.alpha / 2, POWER) * error)
+        could_show=visible(question.metric, reach_of(evidence.freedom, differs.alpha / 2, POWER) * error)
         if error
         else None,
         family=family,
@@ -315,7 +323,8 @@ def needed_units(evidence: Evidence, aim: float, *, alpha: float, margin: bool =
 
 def units_needed(evidence: Evidence, distance: float, *, tail: float, power: float = POWER) -> int:
     """Units like these that show a true difference of `distance` at `tail` on its side with `power`."""
-    variance, free = evidence.units * (evidence.standard_error or 0.0) ** 2, (evidence.freedom + 1) / evidence.units
+    assert evidence.standard_error is not None
+    variance, free = evidence.units * evidence.standard_error**2, (evidence.freedom + 1) / evidence.units
     return units_for(variance, distance, tail=tail, power=power, freedom=free)
 
 
@@ -360,19 +369,18 @@ def sentence(
     span = f"{words.amount(evidence.estimate, sign=two)}{unit} [{low}, {high}]"
     on = f"on {' and '.join(f'{n:,}' for n in evidence.sides)} different items" if evidence.sides else ""
     on = on or f"on {counted(evidence.n, 'item')}"
-    span += f" ({TYPICAL})" * evidence.relative
     if evidence.unit != "item":
         on += f" in {counted(evidence.units, evidence.unit)}"
     on += f" of {question.where}" if question.where else ""
-    on += evidence.against if evidence.means else ""
+    if evidence.relative:
+        span, on = f"{span} ({TYPICAL})", on + evidence.against
     if two:
         a, b = question.conditions
-        rising = evidence.estimate > question.value
         if verdict is None or verdict is Verdict.UNDECIDED:
             up = question.relation != "below" if question.relation != "differs" else words.better == "higher"
             said = f"{b} is {_word(words, up)} than {a}"
         else:
-            said = f"{b} is {_word(words, rising)} than {a}"
+            said = f"{b} is {_word(words, question.rising)} than {a}"
         if question.value != 0:
             said += f" by more than {words.amount(abs(question.value))}{unit}"
         alike = f"{b} and {a} are {words.alike_word}"
@@ -388,7 +396,8 @@ def sentence(
         judged, kinder = f", {evidence.judged}", kinder_judge(question, verdict, interval)
     if verdict is None:
         return f"Whether {said} was not tested{judged}: {span} {on}, plain {100 * interval.level:g}% interval."
-    if verdict is Verdict.EQUIVALENT and question.margin is not None:
+    if verdict is Verdict.EQUIVALENT:
+        assert question.margin is not None
         more = "; the difference is real but within the margin" if real else ""
         return f"{alike} within {words.amount(question.margin)}{unit}{judged}: {span} {on}{more}{kinder}."
     if verdict in (Verdict.VERIFIED, Verdict.REFUTED):
@@ -408,11 +417,12 @@ def kinder_judge(question: Question, verdict: Verdict | None, interval: Interval
     if verdict is None:
         return ""
     two, low, high = len(question.conditions) == 2, interval.low - question.value, interval.high - question.value
-    if verdict is Verdict.EQUIVALENT and question.margin is not None:
+    if verdict is Verdict.EQUIVALENT:
+        assert question.margin is not None
         return if_kinder(question.metric, max(question.margin - max(high, -low), 0.0), "kinder to one side")
     if verdict is Verdict.UNDECIDED:
         return if_kinder(question.metric, None, "kinder to one side" if two else "kinder or harsher than people")
-    good = (low > 0) == (question.metric.better == "higher")
+    good = question.rising == (question.metric.better == "higher")
     if two:
         return if_kinder(question.metric, min(abs(low), abs(high)), f"kinder to {question.conditions[int(good)]}")
     return if_kinder(question.metric, min(abs(low), abs(high)), f"{'kinder' if good else 'harsher'} than people")
@@ -434,9 +444,7 @@ def _unit(words: Metric, two: bool) -> str:
 
 
 def _end(words: Metric, value: float, *, sign: bool) -> str:
-    if math.isinf(value):
-        return "-inf" if value < 0 else "inf"
-    return words.amount(value, sign=sign)
+    return str(value) if math.isinf(value) else words.amount(value, sign=sign)
 
 
 def p_value(evidence: Evidence, value: float) -> float:
@@ -444,18 +452,11 @@ def p_value(evidence: Evidence, value: float) -> float:
     if evidence.p is not None:
         return evidence.p(value)
 
-    def excluded(alpha: float) -> bool:
-        interval = evidence.interval(1 - alpha)
-        return not interval.low <= value <= interval.high
+    def outside(log_alpha: float) -> float:
+        interval = evidence.interval(1 - math.exp(log_alpha))
+        return float(max(interval.low - value, value - interval.high)) or -1.0  # an end is inside
 
-    low, high = 1e-12, 1 - 1e-12
-    if excluded(low):
-        return low
-    if not excluded(high):
-        return 1.0
-    for _ in range(60):
-        middle = (low * high) ** 0.5 if high < 0.1 else (low + high) / 2
-        low, high = (low, middle) if excluded(middle) else (middle, high)
-        if high - low < 1e-10 * high:
-            break
-    return high
+    low, high = math.log(1e-12), math.log(1 - 1e-12)
+    if outside(low) > 0:
+        return 1e-12
+    return math.exp(root(outside, low, high)) if outside(high) > 0 else 1.0

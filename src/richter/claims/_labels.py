@@ -14,13 +14,12 @@ from richter.errors import InputError
 from richter.records import Interval, Unit, counted, printable
 from richter.stats import LabelledPool, Side, labelled_pool, more_labels, pool_difference, pool_interval
 
-__all__ = ["as_judged", "whose"]
+__all__ = ["as_judged"]
 
 MORE = 50  # labels whose worth is said
 KINDER = 0.05  # of the scale: how much kinder to one side a judge is taken to be where nobody checked it
 LEAST_FREEDOM = 4.0
 MOST_NAMED = 3  # judges
-JUDGED_BY = "as judged by"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,13 +207,7 @@ def as_judged(judges: Sequence[str], why: str = "") -> str:
     if len(judges) > MOST_NAMED:
         named = [f"{len(judges)} judges"]
     who = " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
-    return f"{JUDGED_BY} {who} ({why or 'nobody checked ' + ('it' if len(judges) == 1 else 'them')})"
-
-
-def whose(basis: str) -> str:
-    """The part of a claim's basis that says that judges graded and nobody checked them; empty where it is not so."""
-    part = basis.rpartition("; ")[2]
-    return part if part.startswith(JUDGED_BY) else ""
+    return f"as judged by {who} ({why or 'nobody checked ' + ('it' if len(judges) == 1 else 'them')})"
 
 
 def if_kinder(metric: Metric, room: float | None, who: str) -> str:

@@ -161,10 +161,10 @@ def measure_words(measure: str, scale: Scale | None = None) -> Metric:
 def claim_words(claim: Claim, scale: Scale | None = None) -> Metric:
     """The words of a claim's own numbers: of a ratio of two amounts (money, seconds, tokens) less 1, per cent."""
     words = measure_words(claim.measure, scale)
-    if words.kind != "real" or words.low != 0 or len(claim.conditions) != 2 or claim.estimate is None:
+    if words.kind != "real" or words.low != 0 or len(claim.values) != 2 or claim.estimate is None:
         return words
-    first, second = (v or 0.0 for v in claim.values) if len(claim.values) == 2 else (0.0, 0.0)
-    if first > 0 and abs(second / first - 1 - claim.estimate) <= 1e-9 * (1 + abs(claim.estimate)):
+    first, second = claim.values
+    if first and second is not None and math.isclose(second / first - 1, claim.estimate, abs_tol=1e-9):
         return dataclasses.replace(words, scale=100.0, suffix="%", digits=1)
     return words
 

@@ -53,8 +53,10 @@ def require(
     for question, p_own, p_violated in zip(questions, against, violated, strict=True):
         evidence = question.evidence
         interval = evidence.interval(1 - 2 * alpha)
-        verdict = Verdict.VERIFIED if _side(question, interval) > 0 else Verdict.UNDECIDED
-        if _side(question, interval) < 0:
+        above, below = interval.low > question.value, interval.high < question.value
+        met, broken = (above, below) if question.relation == "above" else (below, above)
+        verdict = Verdict.VERIFIED if met else Verdict.UNDECIDED
+        if broken:
             if float(p_violated) <= alpha:
                 verdict = Verdict.REFUTED
             else:  # violated alone, not among all rules: the interval at the level that decided this
@@ -80,12 +82,6 @@ def require(
             )
         )
     return tuple(claims)
-
-
-def _side(question: Question, interval: Interval) -> int:
-    """+1 where the interval lies on the side that is asked for, -1 on the other, 0 where it holds the limit."""
-    above, below = interval.low > question.value, interval.high < question.value
-    return (int(above) - int(below)) * (1 if question.relation == "above" else -1)
 
 
 def _needed(question: Question, alpha: float) -> tuple[int, float] | None:

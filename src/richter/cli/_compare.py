@@ -15,7 +15,7 @@ from rich.console import Console
 from richter.audit import CompareReport, compare_tables, read_plan
 from richter.audit._plan_tail import tail_plan
 from richter.audit._series import FEWEST, date_in
-from richter.claims import METRICS, UNTESTED, Metric, answer, claim_words, claimed, counted, measure_words
+from richter.claims import METRICS, Metric, answer, claim_words, claimed, counted, measure_words
 from richter.cli._io import (
     PLAIN,
     READING,
@@ -34,7 +34,17 @@ from richter.cli._io import (
 from richter.errors import InputError
 from richter.floors import ConditionSummary
 from richter.interop import named_source, read_frame
-from richter.records import Claim, Interval, Verdict, at_most, distinct_names, markdown_safe, printable, refusals
+from richter.records import (
+    Claim,
+    Interval,
+    Verdict,
+    at_most,
+    distinct_names,
+    markdown_safe,
+    of_kind,
+    printable,
+    refusals,
+)
 from richter.tables import ReadOptions, Tables, attempts, outcomes
 
 
@@ -305,10 +315,8 @@ def show(out: Console, report: CompareReport) -> None:
         _pair_lines(out, report)
     else:
         out.print(printable(answer(report.of(report.primary), conditions=list(report.conditions))))
-        counts, sets, rule = leaderboard_sentence(report).partition("Sets in which")
-        out.print(printable(counts.rstrip()))
-        if sets:
-            out.print(f"{sets}{rule}")
+        for line in _leaderboard(report):
+            out.print(printable(line))
         for number, members in enumerate(report.groups[:SHOWN_SETS], 1):
             more = f" and {len(members) - SHOWN_NAMES} more" if len(members) > SHOWN_NAMES else ""
             out.print(f"  set {number}: {', '.join(printable(m) for m in members[:SHOWN_NAMES])}{more}")
@@ -352,7 +360,7 @@ def small_print(report: CompareReport) -> str:
     return f"{text}. About {about}. Exploratory: no locked plan (richter plan new gate)."
 
 
-def leaderboard_sentence(report: CompareReport) -> str:
+def _leaderboard(report: CompareReport) -> list[str]:
     """How many pairs are told apart by the first measure, and into how many sets the conditions fall."""
     claims = report.of(report.primary)
     apart = sum(c.verdict in SHOWN for c in claims)
@@ -367,10 +375,9 @@ def leaderboard_sentence(report: CompareReport) -> str:
     refused = number * (number - 1) // 2 - len(claims) if report.groups else len(report.refused)
     if refused:
         text += f", {refused} refused"
-    if not report.groups:
-        return text + "."
-    text += ". Sets in which no pair is told apart (they may overlap, and are not ranks"
-    return text + ("; those that were not compared stand apart too):" if refused else "):")
+    apart_too = "; those that were not compared stand apart too" if refused else ""
+    sets = f"Sets in which no pair is told apart (they may overlap, and are not ranks{apart_too}):"
+    return [f"{text}.", *([sets] if report.groups else [])]
 
 
 def _claim_table(out: Console, claims: tuple[Claim, ...]) -> None:
@@ -488,7 +495,7 @@ def _board(out: Console, report: CompareReport) -> None:
     for measure in dict.fromkeys(c.measure for c in report.claims if c.measure != report.primary):
         own = report.of(measure)
         said = f"{sum(c.verdict in SHOWN for c in own)} of {len(own)} pairs differ (--json has all)"
-        if all(UNTESTED in c.notes for c in own):
+        if all(of_kind(c.notes, "untested") for c in own):
             said = f"not tested, since not every primary claim is settled (--on {measure})"
         out.print(printable(f"{measure.replace('_', ' ')}: {said}"))
     for pair in report.pairs:
@@ -534,7 +541,7 @@ def markdown(report: CompareReport) -> str:
     if len(report.conditions) == 2:
         lines += [f"- **{markdown_safe(verdict_note(c))}** {markdown_safe(c.sentence)}" for c in report.claims]
     else:
-        lines.append(markdown_safe(leaderboard_sentence(report)))
+        lines.append(markdown_safe(" ".join(_leaderboard(report))))
         lines += [f"- {', '.join(markdown_safe(m) for m in members)}" for members in report.groups]
     lines += [f"- **not compared** {markdown_safe(line)}." for line in _refused(report)]
     heads, values = _other_measures(report)

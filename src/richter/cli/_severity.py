@@ -13,8 +13,8 @@ from richter.audit import SeverityReport, people_of, weigh_scores
 from richter.cli._calls import engine_options, open_mapper
 from richter.cli._io import cells, grid, json_option, publish, reading_options, split_sources
 from richter.errors import InputError
-from richter.records import Claim, Verdict, at_most, counted, printable
-from richter.severity import EQUAL_RATES, MEASURES, BValue, DeploymentTable, Recount, SeverityStudy, Skipped
+from richter.records import Claim, Verdict, at_most, counted, of_kind, printable
+from richter.severity import MEASURES, BValue, DeploymentTable, Recount, SeverityStudy, Skipped
 from richter.stats import in_threads
 from richter.tables import ReadOptions, read_tables
 
@@ -198,7 +198,9 @@ def _paper_line(study: SeverityStudy) -> str:
 
 def _sorted(claims: list[Claim]) -> list[Claim]:
     """By verdict; pairs at equal error rates first, then the largest differences."""
-    return sorted(claims, key=lambda c: (_ORDER.index(c.verdict), EQUAL_RATES not in c.notes, -abs(c.estimate or 0.0)))
+    return sorted(
+        claims, key=lambda c: (_ORDER.index(c.verdict), not of_kind(c.notes, "equal rates"), -abs(c.estimate or 0.0))
+    )
 
 
 def _small_print(report: SeverityReport) -> list[str]:

@@ -21,7 +21,7 @@ from richter.cli._calls import Calls, call_options, engine_options, open_mapper
 from richter.cli._io import Group, cells, console, grid, json_option, publish, reading_options, write_json
 from richter.cli._progress import asking, downloading
 from richter.errors import InputError
-from richter.records import Claim, Verdict, counted, printable
+from richter.records import Claim, Verdict, counted, of_kind, printable
 from richter.store import Place, is_database, keep_file, run_file, run_folder, run_place, write_file
 from richter.tables import ReadOptions
 from richter.tail import GATES, GENERATORS, TRANSFORMS, TailPlan, simulate_criteria, simulate_protocol
@@ -253,8 +253,8 @@ def _show(out: Console, report: TailReport) -> None:
         )
     notes = dict.fromkeys(study.notes)
     for pair in study.claims if len(study.claims) <= 3 else ():
-        about = tuple(f"{name}: " for name in pair.conditions)  # said once for all pairs, above
-        notes |= dict.fromkeys(n for n in pair.notes if not n.startswith(about))
+        above = of_kind(pair.notes, "condition")  # said once for all pairs
+        notes |= dict.fromkeys(n for n in pair.notes if n not in above)
     if report.n_missing:
         notes[f"{counted(report.n_missing, 'row')} without a number were left out."] = None
     for note in notes:

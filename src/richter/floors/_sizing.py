@@ -2,9 +2,11 @@
 
 import dataclasses
 import math
+import sys
+from bisect import bisect_left
 
 import numpy as np
-from scipy.special import bdtr, ndtri
+from scipy.special import betaincc, chdtri, ndtri
 
 from richter.errors import InputError
 from richter.floors._check import check_level, check_n, check_positive, check_share
@@ -70,24 +72,17 @@ def labels_needed(
 
 def _exact_test_labels(error_rate: float, delta: float, *, alpha: float, power: float) -> int:
     """The smallest n from which on the exact one-sided test keeps its power (power is a saw-tooth in n)."""
-    p = error_rate
-    low, high = 1, 8
-    while detection_power(high, p, delta, alpha=alpha) < power:
-        high *= 2
-        if high > _MOST:
-            raise InputError(f"More than {_MOST:,} labels would be needed.", remedy="Ask for a larger delta.")
-    while high - low > 1:
-        middle = (low + high) // 2
-        if detection_power(middle, p, delta, alpha=alpha) < power:
-            low = middle
-        else:
-            high = middle
+    sizes = range(1, _MOST + 1)
+    place = bisect_left(sizes, power, key=lambda n: float(detection_power(n, error_rate, delta, alpha=alpha)))
+    if place == len(sizes):
+        raise InputError(f"More than {_MOST:,} labels would be needed.", remedy="Ask for a larger delta.")
+    n = sizes[place]
     # Power is a saw-tooth in n: it drops where the critical count steps up by one. Two more expected events, 2 / delta
     # labels, make up for a step, so that a step beyond them costs nothing. Go on until power holds over all of that.
-    ahead = np.arange(min(math.ceil(2 / delta), 20_000))
-    while (short := np.flatnonzero(detection_power(high + ahead, p, delta, alpha=alpha) < power)).size:
-        high += int(short[-1]) + 1
-    return high
+    ahead = np.arange(math.ceil(2 / delta))
+    while (short := np.flatnonzero(detection_power(n + ahead, error_rate, delta, alpha=alpha) < power)).size:
+        n += int(short[-1]) + 1
+    return n
 
 
 def proportion_labels(half_width: float, rate: float, *, level: float = 0.95) -> int:
@@ -97,7 +92,7 @@ def proportion_labels(half_width: float, rate: float, *, level: float = 0.95) ->
     """
     check_share(half_width=half_width, rate=rate)
     check_level(level)
-    n = math.ceil(float(ndtri(0.5 + level / 2)) ** 2 * rate * (1 - rate) / half_width**2)
+    n = math.ceil(float(chdtri(1, 1 - level)) * rate * (1 - rate) / half_width**2)
     while wilson(rate * n, n, level=level).half_width > half_width:
         n += 1
     return n
@@ -110,16 +105,8 @@ def zero_error_labels(limit: float, *, errors: int = 0, level: float = 0.95) -> 
     """
     check_share(limit=limit)
     check_level(level)
-    low, high = errors, errors + 1
-    while bdtr(errors, high, limit) > 1 - level:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if bdtr(errors, middle, limit) > 1 - level:
-            low = middle
-        else:
-            high = middle
-    return high
+    sizes = range(errors + 1, sys.maxsize)
+    return sizes[bisect_left(sizes, True, key=lambda n: bool(betaincc(errors + 1, n - errors, limit) <= 1 - level))]
 
 
 def paired_gap_labels(
@@ -184,10 +171,10 @@ def effective_n(
     if autocorrelation is not None:
         check_share(zero=True, autocorrelation=autocorrelation)
         worth *= (1 - autocorrelation) if paper else (1 - autocorrelation) / (1 + autocorrelation)
-    if (cluster_size is None) != (intraclass is None):
-        raise InputError("Clusters need both their size and their intraclass correlation.", remedy="Give both.")
     if cluster_size is not None and intraclass is not None:
         check_n(cluster_size=cluster_size)
         check_share(zero=True, intraclass=intraclass)
         worth /= 1 + (cluster_size - 1) * intraclass
+    elif cluster_size is not None or intraclass is not None:
+        raise InputError("Clusters need both their size and their intraclass correlation.", remedy="Give both.")
     return worth

@@ -41,8 +41,9 @@ ROOM_RATIO = 12  # ... and this many times its size, or what it was packed to if
 _STORED, _DEFLATED, _ZSTD = 0, 8, 93
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 _PACKED = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
+_PAGE = "a web page (HTML)"
 _NO_DATA = {
-    b"<!doctype html": "a web page (HTML)", b"<html": "a web page (HTML)", b"\x89png": "an image (PNG)",
+    b"<!doctype html": _PAGE, b"<html": _PAGE, b"\x89png": "an image (PNG)",
     b"\xff\xd8\xff": "an image (JPEG)", b"gif8": "an image (GIF)", b"%pdf": "a PDF document", b"<svg": "an image (SVG)",
 }  # fmt: skip
 _PLAIN_FILES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".eval", ".gz")
@@ -197,7 +198,7 @@ def refuse_unsafe(path: Path, head: bytes) -> None:
         (what for start, what in _NO_DATA.items() if head.lower().lstrip(b"\xef\xbb\xbf \r\n\t").startswith(start)),
         None,
     )
-    page = kind is not None and "web page" in kind
+    page = kind == _PAGE
     if kind is not None and not (page and b"<tr" in head.lower()):  # a page that shows a table is one
         raise InputError(
             f"{path} is {kind}, not a table or a log.",

@@ -5,7 +5,7 @@ import enum
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from richter.records._picture import Mark, picture
 from richter.records._plain import Result
@@ -106,17 +106,16 @@ class Refused:
 
 
 def refusals(refused: Iterable[tuple[Sequence[str], str]], *, most: int = 4) -> list[str]:
-    """A line a reason, with the conditions that it holds for where it does not begin with them itself.
+    """A line a reason, with the conditions that it holds for: a reason itself names none of them.
 
     >>> refusals([(("a", "c"), "only 10 items are shared"), (("b", "c"), "only 10 items are shared")])
     ['a and c, b and c: only 10 items are shared']
     """
     whose: dict[str, list[str]] = {}
     for conditions, reason in refused:
-        named = reason.startswith(conditions[0])
-        whose.setdefault(reason, []).extend([] if named else [" and ".join(conditions)])
+        whose.setdefault(reason, []).append(" and ".join(conditions))
     return [
-        f"{', '.join(who[:most])}{f' and {len(who) - most:,} more' if len(who) > most else ''}: {why}" if who else why
+        f"{', '.join(who[:most])}{f' and {len(who) - most:,} more' if len(who) > most else ''}: {why}"
         for why, who in whose.items()
     ]
 
@@ -131,9 +130,12 @@ class Claim(Result):
     the measure of each condition on the items that count here. `n` counts items, `units` what varies independently
     (`unit` says what that is). `needed` units would settle an undecided claim for a difference of `needed_for`, with
     80% power; never for the difference that was seen. `could_show` is the smallest difference that these data would
-    have shown with 80% power. `basis` says who graded. `plan` is the hash of the plan that was locked before, and
-    None for an exploratory claim.
+    have shown with 80% power. `basis` says who graded; its parts that renderers ask for are not written apart: `judged`
+    says that judges graded whom nobody checked, `apart` that conditions have different items. `plan` is the hash of the
+    plan that was locked before, and None for an exploratory claim.
     """
+
+    unwritten: ClassVar = ("judged", "apart")
 
     measure: str
     conditions: tuple[str, ...]
@@ -159,6 +161,8 @@ class Claim(Result):
     gates: tuple[Gate, ...] = ()
     blocked_by: str | None = None
     basis: str = ""
+    judged: str = ""
+    apart: bool = False
     plan: str | None = None
     data_hash: str = ""
     seed: int | None = None

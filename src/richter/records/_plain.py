@@ -11,11 +11,46 @@ import os
 import re
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
-__all__ = ["Result", "counted", "distinct_names", "markdown_safe", "plain", "printable", "schema_of", "sparkline"]
+__all__ = [
+    "Note",
+    "Result",
+    "counted",
+    "distinct_names",
+    "markdown_safe",
+    "of_kind",
+    "plain",
+    "printable",
+    "schema_of",
+    "sparkline",
+]
+
+
+class Note(str):
+    """A line for the reader that also says its `kind`, by which programs find it or leave it out; written as text."""
+
+    __slots__ = ("kind",)
+    kind: str
+
+    def __new__(cls, text: str, kind: str) -> "Note":
+        made = super().__new__(cls, text)
+        made.kind = kind
+        return made
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        return str(self), self.kind
+
+
+def of_kind(notes: Iterable[str], kind: str) -> list[str]:
+    """The notes of one kind.
+
+    >>> of_kind(["one", Note("two", "scale")], "scale")
+    ['two']
+    """
+    return [note for note in notes if isinstance(note, Note) and note.kind == kind]
 
 
 class Result:

@@ -222,13 +222,13 @@ def _knows(document: Mapping[str, Any]) -> str:
     rows = [c for c in conditions if _measured(c.get("knows"))]
     if not rows:
         return _not_measured(document, "calibration")
-    told = [(name(c.get("name"), limit=60), _confident(c, document.get("claims") or []), c["knows"]) for c in rows]
+    told = [(name(c.get("name"), limit=60), *_confident(c, document.get("claims") or []), c["knows"]) for c in rows]
     if len(told) <= 3:
         every = zip(told, rows, strict=True)
-        return " ".join(f"{who}: {words}{_averages(found, row)}." for (who, words, found), row in every)
+        return " ".join(f"{who}: {kind}{more}{_averages(found, row)}." for (who, kind, more, found), row in every)
     kinds: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
-    for who, words, found in told:
-        kinds.setdefault(words.split(" by about ")[0].split(",")[0], []).append((who, found))
+    for who, kind, _, found in told:
+        kinds.setdefault(kind, []).append((who, found))
     said = []
     for kind, own in sorted(kinds.items(), key=lambda k: -len(k[1])):
         who, found = max(own, key=lambda k: float(k[1]["estimate"]))
@@ -236,20 +236,19 @@ def _knows(document: Mapping[str, Any]) -> str:
     return ". ".join(text[:1].upper() + text[1:] for text in said) + "."
 
 
-def _confident(condition: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]) -> str:
-    """Over- or under-confident, about right, or that it cannot be said: what was shown is said plainly, what was
-    measured and not tested with "seems"."""
+def _confident(condition: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    """Over- or under-confident, about right, or that it cannot be said, and by how much: what was shown is said
+    plainly, what was measured and not tested with "seems"."""
     found = condition["knows"]
     ends = _ends(found) or (0.0, 1.0)
-    drawn = str(found.get("what")).rpartition(" (")[2].removesuffix(")")  # draws may have settings of their own
-    of = ([condition.get("name")], [drawn])
+    of = ([condition.get("name")], [found.get("drawn")])  # draws may have settings of their own
     own = [c for c in claims if c.get("measure") in ("ece", "draws") and c.get("conditions") in of]
     shown = any(c.get("verdict") == Verdict.VERIFIED for c in own)
     tested = any(isinstance(c.get("interval"), Mapping) for c in own)
     if ends[1] <= ABOUT_RIGHT:
-        return f"about right, off by at most {at_most(100 * ends[1], digits=2)} points"
+        return "about right", f", off by at most {at_most(100 * ends[1], digits=2)} points"
     if not shown and (tested or ends[0] <= 0):
-        return f"cannot be said, off by anything up to {at_most(100 * ends[1], digits=2)} points"
+        return "cannot be said", f", off by anything up to {at_most(100 * ends[1], digits=2)} points"
     off, sure, right = float(found["estimate"]), found.get("sure"), found.get("right")
     known = isinstance(sure, int | float) and isinstance(right, int | float)
     gap = float(sure) - float(right) if known else 0.0
@@ -257,7 +256,7 @@ def _confident(condition: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]
         word, off = ("over-confident" if gap > 0 else "under-confident"), abs(gap)
     else:
         word = "off in both directions" if known else "off"
-    return f"{'' if shown else 'seems '}{word} by about {100 * off:.0f} points{'' if shown else ', not tested'}"
+    return f"{'' if shown else 'seems '}{word}", f" by about {100 * off:.0f} points{'' if shown else ', not tested'}"
 
 
 def _averages(found: Mapping[str, Any], row: Mapping[str, Any] | None = None) -> str:
@@ -507,10 +506,11 @@ def _cell(value: Any, key: str, ends: Ends) -> dict[str, Any]:
         reason = value.get("missing") if isinstance(value, Mapping) else None
         return {"label": label, "big": "", "what": printable(str(reason or "not measured"), limit=160)}
     interval = value.get("interval")
-    who = printable(str(value.get("what") or what), limit=120).partition(", as people")  # "would grade (.. labels)"
-    known, n = _averages(value)[2:-1], value.get("n")
-    first = {"how_often": "", "how_badly": "severity 3 or more", "knows": known}.get(key, who[0]) + "".join(who[1:])
-    said = [first.removeprefix(", ")]
+    n, labels = value.get("n"), value.get("labels")
+    own = {"how_often": "", "how_badly": "severity 3 or more", "knows": _averages(value)[2:-1]}
+    said = [own.get(key, printable(str(value.get("what") or what), limit=120))]
+    if value.get("graded") and key in own:
+        said.append("as people would grade" + (f" ({count(labels, 'label')})" if labels else ""))
     if n is not None:
         said.append(f"{'' if key == 'scored' else 'of '}{count(n, 'answer' if key == 'knows' else 'item')}")
     mean = value.get("mean")

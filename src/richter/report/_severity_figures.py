@@ -34,7 +34,7 @@ def severity_figures(section: Mapping[str, Any]) -> Iterator[Figure]:
     """The figures that the severity section of a results document allows."""
     study = section.get("study") or {}
     conditions: Mapping[str, Any] = study.get("conditions") or {}
-    left_out = [n for n in map(str, study.get("notes") or []) if "left out here" in n or "not used here" in n]
+    unused = [name(str(note), limit=200) for note in section.get("unused") or ()]
     for found in (
         *_curve(section.get("curve") or [], conditions),
         *_heatmap(section.get("heatmap") or []),
@@ -42,7 +42,7 @@ def severity_figures(section: Mapping[str, Any]) -> Iterator[Figure]:
         *_per_million(conditions),
         *_families(conditions),
     ):  # draws and weights that the first screen counts, and these figures do not
-        yield dataclasses.replace(found, sentence=" ".join([found.sentence, *(name(n, limit=200) for n in left_out)]))
+        yield dataclasses.replace(found, sentence=" ".join([found.sentence, *unused]))
 
 
 def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) -> Iterator[Figure]:

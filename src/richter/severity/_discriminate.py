@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from richter.claims import METRICS, Evidence, JointTests, Metric, Question, decide, joint_law, p_value, whose
+from richter.claims import METRICS, Evidence, JointTests, Metric, Question, decide, joint_law, p_value
 from richter.errors import InputError, TooFewErrors
-from richter.records import Claim, Gate, Refused, Shown, Verdict, counted
+from richter.records import Claim, Gate, Note, Refused, Shown, Verdict, counted
 from richter.severity._b_value import DEFAULT, PAPER, BValue, Recipe, b_from_counts
 from richter.severity._difference import BDifference, compare_b
 from richter.severity._dominance import Dominance, compare_dominance
@@ -22,12 +22,12 @@ from richter.severity._recount import Slopes, count_disjoint, slopes
 from richter.severity._true_severity import TrueSeverity, true_difference
 from richter.stats import Floats, Ints, Mapper, benjamini_hochberg, in_threads
 
-__all__ = ["EQUAL_RATES", "MEASURES", "Discrimination", "PairCounts", "Unestimated", "discriminate", "estimate_all"]
+__all__ = ["MEASURES", "Discrimination", "PairCounts", "Unestimated", "discriminate", "estimate_all"]
 
 SEVERE = (2.0, 3.0)
 AT = {f"severe_given_error_{at:g}": at for at in SEVERE}
 CATASTROPHIC = 3.0
-EQUAL_RATES = "the error rates are shown equal within the gap"
+EQUAL_RATES = Note("the error rates are shown equal within the gap", "equal rates")
 
 
 def _share(at: float) -> Metric:
@@ -206,6 +206,7 @@ def discriminate(
     n_resamples: int = 2000,
     level: float = 0.95,
     basis: str = "",
+    judged: str = "",
     seed: int | None = None,
     rng: np.random.Generator,
     mapper: Mapper = in_threads,
@@ -221,8 +222,9 @@ def discriminate(
     With `corrected` severities (the judges' errors taken into account) their mean given an error is the primary
     measure, and the scores as judged stand beside it. Every sentence says whether the error rates are shown equal
     within `max_error_gap`, else that it is about all errors of each. `margin` (mean severity) and `min_gap` (b) bound
-    what counts as equivalent. Scores above 4 are of another scale: no slopes, and no shares at its levels. `mapper`
-    says where pairs are tested and changes no number.
+    what counts as equivalent. `basis` says who rated, `judged` that judges did whom nobody checked. Scores above 4
+    are of another scale: no slopes, and no shares at its levels. `mapper` says where pairs are tested and changes
+    no number.
     """
     if not severity:
         raise InputError("There is no condition to compare.", remedy="Give scores of at least one condition.")
@@ -274,7 +276,7 @@ def discriminate(
         joint = _joint(pairs, columns, groups, primary, rng)
     claims = _claims(
         pairs, corrected or {}, joint, primary=primary, margin=margin, min_gap=min_gap, max_error_gap=max_error_gap,
-        level=level, basis=basis, seed=seed,
+        level=level, basis=basis, judged=judged, seed=seed,
     )  # fmt: skip
     return Discrimination(
         conditions=fits,
@@ -434,6 +436,7 @@ def _claims(
     max_error_gap: float,
     level: float,
     basis: str,
+    judged: str,
     seed: int | None,
 ) -> tuple[Claim, ...]:
     """Every claim, by measure and pair: the primary measure's first."""
@@ -460,17 +463,18 @@ def _claims(
                 continue
             about.append(pair)
             in_units = measure not in ("graver_error", "dominance")  # of which a judge may be some kinder
-            evidence = dataclasses.replace(evidence, judged=whose(basis) if in_units else "")
+            evidence = dataclasses.replace(evidence, judged=judged if in_units else "")
             questions.append(
                 Question(
                     metric=MEASURES[measure], conditions=pair.names, evidence=evidence, margin=margins.get(measure),
-                    primary=measure == primary and pair not in true, basis="" if evidence.judged else basis,
+                    primary=measure == primary and pair not in true, basis="" if evidence.judged else judged or basis,
                 )
             )  # fmt: skip
     made = decide(questions, level=level, joint=joint, seed=seed)
+    made = tuple(c if c.measure == CORRECTED.name else dataclasses.replace(c, judged=judged) for c in made)
     claims = [_worded(claim, pair, max_error_gap=max_error_gap) for claim, pair in zip(made, about, strict=True)]
     claims += [
-        _no_slopes(pair, basis=basis, seed=seed, primary=primary == "b")
+        _no_slopes(pair, basis=judged or basis, seed=seed, primary=primary == "b")
         for pair in pairs
         if isinstance(pair.slopes, str) and "catastrophic_rate" in pair.evidence
     ]

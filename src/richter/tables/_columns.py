@@ -23,7 +23,7 @@ from richter.interop import (
     plain_name,
     stated_range,
 )
-from richter.records import Item, counted, printable
+from richter.records import Item, Note, counted, of_kind, printable
 from richter.tables._part import OTHERS, ROW, USUAL, Part, frame_of, severities
 from richter.tables._references import answer_columns, are_answers, expert_key
 from richter.tables._roles import JUDGES, find_roles
@@ -172,7 +172,7 @@ def part_of_frame(
             _, roles = find_roles(frame.drop(wide), place, fixed, options.grade, found)
             if roles.get("item") in frame.columns:
                 place["item"] = roles["item"]
-                notes += [note for note in found if "taken for the item" in note]
+                notes += of_kind(found, "item")
         frame = _melted(frame, [c for c in frame.columns if c not in wide], wide)
         place |= {"condition": CONDITION, holds: VALUE}
         if "item" not in place:
@@ -902,7 +902,8 @@ def _probable(rows: pl.DataFrame, place: Mapping[str, str], notes: list[str]) ->
             except InputError as error:
                 if "score" not in place or not 2 <= np.nanmax(values[own]) <= 10:  # else a rater's own, on a scale
                     raise
-                values[own], said = np.nan, f"{error.what} They are left out. {error.remedy}"
+                values[own], said = np.nan, ""
+                notes.append(Note(f"{brief(name)}: {error.what} They are left out. {error.remedy}", "no confidence"))
             if said:
                 notes.append(f"{brief(name)}: {said}")
     return rows.with_columns(

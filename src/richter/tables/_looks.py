@@ -38,6 +38,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from richter.errors import RichterError
+from richter.records import Note
 from richter.store import Place, add_look, is_run, looks_of
 from richter.tables._tables import KEY, Tables, severity_of
 
@@ -295,13 +296,13 @@ def read_log(*, whole: bool = False) -> Log:
     stack = np.frombuffer(kept, _SKETCH, len(index.sketches), 12 * index.n)
     ends = [row[-66:-2].decode() for row in rows[:sound]]
     locks = index.locks | {ends[k]: index.n + k for k, line in enumerate(new) if lines[line].what == "lock"}
-    faults = []
+    faults: list[str] = []
     if sound < len(rows):
         faults.append(f"the log of looks was edited at line {index.n + sound + 1}")
     elif seal is not None and not index.n and sound < seal.n:
-        faults.append(f"the log of looks was cut: it had {seal.n:,} lines or more, and has {sound:,}")
+        faults.append(Note(f"the log of looks was cut: it had {seal.n:,} lines or more, and has {sound:,}", "cut"))
     elif seal is not None and not index.n and ends[seal.n - 1] != seal.head:
-        faults.append(f"the log of looks was cut: line {seal.n:,} is not the one that it had there")
+        faults.append(Note(f"the log of looks was cut: line {seal.n:,} is not the one that it had there", "cut"))
     sketches, gone = _sketches(folder, lines, dict(zip(index.sketches, stack, strict=True)))
     due = len(rows) >= max(_INDEX, len(of) // 50)
     if ends and not faults and text.endswith(b"\n") and (due or seal is None or seal.log != left):
@@ -312,7 +313,7 @@ def read_log(*, whole: bool = False) -> Log:
         parts = (of.tobytes(), at.tobytes(), *(found.tobytes() for found in sketches.values()))
         _keep(folder, key, made, parts if due else None, left)
     faults += [
-        f"the clock went back between lines {number} and {number + 1} of the log; its order counts"
+        Note(f"the clock went back between lines {number} and {number + 1} of the log; its order counts", "clock")
         for number in (np.flatnonzero(np.diff(at) < np.timedelta64(0)) + 1).tolist()
     ]
     if gone:

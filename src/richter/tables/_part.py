@@ -11,7 +11,7 @@ import polars as pl
 
 from richter.errors import InputError
 from richter.interop import less_is_better
-from richter.records import Better, Item, counted, printable
+from richter.records import Better, Item, Note, counted, of_kind, printable
 from richter.tables._tables import ANSWERS, KEY, KINDS, RATINGS, SCORES, ReadOptions, Tables, counting_kind, severity_of
 from richter.tables._words import EMPTY, brief
 
@@ -89,7 +89,8 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         notes.append(f"{counted(graded_failures, 'row')} marked as failed calls carried a grade; it is not used")
         answers = answers.with_columns(pl.when(failed).then(None).otherwise("value").alias("value"))
     answers, lower = _turned(answers, parts, options, notes)
-    ranks = None if lower or options.better or options.scale else _ranks(answers, len(conditions), notes)
+    names = list(dict.fromkeys(part.score for part in parts if part.score))
+    ranks = None if lower or options.better or options.scale else _ranks(answers, len(conditions), names, notes)
     notes += doubts(answers, conditions, options, what)
     counting = counting_kind(ratings, options.ratings, what)
     draft = Tables(
@@ -114,8 +115,8 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         scores.insert(0, _scores(passed, "accuracy", ("binary", 0.0, 1.0, "higher")))
     for (name,), rows in others.filter(pl.col("value").is_not_null()).group_by("metric", maintain_order=True):
         scores.append(_scores(rows, str(name), _measured(rows["value"], ReadOptions())))
-    names = list(dict.fromkeys(part.score for part in parts if part.score))
-    basis = _basis(names, counting, ratings, graded=not by_severity)
+    graded = f"grades from {', '.join(names)}" if names and not by_severity else ""
+    rated = "" if counting is None else _rated(counting, ratings)
     scored = pl.concat(scores) if scores else pl.DataFrame(schema=SCORES)
     return Tables(
         name=what,
@@ -126,8 +127,8 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         items={name: item for part in parts for name, item in part.items.items()},
         asked={name: part.items for part in parts for name in part.answers["condition"].unique() if part.items},
         notes=tuple(dict.fromkeys(notes)),
-        understood=_understood(answers, conditions, scored, names, basis),
-        basis=basis,
+        understood=_understood(answers, conditions, scored, names, rated),
+        basis="; ".join(filter(None, (graded, rated))),
         scored_by=() if by_severity else tuple(names),
         counting=counting,  # type: ignore[arg-type]
         reading=options,
@@ -163,14 +164,16 @@ def _turned(
     return answers, bool(faults)
 
 
-def _ranks(answers: pl.DataFrame, n: int, notes: list[str]) -> tuple[float, float] | None:
+def _ranks(answers: pl.DataFrame, n: int, names: Sequence[str], notes: list[str]) -> tuple[float, float] | None:
     """The range of scores that are, within every item, the order of its n conditions from 1 on: ranks, 1 the best."""
     each = answers.group_by("item", "draw").agg(pl.col("value").sort())["value"].to_list()
     if n < 2 or len(each) < SHARED or any(values != list(range(1, n + 1)) for values in each):
         return None
-    notes.append(f"each item's scores are the numbers 1 to {n}: ranks, of which 1 is the best (--better higher says "
-                 "otherwise)")  # fmt: skip
-    notes[:] = [note.replace(", more being better (--map score=COLUMN, --better lower)", "") for note in notes]
+    notes[:] = [note for note in notes if note not in of_kind(notes, "more is better")]
+    said = (
+        f"each item's scores ({', '.join(map(brief, names))}) are the numbers 1 to {n}: ranks, of which 1 is the best"
+    )
+    notes.append(f"{said} (--better higher says otherwise)")
     return 1.0, float(n)
 
 
@@ -312,7 +315,8 @@ def _main_metric(
         run = f"{said} from {low:g} to {high:g}"
         if kind == "real":
             run = f"has no known ends ({low:g} to {high:g} were seen)"
-        notes.append(f"The score {run}, {better} is better; --scale LOW:HIGH and --better say otherwise.")
+        told = f"The score {run}, {better} is better; --scale LOW:HIGH and --better say otherwise."
+        notes.append(Note(told, "scale"))
     return "mean_score", measured
 
 
@@ -372,18 +376,14 @@ def _with_refusals(answers: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns(pl.when(asked).then("declines").otherwise("refused").alias("refused")).drop("declines")
 
 
-def _basis(names: Sequence[str], counting: str | None, ratings: pl.DataFrame, *, graded: bool) -> str:
-    said = []
-    if graded and names:
-        said.append(f"grades from {', '.join(names)}")
-    if counting is not None:
-        raters = ratings.filter(pl.col("kind") == counting)["rater"].n_unique()
-        said.append(f"severities {KINDS[counting]}" + (f" ({counted(raters, 'rater')})" if raters > 1 else ""))
-    return "; ".join(said)
+def _rated(counting: str, ratings: pl.DataFrame) -> str:
+    """Who gave the severities that count."""
+    raters = ratings.filter(pl.col("kind") == counting)["rater"].n_unique()
+    return f"severities {KINDS[counting]}" + (f" ({counted(raters, 'rater')})" if raters > 1 else "")
 
 
 def _understood(
-    answers: pl.DataFrame, conditions: Sequence[str], scores: pl.DataFrame, names: Sequence[str], basis: str
+    answers: pl.DataFrame, conditions: Sequence[str], scores: pl.DataFrame, names: Sequence[str], rated: str
 ) -> str:
     shown = ", ".join(printable(name, limit=30) for name in conditions[:4]) + (", …" if len(conditions) > 4 else "")
     several = f"{counted(len(conditions), 'condition')} ({shown})" if len(conditions) > 1 else f"1 condition ({shown})"
@@ -400,10 +400,10 @@ def _understood(
             said.append(f"score {first['low']:g}-{first['high']:g}{source}, {first['better']} is better")
         if scores["confidence"].null_count() < len(scores):
             said.append("with confidences")
-    elif "severities" not in basis:
+    elif not rated:
         said.append("not graded")
-    if "severities" in basis:
-        said.append(basis[basis.index("severities") :])
+    if rated:
+        said.append(rated)
     draws = int(answers["draw"].to_numpy().max(initial=0)) + 1
     if draws > 1:
         said.append(f"up to {counted(draws, 'draw')} an item")
@@ -499,7 +499,7 @@ def _off(scored: pl.DataFrame, options: ReadOptions) -> list[str]:
                 f"for item {brief(first['item'])} under {brief(first['condition'])}; "
                 f"mistyped? (--scale LOW:{top:g} refuses it)"
             )
-            return [said]
+            return [Note(said, "scale")]
     return []
 
 

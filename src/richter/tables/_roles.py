@@ -21,7 +21,7 @@ from richter.interop import (
     plain_name,
     stated_range,
 )
-from richter.records import printable
+from richter.records import Note, printable
 from richter.tables._words import (
     TOTALS,
     brief,
@@ -212,11 +212,11 @@ def _score(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
     for own in [f for f, c in place.items() if c == found[0]]:
         del place[own]
     place["score"] = found[0]
-    told = says_right(table.frame[found[0]]) or less_is_better(found[0])  # which is said where it is turned over
-    notes.append(
-        f"column {brief(found[0])} is taken for the grade"
-        + (" (--map score=COLUMN says which)" if told else ", more being better (--map score=COLUMN, --better lower)")
-    )
+    said = f"column {brief(found[0])} is taken for the grade"
+    if says_right(table.frame[found[0]]) or less_is_better(found[0]):  # which is said where it is turned over
+        notes.append(f"{said} (--map score=COLUMN says which)")
+    else:
+        notes.append(Note(f"{said}, more being better (--map score=COLUMN, --better lower)", "more is better"))
 
 
 def _total(
@@ -391,7 +391,8 @@ def _take(place: dict[str, str], field: str, column: str, before: str, notes: li
         del place[own]
     place[field] = column
     if "\0" not in column:
-        notes.append(f"column {brief(column)} is taken for the {field}: {why} (--map {field}=COLUMN says which)")
+        said = f"column {brief(column)} is taken for the {field}: {why} (--map {field}=COLUMN says which)"
+        notes.append(Note(said, field))
 
 
 def _alone(table: Table, place: dict[str, str], free: Sequence[str], notes: list[str]) -> None:

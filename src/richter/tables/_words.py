@@ -9,7 +9,7 @@ import polars as pl
 
 from richter.errors import InputError
 from richter.interop import hinted_fields, known_fields, less_is_better
-from richter.records import counted, printable
+from richter.records import Note, counted, printable
 
 
 def _list(words: str) -> list[str]:
@@ -302,10 +302,8 @@ def to_numbers(
         known |= {cell: None for cell in cells if cell.strip().lower() in WORDS}
     if field == "confidence" and (words := [c for c in cells if c in ordered_words(cells) or c.lower() in WORDS]):
         shown = ", ".join(printable(word, limit=20) for word in sorted(words))
-        notes.append(
-            f"{brief(column)} holds words ({shown}), and what they mean as probabilities only you can "
-            "say. They are left out. Write a number from 0 to 1 for each."
-        )
+        said = f"{brief(column)} holds words ({shown}), and what they mean as probabilities only you can say."
+        notes.append(Note(f"{said} They are left out. Write a number from 0 to 1 for each.", "no confidence"))
         return values
     if (ranks := ordered_words(cells)) and len(cells) == series.n_unique() - (series.null_count() > 0):
         known |= ranks

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from richter.records import Claim, Family, Gate, Hypothesis, Interval, Verdict
+from richter.records import Claim, Family, Gate, Hypothesis, Interval, Note, Verdict
 from richter.stats import Floats, Indices, Mapper
 from richter.stats._bootstrap import percentiles
 from richter.tail import _kernels
@@ -177,7 +177,7 @@ def _remarks(a: ConditionTail, b: ConditionTail, plan: TailPlan, interval: Inter
             f"The difference of shape lies within ±{plan.delta:g} "
             f"({100 * interval.level:.4g}% interval {interval.low:+.3f} to {interval.high:+.3f})."
         )
-    return (*remarks, *(f"{side.name}: {remark}" for side in (a, b) for remark in remarks_on(side)))
+    return (*remarks, *(Note(f"{side.name}: {remark}", "condition") for side in (a, b) for remark in remarks_on(side)))
 
 
 def remarks_on(side: ConditionTail) -> list[str]:

@@ -139,20 +139,21 @@ def _disjoint(
         return Gate(
             name="P1", rule="intervals of xi disjoint", passed=None, n=min(a.n_exc, b.n_exc), detail="not run: no fit"
         )
+    (at, _), (alone, _) = shapes, single  # both of a pair have one level
     apart, apart_single = (pair[0].low > pair[1].high or pair[1].low > pair[0].high for pair in (shapes, single))
     detail = " and ".join(f"[{i.low:+.3f}, {i.high:+.3f}]" for i in shapes)
-    if shapes[0].level != single[0].level:
-        detail += f"; at {100 * single[0].level:.4g}% they are {'disjoint' if apart_single else 'not disjoint'}"
+    if at.level != alone.level:
+        detail += f"; at {100 * alone.level:.4g}% they are {'disjoint' if apart_single else 'not disjoint'}"
     return Gate(
         name="P1",
-        rule=f"{100 * shapes[0].level:.4g}% intervals of xi disjoint",
+        rule=f"{100 * at.level:.4g}% intervals of xi disjoint",
         passed=apart,
         n=min(a.n_exc, b.n_exc),
         observed={
             "intervals": list(shapes),
-            "level": shapes[0].level,
+            "level": at.level,
             "passed_single": apart_single,
-            "level_single": single[0].level,
+            "level_single": alone.level,
         },
         detail=detail,
     )
