@@ -161,3 +161,60 @@ def test_words_for_right_and_wrong_of_more_languages_by_hand(words: str) -> None
     right, wrong = words.split()
     frame = table(8, item=lambda i, c: i, model=lambda i, c: c, correct=lambda i, c: right if i % 4 else wrong)
     assert means(read_tables(frame)) == pytest.approx({"a": 0.75, "b": 0.75})
+
+
+def test_files_named_by_subject_and_model_are_parts_of_each_model_by_hand(tmp_path: Path) -> None:
+    for k, subject in enumerate(("law", "math", "art")):
+        for model in ("small", "large"):
+            rows = [
+                {"id": i, "question": f"{subject} {i}?", "correct": int(i > k or model == "large")} for i in range(8)
+            ]
+            _csv(tmp_path / f"{subject}_{model}.csv", rows)
+    tables = read_tables(tmp_path)
+    assert len(tables.item_ids) == 24
+    assert means(tables) == pytest.approx({"small": (7 + 6 + 5) / 24, "large": 1.0})
+    assert any("ids begin again" in note for note in tables.notes)
+
+
+def test_files_of_one_name_in_folders_of_other_items_are_one_condition_by_hand(tmp_path: Path) -> None:
+    for day in (1, 2):
+        for model in ("small", "large"):
+            rows = [{"id": 8 * day + i, "ok": int(i < 2 * day or model == "large")} for i in range(8)]
+            _csv(tmp_path / f"2025-01-0{day}" / f"{model}.csv", rows)
+    tables = read_tables(tmp_path)
+    assert len(tables.item_ids) == 16
+    assert means(tables) == pytest.approx({"small": 6 / 16, "large": 1.0})
+
+
+def test_versions_in_names_are_conditions_and_no_runs(tmp_path: Path) -> None:
+    names = ("gpt-3", "gpt-4", "claude-3", "claude-4")
+    for k, name in enumerate(names):
+        _csv(tmp_path / f"{name}.csv", [{"id": i, "ok": int(i > k)} for i in range(8)])
+    assert means(read_tables(tmp_path)) == pytest.approx({name: (7 - k) / 8 for k, name in enumerate(names)})
+
+
+def test_fields_of_an_object_called_results_are_no_conditions_by_hand(tmp_path: Path) -> None:
+    cases = {m: [{"name": f"q{i}", "status": "passed" if i % n else "failed", "ms": 7 * i} for i in range(12)]
+             for m, n in (("a", 2), ("b", 4))}  # fmt: skip
+    (tmp_path / "r.json").write_text(json.dumps({"results": [{"model": m, "cases": own} for m, own in cases.items()]}))
+    assert means(read_tables(tmp_path / "r.json")) == pytest.approx({"a": 0.5, "b": 0.75})
+
+
+def test_the_criteria_of_a_grade_are_no_answers_of_their_own_by_hand(tmp_path: Path) -> None:
+    for name, n in (("a", 2), ("b", 4)):
+        rubric = [{"criterion": c, "points": p, "met": p > 1} for p, c in enumerate("xyz")]
+        rows = [{"prompt_id": f"p{i}", "rubric": rubric, "score": float(i % n > 0)} for i in range(12)]
+        (tmp_path / f"{name}.json").write_text(json.dumps({"score": 0.6, "metadata": {"examples": rows}}))
+    read = read_tables(f"a={tmp_path / 'a.json'}", f"b={tmp_path / 'b.json'}")
+    assert means(read) == pytest.approx({"a": 0.5, "b": 0.75})
+
+
+def test_a_time_is_not_advised_where_words_may_grade_by_hand() -> None:
+    frame = table(
+        12, test=lambda i, c: f"t{i}", build=lambda i, c: c, state=lambda i, c: "fine" if i % 3 else "off",
+        duration=lambda i, c: 1.5 * i,
+    )  # fmt: skip
+    with pytest.raises(InputError) as error:
+        read_tables(frame)
+    assert "score=state" in error.value.remedy
+    assert "duration" not in error.value.remedy

@@ -21,7 +21,8 @@ LESS = _set(
     "wer cer toxicity toxic error loss losses mistake violation perplexity ppl rmse mae mse nll brier distance"
     " divergence penalty wrong wrongly incorrect fail failed failure hallucination hallucinated bias biased biases harm"
     " harmful unsafe risk attack jailbreak jailbroken leak leaked leakage misuse defect bug crash crashes timeout"
-    " flagged edit edits corrections revision escalated escalation rework reworked reopened overturned nacharbeit"
+    " flagged frustration annoyance confusion burden effort edit edits corrections revision escalated escalation"
+    " rework reworked reopened overturned nacharbeit"
     " nachbesserung korrekturen eskaliert beanstandet beanstandung beschwerde beschwerden plainte plaintes reclamation"
     " signale correcciones quejas reclamaciones reclamos escalado alucinacion alucinaciones correzioni reclami"
     " correcoes reclamacoes alucinacao klacht klachten correcties poprawki skargi bledy felaktig virheet virhe"
@@ -80,12 +81,14 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "tier": ("tier", "difficulty", "level"),
     "weight": ("weight", "w"),
     "text": ("answer", "response", "output", "prediction", "completion", "generation", "model_answer", "model_output",
-             "pred", "text", "outputs", "generated_answer", "generated_text", "model_response", "samples",
+             "pred", "y_pred", "predicted_label", "predicted",
+             "text", "outputs", "generated_answer", "generated_text", "model_response", "samples",
              "generations", "responses", "completions", "predictions", "generated_answers", "antwort", "reponse",
              "respuesta", "risposta", "resposta", "回答", "答え"),
     "reference": ("reference", "target", "gold", "gold_answer", "expected", "expected_output", "ground_truth", "ideal",
                   "reference_answer", "expected_answer", "correct_answer", "right_answer", "answer_key", "solution",
-                  "references", "gold_answers", "label", "truth"),
+                  "references", "gold_answers", "gold_label", "true_label", "actual_label", "y_true", "actual", "label",
+                  "truth"),
     "prompt": ("prompt", "question", "input", "query", "instruction", "user_input", "inputs", "frage", "pregunta",
                "domanda",
                "pergunta", "vraag", "enonce", "题目", "問題文", "質問"),
@@ -223,6 +226,7 @@ HINTS: dict[str, frozenset[str]] = {
         " resultado acierto valoracion puntuacion nota corretto esito punteggio voto correto pontuacao"
         " goed beoordeling resultaat poprawne wynik ocena dogru sonuc puan 正确 正誤 正误 得分 评分 分数 结果"
         " 評価 スコア 判定 得点 정답 점수 평가 верно оценка результат"
+        " resolved solved gelost resolu resuelto risolto resolvido opgelost"
         " ratt poang riktig rigtig resultat oikein pisteet tulos"
         " spravne hodnoceni helyes pontszam corect punctaj benar skor nilai صحيح نتيجة تقييم נכון ציון सही अंक đúng điểm"
         " σωστό βαθμός ถูกต้อง คะแนน"
@@ -238,13 +242,13 @@ HINTS: dict[str, frozenset[str]] = {
     "other": _set(
         "retries attempts latency token cost time timestamp date duration second seconds sec ms length len char word"
         " price usd seed temperature page elapsed year lead count rank ranking vote index created updated started"
-        " ended finished confidence probability prob logprob perplexity size step turn age n total"
+        " ended finished confidence probability prob logprob size step turn age n total"
         " created_at completed difficulty difficult hardness hard easy complexity level tier priority importance hops"
-        " options hash sha commit chapter fold schwierigkeit difficulte dificultad difficolta 难度 難易度"
+        " options hash sha commit chapter fold urgency schwierigkeit difficulte dificultad difficolta 难度 難易度"
     ),
     # measures of which a table has several for one answer
     "metric": _set(
-        "ndcg mrr chrf meteor comet bleurt"
+        "ndcg mrr chrf meteor comet bleurt satisfaction csat nps trust appropriateness"
         " fluency relevance coherence helpfulness clarity safety groundedness faithfulness toxicity bleu"
         " rouge bertscore similarity f1 em precision recall completeness conciseness style tone"
         " harmlessness honesty consistency informativeness readability adequacy accuracy correctness"

@@ -96,7 +96,9 @@ def _record(node: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     graded = {name: _n_graded(rows) for name, rows in inner.items()}
     main = max(graded, key=lambda name: (graded[name], len(inner[name])), default=None)
     own = (k for k, v in flat.items() if isinstance(v, bool | int | float))
-    answered = "text" in known_fields(flat) and any("score" in known_fields([k]) | hinted_fields(k) for k in own)
+    answered = any("score" in known_fields([k]) | hinted_fields(k) for k in own)
+    of_one = main is not None and {plain_name(k) for k in inner[main][0]} & {*MEASURE_NAMES}  # criteria of its grade
+    answered = answered and ("text" in known_fields(flat) or bool(of_one))
     if main is None or not graded[main] or answered or (len(inner[main]) < 3 and "score" in known_fields(flat)):
         yield {**flat, **{name: node[name] for name in inner}}
         return

@@ -205,7 +205,7 @@ def part_of_frame(
             )
         raise InputError(
             f"{what} has no column that is known as a score; it has {listing(frame.columns)}.",
-            remedy=(_of_words(frame, place) if other == "COLUMN" else "")
+            remedy=(_of_words(frame, place) if other == "COLUMN" or hinted_fields(other) & {"other"} else "")
             or f"Name it: {_unnamed(frame, place)}{map_option('score', other)}, or {_unnamed(frame, place)}--wide all "
             "if each condition has its own column.",
         )
@@ -454,8 +454,12 @@ def _place(frame: pl.DataFrame, options: ReadOptions, what: str, made: Mapping[s
     if absent:
         raise InputError(f"{what} has no column {brief(absent[0])!r}.", remedy=f"It has {listing(frame.columns)}.")
     lower: dict[str, str] = {}
+    leaves = {c: leaf_name(c) for c in frame.columns}
+    alike = [c for c in frame.columns if leaves[c] in FIELDS["score"] and [*leaves.values()].count(leaves[c]) > 1]
+    varied = {leaves[c] for c in alike if frame[c].n_unique() > 1}
+    dull = [c for c in alike if leaves[c] in varied and frame[c].n_unique() == 1]  # one for the file, beside each's own
     for name in (plain_name, leaf_name):
-        for column in sorted(frame.columns, key=lambda c: _unlikely(frame, c)):
+        for column in sorted((c for c in frame.columns if c not in dull), key=lambda c: _unlikely(c)):
             lower.setdefault(name(column), column)
     taken, place = {*mapped.values(), *made.values()}, {**made, **mapped}
     if options.scorer is not None and options.scorer in frame.columns and "score" not in place:
@@ -472,12 +476,12 @@ def _place(frame: pl.DataFrame, options: ReadOptions, what: str, made: Mapping[s
     return _settle(frame, place, lower)
 
 
-def _unlikely(frame: pl.DataFrame, column: str) -> tuple[bool, ...]:
-    """Of nested scores that end alike: what is one for all rows, and `toxicity/v1/score`, come after others."""
+def _unlikely(column: str) -> tuple[bool, ...]:
+    """Of nested scores that end alike `toxicity/v1/score` comes after others."""
     *around, leaf = re.split(r"[./]", column)
     if not around or plain_name(leaf) not in FIELDS["score"]:
-        return False, False, False
-    return frame[column].n_unique() == 1, less_is_better(column), "score" not in known_fields(around)
+        return False, False
+    return less_is_better(column), "score" not in known_fields(around)
 
 
 def _settle(frame: pl.DataFrame, place: dict[str, str], lower: Mapping[str, str]) -> dict[str, str]:

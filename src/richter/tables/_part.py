@@ -429,7 +429,9 @@ def doubts(answers: pl.DataFrame, conditions: tuple[str, ...], options: ReadOpti
         if blank > RARE * answers.height and EMPTY not in options.grade and options.ratings is None:
             raise InputError(
                 f"{what}: {said}, and {blank:,} cells are empty: is what has no mark wrong, or not graded?",
-                remedy=f"Say it: --grade {EMPTY}=wrong, or --grade {EMPTY}=missing",
+                remedy=f"Say it: --grade {EMPTY}=wrong, or --grade {EMPTY}=missing"
+                if values[0]
+                else f"Say it: --grade x=right --grade {EMPTY}=wrong if an x is for right, or --grade {EMPTY}=right",
             )
         same += [f"{said}. Is it the right column? --map score=COLUMN"]
     return [

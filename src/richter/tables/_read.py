@@ -1,12 +1,14 @@
 """Any source into tables: a run, logs of any known tool, files of rows, a folder of them, or a frame."""
 
 import dataclasses
+import itertools
 import re
 import tempfile
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
@@ -209,11 +211,10 @@ def _folder(path: Path, files: Sequence[Path], options: ReadOptions) -> list[Par
     if own := _folders(kept, {f: found[f].answers["item"] for f in kept}):
         notes.append("files of one folder have different items, so each folder is one condition")
         stems = {f: _stems(own, path)[f.parent] for f in kept}
-    runs = {} if own else _runs(stems, {f: found[f].answers for f in kept})
-    if runs:
-        notes.append("files that differ in the number of a run are draws of one condition")
-    called = runs or {f: (stems[f], 0) for f in kept}
-    parts = [_called(found[f], {str(f): called[f][0]}, draw=called[f][1]) for f in kept]
+    called = {f: FileOf(stems[f]) for f in kept}
+    if not own and all(len(found[f].conditions) == 1 for f in kept):
+        called |= _by_names(stems, {f: found[f] for f in kept}, notes)
+    parts = [_called(found[f], {str(f): called[f].condition}, draw=called[f].draw, within=called[f].part) for f in kept]
     parts = _restarted(parts, stems.values(), notes)
     parts[0].notes += notes
     parts[0].notes += [f"{printable(f.name, limit=60)} is not read: {fault}" for f, fault in faults.items()]
@@ -238,18 +239,46 @@ def _one_file_an_answer(frames: Mapping[Path, pl.DataFrame], folder: Path) -> di
     return found
 
 
-def _runs(stems: Mapping[Path, str], answers: Mapping[Path, pl.DataFrame]) -> dict[Path, tuple[str, int]]:
-    """The condition and the number of the draw of files such as `small/seed1`, `large/seed1`; {} for others."""
-    for grid in factors(list(stems.values())):
-        ones, twos, _ = grid
-        if len(ones) < 2 or len(twos) < 2 or not all(map(RUN.fullmatch, twos)):
+class FileOf(NamedTuple):
+    """What a file of a folder is: a condition's, perhaps one of its draws, or a part of its items."""
+
+    condition: str
+    draw: int = 0
+    part: str = ""
+
+
+def _by_names(stems: Mapping[Path, str], found: Mapping[Path, Part], notes: list[str]) -> dict[Path, FileOf]:
+    """Files whose names are pairs (`small/seed1`, `law_small`): a condition with its runs, or with parts of the items.
+
+    Conditions are what shares the items, ids and questions, for each other part of the name. That other part is a run
+    where its files share them too and it is called one, and a part of the items where they share none.
+    """
+    file = {stem: f for f, stem in stems.items()}
+    asked = {f: {(i, _question(part, i)) for i in part.answers["item"].unique()} for f, part in found.items()}
+    for grid in (way for both in factors(list(file)) for way in (both, both.turned())):
+        ones, twos, column = grid
+        rows = [[asked[file[column[one, two]]] for two in twos] for one in ones]
+        pairs = [pair for row in rows[1:] for pair in zip(rows[0], row, strict=True)]
+        if min(len(ones), len(twos)) < 2 or any(2 * len(a & b) <= max(len(a), len(b)) for a, b in pairs):
             continue
-        ends = {one.rpartition("/")[2] for one in ones}
-        short = {one: one.rpartition("/")[0] if len(ends) == 1 and "/" in one else one for one in ones}
-        of = {name: (short[one], twos.index(two)) for (one, two), name in grid.column.items()}
-        if all(rows["draw"].max() == 0 and rows["condition"].n_unique() == 1 for rows in answers.values()):
-            return {f: of[stem] for f, stem in stems.items()}
+        apart = all(a.isdisjoint(b) for row in rows for a, b in itertools.combinations(row, 2))
+        runs = all(map(RUN.fullmatch, twos)) and all(part.answers["draw"].max() == 0 for part in found.values())
+        if not apart and not runs:
+            continue
+        tails = {one.rpartition("/")[2] for one in ones}
+        short = {one: one.rpartition("/")[0] if len(tails) == 1 and "/" in one else one for one in ones}
+        ids = [found[file[column[ones[0], two]]].answers["item"].unique() for two in twos]
+        again = apart and pl.concat(ids).is_duplicated().any()
+        part = ", each with items of its own" + " (ids begin again)" * again
+        notes.append(f"files are named by {', '.join(short.values())} and by {', '.join(twos)}: these are "
+                     f"{f'parts{part}' if apart else 'draws of one condition'}")  # fmt: skip
+        return {file[name]: FileOf(short[one], 0 if apart else twos.index(two), two * again)
+                for (one, two), name in column.items()}  # fmt: skip
     return {}
+
+
+def _question(part: Part, item: str) -> str:
+    return part.items[item].prompt if item in part.items else ""
 
 
 def _restarted(parts: list[Part], stems: Iterable[str], notes: list[str]) -> list[Part]:
@@ -257,24 +286,24 @@ def _restarted(parts: list[Part], stems: Iterable[str], notes: list[str]) -> lis
     several = len(parts) > 1 and len(parts[0].conditions) > 1
     if not several or any({*part.conditions} != {*parts[0].conditions} for part in parts):
         return parts
-    asked = [part.items for part in parts]
-    both = {i for own in asked for i in own if sum(i in other for other in asked) > 1}
-    if not both or any(len({own[i].prompt for own in asked if i in own}) == 1 for i in both):
+    asked: dict[str, list[str]] = {}
+    for part in parts:
+        for i in part.answers["item"].unique():
+            asked.setdefault(i, []).append(_question(part, i))
+    again = [own for own in asked.values() if len(own) > 1]
+    if not again or any(len({*own}) == 1 for own in again):
         return parts
     notes.append("ids begin again in every file, with other questions: an item is named by the file and its id")
-    for part, stem in zip(parts, stems, strict=True):
-        own = (pl.lit(f"{stem} ") + pl.col("item")).alias("item")
-        part.answers, part.ratings = part.answers.with_columns(own), part.ratings.with_columns(own)
-        part.others = part.others.with_columns(own)
-        part.items = {f"{stem} {i}": dataclasses.replace(item, id=f"{stem} {i}") for i, item in part.items.items()}
-    return parts
+    return [_called(part, {}, within=stem) for part, stem in zip(parts, stems, strict=True)]
 
 
-def _called(part: Part, names: Mapping[str, str], *, draw: int = 0) -> Part:
-    """The same part with its conditions called otherwise, and its draws numbered from `draw` on."""
-    own = [pl.col("condition").replace(names), pl.col("draw") + draw]
+def _called(part: Part, names: Mapping[str, str], *, draw: int = 0, within: str = "") -> Part:
+    """The same part with its conditions called otherwise, its draws counted from `draw`, its ids `within` a name."""
+    inner = f"{within} " if within else ""
+    own = [pl.col("condition").replace(names), pl.col("draw") + draw, (pl.lit(inner) + pl.col("item")).alias("item")]
     part.answers, part.ratings = part.answers.with_columns(own), part.ratings.with_columns(own)
     part.others, part.conditions = part.others.with_columns(own), [names.get(c, c) for c in part.conditions]
+    part.items = {inner + i: dataclasses.replace(item, id=inner + i) for i, item in part.items.items()}
     return part
 
 

@@ -198,13 +198,14 @@ def _score(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
     if len(found) > 1:
         found = [c for c in found if not _is_item(table, place, c, graded)] or found
     two_valued = [c for c in found if table.n(c) <= 3]
-    if len(found) > 1 and (one or "condition" in place):
+    listed = "condition" in place or _has_condition(table, place, graded, hinted=True)
+    if len(found) > 1 and (one or listed):
         first = two_valued if len(two_valued) == 1 else found[:1]
         if found in ranks[1:4]:  # several measures of each answer
             others = ", ".join(map_option("score", c) for c in found if c not in first)
             notes.append(f"there are other grades than {brief(first[0])}: {others}")
         found = first if found in ranks[1:4] else two_valued if len(two_valued) == 1 else found
-    wide = not one and "condition" not in place and len(graded) > 1 and not _has_condition(table, place, graded)
+    wide = len(graded) > 1 and not (one or listed or _has_condition(table, place, graded))
     if len(found) != 1 or (wide and found[0] not in weak and not _only_measure(graded, found[0])):
         if named is not None:
             place["score"] = named  # what is wrong with it is said where it is read
@@ -273,9 +274,10 @@ def _only_measure(graded: Sequence[str], chosen: str) -> bool:
     return all("metric" in hinted_fields(c) or c == chosen for c in graded)
 
 
-def _has_condition(table: Table, place: Mapping[str, str], graded: Sequence[str]) -> bool:
-    """Whether a column of names repeats every item: then the table is long."""
+def _has_condition(table: Table, place: Mapping[str, str], graded: Sequence[str], *, hinted: bool = False) -> bool:
+    """Whether a column of names, perhaps one that is `hinted` to be a condition, repeats every item: a long table."""
     names = [c for c in _free(table, place, (), weak=WEAK) if c not in graded and table.names(c)]
+    names = [c for c in names if not hinted or "condition" in hinted_fields(c)]
     items = [place["item"]] if "item" in place else [c for c in table.frame.columns if table.names(c)]
     return any(_crosses(table, i, c) for c in names for i in items if i != c and i in table.frame.columns)
 

@@ -454,8 +454,11 @@ def _survey_or_measures(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataF
     grids = [found for chosen in _families(frame, names) for found in factors(chosen)]
     for grid in grids:
         for ones, twos, column in (grid, grid.turned()):
+            inside = [c for c in frame.columns if len(twos) == 1 and c.startswith(f"{twos[0]}.")]
             if len(ones) < 2 or not any(holds_grades(frame[c]) for c in column.values()):
                 continue
+            if not all(holds_grades(frame[c]) for c in inside):
+                continue  # fields of an object that is called `results` are no conditions
             keep = [c for c in frame.columns if c not in column.values()]
             if _scored(twos) and not _scored(ones) and "score" not in known_fields(keep):
                 drawn = all(map(_is_draw, ones)) and "condition" in known_fields(keep)

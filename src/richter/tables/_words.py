@@ -27,7 +27,7 @@ _RIGHT = _list(
     " benar ya đúng صحيح صح نعم נכון כן सही हाँ ถูก ใช่"
 )
 _WRONG = _list(
-    "false f no n incorrect wrong fail failed i failure nok ✗ ✘ x ❌ ☐ 👎 × ✕ ✖ reject rejected down"
+    "false f no n ko incorrect wrong fail failed i failure nok ✗ ✘ x ❌ ☐ 👎 × ✕ ✖ reject rejected down"
     " unacceptable bad unresolved nein falsch n.i.o. n.i.o nio inkorrekt non faux échoué echoue échec falso incorrecto"
     " incorrecta fallo error errato errata sbagliato não nao incorreto errado errada nee onwaar fout"
     " onjuist nie niepoprawne błędne fałsz hayır hayir yanlış yanlis 誤 误 错误 錯誤 不正解 错 錯 否 いいえ 오답 아니오"
