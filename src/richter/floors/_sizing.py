@@ -72,7 +72,7 @@ def labels_needed(
 
 def _exact_test_labels(error_rate: float, delta: float, *, alpha: float, power: float) -> int:
     """The smallest n from which on the exact one-sided test keeps its power (power is a saw-tooth in n)."""
-    sizes = range(1, _MOST + 1)
+    sizes = range(1, _MOST)
     place = bisect_left(sizes, power, key=lambda n: float(detection_power(n, error_rate, delta, alpha=alpha)))
     if place == len(sizes):
         raise InputError(f"More than {_MOST:,} labels would be needed.", remedy="Ask for a larger delta.")
