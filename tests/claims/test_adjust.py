@@ -1,5 +1,6 @@
 """Adjustment for difficulty: what it saves, and that it costs nothing where there is nothing to save."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,13 @@ def test_a_difference_that_follows_difficulty_against_least_squares(rng: np.rand
     assert found.variance_ratio < 0.8
     assert found.evidence.estimate == pytest.approx(d.mean(), abs=3e-3)
     assert any("this file's mix of difficulty" in note for note in found.evidence.notes)
+
+
+def test_what_judges_graded_is_said_of_the_adjusted_difference_too(rng: np.random.Generator) -> None:
+    graded_by = dataclasses.replace(outcomes(graded(rng, 400, 0.2, (0.2, 0.8, 0.5, 0.5)), "mean_score"), judges=("j",))
+    found = adjusted_difference(graded_by, "a", "b")
+    assert found.variance_ratio < 1
+    assert found.evidence.judged == "as judged by j (nobody checked it)"
 
 
 def test_nothing_to_save_leaves_the_plain_evidence(rng: np.random.Generator) -> None:

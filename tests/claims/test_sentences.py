@@ -360,3 +360,10 @@ def test_a_p_value_at_the_level_is_enough() -> None:
 def test_a_level_that_is_none_is_refused(level: float) -> None:
     with pytest.raises(InputError, match="between 0 and 1"):
         decide([ask(normal(0.05))], level=level)
+
+
+@pytest.mark.parametrize(("estimate", "value", "who"), [(0.05, 0.02, "new"), (-0.05, -0.02, "old")])
+def test_a_kinder_judge_explains_what_is_beyond_the_value_by_hand(estimate: float, value: float, who: str) -> None:
+    """+5 points [+3.04, +6.96], asked against 2: 1.04 points on that judge's side undo it; and the other way round."""
+    (claim,) = decide([ask(normal(estimate, judged="as judged by j (nobody checked it)"), value=value)])
+    assert f"a judge 1.0 points kinder to {who} would explain it, and up to 5.0 points are usual" in claim.sentence

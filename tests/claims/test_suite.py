@@ -41,6 +41,13 @@ def test_a_suite_by_hand(rng: np.random.Generator) -> None:
     assert "weights: math 75%, code 25%" in found.notes
 
 
+def test_a_suite_of_which_one_part_is_not_corrected_says_that_judges_graded(rng: np.random.Generator) -> None:
+    corrected = dataclasses.replace(pair(rng, 400, 0.02), labels=80)  # type: ignore[type-var]
+    judged = dataclasses.replace(pair(rng, 200, 0.05), judged="as judged by j (too few human labels)")  # type: ignore[type-var]
+    found = suite_evidence({"math": corrected, "code": judged}, {"math": 1.0, "code": 1.0})  # type: ignore[dict-item]
+    assert (found.judged, found.labels) == ("as judged by j (too few human labels)", 80)
+
+
 def test_weights_that_do_not_fit_are_refused(rng: np.random.Generator) -> None:
     with pytest.raises(InputError, match="no weight for code"):
         suite_evidence({"math": pair(rng, 9, 0), "code": pair(rng, 9, 0)}, {"math": 1.0})  # type: ignore[dict-item]

@@ -97,9 +97,8 @@ def adjusted_difference(
         f"adjusted for difficulty seen from {others} other condition{'s' * (others != 1)}: variance x{ratio:.2f}; "
         "about items of this file's mix of difficulty"
     )
-    return Adjusted(
-        evidence=dataclasses.replace(found, notes=(*found.notes, note)), variance_ratio=ratio, others=others
-    )
+    evidence = dataclasses.replace(found, judged=plain.judged, notes=(*found.notes, note))
+    return Adjusted(evidence=evidence, variance_ratio=ratio, others=others)
 
 
 def _folds(units: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -57,7 +57,8 @@ def suite_evidence(parts: Mapping[str, Evidence], weights: Mapping[str, float]) 
         unit=pieces[0].unit,
         standard_error=None if any(s is None for _, s in errors) else math.hypot(*(w * (s or 0.0) for w, s in errors)),
         freedom=joint_freedom(*((share[name] * (e.standard_error or 0.0), e.freedom) for name, e in parts.items())),
-        judged=pieces[0].judged,
+        labels=sum(e.labels for e in pieces),
+        judged=next((e.judged for e in pieces if e.judged), ""),
         relative=any(e.relative for e in pieces),
         notes=(f"weights: {stated}", *dict.fromkeys(note for e in pieces for note in e.notes)),
     )
