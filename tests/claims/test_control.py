@@ -45,6 +45,14 @@ def test_levels_by_hand() -> None:
     assert together.adjusted(together.keys, 0.4) == pytest.approx(0.5)
 
 
+def test_a_p_value_that_no_resample_reached_is_bonferroni_s() -> None:
+    """It was printed as if it were the only claim."""
+    joint = JointTests(keys=tuple(("m", ("a", name)) for name in "bcd"), p=np.full((1000, 3), 0.5))
+    assert joint.adjusted(joint.keys, 1e-9) == pytest.approx(3e-9)
+    assert joint.adjusted(joint.keys, 1e-9, more=2) == pytest.approx(5e-9)
+    assert joint.adjusted(joint.keys, 9e-4) == pytest.approx(1e-3)  # one in 1,000 resamples at the most
+
+
 def test_tied_p_values_are_taken_together_by_hand() -> None:
     """Every resample has 0.03: at that level one of the two is always shown, so Bonferroni's stands."""
     joint = JointTests(keys=(("m", ("a", "b")), ("m", ("a", "c"))), p=np.full((1000, 2), 0.03))

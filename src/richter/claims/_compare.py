@@ -139,18 +139,20 @@ def _value(metric: Metric, value: float) -> str:
     return f"{metric.amount(value)}{metric.unit}"
 
 
-def worst_case(sample: Sample, claim: Claim) -> WorstCase | None:
+def worst_case(sample: Sample, claim: Claim, *, about: About = "such-items") -> WorstCase | None:
     """Does a shown difference hold if all missing values were those that speak against it? None if none is missing.
 
     The missing values of the condition that came out better take the worst value of the range, those of the other the
-    best one; the same interval is then computed at the level at which the claim was decided.
+    best one; the same interval is then computed at the level at which the claim was decided. About these very items
+    such a value does not vary. None about such runs, and where the claim rests on other evidence (adjusted, a suite)
+    and the plain difference does not show it without them either.
     """
     metric = sample.metric
     if claim.verdict not in (Verdict.VERIFIED, Verdict.REFUTED) or len(claim.conditions) != 2 or claim.interval is None:
         return None
     if metric.low is None or metric.high is None or claim.estimate is None or sample.outcomes.label is not None:
         return None
-    if metric.kind == "real":  # its ends are what was seen: a missing value may lie beyond
+    if metric.kind == "real" or about == "such-runs":  # the ends of what was seen: a missing value may lie beyond
         return None
     places = [sample.place(name) for name in claim.conditions]
     known = ~np.isnan(sample.mean[:, places])
@@ -161,11 +163,13 @@ def worst_case(sample: Sample, claim: Claim) -> WorstCase | None:
     mean, draws = sample.mean.copy(), sample.draws.copy()
     for side, (place, high) in enumerate(zip(places, (rising, not rising), strict=True)):
         mean[lacks[:, side], place] = metric.high if high else metric.low
-        draws[lacks[:, side], place] = 1
+        draws[lacks[:, side], place] = 1 if about == "such-items" else 2
     filled = dataclasses.replace(sample, mean=mean, draws=draws)
-    found = difference_evidence(filled, *claim.conditions)
+    plain, found = (difference_evidence(s, *claim.conditions, about=about) for s in (sample, filled))
     interval: Interval = found.interval(claim.interval.level)
     value = 0.0 if claim.hypothesis is None else claim.hypothesis.value
+    if value in plain.interval(claim.interval.level):
+        return None
     said = f"{metric.amount(found.estimate, sign=True)} [{metric.amount(interval.low, sign=True)}, "
     said += f"{metric.amount(interval.high, sign=True)}]{metric.suffix}"
     holds = value not in interval and (found.estimate > value) == (claim.estimate > value)
@@ -352,7 +356,7 @@ def compare_outcomes(
         seed=seed,
     )
     worst = [
-        worst_case(samples[c.measure], c) if c.measure in samples and c.conditions not in loose else None
+        worst_case(samples[c.measure], c, about=about) if c.measure in samples and c.conditions not in loose else None
         for c in claims
     ]
     claims = tuple(

@@ -81,7 +81,7 @@ def _alpha(lowest: Floats, known: int, alpha: float, more: int) -> float:
 
 
 def _adjusted(lowest: Floats, known: int, p: float, more: int) -> float:
-    share = float(np.mean(lowest <= p))
+    share = max(float(np.mean(lowest <= p)), 1 / len(lowest))  # what no resample reached is not known to be 0
     return min(1.0, max(p, min(share + more * p, (known + more) * p)))
 
 
