@@ -19,7 +19,7 @@ from helpers.raw_server import reply as raw_reply
 from helpers.server import FakeApi
 from helpers.small_base import small_base
 from richter.audit import AuditSettings, adopt_plan, estimate_stages, lock_plan, name_conditions, new_plan, run_stages
-from richter.audit._sequential import STOP_NOTE
+from richter.audit._results import STOP_NOTE
 from richter.audit._stages import _Audit, draw_conditions, stages_for
 from richter.errors import InputError
 from richter.floors import parse_claim

@@ -1,5 +1,7 @@
 """How far ratings can be trusted: agreement within a kind, judges against a reference, corrections by people."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Mapping
 from typing import ClassVar, Literal, TypedDict, cast
@@ -7,8 +9,8 @@ from typing import ClassVar, Literal, TypedDict, cast
 import numpy as np
 
 from richter import judge
-from richter.audit._judging import NOTE
 from richter.audit._measure_run import RunRecords
+from richter.audit._results import JUDGING_NOTE
 from richter.errors import InputError
 from richter.records import Condition, Result
 from richter.stats import JudgeEffect, Share
@@ -152,7 +154,7 @@ def _by(table: judge.Tabulated, source: RatingsFile, by: str, rng: np.random.Gen
 
 def self_judging(records: RunRecords) -> judge.SelfJudging | None:
     """Who judged their own answers; None where no judge model rated."""
-    judges = [Condition.from_dict(row) for row in records.notes[NOTE].get("judges", [])]
+    judges = [Condition.from_dict(row) for row in records.notes[JUDGING_NOTE].get("judges", [])]
     if not judges or not any(r.kind == "judge" for r in records.ratings):
         return None
     return judge.audit_self_judging(records.ratings, records.conditions, judges)

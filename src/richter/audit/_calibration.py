@@ -1,17 +1,19 @@
 """`richter calibration`: what a grades or draws table shows of each condition's calibration."""
 
+from __future__ import annotations
+
 import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NotRequired, TypedDict, TypeVar
+from typing import Any, ClassVar, Literal, TypedDict, TypeVar
 
 import numpy as np
 import polars as pl
 
 from richter import calibration as cal
-from richter.audit._draw import DRAWS_NAME
 from richter.audit._pictures import Picture, calibration_picture
+from richter.audit._results import DRAWS_NAME
 from richter.bench import is_refusal, normalise
 from richter.errors import InputError, MissingPart, TooFewErrors
 from richter.floors import lipschitz, passive_floor
@@ -82,10 +84,15 @@ class _Condition(Result):
         return None if self.study is None else self.study.result
 
 
-class GradesSaid(TypedDict):
+class Counted(TypedDict, total=False):
+    """The number of graded answers, where no study says it."""
+
+    n: int
+
+
+class GradesSaid(Counted):
     """Counts and notes of a condition of a grades table."""
 
-    n: NotRequired[int]
     notes: list[str]
 
 
@@ -138,7 +145,16 @@ class Difficulty(TypedDict):
     hardest: Sequence[str]
 
 
-class DrawsSaid(TypedDict):
+class Studied(TypedDict, total=False):
+    """What a study says of a condition, where there is one."""
+
+    miscalibration: cal.Miscalibration | None
+    scores: cal.ConfidenceScores
+    curve: Sequence[cal.CurvePoint]
+    safe: cal.SafeThreshold
+
+
+class DrawsSaid(Studied):
     """What of a condition of a draws table is written under other names than its fields have."""
 
     draws: int | list[int]
@@ -148,10 +164,6 @@ class DrawsSaid(TypedDict):
     verbalised: cal.Verbalised | None
     regimes: dict[str, int]
     recalibration: cal.RecalibrationAdvice | None
-    miscalibration: NotRequired[cal.Miscalibration | None]
-    scores: NotRequired[cal.ConfidenceScores]
-    curve: NotRequired[Sequence[cal.CurvePoint]]
-    safe: NotRequired[cal.SafeThreshold]
     difficulty: Difficulty
     notes: list[str]
 

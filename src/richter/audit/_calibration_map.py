@@ -1,5 +1,7 @@
 """Recalibration to use elsewhere, and one row a question: margins, regime, both confidences and their gap."""
 
+from __future__ import annotations
+
 import dataclasses
 import json
 from collections.abc import Mapping

@@ -9,6 +9,7 @@ from typing import Any, Literal, Unpack
 import polars as pl
 
 from richter.audit._ask import AskProgress, ask_run
+from richter.audit._results import DRAWS_NAME
 from richter.bench import matches_reference, read_choice
 from richter.calibration import mode_is_certain
 from richter.errors import InputError
@@ -26,7 +27,6 @@ from richter.store import Ledger, RunLike, Spent, keep_file, open_ledger
 
 __all__ = ["DRAWS_NAME", "DrawsResult", "draw_run", "tabulate_draws"]
 
-DRAWS_NAME = "draws.jsonl"
 FIRST_ROUND, LATER_ROUNDS = 8, 6  # eight draws that agree settle a question at 5%
 Key = tuple[str, str]  # condition, item
 

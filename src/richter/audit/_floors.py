@@ -1,5 +1,7 @@
 """`richter floors data`: what a grades file shows of each condition, measured first, floors beside it."""
 
+from __future__ import annotations
+
 import dataclasses
 from typing import ClassVar
 

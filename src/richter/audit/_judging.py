@@ -11,6 +11,7 @@ import numpy as np
 
 from richter import judge as judging
 from richter.audit._ask import BYTES_PER_TOKEN, AskProgress, progress_of
+from richter.audit._results import JUDGING_NOTE
 from richter.bench import read_gazetteer
 from richter.errors import InputError
 from richter.llm import Asker, CallOptions, Model, Price, at_once, check_models, price_of, read_prices, with_models
@@ -20,7 +21,6 @@ from richter.store import Ledger, RunLike, open_ledger, run_folder
 __all__ = ["JudgingEstimate", "JudgingResult", "estimate_judging", "judge_run"]
 
 GAZETTEER_NAME = "facts.gazetteer.json.gz"
-NOTE = "judging"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +124,7 @@ def judge_run(
                 ledger, judging.RuleJudge(read_gazetteer(_gazetteer_path(ledger, run_folder(run), gazetteer)))
             )
         if judges:
-            note = ledger.note(NOTE) or {}
+            note = ledger.note(JUDGING_NOTE) or {}
             known = {row["name"]: row for row in note.get("judges", [])} | {j.name: j.to_dict() for j in judges}
             places = {item: i for i, item in enumerate(items)}
             dealt = []
@@ -133,7 +133,7 @@ def judge_run(
                 dealt.append((answer, judging.deal(judges, conditions[answer.condition], turn, allow_self=allow_self)))
             pool = [j.name for j in judges]
             facts = {"judges": list(known.values()), "pool": pool, "self_allowed": allow_self}
-            ledger.set_note(NOTE, {**facts, "rubric": judging.rubric().version})
+            ledger.set_note(JUDGING_NOTE, {**facts, "rubric": judging.rubric().version})
             _ask_panel(ledger, items, dealt, judges, watch, {"concurrency": 16, "slots": 4, **calls})
         return _result(ledger, ledger.name, len(answers), rng=np.random.default_rng(seed))
 
@@ -240,7 +240,7 @@ def _result(ledger: Ledger, run: str, n_answers: int, *, rng: np.random.Generato
         reference = next((judging.tabulate(ratings, kind) for kind in ("human", "rule") if given[kind]), None)
         panel = judging.agreement(table, rng=rng)
         judged = judging.judge_report(table, reference, rng=rng)
-        note = ledger.note(NOTE) or {}
+        note = ledger.note(JUDGING_NOTE) or {}
         judges = [Condition.from_dict(row) for row in note.get("judges", [])]
         audit = judging.audit_self_judging(ratings, ledger.conditions(), judges)
     return JudgingResult(

@@ -5,6 +5,8 @@ commands: a number here is the number that the command prints. A section that ca
 which command would get it.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import shlex
 from collections.abc import Callable, Collection, Sequence
@@ -31,6 +33,7 @@ from richter.audit._plan import Plan, PlanStatus, versions
 from richter.audit._plan_tail import tail_plan
 from richter.audit._results import (
     SCHEMA,
+    STOP_NOTE,
     Check,
     ConditionResults,
     Methods,
@@ -41,7 +44,6 @@ from richter.audit._results import (
     Signature,
     ToldClaim,
 )
-from richter.audit._sequential import STOP_NOTE
 from richter.audit._severity import people_of, weigh_scores
 from richter.audit._tail import SCORES, TailSection, study_column, tail_column, tail_section
 from richter.errors import InputError

@@ -1,21 +1,14 @@
 """Every claim of a run, from the results behind its sections: a sentence first, with what it rests on."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from richter.ascent import (
-    ErrorCluster,
-    Pattern,
-    SearchSummary,
-    base_of,
-    failing_questions,
-    read_search,
-    search_patterns,
-    survey_errors,
-)
+from richter import ascent
 from richter.audit._agreement import AgreementReport
 from richter.audit._calibration import CalibrationReport
 from richter.audit._compare import CompareReport
@@ -173,12 +166,12 @@ class SearchResults(Result):
 
     flat: ClassVar = ("summary",)
 
-    summary: SearchSummary
+    summary: ascent.SearchSummary
     name: str
-    patterns: tuple[Pattern, ...]
+    patterns: tuple[ascent.Pattern, ...]
     patterns_over: Literal["asked", "sample"] = "asked"
     map: tuple[Spot, ...] = ()
-    clusters: tuple[ErrorCluster, ...] = ()
+    clusters: tuple[ascent.ErrorCluster, ...] = ()
     map_missing: str | None = None
     failing: tuple[Failing, ...] = ()
     n_failing: int = 0
@@ -186,21 +179,21 @@ class SearchResults(Result):
 
 def search_results(run: Place, *, level: float) -> SearchResults:
     """What a search shows; `map_missing` says why it has no map."""
-    summary, base = read_search(run), base_of(run)
+    summary, base = ascent.read_search(run), ascent.base_of(run)
     seed = summary.settings.seed
     try:
-        failing = failing_questions(run, None if base is None else open_base(base)).questions
+        failing = ascent.failing_questions(run, None if base is None else open_base(base)).questions
     except InputError:  # another base lies there now
-        failing = failing_questions(run).questions
+        failing = ascent.failing_questions(run).questions
     missing, survey = None, None
     try:
-        survey = None if base is None else survey_errors(run, open_base(base), rng=np.random.default_rng(seed))
+        survey = None if base is None else ascent.survey_errors(run, open_base(base), rng=np.random.default_rng(seed))
     except RichterError as error:
         missing = str(error)
     return SearchResults(
         summary=summary,
         name=run.name.rpartition("/")[2],
-        patterns=tuple(search_patterns(run, over="asked", level=level, rng=np.random.default_rng(seed))),
+        patterns=tuple(ascent.search_patterns(run, over="asked", level=level, rng=np.random.default_rng(seed))),
         map=tuple(
             Spot(x=p.x, y=p.y, category=p.category, wrong=p.error, fails=p.fails, question=_cut(p.question))
             for p in (() if survey is None else survey.points)

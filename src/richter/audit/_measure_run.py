@@ -11,10 +11,8 @@ from typing import Any, Literal
 
 import polars as pl
 
-from richter.audit._judging import NOTE
 from richter.audit._plan import CLOCKS_AGREE_S, Plan, PlanStatus, clocks_disagree, open_data, read_plan
-from richter.audit._results import Spending
-from richter.audit._sequential import STOP_NOTE
+from richter.audit._results import JUDGING_NOTE, STOP_NOTE, Spending
 from richter.interop import Source, is_frame, named_source
 from richter.records import Condition, Item, Rating
 from richter.store import DatabaseRun, Place, Spent, find_parts, is_run, kept_at, open_ledger, run_file, run_folder
@@ -29,7 +27,7 @@ BASES: dict[Basis, str] = {
     "grader": "graders",
 }
 PLAN_NAME = "plan.toml"
-NOTES = ("bench", NOTE, "rating sample", "search", STOP_NOTE)
+NOTES = ("bench", JUDGING_NOTE, "rating sample", "search", STOP_NOTE)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

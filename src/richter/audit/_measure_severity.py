@@ -1,5 +1,7 @@
 """The section on severity: the study, where and how answers fail, and the magnitude-frequency curve with its fit."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections import Counter
 from typing import ClassVar
@@ -7,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
+from richter import severity as sev
 from richter.audit._measure_run import RunRecords
 from richter.audit._severity import SeverityReport, mechanisms_named
 from richter.records import Result, of_kind
-from richter.severity import BValue
 from richter.tables import CATASTROPHIC
 
 LEVELS = np.arange(1, 9) / 2
@@ -113,7 +115,7 @@ def _curve(name: str, report: SeverityReport) -> list[CurvePoint]:
     counts = np.asarray(fit.counts[1:], dtype=np.int64)
     exceed = np.cumsum(counts[::-1])[::-1]
     fitted = np.full(8, np.nan)
-    if isinstance(fit, BValue):
+    if isinstance(fit, sev.BValue):
         above = fit.m_min <= LEVELS
         weight = np.where(above, 10 ** (-fit.b * (LEVELS - fit.m_min)), 0.0)
         law = np.cumsum((weight / weight.sum())[::-1])[::-1]

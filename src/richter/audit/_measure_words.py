@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from richter import severity as sev
 from richter.audit._agreement import self_judging
 from richter.audit._floors import gap_claims
 from richter.audit._measure_claims import ECE_MARGIN, Measured, calibration_claims_of
@@ -19,7 +20,6 @@ from richter.claims import METRICS, answer, as_sample, counted, mean_evidence
 from richter.errors import InputError
 from richter.judge import Agreement, Undefined, panel_failures
 from richter.records import Claim, Verdict, at_most, printable, refusals
-from richter.severity import BValue, required
 from richter.tables import CATASTROPHIC
 
 MILLION = 1_000_000
@@ -200,7 +200,7 @@ def _judged(records: RunRecords, measured: Measured) -> list[Check]:
 def _fits(measured: Measured) -> Check:
     if measured.severity is None:
         return _check("the severity law fits", None, "no severities")
-    fits = {n: f for n, f in measured.severity.study.slopes.items() if isinstance(f, BValue)}
+    fits = {n: f for n, f in measured.severity.study.slopes.items() if isinstance(f, sev.BValue)}
     bad = [name for name, fit in fits.items() if not fit.adequate]
     if not fits:
         return _check("the severity law fits", None, "no condition's errors allow a slope")
@@ -309,7 +309,7 @@ def _undecided_calibration(measured: Measured) -> list[str]:
 def _undecided_severity(measured: Measured) -> list[str]:
     if measured.severity is None:
         return []
-    few = {n: f for n, f in measured.severity.study.slopes.items() if not isinstance(f, BValue)}
+    few = {n: f for n, f in measured.severity.study.slopes.items() if not isinstance(f, sev.BValue)}
     steps = []
     alike = [n for n, f in few.items() if f.needed <= f.n_errors]  # as many as it takes, and all of one severity
     if alike:
@@ -323,7 +323,7 @@ def _undecided_severity(measured: Measured) -> list[str]:
             "needed, they have fewer"
         )
     steps += [
-        f"undecided: {required(check)}; {check.needed - check.n:,} more answers without such an event would show it"
+        f"undecided: {sev.required(check)}; {check.needed - check.n:,} more answers without such an event would show it"
         for check in measured.severity.requirements
         if check.verdict is Verdict.UNDECIDED and check.needed is not None
     ]
@@ -397,7 +397,7 @@ def signature_of(
             f"of severity {CATASTROPHIC:g} or more ({100 * level:g}%, one-sided, {worst.basis}; {worst.seen:,} "
             f"seen in {worst.n:,}{which})"
         )
-    claims, verdicts = [required(check) for check in checks], [check.verdict for check in checks]
+    claims, verdicts = [sev.required(check) for check in checks], [check.verdict for check in checks]
     if measured.gate is not None:
         claims += measured.gate.requirements
         verdicts += [c.verdict for c in measured.gate.claims]

@@ -11,6 +11,9 @@ from richter.records import Claim, Decoding, Interval, Result, Verdict
 __all__ = ["stored_results"]
 
 SCHEMA = "richter/results"
+DRAWS_NAME = "draws.jsonl"
+JUDGING_NOTE = "judging"  # what a run's ledger keeps of its judges
+STOP_NOTE = "stopping"  # ... and of a claim that ended its asking
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

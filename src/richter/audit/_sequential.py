@@ -12,8 +12,6 @@ from richter.records import Claim, Result, Verdict
 
 __all__ = ["Outcome", "SequentialAudit", "ask_until"]
 
-STOP_NOTE = "stopping"  # what a run's ledger keeps of a claim that ended its asking
-
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:

@@ -1,5 +1,7 @@
 """Weigh the errors of any source: read it, run the study, allow for judges' errors, check requirements and the plan."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +15,6 @@ from numpy.typing import NDArray
 from richter import severity as sev
 from richter.audit._pictures import Picture, severity_picture
 from richter.audit._plan import PlanStatus, open_data, read_plan
-from richter.audit._plan_severity import plan_recipe
 from richter.claims import as_judged
 from richter.errors import InputError
 from richter.interop import Source, read_frame
@@ -130,6 +131,8 @@ def weigh_scores(
     rules = list(require)
     keep: Sequence[str] = ()
     if plan is not None:
+        from richter.audit._plan_severity import plan_recipe  # here, since slopes are slow to load
+
         found = read_plan(plan, kind="severity")
         given = {
             "n_resamples": n_resamples, "level": level, "primary": primary, "control": control, "margin": margin,

@@ -25,8 +25,9 @@ from richter.audit._draw import draw_run
 from richter.audit._grading import GradingResult, grade_ledger
 from richter.audit._judging import find_gazetteer, judge_run, rate_by_rules
 from richter.audit._plan import check_plan, read_plan
+from richter.audit._results import STOP_NOTE
 from richter.audit._score import answers_of, own_nll, score_nll
-from richter.audit._sequential import STOP_NOTE, Outcome, SequentialAudit, ask_until
+from richter.audit._sequential import Outcome, SequentialAudit, ask_until
 from richter.audit._series import CANARIES
 from richter.bench import choose_graders, is_refusal, read_gazetteer
 from richter.errors import BudgetExhausted, InputError

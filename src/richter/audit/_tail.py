@@ -1,5 +1,7 @@
 """A tail study of one numeric column of a file, with its plan."""
 
+from __future__ import annotations
+
 import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -9,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from richter import tail as tl
 from richter.audit._measure_run import RunRecords
 from richter.audit._pictures import Picture, tail_picture
 from richter.audit._plan import Plan, PlanStatus, open_data, read_plan
@@ -19,15 +22,6 @@ from richter.records import Result, Shown, of_kind, printable
 from richter.stats import Floats, Mapper
 from richter.store import is_run, run_file
 from richter.tables import ReadOptions, Tables, read_tables
-from richter.tail import (
-    StabilityScan,
-    TailPlan,
-    TailStudy,
-    compare_conditions,
-    paper_parts,
-    stability_scan,
-    transform_scores,
-)
 
 __all__ = ["TailReport", "study_column"]
 
@@ -44,9 +38,9 @@ class TailReport(Shown):
 
     file: str
     column: str
-    study: TailStudy
+    study: tl.TailStudy
     values: Mapping[str, Floats]  # on the scale of the study; none where there is no continuous tail
-    scans: Mapping[str, StabilityScan]  # the shape over thresholds, where it was asked for
+    scans: Mapping[str, tl.StabilityScan]  # the shape over thresholds, where it was asked for
     status: PlanStatus | None
     seed: int
     n_missing: int
@@ -63,7 +57,7 @@ class TailReport(Shown):
         if status is not None:
             planned = {"plan_hash": status.hash, "locked_at": status.locked_at, "deviations": status.deviations}
             planned |= {"reasons": status.reasons, "versions": status.versions}
-        return paper_parts(self.study, data=data, column=self.column, seed=self.seed, **planned)
+        return tl.paper_parts(self.study, data=data, column=self.column, seed=self.seed, **planned)
 
     def _shown(self) -> Picture:
         return tail_picture(self)
@@ -124,7 +118,7 @@ def study_column(
     for name in probe or ():
         if name not in severities:
             raise InputError(f"There is no condition {name!r} to probe.", remedy=f"There are {', '.join(severities)}.")
-    study = compare_conditions(
+    study = tl.compare_conditions(
         severities,
         chosen,
         rng=rng,
@@ -139,7 +133,7 @@ def study_column(
     way = () if rated or "lower_is_worse" in given or plan is not None else _taken_as(tables, column)
     study = dataclasses.replace(study, notes=(*study.notes, *read, *way, *unused(tables)))
     moved = {
-        name: transform_scores(x, study.transform, bounds=chosen.bounds, clip=chosen.clip).values
+        name: tl.transform_scores(x, study.transform, bounds=chosen.bounds, clip=chosen.clip).values
         for name, x in (severities if study.path else {}).items()
     }
     return TailReport(
@@ -147,7 +141,7 @@ def study_column(
         column=column or ("severity" if rated else " ".join(tables.scored_by).removeprefix("column ") or "score"),
         study=study,
         values=moved,
-        scans={name: stability_scan(x) for name, x in moved.items()} if scan else {},
+        scans={name: tl.stability_scan(x) for name, x in moved.items()} if scan else {},
         status=status,
         seed=seed_used,
         n_missing=n_missing,
@@ -227,13 +221,13 @@ def _by_condition(
     return severities, items
 
 
-def _plan_without(severities: Mapping[str, Floats], values: Mapping[str, Any]) -> TailPlan:
+def _plan_without(severities: Mapping[str, Floats], values: Mapping[str, Any]) -> tl.TailPlan:
     """A plan from options alone; the band starts at the threshold asked for."""
-    known = {f.name for f in dataclasses.fields(TailPlan)}
+    known = {f.name for f in dataclasses.fields(tl.TailPlan)}
     chosen: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items() if k in known}
     if "tolerance_mean" not in chosen or "tolerance_tvar" not in chosen:
         pooled = np.concatenate(list(severities.values()))
-        scale = transform_scores(
+        scale = tl.transform_scores(
             pooled, chosen.get("transform", "identity"), bounds=chosen.get("bounds", ()), clip=chosen.get("clip", 1e-6)
         ).values
         spread = float(np.std(scale)) or 1.0
@@ -241,7 +235,7 @@ def _plan_without(severities: Mapping[str, Floats], values: Mapping[str, Any]) -
         chosen.setdefault("tolerance_tvar", 0.2 * spread)
     if "q" in chosen and "band" not in chosen:
         chosen["band"] = tuple(q for q in FIELDS["band"].default if q > chosen["q"])
-    return TailPlan(**chosen)
+    return tl.TailPlan(**chosen)
 
 
 SCORES = "scores.csv"
@@ -323,7 +317,7 @@ def _scan(values: Mapping[str, Floats]) -> tuple[ShapePoint, ...]:
                     low=point.interval.low,
                     high=point.interval.high,
                 )
-                for point in stability_scan(x).points
+                for point in tl.stability_scan(x).points
             ]
     return tuple(rows)
 

@@ -13,17 +13,10 @@ import scipy
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from richter import floors
 from richter.audit._series import CANARIES, FEWEST, date_in
 from richter.claims import METRICS, check_margin
 from richter.errors import InputError
-from richter.floors import (
-    change_evidence,
-    change_point,
-    drift_reach,
-    half_life,
-    mean_sequence,
-    sequential_scores,
-)
 from richter.interop import log_files, plain_name, read_frame
 from richter.records import Better, Claim, Family, Hypothesis, Interval, Result, Verdict, counted, plain, printable
 from richter.stats import bin_gaps
@@ -347,7 +340,7 @@ def watch_series(
     series = []
     for metric, (at, values) in table.items():
         rising = metric == "mean_score" and days[0].better == "higher"
-        evidence = change_evidence(sequential_scores(values, rng=rng), independent=independent)
+        evidence = floors.change_evidence(floors.sequential_scores(values, rng=rng), independent=independent)
         found += _carried(metric, values, independent=independent)
         one = _series(metric, [days[k].at for k in at], values, evidence, rising=rising, limit=limit)
         reach = _judges_reach(one, days)
@@ -478,7 +471,7 @@ def _judges_reach(s: MetricSeries, days: Sequence[Day]) -> float:
     fixed = sorted(set.intersection(*(set(d.judge) for d in rated)))
     table = np.array([[d.judge[i] for i in fixed] for d in rated])
     table = (table > 0).astype(np.float64) if s.metric == "error_rate" else table
-    return drift_reach(table, np.array([d.at >= s.changed for d in rated]), limit=s.limit) if fixed else 0.0
+    return floors.drift_reach(table, np.array([d.at >= s.changed for d in rated]), limit=s.limit) if fixed else 0.0
 
 
 def _of(rows: pl.DataFrame, items: set[str] | None) -> pl.DataFrame:
@@ -507,12 +500,12 @@ def _series(
     """The metric's series; `rising`: more of it is better."""
     low, high = np.full(len(values), np.nan), np.full(len(values), np.nan)
     if metric in _BOUNDS and _BOUNDS[metric][0] <= values.min() and values.max() <= _BOUNDS[metric][1]:
-        sequence = mean_sequence(values, low=_BOUNDS[metric][0], high=_BOUNDS[metric][1], level=1 - 1 / limit)
+        sequence = floors.mean_sequence(values, low=_BOUNDS[metric][0], high=_BOUNDS[metric][1], level=1 - 1 / limit)
         low, high = sequence.low, sequence.high
     rung = np.flatnonzero(evidence >= limit)
     more: dict[str, Any] = {}
     if len(rung):
-        there = change_point(values)
+        there = floors.change_point(values)
         more = {
             "alarm": at[rung[0]], "changed": at[min(there.day + 1, len(at) - 1)],
             "changed_between": (at[min(there.low + 1, len(at) - 1)], at[min(there.high + 1, len(at) - 1)]),
@@ -529,7 +522,7 @@ def _carried(metric: str, values: Floats, *, independent: bool) -> list[str]:
     n = len(values)
     if n < 30 or float(np.ptp(values)) == 0:
         return []
-    cut = change_point(values).day + 1
+    cut = floors.change_point(values).day + 1
     left = np.r_[values[:cut] - values[:cut].mean(), values[cut:] - values[cut:].mean()]
     rho = float(left[1:] @ left[:-1] / (left @ left)) if left.any() else 0.0
     most = 0.0 if independent else CARRIED_MOST
@@ -627,7 +620,7 @@ def _reliance(series: Sequence[MetricSeries], margin: float, level: float) -> st
     line = scipy.stats.linregress(day, np.array(lead.values))
     reach = float(stdtrit(len(day) - 2, (1 + level) / 2)) * float(line.stderr)
     fastest = max(abs(float(line.slope)) + float(np.nan_to_num(reach)), 1e-9)  # days that are all alike have no error
-    holds = half_life(margin, fastest).expires_after
+    holds = floors.half_life(margin, fastest).expires_after
     return (
         f"A verdict with a margin of {100 * margin:.3g} points may be relied on for {holds:,.0f} days: the data do not "
         f"exclude a drift of {100 * fastest:.2g} points a day."
