@@ -4,16 +4,7 @@ import xml.etree.ElementTree as ElementTree
 
 import click
 
-from richter.audit import (
-    GateReport,
-    gate_status,
-    history_of,
-    margin_plan,
-    read_plan,
-    run_gate,
-    stated_gate,
-    stated_result,
-)
+from richter import audit
 from richter.cli._compare import on_scale, parse_margin
 from richter.cli._io import console, json_option, md_option, reading_options, split_sources, write_json, write_text
 from richter.errors import RichterError
@@ -75,7 +66,7 @@ def gate(
     """
     plan_path = None if margin is not None and not sources[0].endswith(".toml") else sources[0]
     try:
-        plan = None if plan_path is None else read_plan(plan_path, kind="gate")
+        plan = None if plan_path is None else audit.read_plan(plan_path, kind="gate")
     except RichterError as fault:
         if str(plan_path).endswith(".toml"):
             raise
@@ -84,7 +75,7 @@ def gate(
             "plan first (plan.toml)."
         ) from fault
     given = sources if plan_path is None else sources[1:]
-    stated = None if baseline is None or plan is not None else stated_result(baseline)
+    stated = None if baseline is None or plan is not None else audit.stated_result(baseline)
     if baseline is not None and stated is None:
         given = (f"baseline={baseline}", *given)
     if not given:
@@ -96,20 +87,20 @@ def gate(
         tables = tables.select(names) if names else tables
         margin = on_scale(margin, tables, metric) or float(margin)
         if stated is None:
-            report = run_gate(margin_plan(tables, margin, metric=metric), tables)
+            report = audit.run_gate(audit.margin_plan(tables, margin, metric=metric), tables)
         elif metric not in (None, "accuracy"):
             raise click.UsageError("A results document is a baseline for accuracy alone; give an evidence archive.")
         else:
-            report = stated_gate(tables, margin, right=stated[0], n=stated[1])
+            report = audit.stated_gate(tables, margin, right=stated[0], n=stated[1])
     else:
         tables = read_tables(*files, options=reading, shown=[plan.values["baseline"], plan.values["candidate"]])
-        report = run_gate(plan, tables, status=gate_status(plan_path, tables))
+        report = audit.run_gate(plan, tables, status=audit.gate_status(plan_path, tables))
     write_json(report, json_path, inputs=[*([plan_path] if plan_path else []), *files])
     small = small_print(report)
     comment = gate_comment(report.sentence, report.claims, report.requirements, tables, small=small, page=page)
     if history is not None:
         candidate = tables.conditions[-1] if plan is None else plan.values["candidate"]
-        comment += "\n" + history_line(history_of(history, condition=candidate, options=reading)) + "\n"
+        comment += "\n" + history_line(audit.history_of(history, condition=candidate, options=reading)) + "\n"
     write_text(junit(report), junit_path)
     write_text(comment, md_path)
     out = console(json_path, md_path, junit_path)
@@ -127,7 +118,7 @@ def gate(
     ctx.exit(report.exit_code)
 
 
-def small_print(report: GateReport) -> str:
+def small_print(report: audit.GateReport) -> str:
     """Whether this counts as planned, and how often the plan has been used."""
     why = "; ".join(map(printable, report.reasons)) or "no plan was locked"
     text = f"planned: {printable(report.vouched)}" if report.confirmatory else f"exploratory: {why}"
@@ -140,7 +131,7 @@ def small_print(report: GateReport) -> str:
     return text
 
 
-def junit(report: GateReport) -> str:
+def junit(report: audit.GateReport) -> str:
     """One test case a requirement; violated ones fail, undecided ones fail or are skipped as the plan says."""
     suite = ElementTree.Element("testsuite", name="richter gate", tests=str(len(report.claims)))
     failures = skipped = 0

@@ -10,14 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
-from richter import knowledge
-from richter.ascent import (
-    confirm_questions,
-    estimate_questions,
-    generate_questions,
-    read_key_check,
-    report_questions,
-)
+from richter import ascent, knowledge
 from richter.bench import FACT_PARTS
 from richter.cli._calls import Calls, call_options, engine_options
 from richter.cli._io import Group, cells, console, grid, json_option, progress_console, publish, write_json
@@ -262,7 +255,7 @@ def questions(
         budget, writer = calls.budget, resolve(generator).name
         most |= {"checker": resolve(checker).name if checker else None, "prices": calls.prices}
         if calls.dry_run:
-            plan = estimate_questions(base, writer, **most)
+            plan = ascent.estimate_questions(base, writer, **most)
             out.print(
                 f"At most {plan.calls:,} calls ({price_at_most(plan.money_usd_most)}) for {plan.paragraphs:,} "
                 f"paragraphs that have no question, until {budget} is used."
@@ -276,11 +269,11 @@ def questions(
             told.print(f"{done:,} of {total:,} paragraphs", soft_wrap=True)
 
         most |= {"budget": budget, "concurrency": concurrency, "progress": progress}
-        found = generate_questions(base, writer, rng=rng, **most)
+        found = ascent.generate_questions(base, writer, rng=rng, **most)
     else:
-        found = report_questions(base)
+        found = ascent.report_questions(base)
     if confirm is not None:
-        folder = confirm_questions(base, confirm, rng=rng)
+        folder = ascent.confirm_questions(base, confirm, rng=rng)
         out.print(
             f"Next: richter label {quote(str(folder))} (level 0: the key is right by the text; any other: it is bad)"
         )
@@ -292,7 +285,7 @@ def questions(
         out.print("Rejected: " + ", ".join(f"{count:,} {reason}" for reason, count in found.rejected.items()) + ".")
     if found.stale:
         out.print(f"{found.stale:,} were written for texts that the base has no longer: they are not asked.")
-    checked = read_key_check(path)
+    checked = ascent.read_key_check(path)
     if checked or found.kept:
         out.print(str(checked) if checked else "Nobody has confirmed a key yet: --confirm 60 draws a sample.")
     for q in [q for q in base.stored if q.rejected and q.question.wordings][:rejects]:

@@ -7,16 +7,7 @@ from typing import Any, get_args
 
 import click
 
-from richter.ascent import (
-    STRATEGIES,
-    RateRatio,
-    SearchSettings,
-    StepSummary,
-    estimate_search,
-    rate_ratio,
-    read_search,
-    run_search,
-)
+from richter import ascent
 from richter.audit import name_conditions
 from richter.cli._calls import Calls, call_options
 from richter.cli._io import Group, cells, console, grid, json_option, progress_console, write_json
@@ -52,7 +43,7 @@ def search() -> None:
 @click.option("--kb", "base_path", required=True, type=click.Path(path_type=Path), help="The base, from `richter kb`.")
 @click.option(
     "--strategy",
-    type=click.Choice(STRATEGIES),
+    type=click.Choice(ascent.STRATEGIES),
     default="modes",
     help="modes: many kinds of failure; sea: the highest error (the paper's); random: no search.",
 )
@@ -122,7 +113,7 @@ def run_command(
     """
     base = open_base(base_path)
     settled["gamma"] = None if no_prune else settled["gamma"]
-    settings = SearchSettings.from_dict(settled | {"retrieval": retrieval or usual_retrieval(base)})
+    settings = ascent.SearchSettings.from_dict(settled | {"retrieval": retrieval or usual_retrieval(base)})
     writer, judge = (resolve(name).name if name else None for name in (generator, judge))
     style = style or ("cloze" if resolve(model).backend == "local" else "choice")
     decoding = Decoding(max_tokens=max_tokens)
@@ -130,7 +121,7 @@ def run_command(
     out = console(json_path)
     if calls.dry_run:
         budget = calls.budget
-        plan = estimate_search(
+        plan = ascent.estimate_search(
             base, condition, settings, budget=budget, prices=calls.prices, generator=writer, judge=judge
         )
         out.print(str(plan), soft_wrap=True)
@@ -140,7 +131,7 @@ def run_command(
     progress = progress_console()
     line = progress.status("asking")
 
-    def watch(step: StepSummary) -> None:
+    def watch(step: ascent.StepSummary) -> None:
         progress.print(f"step {_step_line(step)}", soft_wrap=True)
 
     def within(step: int, answered: int, asked: int) -> None:
@@ -150,7 +141,7 @@ def run_command(
         asked |= {"context_tokens": 4096 if generator or judge else 1024, "watch": watch, "progress": within}
         embedder = open_embedder(embedding_path) if embedding_path else None
         asked |= {"steps": steps, "generator": writer, "judge": judge, "embedder": embedder}
-        summary = run_search(run, base, condition, settings, **asked)
+        summary = ascent.run_search(run, base, condition, settings, **asked)
     print_search(summary, json_path, table=False)
     out.print(f"Next: richter search show {quote(str(run))}", style="dim")
     write_json(summary, json_path)
@@ -170,7 +161,7 @@ def compare(runs: tuple[Place, ...], json_path: str | None) -> None:
       richter search compare first second
       richter search compare first second third --json -
     """
-    found = [(path, read_search(path)) for path in runs]
+    found = [(path, ascent.read_search(path)) for path in runs]
     out, alike = console(json_path), len({(s.model, s.base["name"]) for _, s in found}) == 1
     if not alike:
         out.print("These runs differ in model or base as well as in strategy: the ratios compare both.")
@@ -203,7 +194,7 @@ def compare(runs: tuple[Place, ...], json_path: str | None) -> None:
     write_json({"runs": rows, "ratios_to_random": ratios}, json_path)
 
 
-def _ratios(rows: Sequence[Mapping[str, Any]]) -> dict[str, RateRatio]:
+def _ratios(rows: Sequence[Mapping[str, Any]]) -> dict[str, ascent.RateRatio]:
     """Each strategy against random, where there are at least two searches of both."""
     rates: dict[str, list[float]] = {}
     for row in rows:
@@ -211,10 +202,10 @@ def _ratios(rows: Sequence[Mapping[str, Any]]) -> dict[str, RateRatio]:
     baseline = rates.pop("random", [])
     if len(baseline) < 2 or not any(baseline):
         return {}
-    return {s: rate_ratio(values, baseline) for s, values in rates.items() if len(values) > 1 and any(values)}
+    return {s: ascent.rate_ratio(values, baseline) for s, values in rates.items() if len(values) > 1 and any(values)}
 
 
-def _step_line(step: StepSummary) -> str:
+def _step_line(step: ascent.StepSummary) -> str:
     cells = [f"{step.step}: {step.paragraphs} paragraphs"]
     if step.error is not None and step.cumulative_error is not None:
         cells.append(f"{step.error:.0%} wrong, {step.cumulative_error:.0%} so far")

@@ -7,22 +7,7 @@ import click
 import numpy as np
 from rich.console import Console
 
-from richter.ascent import (
-    CrossMatrix,
-    SearchSettings,
-    base_of,
-    cross_matrix,
-    explain_errors,
-    judge_answers,
-    merge_items,
-    plan_pilot,
-    prepare_retest,
-    read_answers,
-    read_subset,
-    score_pilot,
-    score_retest,
-    wrong_answers,
-)
+from richter import ascent
 from richter.audit import ask_run, estimate_run, name_conditions
 from richter.cli._calls import Calls, call_options
 from richter.cli._io import grid, json_option, publish
@@ -70,7 +55,7 @@ def retest(
     """
     rng = np.random.default_rng(seed)
     base = _base(run, base_path)
-    items, condition = prepare_retest(run, base, kind=kind, limit=limit, rng=rng)
+    items, condition = ascent.prepare_retest(run, base, kind=kind, limit=limit, rng=rng)
     if calls.dry_run:
         (row,) = estimate_run(out_run, items, [condition], prices=calls.prices)
         said = f"{row.calls} questions to {condition.name}"
@@ -79,8 +64,8 @@ def retest(
     with calls.opened() as asked:
         ask_run(out_run, items, [condition], **asked)
         if judge is not None:
-            judge_answers(out_run, items, condition, resolve(judge).name, **asked)
-    found = score_retest(out_run, items, condition, kind=kind)
+            ascent.judge_answers(out_run, items, condition, resolve(judge).name, **asked)
+    found = ascent.score_retest(out_run, items, condition, kind=kind)
     limits = f"{found.interval.low:.0%} to {found.interval.high:.0%}"
     what = {"open": "Asked without options", "context": "Shown the paragraph"}[kind]
     out = publish(found, json_path)
@@ -122,13 +107,13 @@ def pilot(
       richter search pilot first --model openai/gpt-4o-mini --kb wiki.kb --budget 1usd
     """
     base, rng = open_base(base_path), np.random.default_rng(seed)
-    settings = SearchSettings.from_dict({"strategy": strategy, "seed": seed, "retrieval": usual_retrieval(base)})
-    planned = plan_pilot(base, settings, rng=rng)
+    settings = ascent.SearchSettings.from_dict({"strategy": strategy, "seed": seed, "retrieval": usual_retrieval(base)})
+    planned = ascent.plan_pilot(base, settings, rng=rng)
     style = style or ("cloze" if resolve(model).backend == "local" else "choice")
     (condition,) = name_conditions([model], decoding=Decoding(max_tokens=max_tokens), style=style)
     with calls.opened() as asked:
         ask_run(run, planned.items(), [condition], **asked)
-    found = score_pilot(run, planned, base, condition, settings, paragraphs=paragraphs, rng=rng)
+    found = ascent.score_pilot(run, planned, base, condition, settings, paragraphs=paragraphs, rng=rng)
     out = publish(found.to_dict() | {"worthwhile": found.worthwhile}, json_path)
     out.print(str(found), soft_wrap=True)
     say_keys(out, base_path)
@@ -155,14 +140,14 @@ def cross(out_run: Place, runs: tuple[Place, ...], subset: str, calls: Calls, js
       richter search cross both run1 run2 --budget 2000calls
       richter search cross both run1 run2 --subset failing --budget 500calls
     """
-    subsets = [read_subset(run, failing=subset == "failing") for run in runs]
+    subsets = [ascent.read_subset(run, failing=subset == "failing") for run in runs]
     names = [s.condition.name for s in subsets]
     if len(set(names)) < len(runs):
         raise InputError("Two of the searches are of the same condition.", remedy="Give one search for each model.")
-    everything = merge_items(subsets)
+    everything = ascent.merge_items(subsets)
     missing = {}
     for run, s in zip(runs, subsets, strict=True):
-        known = read_answers([run, out_run], s.condition)
+        known = ascent.read_answers([run, out_run], s.condition)
         missing[s.condition.name] = [item for key, item in everything.items() if key not in known]
     if calls.dry_run:
         asks = {name: len(items) for name, items in missing.items()}
@@ -177,13 +162,13 @@ def cross(out_run: Place, runs: tuple[Place, ...], subset: str, calls: Calls, js
             with calls.opened() as asked:
                 ask_run(out_run, items, [s.condition], **asked)
     pairs = zip(runs, subsets, strict=True)
-    matrix = cross_matrix(
+    matrix = ascent.cross_matrix(
         {s.condition.name: [item.id for item in s.items] for s in subsets},
-        {s.condition.name: read_answers([run, out_run], s.condition) for run, s in pairs},
+        {s.condition.name: ascent.read_answers([run, out_run], s.condition) for run, s in pairs},
     )
     out = publish(matrix, json_path)
     _print_matrix(out, matrix, subset)
-    say_keys(out, base_of(runs[0]))
+    say_keys(out, ascent.base_of(runs[0]))
 
 
 def _dry_run(limits: Calls, json_path: str | None, said: str, *, calls: Any, money_usd_most: float | None) -> None:
@@ -194,7 +179,7 @@ def _dry_run(limits: Calls, json_path: str | None, said: str, *, calls: Any, mon
     limits.say_prices(out)
 
 
-def _print_matrix(out: Console, matrix: CrossMatrix, subset: str) -> None:
+def _print_matrix(out: Console, matrix: ascent.CrossMatrix, subset: str) -> None:
     what = "asked about" if subset == "asked" else "found failing"
     columns = [printable(name, limit=24) for name in matrix.conditions]
     for title, form, cells in (
@@ -239,13 +224,13 @@ def explain(
     """
     rng, budget = np.random.default_rng(seed), calls.budget
     if calls.dry_run:
-        wrong = wrong_answers(run, limit=limit, rng=rng)
+        wrong = ascent.wrong_answers(run, limit=limit, rng=rng)
         most = sum(len(answers) + (len(answers) > 1) for answers in wrong.values()) + -(-len(wrong) // 40) + 1
         out = publish({"dry_run": {"budget": str(budget), "calls": most, "paragraphs": len(wrong)}}, json_path)
         out.print(f"At most {most} calls about {len(wrong)} failing paragraphs, until {budget} is used.")
         return
     base, reader = _base(run, base_path), resolve(model).name
-    found = explain_errors(out_run, run, base, reader, limit=limit, rng=rng, budget=budget, prices=calls.prices)
+    found = ascent.explain_errors(out_run, run, base, reader, limit=limit, rng=rng, budget=budget, prices=calls.prices)
     out = publish(found, json_path)
     reads = f"{found.answers} wrong answers of {found.paragraphs} paragraphs"
     out.print(f"What was lacking, as {printable(found.model)} reads {reads}:")
@@ -253,13 +238,13 @@ def explain(
     out.print(grid("pattern|paragraphs|share", ([p, str(n), f"{n / found.paragraphs:.0%}"] for p, n in counts)))
     faults = ", ".join(f"{count} of {what}" for what, count in found.dropped.items() if count)
     out.print(f"In no pattern: {found.unsorted} paragraphs." + (f" Replies not used: {faults}." if faults else ""))
-    say_keys(out, base_path or base_of(run))
+    say_keys(out, base_path or ascent.base_of(run))
     out.print("A reading by a model, not a test.", style="dim")
 
 
 def _base(run: Place, given: Path | None) -> KnowledgeBase:
     """The base of a search: where it was told to be, or where the search found it."""
-    folder = given or base_of(run)
+    folder = given or ascent.base_of(run)
     if folder is None:
         raise InputError(f"The base of {run} does not lie where it was.", remedy="Say where it is with --kb.")
     return open_base(folder)

@@ -10,24 +10,7 @@ import numpy as np
 import polars as pl
 from rich.console import Console
 
-from richter.ascent import (
-    ErrorSurvey,
-    FailingSet,
-    FailurePrediction,
-    Pattern,
-    PopulationRate,
-    SearchSummary,
-    base_of,
-    failing_questions,
-    predict_failures,
-    read_key_check,
-    read_search,
-    search_categories,
-    search_failing,
-    search_patterns,
-    survey_errors,
-    write_graphml,
-)
+from richter import ascent
 from richter.cli._io import cells, console, grid, json_option, listing, write_json
 from richter.cli._progress import money, price
 from richter.errors import InputError, TooFewErrors
@@ -84,22 +67,22 @@ def show(
       richter search show run1
       richter search show run1 --failing 30 --map errors.csv
     """
-    summary, out = read_search(run), console(json_path)
+    summary, out = ascent.read_search(run), console(json_path)
     print_search(summary, json_path, table=True)
-    folder = base_path or base_of(run)
+    folder = base_path or ascent.base_of(run)
     base = open_base(folder) if folder else None
-    rates = search_categories(run, base) if base else summary.by_category
+    rates = ascent.search_categories(run, base) if base else summary.by_category
     rows = sorted(rates.items(), key=lambda kv: -kv[1].n)[:categories]
     if rows:
         told = ((printable(name, limit=40), str(rate.n), f"{rate.size:,}", *_rate_cells(rate)) for name, rate in rows)
         out.print(grid("category|asked|paragraphs|error rate|95% interval", told))
-    shown = failing_questions(run, base, confirmed=False)
+    shown = ascent.failing_questions(run, base, confirmed=False)
     _print_failing(out, shown, failing)
-    found = search_patterns(run, over=over, rng=np.random.default_rng(summary.settings.seed))
+    found = ascent.search_patterns(run, over=over, rng=np.random.default_rng(summary.settings.seed))
     _print_patterns(out, found[:patterns], over)
     survey, prediction, missing = _from_base(out, run, base, map_path, summary)
     if graphml is not None:
-        out.print(f"{graphml}: {write_graphml(run, graphml):,} paragraphs.")
+        out.print(f"{graphml}: {ascent.write_graphml(run, graphml):,} paragraphs.")
     write_json(
         summary.to_dict()
         | {"by_category": rates, "failing": shown.questions}
@@ -110,7 +93,7 @@ def show(
     )
 
 
-def _print_failing(out: Console, found: FailingSet, most: int) -> None:
+def _print_failing(out: Console, found: ascent.FailingSet, most: int) -> None:
     """Failing questions by mode: some of each, the modes with the most first."""
     if not found.questions or not most:
         return
@@ -131,8 +114,8 @@ def _print_failing(out: Console, found: FailingSet, most: int) -> None:
 
 
 def _from_base(
-    out: Console, run: Place, base: KnowledgeBase | None, map_path: Path | None, summary: SearchSummary
-) -> tuple[ErrorSurvey | None, FailurePrediction | None, dict[str, str]]:
+    out: Console, run: Place, base: KnowledgeBase | None, map_path: Path | None, summary: ascent.SearchSummary
+) -> tuple[ascent.ErrorSurvey | None, ascent.FailurePrediction | None, dict[str, str]]:
     """What needs the base's vectors; where it cannot be had, the reason instead."""
     missing: dict[str, str] = {}
     if base is None:
@@ -151,7 +134,7 @@ def _from_base(
             return None
 
     seed = summary.settings.seed
-    survey = tried(("map", "clusters"), lambda: survey_errors(run, base, rng=np.random.default_rng([seed, 1])))
+    survey = tried(("map", "clusters"), lambda: ascent.survey_errors(run, base, rng=np.random.default_rng([seed, 1])))
     if survey is not None:
         if survey.unclustered:
             missing["clusters"] = survey.unclustered
@@ -164,11 +147,10 @@ def _from_base(
                 f"{map_path}: {len(survey.points):,} paragraphs by {survey.placed.method}, {fails:,} of them failing; "
                 "other searches of this base lie in the same plane."
             )
-    failing = search_failing(run)
+    failing = ascent.search_failing(run)
     vectors = base.vectors[list(failing)]
-    prediction = tried(
-        ("prediction",), lambda: predict_failures(vectors, list(failing.values()), rng=np.random.default_rng(seed))
-    )
+    wrong, rng = list(failing.values()), np.random.default_rng(seed)
+    prediction = tried(("prediction",), lambda: ascent.predict_failures(vectors, wrong, rng=rng))
     if prediction is not None:
         out.print(
             f"Told from their vectors, failing paragraphs are named rightly in {prediction.accuracy:.0%} of "
@@ -178,7 +160,7 @@ def _from_base(
     return survey, prediction, missing
 
 
-def _write_map(survey: ErrorSurvey, base: KnowledgeBase, path: Path, model: str) -> None:
+def _write_map(survey: ascent.ErrorSurvey, base: KnowledgeBase, path: Path, model: str) -> None:
     texts = [paragraph.text for paragraph in base.paragraphs([point.paragraph for point in survey.points])]
     names = ("paragraph", "x", "y", "category", "cluster", "step", "error", "fails", "question")
     columns: dict[str, Any] = {name: [getattr(point, name) for point in survey.points] for name in names}
@@ -189,7 +171,7 @@ def _write_map(survey: ErrorSurvey, base: KnowledgeBase, path: Path, model: str)
     export_table(frame, path)
 
 
-def _print_clusters(out: Console, survey: ErrorSurvey) -> None:
+def _print_clusters(out: Console, survey: ascent.ErrorSurvey) -> None:
     found, placed = survey.clustering, survey.placed
     if found is None:
         pass
@@ -219,7 +201,7 @@ def _print_clusters(out: Console, survey: ErrorSurvey) -> None:
     )
 
 
-def _print_patterns(out: Console, patterns: Sequence[Pattern], over: str) -> None:
+def _print_patterns(out: Console, patterns: Sequence[ascent.Pattern], over: str) -> None:
     if not patterns:
         return
     where = "in the random sample" if over == "sample" else "in what was asked about, which the search chose"
@@ -230,7 +212,7 @@ def _print_patterns(out: Console, patterns: Sequence[Pattern], over: str) -> Non
     out.print(grid("group|paragraphs|wrong|others|adjusted p", rows))
 
 
-def _rate_cells(rate: PopulationRate) -> tuple[str, str]:
+def _rate_cells(rate: ascent.PopulationRate) -> tuple[str, str]:
     if rate.error_rate is None or rate.interval is None:
         return "unknown", ""
     return f"{rate.error_rate:.1%}", f"{rate.interval.low:.1%} to {rate.interval.high:.1%}"
@@ -238,12 +220,12 @@ def _rate_cells(rate: PopulationRate) -> tuple[str, str]:
 
 def say_keys(out: Console, folder: Path | str | None) -> None:
     """Say what people found of a base's generated keys, under what rests on them."""
-    checked = read_key_check(folder) if folder else None
+    checked = ascent.read_key_check(folder) if folder else None
     if checked is not None:
         out.print(str(checked))
 
 
-def print_search(summary: SearchSummary, json_path: str | None, *, table: bool) -> None:
+def print_search(summary: ascent.SearchSummary, json_path: str | None, *, table: bool) -> None:
     """What was found in sentences, and with `table` step by step and by cost."""
     out, s = console(json_path), summary
     share = f" ({s.errors_found / s.answers:.0%} of {s.answers:,})" if s.answers else ""
