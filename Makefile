@@ -56,7 +56,7 @@ demo: $(LIGHT)  ## Is the new prompt better? SmolLM2 on real facts, ending in a 
 BENCH_STAMP = $(VENV)-bench/.ready
 $(BENCH_STAMP): pyproject.toml constraints.txt requirements-bench.txt
 	$(PYTHON) -m venv $(VENV)-bench
-	$(VENV)-bench/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-bench.txt -e ".[local,facts]"
+	$(VENV)-bench/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-bench.txt -e ".[local,facts,wiki]"
 	touch $(BENCH_STAMP)
 
 bench: $(BENCH_STAMP)  ## Print ratios against peers
