@@ -218,3 +218,12 @@ def test_a_time_is_not_advised_where_words_may_grade_by_hand() -> None:
         read_tables(frame)
     assert "score=state" in error.value.remedy
     assert "duration" not in error.value.remedy
+
+
+@pytest.mark.parametrize("name", ["arm", "model"])
+def test_conditions_called_x_and_y_are_no_grades_by_hand(name: str) -> None:
+    rows = [
+        (f"q{i}", c, fold, int(i % n == fold)) for i in range(12) for c, n in (("x", 3), ("y", 2)) for fold in (1, 2)
+    ]
+    read = read_tables(pl.DataFrame(rows, schema=["qid", name, "fold", "flagged"], orient="row"))
+    assert means(read) == pytest.approx({"x": 1 - 8 / 24, "y": 1 - 6 / 24})
