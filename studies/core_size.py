@@ -5,11 +5,13 @@ Usage: python studies/core_size.py [OUT.jsonl] [runs] [part ..]   (again with th
 
 Parts: cells (two alike conditions, and a true difference, over groups x draws x kinds x items), pages (any false
 "verified" on a page of 2, 3 and 14 alike, calibrated conditions with every measure), reports (the same by the
-commands), gates (rules at their limit), margins, runs (crossed with items), unpaired (different items).
+commands), gates (rules at their limit), margins, runs (crossed with items), unpaired (different items), rare (rates in
+groups of which few have an error: what the limits do on each side of the truth).
 OUT: soak/core_size.jsonl by default.
 Conditions that are alike have effects on items and groups of their own, from one law: neither is better on average.
 """
 
+import collections
 import dataclasses
 import functools
 import itertools
@@ -21,7 +23,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from cells import go_on, records
-from scipy.special import ndtr
+from scipy.special import expit, ndtr
 
 from richter.audit import compare_tables, measure_run
 from richter.claims import (
@@ -30,6 +32,7 @@ from richter.claims import (
     Question,
     Sample,
     compare_outcomes,
+    decide,
     difference_evidence,
     ece_difference,
     ece_side,
@@ -39,6 +42,7 @@ from richter.claims import (
 )
 from richter.records import Verdict
 from richter.severity import severity_given_error
+from richter.stats import root, unit_rate
 from richter.tables import read_tables
 
 KINDS = {
@@ -366,7 +370,85 @@ def run_unpaired(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> d
     return {"false": false / runs, "width": width / runs}
 
 
+RARE = {  # groups x size, both rates in %, how alike a group's answers are (log-normal: the spread of log-odds)
+    "beta": "20 10 .5 3 .3, 60 10 .1 2 .6, 40 50 .1 2 .6, 40 50 .1 2 .1, 60 10 1 1 0, 60 10 1 3 .05, 30 5 .2 2 .3, "
+    "100 5 1 2 .2, 40 10 .5 .5 .3, 200 5 .1 1 .6, 200 20 .1 1 .6, 100 20 .2 2 .3, 100 50 .1 1 .6, 40 20 1 5 .3, "
+    "20 50 1 5 .3, 20 50 .5 3 .6, 200 10 .1 .1 .3, 100 10 .5 .5 .6, 40 50 .2 .2 0, 40 50 .5 .5 .1, 200 5 .2 2 0, "
+    "30 20 2 2 .6, 200 50 .1 .5 .6, 60 50 .1 2 .3, 200 30 .5 2 .6, 100 10 .2 1 .6",
+    "beta, uneven": "60 10 .1 2 .6, 40 50 .1 2 .6, 40 20 1 1 .1, 100 10 .5 2 .3, 60 20 .5 .5 .05, 200 10 .1 1 .6",
+    "whole groups": "40 50 .1 2 0, 100 10 .5 2 0, 200 10 .5 .5 0, 40 20 1 5 0",
+    "whole groups, uneven": "60 10 .5 3 0, 100 10 1 1 0",
+    "log-normal odds": "40 50 .1 2 3, 60 10 .2 2 3, 100 10 .5 2 2, 40 20 .5 .5 3, 40 50 .2 2 1, 200 10 .1 1 3, "
+    "100 50 .1 1 3, 200 50 .1 .5 4",
+    "half whole, half alone": "40 50 .1 2 0, 100 10 .5 2 0, 100 20 .2 1 0, 200 10 .2 1 0, 60 10 2 2 0, 40 20 .5 .5 0",
+}
+
+
+def rare() -> Iterator[dict[str, Any]]:
+    for law, worlds in RARE.items():
+        for world in worlds.split(", "):
+            groups, size, first, second, alike = map(float, world.split())
+            cell = {"part": "rare", "law": law, "groups": int(groups), "size": int(size), "items": int(groups * size)}
+            yield cell | {"first": first / 100, "second": second / 100, "alike": alike}
+
+
+def group_rates(rng: np.random.Generator, cell: dict[str, Any], rate: float) -> np.ndarray:
+    """Each group's own rate, of mean `rate`."""
+    law, n, alike = cell["law"], cell["groups"], cell["alike"]
+    if law == "half whole, half alone":
+        return np.where(rng.random(n) < rate / 2, 1.0, rate / 2)
+    if law.startswith("whole groups"):
+        return (rng.random(n) < rate).astype(float)
+    if law == "log-normal odds":
+        return expit(_centre(rate, alike) + alike * rng.normal(size=n))
+    return np.full(n, rate) if alike == 0 else rng.beta(rate * (1 / alike - 1), (1 - rate) * (1 / alike - 1), n)
+
+
+@functools.cache
+def _centre(rate: float, spread: float) -> float:
+    """The log-odds about which normal ones of this spread have this mean rate."""
+    z, weight = np.polynomial.hermite_e.hermegauss(200)
+    return root(lambda at: float(weight @ expit(at + spread * z) / np.sum(weight)) - rate, -60.0, 0.0)
+
+
+def run_rare(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dict[str, float]:
+    """Misses of each limit, and what is shown: by `decide` with the true difference (0: 2 and 5 points) as the margin.
+
+    `at_margin` is the one-sided 5% test of being within it, whatever the family; `passed` and `violated` are
+    requirements at their limit, `rate_above` the second's true rate above the one-sided 95% limit of `unit_rate`.
+    """
+    real, n = cell["second"] - cell["first"], cell["groups"]
+    margins = {"": real} if real else {"_2": 0.02, "_5": 0.05}
+    found: dict[str, float] = collections.Counter()
+    for _ in range(runs):
+        size = np.full(n, cell["size"])
+        if "uneven" in cell["law"]:
+            size = np.maximum(np.round(cell["size"] * rng.lognormal(-0.5, 1.0, n)), 1).astype(int)
+        group = np.repeat(np.arange(n), size)
+        rates = np.column_stack([group_rates(rng, cell, cell[side]) for side in ("first", "second")])
+        wrong = (rng.random((len(group), 2)) < rates[group]).astype(float)
+        made = sample_of("error_rate", wrong, 1, group)
+        evidence = difference_evidence(made, "m0", "m1")
+        wide, narrow = evidence.interval(0.95), evidence.interval(0.90)
+        gate = difference_evidence(made, "m0", "m1", exact=True).interval(0.90)
+        upper, both = (unit_rate(wrong[:, 1], group, side=side) for side in ("upper", "both"))
+        found["below"] += real < wide.low
+        found["above"] += real > wide.high
+        found["shown"] += 0.0 not in wide
+        found["passed"] += gate.high < real
+        found["violated"] += gate.low > real
+        found["rate_above"] += cell["second"] > upper.high
+        found["rate_outside"] += cell["second"] not in both
+        for name, margin in margins.items():
+            within = -margin < narrow.low and narrow.high < margin  # where not, no family shows it
+            asked = Question(metric=METRICS["error_rate"], conditions=("m0", "m1"), evidence=evidence, margin=margin)
+            found[f"at_margin{name}"] += within
+            found[f"equivalent{name}"] += within and decide([asked])[0].verdict is Verdict.EQUIVALENT
+    return {name: count / runs for name, count in found.items()}
+
+
 PARTS = {
+    "rare": (rare, run_rare),
     "unpaired": (unpaired, run_unpaired),
     "runs": (crossed, run_crossed),
     "cells": (cells, run_cell),
@@ -394,10 +476,27 @@ def table(rows: list[tuple[dict[str, Any], dict[str, float]]]) -> Iterator[str]:
             name = f"{kind}{', few differ' if sparse else ''}"
             said = f"{low:.1f} to {high:.1f} | {under:.1f} to {over:.1f}"
             yield f"| {name} | {groups or 'none'} | {len(own)} | {said} |"
+    yield from rare_table(rows)
     for c, f in rows:
-        if c["part"] != "cells":
+        if c["part"] not in ("cells", "rare"):
             what = ", ".join(f"{k} {v}" for k, v in c.items())
             yield f"- {what}: " + ", ".join(f"{k} {100 * v:.1f}%" for k, v in f.items() if k != "runs")
+
+
+def rare_table(rows: list[tuple[dict[str, Any], dict[str, float]]]) -> Iterator[str]:
+    """The worst cell of each law, and means of what is rightly shown."""
+    heads = "law, cells, cover, below, above, rate above, at margin, equivalent, passed, shown, 0 within 2, 0 within 5"
+    yield f"| {heads.replace(', ', ' | ')} |"
+    yield 12 * "|---" + "|"
+    for law in RARE:
+        own = [f for c, f in rows if c["part"] == "rare" and c["law"] == law]
+        if own:
+            names_of = ("below", "above", "rate_above", "at_margin", "equivalent", "passed")
+            worst = [min(1 - f["below"] - f["above"] for f in own)]
+            worst += [max(f[name] for f in own if name in f) for name in names_of]
+            right = [np.mean([f[k] for f in own if k in f and "equivalent" in f]) for k in ("shown",)]
+            right += [np.mean([f[k] for f in own if k in f] or [np.nan]) for k in ("equivalent_2", "equivalent_5")]
+            yield f"| {law} | {len(own)} | " + " | ".join(f"{100 * x:.1f}" for x in [*worst, *right]) + " |"
 
 
 def _sparse(cell: dict[str, Any], found: dict[str, float]) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.special import stdtrit
-from scipy.stats import binomtest, norm, ttest_1samp, ttest_rel
+from scipy.stats import binomtest, gamma, norm, ttest_1samp, ttest_rel
 
 from helpers.outcomes import outcomes
 from richter.claims import Evidence, Outcomes, as_sample, difference_evidence, mean_evidence, p_value, tango, within
@@ -143,6 +143,50 @@ def test_rare_differences_keep_their_level_recovers_truth() -> None:
         rejected += 0.0 not in difference_evidence(outcomes(same, "catastrophic_rate"), "a", "b").interval(0.95)
     assert 0.935 <= held / 400 <= exact_held / 400
     assert rejected / 400 <= 0.05
+
+
+def test_a_limit_beyond_no_difference_allows_for_a_whole_group_by_hand() -> None:
+    """Of 30 groups of 4, three have one wrong item more, and one has one fewer: sizes 1 / 120, a group 1 / 30."""
+    group, values = np.repeat(np.arange(30), 4), np.zeros((120, 2))
+    values[[0, 4, 8], 1] = values[12, 0] = 1
+    one, unit, chance = 1 / 120, 1 / 30, 1 / 5
+
+    def quantile(count: int, at: float, whole: float, unseen: float) -> float:
+        y = (count + whole) * one + unseen * (unit - one)
+        v = (count + whole) * one**2 + unseen * (unit**2 - one**2)
+        return float(gamma.ppf(at, y**2 / v, scale=v / y))
+
+    for exact, whole, unseen, under in ((False, 0.5, chance, 0.5), (True, 1.0, 1.0, 0.0)):
+        found = difference_evidence(outcomes(values, "error_rate", group=group), "a", "b", exact=exact).interval(0.95)
+        up = quantile(3, 0.975, whole, unseen) - 3 * one, one - min(quantile(1, 0.025, under, 0), one)
+        down = 3 * one - quantile(3, 0.025, under, 0), quantile(1, 0.975, whole, unseen) - one
+        assert found.high == pytest.approx(2 * one + math.hypot(*up))
+        assert found.low == pytest.approx(2 * one - math.hypot(*down))
+    values[4 * np.arange(4, 14), 1] = 1  # 13 rose: the limit next to no difference rests on sizes that were seen
+    found = difference_evidence(outcomes(values, "error_rate", group=group), "a", "b").interval(0.95)
+    assert found.low > 0
+    near = math.hypot(13 * one - quantile(13, 0.025, 0.5, 0), quantile(1, 0.975, 0.5, 0) - one)
+    assert found.low == pytest.approx(12 * one - near)
+
+
+def test_rare_rates_in_groups_are_not_falsely_equivalent_recovers_truth() -> None:
+    """40 groups of 50, 0.1 against 2%: sizes that were seen alone called 19 and 7% equivalent at their difference.
+
+    Every unseen group as large as a group would show the difference of the second world in 2%, not in 60.
+    """
+    rng, group = np.random.default_rng(12), np.repeat(np.arange(40), 50)
+    for alike, least in ((0.6, 0.0), (0.1, 0.5)):
+        size = 1 / alike - 1
+        within, shown = 0, 0
+        for _ in range(200):
+            rates = np.column_stack([rng.beta(p * size, (1 - p) * size, 40) for p in (0.001, 0.02)])
+            made = outcomes((rng.random((2000, 2)) < rates[group]).astype(float), "error_rate", group=group)
+            evidence = difference_evidence(made, "a", "b")
+            narrow = evidence.interval(0.9)
+            within += narrow.low > -0.019 and narrow.high < 0.019
+            shown += 0.0 not in evidence.interval(0.95)
+        assert within / 200 <= 0.05
+        assert shown / 200 >= least
 
 
 def test_money_is_a_ratio_of_geometric_means_by_hand() -> None:

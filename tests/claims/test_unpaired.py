@@ -17,6 +17,7 @@ from richter.claims import (
     missing_grades,
     unpaired_evidence,
 )
+from richter.claims._decide import needed_units
 from richter.records import Verdict
 from richter.stats import wilson
 
@@ -50,6 +51,23 @@ def test_two_rates_against_the_published_intervals(
     interval = found.interval(0.95)
     assert (interval.low, interval.high) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
     assert found.sides == (first[1], second[1])
+
+
+@pytest.mark.parametrize(("p", "q", "share"), [(0.5, 0.6, 1), (0.5, 0.7, 1), (0.8, 0.9, 2), (0.02, 0.07, 4)])
+def test_the_items_that_are_needed_show_a_gap_of_rates_in_80_percent_by_hand(p: float, q: float, share: int) -> None:
+    """All outcomes with their chances, at as many items, the higher rate on either side; a normal law has 68 to 79%."""
+    pilot = outcomes(apart(rate(round(1000 * p), 1000), rate(round(1000 * share * q), 1000 * share)))
+    needed = needed_units(unpaired_evidence(pilot, "a", "b"), q - p, alpha=0.05)
+    assert needed is not None
+    powers = []
+    least = round(needed / (1 + share))
+    for n, m in ((least, needed - least), (needed - least, least)):
+        i, j = np.arange(n + 1.0)[:, None], np.arange(m + 1.0)[None, :]
+        high = np.where(i == n, 1.0, beta.ppf(0.975, i + 1, np.maximum(n - i, 1e-9)))
+        low = np.where(j == 0, 0.0, beta.ppf(0.025, np.maximum(j, 1e-9), m - j + 1))
+        shown = j / m - i / n > np.hypot(j / m - low, high - i / n)
+        powers.append(np.sum(shown * binom.pmf(i, n, p) * binom.pmf(j, m, q)))
+    assert 0.8 <= min(powers) <= 0.82  # a step of counts moves it by up to two points
 
 
 def test_a_difference_of_rates_by_hand() -> None:

@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.special import expit
 from scipy.stats import binomtest, norm, t
 
 from richter.errors import InputError
@@ -77,3 +79,13 @@ def test_groups_of_unequal_size_are_covered_recovers_truth(spread: float, rate: 
         event = rng.random(len(unit)) < rng.beta(rate * 0.7 / 0.3, (1 - rate) * 0.7 / 0.3, 60)[unit]
         covered += rate in unit_rate(event, unit)
     assert covered >= 270  # 285 are expected; fewer than 270 have probability 0.0003 at 95%
+
+
+def test_few_groups_with_events_leave_room_for_a_whole_one_recovers_truth() -> None:
+    """40 groups of 50, log-odds of normal law, rate 2%: by groups with events alone a sixth lay above the limit."""
+    rng, unit = np.random.default_rng(13), np.repeat(np.arange(40), 50)
+    odds = norm.rvs(-7.2235, 3, size=(400, 40), random_state=rng)
+    limits = [unit_rate(rng.random(2000) < expit(own)[unit], unit, side="upper").high for own in odds]
+    assert np.mean(np.array(limits) < 0.02) <= 0.05
+    rate = quad(lambda z: expit(-7.2235 + 3 * z) * norm.pdf(z), -12, 12)[0]
+    assert rate == pytest.approx(0.02, rel=1e-3)

@@ -6,8 +6,9 @@ import numpy as np
 
 from richter.claims._evidence import Evidence
 from richter.claims._outcomes import Floats, Outcomes
-from richter.claims._units import FEW, Sample, _by_units, _Frame, _groups, _of, as_sample, difference_evidence
+from richter.claims._units import Sample, _by_units, _Frame, _groups, _of, as_sample, difference_evidence
 from richter.errors import InputError
+from richter.stats._proportion import FEW
 
 __all__ = ["Adjusted", "adjusted_difference"]
 

@@ -12,6 +12,7 @@ from richter.claims._control import JointTests, in_steps
 from richter.claims._evidence import LEAST_FREEDOM, TYPICAL, UNPAIRED, Evidence
 from richter.claims._labels import if_kinder
 from richter.claims._outcomes import METRICS, Metric
+from richter.claims._unpaired import rates_needed
 from richter.errors import InputError
 from richter.records import Claim, Family, Hypothesis, Interval, Note, Verdict, counted
 from richter.stats import root
@@ -322,10 +323,14 @@ def needed_units(evidence: Evidence, aim: float, *, alpha: float, margin: bool =
 
 
 def units_needed(evidence: Evidence, distance: float, *, tail: float, power: float = POWER) -> int:
-    """Units like these that show a true difference of `distance` at `tail` on its side with `power`."""
+    """Units like these that show a true difference of `distance` at `tail` on its side with `power`.
+
+    Of two rates on different items as many as exact limits of their counts take (`rates_needed`).
+    """
     assert evidence.standard_error is not None
     variance, free = evidence.units * evidence.standard_error**2, (evidence.freedom + 1) / evidence.units
-    return units_for(variance, distance, tail=tail, power=power, freedom=free)
+    n = units_for(variance, distance, tail=tail, power=power, freedom=free)
+    return rates_needed(evidence, distance, n, tail=tail, power=power) if evidence.counts else n
 
 
 def reach_of(freedom: float, tail: float, power: float) -> float:

@@ -26,7 +26,7 @@ class Evidence:
     `labels` counts the human labels that corrected what others graded; 0 where none did. `judged` says whose grades
     these are where judge models gave them and no labels corrected them. `relative`: the estimate is the second over the
     first, minus 1 (amounts with heavy tails), and `means` are the plain means. `sides`: where two conditions have
-    different items, how many each.
+    different items, how many each. `counts`: both are plain rates, with exact limits of their counts.
     """
 
     estimate: float
@@ -42,6 +42,7 @@ class Evidence:
     judged: str = ""
     relative: bool = False
     sides: tuple[int, ...] = ()
+    counts: bool = False
     means: tuple[float, ...] = ()
     notes: tuple[str, ...] = ()
 

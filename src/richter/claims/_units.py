@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, bdtrc, gammaincinv, ndtr, ndtri, stdtr, stdtrit
+from scipy.special import bdtr, bdtrc, ndtr, ndtri, stdtr, stdtrit
 
 from richter.claims._evidence import LEAST_FREEDOM, TYPICAL, Evidence, one_draw, one_run
 from richter.claims._labels import as_judged, corrected, enough_labels, labelled
@@ -21,13 +21,12 @@ from richter.claims._outcomes import Codes, Floats, Metric, Outcomes, unit_means
 from richter.errors import InputError
 from richter.records import Interval, Unit, counted
 from richter.stats import clopper_pearson, root, wilson
-from richter.stats._proportion import unit_freedom, worth_of
+from richter.stats._proportion import FEW, departures, unit_freedom, worth_of
 
 __all__ = ["About", "Sample", "as_sample", "by_ratio", "difference_evidence", "mean_evidence", "rate_interval", "tango"]
 
 About = Literal["such-items", "these-items", "such-runs"]
 
-FEW = 20  # nonzero differences below which t covers 0.88 to 0.93
 SKEWED = 0.05  # a mean's skewness from which one side of t falls short of its level by a point or so
 UNCORRECTED = "too few human labels here to correct it: as it was graded"
 RUNS_UNCORRECTED = "human labels correct no claim about such runs: as it was graded"
@@ -116,11 +115,11 @@ def difference_evidence(
 
     One binary draw an item and no groups or weights: Tango's score test, inverted. Otherwise a t test on the items'
     differences; with groups or weights on linearised sums with CR2 variance and Satterthwaite's degrees of freedom.
-    Where fewer than 20 units differ, and they are the minority: gamma limits of both directions, joined by MOVER
-    (`exact`: as wide as Clopper-Pearson's). Where people labelled some answers that others graded, the difference as
-    people would grade, by `corrected`. Where all differ alike: the range times Clopper-Pearson's limit on
-    units that might not. Amounts above 0 (money, seconds): the ratio of geometric means, minus 1; `ratio` says whether
-    of a part of the items, as of all of them (`by_ratio`).
+    Where fewer than 20 units differ, and they are the minority: gamma limits of both directions, joined by MOVER, with
+    room for larger differences than were seen in the limit beyond 0. Where people labelled some answers that others
+    graded, the difference as people would grade, by `corrected`. Where all differ alike: the range times
+    Clopper-Pearson's limit on units that might not. Amounts above 0 (money, seconds): the ratio of geometric means,
+    minus 1; `ratio` says whether of a part of the items, as of all of them (`by_ratio`).
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
     ratio = by_ratio(sample, first, second) if ratio is None else ratio
@@ -377,7 +376,7 @@ def _by_units(d: Floats, weight: Floats | None, group: Codes | None, frame: _Fra
     if np.ptp(own) <= 1e-12 * max(1.0, abs(own[0])) or not rare.any():
         return _constant(estimate, 1 / float(np.sum(shares**2)), frame)  # worth as many units of equal share
     if int(np.sum(rare)) < FEW and 2 * int(np.sum(rare)) < units:
-        return _sparse(away[rare], float(np.max(shares)), frame)
+        return _sparse(away[rare], float(np.sum(shares**2)), frame)
     residual = sums - estimate * shares
     variance = float(np.sum(residual**2 / (1 - shares))) if units > 1 else 0.0
     freedom = unit_freedom(shares) if weight is not None or group is not None else units - 1.0
@@ -388,7 +387,7 @@ def _by_units(d: Floats, weight: Floats | None, group: Codes | None, frame: _Fra
     if not frame.exact or not near or freedom < LEAST_FREEDOM or skew <= SKEWED:
         return found
     if 2 * int(np.sum(rare)) < units:
-        return _wider(found, _sparse(away[rare], float(np.max(shares)), frame))
+        return _wider(found, _sparse(away[rare], float(np.sum(shares**2)), frame))
     return hall(found, residual, (frame.low, frame.high), freedom=freedom)
 
 
@@ -479,36 +478,38 @@ def _sparse(away: Floats, share: float, frame: _Frame) -> Evidence:
 
     `away` are the departures' contributions to the mean. One side's x with y = sum x, v = sum x^2 are like a weighted
     Poisson count: v / y times the quantiles of a gamma of shape y^2 / v (Fay and Feuer 1997), with half a departure of
-    the largest size added to y and v (Jeffreys); `exact`: none below, a whole one above (Clopper-Pearson), as large as
-    a unit of the largest `share` could have: several draws, or items of a group, that all depart may not be among
-    these, and a limit must not fall when smaller departures are seen.
+    the largest size added to y and v (Jeffreys); `exact`: none below, a whole one above (Clopper-Pearson).
+    A limit beyond `base` bounds what was not seen, and what shows units equivalent or no worse: of k departures the
+    next is larger than all with chance 1 / (k + 1), and may be a whole unit of `share` (draws, or items of a group,
+    that all depart). So 1 / (k + 1) of what such a one exceeds the largest by is added too; `exact`: all of it. The
+    limit next to `base`, which shows a difference, stays with sizes that were seen: it holds, and would show little.
     """
-    largest = float(np.max(np.abs(away)))
-    most = share * max(frame.high - frame.base, frame.base - frame.low)
-    most = most if math.isfinite(most) else largest
-    if frame.exact:
-        largest = max(largest, most)
+    seen = departures(away, share * max(frame.high - frame.base, frame.base - frame.low))
+    whole, unseen = (1.0, 1.0) if frame.exact else (0.5, None)
     estimate = min(max(frame.base + float(np.sum(away)), frame.low), frame.high)
 
-    def limit(y: float, v: float, extra: float, share: float) -> float:
-        y, v = y + extra * largest, v + extra * largest**2
-        return v / y * float(gammaincinv(y**2 / v, share))
-
-    def limits(x: Floats, level: float) -> tuple[float, float, float]:
+    def reaches(x: Floats, level: float) -> tuple[Floats, Floats]:
+        """From the sum to its lower limit, twice, and to its upper ones: by sizes that were seen, and by any."""
         y, v, tail = float(np.sum(x)), float(np.sum(x**2)), (1 - level) / 2
-        low = 0.0 if y == 0 else limit(y, v, 0.0 if frame.exact else 0.5, tail)
-        return y, min(low, y), max(limit(y, v, 1.0 if frame.exact else 0.5, 1 - tail), y)
+        low = 0.0 if y == 0 else seen.limit(y, v, tail, whole=0.0 if frame.exact else 0.5, unseen=0.0)
+        near = max(seen.limit(y, v, 1 - tail, whole=whole, unseen=0.0), y)
+        far = max(seen.limit(y, v, 1 - tail, whole=whole, unseen=unseen), near)
+        return np.full(2, max(y - low, 0.0)), np.array([near, far]) - y
 
     def interval(level: float) -> Interval:
-        below = above = 0.0
+        below = above = np.zeros(2)
         for side in frame.sides:
-            y, low, high = limits(np.maximum(side * away, 0.0), level)
-            down, up = (y - low, high - y) if side > 0 else (high - y, y - low)
-            below, above = math.hypot(below, down), math.hypot(above, up)
-        low, high = max(estimate - below, frame.low), min(estimate + above, frame.high)
-        return Interval(low=low, high=high, level=level, method="gamma limits, mover")
+            down, up = reaches(np.maximum(side * away, 0.0), level)[::side]
+            below, above = np.hypot(below, down), np.hypot(above, up)
+        low, high = (estimate - below).tolist(), (estimate + above).tolist()
+        return Interval(
+            low=max(low[0] if low[0] > frame.base else low[1], frame.low),
+            high=min(high[0] if high[0] < frame.base else high[1], frame.high),
+            level=level,
+            method="gamma limits, mover",
+        )
 
-    error = max(math.sqrt(float(np.sum(away**2))), most)  # as if one unit departed
+    error = max(math.sqrt(float(np.sum(away**2))), seen.most)  # as if one unit departed
     return frame.evidence(estimate, interval, error=error)
 
 

@@ -4,6 +4,7 @@ import dataclasses
 import math
 
 import numpy as np
+from scipy.special import betaincinv, betaln, xlog1py, xlogy
 
 from richter.claims._evidence import Evidence, joint_freedom
 from richter.claims._outcomes import Outcomes
@@ -14,6 +15,7 @@ from richter.stats._proportion import unit_freedom, worth_of
 
 __all__ = ["apart_evidence", "unpaired_evidence"]
 
+MANY = 10_000  # items from which exact limits of two rates take as many as a normal law, but for 1%
 ALIKE = "it holds as far as the items of both are alike, as where chance assigned them; paired items would need fewer"
 
 
@@ -24,7 +26,7 @@ def unpaired_evidence(sample: Sample | Outcomes, first: str, second: str, *, abo
     ones may. Of rates Clopper-Pearson's, with groups or weights at as many independent answers as these are worth
     (`stats.unit_worth`); of scores and of several draws the wider of `mean_evidence`'s (`exact`) and Hall's; of amounts
     above 0 the ratio of geometric means. Items or groups that both share make it wider than need be. Figures:
-    studies/unpaired_claims.py.
+    studies/core_size.py.
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
     metric, values = sample.metric, sample.mean[:, [sample.place(first), sample.place(second)]]
@@ -35,7 +37,8 @@ def unpaired_evidence(sample: Sample | Outcomes, first: str, second: str, *, abo
         one, two = (dataclasses.replace(_side(logs, name, about), notes=()) for name in (first, second))
         means = tuple(mean_evidence(sample, name).estimate for name in (first, second))
         return as_ratio(apart_evidence(one, two), (math.exp(one.estimate), math.exp(two.estimate)), means)
-    return apart_evidence(_side(sample, first, about), _side(sample, second, about))
+    one, two = _side(sample, first, about), _side(sample, second, about)
+    return dataclasses.replace(apart_evidence(one, two), counts=one.counts and two.counts)
 
 
 def _side(sample: Sample, name: str, about: About) -> Evidence:
@@ -53,7 +56,7 @@ def _side(sample: Sample, name: str, about: About) -> Evidence:
             n = worth.at(level)
             return clopper_pearson(worth.rate * n, n, level=level)
 
-        return dataclasses.replace(found, interval=interval, p=None)
+        return dataclasses.replace(found, interval=interval, p=None, counts=group is None and weight is None)
     low, high = (sample.metric.low, sample.metric.high) if sample.metric.kind != "real" else (None, None)
     ends = -math.inf if low is None else low, math.inf if high is None else high
     weight = np.ones(len(x)) if weight is None else weight
@@ -94,3 +97,42 @@ def apart_evidence(first: Evidence, second: Evidence, *, note: str = ALIKE) -> E
         sides=(first.n, second.n),
         notes=tuple(dict.fromkeys((note, *first.notes, *second.notes))),
     )
+
+
+def _shown(p: float, q: float, n: int, m: int, tail: float) -> float:
+    """The chance that exact limits of counts at `tail` show a rate q of m items above a rate p of n: all outcomes."""
+    sides = []
+    for rate, size in ((p, n), (1 - q, m)):  # both as the limit above: of the first's events, of the second's others
+        reach = 5 * math.sqrt(size * rate * (1 - rate)) + 5
+        k = np.arange(max(math.floor(size * rate - reach), 0), min(math.ceil(size * rate + reach), size) + 1.0)
+        chance = np.exp(xlogy(k, rate) + xlog1py(size - k, -rate) - betaln(1 + size - k, 1 + k)) / (size + 1)
+        upper = np.where(k == size, 1.0, betaincinv(k + 1, np.maximum(size - k, 0.5), 1 - tail))
+        sides.append((k / size, upper - k / size, chance))
+    (x, up, first), (y, down, second) = sides
+    return float(first @ ((1 - y[None, :]) - x[:, None] > np.hypot(up[:, None], down[None, :])) @ second)
+
+
+def rates_needed(evidence: Evidence, distance: float, start: int, *, tail: float, power: float) -> int:
+    """Items of both together, shared as these are, whose exact limits show a gap of `distance` with `power`.
+
+    The gap is about the middle of the rates that were seen, whichever of the two is higher. `start` is what a normal
+    law takes; where that is many the two are the same.
+    """
+    share, low = evidence.sides[0] / sum(evidence.sides), (sum(evidence.values) - distance) / 2
+    low = min(max(low, 0.0), 1 - distance)
+    high = low + distance
+
+    def enough(total: int) -> bool:
+        n = max(round(share * total), 1)
+        m = max(total - n, 1)
+        return min(_shown(low, high, n, m, tail), _shown(low, high, m, n, tail)) >= power
+
+    if start > MANY or distance >= 1:
+        return start
+    few, most = start // 2, start
+    while not enough(most):
+        few, most = most, 2 * most
+    while most - few > 1:
+        middle = (few + most) // 2
+        few, most = (few, middle) if enough(middle) else (middle, most)
+    return most

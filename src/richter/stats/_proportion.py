@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv, chdtri, ndtri, stdtrit
+from scipy.special import betaincinv, gammaincinv, ndtri, stdtrit
 
 from richter.errors import InputError
 from richter.records import Interval
@@ -52,6 +52,42 @@ def clopper_pearson(k: float, n: float, *, level: float = 0.95, side: str = "bot
     return Interval(low=low, high=high, level=level, method=f"clopper-pearson {side}")
 
 
+def gamma_limit(y: float, v: float, share: float) -> float:
+    """The quantile of a gamma of mean y and variance v: a limit of a weighted Poisson count (Fay and Feuer 1997)."""
+    return v / y * float(gammaincinv(y * y / v, share))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Departures:
+    """What few units that depart from an end (or from no difference) add to a mean, and what another one may.
+
+    `largest` is the largest that one of `number` added, `most` what a unit that departs wholly would. The next is
+    larger than all of them with chance 1 / (number + 1), and then as large as `most` at worst.
+    """
+
+    number: int
+    largest: float
+    most: float
+
+    def limit(self, y: float, v: float, share: float, *, whole: float, unseen: float | None = None) -> float:
+        """The gamma limit of a side whose departures sum to y and their squares to v.
+
+        `whole` departures of the largest size seen are added (Jeffreys a half, Clopper and Pearson one above), and
+        `unseen`, by default 1 / (number + 1), of what a unit exceeds that by.
+        """
+        unseen = 1 / (self.number + 1) if unseen is None else unseen
+        y += whole * self.largest + unseen * (self.most - self.largest)
+        v += whole * self.largest**2 + unseen * (self.most**2 - self.largest**2)
+        return gamma_limit(y, v, share)
+
+
+def departures(away: NDArray[np.float64], most: float) -> Departures:
+    """Of units' contributions, none of them 0; an unknown range bounds no other by more than was seen."""
+    largest = float(np.max(np.abs(away)))
+    return Departures(number=len(away), largest=largest, most=max(most, largest) if math.isfinite(most) else largest)
+
+
+FEW = 20  # units that depart below which sizes that were not seen matter, and t covers 0.88 to 0.93
 FEW_EVENTS = 5  # below which the spread between units is not learnt from them: each unit counts once
 
 
@@ -60,7 +96,8 @@ class Worth:
     """A rate of answers that vary together within units, and how many independent ones these are worth to it.
 
     `most` is what their weights leave (Kish), `apart` the same of the units; `own` is p (1 - p) over the variance of
-    the rate by unit sums, None where answers vary alone or too few events say nothing of how they crowd.
+    the rate by unit sums, None where answers vary alone or too few events say nothing of how they crowd. `away` are
+    the shares of units with an event (of those without, where these are fewer) where such units are few.
     """
 
     rate: float
@@ -68,6 +105,7 @@ class Worth:
     apart: float
     own: float | None
     freedom: float
+    away: NDArray[np.float64] | None = None
 
     def at(self, level: float, side: str = "both") -> float:
         """How many, less what Student's t costs at `level`."""
@@ -77,11 +115,22 @@ class Worth:
         return max(min(self.most, self.own * float(ndtri(tail) / stdtrit(max(self.freedom, 1.0), tail)) ** 2), 1.0)
 
     def interval(self, level: float, side: str = "both") -> Interval:
-        """Wilson's interval (one side: Clopper and Pearson's) at as many."""
+        """Wilson's interval (one side: Clopper and Pearson's) at as many.
+
+        Few units with an event say little of how many others may have: there the limit away from the end moves by
+        what a unit of which all answers have one adds to `Departures.limit`.
+        """
         worth = self.at(level, side)
         k = self.rate * worth
         found = wilson(k, worth, level=level) if side == "both" else clopper_pearson(k, worth, level=level, side=side)
-        return dataclasses.replace(found, method=f"{found.method}, by unit")
+        low, high = found.low, found.high
+        if self.away is not None:
+            y, v = float(np.sum(self.away)), float(np.sum(self.away**2))
+            share = 0.5 + level / 2 if side == "both" else level
+            seen = departures(self.away, 1 / self.apart)
+            more = max(seen.limit(y, v, share, whole=0.5) - seen.limit(y, v, share, whole=0.5, unseen=0.0), 0.0)
+            low, high = (low, min(high + more, 1.0)) if self.rate <= 0.5 else (max(low - more, 0.0), high)
+        return Interval(low=low, high=high, level=level, method=f"{found.method}, by unit")
 
 
 def worth_of(event: ArrayLike, unit: ArrayLike | None = None, *, weight: ArrayLike | None = None) -> Worth:
@@ -99,7 +148,13 @@ def worth_of(event: ArrayLike, unit: ArrayLike | None = None, *, weight: ArrayLi
     rare = min(np.sum(e), np.sum(1 - e)) < FEW_EVENTS
     alike = variance <= 1e-12 * rate * (1 - rate)  # but for rounding
     own = None if rare or alike else rate * (1 - rate) / variance
-    return Worth(rate=rate, most=most, apart=1 / float(np.sum(shares**2)), own=own, freedom=unit_freedom(shares))
+    away = np.bincount(place, weights=w * (e if rate <= 0.5 else 1 - e)).astype(np.float64)
+    away = away[away > 1e-12 / len(shares)]
+    few = own is not None and len(away) < FEW and 2 * len(away) < len(shares)
+    return Worth(
+        rate=rate, most=most, apart=1 / float(np.sum(shares**2)), own=own, freedom=unit_freedom(shares),
+        away=away if few else None,
+    )  # fmt: skip
 
 
 def unit_freedom(shares: NDArray[np.float64]) -> float:
@@ -149,7 +204,8 @@ def unit_rate(
 ) -> Interval:
     """The interval of a rate whose answers vary together within units (an item's draws, a passage's items).
 
-    Wilson's (one side: Clopper and Pearson's) at as many independent answers as these are worth (`unit_worth`).
+    Wilson's (one side: Clopper and Pearson's) at as many independent answers as these are worth (`unit_worth`); where
+    few units have an event, its limit away from the end leaves room for one that has nothing else (`Departures`).
     """
     e = np.asarray(event, dtype=np.float64)
     alone = unit is None or len(np.unique(np.asarray(unit))) == len(e)
@@ -180,10 +236,9 @@ def weighted_rate(
         raise InputError(f"side={side!r} is not known.", remedy="Use 'both', 'upper' or 'lower'.")
     tail = (1 - level) / 2 if side == "both" else 1 - level
     y, v = float(w @ x), float((w**2) @ x)
-    low = 0.0 if y == 0 or side == "upper" else v / (2 * y) * float(chdtri(2 * y * y / v, 1 - tail))
-    top_y, top_v = y + largest_weight, v + largest_weight**2
-    high = np.inf if side == "lower" else top_v / (2 * top_y) * float(chdtri(2 * top_y * top_y / top_v, tail))
-    return Interval(low=low, high=float(high), level=level, method=f"fay-feuer {side}")
+    low = 0.0 if y == 0 or side == "upper" else gamma_limit(y, v, tail)
+    high = math.inf if side == "lower" else gamma_limit(y + largest_weight, v + largest_weight**2, 1 - tail)
+    return Interval(low=low, high=high, level=level, method=f"fay-feuer {side}")
 
 
 def root(function: Callable[[float], float], low: float, high: float, *, xtol: float = 2e-12) -> float:
