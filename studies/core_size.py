@@ -414,8 +414,8 @@ def _centre(rate: float, spread: float) -> float:
 def run_rare(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dict[str, float]:
     """Misses of each limit, and what is shown: by `decide` with the true difference (0: 2 and 5 points) as the margin.
 
-    `at_margin` is the one-sided 5% test of being within it, whatever the family; `passed` and `violated` are
-    requirements at their limit, `rate_above` the second's true rate above the one-sided 95% limit of `unit_rate`.
+    `passed` and `violated` are requirements at their limit, `rate_above` the second's true rate above the one-sided 95%
+    limit of `unit_rate`.
     """
     real, n = cell["second"] - cell["first"], cell["groups"]
     margins = {"": real} if real else {"_2": 0.02, "_5": 0.05}
@@ -440,9 +440,8 @@ def run_rare(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dict[
         found["rate_above"] += cell["second"] > upper.high
         found["rate_outside"] += cell["second"] not in both
         for name, margin in margins.items():
-            within = -margin < narrow.low and narrow.high < margin  # where not, no family shows it
+            within = -margin < narrow.low and narrow.high < margin  # where not, nothing shows it
             asked = Question(metric=METRICS["error_rate"], conditions=("m0", "m1"), evidence=evidence, margin=margin)
-            found[f"at_margin{name}"] += within
             found[f"equivalent{name}"] += within and decide([asked])[0].verdict is Verdict.EQUIVALENT
     return {name: count / runs for name, count in found.items()}
 
@@ -485,13 +484,13 @@ def table(rows: list[tuple[dict[str, Any], dict[str, float]]]) -> Iterator[str]:
 
 def rare_table(rows: list[tuple[dict[str, Any], dict[str, float]]]) -> Iterator[str]:
     """The worst cell of each law, and means of what is rightly shown."""
-    heads = "law, cells, cover, below, above, rate above, at margin, equivalent, passed, shown, 0 within 2, 0 within 5"
+    heads = "law, cells, cover, below, above, rate above, equivalent, passed, shown, 0 within 2, 0 within 5"
     yield f"| {heads.replace(', ', ' | ')} |"
-    yield 12 * "|---" + "|"
+    yield 11 * "|---" + "|"
     for law in RARE:
         own = [f for c, f in rows if c["part"] == "rare" and c["law"] == law]
         if own:
-            names_of = ("below", "above", "rate_above", "at_margin", "equivalent", "passed")
+            names_of = ("below", "above", "rate_above", "equivalent", "passed")
             worst = [min(1 - f["below"] - f["above"] for f in own)]
             worst += [max(f[name] for f in own if name in f) for name in names_of]
             right = [np.mean([f[k] for f in own if k in f and "equivalent" in f]) for k in ("shown",)]
