@@ -32,6 +32,11 @@ _LACKING = {  # what a section that is not there would tell
     "search": "where else it fails",
     "judges": "whether judges agree",
 }
+_STATES = {  # of a run: whether it is complete, and what is said of it
+    "complete": (True, "nobody is writing to the run"),
+    "in progress": (False, "the run is being written: these figures are of a moment"),
+    "empty": (None, "the run holds no answers"),
+}
 ACCEPTED_ALPHA = 0.667  # Krippendorff (2004): below it, no conclusions even tentatively
 
 
@@ -107,15 +112,7 @@ def checks_of(records: RunRecords, measured: Measured, status: PlanStatus | None
     short = {name: items - n for name, n in answered.items() if n < items and not apart}
     total = sum(records.asked[name].calls - failed[name] for name in records.names)
     return (
-        _check(
-            "run complete",
-            {"complete": True, "in progress": False, "empty": None}[records.state],
-            {
-                "complete": "nobody is writing to the run",
-                "in progress": "the run is being written: these figures are of a moment",
-                "empty": "the run holds no answers",
-            }[records.state],
-        ),
+        _check("run complete", *_STATES[records.state]),
         _check(
             "every item answered",
             not short if total and not apart else None,

@@ -5,29 +5,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from richter.report import _figure as draw
-from richter.report._figure import (
-    Figure,
-    Key,
-    Row,
-    apart,
-    axis_of,
-    copied,
-    ends,
-    figure,
-    interval_panel,
-    keys,
-    leading,
-    panels_by,
-)
 from richter.report._numbers import among, count, name, number, percent
 from richter.report._svg import Axis, Panel, axis
 
 MOST_CATEGORIES = 6  # told apart on the map
-OTHERS = Key(name="others", colour="var(--c6)")
-PASSES = Key(name="passes", colour="var(--none)")
+OTHERS = draw.Key(name="others", colour="var(--c6)")
+PASSES = draw.Key(name="passes", colour="var(--none)")
 
 
-def search_figures(section: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
+def search_figures(section: Sequence[Mapping[str, Any]]) -> Iterator[draw.Figure]:
     """The figures that the searches of a results document allow."""
     searches = {_label(s, section): s for s in section}
     yield from _steps(searches)
@@ -43,17 +29,17 @@ def _label(search: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> str
     return name(f"{said}, {search.get('name')}" if len(same) > 1 and search.get("name") else said)
 
 
-def _steps(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
-    rows: list[Row] = [
+def _steps(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figure]:
+    rows: list[draw.Row] = [
         {"condition": label}
-        | copied(step, "step paragraphs error cumulative=cumulative_error")
+        | draw.copied(step, "step paragraphs error cumulative=cumulative_error")
         | {"base": (search.get("population") or {}).get("error_rate")}
         for label, search in searches.items()
         for step in search.get("steps") or []
     ]
     if not rows:
         return
-    told = keys(list(dict.fromkeys(r["condition"] for r in rows)))
+    told = draw.keys(list(dict.fromkeys(r["condition"] for r in rows)))
     first = next(iter(searches.values()))
     population = first.get("population") or {}
     sentence = (
@@ -77,9 +63,9 @@ def _steps(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
         lambda key: draw.line("step", "base", key, dash=True, size=2),
         lambda key: draw.dots("step", "error", key, size=3, faint=True),
     )
-    x, y = axis_of(rows, "step", "step"), axis_of(rows, "error cumulative base", "wrong", percent=True, zero=True)
-    panel = Panel(x=x, y=y, marks=list(marks(list(enumerate(rows)))))
-    yield figure(
+    y = draw.axis_of(rows, "error cumulative base", "wrong", percent=True, zero=True)
+    panel = Panel(x=draw.axis_of(rows, "step", "step"), y=y, marks=list(marks(list(enumerate(rows)))))
+    yield draw.figure(
         "search-steps",
         title="How the search went",
         sentence=sentence + ".",
@@ -91,8 +77,8 @@ def _steps(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
     )
 
 
-def _failing(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
-    rows: list[Row] = [
+def _failing(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figure]:
+    rows: list[draw.Row] = [
         {
             "condition": label,
             **{field: name(q.get(field) or "", limit=300) for field in ("mode", "question", "right", "answered")},
@@ -113,7 +99,7 @@ def _failing(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
         f"[{percent(c['interval']['low'])}, {percent(c['interval']['high'])}])."
         for c in checks[:1]
     )
-    yield figure(
+    yield draw.figure(
         "search-failing",
         title="Failing questions",
         sentence=(
@@ -130,8 +116,8 @@ def _failing(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
     )
 
 
-def _map(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
-    rows: list[Row] = [
+def _map(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figure]:
+    rows: list[draw.Row] = [
         {
             "condition": label,
             "x": point["x"],
@@ -148,10 +134,10 @@ def _map(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
     if not counts:
         return
     ranked = sorted(counts, key=lambda c: (-counts[c], c))
-    told = keys(ranked[:MOST_CATEGORIES])
+    told = draw.keys(ranked[:MOST_CATEGORIES])
     bases = {label: str((search.get("base") or {}).get("name")) for label, search in searches.items()}
 
-    def silent(own: list[Row], field: str) -> Axis:  # searches of one base share its plane
+    def silent(own: list[draw.Row], field: str) -> Axis:  # searches of one base share its plane
         base = bases[own[0]["condition"]]
         found = axis(r[field] for r in rows if bases[r["condition"]] == base)
         return Axis(low=found.low, high=found.high, silent=True)
@@ -159,7 +145,7 @@ def _map(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
     passing = len(rows) - counts.total()
     shared = len(set(bases.values())) < len({r["condition"] for r in rows})
 
-    yield figure(
+    yield draw.figure(
         "search-map",
         title="Map of errors",
         sentence=(
@@ -169,7 +155,7 @@ def _map(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
             f"Most failing ones are on {ranked[0]} ({number(counts[ranked[0]])})"
             + (f", then {among(ranked[1:])}." if len(ranked) > 1 else ".")
         ),
-        panels=panels_by(
+        panels=draw.panels_by(
             rows,
             lambda own: silent(own, "x"),
             lambda own: silent(own, "y"),
@@ -184,13 +170,13 @@ def _map(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
     )
 
 
-def _patterns(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
-    rows: list[Row] = [
+def _patterns(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figure]:
+    rows: list[draw.Row] = [
         {
             "condition": label,
             "group": name(", ".join(f"{k}: {v}" for k, v in (pattern.get("attributes") or {}).items())),
         }
-        | copied(pattern, "paragraphs error low=error_of_others high=error p=adjusted_p_value")
+        | draw.copied(pattern, "paragraphs error low=error_of_others high=error p=adjusted_p_value")
         for label, search in searches.items()
         for found in [search.get("patterns") or []]
         for pattern in (found.get("found") or [] if isinstance(found, Mapping) else found)
@@ -198,9 +184,9 @@ def _patterns(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
     rows = [r for r in rows if r["error"] is not None]
     if not rows:
         return
-    groups, more = leading(list(dict.fromkeys(r["group"] for r in rows)), "groups", most=15)
+    groups, more = draw.leading(list(dict.fromkeys(r["group"] for r in rows)), "groups", most=15)
     top = rows[0]
-    yield figure(
+    yield draw.figure(
         "search-patterns",
         title="What failing paragraphs share",
         sentence=(
@@ -209,7 +195,7 @@ def _patterns(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
             f"{percent(top['low'])}.{more}"
         ),
         panels=[
-            interval_panel(
+            draw.interval_panel(
                 list(enumerate(rows)), "group", title="wrong answers", value="error", percent=True, most=groups
             )
         ],
@@ -219,11 +205,11 @@ def _patterns(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
     )
 
 
-def _categories(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
-    rows: list[Row] = [
+def _categories(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figure]:
+    rows: list[draw.Row] = [
         {"condition": label, "category": name(category)}
-        | copied(found, "error=error_rate drawn=n size")
-        | ends(found.get("interval"))
+        | draw.copied(found, "error=error_rate drawn=n size")
+        | draw.ends(found.get("interval"))
         for label, search in searches.items()
         for category, found in (search.get("by_category") or {}).items()
     ]
@@ -231,9 +217,9 @@ def _categories(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
     if not rows:
         return
     rows.sort(key=lambda r: (-(r["drawn"] or 0), r["category"]))
-    kinds, more = leading(list(dict.fromkeys(r["category"] for r in rows)), "categories", most=15)
-    searched = apart(rows, "condition")
-    yield figure(
+    kinds, more = draw.leading(list(dict.fromkeys(r["category"] for r in rows)), "categories", most=15)
+    searched = draw.apart(rows, "condition")
+    yield draw.figure(
         "search-categories",
         title="Error rate of the base, by category",
         sentence=(
@@ -242,7 +228,7 @@ def _categories(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
             f"{count(rows[0]['drawn'], 'paragraph')}.{more}"
         ),
         panels=[
-            interval_panel(
+            draw.interval_panel(
                 own,
                 "category",
                 title="wrong answers",

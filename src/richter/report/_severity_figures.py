@@ -7,20 +7,6 @@ from typing import Any
 
 from richter.records import at_most
 from richter.report import _figure as draw
-from richter.report._figure import (
-    Figure,
-    Key,
-    Numbered,
-    Row,
-    apart,
-    axis_of,
-    copied,
-    ends,
-    figure,
-    interval_panel,
-    keys,
-    panels_by,
-)
 from richter.report._numbers import among, name, number, percent
 from richter.report._svg import RAMP, Axis, Mark, Panel, axis, lanes
 
@@ -30,7 +16,7 @@ FEW_ERRORS = 10  # below, a curve shows the luck of single answers
 FEW_A_CELL = 4
 
 
-def severity_figures(section: Mapping[str, Any]) -> Iterator[Figure]:
+def severity_figures(section: Mapping[str, Any]) -> Iterator[draw.Figure]:
     """The figures that the severity section of a results document allows."""
     study = section.get("study") or {}
     conditions: Mapping[str, Any] = study.get("conditions") or {}
@@ -45,11 +31,12 @@ def severity_figures(section: Mapping[str, Any]) -> Iterator[Figure]:
         yield dataclasses.replace(found, sentence=" ".join([found.sentence, *unused]))
 
 
-def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) -> Iterator[Figure]:
-    rows: list[Row] = []
+def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) -> Iterator[draw.Figure]:
+    rows: list[draw.Row] = []
     for point in curve:
         n = (conditions.get(point["condition"]) or {}).get("n")
-        row = copied(point, "severity count exceed fitted_exceed") | {"condition": name(point["condition"]), "n": n}
+        row = draw.copied(point, "severity count exceed fitted_exceed")
+        row |= {"condition": name(point["condition"]), "n": n}
         for key in ("exceed", "fitted_exceed"):
             row[key] = row[key] / n if n and row[key] is not None else None  # the document counts answers
         rows.append(row)
@@ -68,9 +55,9 @@ def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) ->
         )
     else:
         sentence += " It is adequate for no condition, or there are too few errors to say: read the points."
-    told = keys(list(dict.fromkeys(r["condition"] for r in rows)))
+    told = draw.keys(list(dict.fromkeys(r["condition"] for r in rows)))
     x = Axis(title="severity of at least", low=0.4, high=4.1)
-    y = axis_of(rows, "exceed fitted_exceed", "share of answers", log=True, percent=True)
+    y = draw.axis_of(rows, "exceed fitted_exceed", "share of answers", log=True, percent=True)
     seen = draw.each(
         "condition",
         told.values(),
@@ -86,8 +73,8 @@ def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) ->
     elif together:
         panels = [Panel(x=x, y=y, marks=list(seen(list(enumerate(rows)))))]
     else:
-        panels = panels_by(rows, x, y, seen)
-    yield figure(
+        panels = draw.panels_by(rows, x, y, seen)
+    yield draw.figure(
         "severity-curve",
         title="Magnitude and frequency",
         sentence=sentence,
@@ -101,11 +88,11 @@ def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) ->
     )
 
 
-def _per_million(conditions: Mapping[str, Any]) -> Iterator[Figure]:
-    rows: list[Row] = [
+def _per_million(conditions: Mapping[str, Any]) -> Iterator[draw.Figure]:
+    rows: list[draw.Row] = [
         {"condition": name(condition), "at": f"severity {number(level['severity'])} and over"}
-        | ends(level.get("interval"))
-        | copied(level, "severity per_million upper count n")
+        | draw.ends(level.get("interval"))
+        | draw.copied(level, "severity per_million upper count n")
         for condition, found in conditions.items()
         for level in (found.get("per_million") or {}).values()
     ]
@@ -124,13 +111,13 @@ def _per_million(conditions: Mapping[str, Any]) -> Iterator[Figure]:
         if not top["per_million"]:
             most = f"none was seen, which allows at most {at_most(top['upper'] or MILLION)} for {top['condition']}"
         sentence += f" At severity {CATASTROPHIC:g} and above {most}."
-    whole = {c: [(k, r) for k, r in own if r["severity"] % 1 == 0] for c, own in apart(rows, "condition").items()}
-    yield figure(
+    whole = {c: [(k, r) for k, r in own if r["severity"] % 1 == 0] for c, own in draw.apart(rows, "condition").items()}
+    yield draw.figure(
         "severity-per-million",
         title="Exceedances per million answers",
         sentence=sentence,
         panels=[
-            interval_panel(own, "at", title="per million answers", value="per_million", heading=c)
+            draw.interval_panel(own, "at", title="per million answers", value="per_million", heading=c)
             for c, own in list(whole.items())[:12]
             if own
         ],
@@ -143,14 +130,14 @@ def _per_million(conditions: Mapping[str, Any]) -> Iterator[Figure]:
     )
 
 
-def _heatmap(cells: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
-    rows: list[Row] = [
+def _heatmap(cells: Sequence[Mapping[str, Any]]) -> Iterator[draw.Figure]:
+    rows: list[draw.Row] = [
         {
             "condition": name(c["condition"]),
             "domain": name(c.get("domain") or "any"),
             "tier": c.get("tier") if c.get("tier") is not None else "–",
         }
-        | copied(c, "n errors error_rate mean_severity catastrophic")
+        | draw.copied(c, "n errors error_rate mean_severity catastrophic")
         for c in cells
         if c.get("n")
     ]
@@ -171,7 +158,7 @@ def _heatmap(cells: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
         sentence = f"Most cells of domain and tier hold fewer than {FEW_A_CELL} answers: too few to compare them."
     else:
 
-        def marks(own: Numbered) -> list[Mark]:
+        def marks(own: draw.Numbered) -> list[Mark]:
             return [
                 Mark(
                     kind="cell",
@@ -184,8 +171,8 @@ def _heatmap(cells: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
             ]
 
         x = Axis(title="tier", names=tuple(tiers))
-        panels = panels_by(rows, x, lanes(domains), marks, cells=True)
-    yield figure(
+        panels = draw.panels_by(rows, x, lanes(domains), marks, cells=True)
+    yield draw.figure(
         "severity-heatmap",
         title="Where: domain by tier",
         sentence=sentence,
@@ -198,10 +185,10 @@ def _heatmap(cells: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
     )
 
 
-def _mechanisms(found: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
-    rows: list[Row] = [
+def _mechanisms(found: Sequence[Mapping[str, Any]]) -> Iterator[draw.Figure]:
+    rows: list[draw.Row] = [
         {"condition": name(m["condition"]), "mechanism": name(m.get("mechanism") or "not named")}
-        | copied(m, "severity count")
+        | draw.copied(m, "severity count")
         for m in found
         if m.get("count")
     ]
@@ -222,12 +209,12 @@ def _mechanisms(found: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
     ramp = {level: RAMP[min(5, 1 + int(level / 4 * 4.99))] for level in levels}
     shown = ranked[:12]
 
-    def marks(own: Numbered) -> list[Mark]:
-        ends: Counter[str] = Counter()
+    def marks(own: draw.Numbered) -> list[Mark]:
+        reached: Counter[str] = Counter()
         made = []
         for k, row in sorted(own, key=lambda pair: pair[1]["severity"]):
-            start, which = ends[row["mechanism"]], row["mechanism"]
-            ends[which] += row["count"]
+            start, which = reached[row["mechanism"]], row["mechanism"]
+            reached[which] += row["count"]
             if which in shown:
                 y = shown.index(which)
                 bar = [(start, y), (start + row["count"], y)]
@@ -235,12 +222,12 @@ def _mechanisms(found: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
         return made
 
     x = axis(most.values(), "errors", zero=True)
-    yield figure(
+    yield draw.figure(
         "severity-mechanisms",
         title="Mechanism by severity",
         sentence=sentence,
-        panels=panels_by(rows, x, lanes(shown), marks) if len(ranked) > 1 else [],
-        legend=[Key(name=f"severity {number(level)}", colour=ramp[level], shape="square") for level in levels],
+        panels=draw.panels_by(rows, x, lanes(shown), marks) if len(ranked) > 1 else [],
+        legend=[draw.Key(name=f"severity {number(level)}", colour=ramp[level], shape="square") for level in levels],
         rows=rows,
         columns="condition, mechanism, severity, count: errors",
         docs="estimators/rule-judge",
@@ -249,8 +236,8 @@ def _mechanisms(found: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
     )
 
 
-def _families(conditions: Mapping[str, Any]) -> Iterator[Figure]:
-    rows: list[Row] = []
+def _families(conditions: Mapping[str, Any]) -> Iterator[draw.Figure]:
+    rows: list[draw.Row] = []
     for condition, found in conditions.items():
         families = found.get("families") or {}
         bics = {f: v["bic"] for f, v in (families.get("fits") or {}).items() if isinstance(v.get("bic"), int | float)}
@@ -270,7 +257,7 @@ def _families(conditions: Mapping[str, Any]) -> Iterator[Figure]:
         return
     best_rows = [r for r in rows if r["best"]]
     decided = [r for r in best_rows if r["decisive"]]
-    yield figure(
+    yield draw.figure(
         "severity-families",
         title="Which law fits",
         sentence=(
