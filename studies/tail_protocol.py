@@ -1,11 +1,13 @@
 """Simulation tables of the tail protocol. Run: python studies/tail_protocol.py TABLE [--trials N] [--engine ray]
 
-All data are simulated. `criteria` is the paper's appendix E with more trials; `protocol` exercises every gate; `traps`
-rebuilds the three of section 6; `gof` gives the size of the Anderson-Darling test; `coverage` that of the three
-intervals of xi. The engine changes no digit of the first three and is not used by the others.
+All data are simulated. `criteria` is the paper's appendix E with more trials; `protocol` exercises every gate; `size`
+the sizes of `richter size tail`; `traps` rebuilds the three of section 6; `gof` gives the size of the Anderson-Darling
+test; `coverage` that of the three intervals of xi. The engine changes no digit of the first four; the others do not use
+it.
 """
 
 import argparse
+import dataclasses
 
 import numpy as np
 
@@ -22,6 +24,7 @@ from richter.tail import (
     simulate_criteria,
     simulate_protocol,
     simulate_trap,
+    size_tail,
 )
 from richter.tail._gof import gof_p_value
 from richter.tail._gpd import seeds_from
@@ -55,6 +58,15 @@ def _row(generator: str, xi: float, delta: float, trials: int, rng: np.random.Ge
         f"[{cell.interval.low:.3f}, {cell.interval.high:.3f}]  failed: {failed}  blocked by: {first}",
         flush=True,
     )
+
+
+def size(trials: int, rng: np.random.Generator, mapper: Mapper) -> None:
+    print(f"sizes of `richter size tail` at a power of 0.8, {trials} trials, 500 resamples")
+    for delta, true, xi in ((0.1, 0.15, 0.0), (0.4 / 3, 0.2, 0.0), (0.2, 0.3, 0.0), (0.1, 0.2, 0.0), (0.1, 0.15, 0.2)):
+        needed = size_tail(delta, true=true, xi=xi).exceedances
+        plan = dataclasses.replace(PLAN, delta=delta, xi_expected=xi)
+        study = simulate_protocol([true], [needed], plan, rng=rng, xi=xi, trials=trials, n_resamples=500, mapper=mapper)
+        print(f"claim {delta:.3f}, true {true}, xi {xi}: {needed:,}, pass {study.cells[0].pass_rate:.3f}", flush=True)
 
 
 def traps(trials: int, rng: np.random.Generator, mapper: Mapper) -> None:
@@ -93,7 +105,7 @@ def coverage(trials: int, rng: np.random.Generator, _: Mapper) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("table", choices=["criteria", "protocol", "traps", "gof", "coverage"])
+    parser.add_argument("table", choices=["criteria", "protocol", "size", "traps", "gof", "coverage"])
     parser.add_argument("--trials", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--engine", default="local")

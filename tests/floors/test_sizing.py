@@ -7,6 +7,7 @@ import pytest
 from scipy.special import ndtri
 from scipy.stats import binom
 
+from richter.calibration import miscalibration
 from richter.errors import InputError
 from richter.floors import (
     detection_power,
@@ -156,3 +157,29 @@ def test_correlated_labels_by_hand() -> None:
     for one in ({"cluster_size": 5}, {"intraclass": 0.2}):
         with pytest.raises(InputError, match="both"):
             effective_n(100, **one)
+
+
+@pytest.mark.parametrize(("n", "error_rate"), [(1, 0.05), (17, 0.2), (60, 0.5), (233, 0.01), (900, 0.9)])
+def test_power_of_the_test_by_distance_by_adding_all_counts(n: int, error_rate: float) -> None:
+    counts = np.arange(n + 1)
+    null, distance = binom.pmf(counts, n, error_rate), np.abs(counts - n * error_rate)
+    shown = np.array([null[distance >= d - 1e-9].sum() <= 0.05 * (1 + 1e-9) for d in distance])
+    power = float(binom.pmf(counts, n, error_rate + 0.05)[shown].sum())
+    assert float(detection_power(n, error_rate, 0.05, two_sided=True)) == pytest.approx(power, abs=1e-9)
+
+
+def test_the_claim_on_calibration_at_one_confidence_is_the_test_by_distance(rng: np.random.Generator) -> None:
+    """All say 80%: of 40 answers so many right; the omnibus test's p against adding all counts as far away."""
+    counts = np.arange(41)
+    null, distance = binom.pmf(counts, 40, 0.8), np.abs(counts - 32)
+    for right in (24, 26, 28, 36, 38):
+        found = miscalibration(np.full(40, 0.8), counts[:40] < right, rng=rng, n_resamples=9999)
+        p = float(null[distance >= distance[right]].sum())
+        assert found.p == pytest.approx(p, abs=4 * math.sqrt(p / found.n_resamples))
+
+
+def test_labels_for_the_claim_on_calibration_keep_its_power() -> None:
+    found = labels_needed(0.05, 0.2)
+    assert found.detection_claim is not None
+    powers = detection_power(np.arange(1, 2000), 0.2, 0.05, two_sided=True)
+    assert found.detection_claim == int(np.flatnonzero(powers < 0.8)[-1]) + 2

@@ -70,11 +70,9 @@ def floors(
     needed = fl.labels_needed(delta, error_rate, lipschitz=lipschitz)
     if n < labels:  # labels that vary together: so many more of them
         worth = fl.effective_n(1, **correlation)
-        needed = dataclasses.replace(
-            needed,
-            estimation=math.ceil(needed.estimation / worth),
-            detection_test=None if needed.detection_test is None else math.ceil(needed.detection_test / worth),
-        )
+        names = ("estimation", "detection_test", "detection_claim")
+        counts = {name: count for name in names if (count := getattr(needed, name)) is not None}
+        needed = dataclasses.replace(needed, **{name: math.ceil(count / worth) for name, count in counts.items()})
     payload = {
         "n": n,
         "error_rate": error_rate,

@@ -5,7 +5,8 @@ import math
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import bdtr, bdtrc, ndtri
 
 from richter.floors._check import check_n, check_share
 from richter.records import Result
@@ -67,12 +68,42 @@ def le_cam(n: int, error_rate: float) -> LeCam:
     return LeCam(bound=bound, constant=bound / scale, delta=delta, n=n, error_rate=error_rate)
 
 
-def detection_power(n: ArrayLike, error_rate: float, delta: float, *, alpha: float = 0.05) -> Floats:
-    """Power of the exact one-sided binomial test of error rate <= e when it is e + delta, for each n."""
+def detection_power(
+    n: ArrayLike, error_rate: float, delta: float, *, alpha: float = 0.05, two_sided: bool = False
+) -> Floats:
+    """Power of the exact one-sided binomial test of error rate <= e when it is e + delta, for each n.
+
+    `two_sided`: of the test of error rate e by the distance of the errors from n e, which is what `miscalibration`
+    comes to where all confidences are 1 - e.
+    """
     check_share(zero=True, error_rate=error_rate)
     trials, binom = np.asarray(n), scipy.stats.binom
+    if two_sided:
+        return _by_distance(trials, error_rate, min(error_rate + delta, 1.0), alpha)
     beyond = binom.isf(alpha, trials, error_rate)  # the largest count that does not reject: P(X > count) <= alpha
     power: Floats = np.asarray(binom.sf(beyond, trials, min(error_rate + delta, 1.0)))
+    return power
+
+
+def _by_distance(trials: NDArray[np.int64], null: float, true: float, alpha: float) -> Floats:
+    """P(|X - n e| >= d) at the true rate, d being the smallest distance that has at most `alpha` at the null's e.
+
+    Looked for among counts near the normal limit on either side; a skewed law is off by a few.
+    """
+    n = trials[..., None].astype(np.int64)
+    centre, near = n * null, np.arange(-8, 9)
+    reach = float(ndtri(1 - alpha / 2)) * np.sqrt(n * null * (1 - null))
+    counts = np.concatenate([np.floor(centre + reach) + near, np.ceil(centre - reach) + near], axis=-1)
+    distance = np.sort(np.abs(np.clip(counts, 0, n + 1) - centre), axis=-1) - 1e-9
+
+    def beyond(rate: float) -> Floats:
+        upper, lower = bdtrc(np.ceil(centre + distance) - 1, n, rate), bdtr(np.floor(centre - distance), n, rate)
+        upper = np.where(centre + distance > n, 0.0, upper)
+        found: Floats = upper + np.where(centre - distance < 0, 0.0, lower)
+        return found
+
+    first = np.argmax(beyond(null) <= alpha * (1 + 1e-9), axis=-1)[..., None]  # the farthest, n + 1, never comes
+    power: Floats = np.take_along_axis(beyond(true), first, axis=-1)[..., 0]
     return power
 
 

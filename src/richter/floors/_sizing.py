@@ -1,6 +1,7 @@
 """How many labels a claim needs."""
 
 import dataclasses
+import functools
 import math
 import sys
 from bisect import bisect_left
@@ -32,14 +33,16 @@ class LabelsNeeded(Result):
     """Labels to resolve a calibration error of `delta`.
 
     `estimation`: passive rate L e / delta^3, constant 1. `detection_bound`: what Le Cam's bound makes necessary for
-    any method. `detection_test`: what the exact test needs where the gap is constant and its place is known; None where
-    the error rate cannot rise by delta.
+    any method. `detection_test`: what the exact one-sided test needs where the gap is constant and its place is known;
+    `detection_claim`: what "is miscalibrated" of `richter calibration` needs there, which knows neither place nor
+    direction. None where the error rate cannot rise by delta.
     """
 
     delta: float
     estimation: int
     detection_bound: int
     detection_test: int | None
+    detection_claim: int | None
     error_rate: float
     lipschitz: float
     alpha: float
@@ -55,13 +58,14 @@ def labels_needed(
     """
     check_share(delta=delta, error_rate=error_rate)
     check_positive(lipschitz=lipschitz)
-    constant = le_cam(1000, error_rate).constant
+    constant, above = le_cam(1000, error_rate).constant, error_rate + delta > 1
     return LabelsNeeded(
         delta=delta,
         estimation=math.ceil(lipschitz * error_rate / delta**3 - 1e-9),
         detection_bound=math.ceil(constant**2 * error_rate / delta**2),
-        detection_test=(
-            _exact_test_labels(error_rate, delta, alpha=alpha, power=power) if error_rate + delta <= 1 else None
+        detection_test=None if above else _exact_test_labels(error_rate, delta, alpha=alpha, power=power),
+        detection_claim=(
+            None if above else _exact_test_labels(error_rate, delta, alpha=alpha, power=power, two_sided=True)
         ),
         error_rate=error_rate,
         lipschitz=lipschitz,
@@ -70,17 +74,18 @@ def labels_needed(
     )
 
 
-def _exact_test_labels(error_rate: float, delta: float, *, alpha: float, power: float) -> int:
-    """The smallest n from which on the exact one-sided test keeps its power (power is a saw-tooth in n)."""
+def _exact_test_labels(error_rate: float, delta: float, *, alpha: float, power: float, two_sided: bool = False) -> int:
+    """The smallest n from which on the exact test keeps its power (power is a saw-tooth in n)."""
+    chance = functools.partial(detection_power, error_rate=error_rate, delta=delta, alpha=alpha, two_sided=two_sided)
     sizes = range(1, _MOST)
-    place = bisect_left(sizes, power, key=lambda n: float(detection_power(n, error_rate, delta, alpha=alpha)))
+    place = bisect_left(sizes, power, key=lambda n: float(chance(n)))
     if place == len(sizes):
         raise InputError(f"More than {_MOST:,} labels would be needed.", remedy="Ask for a larger delta.")
     n = sizes[place]
     # Power is a saw-tooth in n: it drops where the critical count steps up by one. Two more expected events, 2 / delta
     # labels, make up for a step, so that a step beyond them costs nothing. Go on until power holds over all of that.
-    ahead = np.arange(math.ceil(2 / delta))
-    while (short := np.flatnonzero(detection_power(n + ahead, error_rate, delta, alpha=alpha) < power)).size:
+    ahead = np.arange(min(math.ceil(2 / delta), 20_000 if two_sided else _MOST))
+    while (short := np.flatnonzero(chance(n + ahead) < power)).size:
         n += int(short[-1]) + 1
     return n
 
