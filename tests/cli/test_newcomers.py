@@ -292,6 +292,9 @@ def test_a_log_with_confidences_has_one_calibration_error_on_every_surface(
         assert row["knows"]["estimate"] == own["ece_debiased"]
         assert row["knows"]["interval"] == own["ece_interval"]
         assert row["knows"]["right"] == pytest.approx(1 - row["how_often"]["estimate"])
+    (claim,) = (c for c in document["claims"] if c["measure"] == "ece" and len(c["conditions"]) == 2)
+    assert claim["unit"] == "group"
+    assert f"on ECE: {claim['needed']:,} groups." in Path("page.html").read_text()  # it said items
 
 
 def test_a_grouping_that_mixes_right_and_wrong_is_said_beside_what_rests_on_it(
@@ -350,3 +353,75 @@ def test_a_difference_without_any_spread_could_not_have_shown_nothing(
     _, said = run(capsys, "compare ends.csv --json ends.json")
     assert "could have shown" not in said
     assert json.loads(Path("ends.json").read_text())["claims"][0]["could_show"] is None
+
+
+COSTS = "item,condition,correct,cost_usd\n" + "".join(
+    f"q{i},{c},1,{k * (1 + i % 7) * (1 + 0.1 * ((i * k) % 3))}\n"
+    for c, k in (("a", 4), ("b", 2), ("c", 8), ("d", 16))
+    for i in range(70)
+)
+
+
+def test_a_board_of_costs_turns_ratios_over_by_hand(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Half as dear is -50%; the ratio of the dearer to the cheaper (+100%) was negated: "b better than a by -100%"."""
+    Path("costs.csv").write_text(COSTS)
+    _, said = run(capsys, "compare costs.csv --on money --json costs.json")
+    claims = json.loads(Path("costs.json").read_text())["claims"]
+    (claim,) = (c for c in claims if c["measure"] == "money" and c["conditions"] == ["b", "d"])
+    by, low, high = (100 / (1 + x) - 100 for x in (claim["estimate"], *(claim["interval"][e] for e in ("high", "low"))))
+    assert "differ, best first by, %" in said
+    assert f"b better than d {by:+.1f} [{low:+.1f}, {high:+.1f}]" in said
+    assert said.index("condition money b ") < said.index(" a ", said.index("condition money b "))
+
+
+def test_a_page_of_scores_where_less_is_better_ranks_and_names_them(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The figure said "on accuracy", the differences were not drawn, and the table stood in the order of the file."""
+    Path("costs.csv").write_text(COSTS)
+    assert run(capsys, "report costs.csv --map score=cost_usd --better lower -o page.html --md page.md")[0] == 0
+    page = Path("page.html").read_text()
+    assert "can be told from every other on mean score" in page or "cannot be told apart on mean score" in page
+    assert "difference in mean score" in page
+    assert [page.index(f'data-condition="{c}"') for c in "bacd"] == sorted(
+        page.index(f'data-condition="{c}"') for c in "abcd"
+    )
+    forest = page[page.index('id="figure-floors-forest"') :]
+    assert "var(--bad)" in forest[: forest.index("</figure>")]  # d - b costs more
+    assert "Shown to differ" in page
+    assert ">Worse<" not in page
+    assert "| condition | n | score |" in Path("page.md").read_text()
+
+
+def test_advice_on_two_logs_names_both_and_the_page_too(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`richter import bot_a.jsonl -o RUN` would have judged one of the two."""
+    run(capsys, "report bot_a.jsonl new=bot_b.jsonl -o page.html --json page.json")
+    document = json.loads(Path("page.json").read_text())
+    assert any("richter import bot_a.jsonl new=bot_b.jsonl -o RUN; " in step for step in document["next"])
+    assert document["run"]["name"] == "bot_a.jsonl and bot_b.jsonl"
+
+
+def test_rows_of_a_table_say_what_they_are_of(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two rows "accuracy, points" for two subgroups; pass@3 and a trade as shares below points."""
+    Path("parts.csv").write_text(
+        "item,condition,correct,subject\n"
+        + "".join(
+            f"q{i},{c},{int(i % k > 0)},{'law' if i % 2 else 'art'}\n"
+            for c, k in (("old", 3), ("new", 5))
+            for i in range(60)
+        )
+    )
+    said = run(capsys, "compare parts.csv old new --by subject")[1]
+    assert "accuracy, points (law)" in said
+    assert "accuracy, points (art)" in said
+    said = run(capsys, "compare bot_a.jsonl bot_b.jsonl --on pass@3")[1]
+    assert re.search(r"pass@3, points [+-]?\d+\.\d \[", said)
+    said = run(capsys, "compare bot_a.jsonl bot_b.jsonl bot-a bot-b --on money --margin 2pt")[1]
+    assert re.search(r"accuracy and money, points [+-]?\d+\.\d \[", said)
+
+
+def test_a_gate_says_at_which_level_its_limits_are(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`compare` of the same data prints a wider interval, and nothing said why."""
+    _, said = run(capsys, "gate grades.csv --margin 2pt --md gate.md")
+    assert "each end of an interval holds at 95% by itself" in said
+    assert "each end of an interval holds at 95% by itself" in Path("gate.md").read_text()

@@ -174,7 +174,9 @@ def test_groups_follow_sides_and_nothing_is_lost() -> None:
     found = first_screen(whole)
     shown = [c["number"] for g in found["groups"] for c in (*g["shown"], *g["more"])]
     assert sorted(shown) == list(range(1, len(whole["claims"]) + 1))
-    assert all(c["side"] == g["side"] for g in found["groups"] for c in g["shown"])
+    held = {"differ": ("worse", "better")}  # all with all: nobody is the one who is better
+    assert all(c["side"] in held.get(g["side"], (g["side"],)) for g in found["groups"] for c in g["shown"])
+    assert "worse" not in {g["side"] for g in found["groups"]}
 
 
 def test_a_need_that_the_data_meet_already_is_no_price_by_hand() -> None:

@@ -455,6 +455,39 @@ def test_in_a_browser(tmp_path: Path) -> None:
     assert (rating.severity, rating.rater) == (3.0, "anna")
 
 
+@pytest.mark.browser
+@pytest.mark.xdist_group("browser")
+@pytest.mark.slow
+def test_what_cannot_be_shown_says_why_and_leaves_nothing_behind(run: Path, tmp_path: Path) -> None:
+    """A run that is not there, and one that cannot be measured, was a frame in which the browser refused to connect."""
+
+    def measure(*_: str) -> dict:
+        raise InputError("Nothing here is graded.", remedy="Grade it.")
+
+    app = RunsApp([str(run)], measure=measure, rating=label_page, archive=archive)
+    said = {
+        "#/run/99": "There is no run 99 here; 1 run can be opened.",
+        "#/run/99/rate": "There is no run 99 here; 1 run can be opened.",
+        "#/two/0/7": "There is no run 7 here; 1 run can be opened.",
+        "#/run/0": "Nothing here is graded. Grade it.",
+        "#/run/0/item?item=nowhere": "The run has no such item.",
+    }
+    with served(app) as base, open_browser(tmp_path) as browser:
+        browser.go(f"{base}/?token={app.guard.token}")
+        browser.wait("document.querySelector('.card')")
+        for address, words in said.items():
+            browser.script("location.hash = arguments[0]", address)
+            browser.wait(f"document.getElementById('trouble').textContent === {json.dumps(words)}")
+            assert (
+                browser.script("return document.querySelector('main').innerText") == "This cannot be shown\n\nAll runs"
+            )
+            assert browser.script("return document.querySelectorAll('iframe').length") == 0
+        browser.script("history.back()")
+        browser.wait("document.getElementById('trouble').textContent.startsWith('Nothing here')")
+        browser.script("document.querySelector('main a').click()")
+        browser.wait("document.querySelector('.card') && !document.getElementById('trouble').textContent")
+
+
 def test_one_item_is_opened_without_reading_the_others(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
     whole = Ledger.answers

@@ -65,6 +65,7 @@ class RunRecords:
     drawn: Mapping[str, str] = dataclasses.field(default_factory=dict)  # the models of its parts' conditions
     place: Place | None = None
     source: str = ""
+    files: tuple[str, ...] = ()  # as they are given to a command, without their folders
     parts: Mapping[str, Place] = dataclasses.field(default_factory=dict)
     state: Literal["complete", "in progress", "empty"] = "complete"
     notes: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=lambda: {n: {} for n in NOTES})
@@ -96,7 +97,7 @@ class RunRecords:
         """The run as one writes it in a command; of a database's address only what is no secret anywhere."""
         if isinstance(self.place, DatabaseRun):
             return shlex.quote(f"postgresql:///{self.place.database}#{self.place.name}")
-        return shlex.quote(self.name)
+        return shlex.join(self.files or (self.name,))
 
     @functools.cached_property
     def items(self) -> Mapping[str, Item]:
@@ -195,13 +196,16 @@ def _read(sources: Sequence[Source], options: ReadOptions | None) -> RunRecords:
         if name is None and is_run(place):
             return _read_ledger(place, options or ReadOptions())
     tables = read_tables(*sources, options=options, shown=())
-    first = sources[0]
+    named = [(None, "the frame") if is_frame(s) else named_source(s) for s in sources]
+    files = [(name, Path(str(place)).name) for name, place in named]
+    first, *others = (file for _, file in files)
     calls = len(tables.answers)
     priced = tables.answers["money_usd"].null_count() < calls
     return RunRecords(
         tables=tables,
         conditions=tuple(Condition(name=name, model=name) for name in tables.conditions),
-        source="the frame" if is_frame(first) else Path(str(named_source(first)[1])).name,
+        source=first if not others else f"{first} and {others[0] if len(others) == 1 else f'{len(others)} more'}",
+        files=tuple(file if name is None else f"{name}={file}" for name, file in files),
         spent={
             "calls": calls,
             "answers": tables.answers.filter(pl.col("error").fill_null("") == "").height,

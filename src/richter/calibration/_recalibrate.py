@@ -101,8 +101,13 @@ def fit_platt(c: Floats, a: Floats, w: Floats) -> CalibrationMap:
     def gradient(x: Floats) -> Floats:
         return np.asarray(terms @ (w * (expit(x @ terms) - target)) / np.sum(w))
 
-    start = np.array([1.0, 0.0])
-    found = scipy.optimize.minimize(lambda x: _loss(x @ terms, target, w), start, jac=gradient, tol=1e-9).x
+    def curvature(x: Floats) -> Floats:
+        return np.asarray((terms * (w * expit(x @ terms) * expit(-x @ terms))) @ terms.T / np.sum(w))
+
+    # no line search: scipy's silences its own warnings, which in threads may reach the caller
+    found = scipy.optimize.minimize(
+        lambda x: _loss(x @ terms, target, w), [1.0, 0.0], jac=gradient, hess=curvature, method="trust-exact", tol=1e-9
+    ).x
     return CalibrationMap(method="platt", parameters=(float(found[0]), float(found[1])), fitted_on=len(c))
 
 

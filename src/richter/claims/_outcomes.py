@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +11,17 @@ from numpy.typing import NDArray
 from richter.errors import InputError
 from richter.records import Better, Claim, counted
 
-__all__ = ["METRICS", "Metric", "Outcomes", "as_errors", "check_margin", "claim_words", "measure_words", "unit_means"]
+__all__ = [
+    "METRICS",
+    "Metric",
+    "Outcomes",
+    "as_errors",
+    "check_margin",
+    "claim_words",
+    "measure_words",
+    "pass_metric",
+    "unit_means",
+]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -135,6 +146,21 @@ METRICS: dict[str, Metric] = {
 _NOUNS = {"xi": "the worst errors (the tail)", "draws": "calibration error over repeated answers"}
 
 
+def pass_metric(k: int, *, every: bool = False) -> Metric:
+    """pass@k (one of k draws is right at the least), or pass^k where `every` one must be."""
+    name = f"pass{'^' if every else '@'}{k}"
+    more = f"right in {'all' if every else 'one'} of {k} tries"
+    return dataclasses.replace(
+        METRICS["accuracy"],
+        name=name,
+        kind="bounded",
+        better_word=f"more often {more}",
+        worse_word=f"less often {more}",
+        alike_word=f"equally often {more}",
+        noun=name,
+    )
+
+
 def measure_words(measure: str, scale: Scale | None = None) -> Metric:
     """The words of a measure; for one without a line of its own its name serves.
 
@@ -144,6 +170,8 @@ def measure_words(measure: str, scale: Scale | None = None) -> Metric:
     known = METRICS.get(measure.split(":")[0])
     if known is not None:
         return dataclasses.replace(known, low=low, high=high) if known.name == "mean_score" else known
+    if tries := re.fullmatch(r"pass([@^])([1-9]\d{0,5})", measure):
+        return pass_metric(int(tries[2]), every=tries[1] == "^")
     noun = _NOUNS.get(measure) or measure.replace("_", " ")
     return Metric(
         name=measure,

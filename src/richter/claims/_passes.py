@@ -4,27 +4,12 @@ import dataclasses
 
 import numpy as np
 
-from richter.claims._outcomes import METRICS, Floats, Metric, Outcomes
+from richter.claims._outcomes import Floats, Outcomes, pass_metric
 from richter.errors import InputError
 
-__all__ = ["pass_metric", "passes"]
+__all__ = ["passes"]
 
 UNCORRECTED = "human labels correct no claim about tries: as it was graded"
-
-
-def pass_metric(k: int, *, every: bool = False) -> Metric:
-    """pass@k (one of k draws is right at the least), or pass^k where `every` one must be."""
-    name = f"pass{'^' if every else '@'}{k}"
-    more = f"right in {'all' if every else 'one'} of {k} tries"
-    return dataclasses.replace(
-        METRICS["accuracy"],
-        name=name,
-        kind="bounded",
-        better_word=f"more often {more}",
-        worse_word=f"less often {more}",
-        alike_word=f"equally often {more}",
-        noun=name,
-    )
 
 
 def passes(outcomes: Outcomes, k: int, *, every: bool = False) -> Outcomes:

@@ -69,8 +69,8 @@ class Shares:
         fixed = self.items + (self.groups or 0.0) * self.items_per_group
         worth = now**2 * fixed / self.draws
         if worth < 0.5:
-            return "next: more draws do as much as more items, which are worth no price of their own"
-        return f"next: more items rather than more draws, unless a new item costs more than {worth:,.3g} draws do"
+            return "next: more draws do as much as more items, unless a new item costs nothing but its draws"
+        return f"next: more items rather than more draws, unless one costs more than {worth:,.3g} draws besides its own"
 
     def sentence(self) -> str:
         """The shares in words."""
@@ -178,5 +178,5 @@ def cheapest_design(
         by_draws = noise / now**2 / cost_draw
         cheaper = "items" if by_items >= by_draws else "draws"
         why = f"at {counted(now, 'draw')} an item, money lowers the variance more when spent on more {cheaper}"
-    said = f"{counted(items, 'item')} with {counted(draws, 'draw')} each would do, for {total:,.6g}; {why}"
+    said = f"{counted(items, 'item')} with {counted(draws, 'draw')} each would do, at a cost of {total:,.6g}; {why}"
     return Design(items=items, draws=draws, cost=total, cheaper=cheaper, sentence=said)

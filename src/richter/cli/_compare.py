@@ -387,11 +387,16 @@ def _claim_table(out: Console, claims: tuple[Claim, ...]) -> None:
     for claim in (c for c in claims if c.estimate is not None):
         span = claim.interval or claim.plain_interval
         ends = () if span is None else (span.low, span.high)
-        words = claim_words(claim).telling(*ends)
+        name, _, part = claim.measure.partition(":")
+        words = claim_words(claim)
+        if " and " in name:  # not worse in one and better in the other: the numbers are of the first
+            words = dataclasses.replace(measure_words(name.split(" and ")[0]), noun=name)
+        words = words.telling(*ends)
         by, low, high = (None if x is None else _amount(words, x) for x in (claim.estimate, *(ends or (None, None))))
         could = None if claim.could_show is None else words.amount(claim.could_show)
         aim = None if claim.needed_for is None else f"{words.scale * claim.needed_for:g}"
-        named = {"measure": words.noun + _unit(words), "by": by, "low": low}
+        label = words.noun + _unit(words) + (f" ({printable(part, limit=30)})" if part else "")
+        named = {"measure": label, "by": by, "low": low}
         named |= {"high": high, "p": _p(claim.p_adjusted), "could": could, "aim": aim}
         rows.append(cells(columns, claim, level=None if span is None else 100 * span.level, **named))
     out.print(grid("|second - first|interval|level|p, adjusted|could have shown|needed", rows, **PLAIN))
@@ -526,7 +531,10 @@ def _other_measures(report: CompareReport) -> tuple[list[str], dict[str, list[st
     others = {m: row for m, row in report.measures.items() if m not in ("accuracy", "error_rate")}
     known = {m: [x for x in row.values() if x is not None] or [0.0] for m, row in others.items()}
     words = {m: measure_words(m).telling(min(row), max(row)) for m, row in known.items()}
-    told = {name: [_value(words[m], row.get(name)) for m, row in others.items()] for name in report.conditions}
+    lead = others.get(report.primary, {})  # best first where the claims are on one of these
+    better = next((c.better for c in report.of(report.primary)), "higher")
+    ranked = sorted(report.conditions, key=lambda n: (lead.get(n) or 0.0) * (1 if better == "lower" else -1))
+    told = {name: [_value(words[m], row.get(name)) for m, row in others.items()] for name in ranked}
     return [m.replace("_", " ") for m in others], told
 
 

@@ -122,6 +122,9 @@ def small_print(report: audit.GateReport) -> str:
     """Whether this counts as planned, and how often the plan has been used."""
     why = "; ".join(map(printable, report.reasons)) or "no plan was locked"
     text = f"planned: {printable(report.vouched)}" if report.confirmatory else f"exploratory: {why}"
+    ends = {c.interval.level for c in report.claims if c.interval is not None}
+    if len(ends) == 1:
+        text += f"; each end of an interval holds at {100 * (1 + ends.pop()) / 2:.4g}% by itself"
     if report.tried > 1:
         text += f"; the level is shared by {report.tried} attempts"
     elif report.attempts is not None and report.attempts > 1:

@@ -9,6 +9,7 @@ from rich.cells import cell_len, set_cell_size
 
 from richter.claims import counted, measure_words, rail
 from richter.records import printable
+from richter.report._numbers import number
 
 LINES, WIDTH, LEAST = 40, 100, 80
 CONDITIONS = 10  # rows at most
@@ -106,7 +107,7 @@ def _cells(row: Row, ascii_only: bool) -> list[str] | str:
     often, badly, knows = row["how_often"], row["how_badly"], row["knows"]
     if often is None and (scored := row.get("scored")):
         low, high = _two_ends(scored["interval"])
-        return f"{scored['estimate']:.3f} [{low:.3f}, {high:.3f}] {scored['what']}"
+        return f"{number(scored['estimate'])} [{number(low)}, {number(high)}] {scored['what']}"
     if often is None:
         answered = f"{row['answered']:,} of {row['items']:,} items answered" if row["answered"] else "no answers"
         return f"{answered}, none rated: no error rate"

@@ -243,7 +243,7 @@ LOOK |= {"title_justify": "left", "caption_justify": "left"}
 
 
 def _conditions_table(study: SeverityStudy) -> Table:
-    columns = "{name:28}|{r.n:,}|{r.errors:,}|{r.error_rate:.3f}|{r.mean_given_error:.2f}|"
+    columns = "{name:28}|{r.n:,}|{r.errors:,}|{r.error_rate:.1%}|{r.mean_given_error:.2f}|"
     columns += "{r.mean_given_error_interval.low:.2f} .. {r.mean_given_error_interval.high:.2f}"
     rows = [
         [*cells(columns, found, name=name), *([] if found.rates is None else [_rate(found.rates, 3.0)])]

@@ -271,10 +271,15 @@ def _averages(found: Mapping[str, Any], row: Mapping[str, Any] | None = None) ->
 
 
 def _best_first(conditions: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """Boards of more than three are listed with the one first that is wrong least often; fewer as they were given."""
-    if len(conditions) <= 3 or not all(_measured(c.get("how_often")) for c in conditions):
+    """Boards of more than three have the one first that is wrong least often, or scored best; fewer stay as given."""
+    if len(conditions) <= 3:
         return conditions
-    return sorted(conditions, key=lambda c: float(c["how_often"]["estimate"]))
+    if all(_measured(c.get("how_often")) for c in conditions):
+        return sorted(conditions, key=lambda c: float(c["how_often"]["estimate"]))
+    if not all(_measured(c.get("scored")) for c in conditions):
+        return conditions
+    sign = 1 if "lower is better" in str(conditions[0]["scored"].get("what")) else -1
+    return sorted(conditions, key=lambda c: sign * float(c["scored"]["estimate"]))
 
 
 def _measured(value: Any) -> bool:
@@ -411,10 +416,18 @@ def _level(claim: Mapping[str, Any], interval: Mapping[str, Any]) -> str:
 
 
 def _groups(claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The claims by what they mean for the reader: worse, better, practically the same, and what cannot be said."""
+    """The claims by what they mean for the reader: worse, better, practically the same, and what cannot be said.
+
+    On a board that compares all with all nobody is the one who is better or worse: what is shown stands together.
+    """
     found = []
-    for key in ("worse", "better", "alike", "open"):
-        own = [(c, k) for k, c in enumerate(claims, start=1) if _side(c) == key]
+    pairs = [c["conditions"] for c in claims if len(c.get("conditions") or ()) == 2]
+    board = len({name for pair in pairs for name in pair}) > 2 and len({pair[0] for pair in pairs}) > 1
+    titles = {"differ": "Shown to differ"} | {str(key): title for key, title in SIDES.items()}
+    kinds = ["differ", "alike", "open"] if board else ["worse", "better", "alike", "open"]
+    for key in kinds:
+        held = ("worse", "better") if key == "differ" else (key,)
+        own = [(c, k) for k, c in enumerate(claims, start=1) if _side(c) in held]
         if own:
             rows = [_claim(*c) for c in own[:MOST_CLAIMS]]
             left = len(own) - len(rows)
@@ -422,7 +435,7 @@ def _groups(claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             if left:
                 more += f", {len(rows) - EACH} of them here; JSON has all (richter report .. --json results.json)"
             found.append(
-                {"side": key, "title": SIDES[key], "shown": rows[:EACH], "more": rows[EACH:], "more_words": more}
+                {"side": key, "title": titles[key], "shown": rows[:EACH], "more": rows[EACH:], "more_words": more}
             )
     return found
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from richter.claims import measure_words
 from richter.report._figure import Figure, Row, figure, interval_panel, leading
-from richter.report._numbers import among, count, name, number
+from richter.report._numbers import among, count, name
 from richter.report._svg import Mark, Panel, axis, lanes
 
 MEASURES = {
@@ -16,18 +17,21 @@ MEASURES = {
     "tail": "tail shape ξ",
 }
 IN_POINTS = {"accuracy", "catastrophic_rate", "ece"}
-MORE_IS_BETTER = {"accuracy (points)"}
 SHOWN = ("verified", "refuted")
 
 
 def floors_figures(section: Mapping[str, Any]) -> Iterator[Figure]:
     """The figures that the floors section of a results document allows."""
+    comparison = section.get("comparison") or {}
+    claims = comparison.get("claims") or []
+    better = {str(c.get("measure")): c.get("better") for c in claims}
+    units = {(c.get("measure"), *(c.get("conditions") or ())): c.get("unit") for c in claims}
     yield from _flips(section.get("flips") or [])
-    yield from _sets(section.get("sets") or [], section.get("comparison") or {})
-    yield from _forest([_gap(g) for g in section.get("gaps") or [] if g.get("delta") is not None])
+    yield from _sets(section.get("sets") or [], comparison, better)
+    yield from _forest([_gap(g, better, units) for g in section.get("gaps") or [] if g.get("delta") is not None])
 
 
-def _gap(gap: Mapping[str, Any]) -> Row:
+def _gap(gap: Mapping[str, Any], better: Mapping[str, Any], units: Mapping[Any, Any]) -> Row:
     measure = str(gap.get("measure"))
     scale = 100.0 if measure in IN_POINTS else 1.0
     interval = gap.get("interval") or {}
@@ -39,7 +43,8 @@ def _gap(gap: Mapping[str, Any]) -> Row:
         "pair": f"{name(gap['b'], limit=40)} − {name(gap['a'], limit=40)}",
         "condition": name(gap["a"]),
         "other": name(gap["b"]),
-        "measure": MEASURES.get(measure, name(measure)),
+        "measure": MEASURES.get(measure) or measure_words(name(measure)).noun,
+        "better": better.get(measure) or measure_words(measure).better,
         "delta": scaled(gap["delta"]),
         "low": scaled(interval.get("low")),
         "high": scaled(interval.get("high")),
@@ -47,6 +52,7 @@ def _gap(gap: Mapping[str, Any]) -> Row:
         "visible": scaled(gap.get("smallest_visible")),
         "verdict": str(gap.get("verdict") or "untestable"),
         "labels_needed": gap.get("labels_needed"),
+        "unit": name(units.get((gap.get("measure"), gap["a"], gap["b"])) or "item"),
         "n": gap.get("n"),
     }
 
@@ -55,7 +61,7 @@ def _colour(row: Row) -> str:
     """Good or bad for the second condition where a difference was shown; grey where it was not."""
     if row["verdict"] not in SHOWN:
         return "var(--none)"
-    return "var(--good)" if (row["delta"] > 0) == (row["measure"] in MORE_IS_BETTER) else "var(--bad)"
+    return "var(--good)" if (row["delta"] > 0) == (row["better"] == "higher") else "var(--bad)"
 
 
 def _forest(rows: Sequence[Row]) -> Iterator[Figure]:
@@ -83,9 +89,9 @@ def _forest(rows: Sequence[Row]) -> Iterator[Figure]:
         most = max(needed, key=lambda r: r["labels_needed"])
         sentence += (
             f" The dearest to settle is {most['pair']} on {most['measure'].split(' (')[0]}: "
-            f"{number(most['labels_needed'])} items."
+            f"{count(most['labels_needed'], most['unit'])}."
         )
-    measures = [m for m in MEASURES.values() if any(r["measure"] == m for r in rows)]
+    measures = list(dict.fromkeys(r["measure"] for r in rows))
     yield figure(
         "floors-forest",
         title="Every difference",
@@ -105,35 +111,38 @@ def _forest(rows: Sequence[Row]) -> Iterator[Figure]:
         ],
         rows=rows,
         columns="condition: from, other: to, measure, delta: difference, low: from, high: to, margin, "
-        "visible: could have shown, labels_needed: items needed, verdict, n: items",
+        "visible: could have shown, labels_needed: needed, unit: of these, verdict, n: items",
         docs="estimators/comparison",
         drills=True,
         folded=True,
     )
 
 
-def _sets(sets: Sequence[Sequence[str]], comparison: Mapping[str, Any]) -> Iterator[Figure]:
+def _sets(sets: Sequence[Sequence[str]], comparison: Mapping[str, Any], better: Mapping[str, Any]) -> Iterator[Figure]:
     groups = [[name(n) for n in group] for group in sets if group]
     if not groups:
         return
-    found = {name(k): v for k, v in (comparison.get("conditions") or {}).items()}
+    primary = str(comparison.get("primary") or "accuracy")
+    words, own = measure_words(primary), (comparison.get("measures") or {}).get(primary) or {}
+    found = {name(k): v for k, v in own.items()}
+    if primary == "accuracy" and not found:
+        found = {name(k): v.get("accuracy") for k, v in (comparison.get("conditions") or {}).items()}
+    sign = 1 if (better.get(primary) or words.better) == "lower" else -1
     rows: list[Row] = [
-        {"set": k, "condition": member, "accuracy": (found.get(member) or {}).get("accuracy")}
+        {"set": k, "condition": member, "value": found.get(member)}
         for k, group in enumerate(groups, start=1)
         for member in group
     ]
-    members = sorted(
-        dict.fromkeys(r["condition"] for r in rows), key=lambda m: -((found.get(m) or {}).get("accuracy") or 0)
-    )
+    members = sorted(dict.fromkeys(r["condition"] for r in rows), key=lambda m: sign * (found.get(m) or 0.0))
     together = [g for g in groups if len(g) > 1]
     if together:
         sentence = (
-            f"Conditions joined by a bar cannot be told apart on accuracy: {count(len(groups), 'set')} of "
+            f"Conditions joined by a bar cannot be told apart on {words.noun}: {count(len(groups), 'set')} of "
             f"{count(len(members), 'condition')}; the largest holds {among(max(together, key=len))}."
         )
     else:
-        sentence = f"Every one of the {count(len(members), 'condition')} can be told from every other on accuracy."
-    drawn, more = leading(members, "conditions, the most accurate ones")
+        sentence = f"Every one of the {count(len(members), 'condition')} can be told from every other on {words.noun}."
+    drawn, more = leading(members, "conditions, the best ones")
     lane = {member: k for k, member in enumerate(drawn)}
     marks = []
     for k, group in enumerate(groups, start=1):
@@ -152,7 +161,7 @@ def _sets(sets: Sequence[Sequence[str]], comparison: Mapping[str, Any]) -> Itera
         sentence=sentence + more,
         panels=[Panel(x=x, y=lanes(drawn), marks=marks)] if len(members) > 2 else [],
         rows=rows,
-        columns="set, condition, accuracy",
+        columns=f"set, condition, value: {words.noun}",
         docs="estimators/comparison",
     )
 

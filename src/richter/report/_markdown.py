@@ -178,7 +178,10 @@ def _refused(document: Row) -> Iterator[str]:
 def _conditions(conditions: Sequence[Row]) -> Iterator[str]:
     if not conditions:
         return
-    yield "| condition | n | wrong | severity 3 or more | mean severity | calibration error | worst in |"
+    often = (
+        "wrong" if any(c["how_often"] for c in conditions) or not any(c.get("scored") for c in conditions) else "score"
+    )
+    yield f"| condition | n | {often} | severity 3 or more | mean severity | calibration error | worst in |"
     yield "|---|---|---|---|---|---|---|"
     ranked = sorted(conditions, key=lambda c: -(c["how_often"] or {"estimate": -1.0})["estimate"])
     for c in ranked if len(ranked) <= MOST else ranked[:MOST]:
@@ -187,7 +190,7 @@ def _conditions(conditions: Sequence[Row]) -> Iterator[str]:
         cells = [
             markdown_safe(c["name"], limit=60),
             number((c["how_often"] or c.get("scored") or {"n": 0})["n"]),
-            f"score {c['scored']['estimate']:.3f} {_interval(c['scored'])}"
+            f"score {number(c['scored']['estimate'])} {_interval(c['scored'])}"
             if c.get("scored")
             else _rate(c["how_often"]),
             _rate(c["how_badly"]),

@@ -2,7 +2,7 @@
 /* The app over runs. Everything that comes from a run is put in as text, never as markup. Addresses:
    #/  #/run/N  #/two/N/M  #/run/N/items?search=...  #/run/N/item?item=ID&condition=A&other=B  #/run/N/rate */
 const at = (id) => document.getElementById(id);
-let timer = null, turn = 0;
+let timer = null, turn = 0, leaving = new AbortController();
 
 function make(tag, text, attributes, ...children) {
   const node = document.createElement(tag);
@@ -22,6 +22,7 @@ async function call(path, body) {
   return data;
 }
 
+const some = (names) => names.slice(0, 8).join(", ") + (names.length > 8 ? ` and ${names.length - 8} more` : "");
 const link = (text, to) => make("a", text, { href: to });
 const hash = (path, query) => "#" + path + (String(query) ? "?" + query : "");
 const severity = (value) => (value === null || value === undefined ? "–" : value.toFixed(1));
@@ -66,7 +67,7 @@ function card(run) {
   const cost = run.money_usd ? `, $${run.money_usd.toFixed(2)}` : "";
   text.append(make("p", run.answer || "Not measured yet: open it."));
   if (run.stale) text.append(make("p", "Answers have come since; open it to measure again.", { class: "small" }));
-  text.append(make("p", `${when}${run.conditions.map((c) => c.name).join(", ")}; ${counted(run.items, "item")}, ${counted(run.calls, "call")}, ${counted(run.tokens, "token")}${cost}`, { class: "small" }));
+  text.append(make("p", `${when}${some(run.conditions.map((c) => c.name))}; ${counted(run.items, "item")}, ${counted(run.calls, "call")}, ${counted(run.tokens, "token")}${cost}`, { class: "small" }));
   if (run.writing) text.append(make("p", "In progress: figures are of this moment.", { class: "good" }));
   for (const c of run.conditions) {
     const missing = c.expected - c.answered - c.failed;
@@ -106,7 +107,13 @@ async function showRuns(mine) {
     const now = JSON.stringify(runs);
     at("compare").hidden = runs.length < 2;
     runs.sort((a, b) => (b.ended_at || 0) - (a.ended_at || 0));
-    if (now !== before) list.replaceChildren(...runs.map(card));
+    if (now !== before) {  // who stands on a link or a box of the list stays there
+      const own = (node) => [...node.querySelectorAll("a, input")], held = document.activeElement.closest("[data-run]");
+      const step = held ? own(held).indexOf(document.activeElement) : -1;
+      list.replaceChildren(...runs.map(card));
+      const back = held && list.querySelector(`[data-run="${held.dataset.run}"]`);
+      if (back && own(back)[step]) own(back)[step].focus({ preventScroll: true });
+    }
     before = now;
     if (!runs.length) list.replaceChildren(make("li", "There is no run here yet. Make one: richter demo"));
     timer = setTimeout(() => refresh().catch(complain), runs.some((r) => r.writing) ? 1000 : 5000);
@@ -115,23 +122,28 @@ async function showRuns(mine) {
 }
 
 /* ---- the report, and what lies behind its marks ---- */
-function framed(title, path, ...above) {
-  const frame = make("iframe", null, { title, sandbox: "allow-scripts allow-downloads allow-modals", src: path });
+async function framed(mine, title, path, ...above) {
   const status = make("p", "Measuring and building the report …", { role: "status", class: "small" });
+  at("main").replaceChildren(...above, status);
+  // asked for first: of a report that cannot be had a frame shows the browser's own page, not why
+  const reply = await fetch(path, { credentials: "same-origin", signal: leaving.signal });
+  if (!reply.ok) throw new Error((await reply.json().catch(() => ({}))).error || String(reply.status));
+  if (mine !== turn) return;
+  const frame = make("iframe", null, { title, sandbox: "allow-scripts allow-downloads allow-modals", src: path });
   frame.addEventListener("load", () => { status.textContent = "Choose a mark or a finding in the report to see the answers behind it."; });
-  at("main").replaceChildren(...above, status, frame);
+  at("main").append(frame);
 }
 
-async function showReport(run, name) {
+async function showReport(run, name, mine) {
   place(["Runs", "#/"], [name, `#/run/${run}`]);
-  framed(`Report of ${name}`, `/runs/${run}/report`, make("p", null, { class: "row" }, link("All answers", `#/run/${run}/items`),
+  await framed(mine, `Report of ${name}`, `/runs/${run}/report`, make("p", null, { class: "row" }, link("All answers", `#/run/${run}/items`),
     link("Label", `#/run/${run}/rate`), link("Save this report", `/runs/${run}/export/report.html`)));
 }
 
-async function showTwo(runs, a, b) {
-  const [one, two] = [a, b].map((n) => (runs.find((r) => String(r.run) === n) || { name: "run" }).name);
+async function showTwo(runs, a, b, mine) {
+  const [one, two] = [a, b].map((n) => named(runs, n));
   place(["Runs", "#/"], [`${one} and ${two}`, `#/two/${a}/${b}`]);
-  framed(`${one} and ${two}`, `/runs/${a}/report/${b}`);
+  await framed(mine, `${one} and ${two}`, `/runs/${a}/report/${b}`);
 }
 
 const KNOWN = ["item", "condition", "other", "domain", "tier", "severity", "mechanism"];
@@ -243,10 +255,18 @@ async function showRate(run, name) {
     "said is hidden. Every rating is kept at once. While you rate, no other command can write to the run."), form);
 }
 
-function complain(error) { at("trouble").textContent = error.message; }
+function complain(error) { if (error.name !== "AbortError") at("trouble").textContent = error.message; }
+
+function named(runs, number) {
+  const found = runs.find((r) => String(r.run) === number);
+  if (!found) throw new Error(`There is no run ${number || ""} here; ${counted(runs.length, "run")} can be opened.`);
+  return found.name;
+}
 
 async function show() {
   clearTimeout(timer);
+  leaving.abort();
+  leaving = new AbortController();
   const mine = ++turn;
   at("trouble").textContent = "";
   const [path, text] = location.hash.replace(/^#/, "").split(/\?(.*)/s);
@@ -256,14 +276,19 @@ async function show() {
     if (word !== "run" && word !== "two") { await showRuns(mine); return; }
     const { runs } = await call("/api/runs");
     if (mine !== turn) return;
-    if (word === "two") { await showTwo(runs, run, page); return; }
-    const name = (runs.find((r) => String(r.run) === run) || { name: "Run" }).name;
+    if (word === "two") { await showTwo(runs, run, page, mine); return; }
+    const name = named(runs, run);
     if (page === "items") await showItems(run, name, query, mine);
     else if (page === "item") await showItem(run, name, query, mine);
     else if (page === "rate") await showRate(run, name);
-    else await showReport(run, name);
+    else await showReport(run, name, mine);
     at("main").focus({ preventScroll: true });
-  } catch (error) { complain(error); }
+  } catch (error) {
+    if (mine !== turn) return;
+    complain(error);
+    place(["Runs", "#/"], ["Not shown", ""]);  // what stood there before is not what was asked for
+    at("main").replaceChildren(make("h1", "This cannot be shown"), make("p", null, {}, link("All runs", "#/")));
+  }
 }
 document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); at("main").focus(); });
 window.addEventListener("hashchange", show);
