@@ -55,6 +55,8 @@ SAME = {
     ("claims/_answer.py", "constant 1.0", "reach = max("): "0 over any number is 0",
     ("claims/_decide.py", "comparison Gt", "estimate > self.value"): "what equals the value is never shown to differ",
     ("claims/_decide.py", "constant False", "real: bool"): "given wherever it is read",
+    ("claims/_decide.py", "comparison Gt", "outside("): "no value is neither inside nor outside",
+    ("claims/_decide.py", "constant 1.0", "or -1.0  # an end is inside"): "only the sign is used",
     ("claims/_require.py", "constant True", "strict=True"): "the three have one length",
     ("floors/_sizing.py", "constant 2", "ahead ="): "a look further than needed",
     ("floors/_sizing.py", "constant 60", "range(60)"): "one more halving changes nothing to see",

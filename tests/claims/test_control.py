@@ -120,6 +120,25 @@ def test_steps_down_after_a_claim_is_shown(rng: np.random.Generator) -> None:
     assert claims[1].interval.level < claims[0].interval.level  # two claims are left, not three
 
 
+@pytest.mark.parametrize(("margin", "level"), [(None, 0.05), (0.1, 0.025)])
+def test_a_claim_with_a_margin_is_outside_the_law_by_hand(margin: float | None, level: float) -> None:
+    """Two claims that are one and the same cost nothing together; one of them with a margin counts by itself."""
+    keys = (("accuracy", ("base", "a")), ("accuracy", ("base", "b")))
+    law = JointTests(keys=keys, p=np.repeat(np.arange(1, 1001)[:, None] / 1000, 2, axis=1))
+
+    def interval(level: float) -> Interval:
+        reach = float(ndtri(0.5 + level / 2))
+        return Interval(low=1 - reach, high=1 + reach, level=level, method="normal")
+
+    one = Evidence(estimate=1.0, interval=interval, n=9, units=9, standard_error=1.0)
+    asked = [
+        Question(metric=METRICS["accuracy"], conditions=pair, evidence=one, margin=m)
+        for (_, pair), m in zip(keys, (None, margin), strict=True)
+    ]
+    claims = decide(asked, joint=law)
+    assert [1 - c.interval.level for c in claims if c.interval] == pytest.approx([level, level])
+
+
 def test_claims_outside_the_law_count_one_by_one_by_hand() -> None:
     """Two claims that the law knows and one that it does not: 2 + 1 are left at first, then 1 + 1, then 1."""
 

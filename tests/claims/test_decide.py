@@ -332,3 +332,11 @@ def test_what_follows_on_a_page_waits_for_both_tests_of_a_margin_by_hand(
 ) -> None:
     """`left` null hypotheses are not rejected: of 9 within 3 one, of 0.1 within 3 the other, of 9 within 20 none."""
     assert nothing_open(decide([ask(z, margin=margin)]), level=0.95) is (left == 0)
+
+
+def test_a_margin_that_is_just_shown_is_not_open() -> None:
+    """Both tests of an equivalent pair: the one of a difference at its level exactly."""
+    (claim,) = decide([Question(metric=METRICS["accuracy"], conditions=("a", "b"), evidence=normal(0.0), margin=9.0)])
+    assert claim.verdict is Verdict.EQUIVALENT
+    for p, done in ((1 - 0.95, True), (0.0501, False)):
+        assert nothing_open([dataclasses.replace(claim, p_adjusted=p)], level=0.95) is done
