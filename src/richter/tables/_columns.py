@@ -107,7 +107,8 @@ def common_roles(frames: Mapping[str, pl.DataFrame], options: ReadOptions, notes
     found, place = find_roles(joint, {"condition": CONDITION, **place}, [CONDITION], options.grade, said)
     items = found[place["item"]].n_unique() if place.get("item") in columns else found.height
     again = found.height > len(frames) * items**2  # more rows of each in a file than there are of them: no items
-    notes += [note for note in said if not again or "taken for the item" not in note]
+    dropped = of_kind(said, "item") if again else []
+    notes += [note for note in said if note not in dropped]
     return {f: place[f] for f in ("item", "score")[again:] if place.get(f) in columns}
 
 
