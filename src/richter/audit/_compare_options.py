@@ -45,8 +45,8 @@ def evidence_maker(
     the benchmarks that the items' domains name. What adjustment does to the variance of each goes into `ratios`.
     """
 
-    def adjusted(sample: Sample, a: str, b: str) -> Evidence:
-        found = adjusted_difference(sample, a, b)
+    def adjusted(sample: Sample, a: str, b: str, ratio: bool | None = None) -> Evidence:
+        found = adjusted_difference(sample, a, b, ratio=ratio)
         ratios.append(found.variance_ratio)
         return found.evidence
 
@@ -57,7 +57,7 @@ def evidence_maker(
     check_groups(whole.outcomes, codes, "domain")
     return lambda sample, a, b: suite_evidence(
         {
-            name: adjusted(within(whole, codes == k), a, b)
+            name: adjusted(within(whole, codes == k), a, b, by_ratio(whole, a, b))
             if adjust
             else difference_evidence(within(sample, codes == k), a, b, ratio=by_ratio(sample, a, b))
             for k, name in enumerate(names)

@@ -36,7 +36,12 @@ def difficulty(sample: Sample, *, without: tuple[str, ...]) -> Floats:
 
 
 def adjusted_difference(
-    sample: Sample | Outcomes, first: str, second: str, *, rng: np.random.Generator | None = None
+    sample: Sample | Outcomes,
+    first: str,
+    second: str,
+    *,
+    ratio: bool | None = None,
+    rng: np.random.Generator | None = None,
 ) -> Adjusted:
     """The second condition's mean minus the first's, on items of this file's mix of difficulty.
 
@@ -46,11 +51,12 @@ def adjusted_difference(
     estimate = mean of f over all items with x + mean of d - f over those that both answered; its interval is by unit
     on d - f. Items that only other conditions answered count through f. Where f does not lower the spread, the plain
     evidence stands: nothing is lost. The target is the mix of difficulty in this file; a new sample of items with
-    another mix would differ by more, and the notes say so.
+    another mix would differ by more, and the notes say so. Amounts that are compared by a `ratio` (None: as
+    `difference_evidence` finds) are not adjusted.
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
     others = len(sample.outcomes.conditions) - 2
-    plain = difference_evidence(sample, first, second)
+    plain = difference_evidence(sample, first, second, ratio=ratio)
     if others < 1:
         raise InputError(
             f"{first} and {second} are alone: items' difficulty is seen from other conditions.",
@@ -91,15 +97,15 @@ def adjusted_difference(
     )
     if found.standard_error is None or before.standard_error is None or before.standard_error == 0:
         return unadjusted
-    ratio = (found.standard_error / before.standard_error) ** 2
-    if ratio >= 1:
+    share = (found.standard_error / before.standard_error) ** 2
+    if share >= 1:
         return unadjusted
     note = (
-        f"adjusted for difficulty seen from {others} other condition{'s' * (others != 1)}: variance x{ratio:.2f}; "
+        f"adjusted for difficulty seen from {others} other condition{'s' * (others != 1)}: variance x{share:.2f}; "
         "about items of this file's mix of difficulty"
     )
     evidence = dataclasses.replace(found, judged=plain.judged, notes=(*found.notes, note))
-    return Adjusted(evidence=evidence, variance_ratio=ratio, others=others)
+    return Adjusted(evidence=evidence, variance_ratio=share, others=others)
 
 
 def _folds(units: np.ndarray, rng: np.random.Generator) -> np.ndarray:
