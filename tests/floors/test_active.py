@@ -83,6 +83,17 @@ def test_estimates_recover_truth_and_intervals_cover() -> None:
 
 
 @pytest.mark.slow
+def test_ece_of_rare_errors_is_covered_recovers_truth() -> None:
+    """3,000 items sure by 90 to 100%, 0.5% wrong, 300 labels: often none is wrong, and smoothed rates cover 78%."""
+    covered = 0
+    for seed in range(120):
+        rng = np.random.default_rng([seed % 30, 5])
+        confidence, right = rng.uniform(0.9, 1, 3000), (rng.random(3000) < 0.995).astype(float)
+        result = active_estimate(label_all(start_active(confidence, budget=300, seed=seed), right))
+        covered += ece(confidence, right).ece in result.ece_interval
+    assert covered >= 108  # 114 are expected at 95%; fewer than 108 have probability 0.01
+
+
 def test_a_judge_as_signal_saves_labels_recovers_truth() -> None:
     # The confidence says nothing; a simulated judge is right about 85% of items. Variance of the error rate, 120 runs:
     # the ratio's own error is about 0.13, the truth about 0.5.
