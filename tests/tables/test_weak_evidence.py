@@ -227,3 +227,13 @@ def test_conditions_called_x_and_y_are_no_grades_by_hand(name: str) -> None:
     ]
     read = read_tables(pl.DataFrame(rows, schema=["qid", name, "fold", "flagged"], orient="row"))
     assert means(read) == pytest.approx({"x": 1 - 8 / 24, "y": 1 - 6 / 24})
+
+
+def test_two_grades_of_a_file_with_a_name_are_asked_about_and_the_advice_works_by_hand(tmp_path: Path) -> None:
+    for name, k in (("a", 2), ("b", 4)):
+        _csv(tmp_path / f"{name}.csv", [{"id": i, "x": int(i % k > 0), "y": int(i % 3 > 0)} for i in range(12)])
+    named = [f"{name}={tmp_path / name}.csv" for name in TWO]
+    with pytest.raises(InputError, match="x, y are measures of one answer, and a file with a name is one") as error:
+        read_tables(*named)
+    assert "--map score=x" in error.value.remedy
+    assert means(read_tables(*named, options=ReadOptions(map={"score": "x"}))) == pytest.approx({"a": 0.5, "b": 0.75})

@@ -155,12 +155,7 @@ def part_of_frame(
         columns = [c for c in frame.columns if c not in taken and holds_grades(frame[c], options.grade)]
         if key := expert_key(frame, columns, notes):
             place = {f: c for f, c in place.items() if c != key} | {"reference": key}
-    wide, holds = _wide_columns(frame, place, options, what, notes)
-    if named and options.wide is None and holds == "score" and len(wide) > 1:
-        best = likely_column(frame.select(wide), {"item": ""})
-        more = ", ".join(map_option("score", c) for c in [c for c in wide if c != best][:3])
-        notes.append(f"a file with a name is one condition: {brief(best)} is read; there are other grades: {more}")
-        place, wide = place | {"score": best}, []
+    wide, holds = _wide_columns(frame, place, options, what, notes, named=named)
     if wide and frame.height == 1 and not settled_by_user:
         raise InputError(
             f"{what} has one row ({listing(wide)}): totals, not the results of single items.",
@@ -515,7 +510,7 @@ def _segments(frame: pl.DataFrame, place: dict[str, str], options: ReadOptions) 
 
 
 def _wide_columns(
-    frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions, what: str, notes: list[str]
+    frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions, what: str, notes: list[str], *, named: bool
 ) -> tuple[list[str], Literal["score", "text"]]:
     """The columns that are conditions, and what they hold: those named, or all that hold grades where no column names a
     condition, or all that hold other texts beside a question and a reference.
@@ -551,11 +546,13 @@ def _wide_columns(
         return same, "text"
     if alone and len(graded) > 1 and ("item" in place or frame.height > len(graded)):
         measures = {frozenset(HINTS["metric"].intersection(plain_name(c).split("_"))) for c in graded}
-        if len(measures - {frozenset()}) == len(graded):  # each has its own word
+        if named or len(measures - {frozenset()}) == len(graded):  # each has its own word
+            best = map_option("score", likely_column(frame.select(graded), {"item": ""}))
             raise InputError(
-                f"{what}: {listing(graded)} are measures of one answer, and no column names a condition.",
-                remedy=f"Name the one that counts: {map_option('score', graded[0])}, or --wide all if each is "
-                "a condition.",
+                f"{what}: {listing(graded)} are measures of one answer, and "
+                + ("a file with a name is one condition." if named else "no column names a condition."),
+                remedy=f"Name the one that counts: {best}, or "
+                + ("give the file without a name if each is a condition." if named else "--wide all if each is one."),
             )
         return _of_conditions(frame, graded, others, notes), "score"
     worded = [c for c in rest if frame[c].dtype == pl.String]
