@@ -425,3 +425,15 @@ def test_a_gate_says_at_which_level_its_limits_are(folder: Path, capsys: pytest.
     _, said = run(capsys, "gate grades.csv --margin 2pt --md gate.md")
     assert "each end of an interval holds at 95% by itself" in said
     assert "each end of an interval holds at 95% by itself" in Path("gate.md").read_text()
+
+
+def test_a_watch_speaks_in_the_units_of_other_commands_by_hand(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It printed "error_rate 0.2533"."""
+    for month, name in ((9, "a"), (10, "b")):
+        Path(f"2026-{month:02d}-01.jsonl").write_text(
+            Path(f"bot_{name}.jsonl").read_text().replace(f"bot-{name}", "bot")
+        )
+    wrong = sum('"correct": false' in line for line in Path("2026-10-01.jsonl").read_text().splitlines())
+    _, said = run(capsys, "watch 2026-09-01.jsonl 2026-10-01.jsonl")
+    assert re.search(rf"error rate \S+ {100 * wrong / 120:.1f}% evidence", said), said
+    assert "error_rate" not in said

@@ -4,6 +4,7 @@ import click
 from rich.console import Console
 
 from richter.audit import WatchReport, read_series, watch_series
+from richter.claims import measure_words
 from richter.cli._compare import parse_share
 from richter.cli._io import json_option, publish, reading_options
 from richter.records import counted, printable, sparkline
@@ -70,10 +71,12 @@ def watch(
 def show(out: Console, report: WatchReport) -> None:
     """The sentence, a line a metric, what changed beside it, and how long the last verdict holds."""
     out.print(report.sentence, soft_wrap=True)
+    wide = max((len(measure_words(s.metric).noun) for s in report.series), default=0)
     for s in report.series:
         line = sparkline(s.values[-60:], ascii_only=out.options.ascii_only)
         mark = f"ALARM {s.alarm}" if s.alarm else f"evidence {s.evidence[-1]:.2g} of {s.limit:.3g}"
-        out.print(f"  {s.metric:14} {line} {s.values[-1]:.4g}  {mark}", soft_wrap=True)
+        words = measure_words(s.metric)
+        out.print(f"  {words.noun:{wide}} {line} {words.amount(s.values[-1])}{words.unit}  {mark}", soft_wrap=True)
     lines = [*report.changes]
     if report.flipped:
         shown = ", ".join(printable(item, limit=40) for item in report.flipped[:8])

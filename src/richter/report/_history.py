@@ -5,6 +5,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from richter.claims import measure_words
 from richter.records import markdown_safe, printable, sparkline
 
 __all__ = ["history_line", "history_section"]
@@ -59,8 +60,9 @@ def history_line(history: Mapping[str, Any]) -> str:
         return ""
     lead = history["series"][0]
     values = lead["values"][-LAST:]
-    name = markdown_safe(lead["metric"].replace("_", " "))
+    words = measure_words(str(lead["metric"]))
+    first, last = (f"{words.amount(v)}{words.unit}" for v in (values[0], values[-1]))
     return (
-        f"Last {len(values)} runs, {name}: {sparkline(values)} ({values[0]:.4g} to {values[-1]:.4g}). "
+        f"Last {len(values)} runs, {markdown_safe(words.noun)}: {sparkline(values)} ({first} to {last}). "
         f"{markdown_safe(history['sentence'])}"
     )
