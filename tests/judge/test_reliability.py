@@ -11,6 +11,7 @@ from richter.cli import main
 from richter.errors import InputError
 from richter.judge import GRID, Undefined, agreement, corrections, judge_report, rubric, snap, tabulate
 from richter.records import Rating
+from richter.stats import weighted_kappa
 from richter.tables import read_ratings
 
 HUMAN_NEW = ("human", "new")
@@ -261,3 +262,24 @@ def test_an_error_that_one_of_two_people_sees_counts_by_hand() -> None:
     assert not isinstance(first.rates, Undefined)
     assert first.rates[0.5].labels_only == 0.5
     assert first.rates[1.0].labels_only == 0.0
+
+
+def test_kappa_of_labels_drawn_by_stratum_is_of_all_answers_by_hand() -> None:
+    """3 of 30 answers that look right were rated, and all 10 others: weights 10 and 1."""
+    keys = [(f"q{k}", "a", 0) for k in range(40)]
+    strata = {key: "a | right" if k < 30 else "a | wrong" for k, key in enumerate(keys)}
+    first, second = [0, 0, 0, *[4] * 4, *[0] * 3, *[4] * 3], [0, 0, 0, *[4] * 4, *[4] * 3, *[0] * 3]
+    rated = [*keys[:3], *keys[30:]]
+    ratings = [
+        Rating(item=key[0], condition="a", rater=name, kind="human", severity=value)
+        for name, values in (("one", first), ("two", second))
+        for key, value in zip(rated, values, strict=True)
+    ]
+    table = tabulate(ratings, "human")
+    found = agreement(table, strata=strata, rng=np.random.default_rng(0))
+    worth = [10.0] * 3 + [1.0] * 10
+    assert found.weighted
+    assert found.kappa_linear["one / two"] == weighted_kappa(first, second, weights="linear", item_weight=worth)
+    observed, expected = 34 / 40, (33 / 40) ** 2 + (7 / 40) ** 2
+    assert found.fleiss.estimate == pytest.approx((observed - expected) / (1 - expected))  # type: ignore[union-attr]
+    assert not agreement(table, rng=np.random.default_rng(0)).weighted

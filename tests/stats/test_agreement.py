@@ -344,3 +344,65 @@ def test_biomqm_twice_rated(shared_data: Path) -> None:
     kappa = weighted_kappa(table[:, 0], table[:, 1], weights="linear")
     assert kappa.estimate in kappa.interval
     assert 0 < kappa.estimate < 1
+
+
+@pytest.mark.parametrize("weights", ["none", "linear", "quadratic"])
+def test_kappa_of_weighted_items_against_sklearn(weights: str) -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    rng = np.random.default_rng(4)
+    first = rng.integers(0, 5, 80)
+    second = np.clip(first + rng.integers(-1, 2, 80), 0, 4)
+    worth = rng.uniform(0.2, 9.0, 80)
+    found = weighted_kappa(first, second, weights=weights, item_weight=worth)  # type: ignore[arg-type]
+    named = None if weights == "none" else weights
+    wanted = metrics.cohen_kappa_score(first, second, weights=named, sample_weight=worth)
+    assert found.estimate == pytest.approx(wanted, abs=1e-12)
+
+
+def test_kappa_of_weighted_items_by_hand() -> None:
+    """Both right 30 of 40 answers, one of ten where they differ: drawn 3 of 30 and all 10.
+
+    Weighted: p_yes-yes 30/40, the rest 10/40. p_o = 30/40 + 4/40 (both no), rows yes 33/40, columns yes 33/40.
+    """
+    first = np.array([1, 1, 1, *[0] * 4, *[1] * 3, *[0] * 3])
+    second = np.array([1, 1, 1, *[0] * 4, *[0] * 3, *[1] * 3])
+    worth = [10.0] * 3 + [1.0] * 10
+    observed, expected = 34 / 40, (33 / 40) ** 2 + (7 / 40) ** 2
+    kappa = (observed - expected) / (1 - expected)
+    for found in (
+        weighted_kappa(first, second, weights="none", item_weight=worth),
+        fleiss_kappa(np.column_stack([first, second]), item_weight=worth),  # both use "yes" as often: the same kappa
+    ):
+        assert found.estimate == pytest.approx(kappa)
+        assert found.observed == pytest.approx(observed)
+    assert weighted_kappa(first, second, weights="none").estimate < 0.1  # of the drawn ones: 7 of 13 agree
+    with pytest.raises(InputError, match="Item weights"):
+        weighted_kappa(first, second, item_weight=worth[:-1])
+    with pytest.raises(InputError, match="Item weights"):
+        fleiss_kappa(np.column_stack([first, second]), item_weight=[0.0] * 13)
+
+
+def test_equal_item_weights_change_nothing() -> None:
+    rng = np.random.default_rng(5)
+    table = rng.integers(0, 4, (60, 2))
+    plain, same = (weighted_kappa(*table.T, item_weight=w) for w in (None, np.full(60, 7.0)))
+    assert (plain.estimate, plain.standard_error) == pytest.approx((same.estimate, same.standard_error))
+    plain, same = (fleiss_kappa(table, item_weight=w) for w in (None, np.full(60, 7.0)))
+    assert (plain.estimate, plain.standard_error) == pytest.approx((same.estimate, same.standard_error))
+
+
+def test_intervals_of_kappa_of_items_drawn_unequally_recover_truth() -> None:
+    """Of 20,000 answers the rare severe ones are drawn twenty times as often: cover of the kappa of all."""
+    rng = np.random.default_rng(6)
+    severe = rng.random(20_000) < 0.05
+    truth = np.where(severe, rng.integers(2, 5, 20_000), rng.integers(0, 2, 20_000))
+    first, second = (np.clip(truth + rng.integers(-1, 2, 20_000) * (rng.random(20_000) < 0.5), 0, 4) for _ in range(2))
+    of_all = weighted_kappa(first, second).estimate
+    chance = np.where(severe, 0.2, 0.01)
+    hits = [0, 0]
+    for _ in range(300):
+        drawn = rng.random(20_000) < chance
+        for k, worth in enumerate((1 / chance[drawn], None)):
+            hits[k] += of_all in weighted_kappa(first[drawn], second[drawn], item_weight=worth).interval
+    assert hits[0] / 300 > 0.95 - 3 * np.sqrt(0.95 * 0.05 / 300)
+    assert hits[1] / 300 < 0.2  # of the drawn answers, which agree far better

@@ -111,7 +111,8 @@ def measure_agreement(
         if len(table.raters) < 2 and kind is None:
             kinds[name] = LoneRater(raters=table.raters, n_answers=len(table.keys))
             continue
-        kinds[name] = judge.agreement(table, rng=rng)
+        drawn = source.strata if name == "human" else None
+        kinds[name] = judge.agreement(table, strata=drawn, rng=rng)
         if by:
             groups[name] = _by(table, source, by, rng)
     references: dict[Kind, judge.JudgeReport] = {}

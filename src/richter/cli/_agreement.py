@@ -111,6 +111,10 @@ def print_agreement(out: Console, a: Agreement) -> None:
         for pair, kappa in list(kappas.items())[:6]:
             if not isinstance(kappa, Undefined):
                 rows.append((f"kappa, {title}, {printable(pair, limit=40)}", kappa.estimate, kappa.interval))
+    if a.weighted:
+        out.print(
+            "  Labels were drawn by stratum: kappas are weighted back to all answers, ICC and alpha are of these."
+        )
     for name, value, interval in rows:
         out.print(f"  {name:48s} {value:6.3f}  {_span(interval)}")
     out.print()
@@ -149,7 +153,9 @@ def print_judges(out: Console, r: JudgeReport) -> None:
         by = f"{side} by {abs(panel.bias):.2f}{span} on average"
         out.print(f"Against {whose} on {counted(panel.n, 'answer')} the {judged} {by}.")
         if r.weighted:
-            out.print("  Labels were drawn by stratum; every figure is weighted back to all judged answers.")
+            out.print(
+                "  Labels were drawn by stratum; sensitivity, PPV and overcall are weighted back to all judged answers."
+            )
         elif r.reference == "human":
             out.print("  How the labels were drawn is not known: these figures are of the labelled answers only.")
         overcall = r.overcall["panel"]

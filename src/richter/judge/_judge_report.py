@@ -1,6 +1,7 @@
 """What a set of ratings is worth: agreement within a kind, judges against a reference, and human-label corrections."""
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, ParamSpec, TypeVar
 
@@ -124,21 +125,31 @@ class Agreement(Result):
     fleiss: stats.Kappa | Undefined
     kappa_linear: dict[str, stats.Kappa | Undefined]
     kappa_quadratic: dict[str, stats.Kappa | Undefined]
+    weighted: bool = False  # kappas are of all answers that could be drawn, not of the rated ones
 
 
-def agreement(table: Tabulated, rows: Bools | None = None, *, rng: np.random.Generator) -> Agreement:
+def agreement(
+    table: Tabulated,
+    rows: Bools | None = None,
+    *,
+    strata: Mapping[Key, str] | None = None,
+    rng: np.random.Generator,
+) -> Agreement:
     """Agreement within one kind, on all answers or on some `rows`.
 
     Where every rater rated the same answers (crossed) the raters are the columns. Where answers were dealt out among
     more raters than rate one (in turn), ICC and kappa take all ratings of the answers that have the usual number of
     them: first, second, third and so on, with the raters' places turning from answer to answer. Alpha takes the table
-    as it is, whatever the number of ratings.
+    as it is, whatever the number of ratings. `strata` are those in which answers were drawn for rating: with them
+    kappas weigh each answer by those of its stratum that it stands for; ICC and alpha are of the rated answers.
     """
     values = table.values if rows is None else table.values[rows]
+    keys = [key for key, use in zip(table.keys, [True] * len(table.keys) if rows is None else rows, strict=True) if use]
     number = (~np.isnan(values)).sum(axis=1)
     several = number[number >= 2]
     full = values[number == len(table.raters)]
     crossed = len(full) >= max(2, len(several) / 2) or len(table.raters) == 2
+    each = len(table.raters)
     if crossed:
         columns, names = full, table.raters
     else:
@@ -146,10 +157,18 @@ def agreement(table: Tabulated, rows: Bools | None = None, *, rng: np.random.Gen
         columns = _in_turn(values[number == each], each)
         names = tuple(f"rating {k + 1}" for k in range(each))
     pairs = [(i, j) for i in range(len(names)) for j in range(i + 1, len(names))]
+    drawn = [(strata or {}).get(key) for key, k in zip(keys, number, strict=True) if k == each]
+    item_weight = None
+    if strata and drawn and None not in drawn:
+        there, here = Counter(strata.values()), Counter(drawn)
+        found = [there[layer] / here[layer] for layer in drawn if layer is not None]
+        item_weight = found if len(set(found)) > 1 else None
 
     def kappas(weights: Literal["linear", "quadratic"]) -> dict[str, stats.Kappa | Undefined]:
         return {
-            f"{names[i]} / {names[j]}": _try(stats.weighted_kappa, columns[:, i], columns[:, j], weights=weights)
+            f"{names[i]} / {names[j]}": _try(
+                stats.weighted_kappa, columns[:, i], columns[:, j], weights=weights, item_weight=item_weight
+            )
             for i, j in pairs
         }
 
@@ -165,9 +184,10 @@ def agreement(table: Tabulated, rows: Bools | None = None, *, rng: np.random.Gen
         moved=table.moved,
         icc=_try(icc, columns),
         alpha=_try(stats.krippendorff_alpha, values, rng=rng),
-        fleiss=_try(stats.fleiss_kappa, columns),
+        fleiss=_try(stats.fleiss_kappa, columns, item_weight=item_weight),
         kappa_linear=kappas("linear"),
         kappa_quadratic=kappas("quadratic"),
+        weighted=item_weight is not None,
     )
 
 

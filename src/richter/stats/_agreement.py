@@ -5,7 +5,7 @@ import math
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import fdtri, ndtri
 
 from richter.errors import InputError, TooFewErrors
@@ -209,7 +209,12 @@ def _kappa(
 
 
 def weighted_kappa(
-    first: ArrayLike, second: ArrayLike, *, weights: Weights = "quadratic", level: float = 0.95
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    weights: Weights = "quadratic",
+    item_weight: ArrayLike | None = None,
+    level: float = 0.95,
 ) -> Kappa:
     """Cohen's kappa of two raters with weights 1 - (distance / range)^p, p = 1 linear, 2 quadratic.
 
@@ -218,15 +223,19 @@ def weighted_kappa(
     and the large-sample variance of Fleiss, Cohen and Everitt (1969). Distances are taken on the scale itself, not
     on the rank of the levels that happen to occur, so an unused level changes nothing. Items where either score is
     missing are left out. Kappa falls with skewed frequencies even when raters agree as often: read it with p_o.
+    `item_weight` is what each item stands for, as one over the probability with which it was drawn: shares p_ij are
+    weighted, and the variance is that of the linearised estimate, sum of (share x (influence - mean))^2.
     """
     if weights not in ("none", *_POWER):
         raise InputError(f"weights={weights!r} is not known.", remedy="Use 'none', 'linear' or 'quadratic'.")
     a, b = paired_ratings(first, second)
+    share = _item_shares(item_weight, ~np.isnan(np.asarray(first, float) + np.asarray(second, float)))
     table = ratings_table(np.column_stack([a, b]), complete=True)
     levels = level_counts(table)[0]
     n = len(table)
     joint = np.zeros((len(levels), len(levels)))
-    np.add.at(joint, (np.searchsorted(levels, a), np.searchsorted(levels, b)), 1 / n)
+    place = np.searchsorted(levels, a), np.searchsorted(levels, b)
+    np.add.at(joint, place, share)
     if weights == "none":
         weight = np.eye(len(levels))
     else:
@@ -236,30 +245,41 @@ def weighted_kappa(
     estimate = (observed - expected) / (1 - expected)
     row_weight, column_weight = weight @ columns, rows @ weight
     inner = weight * (1 - expected) - (row_weight[:, None] + column_weight[None, :]) * (1 - observed)
-    spread = float(np.sum(joint * inner**2)) - (observed * expected - 2 * expected + observed) ** 2
-    variance = spread / (n * (1 - expected) ** 4)
+    away = inner[place] - (observed * expected - 2 * expected + observed)
+    variance = float(np.sum((share * away) ** 2)) / (1 - expected) ** 4
     return _kappa(estimate, variance, observed, expected, n, 2, weights, level)
 
 
-def fleiss_kappa(table: ArrayLike, *, level: float = 0.95) -> Kappa:
+def _item_shares(item_weight: ArrayLike | None, used: NDArray[np.bool_]) -> Floats:
+    """What each item that is used counts for, of 1 in all."""
+    weight = np.ones(len(used)) if item_weight is None else np.asarray(item_weight, dtype=np.float64)
+    if weight.shape != used.shape or not (np.isfinite(weight) & (weight > 0)).all():
+        raise InputError("Item weights are one number above 0 for each item.", remedy="Leave out items without one.")
+    share: Floats = weight[used] / weight[used].sum()
+    return share
+
+
+def fleiss_kappa(table: ArrayLike, *, item_weight: ArrayLike | None = None, level: float = 0.95) -> Kappa:
     """Fleiss' kappa of items x raters: categories count as the same or not, however near on the scale.
 
     P_i is the share of agreeing pairs on item i, p_j the share of all ratings in category j,
     kappa = (mean P_i - sum p_j^2) / (1 - sum p_j^2) (Fleiss 1971). The interval comes from the variance over items
     of the estimate's linearisation (Gwet 2008, for any number of raters), which holds whatever kappa is;
-    Fleiss' own standard error holds only under kappa = 0 and makes no interval.
+    Fleiss' own standard error holds only under kappa = 0 and makes no interval. `item_weight` is as in
+    `weighted_kappa`.
     """
     values = ratings_table(table, complete=True)
     n, k = values.shape
     counts = level_counts(values)[1]
-    share = counts.sum(axis=0) / (n * k)
+    own = _item_shares(item_weight, np.ones(n, dtype=bool))
+    share = own @ counts / k
     expected = float(np.sum(share**2))
     agree = (np.sum(counts**2, axis=1) - k) / (k * (k - 1))
-    observed = float(agree.mean())
+    observed = float(own @ agree)
     estimate = (observed - expected) / (1 - expected)
     chance = counts @ share / k  # an item's part in p_e; its mean over items is p_e
     influence = (agree - expected) / (1 - expected) - 2 * (1 - estimate) * (chance - expected) / (1 - expected)
-    variance = float(np.sum((influence - estimate) ** 2)) / (n * (n - 1))
+    variance = float(np.sum((own * (influence - estimate)) ** 2)) * n / (n - 1)
     return _kappa(estimate, variance, observed, expected, n, k, "none", level)
 
 
