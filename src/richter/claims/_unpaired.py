@@ -25,7 +25,8 @@ def unpaired_evidence(sample: Sample | Outcomes, first: str, second: str, *, abo
     MOVER of the two means' own limits, which must not fall short where one sample is small and skewed, as the paired
     ones may. Of rates Clopper-Pearson's, with groups or weights at as many independent answers as these are worth
     (`stats.unit_worth`); of scores and of several draws the wider of `mean_evidence`'s (`exact`) and Hall's; of amounts
-    above 0 the ratio of geometric means. Items or groups that both share make it wider than need be. Figures:
+    above 0 the ratio of geometric means. Of rates in groups the limit beyond no difference leaves room for a group that
+    was not seen, as of pairs. Items or groups that both share make it wider than need be. Figures:
     studies/core_size.py.
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
@@ -38,11 +39,21 @@ def unpaired_evidence(sample: Sample | Outcomes, first: str, second: str, *, abo
         means = tuple(mean_evidence(sample, name).estimate for name in (first, second))
         return as_ratio(apart_evidence(one, two), (math.exp(one.estimate), math.exp(two.estimate)), means)
     one, two = _side(sample, first, about), _side(sample, second, about)
-    return dataclasses.replace(apart_evidence(one, two), counts=one.counts and two.counts)
+    found = dataclasses.replace(apart_evidence(one, two), counts=one.counts and two.counts)
+    if sample.outcomes.group is None:
+        return found
+    beyond = apart_evidence(*(_side(sample, name, about, room=True) for name in (first, second)))
+
+    def interval(level: float) -> Interval:
+        near, far = found.interval(level), beyond.interval(level)
+        low, high = near.low if near.low > 0 else far.low, near.high if near.high < 0 else far.high
+        return dataclasses.replace(near, low=low, high=high)
+
+    return dataclasses.replace(found, interval=interval)
 
 
-def _side(sample: Sample, name: str, about: About) -> Evidence:
-    """One condition's mean, with limits that hold where it is skewed."""
+def _side(sample: Sample, name: str, about: About, *, room: bool = False) -> Evidence:
+    """One condition's mean, with limits that hold where it is skewed; `room`: also for a group that was not seen."""
     found, k = mean_evidence(sample, name, about=about, exact=True), sample.place(name)
     if about != "such-items" or found.labels or found.standard_error is None:
         return found
@@ -54,7 +65,9 @@ def _side(sample: Sample, name: str, about: About) -> Evidence:
 
         def interval(level: float) -> Interval:
             n = worth.at(level)
-            return clopper_pearson(worth.rate * n, n, level=level)
+            own = clopper_pearson(worth.rate * n, n, level=level)
+            low, high = worth.with_room(own, 0.5 + level / 2) if room else (own.low, own.high)
+            return dataclasses.replace(own, low=low, high=high)
 
         return dataclasses.replace(found, interval=interval, p=None, counts=group is None and weight is None)
     low, high = (sample.metric.low, sample.metric.high) if sample.metric.kind != "real" else (None, None)

@@ -117,20 +117,23 @@ class Worth:
     def interval(self, level: float, side: str = "both") -> Interval:
         """Wilson's interval (one side: Clopper and Pearson's) at as many.
 
-        Few units with an event say little of how many others may have: there the limit away from the end moves by
-        what a unit of which all answers have one adds to `Departures.limit`.
+        Few units with an event say little of how many others may have: there it has room for one (`with_room`).
         """
         worth = self.at(level, side)
         k = self.rate * worth
         found = wilson(k, worth, level=level) if side == "both" else clopper_pearson(k, worth, level=level, side=side)
-        low, high = found.low, found.high
-        if self.away is not None:
-            y, v = float(np.sum(self.away)), float(np.sum(self.away**2))
-            share = 0.5 + level / 2 if side == "both" else level
-            seen = departures(self.away, 1 / self.apart)
-            more = max(seen.limit(y, v, share, whole=0.5) - seen.limit(y, v, share, whole=0.5, unseen=0.0), 0.0)
-            low, high = (low, min(high + more, 1.0)) if self.rate <= 0.5 else (max(low - more, 0.0), high)
+        low, high = self.with_room(found, 0.5 + level / 2 if side == "both" else level)
         return Interval(low=low, high=high, level=level, method=f"{found.method}, by unit")
+
+    def with_room(self, found: Interval, share: float) -> tuple[float, float]:
+        """Both limits, the one away from the end moved by what a unit of which all answers have an event adds there."""
+        if self.away is None:
+            return found.low, found.high
+        y, v, seen = float(np.sum(self.away)), float(np.sum(self.away**2)), departures(self.away, 1 / self.apart)
+        more = max(seen.limit(y, v, share, whole=0.5) - seen.limit(y, v, share, whole=0.5, unseen=0.0), 0.0)
+        return (
+            (found.low, min(found.high + more, 1.0)) if self.rate <= 0.5 else (max(found.low - more, 0.0), found.high)
+        )
 
 
 def worth_of(event: ArrayLike, unit: ArrayLike | None = None, *, weight: ArrayLike | None = None) -> Worth:
