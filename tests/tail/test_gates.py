@@ -135,4 +135,4 @@ def test_the_verdict_of_gates_by_hand(how: dict[str, Any], verdict: Verdict, blo
 def test_levels_are_printed_as_they_are_by_hand() -> None:
     found = gates(mean_difference=span(-0.05, 0.05, 0.999), shapes=(span(0, 1, 0.975), span(2, 3, 0.975)))
     assert found["G1"].rule.startswith("99.9% interval")
-    assert found["P1"].rule == "97.5% intervals of xi disjoint"
+    assert found["P1"].rule == "97.5% intervals of xi by resampling disjoint"

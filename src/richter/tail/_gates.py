@@ -146,7 +146,7 @@ def _disjoint(
         detail += f"; at {100 * alone.level:.4g}% they are {'disjoint' if apart_single else 'not disjoint'}"
     return Gate(
         name="P1",
-        rule=f"{100 * at.level:.4g}% intervals of xi disjoint",
+        rule=f"{100 * at.level:.4g}% intervals of xi by resampling disjoint",  # a condition's own is by its likelihood
         passed=apart,
         n=min(a.n_exc, b.n_exc),
         observed={
