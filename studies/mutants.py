@@ -59,6 +59,8 @@ SAME = {
     ("claims/_decide.py", "constant 1.0", "or -1.0  # an end is inside"): "only the sign is used",
     ("claims/_require.py", "constant True", "strict=True"): "the three have one length",
     ("floors/_sizing.py", "constant 2", "ahead ="): "a look further than needed",
+    ("floors/_sizing.py", "constant 20000", "ahead ="): "one more size where the look is cut short",
+    ("floors/_sizing.py", "condition", "ahead ="): "a look that is cut short elsewhere",
     ("floors/_sizing.py", "constant 60", "range(60)"): "one more halving changes nothing to see",
 }
 SWAPS: dict[type, Any] = {
