@@ -237,3 +237,9 @@ def test_two_grades_of_a_file_with_a_name_are_asked_about_and_the_advice_works_b
         read_tables(*named)
     assert "--map score=x" in error.value.remedy
     assert means(read_tables(*named, options=ReadOptions(map={"score": "x"}))) == pytest.approx({"a": 0.5, "b": 0.75})
+
+
+def test_a_column_called_candidate_of_which_half_is_right_is_a_condition_s_own_by_hand() -> None:
+    rows = [(f"q{i}", int(i % 3 > 0), i % 2) for i in range(24)]
+    read = read_tables(pl.DataFrame(rows, schema=["id", "baseline", "candidate"], orient="row"))
+    assert means(read) == pytest.approx({"baseline": 2 / 3, "candidate": 0.5})

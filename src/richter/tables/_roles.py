@@ -147,7 +147,7 @@ def _free(table: Table, place: Mapping[str, str], fixed: Sequence[str], *, weak:
 def _no_grades_for_names(table: Table, place: dict[str, str], fixed: Sequence[str]) -> None:
     """A column of grades that happens to be called `candidate` or `baseline` is a condition's own, beside others.
 
-    Two conditions called x and y (no and yes) have as many rows each, which grades hardly have.
+    Two conditions called x and y (no and yes) have as many rows each, of the same items; grades hardly have.
     """
     column = place.get("condition", "\0")
     if column in fixed or "\0" in column or column not in table.frame.columns or {"score", "severity"} & place.keys():
@@ -155,6 +155,7 @@ def _no_grades_for_names(table: Table, place: dict[str, str], fixed: Sequence[st
     alike = [c for c in _free(table, place, fixed) if table.graded(c) and not hinted_fields(c) & {"other"}]
     negated = all(number_of(text) is None for text in table.text(column).drop_nulls().unique().head(9))
     even = table.frame.height > 8 and table.text(column).value_counts()["count"].n_unique() == 1
+    even = even and any(_crosses(table, c, column) for c in table.frame.columns if c != column and table.n(c) > 3)
     if table.graded(column) and alike and not even and not (negated and table.n(column) == 2):  # rag, no_rag: names
         del place["condition"]
 
