@@ -437,3 +437,10 @@ def test_a_watch_speaks_in_the_units_of_other_commands_by_hand(logs: Path, capsy
     _, said = run(capsys, "watch 2026-09-01.jsonl 2026-10-01.jsonl")
     assert re.search(rf"error rate \S+ {100 * wrong / 120:.1f}% evidence", said), said
     assert "error_rate" not in said
+
+
+def test_a_new_plan_says_whether_anything_is_left_to_fill_in(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Fill in what is mandatory, then: richter plan lock" in run(capsys, "plan new gate -o open.toml")[1]
+    rule = 'require=[{metric="accuracy", rule="no_worse", limit=0.02}]'
+    _, said = run(capsys, ["plan", "new", "gate", "--set", "candidate=new", "--set", "baseline=old", "--set", rule])
+    assert "Nothing is left to be filled in; lock it before you look at data: richter plan lock plan.toml" in said

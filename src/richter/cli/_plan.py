@@ -1,13 +1,14 @@
 """`richter plan`: write, lock and check a plan before looking at data."""
 
+import shlex
 from pathlib import Path
 
 import click
 
-from richter.audit import PlanStatus, check_plan, check_receipt, is_receipt, lock_plan, new_plan, parse_value
+from richter.audit import PlanStatus, check_plan, check_receipt, is_receipt, lock_plan, new_plan, parse_value, read_plan
 from richter.audit._plan import KINDS
 from richter.cli._io import Group, console, json_option, publish
-from richter.errors import InputError
+from richter.errors import InputError, RichterError
 from richter.records import printable
 from richter.store import write_file
 
@@ -51,7 +52,12 @@ def new(kind: str, settings: tuple[str, ...], output: str) -> None:
     if target.exists():
         raise InputError(f"{target} exists.", remedy="Choose another path with -o, or remove it first.")
     write_file(target, text)
-    click.echo(f"Wrote {target}. Fill in what is mandatory, then: richter plan lock {target}")
+    try:
+        read_plan(target, kind=kind)
+        left = "Nothing is left to be filled in; lock it before you look at data"
+    except RichterError:
+        left = "Fill in what is mandatory, then"
+    click.echo(f"Wrote {target}. {left}: richter plan lock {shlex.quote(str(target))}")
 
 
 @plan.command()

@@ -144,7 +144,8 @@ def lipschitz(
     retained = int(np.sum(count >= min_count))
     if math.isnan(estimate):
         raise TooFewErrors(
-            f"L is undefined: {retained} of {bins} confidence bins hold {min_count} items, and two slopes need three.",
+            f"How fast the calibration gap changes with confidence (L) is not known: {retained} of {bins} bins of "
+            f"confidence hold {min_count} items, and it takes three.",
             n=retained,
             needed=3,
             remedy="Use more items or finer-grained confidences.",
