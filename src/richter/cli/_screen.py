@@ -106,8 +106,8 @@ def _cells(row: Row, ascii_only: bool) -> list[str] | str:
     """The cells of a condition's line, "-" where it has none; or what is said instead of an error rate."""
     often, badly, knows = row["how_often"], row["how_badly"], row["knows"]
     if often is None and (scored := row.get("scored")):
-        low, high = _two_ends(scored["interval"])
-        return f"{number(scored['estimate'])} [{number(low)}, {number(high)}] {scored['what']}"
+        low, high = (number(x) if math.isfinite(x) else f"{x}" for x in _two_ends(scored["interval"]))
+        return f"{number(scored['estimate'])} [{low}, {high}] {scored['what']}"
     if often is None:
         answered = f"{row['answered']:,} of {row['items']:,} items answered" if row["answered"] else "no answers"
         return f"{answered}, none rated: no error rate"
