@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from helpers.simulated import simulated_run
 from richter.audit import measure_run, verify_archive, verify_results
 from richter.cli import main
 from richter.errors import InputError
@@ -276,11 +277,17 @@ def test_results_in_an_archive_are_held_to_its_records(archive: Path) -> None:
 def test_claims_that_an_archive_does_not_make_again_are_no_pass(
     tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Confidences are kept, and not read from an archive: claims on calibration rest on its manifest alone."""
+    """Without its confidences claims on calibration rest on the manifest alone."""
     rows = [f"q{k},{name},{int(rng.random() < 0.7)},{rng.random():.2f}" for k in range(60) for name in ("old", "new")]
     (tmp_path / "sure.csv").write_text("item,condition,correct,confidence\n" + "\n".join(rows))
     assert run("import", tmp_path / "sure.csv", "-o", tmp_path / "sure") == 0
     assert run("export", tmp_path / "sure", "--evidence", tmp_path / "sure.zip") == 0
+    assert run("verify", tmp_path / "sure.zip") == 0
+    with zipfile.ZipFile(tmp_path / "sure.zip") as packed:
+        files = {name: packed.read(name) for name in packed.namelist() if name != "MANIFEST.sha256"}
+    (tmp_path / "results.json").write_bytes(files["results.json"])
+    assert run("verify", tmp_path / "results.json", tmp_path / "sure.zip") == 0
+    write_evidence(tmp_path / "sure.zip", files | {"records/confidences.jsonl": b""})
     capsys.readouterr()
     found = verify_archive(tmp_path / "sure.zip")
     assert not found.faults
@@ -289,10 +296,43 @@ def test_claims_that_an_archive_does_not_make_again_are_no_pass(
     said = capsys.readouterr().out
     assert f"manifest says; {found.unmade} claims in it cannot be made again from its records" in " ".join(said.split())
     # as without an archive around it
-    with zipfile.ZipFile(tmp_path / "sure.zip") as packed:
-        (tmp_path / "results.json").write_bytes(packed.read("results.json"))
     assert run("verify", tmp_path / "results.json", tmp_path / "sure.zip") == 4
     assert run("verify", tmp_path / "results.json", tmp_path / "sure") == 0
+
+
+@pytest.mark.slow
+def test_an_archive_makes_every_claim_of_its_run_again(tmp_path: Path) -> None:
+    """Grades, ratings by several judges, confidences, draws, scores of a tail: as the run itself."""
+    simulated_run(tmp_path / "run", conditions=2, items=240, judged=60, drawn=20, draws=10)
+    assert run("export", tmp_path / "run", "--evidence", tmp_path / "run.zip") == 0
+    with zipfile.ZipFile(tmp_path / "run.zip") as packed:
+        files = {name: packed.read(name) for name in packed.namelist() if name != "MANIFEST.sha256"}
+    claims = json.loads(files["results.json"])["claims"]
+    assert {"severity", "calibration", "tail"} <= {claim["section"] for claim in claims}
+    found = verify_archive(tmp_path / "run.zip")
+    assert (found.exit_code, found.unmade) == (0, 0)
+    assert found.notes[0] == f"of its {len(claims)} claims {len(claims)} were made again from its records"
+    rows = [json.loads(line) for line in files["records/ratings.jsonl"].splitlines()]
+    worse = "".join(json.dumps(row | {"severity": 4.0}) + "\n" for row in rows)
+    write_evidence(tmp_path / "run.zip", files | {"records/ratings.jsonl": worse.encode()})
+    assert verify_archive(tmp_path / "run.zip").faults
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"records/conditions.json": b"[3]"},
+        {"records/answers.jsonl": b'{"item": 1}\n'},
+        {"records/notes.json": b"[]"},
+        {"records/grades.jsonl": b'{"item": {}}\n'},
+    ],
+)
+def test_records_that_nobody_wrote_so_are_refused_in_words(archive: Path, change: dict[str, bytes]) -> None:
+    with zipfile.ZipFile(archive) as packed:
+        files = {name: packed.read(name) for name in packed.namelist() if name != "MANIFEST.sha256"}
+    write_evidence(archive, files | change)
+    assert any("not as Richter writes them" in fault for fault in verify_archive(archive).faults)
+    assert run("compare", archive) == 1
 
 
 def test_a_file_that_is_in_an_archive_twice_is_found(archive: Path) -> None:

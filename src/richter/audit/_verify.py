@@ -4,6 +4,7 @@ import dataclasses
 import inspect
 import json
 import math
+import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ import msgspec
 from richter.audit._compare import compare_tables
 from richter.audit._measure import measure_run
 from richter.errors import InputError
-from richter.interop import Source, evidence_files, is_evidence, is_frame, named_source
+from richter.interop import Source, evidence_files, evidence_run, is_evidence, is_frame, named_source
 from richter.records import Result, counted, plain
 from richter.tables import ReadOptions, read_tables
 from richter.tail import TailPlan
@@ -114,13 +115,15 @@ def _verified(document: dict[str, Any], evidence: Sequence[Source], options: Rea
     faults += [f"{_name(stated[key])} stands twice" for key, k in Counter(map(_key, claims)).items() if k > 1]
     if not evidence:
         return Verification(checked=len(claims), recomputed=0, faults=tuple(faults), notes=("no evidence was given",))
-    again, data_hash, notes = _again(document, evidence, options)
+    with tempfile.TemporaryDirectory() as scratch:
+        runs = [_run_of(source, Path(scratch) / str(k)) for k, source in enumerate(evidence)]
+        again, data_hash, notes = _again(document, runs, options)
     found = {_key(claim): claim for claim in again["claims"]}
     left = [claim for key, claim in stated.items() if key not in found]
     hashes = {claim.get("data_hash") for claim in claims} - {"", None}
     pairs = [(_name(claim), claim, found[key]) for key, claim in stated.items() if key in found]
-    if any(not is_frame(source) and is_evidence(named_source(source)[1]) for source in evidence):
-        notes.append("an archive holds a part of a run: what stands on the rest of it is not made again")
+    if left and any(map(_archived, evidence)):
+        notes.append("this archive holds a part of a run: what stands on the rest of it is not made again")
         left += [c for _, c, f in pairs if c.get("family") != f["family"]]
         pairs = [(n, c, f if c.get("family") == f["family"] else c | {k: f[k] for k in ALONE}) for n, c, f in pairs]
     else:
@@ -143,6 +146,21 @@ def _verified(document: dict[str, Any], evidence: Sequence[Source], options: Rea
     return Verification(
         checked=len(claims), recomputed=len(claims) - len(left), faults=tuple(faults), notes=tuple(notes)
     )
+
+
+def _archived(source: Source) -> bool:
+    return not is_frame(source) and is_evidence(named_source(source)[1])
+
+
+def _run_of(source: Source, folder: Path) -> Source:
+    """The run that an archive holds, made again in `folder`; any other source as it is."""
+    if is_frame(source):
+        return source
+    name, path = named_source(source)
+    run = evidence_run(path, folder) if isinstance(path, Path) and is_evidence(path) else None
+    if run is None:
+        return source
+    return str(run) if name is None else f"{name}={run}"
 
 
 def verify_archive(path: str | Path) -> Verification:

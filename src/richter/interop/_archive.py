@@ -3,25 +3,38 @@
 import hashlib
 import io
 import json
+import math
 import platform
 import zipfile
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import polars as pl
+import msgspec
 
 from richter.errors import InputError
 from richter.interop._export import EXPORTS, export_table
 from richter.interop._safe import Archive, Unreadable
-from richter.store import RunLike, check_integrity, find_parts, open_ledger, run_file, run_place, write_file
+from richter.records import Answer, Condition, Confidence, Grade, Item, Rating
+from richter.store import (
+    Call,
+    RunLike,
+    check_integrity,
+    find_parts,
+    new_run,
+    open_ledger,
+    run_file,
+    run_place,
+    write_file,
+)
 
-__all__ = ["evidence_files", "evidence_of", "evidence_table", "is_evidence", "write_evidence"]
+__all__ = ["evidence_files", "evidence_of", "evidence_run", "is_evidence", "write_evidence"]
 
 MOMENT = (1980, 1, 1, 0, 0, 0)  # the same in every archive, so that the same evidence is the same file
 MEMBERS = {"MANIFEST.sha256", "records/answers.jsonl"}  # what every archive holds
-CARRIED = ("plan.toml", "plan.toml.lock", "scores.csv")  # what a run may hold beside its ledger
+CARRIED = ("plan.toml", "plan.toml.lock", "scores.csv", "draws.jsonl")  # what a run may hold beside its ledger
+NOTES = ("import", "judging", "rating sample", "stopping")  # of a ledger's notes, those that its claims rest on
 VERSIONS = ("richter", "numpy", "scipy", "numba", "polars", "xllamacpp", "wordllama")
 
 
@@ -39,14 +52,16 @@ def evidence_of(run: RunLike, *, scratch: Path) -> dict[str, bytes]:
         with open_ledger(place) as ledger:
             tables = {name: make(ledger) for name, make in EXPORTS.items()}
             conditions = [condition.to_dict() for condition in ledger.conditions()]
+            notes = {name: note for name in NOTES if (note := ledger.note(name)) is not None}
         files[f"records/{prefix}conditions.json"] = _json(conditions)
+        files[f"records/{prefix}notes.json"] = _json(notes)
         for name, table in tables.items():
             path = scratch / f"{name}.jsonl"
             export_table(table, path)
             files[f"records/{prefix}{name}.jsonl"] = path.read_bytes()
-    for name in CARRIED:
-        if (own := run_file(run, name)) is not None:
-            files[name] = own.read_bytes()
+        for name in CARRIED:
+            if (own := run_file(place, name)) is not None:
+                files[f"{prefix}{name}"] = own.read_bytes()
     checked = check_integrity(run)
     parts = [{"name": p.name, "seal": p.seal, "commits": p.commits, "records": p.records} for p in checked.parts]
     files["integrity.json"] = _json({"parts": parts, "sound": checked.sound})
@@ -102,59 +117,54 @@ def is_evidence(place: object) -> bool:
         return archive.members.keys() >= MEMBERS
 
 
-def evidence_table(path: Path, folder: Path) -> Path | None:
-    """The graded or rated answers of an evidence archive as a table in `folder`; None for any other zip file.
+def evidence_run(path: Path, folder: Path) -> Path | None:
+    """The run of an evidence archive, made again in `folder` from its records; None for any other zip file.
 
-    Every file that is read must be what the manifest says. Grades count where there are any, else ratings.
+    Every file that is read must be what the manifest says. Of parts the draws come back, searches do not.
     """
     with Archive(path) as archive:
         if not archive.members.keys() >= MEMBERS:
             return None
-        try:
-            sums = dict(line.split("  ", 1)[::-1] for line in archive.read("MANIFEST.sha256").decode().splitlines())
-            names = ("answers.jsonl", "grades.jsonl", "ratings.jsonl", "items.jsonl", "conditions.json")
-            found = {name: archive.read(f"records/{name}") for name in names}
-        except (Unreadable, KeyError, ValueError) as error:
-            raise InputError(f"{path} is a damaged evidence archive.", remedy="Get it again.") from error
-    for name, body in found.items():
-        if sums.get(f"records/{name}") != hashlib.sha256(body).hexdigest():
-            raise InputError(f"{path}: records/{name} is not what its manifest says.", remedy="Get the archive again.")
+    files, faults = evidence_files(path)
+    if faults:
+        raise InputError(f"{path}: {faults[0]}.", remedy="Get the archive again.")
+    run = folder / path.stem
     try:
-        table = _graded(found)
-    except (pl.exceptions.PolarsError, LookupError, TypeError, ValueError) as error:
+        _restore(run, files, "")
+        if "records/draws/answers.jsonl" in files:
+            _restore(run / "draws", files, "draws/")
+    except (LookupError, TypeError, ValueError) as error:
         raise InputError(f"{path}: its records are not as Richter writes them.", remedy="Get it again.") from error
-    if table is None:
-        raise InputError(f"{path} holds no grades and no ratings.", remedy="Rate the run, then export it again.")
-    target = folder / f"{path.stem}.jsonl"
-    table.write_ndjson(target)
-    return target
+    return run
 
 
-def _graded(found: Mapping[str, bytes]) -> pl.DataFrame | None:
-    key = ["item", "condition", "draw"]
-    order = [condition["name"] for condition in json.loads(found["conditions.json"])]
-    read = {
-        name.removesuffix(".jsonl"): pl.read_ndjson(body, infer_schema_length=None)
-        for name, body in found.items()
-        if name.endswith(".jsonl") and body
-    }
-    answers, items = read["answers"].select(*key, "prompt", "answer", "error"), read.get("items", pl.DataFrame())
-    told = [n for n in ("domain", "tier", "group", "weight") if n in items.columns]
-    told = [n for n in told if (items[n].cast(pl.String).fill_null("") != "").any()]
-    if told:
-        answers = answers.join(items.select("item", *told), on="item", how="left", maintain_order="left")
-    if "grades" in read:
-        rows = read["grades"].filter("main")
-        graded = rows["correct"].null_count() < len(rows)
-        rows = rows.select(*key, pl.col("correct").cast(pl.Int8) if graded else pl.col("value").alias("score"))
-    elif "ratings" in read:
-        rows = read["ratings"].select(*key, "rater", "kind", "severity")
-    else:
-        return None
-    place = pl.col("condition").replace_strict(
-        order, range(len(order)), default=len(order)
-    )  # whose claims are signed so
-    return answers.sort(place, maintain_order=True).join(rows, on=key, how="inner", maintain_order="left")
+def _restore(run: Path, files: Mapping[str, bytes], prefix: str) -> None:
+    def rows(name: str) -> list[dict[str, Any]]:
+        return msgspec.json.Decoder(dict[str, Any]).decode_lines(files.get(f"records/{prefix}{name}.jsonl", b""))
+
+    def call(row: dict[str, Any]) -> Call:
+        known = [-math.inf if x is None else x for x in row.get("logprobs") or ()]
+        answer = msgspec.convert(row | {"text": row["answer"], "logprobs": known}, Answer)
+        key = "\0".join(("import", answer.condition, answer.item, str(answer.draw)))
+        digest = hashlib.sha256(key.encode()).hexdigest()
+        return Call(key=digest, model=row["model"], request="imported", answer=answer)
+
+    with new_run(run) as ledger:
+        ledger.add_items([msgspec.convert(row | {"id": row["item"]}, Item) for row in rows("items")])
+        ledger.add_conditions(msgspec.json.decode(files[f"records/{prefix}conditions.json"], type=list[Condition]))
+        ledger.add_calls([call(row) for row in rows("answers")])
+        for name, kind, add in (
+            ("grades", Grade, ledger.add_grades),
+            ("confidences", Confidence, ledger.add_confidences),
+            ("ratings", Rating, ledger.add_ratings),
+        ):
+            add(msgspec.convert(rows(name), list[kind]))  # type: ignore[valid-type]
+        notes = msgspec.json.decode(files.get(f"records/{prefix}notes.json", b"{}"), type=dict[str, dict[str, Any]])
+        for name, value in notes.items():
+            ledger.set_note(name, value)
+    for name in CARRIED:
+        if f"{prefix}{name}" in files:
+            write_file(run / name, files[f"{prefix}{name}"])
 
 
 def _json(value: object) -> bytes:

@@ -16,7 +16,7 @@ from richter.errors import InputError
 from richter.interop import (
     Source,
     as_frame,
-    evidence_table,
+    evidence_run,
     is_frame,
     is_log,
     log_files,
@@ -85,8 +85,8 @@ def _unpacked(source: Source, folder: Path) -> Source:
     name, path = named_source(source)
     if not isinstance(path, Path) or not path.is_file():
         return source
-    table = evidence_table(path, folder) if zipfile.is_zipfile(path) else None
-    found = table or unzipped(unpacked(path, folder), folder)
+    run = evidence_run(path, folder) if zipfile.is_zipfile(path) else None
+    found = run or unzipped(unpacked(path, folder), folder)
     if found == path:
         return source
     return str(found) if name is None else f"{name}={found}"
