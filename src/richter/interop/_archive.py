@@ -127,7 +127,7 @@ def evidence_run(path: Path, folder: Path) -> Path | None:
             return None
     files, faults = evidence_files(path)
     if faults:
-        raise InputError(f"{path}: {faults[0]}.", remedy="Get the archive again.")
+        raise InputError(f"{path} is not what its manifest says: {faults[0]}.", remedy="Get the archive again.")
     run = folder / path.stem
     try:
         _restore(run, files, "")
