@@ -126,3 +126,14 @@ def test_what_other_evidence_shows_is_not_said_to_fail_for_missing_grades(rng: n
     found = compare_outcomes([scores], evidence_of=narrow)
     assert found.claims[0].verdict is Verdict.VERIFIED
     assert found.fragile == 0
+
+
+def test_own_figures_in_the_other_order_are_explained_by_hand() -> None:
+    """On the six items of both 50% and 66.7%; on all of its eleven the first has 72.7%."""
+    x = np.array([[0, 0], [0, 0], [0, 1], [1, 1], [1, 1], [1, 1], *[[1, np.nan]] * 5], dtype=float)
+    (claim,) = compare_outcomes([outcomes(x)]).claims
+    said = "on the 6 items of both: a 50.0% and b 66.7%; each on all of its own they come in the other order"
+    assert said in claim.notes
+    x[6:, 0] = 0
+    (claim,) = compare_outcomes([outcomes(x)]).claims
+    assert not any("of both" in note for note in claim.notes)

@@ -12,7 +12,7 @@ from scipy.special import stdtr
 from richter.claims._control import joint_tests
 from richter.claims._decide import Question, counted, decide
 from richter.claims._evidence import Evidence
-from richter.claims._outcomes import Floats, Metric, Outcomes
+from richter.claims._outcomes import Floats, Metric, Outcomes, measure_words
 from richter.claims._units import About, Sample, as_sample, difference_evidence, mean_evidence
 from richter.claims._unpaired import unpaired_evidence
 from richter.errors import InputError
@@ -359,15 +359,19 @@ def compare_outcomes(
         worst_case(samples[c.measure], c, about=about) if c.measure in samples and c.conditions not in loose else None
         for c in claims
     ]
+    summaries = tuple(_summary(s, name, about, level) for s in samples.values() for name in names)
+    partly = {pair.conditions for pair in shared if pair.first_only or pair.second_only}
     claims = tuple(
-        c if bad is None else dataclasses.replace(c, notes=(*c.notes, bad.sentence))
+        dataclasses.replace(c, notes=(*c.notes, *([] if bad is None else [bad.sentence]), *_on_shared(c, summaries)))
+        if bad is not None or c.conditions in partly
+        else c
         for c, bad in zip(claims, worst, strict=True)
     )
     missing = () if unpaired else missing_grades(lead, names, level=level)
     return Comparison(
         claims=(*before, *claims),
         refused=tuple(refusals),
-        summaries=tuple(_summary(s, name, about, level) for s in samples.values() for name in names),
+        summaries=summaries,
         shared=tuple(shared),
         sets=_sets(lead, names, claims) if control is None else (),
         about=about,
@@ -390,6 +394,20 @@ def compare_outcomes(
             )
         ),
     )
+
+
+def _on_shared(claim: Claim, summaries: Sequence[Summary]) -> list[str]:
+    """What both are on the items of both, where each by itself, on all of its own, comes out in the other order."""
+    figures = {s.condition: s.estimate for s in summaries if s.measure == claim.measure}
+    alone, here = [figures.get(name) for name in claim.conditions], list(claim.values)
+    if claim.estimate is None or len(here) != 2 or None in (*alone, *here):
+        return []
+    first, second = (x or 0.0 for x in alone)
+    if (second - first) * claim.estimate >= 0:
+        return []
+    words, sides = measure_words(claim.measure), zip(claim.conditions, here, strict=True)
+    both = " and ".join(f"{name} {_value(words, value or 0.0)}" for name, value in sides)
+    return [f"on the {counted(claim.n, 'item')} of both: {both}; each on all of its own they come in the other order"]
 
 
 def _shared(sample: Sample, a: str, b: str) -> Shared:
