@@ -547,9 +547,10 @@ def markdown(report: CompareReport) -> str:
     """A short report for a pull request: the sentences, one table, the warnings."""
     lines, conditions = ["## Comparison", ""], report.conditions.values()
     if len(report.conditions) == 2:
-        for c in report.claims:
-            lines.append(f"- **{markdown_safe(verdict_note(c))}** {markdown_safe(c.sentence)}")
-            lines += [f"  - {markdown_safe(note)}" for note in c.notes if c.primary and note not in c.sentence]
+        for claim in report.claims:
+            lines.append(f"- **{markdown_safe(verdict_note(claim))}** {markdown_safe(claim.sentence)}")
+            notes = [note for note in claim.notes if claim.primary and note not in claim.sentence]
+            lines += [f"  - {markdown_safe(note)}" for note in notes]
     else:
         lines.append(markdown_safe(" ".join(_leaderboard(report))))
         lines += [f"- {', '.join(markdown_safe(m) for m in members)}" for members in report.groups]
