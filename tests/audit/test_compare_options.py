@@ -214,3 +214,20 @@ def test_a_comparison_of_which_every_pair_is_refused_ends_with_4(tmp_path: Path)
     with pytest.raises(SystemExit) as stop:
         main(["compare", str(path)])
     assert stop.value.code == 0
+
+
+def test_attempts_are_allowed_for_in_claims_on_slopes_too(rng: np.random.Generator) -> None:
+    """Every claim of the page but these had its level divided."""
+    n, levels = 8000, np.arange(1, 9) / 2
+    laws = [10 ** (-b * levels) for b in (0.7, 0.3)]  # Gutenberg and Richter's
+    graver = np.stack([rng.choice(levels, n, p=law / law.sum()) for law in laws], axis=1)
+    severity = np.where(rng.random((n, 2)) < [0.4, 0.5], graver, 0.0)
+    frame = pl.DataFrame(
+        [(f"q{i}", "ab"[k], float(severity[i, k])) for i in range(n) for k in range(2)],
+        schema=["item", "condition", "severity"], orient="row",
+    )  # fmt: skip
+    tables = read_tables(frame)
+    (one,), (four,) = (compare_tables(tables, tried=tried, n_resamples=100).of("b") for tried in (1, 4))
+    assert one.interval is not None
+    assert four.interval is not None
+    assert 4 * (1 - four.interval.level) == pytest.approx(1 - one.interval.level)

@@ -13,10 +13,12 @@ from richter.claims import (
     Evidence,
     JointTests,
     Question,
+    as_sample,
     compare_outcomes,
     decide,
     difference_evidence,
     joint_tests,
+    within,
 )
 from richter.records import Interval, Verdict
 
@@ -183,3 +185,39 @@ def test_the_test_of_a_margin_has_no_law_with_the_others_by_hand() -> None:
     same = np.repeat((np.arange(10_000)[:, None] + 0.5) / 10_000, 2, axis=1)
     claims = decide(questions, joint=JointTests(keys=tuple((severity.name, p) for p in pairs), p=same))
     assert [c.interval.level for c in claims if c.interval] == pytest.approx([0.975, 0.975], abs=1e-4)
+
+
+def test_a_free_item_of_another_condition_changes_no_law_of_a_ratio(rng: np.random.Generator) -> None:
+    """Claims on b and c are of ratios, whatever d costs; their law was that of plain differences."""
+    cost = np.exp(rng.normal(size=(80, 4)))
+    cost[3, 3] = 0.0
+    pairs = [("a", "b"), ("a", "c")]
+    with_d, without = (
+        joint_tests(outcomes(x, "money"), pairs, rng=np.random.default_rng(1), n_resamples=1000)
+        for x in (cost, cost[:, :3])
+    )
+    np.testing.assert_array_equal(with_d.p, without.p)
+
+
+def test_evidence_made_another_way_is_decided_by_holm_by_hand(rng: np.random.Generator) -> None:
+    """Of 400 items where b and c answer alike and 40 where they do not, the 40 have all of the weight.
+
+    The law of plain differences is of the 400, where one claim costs as much as two.
+    """
+    base = rng.random(400) < 0.5
+    alike = np.where(rng.random(400) < 0.4, ~base, base)
+    many, few = np.stack([base, alike, alike], axis=1), rng.random((40, 3)) < 0.5
+    x = as_sample(outcomes(np.concatenate([many, few]).astype(float)))
+    use = np.arange(440) >= 400
+    found = compare_outcomes([x], control="a", evidence_of=lambda s, a, b: difference_evidence(within(s, use), a, b))
+    plain = compare_outcomes([x], control="a")
+    assert {c.family.method for c in found.claims if c.family} == {"holm"}
+    assert {c.family.method for c in plain.claims if c.family} == {"max t"}
+    assert max(c.interval.level for c in found.claims if c.interval) == pytest.approx(0.975)  # it was 0.952
+
+
+def test_claims_with_a_margin_have_no_joint_law_and_say_so(rng: np.random.Generator) -> None:
+    x = outcomes(shared_control(rng, 200, 3, 0.3))
+    found = compare_outcomes([x], control="a", margins={"accuracy": 0.02})
+    assert {c.family.method for c in found.claims if c.family} == {"holm"}
+    assert max(c.interval.level for c in found.claims if c.interval) == pytest.approx(1 - 0.05 / 3)

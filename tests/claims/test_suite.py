@@ -120,3 +120,16 @@ def test_pairs_at_the_edge_pass_in_five_of_a_hundred() -> None:
         cheaper_and_no_worse([trade(rng, -0.01, -0.5, n=60)])[0].verdict is Verdict.VERIFIED for _ in range(400)
     )
     assert abs(passed / 400 - 0.05) < 2.6 * np.sqrt(0.05 * 0.95 / 400)
+
+
+def test_attempts_divide_the_level_of_trades_and_multiply_their_p_values_by_hand(rng: np.random.Generator) -> None:
+    """An adjusted p-value of 0.02 stood beside `undecided` where three attempts were allowed for."""
+    base = trade(rng, 0.0, -0.3)
+    alone = [[dataclasses.replace(base, margin=margin)] for margin in np.linspace(0.0, 0.01, 41).tolist()]
+    one, three = ([cheaper_and_no_worse(t, tried=n)[0] for t in alone] for n in (1, 3))
+    for a, b in zip(one, three, strict=True):
+        assert a.p_adjusted is not None
+        assert b.p_adjusted == pytest.approx(min(1.0, 3 * a.p_adjusted))
+        assert (b.verdict is Verdict.VERIFIED) == (b.p_adjusted <= 0.05)
+        assert b.plain_interval == a.plain_interval
+    assert [c.verdict for c in one] != [c.verdict for c in three]

@@ -13,9 +13,22 @@ from scipy.special import stdtrit
 from scipy.stats import binomtest, gamma, norm, ttest_1samp, ttest_rel
 
 from helpers.outcomes import outcomes
-from richter.claims import Evidence, Outcomes, as_sample, difference_evidence, mean_evidence, p_value, tango, within
+from richter.claims import (
+    METRICS,
+    Evidence,
+    Outcomes,
+    Question,
+    as_sample,
+    decide,
+    difference_evidence,
+    mean_evidence,
+    p_value,
+    tango,
+    unpaired_evidence,
+    within,
+)
 from richter.errors import InputError
-from richter.records import Interval
+from richter.records import Interval, Verdict
 from richter.stats import unit_rate
 
 
@@ -355,3 +368,15 @@ def test_a_part_of_the_items_counts_its_own_draws_by_hand() -> None:
     rows = long.value[long.item < 20]
     found, by_hand = mean_evidence(half, "a").interval(0.95), unit_rate(rows, long.item[long.item < 20])
     assert (found.low, found.high) == pytest.approx((by_hand.low, by_hand.high))
+
+
+@pytest.mark.parametrize("make", [difference_evidence, unpaired_evidence])
+def test_amounts_that_are_all_the_same_bound_no_other_ratio(make: Callable[..., Evidence]) -> None:
+    """Twelve items at 0.5 s each were called as fast within 5%, [0.0, 0.0]: nothing says what another would take."""
+    found = make(outcomes(np.full((12, 2), 0.5), "latency"), "a", "b")
+    interval = found.interval(0.95)
+    assert (interval.low, interval.high) == (-1.0, np.inf)
+    question = Question(metric=METRICS["latency"], conditions=("a", "b"), evidence=found, margin=0.05)
+    (claim,) = decide([question])
+    assert claim.verdict is Verdict.UNDECIDED
+    assert "[-100.0, inf]" in claim.sentence

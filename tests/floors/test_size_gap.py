@@ -92,3 +92,19 @@ def test_clusters_with_few_errors_count_once_as_in_a_gate_by_hand(capsys: pytest
     six = size(capsys, *words, "--errors", "6")["labels"]
     assert six == pytest.approx(1182 * 2.8, rel=0.02)
     assert six > 1182 * 2.8  # and t of 330 groups in place of z
+
+
+def test_a_pair_is_sized_by_the_ratio_that_decides_it_whatever_others_cost(
+    tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One free item of a third condition made the margin of 10% one of 0.10 dollars."""
+    cost = np.exp(rng.normal(size=(60, 3))) * 20
+    cost[5, 2] = 0.0
+    sizes = []
+    for number in (2, 3):
+        rows = ["item,condition,correct,money_usd"]
+        rows += [f"q{i},{'abc'[k]},1,{cost[i, k]}" for i in range(60) for k in range(number)]
+        path = tmp_path / f"{number}.csv"
+        path.write_text("\n".join(rows))
+        sizes.append(size(capsys, "gap", str(path), "a", "b", "--on", "money", "--margin", "10%")["labels"])
+    assert sizes[0] == sizes[1]

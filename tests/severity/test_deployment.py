@@ -49,6 +49,14 @@ def test_none_seen_is_a_bound_and_never_zero() -> None:
     assert row.lower == 0
 
 
+def test_no_error_has_the_limit_that_other_pages_say_of_it_by_hand(rng: np.random.Generator) -> None:
+    """A report said at most 1.5% and the study of severities beside it 1.9%."""
+    severity = np.stack([np.zeros(200), np.repeat([0.0, 2.0], 100)], axis=1)
+    scores = Scores(items=tuple(map(str, range(200))), conditions=("a", "b"), severity=severity)
+    found = study_severity(scores, n_resamples=100, rng=rng).conditions["a"].error_rate_interval
+    assert found.high == pytest.approx(1 - 0.05 ** (1 / 200))
+
+
 @pytest.mark.parametrize(("rate", "size"), [(0.02, 5), (0.3, 5), (0.3, 50), (0.0, 10)])
 def test_a_rate_in_groups_has_one_interval_wherever_it_is_shown(rate: float, size: int) -> None:
     """The table, the error rate beside b and the claim on it are one estimator: groups' sums, not an effective n."""

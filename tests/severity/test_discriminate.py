@@ -58,6 +58,16 @@ def test_a_clear_pair_is_verified_by_every_measure_second_minus_first(rng: np.ra
     assert (found.counts.paper, found.counts.law_free, found.counts.law) == (1, 1, 1)
 
 
+def test_attempts_divide_the_level_by_hand(rng: np.random.Generator) -> None:
+    data = simulated(rng, [geometric(0.9), geometric(0.8)], 2000, 0.4)
+    one, four = (discriminate(data, tried=n, rng=np.random.default_rng(1), n_resamples=100) for n in (1, 4))
+    (a,), (b,) = (of(found, "severity_given_error").values() for found in (one, four))
+    assert a.interval is not None
+    assert b.interval is not None
+    assert (a.interval.level, b.interval.level) == pytest.approx((0.95, 0.9875))
+    assert b.p_adjusted == pytest.approx(4 * (a.p_adjusted or 0.0))
+
+
 def test_primary_claims_are_decided_by_holm_over_all_pairs_by_hand(rng: np.random.Generator) -> None:
     data = simulated(rng, [geometric(b) for b in (0.5, 0.55, 0.62, 0.7)], 1500, 0.4)
     found = discriminate(data, rng=rng, n_resamples=200)

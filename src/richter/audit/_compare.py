@@ -170,7 +170,7 @@ def compare_tables(
     kept = [p for p in kept if not unpaired and not too_few_shared(lead, *p, min_shared=min_shared)]
     before: tuple[Claim, ...] = ()
     if margin is not None and on[:1] and on[0] in COSTS:
-        before = trades(quality, lead, kept, margin=margin, level=1 - (1 - level) / tried)
+        before = trades(quality, lead, kept, margin=margin, level=level, tried=tried)
         margins.pop(lead.metric.name, None)
     everyone = lead if whole is tables else as_sample(outcomes(whole, lead.metric.name))
     subgroups: tuple[Subgroups, ...] = ()
@@ -224,8 +224,9 @@ def compare_tables(
     claims = list(found.claims)
     if tables.counting is not None:
         more, said = shape_claims(
-            tables, found, tail_plan=tail_plan, slopes=slopes, level=level, n_resamples=n_resamples, rng=rng
-        )
+            tables, found, tail_plan=tail_plan, slopes=slopes, level=level, tried=tried, n_resamples=n_resamples,
+            rng=rng,
+        )  # fmt: skip
         claims += more
         notes += said
     return CompareReport(

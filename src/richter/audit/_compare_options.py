@@ -114,7 +114,7 @@ def subgroups_of(
 
 
 def trades(
-    quality: Sample, cost: Sample, pairs: Sequence[tuple[str, str]], *, margin: float, level: float
+    quality: Sample, cost: Sample, pairs: Sequence[tuple[str, str]], *, margin: float, level: float, tried: int
 ) -> tuple[Claim, ...]:
     """Of every pair: is the second not worse by more than the margin, and cheaper?"""
     if quality.metric.name == cost.metric.name:
@@ -132,6 +132,7 @@ def trades(
             for a, b in pairs
         ],
         level=level,
+        tried=tried,
     )
 
 
@@ -145,6 +146,7 @@ def shape_claims(
     tail_plan: "TailPlan | None",
     slopes: Sequence[Claim] | None = None,
     level: float,
+    tried: int = 1,
     n_resamples: int,
     rng: np.random.Generator,
 ) -> tuple[list[Claim], list[str]]:
@@ -161,8 +163,9 @@ def shape_claims(
     try:
         if slopes is None:
             slopes = discriminate(
-                scores, groups=found.groups, min_gap=SLOPE_GAP, level=level, n_resamples=n_resamples, rng=rng
-            ).claims
+                scores, groups=found.groups, min_gap=SLOPE_GAP, level=level, tried=tried, n_resamples=n_resamples,
+                rng=rng,
+            ).claims  # fmt: skip
         settled = nothing_open(comparison.claims, level=level)  # else their turn does not come
         claims += [
             c if settled else not_tested(c) for c in slopes if c.measure == "b" and frozenset(c.conditions) in pairs

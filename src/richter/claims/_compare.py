@@ -274,12 +274,13 @@ def compare_outcomes(
     """Compare conditions by every measure given; those of the first are primary (unless one of `more` is), others not.
 
     With a `control` all others are compared with it alone, and their levels come from the largest |t| of all together
-    (`rng` resamples units). `margins` by measure add equivalence. `directed` fixes beforehand that the second is
-    better. `evidence_of` makes the evidence on the first measure in another way (adjusted, over a suite). Claims
-    `before` were decided by themselves and come first: all others are then secondary. `more` are questions on evidence
-    made elsewhere (calibration, severity given an error), in the same family. Pairs in `apart` are not compared (their
-    reasons are in `refused`), nor those that share less than `min_shared` of the items of either. Where no two
-    conditions share an item, or `unpaired`, all are compared as independent samples (`unpaired_evidence`).
+    (`rng` resamples units; with `evidence_of` they are Holm's, since that law is of plain differences). `margins` by
+    measure add equivalence. `directed` fixes beforehand that the second is better. `evidence_of` makes the evidence on
+    the first measure in another way (adjusted, over a suite). Claims `before` were decided by themselves and come
+    first: all others are then secondary. `more` are questions on evidence made elsewhere (calibration, severity given
+    an error), in the same family. Pairs in `apart` are not compared (their reasons are in `refused`), nor those that
+    share less than `min_shared` of the items of either. Where no two conditions share an item, or `unpaired`, all are
+    compared as independent samples (`unpaired_evidence`).
     """
     if not outcomes:
         raise InputError("There is nothing to compare by.", remedy="Give the outcomes of one metric at least.")
@@ -344,7 +345,8 @@ def compare_outcomes(
     ]
     joint = None
     paired = [pair for pair in pairs if pair not in loose]
-    if control is not None and about == "such-items" and len(paired) > 1 and lead.outcomes.label is None:
+    plain = about == "such-items" and lead.outcomes.label is None and evidence_of is None  # what the joint law is of
+    if control is not None and plain and len(paired) > 1:
         joint = joint_tests(lead, paired, rng=np.random.default_rng(seed or 0) if rng is None else rng)
     claims = decide(
         questions,

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from richter.claims._outcomes import Floats, Outcomes
-from richter.claims._units import Sample, as_sample
+from richter.claims._units import Sample, as_sample, by_ratio
 from richter.errors import InputError
 
 __all__ = ["JointTests", "joint_law", "joint_tests"]
@@ -99,8 +99,6 @@ def joint_tests(
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
     outcomes, mean = sample.outcomes, sample.mean
-    if sample.metric.kind == "real" and sample.metric.low == 0 and bool((mean[~np.isnan(mean)] > 0).all()):
-        mean = np.log(mean)
     if n_resamples < 1000:
         raise InputError(f"{n_resamples} resamples do not place a level.", remedy="Give 1,000 at the least.")
     weight = np.ones(len(mean)) if outcomes.weight is None else outcomes.weight
@@ -108,10 +106,11 @@ def joint_tests(
     units = int(unit.max(initial=-1)) + 1
     sums = np.zeros((units, len(pairs)))
     for k, (first, second) in enumerate(pairs):
-        d = mean[:, sample.place(second)] - mean[:, sample.place(first)]
-        shared = ~np.isnan(d)
+        both = mean[:, [sample.place(first), sample.place(second)]]
+        shared = ~np.isnan(both).any(axis=1)
         if shared.any():
-            w, d = weight[shared], d[shared]
+            both = np.log(both[shared]) if by_ratio(sample, first, second) else both[shared]
+            w, d = weight[shared], both[:, 1] - both[:, 0]
             centred = w * (d - np.average(d, weights=w)) / w.sum()
             sums[:, k] = np.bincount(unit[shared], weights=centred, minlength=units)
     return joint_law([(sample.metric.name, tuple(pair)) for pair in pairs], sums, rng=rng, n_resamples=n_resamples)

@@ -144,7 +144,8 @@ def decide(
     for primary in (True, False):
         places = [k for k, q in enumerate(questions) if q.primary is primary]
         lines = _in_turn(questions, places, alpha, joint) if going else {}
-        method = METHODS[joint is not None and any(_key(questions[k]) in joint.keys for k in places)]
+        known = () if joint is None else joint.keys
+        method = METHODS[any(questions[k].margin is None and _key(questions[k]) in known for k in places)]
         family, share = Family(method=method, size=len(places)), (1 - level) / alpha
         for k in places:
             own = lines.get((k, False)), lines.get((k, True))

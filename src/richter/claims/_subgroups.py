@@ -171,7 +171,10 @@ def subgroup_differences(
 
 def _less_one(logs: Interval) -> Interval:
     return dataclasses.replace(
-        logs, low=math.expm1(logs.low), high=math.expm1(min(logs.high, 700.0)), method=f"{TYPICAL}, {logs.method}"
+        logs,
+        low=math.expm1(logs.low),
+        high=math.expm1(logs.high) if logs.high < 700 else math.inf,
+        method=f"{TYPICAL}, {logs.method}",
     )
 
 

@@ -76,13 +76,13 @@ class Trade:
     margin: float
 
 
-def cheaper_and_no_worse(trades: Sequence[Trade], *, level: float = 0.95) -> tuple[Claim, ...]:
+def cheaper_and_no_worse(trades: Sequence[Trade], *, level: float = 0.95, tried: int = 1) -> tuple[Claim, ...]:
     """Is the second not worse by more than the margin **and** cheaper? One claim a pair.
 
     Both must hold, so the p-value is the larger of the two one-sided ones and no level is divided between them
     (intersection-union); several pairs are one Holm list. The printed intervals are those at 1 - 2 a at which both
     parts were decided. Where a typical item costs less and the sum is more, nothing is shown. Refuted where either part
-    is shown to be false, each at half of a.
+    is shown to be false, each at half of a. `tried` divides 1 - `level`, and multiplies adjusted p-values.
     """
     p = []
     for t in trades:
@@ -95,8 +95,8 @@ def cheaper_and_no_worse(trades: Sequence[Trade], *, level: float = 0.95) -> tup
     claims: dict[int, Claim] = {}
     left, going = len(trades), True
     for k in order:
-        alpha = (1 - level) / left
-        claims[k] = _trade(trades[k], alpha, going, p[k], float(adjusted[k]), level, len(trades))
+        alpha = (1 - level) / tried / left
+        claims[k] = _trade(trades[k], alpha, going, p[k], min(tried * float(adjusted[k]), 1.0), level, len(trades))
         going = going and claims[k].verdict is Verdict.VERIFIED
         left -= going
     return tuple(claims[k] for k in range(len(trades)))

@@ -518,7 +518,7 @@ def _ratio(a: Floats, b: Floats, weight: Floats | None, group: Codes | None) -> 
     values = tuple(math.exp(float(np.average(x, weights=weight))) for x in (a, b))
     span = float(np.ptp(np.concatenate([a, b])))
     frame = _Frame(low=-math.inf, high=math.inf, base=0.0, sides=(1, -1), values=values, n=len(a), units=len(a))
-    if np.ptp(b - a) <= 1e-12:  # all alike: the range of what was seen is all that bounds the others
+    if np.ptp(b - a) <= 1e-12 < span:  # all alike: the range of what was seen is all that bounds the others
         frame = dataclasses.replace(frame, low=-span, high=span)
     means = tuple(float(np.average(np.exp(x), weights=weight)) for x in (a, b))
     return as_ratio(_by_units(b - a, weight, group, frame), values, means)
@@ -532,7 +532,7 @@ def as_ratio(logs: Evidence, values: tuple[float, ...], means: tuple[float, ...]
 
     def interval(level: float) -> Interval:
         found = logs.interval(level)
-        low, high = math.expm1(found.low), math.expm1(min(found.high, 700.0))
+        low, high = math.expm1(found.low), math.expm1(found.high) if found.high < 700 else math.inf
         return Interval(low=low, high=high, level=level, method=f"{TYPICAL}, {found.method}")
 
     def p(value: float) -> float:

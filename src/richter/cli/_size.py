@@ -9,7 +9,16 @@ import click
 import numpy as np
 
 from richter import floors
-from richter.claims import METRICS, cheapest_design, check_margin, reach_of, units_for, variance_shares
+from richter.claims import (
+    METRICS,
+    as_sample,
+    by_ratio,
+    cheapest_design,
+    check_margin,
+    reach_of,
+    units_for,
+    variance_shares,
+)
 from richter.cli._compare import parse_margin, parse_share
 from richter.cli._io import PLAIN, grid, json_option, publish, reading_options, split_sources
 from richter.cli._main import LazyGroup
@@ -226,8 +235,9 @@ def _gap_from_data(
     found = outcomes(tables, on or tables.metric or "accuracy")
     words, gap = found.metric, margin
     check_margin(words, margin)
-    if words.kind == "real" and words.low == 0 and bool((found.value > 0).all()):
-        found = dataclasses.replace(found, value=np.log(found.value))
+    pair = np.isin(found.condition, [found.conditions.index(name) for name in chosen])
+    if by_ratio(as_sample(found), chosen[0], chosen[1]) and bool((found.value[pair] > 0).all()):
+        found = dataclasses.replace(found, value=np.log(np.where(pair, found.value, 1.0)))
         words, gap = dataclasses.replace(words, scale=100.0, suffix="%", digits=1), math.log1p(margin)
     shares = variance_shares(found, chosen[0], chosen[1])
     now = max(1, round(shares.draws_per_item))

@@ -205,6 +205,7 @@ def discriminate(
     corrected: Mapping[str, TrueSeverity] | None = None,
     n_resamples: int = 2000,
     level: float = 0.95,
+    tried: int = 1,
     basis: str = "",
     judged: str = "",
     seed: int | None = None,
@@ -223,8 +224,8 @@ def discriminate(
     measure, and the scores as judged stand beside it. Every sentence says whether the error rates are shown equal
     within `max_error_gap`, else that it is about all errors of each. `margin` (mean severity) and `min_gap` (b) bound
     what counts as equivalent. `basis` says who rated, `judged` that judges did whom nobody checked. Scores above 4
-    are of another scale: no slopes, and no shares at its levels. `mapper` says where pairs are tested and changes
-    no number.
+    are of another scale: no slopes, and no shares at its levels. `tried` attempts divide 1 - `level`. `mapper`
+    says where pairs are tested and changes no number.
     """
     if not severity:
         raise InputError("There is no condition to compare.", remedy="Give scores of at least one condition.")
@@ -276,7 +277,7 @@ def discriminate(
         joint = _joint(pairs, columns, groups, primary, rng)
     claims = _claims(
         pairs, corrected or {}, joint, primary=primary, margin=margin, min_gap=min_gap, max_error_gap=max_error_gap,
-        level=level, basis=basis, judged=judged, seed=seed,
+        level=level, tried=tried, basis=basis, judged=judged, seed=seed,
     )  # fmt: skip
     return Discrimination(
         conditions=fits,
@@ -435,6 +436,7 @@ def _claims(
     min_gap: float,
     max_error_gap: float,
     level: float,
+    tried: int,
     basis: str,
     judged: str,
     seed: int | None,
@@ -470,7 +472,7 @@ def _claims(
                     primary=measure == primary and pair not in true, basis="" if evidence.judged else judged or basis,
                 )
             )  # fmt: skip
-    made = decide(questions, level=level, joint=joint, seed=seed)
+    made = decide(questions, level=level, tried=tried, joint=joint, seed=seed)
     made = tuple(c if c.measure == CORRECTED.name else dataclasses.replace(c, judged=judged) for c in made)
     claims = [_worded(claim, pair, max_error_gap=max_error_gap) for claim, pair in zip(made, about, strict=True)]
     claims += [

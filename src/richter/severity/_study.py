@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from richter.claims import rate_interval
 from richter.errors import InputError, TooFewErrors
 from richter.records import Claim, Interval, Refused, Result
 from richter.severity._b_value import DEFAULT, BValue, Recipe
@@ -164,7 +165,7 @@ def study_severity(
             n=n,
             errors=errors,
             error_rate=errors / n,
-            error_rate_interval=rate_evidence(severity[rated] > 0, of).interval(level),
+            error_rate_interval=rate_interval(rate_evidence(severity[rated] > 0, of), level=level),
             mean_given_error=None if mean is None else mean.estimate,
             mean_given_error_interval=None if mean is None else mean.interval(level),
             families=families,
