@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from helpers.simulated import simulated_run
 from richter.audit import measure_run, verify_archive, verify_results
+from richter.audit._measure_run import open_run
 from richter.cli import main
 from richter.errors import InputError
 from richter.interop import write_evidence
@@ -312,6 +314,8 @@ def test_an_archive_makes_every_claim_of_its_run_again(tmp_path: Path) -> None:
     found = verify_archive(tmp_path / "run.zip")
     assert (found.exit_code, found.unmade) == (0, 0)
     assert found.notes[0] == f"of its {len(claims)} claims {len(claims)} were made again from its records"
+    packed_claims = measure_run(tmp_path / "run.zip").to_dict()["claims"]  # of every section, and in the same family
+    assert packed_claims == measure_run(tmp_path / "run").to_dict()["claims"]
     rows = [json.loads(line) for line in files["records/ratings.jsonl"].splitlines()]
     worse = "".join(json.dumps(row | {"severity": 4.0}) + "\n" for row in rows)
     write_evidence(tmp_path / "run.zip", files | {"records/ratings.jsonl": worse.encode()})
@@ -333,6 +337,61 @@ def test_records_that_nobody_wrote_so_are_refused_in_words(archive: Path, change
     write_evidence(archive, files | change)
     assert any("not as Richter writes them" in fault for fault in verify_archive(archive).faults)
     assert run("compare", archive) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("notes.json", b'{"import": {"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}}"),
+        ("notes.json", b'{"import": {"score": 3, "given": 4}}'),
+        ("notes.json", b'{"import": {"score": {"scale": "abc"}}}'),
+        ("notes.json", b'{"rating sample": {"strata": [["1", "old", "x", "s"]]}}'),
+        ("notes.json", b'{"stopping": {"claim": 3}}'),
+        ("notes.json", b'{"judging": {"judges": [3]}}'),
+        ("notes.json", b'{"archive": {"times": [1e300, 1e300]}}'),
+        ("answers.jsonl", b'{"item": "1", "condition": "old", "model": "", "answer": "", "draw": 9223372036854775808}'),
+        ("../../x", b"slip"),
+    ],
+    ids=lambda value: str(value)[:50],
+)
+def test_an_archive_made_to_harm_is_refused_in_words_that_name_it(
+    archive: Path, capsys: pytest.CaptureFixture[str], name: str, body: bytes
+) -> None:
+    with zipfile.ZipFile(archive) as packed:
+        files = {name: packed.read(name) for name in packed.namelist() if name != "MANIFEST.sha256"}
+    write_evidence(archive, files | {f"records/{name}": body})
+    assert verify_archive(archive).faults
+    assert run("verify", archive) == run("report", archive, "-o", archive.with_name("page.html")) == 1
+    assert tempfile.gettempdir() not in capsys.readouterr().out.replace(str(archive.parent), "")
+
+
+def test_a_file_is_unpacked_below_its_folder_whatever_it_is_called(
+    archive: Path, grades: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stem of `...zip` is the folder above."""
+    held = archive.with_name("held")
+    held.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(held))
+    plain = archive.with_name("plain")
+    plain.mkdir()
+    odd = Path(shutil.copy(archive, archive.with_name("...zip")))
+    with zipfile.ZipFile(plain / "...zip", "w") as packed:
+        packed.write(grades, "grades.csv")
+    for path in (odd, plain / "...zip"):
+        assert run("compare", path) == 0
+        assert not any(held.iterdir())
+    assert run("verify", odd) == 0
+    assert not any(held.iterdir())
+
+
+def test_an_archive_says_when_its_answers_came(archive: Path) -> None:
+    """Not when it was read: whether a plan was locked before them hangs on it."""
+    whole, packed = (measure_run(place).run for place in (archive.with_name("run"), archive))
+    assert (packed.started_at, packed.ended_at) == (whole.started_at, whole.ended_at)
+    assert whole.started_at is not None
+    with open_run(archive) as records, open_run(archive.with_name("run")) as own:
+        assert records.times == pytest.approx(own.times)
+        assert (records.name, records.command) == ("run.zip", "run.zip")  # nothing of where it was unpacked
 
 
 def test_a_file_that_is_in_an_archive_twice_is_found(archive: Path) -> None:

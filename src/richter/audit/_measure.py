@@ -25,7 +25,7 @@ from richter.audit._floors import FloorsSection, floors_section
 from richter.audit._gate import run_gate
 from richter.audit._measure_claims import Measured, SearchResults, claims_of, search_results, searches_of
 from richter.audit._measure_conditions import measure_conditions
-from richter.audit._measure_run import RunRecords, read_run, run_plan
+from richter.audit._measure_run import RunRecords, open_run, run_plan
 from richter.audit._measure_severity import SeveritySection, severity_section
 from richter.audit._measure_words import answer_of, checks_of, next_steps, question_of, signature_of
 from richter.audit._pictures import Picture, results_picture
@@ -132,57 +132,59 @@ def measure_run(
     unknown = [name for name in only or () if name not in SECTIONS]
     if unknown:
         raise InputError(f"There is no section {unknown[0]!r}.", remedy=f"There are {', '.join(SECTIONS)}.")
-    records = read_run(*sources, options=options, conditions=conditions)
-    chosen, status = run_plan(records, plan)
-    exploratory = status is None or not status.confirmatory
-    locked = None if chosen is None or exploratory else chosen.hash
-    stamp = {"plan": locked, "data_hash": records.tables.data_hash, "seed": seed, "basis": records.tables.basis}
-    measured = Measured(exploratory=exploratory, stamp=stamp, stopping=records.notes[STOP_NOTE])
-    found = _Measuring(
-        records=records,
-        plan=chosen,
-        status=status,
-        wanted=set(only or SECTIONS),
-        measured=measured,
-        seed=seed,
-        level=level,
-        n_resamples=n_resamples,
-        watch=watch,
-        mapper=mapper,
-    )
-    sections = {name: found.section(name) for name in ("severity", "floors", "calibration", "judges", "tail", "search")}
-    rows = measure_conditions(records, draws=measured.draws, grades=measured.grades, level=level)
-    return RunResults(
-        run=RunFacts(
-            name=records.name,
-            bench=records.bench,
-            items=len(records.items),
-            started_at=records.moment(0),
-            ended_at=records.moment(1),
-            state=records.state,
-            ratings=records.basis,
-        ),
-        question=question_of(records.names),
-        answer=answer_of(records, measured, rows, chosen),
-        conditions=rows,
-        claims=claims_of(measured),
-        refused=() if measured.comparison is None else measured.comparison.refused,
-        checks=checks_of(records, measured, status),
-        next=next_steps(records, measured, sections, found.wanted),
-        signature=signature_of(records, measured, rows, status, level=level),
-        sections=Sections(**sections),
-        methods=Methods(
-            plan=_plan_facts(chosen, status),
-            deviations=() if status is None else (*status.deviations, *status.reasons),
+    with open_run(*sources, options=options, conditions=conditions) as records:
+        chosen, status = run_plan(records, plan)
+        exploratory = status is None or not status.confirmatory
+        locked = None if chosen is None or exploratory else chosen.hash
+        stamp = {"plan": locked, "data_hash": records.tables.data_hash, "seed": seed, "basis": records.tables.basis}
+        measured = Measured(exploratory=exploratory, stamp=stamp, stopping=records.notes[STOP_NOTE])
+        found = _Measuring(
+            records=records,
+            plan=chosen,
+            status=status,
+            wanted=set(only or SECTIONS),
+            measured=measured,
             seed=seed,
             level=level,
             n_resamples=n_resamples,
-            versions=versions(),
-            spent=records.spent,
-            exploratory=measured.exploratory,
-        ),
-        tables=records.tables,
-    )
+            watch=watch,
+            mapper=mapper,
+        )
+        sections = {
+            name: found.section(name) for name in ("severity", "floors", "calibration", "judges", "tail", "search")
+        }
+        rows = measure_conditions(records, draws=measured.draws, grades=measured.grades, level=level)
+        return RunResults(
+            run=RunFacts(
+                name=records.name,
+                bench=records.bench,
+                items=len(records.items),
+                started_at=records.moment(0),
+                ended_at=records.moment(1),
+                state=records.state,
+                ratings=records.basis,
+            ),
+            question=question_of(records.names),
+            answer=answer_of(records, measured, rows, chosen),
+            conditions=rows,
+            claims=claims_of(measured),
+            refused=() if measured.comparison is None else measured.comparison.refused,
+            checks=checks_of(records, measured, status),
+            next=next_steps(records, measured, sections, found.wanted),
+            signature=signature_of(records, measured, rows, status, level=level),
+            sections=Sections(**sections),
+            methods=Methods(
+                plan=_plan_facts(chosen, status),
+                deviations=() if status is None else (*status.deviations, *status.reasons),
+                seed=seed,
+                level=level,
+                n_resamples=n_resamples,
+                versions=versions(),
+                spent=records.spent,
+                exploratory=measured.exploratory,
+            ),
+            tables=records.tables,
+        )
 
 
 def _plan_facts(plan: Plan | None, status: PlanStatus | None) -> PlanFacts | None:
@@ -233,7 +235,7 @@ class _Measuring:
             return section
         if name in WORDLESS and self.records.state != "empty" and not self.records.worded:
             return _missing(section.missing.reason, WORDLESS[name])
-        if self.records.place is not None:
+        if not self.records.files:
             return section
         remedy = section.missing.remedy.replace(self.records.command, "RUN")
         return _missing(section.missing.reason, f"richter import {self.records.command} -o RUN; {remedy}")

@@ -19,7 +19,7 @@ from richter.audit._results import ToldClaim
 from richter.audit._severity import SeverityReport
 from richter.audit._tail import TailReport
 from richter.claims import not_tested, nothing_open, side
-from richter.errors import InputError, RichterError
+from richter.errors import InputError, LedgerCorrupt, RichterError
 from richter.knowledge import open_base
 from richter.records import Claim, Interval, Result, Verdict, printable
 from richter.store import Place, open_ledger
@@ -83,17 +83,23 @@ def _claims(measured: Measured) -> Iterator[tuple[str, Claim]]:
 
 def _stopped(note: Mapping[str, Any]) -> Claim:
     """The claim that asking was stopped for, with limits that hold at every look."""
-    return Claim(
-        measure="stopping",
-        conditions=(),
-        verdict=Verdict(note["verdict"]),
-        sentence=f"{note['sentence']} Asked {note['asked']:,} of {note['available']:,} items.",
-        estimate=note["estimate"],
-        interval=None if note["interval"] is None else Interval(**note["interval"]),
-        n=note["n"],
-        units=note["n"],
-        notes=(f"the claim was: {note['claim']}",),
-    )
+    try:
+        return Claim(
+            measure="stopping",
+            conditions=(),
+            verdict=Verdict(note["verdict"]),
+            sentence=f"{note['sentence']} Asked {note['asked']:,} of {note['available']:,} items.",
+            estimate=note["estimate"],
+            interval=None if note["interval"] is None else Interval(**note["interval"]),
+            n=note["n"],
+            units=note["n"],
+            notes=(f"the claim was: {note['claim']}",),
+        )
+    except (LookupError, TypeError, ValueError) as error:
+        raise LedgerCorrupt(
+            "The run was not written by Richter: its note on why asking stopped cannot be read.",
+            remedy="Restore it from a copy, or use a new run folder.",
+        ) from error
 
 
 def calibration_claims_of(measured: Measured) -> list[Claim]:

@@ -1,11 +1,13 @@
 """What a run or any other source holds, read once: the records behind every section of its results."""
 
+import contextlib
 import dataclasses
 import datetime
 import functools
 import math
 import shlex
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +15,8 @@ import polars as pl
 
 from richter.audit._plan import CLOCKS_AGREE_S, Plan, PlanStatus, clocks_disagree, open_data, read_plan
 from richter.audit._results import JUDGING_NOTE, STOP_NOTE, Spending
-from richter.interop import Source, is_frame, named_source
+from richter.errors import InputError, LedgerError, PlanError
+from richter.interop import ARCHIVE_NOTE, Source, evidence_run, is_evidence, is_frame, named_source
 from richter.records import Condition, Item, Rating
 from richter.store import DatabaseRun, Place, Spent, find_parts, is_run, kept_at, open_ledger, run_file, run_folder
 from richter.tables import RatingsFile, ReadOptions, Tables, ratings_of, read_tables, record_look, tables_of
@@ -90,7 +93,7 @@ class RunRecords:
     @property
     def name(self) -> str:
         """The folder's or file's own name; its path is not part of any result."""
-        return self.source if self.folder is None else self.folder.resolve().name
+        return self.source if self.folder is None or self.source else self.folder.resolve().name
 
     @property
     def command(self) -> str:
@@ -179,9 +182,32 @@ class RunRecords:
         return datetime.datetime.fromtimestamp(self.times[which], datetime.UTC).isoformat(timespec="seconds")
 
 
-def read_run(*sources: Source, options: ReadOptions | None = None, conditions: Sequence[str] = ()) -> RunRecords:
-    """Read a run, or whatever else `read_tables` takes, of some `conditions` if so. Nothing is asked or written."""
-    records = _read(sources, options)
+@contextlib.contextmanager
+def open_run(
+    *sources: Source, options: ReadOptions | None = None, conditions: Sequence[str] = ()
+) -> Iterator[RunRecords]:
+    """Read a run, or whatever else `read_tables` takes, of some `conditions` if so. Nothing is asked or written.
+
+    An evidence archive is the run that it holds, which is there as long as this is open.
+    """
+    name, place = (None, None) if len(sources) != 1 or is_frame(sources[0]) else named_source(sources[0])
+    if name is not None or not isinstance(place, Path) or not is_evidence(place):
+        yield _kept(_read(sources, options), conditions)
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            records = _read([str(evidence_run(place, Path(scratch)))], options)
+            tables = dataclasses.replace(records.tables, places=(place,))
+            records = dataclasses.replace(records, tables=tables, source=place.name, files=(place.name,))
+            yield _kept(records, conditions)
+        except (InputError, LedgerError, PlanError) as error:
+            if scratch not in str(error):
+                raise
+            said, remedy = (text.replace(f"{scratch}/", "") for text in (error.what, error.remedy))
+            raise InputError(said, remedy=remedy) from error
+
+
+def _kept(records: RunRecords, conditions: Sequence[str]) -> RunRecords:
     record_look(records.tables, shown=conditions or None)
     if not conditions:
         return records
@@ -222,7 +248,8 @@ def _read_ledger(place: Place, options: ReadOptions) -> RunRecords:
         tables = tables_of(ledger, options)
         conditions = tuple(ledger.conditions())
         notes = {name: ledger.note(name) or {} for name in NOTES}
-        times = ledger.times()
+        made = ledger.note(ARCHIVE_NOTE)
+        times = ledger.times() if made is None else made["times"]
         spent = [ledger.spent()]
         clock_ahead_s = ledger.clock_ahead_s()
     parts = find_parts(place)

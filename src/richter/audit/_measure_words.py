@@ -218,7 +218,7 @@ def _planned(status: PlanStatus | None) -> Check:
 
 def _fixed(measured: Measured) -> list[Check]:
     """After an early stop the limits of all but the claim that was stopped for are those of a fixed number of items."""
-    if not measured.stopping or not measured.stopping["saved"]:
+    if not measured.stopping or not measured.stopping.get("saved"):
         return []
     text = f"asking stopped when {measured.stopping['claim']!r} was decided; only that claim's limits allow for it"
     return [_check("number of items fixed before", False, text)]
@@ -257,7 +257,7 @@ def next_steps(
         steps.append(f"to learn whether repeated answers agree: {lacking.remedy}")
     if records.basis is not None and "human" not in records.rated and records.worded:
         run, by = records.command, BASES[records.basis]
-        label = f"richter label {run}" if records.place else f"richter import {run} -o RUN; richter label RUN"
+        label = f"richter label {run}" if not records.files else f"richter import {run} -o RUN; richter label RUN"
         steps.append(f"have people check a sample: {label} --rater NAME (all rests on {by} so far)")
     return tuple(steps)
 

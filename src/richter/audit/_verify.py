@@ -4,7 +4,6 @@ import dataclasses
 import inspect
 import json
 import math
-import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,8 +13,8 @@ import msgspec
 
 from richter.audit._compare import compare_tables
 from richter.audit._measure import measure_run
-from richter.errors import InputError
-from richter.interop import Source, evidence_files, evidence_run, is_evidence, is_frame, named_source
+from richter.errors import InputError, LedgerError, PlanError
+from richter.interop import Source, evidence_files, is_evidence, is_frame, named_source
 from richter.records import Result, counted, plain
 from richter.tables import ReadOptions, read_tables
 from richter.tail import TailPlan
@@ -115,9 +114,7 @@ def _verified(document: dict[str, Any], evidence: Sequence[Source], options: Rea
     faults += [f"{_name(stated[key])} stands twice" for key, k in Counter(map(_key, claims)).items() if k > 1]
     if not evidence:
         return Verification(checked=len(claims), recomputed=0, faults=tuple(faults), notes=("no evidence was given",))
-    with tempfile.TemporaryDirectory() as scratch:
-        runs = [_run_of(source, Path(scratch) / str(k)) for k, source in enumerate(evidence)]
-        again, data_hash, notes = _again(document, runs, options)
+    again, data_hash, notes = _again(document, evidence, options)
     found = {_key(claim): claim for claim in again["claims"]}
     left = [claim for key, claim in stated.items() if key not in found]
     hashes = {claim.get("data_hash") for claim in claims} - {"", None}
@@ -152,17 +149,6 @@ def _archived(source: Source) -> bool:
     return not is_frame(source) and is_evidence(named_source(source)[1])
 
 
-def _run_of(source: Source, folder: Path) -> Source:
-    """The run that an archive holds, made again in `folder`; any other source as it is."""
-    if is_frame(source):
-        return source
-    name, path = named_source(source)
-    run = evidence_run(path, folder) if isinstance(path, Path) and is_evidence(path) else None
-    if run is None:
-        return source
-    return str(run) if name is None else f"{name}={run}"
-
-
 def verify_archive(path: str | Path) -> Verification:
     """Check every file of an evidence archive against its manifest, and its results document against its records."""
     files, faults = evidence_files(Path(path))
@@ -175,7 +161,7 @@ def verify_archive(path: str | Path) -> Verification:
             document = None
         try:
             claims = _verify(document, "results.json", [str(path)], None)
-        except InputError as error:
+        except (InputError, LedgerError, PlanError) as error:
             faults.append(f"results.json does not follow from the records: {error}")
         else:
             faults += [f"results.json: {fault}" for fault in claims.faults]

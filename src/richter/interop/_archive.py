@@ -8,14 +8,14 @@ import platform
 import zipfile
 from collections.abc import Mapping
 from importlib import metadata
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 import msgspec
 
-from richter.errors import InputError
+from richter.errors import InputError, LedgerError
 from richter.interop._export import EXPORTS, export_table
-from richter.interop._safe import Archive, Unreadable
+from richter.interop._safe import Archive, Unreadable, stem_in
 from richter.records import Answer, Condition, Confidence, Grade, Item, Rating
 from richter.store import (
     Call,
@@ -29,12 +29,14 @@ from richter.store import (
     write_file,
 )
 
-__all__ = ["evidence_files", "evidence_of", "evidence_run", "is_evidence", "write_evidence"]
+__all__ = ["ARCHIVE_NOTE", "evidence_files", "evidence_of", "evidence_run", "is_evidence", "write_evidence"]
 
 MOMENT = (1980, 1, 1, 0, 0, 0)  # the same in every archive, so that the same evidence is the same file
 MEMBERS = {"MANIFEST.sha256", "records/answers.jsonl"}  # what every archive holds
 CARRIED = ("plan.toml", "plan.toml.lock", "scores.csv", "draws.jsonl")  # what a run may hold beside its ledger
 NOTES = ("import", "judging", "rating sample", "stopping")  # of a ledger's notes, those that its claims rest on
+ARCHIVE_NOTE = "archive"  # of a run that was made again: when its answers came
+LAST = 1e11  # seconds since 1970: far beyond any run, and a date
 VERSIONS = ("richter", "numpy", "scipy", "numba", "polars", "xllamacpp", "wordllama")
 
 
@@ -53,6 +55,7 @@ def evidence_of(run: RunLike, *, scratch: Path) -> dict[str, bytes]:
             tables = {name: make(ledger) for name, make in EXPORTS.items()}
             conditions = [condition.to_dict() for condition in ledger.conditions()]
             notes = {name: note for name in NOTES if (note := ledger.note(name)) is not None}
+            notes |= {ARCHIVE_NOTE: {"times": ledger.times()}}
         files[f"records/{prefix}conditions.json"] = _json(conditions)
         files[f"records/{prefix}notes.json"] = _json(notes)
         for name, table in tables.items():
@@ -104,9 +107,15 @@ def evidence_files(path: Path) -> EvidenceFiles:
     bad = [n for n in sorted(files.keys() & sums) if hashlib.sha256(files[n]).hexdigest() != sums[n]]
     faults = [f"{name} was changed" for name in bad]
     faults += [f"{name} is in it twice" for name in twice]
+    faults += [f"{name} would be unpacked elsewhere" for name in sorted(files) if _elsewhere(name)]
     faults += [f"{name} is not in the manifest" for name in sorted(files.keys() - sums)]
     faults += [f"{name} is missing" for name in sorted(sums.keys() - files)]
     return EvidenceFiles(files, faults)
+
+
+def _elsewhere(name: str) -> bool:
+    path = PurePosixPath(name.replace("\\", "/"))
+    return path.is_absolute() or ".." in path.parts
 
 
 def is_evidence(place: object) -> bool:
@@ -128,12 +137,12 @@ def evidence_run(path: Path, folder: Path) -> Path | None:
     files, faults = evidence_files(path)
     if faults:
         raise InputError(f"{path} is not what its manifest says: {faults[0]}.", remedy="Get the archive again.")
-    run = folder / path.stem
+    run = stem_in(folder, path)
     try:
         _restore(run, files, "")
         if "records/draws/answers.jsonl" in files:
             _restore(run / "draws", files, "draws/")
-    except (LookupError, TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError, RecursionError, LedgerError) as error:
         raise InputError(f"{path}: its records are not as Richter writes them.", remedy="Get it again.") from error
     return run
 
@@ -160,8 +169,14 @@ def _restore(run: Path, files: Mapping[str, bytes], prefix: str) -> None:
         ):
             add(msgspec.convert(rows(name), list[kind]))  # type: ignore[valid-type]
         notes = msgspec.json.decode(files.get(f"records/{prefix}notes.json", b"{}"), type=dict[str, dict[str, Any]])
-        for name, value in notes.items():
-            ledger.set_note(name, value)
+        times = msgspec.convert(notes.get(ARCHIVE_NOTE, {}).get("times"), tuple[float, float] | None)
+        if any(not 0 <= moment < LAST for moment in times or ()):
+            raise ValueError("a moment of no calendar")
+        msgspec.convert(notes.get("judging", {}).get("judges", []), list[Condition])
+        for name in NOTES:
+            if name in notes:
+                ledger.set_note(name, notes[name])
+        ledger.set_note(ARCHIVE_NOTE, {"times": times})
     for name in CARRIED:
         if f"{prefix}{name}" in files:
             write_file(run / name, files[f"{prefix}{name}"])

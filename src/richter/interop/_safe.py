@@ -215,6 +215,11 @@ def refuse_unsafe(path: Path, head: bytes) -> None:
         )
 
 
+def stem_in(folder: Path, path: Path) -> Path:
+    """Where in `folder` a packed file is unpacked; one called `...zip` has the folder above for its stem."""
+    return folder / (path.stem.strip(".") or "packed")
+
+
 def unpacked(path: Path, folder: Path) -> Path:
     """A file that gzip, bzip2, xz or Zstandard packed, unpacked into `folder` within limits; any other as it is."""
     with path.open("rb") as file:
@@ -222,7 +227,7 @@ def unpacked(path: Path, folder: Path) -> Path:
     opener = next((how for start, how in _PACKERS.items() if head.startswith(start)), None)
     if opener is None:
         return path
-    target = folder / (path.stem if path.suffix.lower() in _PACKED_ENDINGS else path.name)
+    target = stem_in(folder, path) if path.suffix.lower() in _PACKED_ENDINGS else folder / path.name
     room = max(TOTAL_FROM, min(UNPACKED_LIMIT, TOTAL_RATIO_LIMIT * path.stat().st_size))
     try:
         with opener(path) as source, target.open("wb") as out:
@@ -252,10 +257,10 @@ def unzipped(path: Path, folder: Path) -> Path:
         if archive.truncated or known or not any(Path(n).suffix.lower() in _PLAIN_FILES for n in names):
             return path
         for name in names:
-            target = folder / path.stem / Path(name).relative_to(Path(name).anchor)
+            target = stem_in(folder, path) / Path(name).relative_to(Path(name).anchor)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(archive.read(name))
-    return folder / path.stem
+    return stem_in(folder, path)
 
 
 class _Member(NamedTuple):

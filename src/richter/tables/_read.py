@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from richter.errors import InputError
+from richter.errors import InputError, LedgerError
 from richter.interop import (
     Source,
     as_frame,
@@ -63,7 +63,7 @@ def read_tables(*sources: Source, options: ReadOptions | None = None, shown: Seq
     with tempfile.TemporaryDirectory() as scratch:
         try:
             tables = _read([_unpacked(s, Path(scratch)) for s in sources], options, what)
-        except InputError as error:
+        except (InputError, LedgerError) as error:
             if scratch not in str(error):
                 raise
             said, remedy = (text.replace(f"{scratch}/", "") for text in (error.what, error.remedy))

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, TypeVar
 
+import msgspec
 import polars as pl
 
 from richter.errors import LedgerCorrupt
@@ -14,6 +15,7 @@ from richter.tables._confidence import confidences
 from richter.tables._part import OTHERS, ROW, Part, frame_of
 from richter.tables._tables import KEY, RATINGS, ReadOptions
 
+T = TypeVar("T")
 TOLD = 5_000  # answers between two words on how far it is
 
 
@@ -26,8 +28,10 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
     for c in ledger.confidences():
         sure.setdefault((c.item, c.condition, c.draw), (c.source, c.value))
     note = ledger.note(IMPORT_NOTE) or {}
-    kept = note.get("score") or {}
-    given = note.get("given") or ()  # raters that are a table's own column of severities: nobody says who gave them
+    kept = _noted(ledger, note.get("score") or {}, _Kept)
+    given = _noted(
+        ledger, note.get("given") or [], list[str]
+    )  # raters that are a table's own column of severities: nobody says who gave them
     rows, said = [], []
     for number, a in enumerate(ledger.answers()):
         if tell is not None and number % TOLD == 0:
@@ -45,10 +49,8 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
     answers = answers.join(_of_items(items), on="item", how="left", maintain_order="left")
     from richter.judge import SAMPLE_NOTE  # here, since files have no need of that room
 
-    sample = ledger.note(SAMPLE_NOTE) or {}
-    layers = pl.DataFrame(
-        sample.get("strata", []), schema={**{k: ROW[k] for k in KEY}, "layer": pl.String}, orient="row"
-    )
+    sample = _noted(ledger, ledger.note(SAMPLE_NOTE) or {}, _Sample)
+    layers = pl.DataFrame(sample.strata, schema={**{k: ROW[k] for k in KEY}, "layer": pl.String}, orient="row")
     answers = answers.join(layers, on=KEY, how="left", maintain_order="left")
     chance = _inclusion(sample)
     main = [(g.item, g.condition, g.draw, g.value, g.correct) for g in grades if g.main]
@@ -88,8 +90,33 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
         conditions=conditions,
         items=items,
         score=", ".join(scorers),
-        kept=ReadOptions(scale=tuple(kept["scale"]) if kept.get("scale") else None, better=kept.get("better")),
+        kept=ReadOptions(scale=kept.scale, better=kept.better),
     )
+
+
+class _Kept(msgspec.Struct):
+    """How an import read its score."""
+
+    scale: tuple[float, float] | None = None
+    better: Literal["higher", "lower"] | None = None
+
+
+class _Sample(msgspec.Struct):
+    """How answers were drawn for people."""
+
+    strata: list[tuple[str, str, int, str]] = []
+    chosen: list[tuple[str, str, int]] = []
+
+
+def _noted(ledger: Ledger, note: object, kind: type[T]) -> T:
+    """A note of a ledger as what it is; in one that somebody else made it may be anything."""
+    try:
+        return msgspec.convert(note, kind)
+    except msgspec.ValidationError as error:
+        raise LedgerCorrupt(
+            f"{ledger.name} is damaged or was not written by Richter: a note in it cannot be read.",
+            remedy="Restore it from a copy, or use a new run folder.",
+        ) from error
 
 
 def _frame(ledger: Ledger, rows: Sequence[Any], schema: Mapping[str, Any]) -> pl.DataFrame:
@@ -103,12 +130,11 @@ def _frame(ledger: Ledger, rows: Sequence[Any], schema: Mapping[str, Any]) -> pl
         ) from error
 
 
-def _inclusion(sample: Mapping[str, Any]) -> dict[tuple[str, str, int], float]:
+def _inclusion(sample: _Sample) -> dict[tuple[str, str, int], float]:
     """The chance with which each chosen answer was drawn for people: of its stratum, the share that was."""
-    layer = {(i, c, int(d)): s for i, c, d, s in sample.get("strata", [])}
-    chosen = [(i, c, int(d)) for i, c, d in sample.get("chosen", [])]
-    size, drawn = Counter(layer.values()), Counter(layer[key] for key in chosen if key in layer)
-    return {key: drawn[layer[key]] / size[layer[key]] for key in chosen if key in layer}
+    layer = {(i, c, d): s for i, c, d, s in sample.strata}
+    size, drawn = Counter(layer.values()), Counter(layer[key] for key in sample.chosen if key in layer)
+    return {key: drawn[layer[key]] / size[layer[key]] for key in sample.chosen if key in layer}
 
 
 def _with_rated(answers: pl.DataFrame, ratings: Sequence[Rating]) -> pl.DataFrame:
