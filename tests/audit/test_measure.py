@@ -35,7 +35,7 @@ from richter.audit import (
     shared_sample,
     weigh_scores,
 )
-from richter.audit._measure_claims import ECE_MARGIN, Measured, calibration_claims_of
+from richter.audit._measure_claims import ECE_MARGIN, Measured, calibration_claims_of, claims_of
 from richter.audit._measure_conditions import at_least
 from richter.claims import ece_evidence, ece_side
 from richter.claims._decide import needed_units
@@ -598,6 +598,23 @@ def test_on_a_page_draws_wait_for_the_confidences() -> None:
         measured = Measured(exploratory=True, grades=report(first), draws=report(Verdict.VERIFIED))
         found = {claim.measure: claim.verdict for claim in calibration_claims_of(measured)}
         assert found == {"ece": first, "draws": second}
+
+
+@pytest.mark.parametrize("calibrated", [Verdict.VERIFIED, Verdict.UNDECIDED])
+def test_on_a_page_slopes_wait_for_the_calibration(calibrated: Verdict) -> None:
+    """Both came right after the differences, each with all of the level."""
+    span = Interval(low=0.02, high=0.1, level=0.95, method="given")
+    ece, slope = (
+        Claim(measure=measure, conditions=names, verdict=verdict, sentence="It is so.", estimate=0.05, interval=span,
+              plain_interval=span, n=100, units=100)
+        for measure, names, verdict in (("ece", ("m",), calibrated), ("b", ("m", "n"), Verdict.VERIFIED))
+    )  # fmt: skip
+    page: Any = SimpleNamespace(level=0.95, claims=(slope,), pairs=(), of=lambda measure: (slope,))
+    grades: Any = SimpleNamespace(conditions=(SimpleNamespace(claim=ece),))
+    told = claims_of(Measured(exploratory=True, comparison=page, grades=grades))
+    (found,) = (row.claim for row in told if row.claim.measure == "b")
+    assert found.verdict is calibrated
+    assert ("`richter severity`, which asks it first, says: It is so." in found.sentence) == (calibrated != "verified")
 
 
 def test_how_sure_and_how_often_right_stand_beside_a_calibration_error_by_hand() -> None:

@@ -73,11 +73,13 @@ def _claims(measured: Measured) -> Iterator[tuple[str, Claim]]:
     for claim in () if measured.severity is None else measured.severity.study.claims:
         if claim.primary:
             yield "severity", claim
-    for claim in () if measured.comparison is None else measured.comparison.of("b"):
-        yield "severity", claim
+    calibration, page = calibration_claims_of(measured), measured.comparison
+    settled = page is None or nothing_open(calibration, level=page.level)
+    for claim in () if page is None else page.of("b"):
+        yield "severity", claim if settled else not_tested(claim, by="`richter severity`")
     for claim in () if measured.tail is None else measured.tail.study.claims:
         yield "tail", claim
-    for claim in calibration_claims_of(measured):
+    for claim in calibration:
         yield "calibration", claim
 
 
@@ -106,7 +108,7 @@ def calibration_claims_of(measured: Measured) -> list[Claim]:
     """Whether each condition is shown to be miscalibrated: by its draws, then by its confidences.
 
     One page is one family, so these are tested only where every claim before them is settled: first the differences,
-    then the confidences, then the draws.
+    then the confidences, then the draws, and the slopes b last.
     """
     page = measured.comparison
     settled = page is None or nothing_open(gap_claims(page), level=page.level)
