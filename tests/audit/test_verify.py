@@ -394,6 +394,24 @@ def test_an_archive_says_when_its_answers_came(archive: Path) -> None:
         assert (records.name, records.command) == ("run.zip", "run.zip")  # nothing of where it was unpacked
 
 
+def test_an_archive_from_before_notes_were_kept_says_what_its_run_says(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
+    """Where less is better it stays so, and answers that a table of grades never held are no refusals."""
+    rows = [
+        f"{k},{name},{rng.uniform(low, low + 0.5):.3f}" for k in range(60) for name, low in (("old", 0.3), ("new", 0))
+    ]
+    (tmp_path / "wer.csv").write_text("item,condition,wer\n" + "\n".join(rows))
+    assert run("import", tmp_path / "wer.csv", "--better", "lower", "-o", tmp_path / "run") == 0
+    assert run("export", tmp_path / "run", "--evidence", tmp_path / "run.zip") == 0
+    with zipfile.ZipFile(tmp_path / "run.zip") as packed:
+        files = {name: packed.read(name) for name in packed.namelist() if name != "MANIFEST.sha256"}
+    del files["records/notes.json"]
+    write_evidence(tmp_path / "run.zip", files)
+    assert measure_run(tmp_path / "run.zip").claims[0].claim.sentence.startswith("new is better scored than old")
+    assert run("verify", tmp_path / "run.zip") == 0
+
+
 def test_a_file_that_is_in_an_archive_twice_is_found(archive: Path) -> None:
     """Programs differ in which of the two they show."""
     with zipfile.ZipFile(archive, "a") as packed, pytest.warns(UserWarning, match="Duplicate name"):

@@ -6,7 +6,7 @@ import json
 import math
 import platform
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -36,6 +36,7 @@ MEMBERS = {"MANIFEST.sha256", "records/answers.jsonl"}  # what every archive hol
 CARRIED = ("plan.toml", "plan.toml.lock", "scores.csv", "draws.jsonl")  # what a run may hold beside its ledger
 NOTES = ("import", "judging", "rating sample", "stopping")  # of a ledger's notes, those that its claims rest on
 ARCHIVE_NOTE = "archive"  # of a run that was made again: when its answers came
+Notes = dict[str, dict[str, Any]]
 LAST = 1e11  # seconds since 1970: far beyond any run, and a date
 VERSIONS = ("richter", "numpy", "scipy", "numba", "polars", "xllamacpp", "wordllama")
 
@@ -168,7 +169,8 @@ def _restore(run: Path, files: Mapping[str, bytes], prefix: str) -> None:
             ("ratings", Rating, ledger.add_ratings),
         ):
             add(msgspec.convert(rows(name), list[kind]))  # type: ignore[valid-type]
-        notes = msgspec.json.decode(files.get(f"records/{prefix}notes.json", b"{}"), type=dict[str, dict[str, Any]])
+        kept = files.get(f"records/{prefix}notes.json")
+        notes = _former(files, rows("answers")) if kept is None else msgspec.json.decode(kept, type=Notes)
         times = msgspec.convert(notes.get(ARCHIVE_NOTE, {}).get("times"), tuple[float, float] | None)
         if any(not 0 <= moment < LAST for moment in times or ()):
             raise ValueError("a moment of no calendar")
@@ -180,6 +182,23 @@ def _restore(run: Path, files: Mapping[str, bytes], prefix: str) -> None:
     for name in CARRIED:
         if f"{prefix}{name}" in files:
             write_file(run / name, files[f"{prefix}{name}"])
+
+
+def _former(files: Mapping[str, bytes], answers: Sequence[Mapping[str, Any]]) -> Notes:
+    """The notes of an archive from before they were kept: whether it had texts, and which scores its results call good.
+
+    Without them answers of a table of grades would all be empty, and less would be worse where it is better.
+    """
+    try:
+        floors = msgspec.json.decode(files["results.json"])["sections"]["floors"]
+        reading = floors["comparison"]["options"]["reading"]
+        score = {name: reading[name] for name in ("scale", "better")}
+    except (LookupError, TypeError, ValueError, RecursionError):
+        score = {}
+    told: dict[str, Any] = {"score": score}
+    if not any(row["answer"] for row in answers):
+        told["understood"] = ""
+    return {"import": told}
 
 
 def _json(value: object) -> bytes:
