@@ -14,6 +14,7 @@ import pytest
 
 from helpers.foreign_logs import inspect_header, write_zip
 from richter.errors import InputError
+from richter.interop import plain_name
 from richter.interop._files import read_sheets
 
 MEASURED = """
@@ -194,3 +195,9 @@ def test_a_bomb_is_refused_within_300_mb(make: Callable[[Path], Path], command: 
     assert code == "1", done.stderr
     assert "Traceback" not in done.stderr
     assert int(memory) < 300, done.stderr
+
+
+def test_a_heading_as_long_as_a_file_is_read_at_once() -> None:
+    """Looked through from every place of a megabyte of underscores the end of a name did not end within minutes."""
+    assert plain_name("_" * 1_000_000 + "(1") == "(1"
+    assert plain_name(f"{'(1:' * 300_000} Total (0-20)").endswith("_total")

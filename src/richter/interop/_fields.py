@@ -129,9 +129,20 @@ _BAD = _set("worst bad poor terrible awful severe critical catastrophic schlecht
             " malo peor pessimo cattivo peggiore ruim pior slecht zly 差 悪い")  # fmt: skip
 
 
+def _range(name: str) -> re.Match[str] | None:
+    """The range at the end of a name: looked for in its last characters, since a cell may be as long as a file."""
+    return _RANGE.search(name, max(len(name) - 500, 0))
+
+
+def _without_range(column: str) -> str:
+    name = column.strip()
+    match = _range(name)
+    return name if match is None else name[: match.start()].strip() or name
+
+
 def plain_name(column: str) -> str:
     """`Question ID`, `questionId` and `question-id` are one name, `Modèle` and `modele` too."""
-    apart = unicodedata.normalize("NFD", _RANGE.sub("", column).strip() or column.strip())
+    apart = unicodedata.normalize("NFD", _without_range(column))
     bare = unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", apart))  # accents, and no part of a letter
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", re.sub(r"[?#°º*:!]", "", bare).strip())
     return re.sub(r"[\s\-./]+", "_", spaced).lower().strip("_")
@@ -139,13 +150,12 @@ def plain_name(column: str) -> str:
 
 def leaf_name(column: str) -> str:
     """The last part of a name that others nest: `metrics.acc` and `exact_match/score` end in `acc` and `score`."""
-    bare = _RANGE.sub("", column).strip() or column.strip()
-    return plain_name(re.split(r"[./]", bare.rstrip("./"))[-1])
+    return plain_name(re.split(r"[./]", _without_range(column).rstrip("./"))[-1])
 
 
 def stated_range(column: str) -> tuple[float, float] | None:
     """The range that a name states: `Total (0-20)`, `score out of 10`, `Punkte (von 4)`; None where it states none."""
-    match = _RANGE.search(column.strip())
+    match = _range(column.strip())
     if match and match[5]:
         return 0.0, 100.0
     if len(ends := _ends(column)) > 1:
@@ -157,7 +167,7 @@ def stated_range(column: str) -> tuple[float, float] | None:
 
 def _ends(name: str) -> dict[float, int]:
     """The numbers that a name explains in a bracket at its end, and whether each is good (1), bad (-1) or neither."""
-    match = _RANGE.search(name.strip())
+    match = _range(name.strip())
     told = {float(at): {*plain_name(word).split("_")} for at, word in _LEGEND.findall(match[0] if match else "")}
     return {at: bool(words & _GOOD) - bool(words & _BAD) for at, words in told.items()}
 
