@@ -17,7 +17,7 @@ import jsonschema_rs
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import fisher_exact, genpareto, hypergeom, norm, sem
+from scipy.stats import fisher_exact, genpareto, norm, sem
 from scipy.stats import t as student
 
 from helpers.simulated import simulated_run
@@ -36,7 +36,6 @@ from richter.audit import (
     weigh_scores,
 )
 from richter.audit._measure_claims import ECE_MARGIN, Measured, calibration_claims_of, claims_of
-from richter.audit._measure_conditions import at_least
 from richter.claims import ece_evidence, ece_side
 from richter.claims._decide import needed_units
 from richter.errors import InputError, LedgerNewer
@@ -112,13 +111,6 @@ def test_where_it_fails_against_scipy(run: Path, document: dict[str, Any]) -> No
         assert (group["n"], group["error_rate"]) == (len(own), sum(own) / len(own))
     ends = [g["interval"]["low"] for g in row["where"]]
     assert ends == sorted(ends, reverse=True)
-
-
-@pytest.mark.parametrize(
-    ("k", "total", "wrong", "n"), [(3, 20, 7, 6), (0, 9, 4, 3), (5, 12, 10, 6), (30, 5000, 900, 80), (2, 8, 2, 7)]
-)
-def test_so_many_errors_in_a_part_against_scipy(k: int, total: int, wrong: int, n: int) -> None:
-    assert at_least(k, total, wrong, n) == pytest.approx(hypergeom.sf(k - 1, total, wrong, n), rel=1e-9)
 
 
 def test_a_planted_pattern_is_found_against_scipy(tmp_path: Path) -> None:

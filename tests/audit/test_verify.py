@@ -12,7 +12,7 @@ import pytest
 
 from helpers.simulated import simulated_run
 from richter.audit import measure_run, verify_archive, verify_results
-from richter.audit._measure_run import open_run
+from richter.audit._measure_run import open_records
 from richter.cli import main
 from richter.errors import InputError
 from richter.interop import write_evidence
@@ -389,7 +389,7 @@ def test_an_archive_says_when_its_answers_came(archive: Path) -> None:
     whole, packed = (measure_run(place).run for place in (archive.with_name("run"), archive))
     assert (packed.started_at, packed.ended_at) == (whole.started_at, whole.ended_at)
     assert whole.started_at is not None
-    with open_run(archive) as records, open_run(archive.with_name("run")) as own:
+    with open_records(archive) as records, open_records(archive.with_name("run")) as own:
         assert records.times == pytest.approx(own.times)
         assert (records.name, records.command) == ("run.zip", "run.zip")  # nothing of where it was unpacked
 

@@ -25,7 +25,7 @@ from richter.audit._floors import FloorsSection, floors_section
 from richter.audit._gate import run_gate
 from richter.audit._measure_claims import Measured, SearchResults, claims_of, search_results, searches_of
 from richter.audit._measure_conditions import measure_conditions
-from richter.audit._measure_run import RunRecords, open_run, run_plan
+from richter.audit._measure_run import RunRecords, open_records, run_plan
 from richter.audit._measure_severity import SeveritySection, severity_section
 from richter.audit._measure_words import answer_of, checks_of, next_steps, question_of, signature_of
 from richter.audit._pictures import Picture, results_picture
@@ -132,7 +132,7 @@ def measure_run(
     unknown = [name for name in only or () if name not in SECTIONS]
     if unknown:
         raise InputError(f"There is no section {unknown[0]!r}.", remedy=f"There are {', '.join(SECTIONS)}.")
-    with open_run(*sources, options=options, conditions=conditions) as records:
+    with open_records(*sources, options=options, conditions=conditions) as records:
         chosen, status = run_plan(records, plan)
         exploratory = status is None or not status.confirmatory
         locked = None if chosen is None or exploratory else chosen.hash

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.special import gammaln
+import scipy
 
 from richter.audit._calibration import CalibrationReport
 from richter.audit._measure_run import RunRecords
@@ -118,7 +118,8 @@ def _scored(records: RunRecords, level: float) -> dict[str, Figure]:
     known = metric.kind != "real" and metric.low is not None and metric.high is not None
     ends = (float(metric.low or 0), float(metric.high or 0)) if known else None  # an amount has only what was seen
     what = f"{metric.noun}{f' from {ends[0]:g} to {ends[1]:g}' if ends else ''}, {metric.better} is better"
-    return {name: dataclasses.replace(figure, scale=ends) for name, figure in _figures(found, what, level).items()}
+    figures = _figures(found, what, level).items()
+    return {name: dataclasses.replace(figure, scale=ends, better=metric.better) for name, figure in figures}
 
 
 def _knows(report: CalibrationReport | None, what: str, records: RunRecords) -> dict[str, Figure]:
@@ -223,21 +224,13 @@ def _patterns(sample: Sample, name: str, attributes: Sequence[_Attribute], level
         return []
     errors = np.array([int((both & wrong).sum()) for _, both in groups])
     sizes = np.array([int(both.sum()) for _, both in groups])
-    q = benjamini_hochberg([at_least(k, total, int(wrong.sum()), n) for k, n in zip(errors, sizes, strict=True)])
+    q = benjamini_hochberg(scipy.stats.hypergeom.sf(errors - 1, total, int(wrong.sum()), sizes))
     kept = [
         _group(pattern, "pattern", _part_evidence(sample, both, name), level)
         for (pattern, both), value in zip(groups, q, strict=True)
         if value <= 1 - level
     ]
     return sorted(kept, key=lambda row: -row.interval.low)[:PATTERNS]
-
-
-def at_least(k: int, total: int, wrong: int, n: int) -> float:
-    """P(X >= k) where X of n items, drawn without replacement from `total`, are among the `wrong` ones."""
-    x = np.arange(max(0, n + wrong - total), min(n, wrong) + 1)
-    logs = -(gammaln(x + 1) + gammaln(wrong - x + 1) + gammaln(n - x + 1) + gammaln(total - wrong - n + x + 1))
-    shares = np.exp(logs - logs.max())
-    return float(shares[x >= k].sum() / shares.sum())
 
 
 def _part_evidence(sample: Sample, part: Bools, name: str) -> Evidence:

@@ -183,7 +183,7 @@ class RunRecords:
 
 
 @contextlib.contextmanager
-def open_run(
+def open_records(
     *sources: Source, options: ReadOptions | None = None, conditions: Sequence[str] = ()
 ) -> Iterator[RunRecords]:
     """Read a run, or whatever else `read_tables` takes, of some `conditions` if so. Nothing is asked or written.

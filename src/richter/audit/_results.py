@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from richter.records import Claim, Decoding, Interval, Result, Verdict
+from richter.records import Better, Claim, Decoding, Interval, Result, Verdict
 
 __all__ = ["stored_results"]
 
@@ -44,8 +44,8 @@ class Figure(Result):
     """A figure of one condition, `what` it is, and the `mean` severity beside a rate of severities.
 
     Where people's `labels` correct it, `graded` is the figure as it was graded. `scale` holds the ends of the scale of
-    a score; beside a calibration error `sure` is the mean confidence, `right` the share of right answers and `drawn`
-    the name of the draws that it is of, where they have settings of their own.
+    a score, and `better` which of them is good; beside a calibration error `sure` is the mean confidence, `right` the
+    share of right answers and `drawn` the name of the draws that it is of, where they have settings of their own.
     """
 
     always: ClassVar = ("estimate", "interval", "n", "what")
@@ -57,6 +57,7 @@ class Figure(Result):
     graded: Estimated | None = None
     mean: "Figure | None" = None
     scale: tuple[float, float] | None = None
+    better: Better | None = None
     sure: float | None = None
     right: float | None = None
     labels: int = 0

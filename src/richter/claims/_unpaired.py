@@ -1,10 +1,12 @@
 """Two conditions on different items: nothing is paired, and the two means are independent."""
 
+import bisect
 import dataclasses
 import math
 
 import numpy as np
-from scipy.special import betaincinv, betaln, xlog1py, xlogy
+import scipy
+from scipy.special import betaincinv
 
 from richter.claims._evidence import Evidence, joint_freedom
 from richter.claims._outcomes import Outcomes
@@ -118,9 +120,8 @@ def _shown(p: float, q: float, n: int, m: int, tail: float) -> float:
     for rate, size in ((p, n), (1 - q, m)):  # both as the limit above: of the first's events, of the second's others
         reach = 5 * math.sqrt(size * rate * (1 - rate)) + 5
         k = np.arange(max(math.floor(size * rate - reach), 0), min(math.ceil(size * rate + reach), size) + 1.0)
-        chance = np.exp(xlogy(k, rate) + xlog1py(size - k, -rate) - betaln(1 + size - k, 1 + k)) / (size + 1)
         upper = np.where(k == size, 1.0, betaincinv(k + 1, np.maximum(size - k, 0.5), 1 - tail))
-        sides.append((k / size, upper - k / size, chance))
+        sides.append((k / size, upper - k / size, scipy.stats.binom.pmf(k, size, rate)))
     (x, up, first), (y, down, second) = sides
     return float(first @ ((1 - y[None, :]) - x[:, None] > np.hypot(up[:, None], down[None, :])) @ second)
 
@@ -142,10 +143,7 @@ def rates_needed(evidence: Evidence, distance: float, start: int, *, tail: float
 
     if start > MANY or distance >= 1:
         return start
-    few, most = start // 2, start
+    few, most = start // 2 + 1, start
     while not enough(most):
-        few, most = most, 2 * most
-    while most - few > 1:
-        middle = (few + most) // 2
-        few, most = (few, middle) if enough(middle) else (middle, most)
-    return most
+        few, most = most + 1, 2 * most
+    return bisect.bisect_left(range(most), True, lo=few, key=enough)

@@ -15,6 +15,7 @@ import msgspec
 
 from richter.errors import InputError, LedgerError
 from richter.interop._export import EXPORTS, export_table
+from richter.interop._import import imported_call
 from richter.interop._safe import Archive, Unreadable, stem_in
 from richter.records import Answer, Condition, Confidence, Grade, Item, Rating
 from richter.store import (
@@ -132,9 +133,8 @@ def evidence_run(path: Path, folder: Path) -> Path | None:
 
     Every file that is read must be what the manifest says. Of parts the draws come back, searches do not.
     """
-    with Archive(path) as archive:
-        if not archive.members.keys() >= MEMBERS:
-            return None
+    if not is_evidence(path):
+        return None
     files, faults = evidence_files(path)
     if faults:
         raise InputError(f"{path} is not what its manifest says: {faults[0]}.", remedy="Get the archive again.")
@@ -155,20 +155,15 @@ def _restore(run: Path, files: Mapping[str, bytes], prefix: str) -> None:
     def call(row: dict[str, Any]) -> Call:
         known = [-math.inf if x is None else x for x in row.get("logprobs") or ()]
         answer = msgspec.convert(row | {"text": row["answer"], "logprobs": known}, Answer)
-        key = "\0".join(("import", answer.condition, answer.item, str(answer.draw)))
-        digest = hashlib.sha256(key.encode()).hexdigest()
-        return Call(key=digest, model=row["model"], request="imported", answer=answer)
+        return imported_call(answer, model=row["model"])
 
     with new_run(run) as ledger:
         ledger.add_items([msgspec.convert(row | {"id": row["item"]}, Item) for row in rows("items")])
         ledger.add_conditions(msgspec.json.decode(files[f"records/{prefix}conditions.json"], type=list[Condition]))
         ledger.add_calls([call(row) for row in rows("answers")])
-        for name, kind, add in (
-            ("grades", Grade, ledger.add_grades),
-            ("confidences", Confidence, ledger.add_confidences),
-            ("ratings", Rating, ledger.add_ratings),
-        ):
-            add(msgspec.convert(rows(name), list[kind]))  # type: ignore[valid-type]
+        ledger.add_grades(msgspec.convert(rows("grades"), list[Grade]))
+        ledger.add_confidences(msgspec.convert(rows("confidences"), list[Confidence]))
+        ledger.add_ratings(msgspec.convert(rows("ratings"), list[Rating]))
         kept = files.get(f"records/{prefix}notes.json")
         notes = _former(files, rows("answers")) if kept is None else msgspec.json.decode(kept, type=Notes)
         times = msgspec.convert(notes.get(ARCHIVE_NOTE, {}).get("times"), tuple[float, float] | None)

@@ -9,7 +9,7 @@ from richter.interop._record import LogOptions, Setup
 from richter.records import Answer, Condition, Confidence, Decoding, Grade, Rating
 from richter.store import Call, RunLike, new_run
 
-__all__ = ["IMPORT_NOTE", "RatingKind", "write_run"]
+__all__ = ["IMPORT_NOTE", "RatingKind", "imported_call", "write_run"]
 
 IMPORT_NOTE = "import"  # the ledger's note on where its answers came from
 RatingKind = Literal["human", "judge", "rule"]
@@ -65,8 +65,13 @@ def _call(logs: Logs, row: Row) -> Call:
         latency_s=s.latency_s,
         error=s.error,
     )
-    key = hashlib.sha256("\0".join(("import", row.condition, row.item, str(s.draw))).encode()).hexdigest()
-    return Call(key=key, model=logs.conditions[row.condition].model, request="imported", answer=answer)
+    return imported_call(answer, model=logs.conditions[row.condition].model)
+
+
+def imported_call(answer: Answer, *, model: str) -> Call:
+    """An answer that came from elsewhere as the call that a ledger keeps."""
+    key = "\0".join(("import", answer.condition, answer.item, str(answer.draw)))
+    return Call(key=hashlib.sha256(key.encode()).hexdigest(), model=model, request="imported", answer=answer)
 
 
 def _grades(row: Row, options: LogOptions) -> Iterator[Grade]:

@@ -40,8 +40,8 @@ class Note(str):
         made.kind = kind
         return made
 
-    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
-        return str(self), self.kind
+    def __reduce__(self) -> tuple[type["Note"], tuple[str, str]]:
+        return Note, (str(self), self.kind)
 
 
 def of_kind(notes: Iterable[str], kind: str) -> list[str]:

@@ -278,7 +278,7 @@ def _best_first(conditions: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str
         return sorted(conditions, key=lambda c: float(c["how_often"]["estimate"]))
     if not all(_measured(c.get("scored")) for c in conditions):
         return conditions
-    sign = 1 if "lower is better" in str(conditions[0]["scored"].get("what")) else -1
+    sign = 1 if conditions[0]["scored"].get("better") == "lower" else -1
     return sorted(conditions, key=lambda c: sign * float(c["scored"]["estimate"]))
 
 

@@ -1,12 +1,11 @@
 """Tables kept as a run, so that their answers can be judged, rated and drawn again."""
 
 import dataclasses
-import hashlib
 import re
 
 import polars as pl
 
-from richter.interop import IMPORT_NOTE, RatingKind
+from richter.interop import IMPORT_NOTE, RatingKind, imported_call
 from richter.records import Answer, Condition, Confidence, Grade, Item, Rating
 from richter.store import Call, RunLike, new_run
 from richter.tables._tables import KEY, Tables, ratings_of
@@ -78,9 +77,7 @@ def _call(row: dict[str, object]) -> Call:
     names = ("item", "condition", "draw", "tokens_in", "tokens_out", "money_usd", "latency_s")
     texts = {name: row[name] or "" for name in ("text", "error", "finish")}
     answer = Answer(**{name: row[name] for name in names}, **texts)  # type: ignore[arg-type]
-    key = "\0".join(("import", answer.condition, answer.item, str(answer.draw)))
-    digest = hashlib.sha256(key.encode()).hexdigest()
-    return Call(key=digest, model=answer.condition, request="imported", answer=answer)
+    return imported_call(answer, model=answer.condition)
 
 
 def _grades(tables: Tables) -> list[Grade]:
