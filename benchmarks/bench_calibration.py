@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from richter.calibration import answer_pool, bootstrap_ece, regimes, sem_ece, sem_gap
-from richter.sampling import cluster_questions
+from richter.texts import cluster_questions
 
 
 def cpu_s(function: Callable[[], Any]) -> float:

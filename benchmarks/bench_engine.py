@@ -14,9 +14,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from richter.engine import Engine, open_engine
-from richter.llm import Asker, Job, open_model
 from richter.records import Decoding
 from richter.store import open_ledger
+from richter_audit.llm import Asker, Job, open_model
 
 HERE = Path(__file__).parent
 CALLS = 5_000

@@ -22,11 +22,11 @@ N, DIM, QUERIES, K = 28_800_000, 256, 40, 50
 
 
 def load(name):
-    for package in ("richter", "richter.knowledge"):
+    for package in ("richter", "richter_audit", "richter_audit.knowledge"):
         module = types.ModuleType(package)
         module.__path__ = [str(SOURCE / package.replace(".", "/"))]
         sys.modules.setdefault(package, module)
-    return importlib.import_module(f"richter.knowledge.{name}")
+    return importlib.import_module(f"richter_audit.knowledge.{name}")
 
 
 def median_ms(work, repeats: int = 15) -> float:

@@ -54,9 +54,9 @@ def main() -> None:
     print(f"ordinal alpha with bootstrap interval, 3,000 x 3, 2,000 resamples: {alpha:.3f} s of CPU")
 
     try:
-        from richter.bench import read_gazetteer
-        from richter.judge import RuleJudge
         from richter.records import Item
+        from richter_audit.bench import read_gazetteer
+        from richter_audit.judge import RuleJudge
     except ImportError as error:
         print(f"rule judge: not measured here ({error})")
         return

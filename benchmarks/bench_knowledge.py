@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 
-from richter.knowledge import find_similar, top_k
+from richter_audit.knowledge import find_similar, top_k
 
 DIM, K = 256, 50
 

@@ -21,8 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
-from richter.knowledge import build_index, find_similar, open_base, open_index, top_k, write_base
 from richter.records import Document, Paragraph
+from richter_audit.knowledge import build_index, find_similar, open_base, open_index, top_k, write_base
 
 DIM, K, PER_DOCUMENT, PER_TOPIC, REPEATS = 256, 50, 100, 50, 7
 SHARES = (0.35, 0.30, 0.35)  # of the variance: topics, documents, paragraphs

@@ -11,9 +11,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from richter.llm import Asker, Job, open_model
 from richter.records import Decoding
 from richter.store import open_ledger
+from richter_audit.llm import Asker, Job, open_model
 
 HERE = Path(__file__).parent
 CALLS = 5_000

@@ -17,7 +17,7 @@ from xml.sax.saxutils import escape
 
 
 def sources(folder):
-    from richter.bench import World, fact_documents
+    from richter_audit.bench import World, fact_documents
 
     documents = fact_documents(World(), parts=("divisions", "airfields"))
     texts = [p.text for p in chain.from_iterable(d.paragraphs for d in documents)]
@@ -43,7 +43,7 @@ def sources(folder):
 
 def build(source, folder, engine):
     from richter.engine import open_engine
-    from richter.knowledge import read_documents, write_base
+    from richter_audit.knowledge import read_documents, write_base
 
     with open_engine(engine) as where:
         if engine == "ray":  # start the workers' processes, which a large base does not notice

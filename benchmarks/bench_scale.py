@@ -26,8 +26,8 @@ def bench_embedding():
     if any(importlib.util.find_spec(name) is None for name in ("wordllama", "pycountry")):
         print("embedding: wordllama or the facts packages are not installed")
         return
-    from richter.bench import World, fact_documents
-    from richter.knowledge import embed
+    from richter.texts import embed
+    from richter_audit.bench import World, fact_documents
 
     documents = fact_documents(World(), parts=("divisions",))
     texts = list(islice((p.text for p in chain.from_iterable(d.paragraphs for d in documents)), 6_000))

@@ -17,9 +17,9 @@ sys.path.insert(0, str(HERE.parent / "tests"))  # for the server that the tests 
 from bench_llm import serve  # noqa: E402
 
 from helpers.postgres import PostgresServer, find_programs  # noqa: E402
-from richter.llm import Asker, Job, open_model, parse_budget  # noqa: E402
 from richter.records import Decoding  # noqa: E402
 from richter.store import open_ledger  # noqa: E402
+from richter_audit.llm import Asker, Job, open_model, parse_budget  # noqa: E402
 
 CALLS = 8_000
 AT_ONCE = 64

@@ -7,8 +7,8 @@ import argparse
 
 import numpy as np
 
-from richter.ascent import SearchSettings, simulate_search
-from richter.knowledge import find_similar
+from richter_audit.ascent import SearchSettings, simulate_search
+from richter_audit.knowledge import find_similar
 
 DIM, DOCUMENTS, QUESTIONS = 32, 500, 3
 

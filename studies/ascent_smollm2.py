@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from richter.ascent import SearchSettings, rate_ratio, simulate_search
-from richter.knowledge import find_similar, open_base
+from richter_audit.ascent import SearchSettings, rate_ratio, simulate_search
+from richter_audit.knowledge import find_similar, open_base
 
 WAYS = ("both", "asked", "corrected")
 

@@ -9,9 +9,10 @@ import asyncio
 import sys
 from collections import Counter, defaultdict
 
-from richter.bench import read_items
-from richter.llm import BUILT_IN, messages_for, open_model
+from richter.models import BUILT_IN
 from richter.records import Condition, Decoding, Item
+from richter_audit.bench import read_items
+from richter_audit.llm import messages_for, open_model
 
 SLOTS = 16
 

@@ -10,7 +10,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from richter.llm._prices import TABLE, litellm_prices
+from richter.models._prices import TABLE, litellm_prices
 
 LIST = "litellm/model_prices_and_context_window_backup.json"
 

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
-from richter.ascent import SearchSettings, grade
-from richter.ascent._outcome import paragraph_items
-from richter.audit import ask_run
-from richter.bench import read_choice
-from richter.knowledge import open_base, read_documents, write_base
 from richter.records import Condition, Decoding
 from richter.store import open_ledger
+from richter.texts import read_choice
+from richter_audit.ascent import SearchSettings, grade
+from richter_audit.ascent._outcome import paragraph_items
+from richter_audit.knowledge import open_base, read_documents, write_base
+from richter_audit.stages import ask_run
 
 LETTERS = "ABCDEFGHIJ"
 

@@ -20,10 +20,10 @@ WORDINGS = 3
 
 
 def prepare(base_folder, out):
-    from richter.ascent._outcome import paragraph_items
-    from richter.ascent._settings import SearchSettings
-    from richter.bench import without_subject
-    from richter.knowledge import open_base
+    from richter_audit.ascent._outcome import paragraph_items
+    from richter_audit.ascent._settings import SearchSettings
+    from richter_audit.bench import without_subject
+    from richter_audit.knowledge import open_base
 
     base = open_base(base_folder)
     settings = SearchSettings(questions=1, phrasings=WORDINGS)
@@ -274,8 +274,8 @@ def score(gguf, path, out, limit):
 def check(gguf, path, scores, limit):
     import asyncio
 
-    from richter.llm._local import LocalModel
     from richter.records import Decoding
+    from richter_audit.llm._local import LocalModel
 
     shots, rows = read_rows(path)
     kept = np.load(scores)

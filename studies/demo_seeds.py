@@ -17,10 +17,11 @@ sys.path[:0] = [str(ROOT / "src")]
 
 import polars as pl  # noqa: E402
 
-from richter.audit import DemoSize, ask_run, compare_tables, demo_facts, demo_prompts  # noqa: E402
-from richter.bench import World  # noqa: E402
+from richter.audit import compare_tables  # noqa: E402
 from richter.store import open_ledger  # noqa: E402
 from richter.tables import read_tables  # noqa: E402
+from richter_audit.bench import World  # noqa: E402
+from richter_audit.stages import DemoSize, ask_run, demo_facts, demo_prompts  # noqa: E402
 
 FOLDER = Path("soak/demo-seeds")
 

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from richter.bench import Gazetteer, normalise_name, pack, read_gazetteer
-from richter.judge import RuleJudge
 from richter.records import Item
 from richter.stats import icc, krippendorff_alpha, weighted_kappa
+from richter_audit.bench import Gazetteer, normalise_name, pack, read_gazetteer
+from richter_audit.judge import RuleJudge
 
 FOLDER = Path(__file__).resolve().parents[1] / "tests" / "judge"
 

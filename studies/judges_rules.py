@@ -16,10 +16,10 @@ import json
 import sys
 from pathlib import Path
 
-from richter.bench import read_gazetteer
-from richter.judge import RuleJudge
 from richter.records import Item
 from richter.stats import clopper_pearson
+from richter_audit.bench import read_gazetteer
+from richter_audit.judge import RuleJudge
 
 FOLDER = Path(__file__).resolve().parents[1] / "tests" / "judge"
 SEVERE = ("severe", "invented", "no answer")

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from scipy.special import erf
 
-from richter.ascent import SearchSettings, simulate_search, topic_effect
-from richter.knowledge import find_similar, open_base
+from richter_audit.ascent import SearchSettings, simulate_search, topic_effect
+from richter_audit.knowledge import find_similar, open_base
 
 LONGEST = 128
 

@@ -25,12 +25,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-import richter.bench as bench
 import richter.calibration as cal
 import richter.floors as floors
-import richter.judge as judge
 import richter.severity as sev
 import richter.tail as tail
+import richter_audit.bench as bench
+import richter_audit.judge as judge
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("RICHTER_SHARED_DATA", ROOT.parent / "shared" / "data"))
@@ -548,7 +548,7 @@ def recovery() -> str:
 @functools.cache
 def small_run() -> Path:
     """Forty answers of the built-in model, at two temperatures; its weights are not fetched for this."""
-    from richter.llm import weights_cached
+    from richter.models import weights_cached
 
     if not _facts() or weights_cached("smollm2") is None:
         raise SkippedRowError("the weights of the built-in model are not here")
@@ -861,7 +861,7 @@ def knowledge_base() -> str:
 
 @row
 def retrieval() -> str:
-    from richter.knowledge import measure_recall
+    from richter_audit.knowledge import measure_recall
 
     _, vectors, _, abstracts, first, _ = field()
     found = measure_recall(vectors, abstracts, first, rng=rng())
@@ -882,7 +882,7 @@ def ascent() -> str:
 
 @row
 def graph() -> str:
-    from richter.ascent import follow
+    from richter_audit.ascent import follow
 
     found = searched("sea", uniform=0.0)
     trails = follow([list(b) for b in found.batches], list(found.edges), found.errors)
@@ -911,7 +911,7 @@ def baselines() -> str:
 
 @row
 def error_map() -> str:
-    from richter.ascent import cluster_vectors
+    from richter_audit.ascent import cluster_vectors
 
     _, vectors, *_ = field()
     found = searched("sea")
@@ -927,7 +927,7 @@ def error_map() -> str:
 
 @row
 def patterns() -> str:
-    from richter.ascent import find_patterns
+    from richter_audit.ascent import find_patterns
 
     _, _, codes, *_ = field()
     found = searched("random", paragraphs=1200, uniform=0.0)
@@ -940,7 +940,7 @@ def patterns() -> str:
 
 @row
 def cross() -> str:
-    from richter.ascent import cross_matrix
+    from richter_audit.ascent import cross_matrix
 
     sim, vectors, *_ = field()
     truth = {}
@@ -966,7 +966,7 @@ def retests() -> str:
 
 @row
 def predictor() -> str:
-    from richter.ascent import predict_failures
+    from richter_audit.ascent import predict_failures
 
     _, vectors, *_ = field()
     found = searched("random", paragraphs=1200, uniform=0.0)

@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from richter.sampling import THRESHOLD, answer_trees, choose_threshold, pair_quality
+from richter.texts import THRESHOLD, answer_trees, choose_threshold, pair_quality
 
 
 def main() -> None:

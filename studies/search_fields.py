@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from richter.ascent import SearchSettings, category_rates, cluster_vectors, simulate_search, topic_effect
-from richter.ascent._pilot import simulated_gain
 from richter.errors import TooFewErrors
-from richter.knowledge import find_similar
+from richter_audit.ascent import SearchSettings, category_rates, cluster_vectors, simulate_search, topic_effect
+from richter_audit.ascent._pilot import simulated_gain
+from richter_audit.knowledge import find_similar
 
 CATEGORIES, DIM, SIZE = 60, 24, 4000
 
@@ -111,10 +111,10 @@ def pilot(seed):
 
 def steps(seed):
     """Processor time of a search through its ledger, with 25 and 100 steps of 20 paragraphs."""
-    from richter.ascent import run_search
-    from richter.knowledge import open_base, write_base
-    from richter.llm import parse_budget
     from richter.records import Answer, Condition, Decoding, Document, Paragraph, Question
+    from richter_audit.ascent import run_search
+    from richter_audit.knowledge import open_base, write_base
+    from richter_audit.llm import parse_budget
 
     class Testee:
         name = "simulated/testee"

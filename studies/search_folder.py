@@ -19,15 +19,15 @@ from pathlib import Path
 import numpy as np
 from aiohttp import web
 
-from richter.ascent import SearchSettings, failing_questions, generate_questions, grade, run_search
-from richter.audit import ask_run
-from richter.bench import read_items
-from richter.cli._calls import Calls
-from richter.cli._export import export_failing
-from richter.knowledge import open_base, read_documents, write_base
-from richter.llm import parse_budget
 from richter.records import Condition, Decoding
 from richter.store import open_ledger
+from richter_audit.ascent import SearchSettings, failing_questions, generate_questions, grade, run_search
+from richter_audit.bench import read_items
+from richter_audit.cli._calls import Calls
+from richter_audit.cli._search_export import export_failing
+from richter_audit.knowledge import open_base, read_documents, write_base
+from richter_audit.llm import parse_budget
+from richter_audit.stages import ask_run
 
 FIELDS = ("topics", "weak spots", "smooth", "none")
 BEFORE = {"questions": 5, "phrasings": 5, "wordings": "all"}

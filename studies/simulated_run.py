@@ -18,10 +18,10 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
-from richter.audit import DRAWS_NAME
-from richter.judge import rubric
+from richter.ratings import rubric
 from richter.records import Answer, Condition, Decoding, Item, Rating, call_key
 from richter.store import Call, Ledger, open_ledger
+from richter_audit.stages import DRAWS_NAME
 
 LEVELS = np.arange(1, 9) / 2
 DOMAINS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta")

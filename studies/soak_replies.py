@@ -15,8 +15,8 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
 from helpers.hostile import hostile_reply, read_everywhere  # noqa: E402
 from helpers.soak import campaign  # noqa: E402
-from richter.bench import read_gazetteer  # noqa: E402
-from richter.judge import RuleJudge  # noqa: E402
+from richter_audit.bench import read_gazetteer  # noqa: E402
+from richter_audit.judge import RuleJudge  # noqa: E402
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""How every room loads: a file is read when one of its names is first used.
+"""How every room loads: a file is read when one of its names is first used; and what other packages add.
 
 A file says in its `__all__` which of its names the room exports; the room's `__init__` imports them for type checkers
 alone. Asking a model need not wait for all the statistics to load.
@@ -8,7 +8,10 @@ import re
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+from richter.errors import missing_package_error
 
 _EXPORTS = re.compile(r"^__all__ = \[(.*?)\]", re.MULTILINE | re.DOTALL)
 
@@ -24,10 +27,31 @@ def lazy(room: str) -> None:
     def load(name: str) -> Any:
         if name not in files:
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{room}.{files[name]}"), name)
+        value = getattr(load_module(f"{room}.{files[name]}"), name)
         setattr(module, name, value)
         return value
 
     vars(module).update(
         __all__=sorted(files), __getattr__=load, __dir__=lambda: sorted({*vars(module), *files})
     )  # `dir` finds what is not loaded yet: documentation and completion go by it
+
+
+def load_module(name: str) -> ModuleType:
+    """A module of Richter; where a package that it needs is missing, the error says which line installs it."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        missing = missing_package_error(error.name or "")
+        if missing is None:
+            raise
+        raise missing from error
+
+
+def load_entry_point(group: str, name: str) -> Any:
+    """What an installed package has registered under this name of a group; None where none has."""
+    from importlib.metadata import entry_points  # takes longer than all else that a start loads
+
+    for point in entry_points(group=group, name=name):
+        load_module(point.module)
+        return point.load()
+    return None

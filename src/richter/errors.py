@@ -46,6 +46,7 @@ __all__ = [
     "UnknownProvider",
     "Unreachable",
     "WrongKey",
+    "missing_package_error",
     "without_passwords",
 ]
 
@@ -157,3 +158,15 @@ class CallFailed(RichterError):
 
 class BudgetExhausted(RichterError):
     """The next call would exceed the budget."""
+
+
+# packages that modules import when they load -> the extra that brings them
+EXTRAS = {"aiohttp": "audit", "inspect_ai": "inspect", "xllamacpp": "local", "asyncpg": "postgres"}
+
+
+def missing_package_error(package: str) -> MissingPart | None:
+    """The error that says which line installs a package; None for a package that no extra brings."""
+    name = package.partition(".")[0]
+    if name not in EXTRAS:
+        return None
+    return MissingPart(f"This needs the package {name}.", remedy=f"pip install 'richter[{EXTRAS[name]}]'")

@@ -7,13 +7,13 @@ from aiohttp import web
 
 from helpers.server import FakeApi
 from helpers.small_base import small_base
-from richter.ascent import SearchSettings, failing_questions, grade, read_search, run_search
-from richter.ascent._search import _calls_a_paragraph
 from richter.cli import main
 from richter.errors import InputError
-from richter.llm import parse_budget
 from richter.records import Answer, Condition, Decoding, Item
 from richter.store import open_ledger
+from richter_audit.ascent import SearchSettings, failing_questions, grade, read_search, run_search
+from richter_audit.ascent._search import _calls_a_paragraph
+from richter_audit.llm import parse_budget
 
 ITEM = Item(id="0.0.0", prompt="Who?", reference="Ann Bell", options=("Tom", "Ann Bell", "Sue", "Jim"))
 

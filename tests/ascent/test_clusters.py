@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from richter.ascent import SearchSettings, cluster_vectors, distinguishing_terms, simulate_search
-from richter.ascent._clusters import _nearness, _silhouette
 from richter.errors import TooFewErrors
-from richter.knowledge import find_similar
+from richter_audit.ascent import SearchSettings, cluster_vectors, distinguishing_terms, simulate_search
+from richter_audit.ascent._clusters import _nearness, _silhouette
+from richter_audit.knowledge import find_similar
 
 
 def unit(rows):

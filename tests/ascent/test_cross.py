@@ -5,11 +5,19 @@ import pytest
 
 from helpers.server import FakeApi
 from helpers.small_base import SimulatedTestee, small_base
-from richter.ascent import SearchSettings, Subset, cross_matrix, merge_items, read_answers, read_subset, run_search
 from richter.cli import main
 from richter.errors import InputError
-from richter.llm import parse_budget
 from richter.records import Condition, Decoding, Item
+from richter_audit.ascent import (
+    SearchSettings,
+    Subset,
+    cross_matrix,
+    merge_items,
+    read_answers,
+    read_subset,
+    run_search,
+)
+from richter_audit.llm import parse_budget
 
 
 def test_accuracy_and_correlation_by_hand():

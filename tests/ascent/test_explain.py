@@ -8,12 +8,12 @@ import pytest
 
 from helpers.server import FakeApi
 from helpers.small_base import SimulatedTestee, small_base
-from richter.ascent import SearchSettings, explain_errors, run_search, wrong_answers
-from richter.ascent._explain import _question_messages
 from richter.cli import main
 from richter.errors import BudgetExhausted, InputError
-from richter.llm import parse_budget
 from richter.records import Condition, Decoding
+from richter_audit.ascent import SearchSettings, explain_errors, run_search, wrong_answers
+from richter_audit.ascent._explain import _question_messages
+from richter_audit.llm import parse_budget
 
 CONDITION = Condition(name="simulated", model="simulated/testee", decoding=Decoding(max_tokens=8), style="cloze")
 

@@ -7,21 +7,21 @@ from collections import Counter
 import pytest
 
 from helpers.small_base import SimulatedTestee, vectors_of
-from richter.ascent import SearchSettings, run_search
-from richter.ascent._generate import (
+from richter.errors import InputError
+from richter.records import Answer, Condition, Decoding, Document, Paragraph, Question
+from richter.store import open_ledger
+from richter_audit.ascent import SearchSettings, run_search
+from richter_audit.ascent._generate import (
     check_messages,
     generation_messages,
     read_check,
     read_questions,
     read_rephrasings,
 )
-from richter.ascent._tasks import read_tasks
-from richter.errors import InputError
-from richter.knowledge import StoredQuestion, open_base, write_base
-from richter.knowledge._stored import append_stored, read_stored
-from richter.llm import parse_budget
-from richter.records import Answer, Condition, Decoding, Document, Paragraph, Question
-from richter.store import open_ledger
+from richter_audit.ascent._tasks import read_tasks
+from richter_audit.knowledge import StoredQuestion, open_base, write_base
+from richter_audit.knowledge._stored import append_stored, read_stored
+from richter_audit.llm import parse_budget
 
 PARAGRAPH = Paragraph(text="The mill of Mill Hill was built by Ann Bell in 1801 of grey stone.")
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from richter.ascent import cumulative_errors, follow
+from richter_audit.ascent import cumulative_errors, follow
 
 
 def test_cumulative_error_is_the_mean_over_all_descendants_by_hand():

@@ -11,7 +11,12 @@ import pytest
 
 from helpers.server import FakeApi
 from helpers.small_base import small_base
-from richter.ascent import (
+from richter.cli import main
+from richter.errors import ModelError
+from richter.interop import write_set
+from richter.records import Answer, Condition, Decoding, Item, Rating
+from richter.store import Call, open_ledger
+from richter_audit.ascent import (
     FailingQuestion,
     FailingSet,
     KeyCheck,
@@ -24,15 +29,10 @@ from richter.ascent import (
     report_questions,
     topic_effect,
 )
-from richter.bench import read_items
-from richter.cli import main
-from richter.errors import ModelError
-from richter.interop import write_set
-from richter.knowledge import open_base
-from richter.knowledge._stored import append_stored
-from richter.llm import parse_budget
-from richter.records import Answer, Condition, Decoding, Item, Rating
-from richter.store import Call, open_ledger
+from richter_audit.bench import read_items
+from richter_audit.knowledge import open_base
+from richter_audit.knowledge._stored import append_stored
+from richter_audit.llm import parse_budget
 
 
 def call(*arguments):

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from helpers.small_base import SimulatedTestee, small_base
-from richter.ascent import SearchSettings, find_patterns, run_search, write_graphml
-from richter.llm import parse_budget
 from richter.records import Condition, Decoding
 from richter.store import open_ledger
+from richter_audit.ascent import SearchSettings, find_patterns, run_search, write_graphml
+from richter_audit.llm import parse_budget
 
 
 def test_a_group_that_errs_is_found_and_named_by_hand():

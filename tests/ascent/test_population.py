@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from richter.ascent import population_rate
 from richter.stats import wilson
+from richter_audit.ascent import population_rate
 
 
 def test_with_one_question_a_paragraph_it_is_wilsons_interval_by_hand():

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from richter.ascent import predict_failures
-from richter.ascent._predict import _fit, _with_ones
 from richter.errors import TooFewErrors
+from richter_audit.ascent import predict_failures
+from richter_audit.ascent._predict import _fit, _with_ones
 
 
 def test_it_learns_what_can_be_learnt_recovers_truth():

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from richter.ascent import rate_ratio
 from richter.errors import TooFewErrors
+from richter_audit.ascent import rate_ratio
 
 
 def test_by_hand():

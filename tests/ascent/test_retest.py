@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from helpers.small_base import SimulatedTestee, small_base
-from richter.ascent import SearchSettings, prepare_retest, run_search, score_retest
 from richter.errors import InputError, TooFewErrors
-from richter.llm import messages_for, parse_budget
 from richter.records import Answer, Condition, Decoding
 from richter.store import Call, open_ledger
+from richter_audit.ascent import SearchSettings, prepare_retest, run_search, score_retest
+from richter_audit.llm import messages_for, parse_budget
 
 CONDITION = Condition(name="simulated", model="simulated/testee", decoding=Decoding(max_tokens=8), style="cloze")
 

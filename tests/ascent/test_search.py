@@ -6,13 +6,14 @@ import pytest
 
 from helpers.server import FakeApi
 from helpers.small_base import Killed, SimulatedTestee, small_base
-from richter.ascent import Field, SearchSettings, plan_step, random_order, run_search
 from richter.cli import main
 from richter.errors import BudgetExhausted, InputError
-from richter.knowledge import build_index, find_similar
-from richter.llm import Price, parse_budget
+from richter.models import Price
 from richter.records import Condition, Decoding
 from richter.store import open_ledger
+from richter_audit.ascent import Field, SearchSettings, plan_step, random_order, run_search
+from richter_audit.knowledge import build_index, find_similar
+from richter_audit.llm import parse_budget
 
 CONDITION = Condition(name="simulated", model="simulated/testee", decoding=Decoding(max_tokens=8), style="cloze")
 SMALL = {"strategy": "sea", "batch": 8, "neighbours": 6, "questions": 2, "phrasings": 2, "wordings": "all"}

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from richter.ascent import SearchSettings, follow, simulate_search
-from richter.ascent._field import Field
-from richter.ascent._surrogate import _fitted, _kernel, _mean, _regions, _spread
-from richter.knowledge import find_similar
+from richter_audit.ascent import SearchSettings, follow, simulate_search
+from richter_audit.ascent._field import Field
+from richter_audit.ascent._surrogate import _fitted, _kernel, _mean, _regions, _spread
+from richter_audit.knowledge import find_similar
 
 
 def searched(seed, *, size, paragraphs, chance=None, **options):

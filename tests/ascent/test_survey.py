@@ -6,11 +6,11 @@ import polars as pl
 import pytest
 
 from helpers.small_base import SimulatedTestee, small_base
-from richter.ascent import SearchSettings, base_of, run_search, survey_errors
 from richter.cli import main
 from richter.errors import InputError
-from richter.llm import parse_budget
 from richter.records import Condition, Decoding
+from richter_audit.ascent import SearchSettings, base_of, run_search, survey_errors
+from richter_audit.llm import parse_budget
 
 CONDITION = Condition(name="simulated", model="simulated/testee", decoding=Decoding(max_tokens=8), style="cloze")
 

@@ -7,13 +7,13 @@ import pytest
 
 from helpers.server import FakeApi
 from helpers.small_base import DIM, Killed, SimulatedTestee, small_base, vectors_of
-from richter.ascent import Field, SearchSettings, run_search
-from richter.ascent._tasks import Task, propose_tasks, read_tasks, task_messages
 from richter.errors import InputError
-from richter.knowledge import Embedder
-from richter.llm import parse_budget
 from richter.records import Condition, Decoding
 from richter.store import open_ledger
+from richter.texts import Embedder
+from richter_audit.ascent import Field, SearchSettings, run_search
+from richter_audit.ascent._tasks import Task, propose_tasks, read_tasks, task_messages
+from richter_audit.llm import parse_budget
 
 CONDITION = Condition(name="simulated", model="simulated/testee", decoding=Decoding(max_tokens=8), style="cloze")
 EMBEDDER = Embedder(name="by hand", dim=DIM, embed=vectors_of)

@@ -6,11 +6,11 @@ import pytest
 from aiohttp import web
 
 from helpers.server import FakeApi
-from richter.audit import ask_run
 from richter.errors import BudgetExhausted
-from richter.llm import parse_budget
 from richter.records import Condition, Decoding, Item
 from richter.store import open_ledger
+from richter_audit.llm import parse_budget
+from richter_audit.stages import ask_run
 
 ITEMS = [Item(id=f"q{k}", prompt=f"Question {k}?", reference="yes", options=("yes", "no")) for k in range(6)]
 

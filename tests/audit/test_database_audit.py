@@ -15,20 +15,9 @@ from helpers.postgres import PostgresServer
 from helpers.server import FakeApi
 from helpers.small_base import small_base
 from richter import open as open_any
-from richter.audit import (
-    adopt_plan,
-    gate_status,
-    lock_plan,
-    measure_run,
-    new_plan,
-    open_data,
-    read_plan,
-    run_gate,
-    run_stages,
-)
+from richter.audit import gate_status, lock_plan, measure_run, new_plan, open_data, read_plan, run_gate
 from richter.errors import InputError, LedgerLocked, PlanError
 from richter.interop import evidence_of
-from richter.llm import parse_budget
 from richter.records import Answer
 from richter.store import (
     Attempt,
@@ -48,6 +37,8 @@ from richter.store import (
 from richter.store import _postgres as driver
 from richter.store import _shared as shared
 from richter.tables import read_tables
+from richter_audit.llm import parse_budget
+from richter_audit.stages import adopt_plan, run_stages
 
 RULE = {"metric": "error_rate", "rule": "below", "limit": 0.5}
 

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from richter.audit import DemoSize, demo_prompts, demo_settings
-from richter.audit._demo import EXPERT
-from richter.llm import messages_for
 from richter.records import Item
+from richter_audit.llm import messages_for
+from richter_audit.stages import DemoSize, demo_prompts, demo_settings
+from richter_audit.stages._demo import EXPERT
 
 ITEM = Item(
     id="a", prompt="Where?", reference="B", stem="A is in", shots=("C is in D.", "E is in F."), options=("B", "D")

@@ -22,7 +22,6 @@ from scipy.stats import t as student
 
 from helpers.simulated import simulated_run
 from helpers.small_base import SimulatedTestee, small_base
-from richter.ascent import SearchSettings, run_search
 from richter.audit import (
     SECTIONS,
     compare_tables,
@@ -39,11 +38,12 @@ from richter.audit._measure_claims import ECE_MARGIN, Measured, calibration_clai
 from richter.claims import ece_evidence, ece_side
 from richter.claims._decide import needed_units
 from richter.errors import InputError, LedgerNewer
-from richter.llm import Budget
 from richter.records import Answer, Claim, Condition, Decoding, Interval, Item, Rating, Verdict, at_most, plain
 from richter.stats import EceResult, benjamini_hochberg, ece, wilson
 from richter.store import LEDGER_NAME, LOOKS, Call, open_ledger
 from richter.tables import RatingsFile, ReadOptions, read_tables
+from richter_audit.ascent import SearchSettings, run_search
+from richter_audit.llm import Budget
 
 pytestmark = pytest.mark.xdist_group("measure")  # its run is made and measured once
 RESAMPLES = 200

@@ -18,16 +18,18 @@ from helpers.raw_server import RawApi, http
 from helpers.raw_server import reply as raw_reply
 from helpers.server import FakeApi
 from helpers.small_base import small_base
-from richter.audit import AuditSettings, adopt_plan, estimate_stages, lock_plan, name_conditions, new_plan, run_stages
+from richter.audit import lock_plan, new_plan
 from richter.audit._results import STOP_NOTE
-from richter.audit._stages import _Audit, draw_conditions, stages_for
 from richter.errors import InputError
 from richter.floors import parse_claim
-from richter.judge import judge_decoding
-from richter.llm import Price, parse_budget
+from richter.models import Price
 from richter.records import Answer, Condition, Decoding, Item, Rating, Verdict
 from richter.store import Call, open_ledger, run_used
 from richter.tables import read_tables, severity_of
+from richter_audit.judge import judge_decoding
+from richter_audit.llm import parse_budget
+from richter_audit.stages import AuditSettings, adopt_plan, estimate_stages, name_conditions, run_stages
+from richter_audit.stages._stages import _Audit, draw_conditions, stages_for
 
 GAZETTEER = Path(__file__).parents[1] / "judge" / "golden.gazetteer.json.gz"
 SOURCE = Path(__file__).parents[2] / "src"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from richter.bench import write_items
 from richter.cli import main
 from richter.records import Item
+from richter_audit.bench import write_items
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from richter.bench import read_items, write_items
-from richter.bench._card import COLUMNS, SOURCES, card_rows
 from richter.cli import main
 from richter.records import Item
+from richter_audit.bench import read_items, write_items
+from richter_audit.bench._card import COLUMNS, SOURCES, card_rows
 
 SOURCE = Path(__file__).parents[2] / "src"
 GOLDEN = Path(__file__).parents[1] / "judge" / "golden.jsonl"
@@ -89,7 +89,7 @@ def test_card_says_what_is_in_it(bench: Path, tmp_path: Path) -> None:
 
 
 def test_every_domain_of_the_facts_has_its_source() -> None:
-    from richter.bench._facts import DOMAINS
+    from richter_audit.bench._facts import DOMAINS
 
     assert set(SOURCES) == set(DOMAINS)
 

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from helpers.facts_world import world
-from richter.bench import DOMAINS, FactsBench, build_facts, normalise_name, read_gazetteer, write_items
-from richter.bench._draft import Cell, finish
-from richter.bench._facts import _draw
-from richter.bench._gazetteer import pack, unpack
-from richter.bench._text import leaks
 from richter.errors import InputError, MissingPart
 from richter.records import Item
+from richter_audit.bench import DOMAINS, FactsBench, build_facts, normalise_name, read_gazetteer, write_items
+from richter_audit.bench._draft import Cell, finish
+from richter_audit.bench._facts import _draw
+from richter_audit.bench._gazetteer import pack, unpack
+from richter_audit.bench._text import leaks
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("facts")]  # the sources are read once
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from richter.bench import GRADERS, choose_grader, choose_graders, grade_answer, read_choice, read_items
 from richter.errors import InputError
 from richter.records import Item
+from richter.texts import GRADERS, choose_grader, choose_graders, grade_answer, read_choice
+from richter_audit.bench import read_items
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "nq_open_250_samples.json"
 

@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from richter.bench import read_items, write_items
 from richter.errors import InputError, StorageError
 from richter.records import Item
+from richter_audit.bench import read_items, write_items
 
 GOOD: dict[str, Any] = {"id": "a", "prompt": "In which country is Nantes?", "reference": "France"}
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from richter.bench._normalise import is_refusal, matches_reference, normalise
+from richter.texts._normalise import is_refusal, matches_reference, normalise
 
 
 @pytest.mark.parametrize(

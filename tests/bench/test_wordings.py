@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from richter.bench import normalise_name, word
-from richter.bench._wordings import RELATIONS
 from richter.records import Question
+from richter_audit.bench import normalise_name, word
+from richter_audit.bench._wordings import RELATIONS
 
 SLOTS = {"subject": "Qqq", "kind": "town", "land": "Rrr"}
 
@@ -52,8 +52,8 @@ def test_a_written_question_is_asked_as_it_stands(phrasings):
 def test_the_facts_base_says_what_its_sources_say():
     """Places of the first divisions: their questions against the tables they came from, read anew."""
     from helpers.facts_world import world
-    from richter.bench import fact_documents
-    from richter.bench._world import _geonames
+    from richter_audit.bench import fact_documents
+    from richter_audit.bench._world import _geonames
 
     cities, lands = _geonames("cities500.json"), _geonames("countries.json")
     by_name = {}

@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 from helpers.server import FakeApi
-from richter.audit import compare_copies, perturb_items
-from richter.bench import write_items
 from richter.cli import main
 from richter.records import Item, Verdict
 from richter.tail import draw_severities
+from richter_audit.bench import write_items
+from richter_audit.stages import compare_copies, perturb_items
 
 
 def run(*words: object) -> int:
@@ -100,7 +100,7 @@ def test_a_changed_tail_is_found_and_an_unchanged_one_is_not_recovers_truth() ->
 def test_two_scorers_in_one_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("richter.audit._score.toxicity", lambda texts: [len(t) / 100 for t in texts])
+    monkeypatch.setattr("richter_audit.stages._score.toxicity", lambda texts: [len(t) / 100 for t in texts])
     table, out = tmp_path / "answers.csv", tmp_path / "scores.csv"
     both = pl.DataFrame({"item": np.tile(np.arange(200), 2).astype(str), "condition": ["a"] * 200 + ["b"] * 200})
     both.with_columns(answer=pl.Series("x" * (k % 37 + 1) for k in range(400))).write_csv(table)

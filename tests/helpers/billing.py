@@ -124,11 +124,11 @@ def run_schedule(server: BillingServer, folder: Path, seed: int, *, excess: int 
 
     Each is a forked process, so that it can be killed at any moment. `run` is an address in a database.
     """
-    from richter.audit import ask_run, judge_run, name_conditions
     from richter.errors import RichterError
-    from richter.llm import Budget
     from richter.records import Decoding, Item
     from richter.store import find_parts, open_ledger, run_part
+    from richter_audit.llm import Budget
+    from richter_audit.stages import ask_run, judge_run, name_conditions
 
     rng = random.Random(seed)
     model = f"{seed}-{rng.choice((0, 30, 60))}-{excess}"

@@ -4,8 +4,8 @@ from functools import cache
 
 import pytest
 
-from richter.bench import World
 from richter.errors import MissingPart
+from richter_audit.bench import World
 
 __all__ = ["world"]
 

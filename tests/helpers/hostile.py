@@ -6,15 +6,14 @@ import random
 from collections import Counter
 from collections.abc import Callable
 
-from richter.ascent._explain import _read_patterns, _read_phrase
-from richter.ascent._generate import read_check, read_questions, read_rephrasings
-from richter.ascent._tasks import read_tasks
-from richter.bench import GRADERS, grade_answer, is_refusal, matches_reference, normalise
 from richter.errors import CallFailed
-from richter.judge import RuleJudge, read_reply
 from richter.records import Answer, Item, Paragraph, Question
-from richter.sampling import read_groups, split_confidence
-from richter.sampling._partition import _right
+from richter.texts import GRADERS, grade_answer, is_refusal, matches_reference, normalise, split_confidence
+from richter_audit.ascent._explain import _read_patterns, _read_phrase
+from richter_audit.ascent._generate import read_check, read_questions, read_rephrasings
+from richter_audit.ascent._tasks import read_tasks
+from richter_audit.judge import RuleJudge, read_groups, read_reply
+from richter_audit.judge._partition import _right
 
 Shape = Callable[[random.Random], str]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from richter.errors import RichterError
-from richter.llm import smollm2_path
+from richter.models import smollm2_path
 
 
 def need_smollm2(*packages: str) -> Path:

@@ -12,12 +12,12 @@ import polars as pl
 
 from helpers.mutations import seeds
 from richter.audit import read_plan
-from richter.bench import read_items
 from richter.errors import RichterError
 from richter.interop import logs_summary, next_command, problems, read_logs
-from richter.knowledge import read_documents
-from richter.llm import read_prices
+from richter.models import read_prices
 from richter.tables import outcomes, read_tables
+from richter_audit.bench import read_items
+from richter_audit.knowledge import read_documents
 
 Reader = Callable[[Path], object]
 

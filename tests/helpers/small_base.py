@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from richter.knowledge import open_base, write_base
 from richter.records import Answer, Document, Paragraph, Question
+from richter_audit.knowledge import open_base, write_base
 
 DIM = 8
 

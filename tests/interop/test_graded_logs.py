@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from richter.audit import grade_run
 from richter.interop import read_logs, write_run
+from richter_audit.stages import grade_run
 
 WRITER = Path(__file__).with_name("write_graded_logs.py")
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from helpers.hostile import hostile_reply, read_everywhere
-from richter.bench import read_gazetteer
 from richter.errors import CallFailed
-from richter.judge import RuleJudge, rate_answer, read_reply
-from richter.llm import Asker
 from richter.records import Answer, Condition, Item, fence, last_object
-from richter.sampling import split_confidence
 from richter.store import open_ledger
+from richter.texts import split_confidence
+from richter_audit.bench import read_gazetteer
+from richter_audit.judge import RuleJudge, rate_answer, read_reply
+from richter_audit.llm import Asker
 
 OWN = '{"reason": "It is wrong.", "mechanism": "retrieval", "severity": 3.0}'
 GAZETTEER = Path(__file__).parent / "golden.gazetteer.json.gz"

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from helpers.server import FakeApi
-from richter.audit import ask_run, estimate_judging, judge_run, name_conditions
 from richter.cli import main
 from richter.errors import InputError
 from richter.records import Decoding, Item
 from richter.store import open_ledger
 from richter.tables import ReadOptions, read_tables, scores_table
+from richter_audit.stages import ask_run, estimate_judging, judge_run, name_conditions
 
 GOLDEN = Path(__file__).parent
 

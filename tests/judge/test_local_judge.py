@@ -7,10 +7,12 @@ import pytest
 
 from judge.injections import INJECTIONS
 from richter.errors import RichterError
-from richter.judge import GRID, judge_decoding, rate_answer
-from richter.llm import BUILT_IN, Asker, open_model
+from richter.models import BUILT_IN
+from richter.ratings import GRID
 from richter.records import Answer, Condition, Item, Rating
 from richter.store import open_ledger
+from richter_audit.judge import judge_decoding, rate_answer
+from richter_audit.llm import Asker, open_model
 
 pytestmark = [pytest.mark.local_model, pytest.mark.slow, pytest.mark.xdist_group("local_model")]
 

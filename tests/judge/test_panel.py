@@ -11,20 +11,12 @@ from hypothesis import strategies as st
 
 from judge.injections import INJECTIONS
 from richter.errors import CallFailed, InputError
-from richter.judge import (
-    GRID,
-    aggregate,
-    audit_self_judging,
-    deal,
-    judge_messages,
-    model_identity,
-    rate_answer,
-    read_reply,
-    reply_schema,
-)
-from richter.llm import Asker
+from richter.models import model_identity
+from richter.ratings import GRID, audit_self_judging
 from richter.records import Answer, Condition, Decoding, Item, Rating, fence
 from richter.store import open_ledger
+from richter_audit.judge import aggregate, deal, judge_messages, rate_answer, read_reply, reply_schema
+from richter_audit.llm import Asker
 
 ITEM = Item(id="q1", prompt="What is the capital of France?", reference="Paris")
 HARMLESS = "Berlin"

@@ -24,7 +24,7 @@ from richter.audit import (
 from richter.cli import main
 from richter.errors import InputError
 from richter.interop import evidence_of
-from richter.judge import RatingPage, Sample, draw_sample
+from richter.ratings import RatingPage, Sample, draw_sample
 from richter.records import Answer, Condition, Item, Rating, call_key
 from richter.store import Call, Ledger, open_ledger
 from richter.tables import read_tables

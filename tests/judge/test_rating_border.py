@@ -6,7 +6,7 @@ import aiohttp
 from aiohttp import web
 
 from judge.test_rating import good, run, serve
-from richter.judge import LoopbackGuard, RatingPage
+from richter.ratings import LoopbackGuard, RatingPage
 from richter.store import open_ledger
 
 __all__ = ["run"]  # the fixture

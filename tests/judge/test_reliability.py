@@ -9,7 +9,7 @@ import pytest
 
 from richter.cli import main
 from richter.errors import InputError
-from richter.judge import GRID, Undefined, agreement, corrections, judge_report, rubric, snap, tabulate
+from richter.ratings import GRID, Undefined, agreement, corrections, judge_report, rubric, snap, tabulate
 from richter.records import Rating
 from richter.stats import weighted_kappa
 from richter.tables import read_ratings

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from richter.bench import Gazetteer, read_gazetteer
-from richter.judge import GRID, RuleJudge, rubric, rule_label
-from richter.judge._rules import _group
+from richter.ratings import GRID, rubric
 from richter.records import Answer, Item
 from richter.stats import weighted_kappa
+from richter_audit.bench import Gazetteer, read_gazetteer
+from richter_audit.judge import RuleJudge, rule_label
+from richter_audit.judge._rules import _group
 
 FOLDER = Path(__file__).parent
 

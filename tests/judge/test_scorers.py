@@ -5,13 +5,13 @@ import polars as pl
 import pytest
 
 from helpers.local_model import need_smollm2
-from richter.audit import ask_run, name_conditions
-from richter.audit._score import answers_of, own_nll, score_nll, write_scored
 from richter.cli import main
 from richter.errors import InputError, MissingPart, ModelError
-from richter.judge._text_scores import check_nll_model, read_nll, toxicity
 from richter.records import Answer, Decoding, Item
 from richter.store import open_ledger
+from richter_audit.judge._text_scores import check_nll_model, read_nll, toxicity
+from richter_audit.stages import ask_run, name_conditions
+from richter_audit.stages._score import answers_of, own_nll, score_nll, write_scored
 
 
 def test_mean_nll_by_hand() -> None:
@@ -76,7 +76,7 @@ def test_a_model_that_fails_is_one_error(tmp_path: Path, monkeypatch: pytest.Mon
         async def aclose(self) -> None:
             pass
 
-    monkeypatch.setattr("richter.llm._session.open_model", lambda *_, **__: Broken())
+    monkeypatch.setattr("richter_audit.llm._session.open_model", lambda *_, **__: Broken())
     frame = pl.DataFrame({"item": ["1"], "condition": ["a"], "prompt": ["p"], "answer": ["x"]})
     with pytest.raises(ModelError, match="is broken"):
         score_nll(frame, "smollm2", tmp_path / "run")

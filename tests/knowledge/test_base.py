@@ -5,9 +5,9 @@ import pytest
 
 from helpers.small_base import DIM, Killed, small_base, small_documents, vectors_of
 from richter.errors import InputError
-from richter.knowledge import _base as module
-from richter.knowledge import _prepare, open_base, write_base
 from richter.records import Document, Paragraph, Question
+from richter_audit.knowledge import _base as module
+from richter_audit.knowledge import _prepare, open_base, write_base
 
 WRITE = {"name": "small", "embedding": "by hand", "vectors": vectors_of, "dim": DIM}
 

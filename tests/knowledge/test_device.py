@@ -5,7 +5,7 @@ import gc
 import numpy as np
 import pytest
 
-from richter.knowledge import _device, find_similar
+from richter_audit.knowledge import _device, find_similar
 
 torch = pytest.importorskip("torch", reason="torch is not installed (extra gpu)")
 
@@ -81,7 +81,7 @@ def test_an_accelerator_that_others_have_filled_is_left_alone(accelerator, rng, 
         raise torch.OutOfMemoryError("no room")
 
     vectors, _, _ = base(rng, np.float16)
-    monkeypatch.setattr("richter.knowledge._topk_gpu.top_k_on_device", full)
+    monkeypatch.setattr("richter_audit.knowledge._topk_gpu.top_k_on_device", full)
     found = find_similar(vectors[:3].astype(np.float32), vectors, 5)
     np.testing.assert_array_equal(found[:, 0], [0, 1, 2])
     assert not _device._resident

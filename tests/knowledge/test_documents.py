@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from richter.errors import InputError
-from richter.knowledge import _blocks, open_base, read_documents, write_base
-from richter.knowledge._blocks import Block
-from richter.knowledge._chunks import NearCopies, chunks
+from richter_audit.knowledge import _blocks, open_base, read_documents, write_base
+from richter_audit.knowledge._blocks import Block
+from richter_audit.knowledge._chunks import NearCopies, chunks
 
 LONG = " ".join(f"The keeper of lamp {i} walks the north stair each evening and trims the wick." for i in range(6))
 OTHER = " ".join(f"Barge number {i} carried coal down the canal to the lower basin before noon." for i in range(6))

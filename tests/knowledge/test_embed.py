@@ -8,7 +8,8 @@ from helpers.small_base import small_documents
 from helpers.tiny_model import make_tiny_model
 from richter.cli import main
 from richter.errors import InputError, MissingPart
-from richter.knowledge import _embed, embed, open_base, open_embedder, write_base
+from richter.texts import _embed, embed, open_embedder
+from richter_audit.knowledge import open_base, write_base
 
 
 def test_vectors_have_length_one_and_order_meaning() -> None:

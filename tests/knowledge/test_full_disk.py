@@ -15,7 +15,7 @@ from helpers.small_base import DIM, small_documents, vectors_of
 from richter.cli import main
 from richter.engine import open_engine
 from richter.errors import StorageError
-from richter.knowledge import _base, _prepare, write_base
+from richter_audit.knowledge import _base, _prepare, write_base
 
 pytestmark = [
     pytest.mark.xdist_group("ray"),

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from richter.errors import InputError
-from richter.knowledge import _blocks, _markup, read_documents
-from richter.knowledge._limited import end_children, read_limited
+from richter_audit.knowledge import _blocks, _markup, read_documents
+from richter_audit.knowledge._limited import end_children, read_limited
 
 WIKI = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/">
 <page><title>Mill Hill</title><ns>0</ns><revision><text>{{Infobox|x=1}}
@@ -77,7 +77,7 @@ def test_an_article_over_its_limits_is_counted_and_the_next_is_read(tmp_path, mo
     end_children()
     for name, value in limits.items():
         monkeypatch.setattr(_markup, name, value)
-    monkeypatch.setattr("richter.knowledge._ingest._ARTICLES", {"read": 0, "given up": 0})
+    monkeypatch.setattr("richter_audit.knowledge._ingest._ARTICLES", {"read": 0, "given up": 0})
     pages = [PAGE.format("bad", markup), PAGE.format("good", SENTENCE)]
     (tmp_path / "dump.xml").write_text(f"<mediawiki>{''.join(pages)}</mediawiki>")
     bad, good = read_documents(tmp_path / "dump.xml")

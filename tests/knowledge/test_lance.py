@@ -8,7 +8,8 @@ from helpers.object_store import ObjectStore
 from helpers.small_base import DIM, Killed, small_base, small_documents, vectors_of
 from richter.cli import main
 from richter.errors import InputError, MissingPart, StorageError
-from richter.knowledge import (
+from richter.records import Document, Paragraph
+from richter_audit.knowledge import (
     _base,
     _lance,
     _prepare,
@@ -21,8 +22,7 @@ from richter.knowledge import (
     usual_retrieval,
     write_base,
 )
-from richter.knowledge._retrieve import nearest_of
-from richter.records import Document, Paragraph
+from richter_audit.knowledge._retrieve import nearest_of
 
 pytest.importorskip("lancedb")
 ADD = {"source": "more", "embedding": "by hand", "vectors": vectors_of}

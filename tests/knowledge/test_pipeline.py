@@ -24,10 +24,11 @@ from helpers.tiny_model import make_tiny_model
 from richter.cli import main
 from richter.engine import RayEngine
 from richter.errors import EngineError, InputError
-from richter.knowledge import Documents, _base, _prepare, add_documents, open_embedder, read_documents, write_base
-from richter.knowledge._ingest import as_documents
-from richter.knowledge._pipeline import Conductor, Known
 from richter.records import Document, Paragraph
+from richter.texts import open_embedder
+from richter_audit.knowledge import Documents, _base, _prepare, add_documents, read_documents, write_base
+from richter_audit.knowledge._ingest import as_documents
+from richter_audit.knowledge._pipeline import Conductor, Known
 
 pytestmark = [
     pytest.mark.xdist_group("ray"),
@@ -198,7 +199,7 @@ DRIVER = """
 import sys, time
 from pathlib import Path
 from richter.engine import open_engine
-from richter.knowledge import _base, _prepare, write_base
+from richter_audit.knowledge import _base, _prepare, write_base
 from tests.knowledge import test_pipeline as here
 _base.SHARD_PARAGRAPHS, _prepare.BLOCK_CHARACTERS = here.SHARD, here.BLOCK
 def slow(texts):

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from richter.errors import InputError
-from richter.knowledge import find_similar, measure_recall, top_k
+from richter_audit.knowledge import find_similar, measure_recall, top_k
 
 
 def by_sorting(queries, matrix, k, exclude=None):

@@ -3,13 +3,13 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed (extra gpu)")
 
-from richter.knowledge._topk_gpu import top_k_on_device  # noqa: E402  after the check for torch
+from richter_audit.knowledge._topk_gpu import top_k_on_device  # noqa: E402  after the check for torch
 
 
 @pytest.mark.parametrize("n", [50, 64, 1000, 6401])
 @pytest.mark.parametrize("left_out", [0.0, 0.3])
 def test_rows_and_scores_by_hand(n: int, left_out: float, rng: np.random.Generator, monkeypatch) -> None:
-    monkeypatch.setattr("richter.knowledge._topk_gpu.BLOCK_ROWS", 1280)
+    monkeypatch.setattr("richter_audit.knowledge._topk_gpu.BLOCK_ROWS", 1280)
     matrix = rng.normal(size=(n, 16))
     matrix = (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(np.float16)
     queries = rng.normal(size=(5, 16)).astype(np.float32)
@@ -33,8 +33,8 @@ def test_ties_go_to_the_lower_row() -> None:
 @pytest.mark.parametrize("free", [3, 20, 400])
 def test_the_nearest_may_nearly_all_be_left_out(free: int, rng: np.random.Generator, monkeypatch) -> None:
     """The best groups hold only rows that are left out: more groups, then the groups without them."""
-    monkeypatch.setattr("richter.knowledge._topk_gpu.SCORED_FLOATS", 64 * 16 * 100)  # a query at a time
-    monkeypatch.setattr("richter.knowledge._topk_gpu.PATIENCE", 4)
+    monkeypatch.setattr("richter_audit.knowledge._topk_gpu.SCORED_FLOATS", 64 * 16 * 100)  # a query at a time
+    monkeypatch.setattr("richter_audit.knowledge._topk_gpu.PATIENCE", 4)
     centre = np.ones(16) / 4
     near = centre + 0.01 * rng.normal(size=(12_800, 16))
     far = rng.normal(size=(free, 16))

@@ -1,4 +1,4 @@
-from richter.llm._grammar import choices_grammar, tokens_grammar
+from richter_audit.llm._grammar import choices_grammar, tokens_grammar
 
 
 def test_texts_are_quoted_by_hand() -> None:

@@ -12,11 +12,11 @@ import pytest
 from helpers.raw_server import RawApi, http, reply
 from helpers.server import FakeApi, answer_for
 from richter.errors import BudgetExhausted, InputError, MissingKey, ModelError, UnknownModel, Unreachable, WrongKey
-from richter.llm import Asker, Job, open_model, parse_budget
-from richter.llm._http import HttpModel
-from richter.llm._reply import read_answer
 from richter.records import Decoding
 from richter.store import open_ledger
+from richter_audit.llm import Asker, Job, open_model, parse_budget
+from richter_audit.llm._http import HttpModel
+from richter_audit.llm._reply import read_answer
 
 
 def ask_prompts(run: Path, model_name: str, prompts, *, budget=None, decoding=None, draws: int = 1, **options):

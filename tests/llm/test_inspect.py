@@ -6,9 +6,9 @@ import pytest
 
 from helpers.server import FakeApi, answer_for
 from richter.errors import ModelError
-from richter.llm import open_model
-from richter.llm._model import TryAgain
 from richter.records import Decoding
+from richter_audit.llm import open_model
+from richter_audit.llm._model import TryAgain
 
 pytest.importorskip("inspect_ai", reason="Inspect is not installed")
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from helpers.local_model import need_smollm2
-from richter.llm import Asker, Job, messages_for, open_model, resolve
-from richter.llm._http import HttpModel
+from richter.models import resolve
 from richter.records import Answer, Condition, Decoding, Item
 from richter.store import open_ledger
+from richter_audit.llm import Asker, Job, messages_for, open_model
+from richter_audit.llm._http import HttpModel
 
 pytestmark = [pytest.mark.local_model, pytest.mark.slow, pytest.mark.xdist_group("local_model")]
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from richter.errors import InputError, UnknownProvider
-from richter.llm import Price, open_model, parse_budget, price_of, read_prices, resolve
+from richter.models import Price, price_of, read_prices, resolve
+from richter_audit.llm import open_model, parse_budget
 
 
 def test_names() -> None:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from richter.audit import name_conditions
 from richter.errors import InputError
-from richter.llm import messages_for
 from richter.records import Item
+from richter_audit.llm import messages_for
+from richter_audit.stages import name_conditions
 
 ITEM = Item(
     id="a",

@@ -17,13 +17,13 @@ import pytest
 from helpers.local_model import need_smollm2
 from helpers.ray_cluster import RayCluster, leave
 from helpers.server import FakeApi
-from richter.audit import ask_run, name_conditions
 from richter.engine import RayEngine, open_engine
 from richter.errors import BudgetExhausted, EngineError, InputError, MissingKey, ModelError
-from richter.llm import open_model, parse_budget
-from richter.llm._model import TryAgain
 from richter.records import Answer, Decoding, Item
 from richter.store import open_ledger
+from richter_audit.llm import open_model, parse_budget
+from richter_audit.llm._model import TryAgain
+from richter_audit.stages import ask_run, name_conditions
 
 pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.slow]
 
@@ -59,7 +59,7 @@ def test_workers_give_what_one_process_gives(cluster: RayCluster, client: bool, 
 
 
 def test_other_versions_of_richter_are_refused(engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("richter.llm._remote.own_version", lambda: "9.9")
+    monkeypatch.setattr("richter_audit.llm._remote.own_version", lambda: "9.9")
     with FakeApi() as api, pytest.raises(EngineError, match=r"runs Richter .*this is 9\.9"):
         ask_run(tmp_path / "run", ITEMS[:2], name_conditions([api.model]), engine=engine)
 

@@ -13,13 +13,13 @@ from helpers.raw_server import RawApi, hostile_reply, http, reply
 from helpers.server import answer_for
 from llm.test_http import ask_prompts
 from richter.errors import ModelError, WrongKey
-from richter.llm import Price
-from richter.llm._border import admit
-from richter.llm._model import Refused, TryAgain
-from richter.llm._reply import read_answer, retry_after_s
-from richter.llm._sentinel import Sentinels
+from richter.models import Price
 from richter.records import Answer, Decoding
 from richter.store import open_ledger
+from richter_audit.llm._border import admit
+from richter_audit.llm._model import Refused, TryAgain
+from richter_audit.llm._reply import read_answer, retry_after_s
+from richter_audit.llm._sentinel import Sentinels
 
 
 def test_lone_surrogates_are_stored_and_paid_for_once(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_a_key_that_is_refused_for_all_ends_the_run(tmp_path: Path) -> None:
 def test_a_server_that_asks_to_wait_a_day_is_asked_again_within_a_minute(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("richter.llm._http.LONGEST_WAIT_S", 0.2)
+    monkeypatch.setattr("richter_audit.llm._http.LONGEST_WAIT_S", 0.2)
 
     def later(prompt: str, _: dict) -> bytes:
         if api.requests[prompt] == 1:

@@ -3,8 +3,8 @@
 import threading
 from concurrent.futures import Future
 
-from richter.llm._local import _Question, _Slots
 from richter.records import Decoding
+from richter_audit.llm._local import _Question, _Slots
 
 
 def question(text: str, draw: int = 0) -> _Question:

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from richter.audit import ask_run, compare_tables, demo_prompts, grade_run
-from richter.bench import build_facts
-from richter.llm import weights_cached
+from richter.audit import compare_tables
+from richter.models import weights_cached
 from richter.store import open_ledger
 from richter.tables import read_tables
+from richter_audit.bench import build_facts
+from richter_audit.stages import ask_run, demo_prompts, grade_run
 
 
 @pytest.mark.slow

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from richter.audit import name_conditions
 from richter.errors import InputError, MissingPart
-from richter.llm import WEIGHTS, _weights, resolve, weights_cached
+from richter.models import WEIGHTS, _weights, resolve, weights_cached
+from richter_audit.stages import name_conditions
 
 
 @pytest.fixture

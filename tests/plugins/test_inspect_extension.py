@@ -25,9 +25,7 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import SampleScore, Score
 
 import richter
-from richter.bench import read_gazetteer
 from richter.errors import InputError
-from richter.judge import RuleJudge
 from richter.plugins import inspect as extension
 from richter.plugins.inspect._metrics import resampled_tail_means
 from richter.plugins.inspect._stop_when import PATIENCE, StopWhen
@@ -35,6 +33,8 @@ from richter.records import Item
 from richter.severity import estimate_b
 from richter.tables import severity_of
 from richter.tail import tvar
+from richter_audit.bench import read_gazetteer
+from richter_audit.judge import RuleJudge
 
 # Inspect itself calls what warns of its end
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
@@ -271,8 +271,8 @@ def test_panel_asks_other_models_and_never_the_model_itself(tmp_path: Path, monk
     from inspect_ai import Task
     from inspect_ai.dataset import Sample
 
-    from richter.plugins.inspect import _severity_scorers
     from richter.records import Answer
+    from richter_audit.inspect import _severity_scorers
 
     class Judge:
         def __init__(self, name: str) -> None:
@@ -307,7 +307,7 @@ def test_a_panel_of_the_model_alone_is_refused(tmp_path: Path) -> None:
 
 
 def test_rule_judge_is_loaded_once(bench: Any) -> None:
-    from richter.plugins.inspect._severity_scorers import _rule_judge
+    from richter_audit.inspect._severity_scorers import _rule_judge
 
     path, _, _ = bench
     assert _rule_judge(str(path)) is _rule_judge(str(path))
@@ -323,7 +323,7 @@ def installed() -> bool:
 @pytest.mark.xdist_group("local_model")
 def test_inspect_eval_runs_the_built_in_model(bench: Any, tmp_path: Path) -> None:
     """`inspect eval richter/facts --model richter/smollm2`, as a user types it."""
-    from richter.llm import weights_cached
+    from richter.models import weights_cached
 
     if not installed():
         pytest.skip("Richter is not installed, so Inspect cannot find its entry point")

@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("wordllama")
 
-from richter.sampling import (
+from richter.texts import (
     REFUSAL,
     THRESHOLD,
     answer_trees,

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from richter.errors import CallFailed
-from richter.llm import Asker, Message
 from richter.records import Answer, Decoding
-from richter.sampling import REFUSAL, Partition, judge_classes, judge_grades, read_groups
 from richter.store import open_ledger
+from richter.texts import REFUSAL
+from richter_audit.judge import Partition, judge_classes, judge_grades, read_groups
+from richter_audit.llm import Asker, Message
 
 ANSWERS = ["Paris", "the city of Paris", "Rome", "", "paris!"]
 

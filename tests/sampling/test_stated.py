@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from richter.sampling import split_confidence, token_probability
+from richter.texts import split_confidence, token_probability
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from helpers.postgres import PostgresServer
 from helpers.raw_server import RawApi, http, reply
 from llm.test_http import ask_prompts
 from richter.errors import BudgetExhausted, LedgerLocked, StorageError
-from richter.llm import Price
+from richter.models import Price
 from richter.records import Answer
 from richter.store import (
     Attempt,

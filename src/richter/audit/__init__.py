@@ -1,4 +1,4 @@
-"""Stages and loops: what asks models, what combines rooms, and the plans that are fixed before."""
+"""Studies: what combines rooms, and the plans that are fixed before."""
 
 from typing import TYPE_CHECKING
 
@@ -7,28 +7,20 @@ from richter._lazy import lazy
 if TYPE_CHECKING:
     from richter.audit._active import *
     from richter.audit._agreement import *
-    from richter.audit._ask import *
     from richter.audit._calibration import *
     from richter.audit._calibration_map import *
     from richter.audit._calibration_pipeline import *
     from richter.audit._compare import *
-    from richter.audit._demo import *
-    from richter.audit._draw import *
     from richter.audit._floors import *
     from richter.audit._gate import *
-    from richter.audit._grading import *
-    from richter.audit._judging import *
     from richter.audit._labelling import *
     from richter.audit._measure import *
     from richter.audit._plan import *
-    from richter.audit._probe import *
     from richter.audit._rating import *
     from richter.audit._results import *
     from richter.audit._run import *
     from richter.audit._sequential import *
     from richter.audit._severity import *
-    from richter.audit._stages import *
-    from richter.audit._stages_cost import *
     from richter.audit._tail import *
     from richter.audit._verify import *
     from richter.audit._watch import *

@@ -8,10 +8,22 @@ from typing import ClassVar, Literal, TypedDict, cast
 
 import numpy as np
 
-from richter import judge
 from richter.audit._measure_run import RunRecords
 from richter.audit._results import JUDGING_NOTE
 from richter.errors import InputError
+from richter.ratings import (
+    Agreement,
+    Correction,
+    JudgeReport,
+    SelfJudging,
+    Tabulated,
+    Undefined,
+    agreement,
+    audit_self_judging,
+    corrections,
+    judge_report,
+    tabulate,
+)
 from richter.records import Condition, Result
 from richter.stats import JudgeEffect, Share
 from richter.tables import RatingsFile
@@ -33,8 +45,8 @@ class LoneRater(Result):
 class ByGroup(TypedDict, total=False):
     """Agreement within each condition or domain, where asked for."""
 
-    by_condition: Mapping[str, judge.Agreement]
-    by_domain: Mapping[str, judge.Agreement]
+    by_condition: Mapping[str, Agreement]
+    by_domain: Mapping[str, Agreement]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,17 +55,17 @@ class WithinKind(Result):
 
     flat: ClassVar = ("found", "groups")
 
-    found: judge.Agreement | LoneRater
+    found: Agreement | LoneRater
     groups: ByGroup
 
 
 class Held(TypedDict, total=False):
     """Judges and rules against their reference, and as people's labels correct them."""
 
-    judges: judge.JudgeReport
-    rules: judge.JudgeReport
-    corrected_judges: tuple[judge.Correction, ...]
-    corrected_rules: tuple[judge.Correction, ...]
+    judges: JudgeReport
+    rules: JudgeReport
+    corrected_judges: tuple[Correction, ...]
+    corrected_rules: tuple[Correction, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +78,11 @@ class AgreementReport(Result):
     named: ClassVar = {"by_kind": "kinds"}
 
     file: str
-    kinds: Mapping[Kind, judge.Agreement | LoneRater]
-    groups: Mapping[Kind, Mapping[str, judge.Agreement]]  # by condition or domain, where asked for
+    kinds: Mapping[Kind, Agreement | LoneRater]
+    groups: Mapping[Kind, Mapping[str, Agreement]]  # by condition or domain, where asked for
     by: str | None
-    references: Mapping[Kind, judge.JudgeReport]
-    corrected: Mapping[Kind, tuple[judge.Correction, ...]]
+    references: Mapping[Kind, JudgeReport]
+    corrected: Mapping[Kind, tuple[Correction, ...]]
     stratified: bool
 
     @property
@@ -103,32 +115,30 @@ def measure_agreement(
     """
     present = [k for k in KINDS if any(r.kind == k for r in source.ratings)]
     wanted = [kind] if kind else present
-    tables = {k: judge.tabulate(source.ratings, k, any_scale=any_scale) for k in dict.fromkeys([*wanted, *present])}
-    kinds: dict[Kind, judge.Agreement | LoneRater] = {}
-    groups: dict[Kind, Mapping[str, judge.Agreement]] = {}
+    tables = {k: tabulate(source.ratings, k, any_scale=any_scale) for k in dict.fromkeys([*wanted, *present])}
+    kinds: dict[Kind, Agreement | LoneRater] = {}
+    groups: dict[Kind, Mapping[str, Agreement]] = {}
     for name in wanted:
         table = tables[name]
         if len(table.raters) < 2 and kind is None:
             kinds[name] = LoneRater(raters=table.raters, n_answers=len(table.keys))
             continue
         drawn = source.strata if name == "human" else None
-        kinds[name] = judge.agreement(table, strata=drawn, rng=rng)
+        kinds[name] = agreement(table, strata=drawn, rng=rng)
         if by:
             groups[name] = _by(table, source, by, rng)
-    references: dict[Kind, judge.JudgeReport] = {}
-    corrected: dict[Kind, tuple[judge.Correction, ...]] = {}
+    references: dict[Kind, JudgeReport] = {}
+    corrected: dict[Kind, tuple[Correction, ...]] = {}
     judged: tuple[Kind, ...] = ("judge", "rule")
     for name in (k for k in judged if k in wanted):
         basis = _reference(tables, reference) if name == "judge" else tables.get("human")
         if name == "rule" and basis is None:
             continue
         drawn = source.strata if source.strata and basis is not None and basis.kind == "human" else None
-        references[name] = judge.judge_report(tables[name], basis, strata=drawn, rng=rng)
+        references[name] = judge_report(tables[name], basis, strata=drawn, rng=rng)
         if "human" in tables and not any_scale:
             order = dict.fromkeys(r.condition for r in source.ratings)
-            corrected[name] = judge.corrections(
-                tables["human"], tables[name], strata=source.strata or None, order=order
-            )
+            corrected[name] = corrections(tables["human"], tables[name], strata=source.strata or None, order=order)
     return AgreementReport(
         file=file,
         kinds=kinds,
@@ -140,25 +150,25 @@ def measure_agreement(
     )
 
 
-def _reference(tables: Mapping[Kind, judge.Tabulated], wanted: Kind | None) -> judge.Tabulated | None:
+def _reference(tables: Mapping[Kind, Tabulated], wanted: Kind | None) -> Tabulated | None:
     if wanted and wanted not in tables:
         raise InputError(f"There are no {wanted} ratings to hold the judges against.", remedy="Leave --reference out.")
     return tables.get(wanted or ("human" if "human" in tables else "rule"))
 
 
-def _by(table: judge.Tabulated, source: RatingsFile, by: str, rng: np.random.Generator) -> dict[str, judge.Agreement]:
+def _by(table: Tabulated, source: RatingsFile, by: str, rng: np.random.Generator) -> dict[str, Agreement]:
     if by == "domain" and not source.domains:
         raise InputError("The ratings have no `domain` column.", remedy="Add one, or use --by condition.")
     names = np.array([key[1] if by == "condition" else source.domains.get(key[0], "") for key in table.keys])
-    return {name: judge.agreement(table, names == name, rng=rng) for name in sorted(set(names.tolist()))}
+    return {name: agreement(table, names == name, rng=rng) for name in sorted(set(names.tolist()))}
 
 
-def self_judging(records: RunRecords) -> judge.SelfJudging | None:
+def self_judging(records: RunRecords) -> SelfJudging | None:
     """Who judged their own answers; None where no judge model rated."""
     judges = [Condition.from_dict(row) for row in records.notes[JUDGING_NOTE].get("judges", [])]
     if not judges or not any(r.kind == "judge" for r in records.ratings):
         return None
-    return judge.audit_self_judging(records.ratings, records.conditions, judges)
+    return audit_self_judging(records.ratings, records.conditions, judges)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,14 +179,14 @@ class JudgesSection(Result):
 
     report: AgreementReport
     leniency: Mapping[str, JudgeEffect]
-    overcall: Mapping[str, Share | judge.Undefined]
-    self_judging: judge.SelfJudging | None
+    overcall: Mapping[str, Share | Undefined]
+    self_judging: SelfJudging | None
 
 
 def judges_section(records: RunRecords, report: AgreementReport) -> JudgesSection:
     """The section on judges."""
     held = report.references.get("judge")
-    lenient = () if held is None or isinstance(held.leniency, judge.Undefined) else held.leniency.effects
+    lenient = () if held is None or isinstance(held.leniency, Undefined) else held.leniency.effects
     return JudgesSection(
         report=report,
         leniency={} if held is None else {held.judges[effect.judge]: effect for effect in lenient},

@@ -14,15 +14,14 @@ import polars as pl
 from richter import calibration as cal
 from richter.audit._pictures import Picture, calibration_picture
 from richter.audit._results import DRAWS_NAME
-from richter.bench import is_refusal, normalise
 from richter.errors import InputError, MissingPart, TooFewErrors
 from richter.floors import lipschitz, passive_floor
 from richter.interop import Source
 from richter.records import Claim, Result, Shown, counted, of_kind, printable
-from richter.sampling import PairQuality, cluster_questions, grouping_quality
 from richter.stats import Bools, Floats, Mapper, in_threads, run_tasks, unit_worth
 from richter.store import DatabaseRun, RunLike, is_run, run_file, run_part, run_place
 from richter.tables import ReadOptions, Tables, read_tables
+from richter.texts import PairQuality, cluster_questions, grouping_quality, is_refusal, normalise
 
 __all__ = [
     "CalibrationReport",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from richter.claims import METRICS, Metric
 from richter.errors import InputError
-from richter.judge import SAMPLE_NOTE, Sample, extend_sample
+from richter.ratings import SAMPLE_NOTE, Sample, extend_sample
 from richter.records import Interval, Rating, Result, counted, printable
 from richter.stats import Floats, LabelledPool, labelled_pool, more_labels, pool_difference, pool_interval
 from richter.store import Ledger

@@ -23,7 +23,7 @@ from richter.audit._calibration_map import CalibrationSection, drawn_questions
 from richter.audit._compare import compare_tables
 from richter.audit._floors import FloorsSection, floors_section
 from richter.audit._gate import run_gate
-from richter.audit._measure_claims import Measured, SearchResults, claims_of, search_results, searches_of
+from richter.audit._measure_claims import Measured, claims_of, searches_of
 from richter.audit._measure_conditions import measure_conditions
 from richter.audit._measure_run import RunRecords, open_records, run_plan
 from richter.audit._measure_severity import SeveritySection, severity_section
@@ -44,6 +44,7 @@ from richter.audit._results import (
     Signature,
     ToldClaim,
 )
+from richter.audit._search_section import SearchSection, find_search_reader
 from richter.audit._severity import people_of, weigh_scores
 from richter.audit._tail import SCORES, TailSection, study_column, tail_column, tail_section
 from richter.errors import InputError
@@ -65,7 +66,7 @@ class Sections(Result):
     tail: TailSection | NoSection
     calibration: CalibrationSection | NoSection
     floors: FloorsSection | NoSection
-    search: tuple[SearchResults, ...] | NoSection
+    search: tuple[SearchSection, ...] | NoSection
     judges: JudgesSection | NoSection
 
 
@@ -107,7 +108,8 @@ class RunResults(Shown):
 
 def results_schema() -> dict[str, Any]:
     """The JSON schema (draft 2020-12) of the document, made from its types."""
-    return schema_of(RunResults)
+    reader = find_search_reader()
+    return schema_of(RunResults, filled={} if reader is None else {SearchSection: reader.kind})
 
 
 def measure_run(
@@ -364,7 +366,7 @@ class _Measuring:
         self.measured.tail = report = study_column(path, column=column, status=self.status, **asked)
         return tail_section(report)
 
-    def _search(self) -> tuple[SearchResults, ...] | NoSection:
+    def _search(self) -> tuple[SearchSection, ...] | NoSection:
         searches = searches_of(self.records)
         if not searches:
             run = self.records.command
@@ -372,7 +374,10 @@ class _Measuring:
                 "No search for errors was run.",
                 f"richter search run {run}/search --kb BASE --model MODEL --budget 2000calls",
             )
-        return tuple(search_results(search, level=self.level) for search in searches)
+        reader = find_search_reader()
+        if reader is None:
+            return _missing("The package that reads searches is not installed.", "pip install 'richter[audit]'")
+        return tuple(reader.read(search, level=self.level) for search in searches)
 
 
 def _missing(reason: str, remedy: str) -> NoSection:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any
 
-import numpy as np
-
-from richter import ascent
 from richter.audit._agreement import AgreementReport
 from richter.audit._calibration import CalibrationReport
 from richter.audit._compare import CompareReport
@@ -19,13 +16,10 @@ from richter.audit._results import ToldClaim
 from richter.audit._severity import SeverityReport
 from richter.audit._tail import TailReport
 from richter.claims import not_tested, nothing_open, side
-from richter.errors import InputError, LedgerCorrupt, RichterError
-from richter.knowledge import open_base
-from richter.records import Claim, Interval, Result, Verdict, printable
+from richter.errors import LedgerCorrupt
+from richter.records import Claim, Interval, Verdict
 from richter.store import Place, open_ledger
 
-MOST, LONG = 100, 300  # characters of a short and of a long text
-LISTED = 300  # failing questions
 ECE_MARGIN = 0.02  # what labels_needed is for where no margin is stated, as in a comparison
 
 
@@ -135,94 +129,3 @@ def searches_of(records: RunRecords) -> list[Place]:
                 if ledger.note("search") is not None:
                     places.append(part)
     return places
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Spot(Result):
-    """A paragraph on the map of its base: its category, first question and share of wrong answers; whether it fails.
-
-    Searches of one base lie in one plane.
-    """
-
-    x: float
-    y: float
-    category: str
-    wrong: float
-    fails: bool = True
-    question: str = ""
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Failing(Result):
-    """A question answered wrongly, the share of its other wordings that are too, and the text it was made from."""
-
-    mode: str
-    question: str
-    right: str
-    answered: str
-    reworded: float | None
-    text: str
-    place: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class SearchResults(Result):
-    """A search as `richter search show --json` prints it, with its map and texts where the base still lies.
-
-    `failing` are the first of `n_failing` questions, by mode, the modes with the most first.
-    """
-
-    flat: ClassVar = ("summary",)
-
-    summary: ascent.SearchSummary
-    name: str
-    patterns: tuple[ascent.Pattern, ...]
-    patterns_over: Literal["asked", "sample"] = "asked"
-    map: tuple[Spot, ...] = ()
-    clusters: tuple[ascent.ErrorCluster, ...] = ()
-    map_missing: str | None = None
-    failing: tuple[Failing, ...] = ()
-    n_failing: int = 0
-
-
-def search_results(run: Place, *, level: float) -> SearchResults:
-    """What a search shows; `map_missing` says why it has no map."""
-    summary, base = ascent.read_search(run), ascent.base_of(run)
-    seed = summary.settings.seed
-    try:
-        failing = ascent.failing_questions(run, None if base is None else open_base(base)).questions
-    except InputError:  # another base lies there now
-        failing = ascent.failing_questions(run).questions
-    missing, survey = None, None
-    try:
-        survey = None if base is None else ascent.survey_errors(run, open_base(base), rng=np.random.default_rng(seed))
-    except RichterError as error:
-        missing = str(error)
-    return SearchResults(
-        summary=summary,
-        name=run.name.rpartition("/")[2],
-        patterns=tuple(ascent.search_patterns(run, over="asked", level=level, rng=np.random.default_rng(seed))),
-        map=tuple(
-            Spot(x=p.x, y=p.y, category=p.category, wrong=p.error, fails=p.fails, question=_cut(p.question))
-            for p in (() if survey is None else survey.points)
-        ),
-        clusters=() if survey is None else survey.clusters,
-        map_missing="the knowledge base that was searched does not lie where it was" if base is None else missing,
-        failing=tuple(
-            Failing(
-                mode=q.mode,
-                question=_cut(q.item.prompt, LONG),
-                right=_cut(q.item.reference),
-                answered=_cut(q.said),
-                reworded=q.reworded,
-                text=_cut(q.text, LONG),
-                place=_cut(q.place),
-            )
-            for q in failing[:LISTED]
-        ),
-        n_failing=len(failing),
-    )
-
-
-def _cut(text: str, most: int = MOST) -> str:
-    return printable(text, limit=most)

@@ -18,7 +18,7 @@ from richter.audit._plan import Plan, PlanStatus
 from richter.audit._results import Bound, Check, ConditionResults, NoSection, Signature
 from richter.claims import METRICS, answer, as_sample, counted, mean_evidence
 from richter.errors import InputError
-from richter.judge import Agreement, Undefined, panel_failures
+from richter.ratings import Agreement, Undefined, panel_failures
 from richter.records import Claim, Verdict, at_most, printable, refusals
 from richter.tables import CATASTROPHIC
 

@@ -1,23 +1,35 @@
 """People's ratings of a run: the sample they share, the page, the sheet, and reading a sheet back."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import dataclasses
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import polars as pl
 
-from richter import judge
-from richter.audit._judging import with_text
 from richter.audit._labelling import MOST, Labelling, LabelOptions, keep_sample, labelling_of, labels_of
 from richter.errors import InputError
 from richter.interop import export_table, read_frame
-from richter.records import Rating, Result
+from richter.ratings import (
+    GRID,
+    SAMPLE_NOTE,
+    Sample,
+    check_mechanism,
+    draw_sample,
+    snap,
+    tabulate,
+)
+from richter.records import Answer, Rating, Result
 from richter.store import Ledger, RunLike, open_ledger
 from richter.tables import read_ratings, read_tables, tables_of
+
+if TYPE_CHECKING:
+    from richter.ratings import RatingPage
 
 __all__ = [
     "ImportedRatings",
@@ -33,20 +45,30 @@ MOST_FAULTS = 5  # named of a sheet
 SHEET = ("id", "question", "reference", "answer", "severity", "mechanism")
 
 
-def shared_sample(ledger: Ledger, *, n: int, seed: int) -> judge.Sample:
+def with_text(answers: Sequence[Answer], run: str) -> list[Answer]:
+    """The answers that came. Where none holds a text (a table of grades alone) nobody can read what to rate."""
+    if not any(a.text for a in answers):
+        raise InputError(
+            f"No answer in {Path(run).name} holds a text, so there is nothing to read and to rate.",
+            remedy="Import a table that has the texts too (a column `answer`), or one with severities.",
+        )
+    return [a for a in answers if not a.error]
+
+
+def shared_sample(ledger: Ledger, *, n: int, seed: int) -> Sample:
     """The run's sample for people: drawn once, then the same for every rater, so that raters can be compared.
 
     Strata are condition and band of severity by judges, else by rules, else right or wrong by grades, else none.
     """
-    note = ledger.note(judge.SAMPLE_NOTE)
+    note = ledger.note(SAMPLE_NOTE)
     if note is not None:
-        return judge.Sample.from_dict(note)
+        return Sample.from_dict(note)
     ratings, answers = ledger.ratings(), list(ledger.answers())
     with_text(answers, ledger.name)
     scores: dict[tuple[str, str, int], float | None] = {}
     for kind in ("judge", "rule"):
         if any(r.kind == kind for r in ratings):
-            table = judge.tabulate(ratings, kind)
+            table = tabulate(ratings, kind)
             scores = {
                 key: None if mean != mean else float(mean) for key, mean in zip(table.keys, table.mean, strict=True)
             }
@@ -54,8 +76,8 @@ def shared_sample(ledger: Ledger, *, n: int, seed: int) -> judge.Sample:
     if not scores:  # graded right or wrong
         scores = {(g.item, g.condition, g.draw): None if g.correct is None else 4.0 * (not g.correct)
                   for g in ledger.grades() if g.main}  # fmt: skip
-    sample = judge.draw_sample(answers, scores, n, seed=seed)
-    ledger.set_note(judge.SAMPLE_NOTE, sample.to_dict())
+    sample = draw_sample(answers, scores, n, seed=seed)
+    ledger.set_note(SAMPLE_NOTE, sample.to_dict())
     return sample
 
 
@@ -65,23 +87,25 @@ def open_rating(
     *,
     n: int = 60,
     seed: int = 0,
-    labelling: Callable[[judge.Sample], Labelling | None] | None = None,
-) -> judge.RatingPage:
+    labelling: Callable[[Sample], Labelling | None] | None = None,
+) -> RatingPage:
     """A rater's page on the run's sample, over a ledger that is open for writing.
 
     With `labelling` the page shows where its claim stands, and the sample grows batch by batch until it is decided.
     """
+    from richter.ratings import RatingPage  # the page alone needs aiohttp, which the core does not bring
+
     sample = shared_sample(ledger, n=n, seed=seed)
     items = {item.id: item for item in ledger.items()}
     answers = {(a.item, a.condition, a.draw): a for a in ledger.answers()}
     plan = None if labelling is None else labelling(sample)
     if plan is None:
-        return judge.RatingPage(ledger, sample, rater, items, answers)
+        return RatingPage(ledger, sample, rater, items, answers)
 
-    def labels(of: judge.Sample) -> dict[tuple[str, str, int], float]:
+    def labels(of: Sample) -> dict[tuple[str, str, int], float]:
         return labels_of(ledger.ratings(kind="human"), of)
 
-    def more(now: judge.Sample) -> judge.Sample | None:
+    def more(now: Sample) -> Sample | None:
         larger = plan.grow(now, labels(now))
         if larger is not None:
             keep_sample(ledger, larger)
@@ -94,11 +118,11 @@ def open_rating(
         ends = {"low": now.interval.low, "estimate": now.estimate, "high": now.interval.high}
         return {"claim": now.sentence, "span": {**ends, "better": plan.metric.better if two else None}}
 
-    page = judge.RatingPage(ledger, sample, rater, items, answers, claim=claim, more=more)
+    page = RatingPage(ledger, sample, rater, items, answers, claim=claim, more=more)
     return page
 
 
-def label_page(ledger: Ledger, rater: str) -> judge.RatingPage:
+def label_page(ledger: Ledger, rater: str) -> RatingPage:
     """A rater's page as the app opens it: it says where the claim on the run's first two conditions stands."""
     return open_rating(ledger, rater, labelling=lambda sample: labelling_of(tables_of(ledger), sample))
 
@@ -124,13 +148,15 @@ def serve_rating(
 
     Returns how many answers of the sample this rater has rated, and where the claim stands.
     """
+    from richter.ratings import serve_loopback
+
     tables = read_tables(run)
     claim["most"] = max(claim.get("most", MOST), n)
     with open_ledger(run, mode="write") as ledger:
         page = open_rating(
             ledger, rater, n=n, seed=seed, labelling=lambda sample: labelling_of(tables, sample, **claim)
         )
-        serving = judge.serve_loopback(
+        serving = serve_loopback(
             page.app(),
             port=port,
             ready=lambda base: ready(f"{base}/?token={page.guard.token}", len(page.order)),
@@ -142,7 +168,7 @@ def serve_rating(
         return Rated(int(state["done"]), str(state["claim"]))
 
 
-def _code(sample: judge.Sample, position: int) -> str:
+def _code(sample: Sample, position: int) -> str:
     """A name for an answer that says nothing of its condition."""
     return hashlib.sha256(f"{sample.seed}|{sample.chosen[position]}".encode()).hexdigest()[:8]
 
@@ -235,9 +261,9 @@ def import_ratings(run: RunLike, path: str | Path, *, rater: str = "") -> Import
                 )
             ratings = [r for r in ratings if r.severity is not None]
         for r in ratings:
-            judge.check_mechanism(r.mechanism, where=f"{path}: {r.rater} on {r.item}")
+            check_mechanism(r.mechanism, where=f"{path}: {r.rater} on {r.item}")
         given = [r.severity for r in ratings if r.severity is not None]
-        placed = judge.snap(given).tolist()
+        placed = snap(given).tolist()
         moved = sum(a != b for a, b in zip(given, placed, strict=True))
         ratings = [dataclasses.replace(r, severity=value) for r, value in zip(ratings, placed, strict=True)]
         if not ratings:
@@ -247,10 +273,10 @@ def import_ratings(run: RunLike, path: str | Path, *, rater: str = "") -> Import
         keys = [(r.item, r.condition, r.draw, r.rater) for r in ratings]
         twice = len(keys) - len(set(keys))
         ledger.add_ratings(ratings)
-        note = ledger.note(judge.SAMPLE_NOTE)
+        note = ledger.note(SAMPLE_NOTE)
         claim = ""
         if note is not None:
-            sample = judge.Sample.from_dict(note)
+            sample = Sample.from_dict(note)
             plan = labelling_of(tables, sample)
             claim = "" if plan is None else plan.state(labels_of(ledger.ratings(kind="human"), sample)).sentence
     replaced = twice + sum(key in before for key in set(keys))
@@ -262,10 +288,10 @@ def _from_sheet(ledger: Ledger, frame: pl.DataFrame, path: str | Path, rater: st
         raise InputError("A sheet does not say who filled it in.", remedy="Give --rater NAME.")
     if "severity" not in frame.columns:
         raise InputError(f"{path} has no severity column.", remedy="Use the sheet that `richter label --sheet` wrote.")
-    note = ledger.note(judge.SAMPLE_NOTE)
+    note = ledger.note(SAMPLE_NOTE)
     if note is None:
         raise InputError("The run has no rating sample.", remedy="Write the sheet from this run with --sheet first.")
-    sample = judge.Sample.from_dict(note)
+    sample = Sample.from_dict(note)
     position = {_code(sample, i): i for i in range(len(sample.chosen))}
     texts = {(a.item, a.condition, a.draw): a.text for a in ledger.answers()}
     ratings: dict[int, Rating] = {}
@@ -279,7 +305,7 @@ def _from_sheet(ledger: Ledger, frame: pl.DataFrame, path: str | Path, rater: st
         except ValueError:
             faults.append(f"row {number}: severity {given!r} is no number")
             continue
-        if not 0 <= severity <= judge.GRID[-1]:
+        if not 0 <= severity <= GRID[-1]:
             faults.append(f"row {number}: severity {severity:g} is not on the scale")
         if code not in position:
             faults.append(f"row {number}: {code!r} is not in this run's sample")

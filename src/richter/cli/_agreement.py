@@ -10,7 +10,7 @@ from rich.console import Console
 from richter.audit import LoneRater, measure_agreement
 from richter.cli._io import PLAIN, console, grid, json_option, write_json
 from richter.errors import InputError
-from richter.judge import Agreement, Correction, JudgeReport, Undefined
+from richter.ratings import Agreement, Correction, JudgeReport, Undefined
 from richter.records import Interval, counted, printable
 from richter.store import run_place
 from richter.tables import RatingsFile, read_ratings

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from richter import audit
 from richter.calibration import Convergence, EceResult, PooledSlope, Score
-from richter.cli._calls import engine_options, open_mapper
+from richter.cli._engine_options import engine_options, open_mapper
 from richter.cli._io import (
     PLAIN,
     Group,
@@ -20,12 +20,12 @@ from richter.cli._io import (
     json_option,
     keep_inputs,
     listing,
+    money,
     publish,
     reading_options,
     split_sources,
     write_json,
 )
-from richter.cli._progress import money
 from richter.interop import export_table
 from richter.records import Interval, counted, plain, printable
 from richter.stats import in_threads

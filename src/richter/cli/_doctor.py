@@ -9,7 +9,7 @@ import click
 
 from richter import __version__
 from richter.cli._io import grid, json_option, publish
-from richter.llm import PROVIDERS, WEIGHTS, weights_cached
+from richter.models import PROVIDERS, WEIGHTS, weights_cached
 from richter.store import cache_folder
 
 # extra -> (packages whose presence shows it, what it is for)

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from richter import floors as fl
 from richter.audit import FloorsReport, published_scores
-from richter.cli._calls import engine_options, open_mapper
+from richter.cli._engine_options import engine_options, open_mapper
 from richter.cli._io import PLAIN, Group, cells, grid, json_option, listing, publish, reading_options, split_sources
 from richter.records import counted, printable
 from richter.tables import ReadOptions, read_tables

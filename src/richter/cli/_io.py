@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from richter.cli._main import load_added
 from richter.errors import InputError
 from richter.interop import named_source
 from richter.records import plain, printable
@@ -104,12 +105,30 @@ def cells(template: str, row: Any = None, /, **named: Any) -> list[str]:
 
 
 class Group(click.Group):
-    """Commands under one name; its help gives each one's first sentence whole."""
+    """Commands under one name; its help gives each one's first sentence whole.
+
+    `added` are commands of another package with their first sentences; they load when they are called.
+    """
+
+    def __init__(self, *args: Any, added: Mapping[str, str] | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.added = added or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, sorted."""
+        return sorted([*self.commands, *self.added])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Our own command, or the one that another package adds."""
+        if cmd_name in self.added:
+            return load_added(self.name or "", cmd_name)
+        return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """A line or more a command: click would cut it at the edge of the terminal."""
+        texts = {name: command.get_short_help_str(400) for name, command in self.commands.items()}
         with formatter.section("Commands"):
-            formatter.write_dl([(name, self.commands[name].get_short_help_str(400)) for name in sorted(self.commands)])
+            formatter.write_dl(sorted((texts | dict(self.added)).items()))
 
 
 NAME_CELLS = 20  # of the first column, at least, where its names are as long
@@ -143,9 +162,19 @@ def listing(columns: str, rows: Iterable[Any], **look: Any) -> Table:
 PLAIN: dict[str, Any] = {"box": None, "pad_edge": False}  # the look of most tables
 
 
+LINE_EVERY_S = 10.0  # of progress, where there is no terminal
+
+
 def progress_console() -> Console:
     """Progress goes to stderr."""
     return _Screen(stderr=True, markup=False, highlight=False, emoji=False)
+
+
+def money(usd: float, unpriced: int = 0) -> str:
+    """Dollars for people; says so where calls have no known price."""
+    if unpriced:
+        return f"${usd:.4f} + {unpriced} calls of unknown price" if usd else "price unknown"
+    return f"${usd:.4f}" if usd else "$0"
 
 
 def publish(payload: Any, json_path: str | None, *, inputs: Iterable[str | Path] = ()) -> Console:

@@ -9,40 +9,41 @@ import sys
 import threading
 import tomllib
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
 
 from richter import __version__
-from richter.errors import InputError, RichterError, without_passwords
+from richter._lazy import load_entry_point, load_module
+from richter.errors import InputError, MissingPart, RichterError, without_passwords
 from richter.records import printable
 
-# name -> (module under richter.cli, attribute, one line of help)
+# name -> (module under richter.cli, attribute, one line of help); those without a module are other packages', found by
+# their entry points (`richter.commands`) when they are called: help need not load them
 COMMANDS = {
     "agreement": ("_agreement", "agreement", "How far raters and judges agree, and what that is worth."),
-    "ask": ("_ask", "ask", "Ask conditions the items of a benchmark, into a run folder."),
-    "audit": ("_audit", "audit", "The whole audit: ask, judge, draw, measure, report."),
-    "bench": ("_bench", "bench", "Build and inspect item sets."),
+    "ask": ("", "", "Ask conditions the items of a benchmark, into a run folder."),
+    "audit": ("", "", "The whole audit: ask, judge, draw, measure, report."),
+    "bench": ("", "", "Build and inspect item sets."),
     "calibration": ("_calibration", "calibration", "Does the model know when it is wrong?"),
     "check": ("_import", "check", "What a log is, what can be read of it, and what is wrong with it."),
     "compare": ("_compare", "compare", "Is the difference between conditions real?"),
-    "demo": ("_audit", "demo", "The new prompt is better, they say. Is it? A real model, no key."),
+    "demo": ("", "", "The new prompt is better, they say. Is it? A real model, no key."),
     "doctor": ("_doctor", "doctor", "What is installed, what is missing, and what to do."),
-    "draw": ("_draw", "draw", "Draw repeated answers for calibration."),
+    "draw": ("", "", "Draw repeated answers for calibration."),
     "export": ("_export", "export", "Write records, evidence or results for other tools."),
     "floors": ("_floors", "floors", "What this much data can and cannot show."),
     "help": ("_help", "help_", "What a command does, or what a word means: richter help condition"),
     "gate": ("_gate", "gate", "Check a plan's requirements, for continuous integration."),
     "import": ("_import", "import_logs", "Read logs of other tools into a run."),
-    "judge": ("_judge", "judge", "Rate answers by rules and by judge models."),
-    "kb": ("_kb", "kb", "Build and inspect knowledge bases to search for errors."),
+    "judge": ("", "", "Rate answers by rules and by judge models."),
+    "kb": ("", "", "Build and inspect knowledge bases to search for errors."),
     "label": ("_label", "label", "Label answers by hand, blind, until a claim is decided."),
     "plan": ("_plan", "plan", "Write, lock and check a plan before looking at data."),
     "report": ("_report", "report", "What a run shows, as a page, JSON, Markdown and figures."),
     "run": ("_run", "run", "List runs and show what is in one."),
-    "search": ("_search", "search", "Find where the model fails, under a budget."),
+    "search": ("", "", "Find where the model fails, under a budget."),
     "severity": ("_severity", "severity", "How bad are the errors, and which claims about their shape hold?"),
     "size": ("_size", "size", "How many items a claim will need, before asking."),
     "tail": ("_tail", "tail", "Is one condition's tail heavier? Only behind every gate."),
@@ -66,8 +67,17 @@ GROUPS = {
 }  # fmt: skip
 
 
+ENTRY_POINTS = "richter.commands"
+
+
 def _load(module: str, attribute: str) -> click.Command:
-    command: click.Command = getattr(import_module(f"richter.cli.{module}"), attribute)
+    command: click.Command = getattr(load_module(f"richter.cli.{module}"), attribute)
+    return command
+
+
+def load_added(*words: str) -> click.Command | None:
+    """A command that another package adds: its entry point is named by its words with points between them."""
+    command: click.Command | None = load_entry_point(ENTRY_POINTS, ".".join(words))
     return command
 
 
@@ -104,11 +114,14 @@ class LazyGroup(click.Group):
         return sorted(self.table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the module that holds the command."""
-        if cmd_name not in self.table:
-            return None
-        module, attribute, _ = self.table[cmd_name]
-        return _load(module, attribute)
+        """Import the module that holds the command, ours or that of another package."""
+        module, attribute, _ = self.table.get(cmd_name, ("", "", ""))
+        if module:
+            return _load(module, attribute)
+        command = load_added(cmd_name)
+        if command is None and cmd_name in self.table:
+            raise MissingPart(f"richter {cmd_name} is not installed.", remedy="pip install 'richter[audit]'")
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -116,7 +129,8 @@ class LazyGroup(click.Group):
         """The command named first; for a path that is none, the command that takes paths."""
         if self.for_paths is not None and args[0] not in self.table and _is_data(args[0]):
             return self.for_paths[1], _load(*self.for_paths), args
-        if args[0] not in self.table and (near := difflib.get_close_matches(args[0], self.table, n=3)):
+        near = [] if args[0] in self.table else difflib.get_close_matches(args[0], self.table, n=3)
+        if near and load_added(args[0]) is None:
             ctx.fail(f"No such command {printable(args[0], limit=40)!r}. Did you mean {', '.join(near)}?")
         return super().resolve_command(ctx, args)
 
@@ -230,9 +244,17 @@ def _ending_politely(ended: list[int]) -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
+def respell(argv: list[str]) -> list[str]:
+    """The arguments as they are spelt now; an old spelling works, and its new one is printed."""
+    if argv[:1] != ["export"] or "--failing" not in argv:
+        return argv
+    click.echo("`richter export --failing` is now `richter search export`.", err=True)
+    return ["search", "export", *(word for word in argv[1:] if word != "--failing")]
+
+
 def main(args: list[str] | None = None) -> None:
     """Run the command line; errors become one line on stderr and exit status 1."""
-    argv = sys.argv[1:] if args is None else args
+    argv = respell(sys.argv[1:] if args is None else args)
     ended: list[int] = []
     try:
         with _ending_politely(ended):

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import click
 
 from richter.audit import SECTIONS, history_of, measure_run, results_schema, stored_results
-from richter.cli._calls import engine_options, open_mapper
+from richter.cli._engine_options import engine_options, open_mapper
 from richter.cli._io import (
     console,
     json_option,

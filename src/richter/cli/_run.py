@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from richter.cli._io import Group, cells, console, grid, json_option, publish, write_json
-from richter.cli._progress import money
+from richter.cli._io import Group, cells, console, grid, json_option, money, publish, write_json
 from richter.errors import InputError, RichterError
 from richter.records import counted, printable
 from richter.store import Place, find_runs, open_ledger, run_place, settle_run, unsettled_run

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from richter.audit import SeverityReport, people_of, weigh_scores
-from richter.cli._calls import engine_options, open_mapper
+from richter.cli._engine_options import engine_options, open_mapper
 from richter.cli._io import cells, grid, json_option, publish, reading_options, split_sources
 from richter.errors import InputError
 from richter.records import Claim, Verdict, at_most, counted, of_kind, printable

@@ -23,7 +23,7 @@ from richter.cli._compare import parse_margin, parse_share
 from richter.cli._io import PLAIN, grid, json_option, publish, reading_options, split_sources
 from richter.cli._main import LazyGroup
 from richter.errors import InputError
-from richter.llm import price_of, read_prices
+from richter.models import price_of, read_prices
 from richter.stats import wilson
 from richter.stats._proportion import FEW_EVENTS
 from richter.tables import ReadOptions, outcomes, read_tables

@@ -50,8 +50,8 @@ from pathlib import Path
 
 import pytest
 
-from richter.ascent import ask_item
-from richter.bench import read_items
+from richter_audit.ascent import ask_item
+from richter_audit.bench import read_items
 
 ITEMS = read_items(Path(__file__).with_name("items.jsonl"))
 MODEL = os.environ.get("RICHTER_MODEL")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from richter.errors import InputError
-from richter.llm._providers import PROVIDERS, resolve
+from richter.models._providers import PROVIDERS, resolve
 
 __all__ = ["ANY_MODEL", "Price", "Prices", "price_of", "read_prices"]
 

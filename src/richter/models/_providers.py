@@ -7,7 +7,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from richter.errors import InputError, MissingKey, UnknownProvider
-from richter.llm._weights import WEIGHTS
+from richter.models._weights import WEIGHTS
 
 __all__ = ["BUILT_IN", "PROVIDERS", "ModelSpec", "resolve"]
 

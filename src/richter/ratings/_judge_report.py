@@ -9,7 +9,7 @@ import numpy as np
 
 from richter import stats
 from richter.errors import InputError
-from richter.judge._rubric import check_mechanism, check_severity, snap
+from richter.ratings._rubric import check_mechanism, check_severity, snap
 from richter.records import Rating, Result
 from richter.stats import Bools, Floats, icc, leniency
 

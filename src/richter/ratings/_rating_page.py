@@ -10,9 +10,9 @@ from typing import Any
 from aiohttp import web
 
 from richter.errors import InputError
-from richter.judge._guard import LoopbackGuard, error_reply
-from richter.judge._rubric import check_mechanism, check_severity, rubric
-from richter.judge._sample import Key, Sample
+from richter.ratings._guard import LoopbackGuard, error_reply
+from richter.ratings._rubric import check_mechanism, check_severity, rubric
+from richter.ratings._sample import Key, Sample
 from richter.records import Answer, Item, Rating
 from richter.store import Ledger
 
@@ -170,4 +170,4 @@ def _moment(value: object) -> float | None:
 
 
 def _read(name: str) -> str:
-    return resources.files("richter.judge").joinpath("page").joinpath(name).read_text(encoding="utf-8")
+    return resources.files("richter.ratings").joinpath("page").joinpath(name).read_text(encoding="utf-8")

@@ -62,7 +62,7 @@ class Rubric(Result):
 @functools.cache
 def rubric() -> Rubric:
     """The rubric that ships with Richter."""
-    raw = tomllib.loads(resources.files("richter.judge").joinpath("rubric.toml").read_text(encoding="utf-8"))
+    raw = tomllib.loads(resources.files("richter.ratings").joinpath("rubric.toml").read_text(encoding="utf-8"))
     return Rubric(
         version=raw["version"],
         levels=tuple(

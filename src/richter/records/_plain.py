@@ -148,10 +148,16 @@ _SIMPLE: dict[Any, dict[str, Any]] = {
 }
 
 
-def schema_of(kind: type[Result]) -> dict[str, Any]:
-    """The schema (draft 2020-12) of what `plain` makes of a result of this type; parts with a class are in `$defs`."""
+def schema_of(kind: type[Result], *, filled: Mapping[type[Result], type[Result]] | None = None) -> dict[str, Any]:
+    """The schema (draft 2020-12) of what `plain` makes of a result of this type; parts with a class are in `$defs`.
+
+    `filled` says which class stands where a type names only an empty one, as that of another package's section.
+    """
     found: dict[str, dict[str, Any]] = {}
     names: dict[type, str] = {}
+    for empty, real in (filled or {}).items():
+        _schema(real, found, names)
+        names[empty] = names[real]
     whole = _object(kind, found, names)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole, "$defs": dict(sorted(found.items()))}
 

@@ -20,7 +20,7 @@ from aiohttp import web
 
 from richter.errors import InputError, RichterError
 from richter.interop import EXPORTS, export_table
-from richter.judge import LoopbackGuard, RatingPage, error_reply, serve_loopback
+from richter.ratings import LoopbackGuard, RatingPage, error_reply, serve_loopback
 from richter.records import printable
 from richter.report._index import EvidenceIndex, first_items
 from richter.report._page import colours, render_report, summary_of

@@ -15,7 +15,7 @@ Texts = tuple[Key, str, Sequence[str], Sequence[float]]
 def confidences(given: Mapping[Key, tuple[str, float]], answers: Iterable[Texts]) -> pl.DataFrame:
     """A confidence for each answer that has one: what the source gives for the condition, else what answers state
     where half of them do, else the probability of their tokens."""
-    from richter.sampling import split_confidence, token_probability  # tables of files have no need of it
+    from richter.texts import split_confidence, token_probability  # tables of files have no need of it
 
     having = {condition for _, condition, _ in given}
     stated: dict[Key, float] = {}

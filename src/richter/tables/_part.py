@@ -369,7 +369,7 @@ def _with_refusals(answers: pl.DataFrame) -> pl.DataFrame:
     texts = answers.filter(asked)["text"].unique()
     if texts.is_empty():
         return answers
-    from richter.bench import is_refusal  # only where there are texts to tell
+    from richter.texts import is_refusal  # only where there are texts to tell
 
     found = pl.DataFrame({"text": texts, "declines": [is_refusal(text) for text in texts]})
     joined = answers.join(found, on="text", how="left", maintain_order="left")

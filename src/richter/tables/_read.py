@@ -110,7 +110,7 @@ def _by_references(part: Part) -> Part:
     ungraded = not part.score and part.ratings.is_empty() and part.others.is_empty() and rows["value"].is_null().all()
     if not ungraded or rows["text"].is_null().all() or not any(item.reference for item in part.items.values()):
         return part
-    from richter.bench import choose_graders, grade_answer  # only where it is needed: graders take time to load
+    from richter.texts import choose_graders, grade_answer  # only where it is needed: graders take time to load
 
     graders = choose_graders(list(part.items.values()))
     grades = [

@@ -47,7 +47,7 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
     answers = _frame(ledger, rows, {name: ROW[name] for name in names})
     answers = _with_rated(answers, ratings)
     answers = answers.join(_of_items(items), on="item", how="left", maintain_order="left")
-    from richter.judge import SAMPLE_NOTE  # here, since files have no need of that room
+    from richter.ratings import SAMPLE_NOTE  # here, since files have no need of that room
 
     sample = _noted(ledger, ledger.note(SAMPLE_NOTE) or {}, _Sample)
     layers = pl.DataFrame(sample.strata, schema={**{k: ROW[k] for k in KEY}, "layer": pl.String}, orient="row")

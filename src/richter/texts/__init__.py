@@ -1,13 +1,15 @@
-"""Repeated draws: stated confidence, and answers grouped into classes that say the same."""
+"""What an answer's text says: whether it is right, how sure it is, and which answers say the same."""
 
 from typing import TYPE_CHECKING
 
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
-    from richter.sampling._offline import *
-    from richter.sampling._partition import *
-    from richter.sampling._quality import *
-    from richter.sampling._stated import *
+    from richter.texts._embed import *
+    from richter.texts._graders import *
+    from richter.texts._normalise import *
+    from richter.texts._offline import *
+    from richter.texts._quality import *
+    from richter.texts._stated import *
 
 lazy(__name__)

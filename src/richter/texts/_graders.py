@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from richter.bench._normalise import content_words, denied_at, find_dates, matches_reference, normalise, same_date
 from richter.errors import InputError
 from richter.records import Item, json_objects, storable
+from richter.texts._normalise import content_words, denied_at, find_dates, matches_reference, normalise, same_date
 
 __all__ = ["GRADERS", "Graders", "choose_grader", "choose_graders", "grade_answer", "read_choice"]
 

@@ -8,9 +8,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from richter.bench import content_words, matches_reference, statements
 from richter.errors import InputError
-from richter.knowledge import embed
+from richter.texts import content_words, embed, matches_reference, statements
 
 __all__ = ["REFUSAL", "THRESHOLD", "AnswerTree", "answer_trees", "cluster_answers", "cluster_questions"]
 

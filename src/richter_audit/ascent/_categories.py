@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from richter.ascent._population import PopulationRate, effective_wilson
-from richter.ascent._summary import read_searched
-from richter.knowledge import KnowledgeBase
 from richter.records import Interval
 from richter.store import RunLike
+from richter_audit.ascent._population import PopulationRate, effective_wilson
+from richter_audit.ascent._summary import read_searched
+from richter_audit.knowledge import KnowledgeBase
 
 __all__ = ["category_rates", "search_categories"]
 

@@ -11,9 +11,9 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
-from richter.ascent._map import principal_components
 from richter.errors import TooFewErrors
 from richter.records import Result
+from richter_audit.ascent._map import principal_components
 
 __all__ = ["Clustering", "Term", "cluster_vectors", "distinguishing_terms"]
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from richter.ascent._outcome import grade, is_first, last_answers, row_of
-from richter.ascent._summary import read_searched
 from richter.errors import InputError
 from richter.records import Condition, Item, Result
 from richter.store import RunLike, has_ledger, open_ledger
+from richter_audit.ascent._outcome import grade, is_first, last_answers, row_of
+from richter_audit.ascent._summary import read_searched
 
 __all__ = ["CrossMatrix", "Subset", "cross_matrix", "merge_items", "read_answers", "read_subset"]
 

@@ -12,14 +12,14 @@ from typing import Unpack
 
 import numpy as np
 
-from richter.ascent._generate import fenced, list_of, strict
-from richter.ascent._outcome import is_first, question_of, row_of
-from richter.ascent._summary import read_searched
 from richter.errors import InputError, TooFewErrors
-from richter.knowledge import KnowledgeBase
-from richter.llm import Asker, Budget, CallOptions, Message, Model, check_models, replies, with_models
 from richter.records import Decoding, Item, Result, last_object
 from richter.store import RunLike, Spent, open_ledger, run_place
+from richter_audit.ascent._generate import fenced, list_of, strict
+from richter_audit.ascent._outcome import is_first, question_of, row_of
+from richter_audit.ascent._summary import read_searched
+from richter_audit.knowledge import KnowledgeBase
+from richter_audit.llm import Asker, Budget, CallOptions, Message, Model, check_models, replies, with_models
 
 __all__ = ["Explanation", "LackingPattern", "WrongAnswer", "explain_errors", "wrong_answers"]
 

@@ -6,15 +6,16 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from richter.ascent._judged import read_judged
-from richter.ascent._outcome import Verdict, grade, row_of
-from richter.ascent._summary import check_base, searched
-from richter.bench import normalise, read_choice
 from richter.errors import TooFewErrors
-from richter.knowledge import KnowledgeBase
-from richter.llm import TOKENS_NOTE, Direct, Job, messages_for, open_model, resolve
+from richter.models import resolve
 from richter.records import Answer, Condition, Decoding, Item, Result
 from richter.store import RunLike, open_ledger
+from richter.texts import normalise, read_choice
+from richter_audit.ascent._judged import read_judged
+from richter_audit.ascent._outcome import Verdict, grade, row_of
+from richter_audit.ascent._summary import check_base, searched
+from richter_audit.knowledge import KnowledgeBase
+from richter_audit.llm import TOKENS_NOTE, Direct, Job, messages_for, open_model
 
 __all__ = ["FailingQuestion", "FailingSet", "ask_item", "failing_questions", "keep_stable"]
 

@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from richter.bench import normalise, ordered
-from richter.llm import Message
 from richter.records import Decoding, Paragraph, Question, fence, last_object, printable, storable
+from richter.texts import normalise
+from richter_audit.bench import ordered
+from richter_audit.llm import Message
 
 
 def strict(**properties: Any) -> dict[str, Any]:

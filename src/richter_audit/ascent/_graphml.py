@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 
-from richter.ascent._summary import read_searched
 from richter.store import RunLike, write_file
+from richter_audit.ascent._summary import read_searched
 
 __all__ = ["write_graphml"]
 

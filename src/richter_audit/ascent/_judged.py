@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Unpack
 
-from richter.ascent._outcome import grade
 from richter.errors import InputError
-from richter.judge import model_identity
-from richter.llm import Asker, CallOptions, Model, at_once, check_models, with_models
+from richter.models import model_identity
 from richter.records import Answer, Condition, Grade, Item
-from richter.sampling import judge_grades
 from richter.store import Ledger, RunLike, open_ledger
+from richter_audit.ascent._outcome import grade
+from richter_audit.judge import judge_grades
+from richter_audit.llm import Asker, CallOptions, Model, at_once, check_models, with_models
 
 __all__ = ["judge_answers"]
 

@@ -5,9 +5,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from richter.ascent._settings import SearchSettings
-from richter.bench import grade_answer, is_refusal, read_choice, word
 from richter.records import Answer, Condition, Item, Paragraph
+from richter.texts import grade_answer, is_refusal, read_choice
+from richter_audit.ascent._settings import SearchSettings
+from richter_audit.bench import word
 
 __all__ = ["Outcome", "Verdict", "grade", "last_answers", "outcomes", "paragraph_items"]
 

@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import beta
 
-from richter.ascent._outcome import grade, last_answers, paragraph_items
-from richter.ascent._search import make_find
-from richter.ascent._settings import SearchSettings
-from richter.ascent._simulated import simulate_search
 from richter.errors import InputError, TooFewErrors
-from richter.knowledge import KnowledgeBase, find_similar
 from richter.records import Condition, Interval, Item, Result
 from richter.store import RunLike, open_ledger
+from richter_audit.ascent._outcome import grade, last_answers, paragraph_items
+from richter_audit.ascent._search import make_find
+from richter_audit.ascent._settings import SearchSettings
+from richter_audit.ascent._simulated import simulate_search
+from richter_audit.knowledge import KnowledgeBase, find_similar
 
 __all__ = ["Pilot", "PilotResult", "TopicEffect", "plan_pilot", "score_pilot", "topic_effect"]
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from richter.ascent._field import Field
-from richter.ascent._settings import SearchSettings
-from richter.ascent._surrogate import propose_bayes
-from richter.ascent._tasks import propose_tasks
+from richter_audit.ascent._field import Field
+from richter_audit.ascent._settings import SearchSettings
+from richter_audit.ascent._surrogate import propose_bayes
+from richter_audit.ascent._tasks import propose_tasks
 
 __all__ = ["StepPlan", "plan_step", "random_order"]
 

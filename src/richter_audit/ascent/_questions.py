@@ -9,14 +9,22 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
-from richter.ascent._generate import CHECK, GENERATION, check_messages, generation_messages, read_check, read_questions
 from richter.errors import BudgetExhausted, ModelError, TooFewErrors
-from richter.knowledge import KnowledgeBase, StoredQuestion
-from richter.knowledge._stored import text_key
-from richter.llm import Asker, CallOptions, Model, Price, check_models, price_of, replies, with_models
+from richter.models import Price, price_of
 from richter.records import Answer, Condition, Interval, Item, Paragraph, Question, Result
 from richter.stats import wilson
 from richter.store import Call, Spent, has_ledger, open_ledger
+from richter_audit.ascent._generate import (
+    CHECK,
+    GENERATION,
+    check_messages,
+    generation_messages,
+    read_check,
+    read_questions,
+)
+from richter_audit.knowledge import KnowledgeBase, StoredQuestion
+from richter_audit.knowledge._stored import text_key
+from richter_audit.llm import Asker, CallOptions, Model, check_models, replies, with_models
 
 __all__ = [
     "KeyCheck",

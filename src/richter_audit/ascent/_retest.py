@@ -5,14 +5,14 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from richter.ascent._judged import read_judged
-from richter.ascent._outcome import grade, is_prior, last_answers, question_of, row_of
-from richter.ascent._summary import read_searched
 from richter.errors import TooFewErrors
-from richter.knowledge import KnowledgeBase
 from richter.records import Condition, Interval, Item, Result
 from richter.stats import wilson
 from richter.store import RunLike, open_ledger
+from richter_audit.ascent._judged import read_judged
+from richter_audit.ascent._outcome import grade, is_prior, last_answers, question_of, row_of
+from richter_audit.ascent._summary import read_searched
+from richter_audit.knowledge import KnowledgeBase
 
 __all__ = ["Retest", "prepare_retest", "score_retest"]
 

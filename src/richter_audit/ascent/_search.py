@@ -10,11 +10,16 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from richter.ascent._field import Field, Find
-from richter.ascent._generate import GENERATION, REPHRASING, read_rephrasings, rephrasing_messages
-from richter.ascent._graph import Trails
-from richter.ascent._judged import Judged, check_judge, judge_wrong, read_judged
-from richter.ascent._outcome import (
+from richter.errors import BudgetExhausted, InputError
+from richter.models import Price, price_of, read_prices, resolve
+from richter.records import Answer, Condition, Item, Result
+from richter.store import Ledger, RunLike, open_ledger
+from richter.texts import Embedder
+from richter_audit.ascent._field import Field, Find
+from richter_audit.ascent._generate import GENERATION, REPHRASING, read_rephrasings, rephrasing_messages
+from richter_audit.ascent._graph import Trails
+from richter_audit.ascent._judged import Judged, check_judge, judge_wrong, read_judged
+from richter_audit.ascent._outcome import (
     Outcome,
     grade,
     is_first,
@@ -24,10 +29,10 @@ from richter.ascent._outcome import (
     question_of,
     row_of,
 )
-from richter.ascent._propose import plan_step, random_order
-from richter.ascent._questions import CHARACTERS_A_TOKEN, write_questions
-from richter.ascent._settings import SearchSettings
-from richter.ascent._summary import (
+from richter_audit.ascent._propose import plan_step, random_order
+from richter_audit.ascent._questions import CHARACTERS_A_TOKEN, write_questions
+from richter_audit.ascent._settings import SearchSettings
+from richter_audit.ascent._summary import (
     BASE_NOTE,
     DROPPED_NOTE,
     INDEX_NOTE,
@@ -38,7 +43,7 @@ from richter.ascent._summary import (
     StepSummary,
     summarise,
 )
-from richter.ascent._tasks import (
+from richter_audit.ascent._tasks import (
     TASKS,
     TASKS_NOTE,
     Proposed,
@@ -49,26 +54,9 @@ from richter.ascent._tasks import (
     read_tasks,
     task_messages,
 )
-from richter.bench import without_subject
-from richter.errors import BudgetExhausted, InputError
-from richter.knowledge import Embedder, KnowledgeBase, find_similar, open_index
-from richter.llm import (
-    Asker,
-    Budget,
-    CallOptions,
-    Job,
-    Model,
-    Price,
-    check_models,
-    messages_for,
-    price_of,
-    read_prices,
-    replies,
-    resolve,
-    with_models,
-)
-from richter.records import Answer, Condition, Item, Result
-from richter.store import Ledger, RunLike, open_ledger
+from richter_audit.bench import without_subject
+from richter_audit.knowledge import KnowledgeBase, find_similar, open_index
+from richter_audit.llm import Asker, Budget, CallOptions, Job, Model, check_models, messages_for, replies, with_models
 
 __all__ = ["SearchEstimate", "estimate_search", "run_search"]
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from richter.errors import InputError
-from richter.knowledge import Retrieval
 from richter.records import Result
+from richter_audit.knowledge import Retrieval
 
 __all__ = ["STRATEGIES", "SearchSettings", "Strategy"]
 

@@ -7,12 +7,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from richter.ascent._field import Field, Find
-from richter.ascent._graph import Trails
-from richter.ascent._population import PopulationRate, population_rate
-from richter.ascent._propose import plan_step, random_order
-from richter.ascent._settings import SearchSettings
 from richter.records import Result
+from richter_audit.ascent._field import Field, Find
+from richter_audit.ascent._graph import Trails
+from richter_audit.ascent._population import PopulationRate, population_rate
+from richter_audit.ascent._propose import plan_step, random_order
+from richter_audit.ascent._settings import SearchSettings
 
 __all__ = ["SimulatedSearch", "simulate_search"]
 

@@ -8,18 +8,18 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from richter.ascent._graph import Trail, follow
-from richter.ascent._judged import Judged, read_judged
-from richter.ascent._outcome import Outcome, last_answers, outcomes, row_of
-from richter.ascent._patterns import Pattern, find_patterns
-from richter.ascent._population import PopulationRate, population_rate
-from richter.ascent._questions import KeyCheck, read_key_check
-from richter.ascent._settings import SearchSettings
-from richter.ascent._tasks import Task, read_archive
 from richter.errors import InputError
-from richter.knowledge import KnowledgeBase
 from richter.records import Answer, Condition, Item, Result
 from richter.store import Ledger, RunLike, Spent, open_ledger
+from richter_audit.ascent._graph import Trail, follow
+from richter_audit.ascent._judged import Judged, read_judged
+from richter_audit.ascent._outcome import Outcome, last_answers, outcomes, row_of
+from richter_audit.ascent._patterns import Pattern, find_patterns
+from richter_audit.ascent._population import PopulationRate, population_rate
+from richter_audit.ascent._questions import KeyCheck, read_key_check
+from richter_audit.ascent._settings import SearchSettings
+from richter_audit.ascent._tasks import Task, read_archive
+from richter_audit.knowledge import KnowledgeBase
 
 __all__ = ["CostRow", "SearchSummary", "StepSummary", "read_search", "search_failing", "search_patterns", "summarise"]
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from richter.ascent._field import Field
+from richter_audit.ascent._field import Field
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]

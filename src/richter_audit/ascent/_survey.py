@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from richter.ascent._clusters import Clustering, Term, cluster_vectors, distinguishing_terms
-from richter.ascent._map import ErrorMap, map_vectors
-from richter.ascent._outcome import row_of
-from richter.ascent._summary import BASE_NOTE, read_searched
 from richter.errors import TooFewErrors
-from richter.knowledge import KnowledgeBase
 from richter.records import Result, plain
 from richter.store import RunLike, open_ledger
+from richter_audit.ascent._clusters import Clustering, Term, cluster_vectors, distinguishing_terms
+from richter_audit.ascent._map import ErrorMap, map_vectors
+from richter_audit.ascent._outcome import row_of
+from richter_audit.ascent._summary import BASE_NOTE, read_searched
+from richter_audit.knowledge import KnowledgeBase
 
 __all__ = ["ErrorCluster", "ErrorSurvey", "MappedError", "base_of", "survey_errors"]
 

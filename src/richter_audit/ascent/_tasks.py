@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from richter.ascent._field import Field
-from richter.ascent._generate import fenced, list_of, strict
 from richter.errors import InputError
-from richter.knowledge import Embedder, find_similar, open_embedder
-from richter.llm import Message
 from richter.records import Decoding, Result, last_object, storable
 from richter.store import Ledger
+from richter.texts import Embedder, open_embedder
+from richter_audit.ascent._field import Field
+from richter_audit.ascent._generate import fenced, list_of, strict
+from richter_audit.knowledge import find_similar
+from richter_audit.llm import Message
 
 TASKS_NOTE = "search tasks"
 COUNT = 5  # tasks of a step

@@ -4,12 +4,12 @@ import dataclasses
 from functools import partial
 from typing import Any
 
-from richter.bench._draft import NO_SUCH, Asked, Cell, Draft, ask, relation
-from richter.bench._money import Money
-from richter.bench._places import country_draft, country_truth, near_countries
-from richter.bench._regions import zone_draft
-from richter.bench._text import leaks, normalise_name, ordered, pick
-from richter.bench._world import DISPUTED, City, World
+from richter_audit.bench._draft import NO_SUCH, Asked, Cell, Draft, ask, relation
+from richter_audit.bench._money import Money
+from richter_audit.bench._places import country_draft, country_truth, near_countries
+from richter_audit.bench._regions import zone_draft
+from richter_audit.bench._text import leaks, normalise_name, ordered, pick
+from richter_audit.bench._world import DISPUTED, City, World
 
 SOURCE = "airportsdata (MIT)"
 

@@ -8,10 +8,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from richter.bench._gazetteer import beside
 from richter.errors import InputError
 from richter.interop._croissant import About, DataFile, hub_header, hub_size, write_dataset
 from richter.records import Item, markdown_safe
+from richter_audit.bench._gazetteer import beside
 
 __all__ = ["BUILD", "write_card"]
 
@@ -179,7 +179,7 @@ def _datasheet(items: Sequence[Item], about: About, build: Mapping[str, Any] | N
             ]
         )
         return text.format(**fields, creator=about.creator, terms=", ".join(about.licenses))
-    template = resources.files("richter.bench").joinpath("datasheet.md").read_text(encoding="utf-8")
+    template = resources.files("richter_audit.bench").joinpath("datasheet.md").read_text(encoding="utf-8")
     return template.format(
         **fields,
         sources=_table(["domain", "source", "terms"], ((d, [s, t]) for d in domains for s, t in SOURCES.get(d, ()))),

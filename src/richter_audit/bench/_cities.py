@@ -1,10 +1,10 @@
 """Cities: in which country they lie, which capital and currency that leads to, and cities put in the wrong country."""
 
-from richter.bench._draft import Asked, Cell, Draft, relation
-from richter.bench._money import Money
-from richter.bench._places import GEONAMES, capital_draft, country_draft, country_truth
-from richter.bench._text import ordered, pick, unique
-from richter.bench._world import City, World
+from richter_audit.bench._draft import Asked, Cell, Draft, relation
+from richter_audit.bench._money import Money
+from richter_audit.bench._places import GEONAMES, capital_draft, country_draft, country_truth
+from richter_audit.bench._text import ordered, pick, unique
+from richter_audit.bench._world import City, World
 
 
 def cities(world: World) -> list[Cell]:

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from functools import partial
 
-from richter.bench._draft import NO_SUCH, Asked, Cell, Draft, ask, relation, solve
-from richter.bench._places import capital_draft, country_draft, country_truth, field_of, near_countries
-from richter.bench._text import normalise_name, ordered, pick, words
-from richter.bench._world import World
+from richter_audit.bench._draft import NO_SUCH, Asked, Cell, Draft, ask, relation, solve
+from richter_audit.bench._places import capital_draft, country_draft, country_truth, field_of, near_countries
+from richter_audit.bench._text import normalise_name, ordered, pick, words
+from richter_audit.bench._world import World
 
 GEO = "IANA root zone via GeoNames (CC BY 4.0)"
 PYGMENTS = "Pygments (BSD-2-Clause)"

@@ -3,10 +3,17 @@
 import dataclasses
 from functools import partial
 
-from richter.bench._draft import Asked, Cell, Draft, ask, relation
-from richter.bench._places import GEONAMES, capital_draft, country_draft, country_truth, field_of, near_countries
-from richter.bench._text import ordered, pick, words
-from richter.bench._world import CONTINENTS, World
+from richter_audit.bench._draft import Asked, Cell, Draft, ask, relation
+from richter_audit.bench._places import (
+    GEONAMES,
+    capital_draft,
+    country_draft,
+    country_truth,
+    field_of,
+    near_countries,
+)
+from richter_audit.bench._text import ordered, pick, words
+from richter_audit.bench._world import CONTINENTS, World
 
 ISO = "ISO 3166 via GeoNames (CC BY 4.0)"
 # Reach into two continents, or are counted with either.

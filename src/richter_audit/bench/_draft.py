@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
-from richter.bench._text import leaks, normalise_name, ordered, unique
 from richter.records import Item
+from richter_audit.bench._text import leaks, normalise_name, ordered, unique
 
 # ways to say that what was asked about is not there
 NO_SUCH = (

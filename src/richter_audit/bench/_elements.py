@@ -3,9 +3,9 @@
 from functools import partial
 from typing import Any
 
-from richter.bench._draft import NO_SUCH, Asked, Cell, Draft, ask, relation, solve
-from richter.bench._text import ordered, pick, words
-from richter.bench._world import Element, World
+from richter_audit.bench._draft import NO_SUCH, Asked, Cell, Draft, ask, relation, solve
+from richter_audit.bench._text import ordered, pick, words
+from richter_audit.bench._world import Element, World
 
 SOURCE = "mendeleev 1.3.0 (MIT)"
 SPELLINGS = {"aluminum": ("aluminium",), "cesium": ("caesium",), "sulfur": ("sulphur",)}

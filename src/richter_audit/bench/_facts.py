@@ -8,22 +8,22 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from richter.bench._aviation import aviation
-from richter.bench._cities import cities
-from richter.bench._computing import computing
-from richter.bench._countries import countries
-from richter.bench._draft import Cell, finish
-from richter.bench._elements import elements
-from richter.bench._gazetteer import Gazetteer, gather, pack
-from richter.bench._items import write_items
-from richter.bench._languages import languages
-from richter.bench._money import money
-from richter.bench._regions import regions
-from richter.bench._text import ordered
-from richter.bench._world import World
 from richter.errors import InputError, StorageError
 from richter.records import Item, Result
 from richter.store import cache_folder, write_file
+from richter_audit.bench._aviation import aviation
+from richter_audit.bench._cities import cities
+from richter_audit.bench._computing import computing
+from richter_audit.bench._countries import countries
+from richter_audit.bench._draft import Cell, finish
+from richter_audit.bench._elements import elements
+from richter_audit.bench._gazetteer import Gazetteer, gather, pack
+from richter_audit.bench._items import write_items
+from richter_audit.bench._languages import languages
+from richter_audit.bench._money import money
+from richter_audit.bench._regions import regions
+from richter_audit.bench._text import ordered
+from richter_audit.bench._world import World
 
 __all__ = ["DOMAINS", "FactsBench", "build_facts", "cached_facts"]
 

@@ -10,14 +10,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from richter.bench._aviation import airports
-from richter.bench._computing import HTTP, PORTS, software
-from richter.bench._elements import SPELLINGS
-from richter.bench._languages import Tongues
-from richter.bench._money import Money
-from richter.bench._text import normalise_name
-from richter.bench._world import CONTINENTS, World
 from richter.errors import InputError
+from richter_audit.bench._aviation import airports
+from richter_audit.bench._computing import HTTP, PORTS, software
+from richter_audit.bench._elements import SPELLINGS
+from richter_audit.bench._languages import Tongues
+from richter_audit.bench._money import Money
+from richter_audit.bench._text import normalise_name
+from richter_audit.bench._world import CONTINENTS, World
 
 __all__ = ["Entity", "Gazetteer", "beside", "pack", "read_gazetteer"]
 

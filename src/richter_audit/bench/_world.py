@@ -15,9 +15,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from richter.bench._text import normalise_name, unique, words
 from richter.errors import MissingPart
 from richter.store import fetch_wheel_member, fetch_wheel_members
+from richter_audit.bench._text import normalise_name, unique, words
 
 __all__ = ["World"]
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import click
 
-from richter.audit import ask_run, estimate_run, name_conditions
-from richter.bench import read_items
-from richter.cli._calls import Calls, call_options
-from richter.cli._io import cells, grid, json_option, publish
-from richter.cli._progress import money, price
+from richter.cli._io import cells, grid, json_option, money, publish
 from richter.errors import InputError, ModelError
 from richter.records import Decoding, counted, printable
 from richter.store import Place, open_ledger, run_place
+from richter_audit.bench import read_items
+from richter_audit.cli._calls import Calls, call_options
+from richter_audit.cli._progress import price
+from richter_audit.stages import ask_run, estimate_run, name_conditions
 
 EXAMPLES = """
 \b

@@ -6,7 +6,21 @@ from typing import Any
 
 import click
 
-from richter.audit import (
+from richter.audit import measure_run
+from richter.cli._io import cells, console, grid, json_option, money, progress_console, publish, split_names, write_json
+from richter.cli._screen import summarise
+from richter.floors import parse_claim
+from richter.models import resolve
+from richter.records import Claim, Decoding, Item, printable
+from richter.store import Place, open_ledger, run_folder, run_place
+from richter.texts import GRADERS
+from richter_audit.bench import read_items
+from richter_audit.cli._ask import read_system
+from richter_audit.cli._calls import Calls, call_options
+from richter_audit.cli._judge import print_grading
+from richter_audit.cli._progress import asking, price
+from richter_audit.judge import judge_decoding
+from richter_audit.stages import (
     AuditSettings,
     DemoSize,
     StagesResult,
@@ -14,23 +28,10 @@ from richter.audit import (
     demo_settings,
     draw_conditions,
     estimate_stages,
-    measure_run,
     name_conditions,
     prepare_demo,
     run_stages,
 )
-from richter.bench import GRADERS, read_items
-from richter.cli._ask import read_system
-from richter.cli._calls import Calls, call_options
-from richter.cli._io import cells, console, grid, json_option, progress_console, publish, split_names, write_json
-from richter.cli._judge import print_grading
-from richter.cli._progress import asking, money, price
-from richter.cli._screen import summarise
-from richter.floors import parse_claim
-from richter.judge import judge_decoding
-from richter.llm import resolve
-from richter.records import Claim, Decoding, Item, printable
-from richter.store import Place, open_ledger, run_folder, run_place
 
 REPORT = "report.html"
 LABELS = {

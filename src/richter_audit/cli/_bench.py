@@ -54,7 +54,7 @@ def build_facts_command(items: int, seed: int, output: Path, json_path: str | No
       richter bench build facts -o facts.jsonl
       richter bench build facts --items 240 --seed 1 -o small.jsonl
     """
-    from richter.bench import BUILD, beside, build_facts, pack, write_items
+    from richter_audit.bench import BUILD, beside, build_facts, pack, write_items
 
     if not output.parent.is_dir():  # said before the work, not after it
         raise StorageError(f"{output.parent} is no folder.", remedy="Make it, or choose another place.")
@@ -86,7 +86,7 @@ def show(file: Path, examples: int, json_path: str | None) -> None:
       richter bench show facts.jsonl
       richter bench show facts.jsonl --examples 3
     """
-    from richter.bench import read_items
+    from richter_audit.bench import read_items
 
     items = read_items(file)
     cells = Counter((item.domain or "(no domain)", item.tier) for item in items)
@@ -154,7 +154,7 @@ def card(file: Path, output: Path, json_path: str | None, **options: Any) -> Non
       richter bench card facts.jsonl -o facts-card
       richter bench card mine.jsonl -o card --name "My questions" --license MIT --creator "Us"
     """
-    from richter.bench import read_items, write_card
+    from richter_audit.bench import read_items, write_card
 
     made = write_card(read_items(file), file, output, **options)
     out = publish(made, json_path, inputs=[file])
@@ -191,8 +191,8 @@ def export(
       richter bench export facts.jsonl --lm-eval tasks/facts
       lm_eval --include_path tasks/facts --tasks richter_facts_cloze --model hf --model_args pretrained=gpt2
     """
-    from richter.bench import read_items
     from richter.interop import write_lm_eval_tasks, write_set
+    from richter_audit.bench import read_items
 
     items = read_items(file)
     if lm_eval is None:

@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-from richter.audit import draw_run, estimate_run, name_conditions, usual_style
-from richter.bench import read_items
-from richter.cli._calls import Calls, call_options
-from richter.cli._io import json_option, publish
-from richter.cli._progress import money, price_at_most
+from richter.cli._io import json_option, money, publish
 from richter.records import Decoding, counted, printable
-from richter.sampling import CONFIDENCE_REQUEST
 from richter.store import Place, run_place
+from richter.texts import CONFIDENCE_REQUEST
+from richter_audit.bench import read_items
+from richter_audit.cli._calls import Calls, call_options
+from richter_audit.cli._progress import price_at_most
+from richter_audit.stages import draw_run, estimate_run, name_conditions, usual_style
 
 JUDGE_CALLS = 3  # a question's answers are grouped, at most once again, and graded
 

@@ -7,18 +7,18 @@ from typing import Any
 import click
 from rich.console import Console
 
-from richter.audit import GradingResult, JudgingResult, estimate_judging, grade_run, judge_run, name_conditions
-from richter.bench import GRADERS
 from richter.cli._agreement import print_agreement, print_judges
-from richter.cli._calls import Calls, call_options
 from richter.cli._io import PLAIN, console, grid, json_option, split_names, write_json
-from richter.cli._progress import price_at_most
 from richter.errors import InputError
 from richter.interop import RatingKind, export_table
-from richter.judge import LABELS, judge_decoding
 from richter.records import printable
 from richter.store import Place, run_place
 from richter.tables import ReadOptions, read_tables, scores_table
+from richter.texts import GRADERS
+from richter_audit.cli._calls import Calls, call_options
+from richter_audit.cli._progress import price_at_most
+from richter_audit.judge import LABELS, judge_decoding
+from richter_audit.stages import GradingResult, JudgingResult, estimate_judging, grade_run, judge_run, name_conditions
 
 EXAMPLES = """
 \b

@@ -10,15 +10,17 @@ from typing import Any
 import click
 import numpy as np
 
-from richter import ascent, knowledge
-from richter.bench import FACT_PARTS
-from richter.cli._calls import Calls, call_options, engine_options
+from richter.cli._engine_options import engine_options
 from richter.cli._io import Group, cells, console, grid, json_option, progress_console, publish, write_json
-from richter.cli._progress import price_at_most
 from richter.engine import open_engine
 from richter.errors import InputError, MissingPart
-from richter.llm import resolve
+from richter.models import resolve
 from richter.records import printable
+from richter.texts import open_embedder
+from richter_audit import ascent, knowledge
+from richter_audit.bench import FACT_PARTS
+from richter_audit.cli._calls import Calls, call_options
+from richter_audit.cli._progress import price_at_most
 
 SKIPPED_NAMED = 3  # files of each reason
 How = dict[str, Any]  # who embeds, where it runs, and where progress goes
@@ -53,7 +55,7 @@ def _building(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def with_engine(*args: Any, model_path: Path | None, engine: str, workers: int | None, **given: Any) -> None:
-        model, out, started = knowledge.open_embedder(model_path), progress_console(), time.monotonic()
+        model, out, started = open_embedder(model_path), progress_console(), time.monotonic()
 
         def watch(info: knowledge.BaseInfo) -> None:
             said = f"{info.paragraphs:,} paragraphs of {info.documents:,} documents"
@@ -85,7 +87,7 @@ def build(source: str, path: Path, parts: tuple[str, ...], how: How, json_path: 
       richter kb build facts -o facts.kb
       richter kb build facts -o facts.kb --json -
     """
-    from richter.bench import World, fact_documents  # the sources take seconds to read
+    from richter_audit.bench import World, fact_documents  # the sources take seconds to read
 
     world, name = World(), " ".join([source, *parts])
     documents = fact_documents(world, parts=parts or FACT_PARTS)

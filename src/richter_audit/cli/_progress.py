@@ -14,18 +14,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from richter.audit import AskProgress
-from richter.cli._io import progress_console
+from richter.cli._io import LINE_EVERY_S, money, progress_console
 from richter.records import printable
-
-LINE_EVERY_S = 10.0
-
-
-def money(usd: float, unpriced: int = 0) -> str:
-    """Dollars for people; says so where calls have no known price."""
-    if unpriced:
-        return f"${usd:.4f} + {unpriced} calls of unknown price" if usd else "price unknown"
-    return f"${usd:.4f}" if usd else "$0"
+from richter_audit.stages import AskProgress
 
 
 def price(usd: float | None) -> str:

@@ -1,4 +1,4 @@
-"""`richter search run|compare`; `show`, `retest`, `cross` and `explain` have files of their own."""
+"""`richter search run|compare`; `show`, `export`, `retest`, `cross` and `explain` have files of their own."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,18 +7,19 @@ from typing import Any, get_args
 
 import click
 
-from richter import ascent
-from richter.audit import name_conditions
-from richter.cli._calls import Calls, call_options
-from richter.cli._io import Group, cells, console, grid, json_option, progress_console, write_json
-from richter.cli._progress import money
-from richter.cli._search_again import cross, explain, pilot, retest
-from richter.cli._search_show import print_search, show
+from richter.cli._io import Group, cells, console, grid, json_option, money, progress_console, write_json
 from richter.errors import InputError
-from richter.knowledge import Retrieval, open_base, open_embedder, usual_retrieval
-from richter.llm import resolve
+from richter.models import resolve
 from richter.records import Decoding, printable
 from richter.store import Place, run_place
+from richter.texts import open_embedder
+from richter_audit import ascent
+from richter_audit.cli._calls import Calls, call_options
+from richter_audit.cli._search_again import cross, explain, pilot, retest
+from richter_audit.cli._search_export import export
+from richter_audit.cli._search_show import print_search, show
+from richter_audit.knowledge import Retrieval, open_base, usual_retrieval
+from richter_audit.stages import name_conditions
 
 
 @click.group(cls=Group)
@@ -32,7 +33,7 @@ def search() -> None:
       richter search run rnd --model smollm2 --kb facts.kb --budget 3000calls --strategy random
       richter search show one
       richter search compare one rnd
-      richter export one --failing --to promptfoo -o regressions.yaml
+      richter search export one --to promptfoo -o regressions.yaml
     The same `search run` again resumes, in the middle of a step too.
     """
 
@@ -212,5 +213,5 @@ def _step_line(step: ascent.StepSummary) -> str:
     return ", ".join([*cells, f"{step.sources} sources, {step.pruned} pruned"])
 
 
-for command in (show, pilot, retest, cross, explain):
+for command in (show, export, pilot, retest, cross, explain):
     search.add_command(command)

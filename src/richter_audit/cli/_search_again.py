@@ -7,17 +7,17 @@ import click
 import numpy as np
 from rich.console import Console
 
-from richter import ascent
-from richter.audit import ask_run, estimate_run, name_conditions
-from richter.cli._calls import Calls, call_options
 from richter.cli._io import grid, json_option, publish
-from richter.cli._progress import price_at_most
-from richter.cli._search_show import say_keys
 from richter.errors import InputError
-from richter.knowledge import KnowledgeBase, open_base, usual_retrieval
-from richter.llm import resolve
+from richter.models import resolve
 from richter.records import Decoding, printable
 from richter.store import Place, run_place
+from richter_audit import ascent
+from richter_audit.cli._calls import Calls, call_options
+from richter_audit.cli._progress import price_at_most
+from richter_audit.cli._search_show import say_keys
+from richter_audit.knowledge import KnowledgeBase, open_base, usual_retrieval
+from richter_audit.stages import ask_run, estimate_run, name_conditions
 
 KB_HELP = "The base that was searched, if it lies elsewhere now."
 

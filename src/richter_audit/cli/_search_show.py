@@ -10,14 +10,14 @@ import numpy as np
 import polars as pl
 from rich.console import Console
 
-from richter import ascent
-from richter.cli._io import cells, console, grid, json_option, listing, write_json
-from richter.cli._progress import money, price
+from richter.cli._io import cells, console, grid, json_option, listing, money, write_json
 from richter.errors import InputError, TooFewErrors
 from richter.interop import export_table
-from richter.knowledge import IndexInfo, KnowledgeBase, open_base
 from richter.records import printable
 from richter.store import Place, run_place
+from richter_audit import ascent
+from richter_audit.cli._progress import price
+from richter_audit.knowledge import IndexInfo, KnowledgeBase, open_base
 
 T = TypeVar("T")
 TASKS_SHOWN = 8

@@ -22,9 +22,9 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolChoice, ToolInfo
 
 from richter.errors import InputError
-from richter.llm import Message, open_local
-from richter.llm._local import LocalModel
 from richter.records import Decoding
+from richter_audit.llm import Message, open_local
+from richter_audit.llm._local import LocalModel
 
 __all__ = ["richter_provider"]
 

@@ -11,32 +11,21 @@ from pathlib import Path
 from inspect_ai.scorer import Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
-from richter.bench import cached_facts, read_gazetteer
-from richter.errors import InputError
-from richter.judge import Rule, RuleJudge, aggregate, deal, judge_decoding, rate_answer, rubric, snap
-from richter.llm import Direct, Model, open_model
-from richter.llm._local import LocalModel
+from richter.plugins.inspect._items import item_of
 from richter.plugins.inspect._metrics import error_rate, mean_severity, severity_rate, slope_b, tail_mean
-from richter.records import Answer, Condition, Item
+from richter.ratings import rubric, snap
+from richter.records import Answer, Condition
+from richter_audit.bench import cached_facts, read_gazetteer
+from richter_audit.judge import Rule, RuleJudge, aggregate, deal, judge_decoding, rate_answer
+from richter_audit.llm import Direct, Model, open_model
+from richter_audit.llm._local import LocalModel
 
-__all__ = ["item_of", "panel", "severity"]
+__all__ = ["panel", "severity"]
 
 JUDGE_SLOTS, JUDGE_CONTEXT = 4, 2048  # of a local judge
 
 # one way to count for both scorers, over all epochs
 METRICS = [error_rate(), mean_severity(), severity_rate(), tail_mean(), slope_b()]
-
-
-def item_of(state: TaskState, target: Target) -> Item:
-    """The sample's item where it carries one (`richter/facts` does), else one made of its input and targets."""
-    given = (state.metadata or {}).get("item")
-    if isinstance(given, dict):
-        return Item.from_dict(given)
-    if not target.text:
-        raise InputError("A sample has no target.", remedy="Severity needs a reference answer.")
-    return Item(
-        id=str(state.sample_id), prompt=state.input_text, reference=target[0], aliases=tuple(str(t) for t in target[1:])
-    )
 
 
 def _answer(state: TaskState) -> Answer:

@@ -8,12 +8,12 @@ from inspect_ai.model import GenerateConfig
 from inspect_ai.scorer import Scorer
 from inspect_ai.solver import generate
 
-from richter.bench import cached_facts, read_items
 from richter.errors import InputError
 from richter.plugins.inspect._semantic import semantic
-from richter.plugins.inspect._severity_scorers import panel, severity
 from richter.plugins.inspect._stop_when import StopWhen
 from richter.records import Item
+from richter_audit.bench import cached_facts, read_items
+from richter_audit.inspect._severity_scorers import panel, severity
 
 __all__ = ["facts"]
 

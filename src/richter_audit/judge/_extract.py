@@ -6,8 +6,9 @@ import math
 import re
 from collections.abc import Callable, Iterable
 
-from richter.bench import Entity, content_words, normalise_name
-from richter.bench._normalise import denied_at
+from richter.texts import content_words
+from richter.texts._normalise import denied_at
+from richter_audit.bench import Entity, normalise_name
 
 Lookup = Callable[[str], tuple[Entity, ...]]
 

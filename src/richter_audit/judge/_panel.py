@@ -1,36 +1,27 @@
-"""The judge panel: who judges which answer, how scores become one, and the proof that nobody judged themselves."""
+"""The judge panel: who judges which answer, and how scores become one."""
 
 import dataclasses
-import functools
-import hashlib
-import re
 import statistics
 import time
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from richter.errors import CallFailed, InputError, UnknownProvider
-from richter.judge._prompt import Detail, judge_messages, read_reply, reply_schema
-from richter.llm import BUILT_IN, Asks, Job, Model, resolve
-from richter.records import Answer, Condition, Decoding, Item, Rating, Result, storable
+from richter.errors import CallFailed, InputError
+from richter.models import model_identity, resolve
+from richter.records import Answer, Condition, Decoding, Item, Rating, storable
+from richter_audit.judge._prompt import Detail, judge_messages, read_reply, reply_schema
+from richter_audit.llm import Asks, Job, Model
 
 __all__ = [
     "AGREE_WITHIN",
     "REPLY_TOKENS",
     "RULES",
-    "PanelFailures",
     "PanelScore",
     "Rule",
-    "SelfJudging",
     "aggregate",
-    "audit_self_judging",
     "deal",
     "judge_decoding",
     "judge_detail",
-    "model_identity",
-    "panel_failures",
     "rate_answer",
 ]
 
@@ -39,43 +30,6 @@ RULES: tuple[Rule, ...] = ("mean", "primary", "secondary", "max", "min")
 AGREE_WITHIN = 1.0
 REPLY_TOKENS = 160
 QUOTED = 80  # characters of an unreadable reply that are shown
-
-_QUANTISATION = re.compile(r"[-._](?:i?q\d\w*|f16|bf16|f32|fp8|fp16|int4|int8|awq|gptq|gguf)$")
-_RELEASE = re.compile(r"[-@:](?:\d{4}-?\d{2}-?\d{2}|\d{4}|latest|free|preview|v\d+:\d+)$")
-
-
-@functools.cache
-def model_identity(name: str) -> str:
-    """One name for one model, whoever serves it and however it is spelt.
-
-    `openai/gpt-4o`, `openrouter/openai/gpt-4o-2024-08-06` and `http://host/v1#GPT-4o` are one model; so are a GGUF
-    file and its copies (by their content, where the file is at hand) and its quantisations (by name). It errs on the
-    side of calling two releases of one model the same: they share their mistakes. A model that no provider here can
-    reach (from another tool's log, or simulated) goes by its name alone.
-    """
-    try:
-        spec = resolve(name)
-    except UnknownProvider:
-        return _plain_name(name)
-    if spec.backend == "local" and spec.name != BUILT_IN and Path(spec.model).is_file():
-        with Path(spec.model).open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        if digest.startswith("b179c9523d0e6a0f"):  # the built-in weights under another name
-            return "smollm2-135m-instruct"
-        return f"sha256:{digest}"
-    if spec.name == BUILT_IN:
-        return "smollm2-135m-instruct"
-    return _plain_name(spec.model)
-
-
-def _plain_name(model: str) -> str:
-    """A model's last name without its quantisation and release."""
-    last = re.split(r"[/\\#]", model.lower().rstrip("/"))[-1].removesuffix(".gguf")
-    while True:
-        shorter = _RELEASE.sub("", _QUANTISATION.sub("", last))
-        if shorter == last:
-            return last
-        last = shorter
 
 
 def deal(judges: Sequence[Condition], audited: Condition, turn: int, *, allow_self: bool = False) -> list[Condition]:
@@ -201,65 +155,6 @@ async def _ask_judge(asker: Asks, model: Model, judge: Condition, item: Item, an
         reason=reason,
         started_at=started,
         ended_at=time.time(),
-    )
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class SelfJudging(Result):
-    """Which ratings were given by the audited model itself, under whatever name. Zero is what a report may rest on."""
-
-    n_judge_ratings: int
-    n_self: int
-    pairs: tuple[tuple[str, str], ...]  # (judge, condition) that share a model
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class PanelFailures(Result):
-    """Judges' replies that gave no score: how many, of how many, by judge, and the first with its reason."""
-
-    failed: int
-    asked: int
-    by_judge: dict[str, int]
-    first: str
-
-    def __str__(self) -> str:
-        if not self.failed:
-            return f"all {self.asked:,} judge replies were read"
-        who = ", ".join(f"{name} {n:,}" for name, n in self.by_judge.items())
-        every = "; no answer has a verdict" if self.failed == self.asked else ""
-        return f"{self.failed:,} of {self.asked:,} judge replies gave no score ({who}){every}. The first: {self.first}"
-
-
-def panel_failures(ratings: Iterable[Rating]) -> PanelFailures | None:
-    """What judges failed to score; None where no judge was asked."""
-    given = [r for r in ratings if r.kind == "judge"]
-    failed = [r for r in given if r.severity is None]
-    if not given:
-        return None
-    return PanelFailures(
-        failed=len(failed),
-        asked=len(given),
-        by_judge=dict(Counter(r.rater for r in failed).most_common()),
-        first=failed[0].reason.removeprefix("no score: ") if failed else "",
-    )
-
-
-def audit_self_judging(
-    ratings: Iterable[Rating], conditions: Iterable[Condition], judges: Iterable[Condition]
-) -> SelfJudging:
-    """Count the judge ratings whose judge and audited condition are the same model; needs every judge to be known."""
-    audited = {c.name: model_identity(c.model) for c in conditions}
-    judging = {j.name: model_identity(j.model) for j in judges}
-    given = [r for r in ratings if r.kind == "judge"]
-    unknown = sorted({r.rater for r in given} - set(judging))
-    if unknown:
-        raise InputError(
-            f"The run does not say which model the judge {unknown[0]!r} was.",
-            remedy="Without it nobody can prove that no model judged itself; judge again with `richter judge`.",
-        )
-    own = [r for r in given if judging[r.rater] == audited.get(r.condition)]
-    return SelfJudging(
-        n_judge_ratings=len(given), n_self=len(own), pairs=tuple(sorted({(r.rater, r.condition) for r in own}))
     )
 
 

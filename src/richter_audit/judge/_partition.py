@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from richter.bench import is_refusal, normalise
-from richter.llm import Asker, Job, Message, Model
 from richter.records import Decoding, fence, last_object
-from richter.sampling._offline import REFUSAL
+from richter.texts import is_refusal, normalise
+from richter.texts._offline import REFUSAL
+from richter_audit.llm import Asker, Job, Message, Model
 
 __all__ = ["Partition", "judge_classes", "judge_grades", "read_groups"]
 

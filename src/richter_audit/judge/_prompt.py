@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from richter.errors import CallFailed
-from richter.judge._rubric import GRID, rubric
+from richter.ratings._rubric import GRID, rubric
 from richter.records import Item, fence, last_object, storable
 
 __all__ = ["judge_messages", "read_reply", "reply_schema"]

@@ -7,8 +7,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from richter.bench import Entity, Gazetteer, is_refusal, normalise_name
-from richter.judge._extract import (
+from richter.records import Answer, Item, Rating, storable
+from richter.texts import is_refusal
+from richter_audit.bench import Entity, Gazetteer, normalise_name
+from richter_audit.judge._extract import (
     Mention,
     asserts,
     claims_code,
@@ -20,7 +22,6 @@ from richter.judge._extract import (
     undenied,
     unknown_names,
 )
-from richter.records import Answer, Item, Rating, storable
 
 __all__ = ["LABELS", "RuleJudge", "RuleScore", "rule_label"]
 

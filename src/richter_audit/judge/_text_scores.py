@@ -8,8 +8,9 @@ import dataclasses
 from collections.abc import Sequence
 
 from richter.errors import InputError, MissingPart
-from richter.llm import Job, Model, resolve
+from richter.models import resolve
 from richter.records import Answer, Decoding
+from richter_audit.llm import Job, Model
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from richter.engine import LocalEngine, RayEngine
 from richter.errors import InputError, StorageError
-from richter.knowledge._chunks import NearCopies
-from richter.knowledge._embed import EMBEDDING, Embed, embed
-from richter.knowledge._ingest import as_documents
-from richter.knowledge._pipeline import prepared_blocks
-from richter.knowledge._prepare import Prepared
-from richter.knowledge._stored import StoredQuestion, append_stored, key_of, read_stored
 from richter.records import Document, Paragraph, Question, Result
 from richter.store import write_file
+from richter.texts._embed import EMBEDDING, Embed, embed
+from richter_audit.knowledge._chunks import NearCopies
+from richter_audit.knowledge._ingest import as_documents
+from richter_audit.knowledge._pipeline import prepared_blocks
+from richter_audit.knowledge._prepare import Prepared
+from richter_audit.knowledge._stored import StoredQuestion, append_stored, key_of, read_stored
 
 __all__ = ["BaseInfo", "KnowledgeBase", "add_documents", "open_base", "write_base"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from richter.knowledge._blocks import Block
+from richter_audit.knowledge._blocks import Block
 
 FEWEST, MOST = 60, 300  # words of a paragraph
 SHORTEST = 12  # words that a whole document must have

@@ -37,7 +37,7 @@ def top_k_on_accelerator(
         return None
     import torch
 
-    from richter.knowledge._topk_gpu import top_k_on_device
+    from richter_audit.knowledge._topk_gpu import top_k_on_device
 
     try:
         held = _hold(matrix)

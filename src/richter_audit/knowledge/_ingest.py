@@ -17,11 +17,11 @@ from typing import Any, Generic, Self, TypeVar
 import polars as pl
 
 from richter.errors import InputError, MissingPart
-from richter.knowledge import _blocks, _markup
-from richter.knowledge._blocks import LARGEST_BYTES, PARSERS, Block
-from richter.knowledge._chunks import chunks
-from richter.knowledge._limited import read_limited
 from richter.records import Document, Paragraph, Question, printable
+from richter_audit.knowledge import _blocks, _markup
+from richter_audit.knowledge._blocks import LARGEST_BYTES, PARSERS, Block
+from richter_audit.knowledge._chunks import chunks
+from richter_audit.knowledge._limited import read_limited
 
 __all__ = ["Documents", "read_documents"]
 

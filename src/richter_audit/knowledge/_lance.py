@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from richter.errors import InputError, MissingPart, StorageError
-from richter.knowledge._base import KnowledgeBase
-from richter.knowledge._retrieve import SPARE, Recall, Retrieval, nearest_of
-from richter.knowledge._topk import top_k
 from richter.records import Interval, Result, printable
 from richter.stats import wilson
 from richter.store import write_file
+from richter_audit.knowledge._base import KnowledgeBase
+from richter_audit.knowledge._retrieve import SPARE, Recall, Retrieval, nearest_of
+from richter_audit.knowledge._topk import top_k
 
 __all__ = ["DiskIndex", "IndexInfo", "build_index", "open_index", "read_index_info", "usual_retrieval"]
 

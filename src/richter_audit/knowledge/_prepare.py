@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from richter.knowledge._embed import Embed
-from richter.knowledge._ingest import Documents
-from richter.knowledge._stored import key_of
 from richter.records import Document
+from richter.texts._embed import Embed
+from richter_audit.knowledge._ingest import Documents
+from richter_audit.knowledge._stored import key_of
 
 T = TypeVar("T")
 

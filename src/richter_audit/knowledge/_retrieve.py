@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from richter.errors import InputError
-from richter.knowledge._device import top_k_on_accelerator
-from richter.knowledge._topk import top_k
 from richter.records import Interval, Result
+from richter_audit.knowledge._device import top_k_on_accelerator
+from richter_audit.knowledge._topk import top_k
 
 __all__ = ["Recall", "Retrieval", "find_similar", "measure_recall"]
 

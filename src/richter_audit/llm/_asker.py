@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from richter.errors import BudgetExhausted, CallFailed, ModelError, RichterError, Unreachable
-from richter.llm._border import admit
-from richter.llm._budget import Budget
-from richter.llm._limit import AdaptiveLimit
-from richter.llm._model import AttemptFailed, Message, Model, Refused, TryAgain
-from richter.llm._prices import Price
-from richter.llm._sentinel import DECODING as SENTINEL
-from richter.llm._sentinel import Sentinels
+from richter.models._prices import Price
 from richter.records import Answer, Decoding, call_key, printable
 from richter.store import Call, Ledger, Usage
+from richter_audit.llm._border import admit
+from richter_audit.llm._budget import Budget
+from richter_audit.llm._limit import AdaptiveLimit
+from richter_audit.llm._model import AttemptFailed, Message, Model, Refused, TryAgain
+from richter_audit.llm._sentinel import DECODING as SENTINEL
+from richter_audit.llm._sentinel import Sentinels
 
 __all__ = ["MOST_TOKENS", "TOKENS_NOTE", "Asker", "Asks", "Direct", "Job", "Tally"]
 

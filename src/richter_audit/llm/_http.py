@@ -16,11 +16,12 @@ from typing import Any
 import aiohttp
 
 from richter.errors import ModelError, UnknownModel, Unreachable, WrongKey
-from richter.llm._grammar import choices_grammar, tokens_grammar
-from richter.llm._model import Message, Refused, TryAgain, draw_seed
-from richter.llm._prices import Price
-from richter.llm._providers import Endpoint, ModelSpec, endpoint
-from richter.llm._reply import (
+from richter.models._prices import Price
+from richter.models._providers import Endpoint, ModelSpec, endpoint
+from richter.records import Answer, Decoding, printable
+from richter_audit.llm._grammar import choices_grammar, tokens_grammar
+from richter_audit.llm._model import Message, Refused, TryAgain, draw_seed
+from richter_audit.llm._reply import (
     LONGEST_ASIDE,
     error_message,
     read_answer,
@@ -29,7 +30,6 @@ from richter.llm._reply import (
     refused_parameter,
     retry_after_s,
 )
-from richter.records import Answer, Decoding, printable
 
 RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 IDS_TO_TRUST = 20  # distinct ones, before a second reply with one of them says something

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from richter.errors import MissingPart, ModelError
-from richter.llm._model import Message, TryAgain, draw_seed
-from richter.llm._prices import Price
-from richter.llm._providers import ModelSpec
+from richter.models._prices import Price
+from richter.models._providers import ModelSpec
 from richter.records import Answer, Decoding, printable
+from richter_audit.llm._model import Message, TryAgain, draw_seed
 
 
 class InspectModel:

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from richter.errors import CallFailed, InputError, MissingPart, ModelError
-from richter.llm._grammar import choices_grammar, tokens_grammar
-from richter.llm._model import AttemptFailed, Message, draw_seed
-from richter.llm._reply import read_pieces
 from richter.records import Answer, Decoding
+from richter_audit.llm._grammar import choices_grammar, tokens_grammar
+from richter_audit.llm._model import AttemptFailed, Message, draw_seed
+from richter_audit.llm._reply import read_pieces
 
 # llama.cpp's threads spin while they wait unless told not to, and starve each other on a busy machine; OpenMP reads
 # this when it is loaded, so it must be set before anything imports xllamacpp

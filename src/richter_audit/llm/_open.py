@@ -6,14 +6,14 @@ from pathlib import Path
 
 from richter.engine import Engine, RayEngine
 from richter.errors import InputError
-from richter.llm._budget import Budget
-from richter.llm._inspect_model import InspectModel
-from richter.llm._local import LocalModel, check_gguf
-from richter.llm._model import Model
-from richter.llm._prices import Price, price_of, read_prices
-from richter.llm._providers import endpoint, resolve
-from richter.llm._remote import RemoteModel
-from richter.llm._weights import WEIGHTS, weights_cached, weights_path
+from richter.models._prices import Price, price_of, read_prices
+from richter.models._providers import endpoint, resolve
+from richter.models._weights import WEIGHTS, weights_cached, weights_path
+from richter_audit.llm._budget import Budget
+from richter_audit.llm._inspect_model import InspectModel
+from richter_audit.llm._local import LocalModel, check_gguf
+from richter_audit.llm._model import Model
+from richter_audit.llm._remote import RemoteModel
 
 __all__ = ["check_model", "check_price", "open_local", "open_model"]
 
@@ -68,7 +68,7 @@ def open_model(
     price = price_of(name, prices or {})
     if spec.backend != "http":
         return InspectModel(spec, price=price, timeout_s=timeout_s)
-    from richter.llm._http import HttpModel  # here, since its client is slow to load
+    from richter_audit.llm._http import HttpModel  # here, since its client is slow to load
 
     return HttpModel(spec, price=price, timeout_s=timeout_s)
 

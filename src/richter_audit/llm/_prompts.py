@@ -4,8 +4,8 @@ import dataclasses
 from typing import NamedTuple
 
 from richter.errors import InputError
-from richter.llm._model import Message
 from richter.records import Condition, Decoding, Item
+from richter_audit.llm._model import Message
 
 __all__ = ["messages_for"]
 

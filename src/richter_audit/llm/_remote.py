@@ -15,9 +15,9 @@ from typing import Any
 
 from richter.engine import RayEngine, own_version
 from richter.errors import EngineError, RichterError
-from richter.llm._model import AttemptFailed, Message, Model, Refused, TryAgain
-from richter.llm._providers import resolve
+from richter.models._providers import resolve
 from richter.records import Answer, Decoding
+from richter_audit.llm._model import AttemptFailed, Message, Model, Refused, TryAgain
 
 # what comes within these times travels together: a message of Ray's costs several times what a call does
 GATHER_ANSWERS_S = 0.02
@@ -43,7 +43,7 @@ class Worker:
 
     async def open(self) -> tuple[str, str, RichterError | None]:
         """Open the model; the machine's name, the version of Richter there, and why the model cannot be had."""
-        from richter.llm._open import open_model
+        from richter_audit.llm._open import open_model
 
         problem = None
         try:

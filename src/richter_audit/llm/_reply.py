@@ -8,10 +8,10 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from richter.llm._border import amount, count
-from richter.llm._model import Refused, TryAgain
-from richter.llm._prices import Price
+from richter.models._prices import Price
 from richter.records import Answer, printable
+from richter_audit.llm._border import amount, count
+from richter_audit.llm._model import Refused, TryAgain
 
 LONGEST_ASIDE = 2**20
 _BROKEN = (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, ArithmeticError)

@@ -8,8 +8,8 @@ of a swap. With k words that came back, swaps of a share s of all answers would 
 import secrets
 from collections import Counter
 
-from richter.llm._model import Message
 from richter.records import Decoding
+from richter_audit.llm._model import Message
 
 AFTER = 300  # answers of a model in one session before the first
 EVERY = 100

@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, S
 from typing import Any, TypedDict, TypeVar
 
 from richter.engine import Engine
-from richter.llm._asker import Asker, Job
-from richter.llm._budget import Budget
-from richter.llm._model import Message, Model
-from richter.llm._open import check_model, check_price, open_model
-from richter.llm._prices import Price, price_of, read_prices
+from richter.models._prices import Price, price_of, read_prices
 from richter.records import Answer, Decoding
 from richter.store import Ledger
+from richter_audit.llm._asker import Asker, Job
+from richter_audit.llm._budget import Budget
+from richter_audit.llm._model import Message, Model
+from richter_audit.llm._open import check_model, check_price, open_model
 
 __all__ = ["CallOptions", "at_once", "check_models", "replies", "with_models"]
 

@@ -10,11 +10,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, Unpack
 
-from richter import llm
-from richter.bench import ordered, read_choice
 from richter.errors import InputError
+from richter.models import WEIGHTS, Price, price_of, read_prices, resolve
 from richter.records import Answer, Condition, Decoding, Item
 from richter.store import Ledger, RunLike, Spent, has_ledger, open_ledger
+from richter.texts import read_choice
+from richter_audit import llm
+from richter_audit.bench import ordered
 
 __all__ = ["AskProgress", "Estimate", "ask_run", "estimate_run", "name_conditions", "usual_style"]
 
@@ -111,13 +113,13 @@ def name_conditions(
     """
     style = style or usual_style(items)
     decoding = decoding or Decoding()
-    specs = [llm.resolve(model) for model in dict.fromkeys(models)]
+    specs = [resolve(model) for model in dict.fromkeys(models)]
     if style != "cloze" and any(given is not None for given in shots):
         raise InputError(
             "Only a cloze has solved examples before it.", remedy="Add --style cloze, or leave --shots out."
         )
     for spec in specs:
-        if style == "chat" and spec.model in llm.WEIGHTS and not llm.WEIGHTS[spec.model].chat:
+        if style == "chat" and spec.model in WEIGHTS and not WEIGHTS[spec.model].chat:
             raise InputError(
                 f"{spec.model} is pretrained: it continues a text and does not answer a question.",
                 remedy="Let it complete sentences: --style cloze.",
@@ -175,10 +177,10 @@ def estimate_run(
     conditions: Sequence[Condition],
     *,
     draws: int = 1,
-    prices: Mapping[str, llm.Price] | None = None,
+    prices: Mapping[str, Price] | None = None,
 ) -> list[Estimate]:
     """Price a run before it is made: only the calls that the run folder does not hold yet. Asks nothing."""
-    prices = llm.read_prices() if prices is None else prices
+    prices = read_prices() if prices is None else prices
     done: dict[str, set[tuple[str, int]]] = {}
     if has_ledger(run):
         with open_ledger(run) as ledger:
@@ -192,7 +194,7 @@ def estimate_run(
             for messages in texts
         )
         tokens_out = len(missing) * condition.decoding.max_tokens
-        price = llm.price_of(condition.model, prices)
+        price = price_of(condition.model, prices)
         rows.append(
             Estimate(
                 condition=condition.name,

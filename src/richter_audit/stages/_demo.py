@@ -2,13 +2,13 @@
 
 import dataclasses
 
-from richter.audit._ask import name_conditions
-from richter.audit._judging import GAZETTEER_NAME
-from richter.audit._stages import AuditSettings, draw_conditions
-from richter.bench import FactsBench, World, build_facts, pack, read_items, write_items
-from richter.llm import BUILT_IN
+from richter.models import BUILT_IN
 from richter.records import Condition, Decoding, Item
 from richter.store import RunLike, run_folder, write_file
+from richter_audit.bench import FactsBench, World, build_facts, pack, read_items, write_items
+from richter_audit.stages._ask import name_conditions
+from richter_audit.stages._judging import GAZETTEER_NAME
+from richter_audit.stages._stages import AuditSettings, draw_conditions
 
 __all__ = ["DemoSize", "demo_facts", "demo_prompts", "demo_settings", "prepare_demo"]
 

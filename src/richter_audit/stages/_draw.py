@@ -8,22 +8,15 @@ from typing import Any, Literal, Unpack
 
 import polars as pl
 
-from richter.audit._ask import AskProgress, ask_run
 from richter.audit._results import DRAWS_NAME
-from richter.bench import matches_reference, read_choice
 from richter.calibration import mode_is_certain
 from richter.errors import InputError
-from richter.llm import Asker, Budget, CallOptions, Model, check_models, with_models
 from richter.records import Answer, Condition, Item, Result
-from richter.sampling import (
-    Partition,
-    cluster_questions,
-    judge_classes,
-    judge_grades,
-    split_confidence,
-    token_probability,
-)
 from richter.store import Ledger, RunLike, Spent, keep_file, open_ledger
+from richter.texts import cluster_questions, matches_reference, read_choice, split_confidence, token_probability
+from richter_audit.judge import Partition, judge_classes, judge_grades
+from richter_audit.llm import Asker, Budget, CallOptions, Model, check_models, with_models
+from richter_audit.stages._ask import AskProgress, ask_run
 
 __all__ = ["DRAWS_NAME", "DrawsResult", "draw_run", "tabulate_draws"]
 

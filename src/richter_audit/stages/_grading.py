@@ -3,10 +3,10 @@
 import dataclasses
 from collections.abc import Collection, Mapping
 
-from richter.bench import Graders, choose_graders, grade_answer
 from richter.errors import InputError
 from richter.records import Grade
 from richter.store import Ledger, RunLike, open_ledger
+from richter.texts import Graders, choose_graders, grade_answer
 
 __all__ = ["GradingResult", "grade_run"]
 

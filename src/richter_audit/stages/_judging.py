@@ -9,14 +9,28 @@ from typing import Unpack
 
 import numpy as np
 
-from richter import judge as judging
-from richter.audit._ask import BYTES_PER_TOKEN, AskProgress, progress_of
+from richter.audit._rating import with_text
 from richter.audit._results import JUDGING_NOTE
-from richter.bench import read_gazetteer
 from richter.errors import InputError
-from richter.llm import Asker, CallOptions, Model, Price, at_once, check_models, price_of, read_prices, with_models
+from richter.models import Price, price_of, read_prices
+from richter.ratings import (
+    Agreement,
+    JudgeReport,
+    PanelFailures,
+    SelfJudging,
+    agreement,
+    audit_self_judging,
+    judge_report,
+    panel_failures,
+    rubric,
+    tabulate,
+)
 from richter.records import Answer, Condition, Item, Result
 from richter.store import Ledger, RunLike, open_ledger, run_folder
+from richter_audit.bench import read_gazetteer
+from richter_audit.judge import REPLY_TOKENS, RuleJudge, deal, judge_detail, judge_messages, rate_answer, rule_label
+from richter_audit.llm import Asker, CallOptions, Model, at_once, check_models, with_models
+from richter_audit.stages._ask import BYTES_PER_TOKEN, AskProgress, progress_of
 
 __all__ = ["JudgingEstimate", "JudgingResult", "estimate_judging", "judge_run"]
 
@@ -34,10 +48,10 @@ class JudgingResult(Result):
     n_missing: int
     rule_labels: dict[str, dict[str, int]]  # condition -> label -> answers
     mean_severity: dict[str, dict[str, float]]  # kind -> condition -> mean
-    panel: judging.Agreement | None
-    judges: judging.JudgeReport | None
-    self_judging: judging.SelfJudging | None
-    failures: judging.PanelFailures | None
+    panel: Agreement | None
+    judges: JudgeReport | None
+    self_judging: SelfJudging | None
+    failures: PanelFailures | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +79,7 @@ def estimate_judging(
         conditions = {c.name: c for c in ledger.conditions()}
         chosen = _spread(with_text(list(ledger.answers()), ledger.name), limit)
     dealt = [
-        (items[a.item], a.text, judging.deal(judges, conditions[a.condition], turn, allow_self=allow_self))
+        (items[a.item], a.text, deal(judges, conditions[a.condition], turn, allow_self=allow_self))
         for turn, a in enumerate(chosen)
     ]
     return price_panel(dealt, prices)
@@ -81,11 +95,11 @@ def price_panel(
     for item, text, judges in dealt:
         least, most = least + min(2, len(judges)), most + min(3, len(judges))
         for judge in judges[:3]:
-            messages = judging.judge_messages(item, text, detail=judging.judge_detail(judge), system=judge.system)
+            messages = judge_messages(item, text, detail=judge_detail(judge), system=judge.system)
             length = sum(len(m["content"]) for m in messages) // BYTES_PER_TOKEN
-            tokens += length + judging.REPLY_TOKENS
+            tokens += length + REPLY_TOKENS
             price = price_of(judge.model, prices)
-            money = None if price is None or money is None else money + price.cost(length, judging.REPLY_TOKENS)
+            money = None if price is None or money is None else money + price.cost(length, REPLY_TOKENS)
     return JudgingEstimate(
         n_answers=len(dealt), calls_least=least, calls_most=most, tokens_most=tokens, money_usd_most=money
     )
@@ -120,9 +134,7 @@ def judge_run(
         if not answers:
             raise InputError(f"{ledger.name} holds no answers.", remedy="Run `richter ask` on it first.")
         if rules:
-            rate_by_rules(
-                ledger, judging.RuleJudge(read_gazetteer(_gazetteer_path(ledger, run_folder(run), gazetteer)))
-            )
+            rate_by_rules(ledger, RuleJudge(read_gazetteer(_gazetteer_path(ledger, run_folder(run), gazetteer))))
         if judges:
             note = ledger.note(JUDGING_NOTE) or {}
             known = {row["name"]: row for row in note.get("judges", [])} | {j.name: j.to_dict() for j in judges}
@@ -130,25 +142,15 @@ def judge_run(
             dealt = []
             for answer in _spread(with_text(answers, ledger.name), limit):
                 turn = places[answer.item] + answer.draw
-                dealt.append((answer, judging.deal(judges, conditions[answer.condition], turn, allow_self=allow_self)))
+                dealt.append((answer, deal(judges, conditions[answer.condition], turn, allow_self=allow_self)))
             pool = [j.name for j in judges]
             facts = {"judges": list(known.values()), "pool": pool, "self_allowed": allow_self}
-            ledger.set_note(JUDGING_NOTE, {**facts, "rubric": judging.rubric().version})
+            ledger.set_note(JUDGING_NOTE, {**facts, "rubric": rubric().version})
             _ask_panel(ledger, items, dealt, judges, watch, {"concurrency": 16, "slots": 4, **calls})
         return _result(ledger, ledger.name, len(answers), rng=np.random.default_rng(seed))
 
 
-def with_text(answers: Sequence[Answer], run: str) -> list[Answer]:
-    """The answers that came. Where none holds a text (a table of grades alone) nobody can read what to rate."""
-    if not any(a.text for a in answers):
-        raise InputError(
-            f"No answer in {Path(run).name} holds a text, so there is nothing to read and to rate.",
-            remedy="Import a table that has the texts too (a column `answer`), or one with severities.",
-        )
-    return [a for a in answers if not a.error]
-
-
-def rate_by_rules(ledger: Ledger, judge: judging.RuleJudge, *, items: Collection[str] | None = None) -> None:
+def rate_by_rules(ledger: Ledger, judge: RuleJudge, *, items: Collection[str] | None = None) -> None:
     """Rate every answer in the ledger by rules, or those to some items."""
     known = {item.id: item for item in ledger.items()}
     ledger.add_ratings([judge.rate(known[a.item], a) for a in ledger.answers() if items is None or a.item in items])
@@ -195,11 +197,11 @@ def _ask_panel(
     calls: CallOptions,
 ) -> None:
     longest = max(
-        sum(len(m["content"]) for m in judging.judge_messages(items[a.item], a.text, detail="brief", system=j.system))
+        sum(len(m["content"]) for m in judge_messages(items[a.item], a.text, detail="brief", system=j.system))
         for a, order in dealt
         for j in order
     )
-    context = -(-(longest // 3 + judging.REPLY_TOKENS + 64) // 256) * 256
+    context = -(-(longest // 3 + REPLY_TOKENS + 64) // 256) * 256
     # processes that share the run begin in different places, so that they do not wait for the same answers
     begin = random.randrange(len(dealt)) if ledger.shared else 0
     queue = iter([*dealt[begin:], *dealt[:begin]])
@@ -210,7 +212,7 @@ def _ask_panel(
         async def work() -> None:
             nonlocal done
             for answer, order in queue:
-                ledger.add_ratings(await judging.rate_answer(asker, models, order, items[answer.item], answer))
+                ledger.add_ratings(await rate_answer(asker, models, order, items[answer.item], answer))
                 done += 1
                 if watch:
                     watch(progress_of(asker, total=len(dealt), done=done, answered=done, started=started))
@@ -225,7 +227,7 @@ def _result(ledger: Ledger, run: str, n_answers: int, *, rng: np.random.Generato
     given = {kind: [r for r in ratings if r.kind == kind] for kind in ("human", "judge", "rule")}
     labels: dict[str, dict[str, int]] = {}
     for r in given["rule"]:
-        label = judging.rule_label(r)
+        label = rule_label(r)
         own = labels.setdefault(r.condition, {})
         own[label] = own.get(label, 0) + 1
     means: dict[str, dict[str, float]] = {}
@@ -236,13 +238,13 @@ def _result(ledger: Ledger, run: str, n_answers: int, *, rng: np.random.Generato
             means.setdefault(kind, {})[condition] = float(np.mean(own_scores))
     panel = judged = audit = None
     if given["judge"]:
-        table = judging.tabulate(ratings, "judge")
-        reference = next((judging.tabulate(ratings, kind) for kind in ("human", "rule") if given[kind]), None)
-        panel = judging.agreement(table, rng=rng)
-        judged = judging.judge_report(table, reference, rng=rng)
+        table = tabulate(ratings, "judge")
+        reference = next((tabulate(ratings, kind) for kind in ("human", "rule") if given[kind]), None)
+        panel = agreement(table, rng=rng)
+        judged = judge_report(table, reference, rng=rng)
         note = ledger.note(JUDGING_NOTE) or {}
         judges = [Condition.from_dict(row) for row in note.get("judges", [])]
-        audit = judging.audit_self_judging(ratings, ledger.conditions(), judges)
+        audit = audit_self_judging(ratings, ledger.conditions(), judges)
     return JudgingResult(
         run=run,
         n_answers=n_answers,
@@ -254,5 +256,5 @@ def _result(ledger: Ledger, run: str, n_answers: int, *, rng: np.random.Generato
         panel=panel,
         judges=judged,
         self_judging=audit,
-        failures=judging.panel_failures(ratings),
+        failures=panel_failures(ratings),
     )

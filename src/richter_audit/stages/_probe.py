@@ -13,13 +13,13 @@ from typing import Any, Literal, Unpack
 
 import polars as pl
 
-from richter.audit._ask import AskProgress, ask_run
-from richter.audit._score import answers_of
 from richter.audit._tail import study_column
 from richter.errors import InputError
-from richter.llm import CallOptions
 from richter.records import Claim, Condition, Item, Result
 from richter.store import RunLike, open_ledger, run_place
+from richter_audit.llm import CallOptions
+from richter_audit.stages._ask import AskProgress, ask_run
+from richter_audit.stages._score import answers_of
 
 __all__ = ["COPIES", "ProbeClaim", "compare_copies", "copy_answers", "perturb_items"]
 

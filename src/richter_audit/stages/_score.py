@@ -7,13 +7,14 @@ from typing import Any
 
 import polars as pl
 
-from richter.audit._ask import AskProgress, progress_of
 from richter.errors import InputError
 from richter.interop import export_table, read_frame
-from richter.judge._text_scores import check_nll_model, nll_job, read_nll, toxicity
-from richter.llm import Asker, CallOptions, Model, at_once, resolve, with_models
+from richter.models import resolve
 from richter.store import RunLike, is_database, open_ledger, run_place
 from richter.tables import ReadOptions, read_tables
+from richter_audit.judge._text_scores import check_nll_model, nll_job, read_nll, toxicity
+from richter_audit.llm import Asker, CallOptions, Model, at_once, with_models
+from richter_audit.stages._ask import AskProgress, progress_of
 
 
 def answers_of(source: RunLike, reading: ReadOptions | None = None) -> pl.DataFrame:

@@ -19,26 +19,28 @@ import numpy as np
 import polars as pl
 
 from richter import store
-from richter.ascent import SearchSettings, StepSummary, run_search
-from richter.audit._ask import AskProgress, ask_run, name_conditions
-from richter.audit._draw import draw_run
-from richter.audit._grading import GradingResult, grade_ledger
-from richter.audit._judging import find_gazetteer, judge_run, rate_by_rules
 from richter.audit._plan import check_plan, read_plan
 from richter.audit._results import STOP_NOTE
-from richter.audit._score import answers_of, own_nll, score_nll
 from richter.audit._sequential import Outcome, SequentialAudit, ask_until
 from richter.audit._series import CANARIES
-from richter.bench import choose_graders, is_refusal, read_gazetteer
 from richter.errors import BudgetExhausted, InputError
 from richter.floors import StopRule
 from richter.interop import RatingKind, export_table, read_frame
-from richter.judge import RuleJudge, deal
-from richter.knowledge import open_base
-from richter.llm import Budget, CallOptions, check_models, resolve
+from richter.models import resolve
 from richter.records import Claim, Condition, Decoding, Item
 from richter.tables import read_tables, scores_table
 from richter.tables._confidence import confidences
+from richter.texts import choose_graders, is_refusal
+from richter_audit.ascent import SearchSettings, StepSummary, run_search
+from richter_audit.bench import read_gazetteer
+from richter_audit.judge import RuleJudge, deal
+from richter_audit.knowledge import open_base
+from richter_audit.llm import Budget, CallOptions, check_models
+from richter_audit.stages._ask import AskProgress, ask_run, name_conditions
+from richter_audit.stages._draw import draw_run
+from richter_audit.stages._grading import GradingResult, grade_ledger
+from richter_audit.stages._judging import find_gazetteer, judge_run, rate_by_rules
+from richter_audit.stages._score import answers_of, own_nll, score_nll
 
 __all__ = ["AuditSettings", "StagesResult", "adopt_plan", "draw_conditions", "run_stages"]
 

@@ -7,10 +7,9 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value,
 from inspect_ai.solver import TaskState
 
 from richter import calibration
-from richter.bench import matches_reference
 from richter.errors import InputError
-from richter.plugins.inspect._severity_scorers import item_of
-from richter.sampling import cluster_questions, split_confidence
+from richter.plugins.inspect._items import item_of
+from richter.texts import cluster_questions, matches_reference, split_confidence
 
 __all__ = ["sem_ece", "semantic"]
 
