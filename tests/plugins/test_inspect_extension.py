@@ -26,7 +26,7 @@ from inspect_ai.scorer import SampleScore, Score
 
 import richter
 from richter.errors import InputError
-from richter.plugins import inspect as extension
+from richter_audit import inspect as extension
 from richter.plugins.inspect._metrics import resampled_tail_means
 from richter.plugins.inspect._stop_when import PATIENCE, StopWhen
 from richter.records import Item

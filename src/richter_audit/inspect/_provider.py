@@ -23,6 +23,7 @@ from inspect_ai.tool import ToolChoice, ToolInfo
 
 from richter.errors import InputError
 from richter.records import Decoding
+from richter_audit.inspect._names import in_namespace_richter
 from richter_audit.llm import Message, open_local
 from richter_audit.llm._local import LocalModel
 
@@ -112,6 +113,7 @@ class LocalApi(ModelAPI):
 
 
 @modelapi(name="richter")
+@in_namespace_richter
 def richter_provider() -> type[ModelAPI]:
     """The provider `richter`."""
     return LocalApi

@@ -16,6 +16,7 @@ from richter.plugins.inspect._metrics import error_rate, mean_severity, severity
 from richter.ratings import rubric, snap
 from richter.records import Answer, Condition
 from richter_audit.bench import cached_facts, read_gazetteer
+from richter_audit.inspect._names import in_namespace_richter
 from richter_audit.judge import Rule, RuleJudge, aggregate, deal, judge_decoding, rate_answer
 from richter_audit.llm import Direct, Model, open_model
 from richter_audit.llm._local import LocalModel
@@ -39,6 +40,7 @@ def _rule_judge(gazetteer: str | None) -> RuleJudge:
 
 
 @scorer(metrics=METRICS)
+@in_namespace_richter
 def severity(gazetteer: str | None = None) -> Scorer:
     """The rule judge: 0 (right) to 4 (all invented), without any model.
 
@@ -62,6 +64,7 @@ def severity(gazetteer: str | None = None) -> Scorer:
 
 
 @scorer(metrics=METRICS)
+@in_namespace_richter
 def panel(judges: Sequence[str], allow_self: bool = False, rule: Rule = "mean") -> Scorer:
     """Two judge models score each answer on the rubric, a third where they differ by more than one; never the model.
 

@@ -13,12 +13,14 @@ from richter.plugins.inspect._semantic import semantic
 from richter.plugins.inspect._stop_when import StopWhen
 from richter.records import Item
 from richter_audit.bench import cached_facts, read_items
+from richter_audit.inspect._names import in_namespace_richter
 from richter_audit.inspect._severity_scorers import panel, severity
 
 __all__ = ["facts"]
 
 
 @task
+@in_namespace_richter
 def facts(
     items: int = 240,
     seed: int = 0,
