@@ -9,7 +9,7 @@ STAMP = $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast soak mutants check bench bench-truth bench-truth-fast docs prices clean
+.PHONY: help setup demo test test-fast test-core soak mutants check bench bench-truth bench-truth-fast docs prices clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -19,12 +19,12 @@ setup: $(STAMP)  ## Create .venv with Richter and its tools
 # what the demo needs, and nothing else
 $(LIGHT): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[local,facts]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[audit,local,facts]"
 	touch $(LIGHT)
 
 # what tests and checks need too, in the same environment
 $(STAMP): $(LIGHT) requirements-dev.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-dev.txt -e ".[local,facts,postgres,png]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-dev.txt -e ".[audit,local,facts,postgres,png]"
 	touch $(STAMP)
 
 test: $(STAMP)  ## Run all tests
@@ -32,6 +32,15 @@ test: $(STAMP)  ## Run all tests
 
 test-fast: $(STAMP)  ## Run the tests that take seconds
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -q -m "not slow"
+
+CORE_STAMP = $(VENV)-core/.ready
+$(CORE_STAMP): pyproject.toml constraints.txt requirements-test.txt
+	$(PYTHON) -m venv $(VENV)-core
+	$(VENV)-core/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-test.txt -e .
+	touch $(CORE_STAMP)
+
+test-core: $(CORE_STAMP)  ## Run the core's tests that take seconds, with the core's dependencies only
+	$(VENV)-core/bin/python -m pytest -n 2 --dist loadgroup -q -m "not slow" --core
 
 soak: $(STAMP)  ## Run the long campaigns, going on where they stopped
 	@for script in studies/soak_*.py studies/watch_alarms.py studies/core_size.py studies/core_labels.py studies/search_fields.py studies/search_folder.py studies/reproduction.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
@@ -56,7 +65,7 @@ demo: $(LIGHT)  ## Is the new prompt better? SmolLM2 on real facts, ending in a 
 BENCH_STAMP = $(VENV)-bench/.ready
 $(BENCH_STAMP): pyproject.toml constraints.txt requirements-bench.txt
 	$(PYTHON) -m venv $(VENV)-bench
-	$(VENV)-bench/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-bench.txt -e ".[local,facts,wiki]"
+	$(VENV)-bench/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-bench.txt -e ".[audit,local,facts,wiki]"
 	touch $(BENCH_STAMP)
 
 bench: $(BENCH_STAMP)  ## Print ratios against peers
@@ -84,4 +93,4 @@ prices: $(STAMP)  ## Read the list of model prices anew from litellm's package
 	$(BIN)/python studies/build_prices.py $(VENV)/prices/litellm-*.whl
 
 clean:  ## Remove what was built
-	rm -rf $(VENV) $(VENV)-bench $(VENV)-truth $(VENV)-docs site .pytest_cache .mypy_cache .ruff_cache demo soak
+	rm -rf $(VENV) $(VENV)-core $(VENV)-bench $(VENV)-truth $(VENV)-docs site .pytest_cache .mypy_cache .ruff_cache demo soak

@@ -1,6 +1,8 @@
-"""What all tests share: where the public data lie, and a seeded generator."""
+"""What all tests share: where the public data lie, a seeded generator, and which files are the core's."""
 
+import functools
 import os
+import re
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +22,31 @@ from richter.engine import RayEngine
 # no test asserts a time: on a busy machine examples come slowly, which says nothing about what is tested
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--core", action="store_true", help="only tests of the core, which need no extra")
+
+
+@functools.cache
+def asks_models(path: Path) -> bool:
+    """Whether a file of tests, or a helper that it imports, uses the package that asks models or what only it needs."""
+    text = path.read_text(encoding="utf-8")
+    if re.search(r"^\s*(?:from|import) (?:richter_audit|aiohttp)\b", text, re.MULTILINE):
+        return True
+    helpers = re.findall(r"^\s*from helpers\.(\w+) import", text, re.MULTILINE)
+    return any(asks_models(Path(__file__).with_name("helpers") / f"{name}.py") for name in helpers)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    is_file = collection_path.suffix == ".py" and collection_path.name.startswith("test_")
+    return True if config.getoption("--core") and is_file and asks_models(collection_path) else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--core"):
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("audit")])
+        items[:] = [item for item in items if not item.get_closest_marker("audit")]
 
 
 def pytest_configure() -> None:

@@ -9,14 +9,19 @@ from typing import Any, get_args, get_origin
 import pytest
 
 import richter
+import richter_audit
 
 KINDS = {"rng": "Generator", "level": "float", "n_resamples": "int"}
 OTHER_NAMES = {"random_state", "confidence_level", "conf_level", "n_boot", "n_bootstrap", "resamples"}
 
 
 def public() -> Iterator[tuple[str, Callable[..., Any]]]:
-    for room in pkgutil.iter_modules(richter.__path__, "richter."):
-        if room.name.rpartition(".")[2].startswith("_") or not room.ispkg or room.name == "richter.plugins":
+    rooms = [
+        *pkgutil.iter_modules(richter.__path__, "richter."),
+        *pkgutil.iter_modules(richter_audit.__path__, "richter_audit."),
+    ]
+    for room in rooms:
+        if not room.ispkg or room.name in ("richter.plugins", "richter_audit.inspect"):
             continue
         module = importlib.import_module(room.name)
         for name in getattr(module, "__all__", ()):

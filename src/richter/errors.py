@@ -161,7 +161,7 @@ class BudgetExhausted(RichterError):
 
 
 # packages that modules import when they load -> the extra that brings them
-EXTRAS = {"aiohttp": "audit", "inspect_ai": "inspect", "xllamacpp": "local", "asyncpg": "postgres"}
+EXTRAS = {"aiohttp": "audit", "inspect_ai": "inspect"}
 
 
 def missing_package_error(package: str) -> MissingPart | None:

@@ -26,13 +26,13 @@ from inspect_ai.scorer import SampleScore, Score
 
 import richter
 from richter.errors import InputError
-from richter_audit import inspect as extension
 from richter.plugins.inspect._metrics import resampled_tail_means
 from richter.plugins.inspect._stop_when import PATIENCE, StopWhen
 from richter.records import Item
 from richter.severity import estimate_b
 from richter.tables import severity_of
 from richter.tail import tvar
+from richter_audit import inspect as extension
 from richter_audit.bench import read_gazetteer
 from richter_audit.judge import RuleJudge
 

@@ -14,6 +14,7 @@ from richter.store import cache_folder
 
 # extra -> (packages whose presence shows it, what it is for)
 EXTRAS = {
+    "audit": (("aiohttp",), "asking models over HTTP, and the local web pages"),
     "local": (("xllamacpp",), "local models, SmolLM2 among them"),
     "facts": (
         ("reverse_geocode", "airportsdata", "pycountry", "babel", "language_data", "pygments"),

@@ -13,9 +13,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-import aiohttp
-
-from richter.errors import ModelError, UnknownModel, Unreachable, WrongKey
+from richter.errors import MissingPart, ModelError, UnknownModel, Unreachable, WrongKey
 from richter.models._prices import Price
 from richter.models._providers import Endpoint, ModelSpec, endpoint
 from richter.records import Answer, Decoding, printable
@@ -30,6 +28,11 @@ from richter_audit.llm._reply import (
     refused_parameter,
     retry_after_s,
 )
+
+try:
+    import aiohttp
+except ModuleNotFoundError as error:
+    raise MissingPart("Asking models over HTTP needs aiohttp.", remedy="pip install 'richter[audit]'") from error
 
 RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 IDS_TO_TRUST = 20  # distinct ones, before a second reply with one of them says something
