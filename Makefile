@@ -43,19 +43,19 @@ test-core: $(CORE_STAMP)  ## Run the core's tests that take seconds, with the co
 	$(VENV)-core/bin/python -m pytest -n 2 --dist loadgroup -q -m "not slow" --core
 
 soak: $(STAMP)  ## Run the long campaigns, going on where they stopped
-	@for script in studies/soak_*.py studies/watch_alarms.py studies/core_size.py studies/core_labels.py studies/search_fields.py studies/search_folder.py studies/reproduction.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in studies/soak_*.py studies/watch_alarms.py studies/core_size.py studies/core_labels.py studies/search_fields.py studies/search_folder.py papers/reproduction.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 	RICHTER_KILLS=25 $(BIN)/python -m pytest -q -k sigkill_at_random_moments tests/audit/test_nothing_lost.py
 
 mutants: $(STAMP)  ## Change the rules of verdicts and see whether a test notices
 	$(BIN)/python studies/mutants.py
 
-# of studies and benchmarks no more is asked than that what they call is there
+# of studies, papers and benchmarks no more is asked than that what they call is there
 check: $(STAMP)  ## Lint, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	MYPYPATH=src:benchmarks $(BIN)/mypy --config-file= --explicit-package-bases --ignore-missing-imports --follow-imports=silent \
-	  $(foreach code,arg-type assignment misc operator return-value type-var union-attr var-annotated,--disable-error-code=$(code)) benchmarks studies
+	MYPYPATH=src:benchmarks:papers $(BIN)/mypy --config-file= --explicit-package-bases --ignore-missing-imports --follow-imports=silent \
+	  $(foreach code,arg-type assignment misc operator return-value type-var union-attr var-annotated,--disable-error-code=$(code)) benchmarks studies papers
 	$(BIN)/lint-imports
 
 demo: $(LIGHT)  ## Is the new prompt better? SmolLM2 on real facts, ending in a page (the main job)

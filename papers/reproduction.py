@@ -5,7 +5,7 @@ Writes docs/reproduction.md; the words of its rows are in reproduction.toml.
 Real data are read from ../shared/data (or RICHTER_SHARED_DATA); a row without its data, or that needs a model, says
 "skipped" and why. Goes on where it stopped (soak/reproduction/rows.json); half an hour on two cores in all.
 
-    python studies/reproduction.py [--again ROW]
+    python papers/reproduction.py [--again ROW]
 """
 
 import argparse
@@ -31,6 +31,7 @@ import richter.severity as sev
 import richter.tail as tail
 import richter_audit.bench as bench
 import richter_audit.judge as judge
+import tail_traps
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("RICHTER_SHARED_DATA", ROOT.parent / "shared" / "data"))
@@ -53,7 +54,7 @@ class SkippedRowError(Exception):
     """A row that cannot be made here, and why."""
 
 
-TEXTS = tomllib.loads((ROOT / "studies" / "reproduction.toml").read_text())
+TEXTS = tomllib.loads((ROOT / "papers" / "reproduction.toml").read_text())
 ROWS: list[Row] = []
 
 
@@ -495,7 +496,7 @@ def bounded() -> str:
 
 
 def _trap(gate: str, trials: int = 10) -> str:
-    found = tail.simulate_trap(gate, rng=rng(), trials=trials, n_resamples=200)
+    found = tail_traps.simulate_trap(gate, rng=rng(), trials=trials, n_resamples=200)
     return f"{gate}: naive claim in {found.naive_rate:.0%}, killed in {found.killed_rate:.0%} of {trials}"
 
 
@@ -1011,7 +1012,7 @@ def costs() -> str:
 
 HEAD = """# What the papers print, and what Richter prints for it
 
-Every table and figure of the five papers. Made by `python studies/reproduction.py`, which goes on where it stopped; a
+Every table and figure of the five papers. Made by `python papers/reproduction.py`, which goes on where it stopped; a
 row whose data or model are missing says "skipped". Paper's data where they are public: the severity paper's own judge
 scores on its first 4,000 queries (`scores.csv`: the 21 models of the paper), grades of 14 models on ARC and TruthfulQA
 (`grades.csv`), 500 TriviaQA questions with 20 answers (`draws.jsonl`), MQM scores of translations. Everything else is

@@ -1,4 +1,4 @@
-"""Simulation tables of the tail protocol. Run: python studies/tail_protocol.py TABLE [--trials N] [--engine ray]
+"""Simulation tables of the tail protocol. Run: python papers/tail_protocol.py TABLE [--trials N] [--engine ray]
 
 All data are simulated. `criteria` is the paper's appendix E with more trials; `protocol` exercises every gate; `size`
 the sizes of `richter size tail`; `traps` rebuilds the three of section 6; `gof` gives the size of the Anderson-Darling
@@ -15,7 +15,6 @@ from richter.engine import open_engine
 from richter.stats import Mapper
 from richter.tail import (
     GENERATORS,
-    TRAPS,
     TailPlan,
     _kernels,
     draw_gpd,
@@ -23,11 +22,11 @@ from richter.tail import (
     gpd_gof,
     simulate_criteria,
     simulate_protocol,
-    simulate_trap,
     size_tail,
 )
 from richter.tail._gof import gof_p_value
 from richter.tail._gpd import seeds_from
+from tail_traps import TRAPS, simulate_trap
 
 PLAN = TailPlan(tolerance_mean=0.10, tolerance_tvar=0.20)
 

@@ -18,8 +18,6 @@ from richter.tail._generators import draw_gpd, draw_severities
 from richter.tail._plan import TailPlan
 from richter.tail._study import compare_conditions
 
-__all__ = ["TRAPS", "TrapStudy", "draw_trap", "simulate_trap"]
-
 TRAPS = ("G3", "G4", "G5")
 
 # what the analyst of each subsection looks at; G5's also picks the threshold of the band that looks best

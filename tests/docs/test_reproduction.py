@@ -42,7 +42,7 @@ LISTED = {
 
 @pytest.fixture
 def study(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT / "studies"))
+    monkeypatch.syspath_prepend(str(ROOT / "papers"))
     yield importlib.import_module("reproduction")
     sys.modules.pop("reproduction", None)
 

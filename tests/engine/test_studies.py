@@ -20,7 +20,7 @@ from richter.engine import RayEngine, open_engine
 from richter.floors import SIMULATIONS
 from richter.severity import Scores, hierarchical_bootstrap
 from richter.stats import Mapper, in_threads, run_tasks, run_trials
-from richter.tail import TailPlan, compare_conditions, simulate_criteria, simulate_protocol, simulate_trap
+from richter.tail import TailPlan, compare_conditions, simulate_criteria, simulate_protocol
 
 pytestmark = pytest.mark.xdist_group("ray")  # in one process: what is expected is computed once
 T = TypeVar("T")
@@ -37,10 +37,6 @@ def protocol(mapper: Mapper, _: Path) -> Any:
     plan = TailPlan(tolerance_mean=0.1, tolerance_tvar=0.2)
     rng = np.random.default_rng(2)
     return simulate_protocol([0.1], [400], plan, rng=rng, trials=23, n_resamples=100, mapper=mapper).to_dict()
-
-
-def trap(mapper: Mapper, _: Path) -> Any:
-    return simulate_trap("G3", rng=np.random.default_rng(3), trials=4, n_resamples=200, mapper=mapper).to_dict()
 
 
 def tails(mapper: Mapper, _: Path) -> Any:
@@ -74,7 +70,6 @@ def document(mapper: Mapper, run: Path) -> Any:
 STUDIES: dict[str, Study] = {
     "criteria": criteria,
     "protocol": protocol,
-    "trap": trap,
     "tails": tails,
     "slope": partial(floors, "slope", 3),
     "active": partial(floors, "active", 11),

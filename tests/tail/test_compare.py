@@ -17,12 +17,11 @@ from richter.tail import (
     compare_tails,
     draw_pair,
     draw_severities,
-    draw_trap,
-    simulate_trap,
 )
 from richter.tail._gates import _large
 from richter.tail._study import _study_claim
 from tail.simulated import at_least, at_most, gpd
+from tail_traps import draw_trap, simulate_trap
 
 PLAN = TailPlan(tolerance_mean=0.1, tolerance_tvar=0.2, n_resamples=200)
 N = 31_400  # 1,570 exceedances at q = 0.95
@@ -166,7 +165,7 @@ def test_small_sample_trap_is_killed_by_g3_against_paper() -> None:
 
 @pytest.mark.slow
 def test_bounded_support_trap_is_killed_by_g4_against_paper() -> None:
-    # section 6.2; studies/tail_protocol.py traps: 1.00 and 1.00
+    # section 6.2; papers/tail_protocol.py traps: 1.00 and 1.00
     trap = simulate_trap("G4", rng=np.random.default_rng(0), trials=8)
     assert at_least(round(trap.naive_rate * 8), 8, 0.95)
     assert at_least(round(trap.killed_rate * 8), 8, 0.95)
@@ -213,7 +212,7 @@ def test_threshold_fishing_trap_is_killed_by_g5_against_paper() -> None:
     # section 6.3: a shape that holds at one threshold only; everything but G5 passes there
     trials = 20
     trap = simulate_trap("G5", rng=np.random.default_rng(13), trials=trials)
-    assert at_least(round(trap.naive_rate * trials), trials, 0.85)  # studies/tail_protocol.py traps
+    assert at_least(round(trap.naive_rate * trials), trials, 0.85)  # papers/tail_protocol.py traps
     assert at_least(round(trap.killed_rate * trials), trials, 0.75)
     assert at_most(round(trap.outcomes.get("verified", 0.0) * trials), trials, 0.02)
 

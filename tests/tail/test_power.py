@@ -1,4 +1,4 @@
-"""Pass rates on simulated data of known truth. Larger tables: studies/tail_protocol.py."""
+"""Pass rates on simulated data of known truth. Larger tables: papers/tail_protocol.py."""
 
 import numpy as np
 import pytest

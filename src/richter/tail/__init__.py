@@ -16,6 +16,5 @@ if TYPE_CHECKING:
     from richter.tail._size import *
     from richter.tail._study import *
     from richter.tail._transform import *
-    from richter.tail._traps import *
 
 lazy(__name__)
