@@ -13,7 +13,6 @@ from helpers.server import FakeApi
 from helpers.small_base import small_base
 from richter.cli import main
 from richter.errors import ModelError
-from richter.interop import write_set
 from richter.records import Answer, Condition, Decoding, Item, Rating
 from richter.store import Call, open_ledger
 from richter_audit.ascent import (
@@ -29,7 +28,7 @@ from richter_audit.ascent import (
     report_questions,
     topic_effect,
 )
-from richter_audit.bench import read_items
+from richter_audit.bench import read_items, write_set
 from richter_audit.knowledge import open_base
 from richter_audit.knowledge._stored import append_stored
 from richter_audit.llm import parse_budget

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from richter.audit import Outcome, ask_until
 from richter.errors import InputError
 from richter.floors import decide_claim, parse_claim
 from richter.records import Verdict
+from richter_audit.stages import Outcome, ask_until
 
 
 class SimulatedTestee:

@@ -176,7 +176,7 @@ def test_lm_eval_runs_the_tasks_with_its_dummy_model(bench: Path, tmp_path: Path
 
 def test_loader_grades_by_name(tmp_path: Path, bench: Path) -> None:
     """The folder's own small grader, which has no Richter to lean on."""
-    from richter.interop._sets import _LOADER
+    from richter_audit.bench._sets import _LOADER
 
     namespace: dict[str, object] = {"__file__": str(tmp_path / "utils.py")}
     exec(_LOADER.replace("import datasets\n", ""), namespace)

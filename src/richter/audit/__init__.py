@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from richter.audit._rating import *
     from richter.audit._results import *
     from richter.audit._run import *
-    from richter.audit._sequential import *
     from richter.audit._severity import *
     from richter.audit._tail import *
     from richter.audit._verify import *

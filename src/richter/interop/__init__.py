@@ -16,6 +16,5 @@ if TYPE_CHECKING:
     from richter.interop._recognise import *
     from richter.interop._record import *
     from richter.interop._safe import *
-    from richter.interop._sets import *
 
 lazy(__name__)

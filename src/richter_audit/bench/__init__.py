@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from richter_audit.bench._gazetteer import *
     from richter_audit.bench._items import *
     from richter_audit.bench._paragraphs import *
+    from richter_audit.bench._sets import *
     from richter_audit.bench._text import *
     from richter_audit.bench._wordings import *
     from richter_audit.bench._world import *

@@ -10,9 +10,9 @@ import click
 
 from richter.cli._io import PLAIN, Group, console, grid, json_option, progress_console, publish, write_json
 from richter.errors import StorageError
-from richter.interop._sets import SETS
 from richter.records import printable
 from richter.store import write_file
+from richter_audit.bench._sets import SETS
 
 
 @click.group(cls=Group)
@@ -191,8 +191,7 @@ def export(
       richter bench export facts.jsonl --lm-eval tasks/facts
       lm_eval --include_path tasks/facts --tasks richter_facts_cloze --model hf --model_args pretrained=gpt2
     """
-    from richter.interop import write_lm_eval_tasks, write_set
-    from richter_audit.bench import read_items
+    from richter_audit.bench import read_items, write_lm_eval_tasks, write_set
 
     items = read_items(file)
     if lm_eval is None:

@@ -6,9 +6,9 @@ import click
 
 from richter.cli._io import console
 from richter.errors import InputError, ModelError, TooFewErrors
-from richter.interop import SETS, write_set
 from richter.store import Place, run_place
 from richter_audit.ascent import FailingSet, base_of, failing_questions, judge_answers, keep_stable
+from richter_audit.bench import SETS, write_set
 from richter_audit.cli._calls import Calls, call_options
 from richter_audit.cli._progress import price_at_most
 from richter_audit.cli._search_show import say_keys

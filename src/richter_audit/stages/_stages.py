@@ -21,7 +21,6 @@ import polars as pl
 from richter import store
 from richter.audit._plan import check_plan, read_plan
 from richter.audit._results import STOP_NOTE
-from richter.audit._sequential import Outcome, SequentialAudit, ask_until
 from richter.audit._series import CANARIES
 from richter.errors import BudgetExhausted, InputError
 from richter.floors import StopRule
@@ -41,6 +40,7 @@ from richter_audit.stages._draw import draw_run
 from richter_audit.stages._grading import GradingResult, grade_ledger
 from richter_audit.stages._judging import find_gazetteer, judge_run, rate_by_rules
 from richter_audit.stages._score import answers_of, own_nll, score_nll
+from richter_audit.stages._sequential import Outcome, SequentialAudit, ask_until
 
 __all__ = ["AuditSettings", "StagesResult", "adopt_plan", "draw_conditions", "run_stages"]
 
