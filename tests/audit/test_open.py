@@ -260,11 +260,23 @@ def test_every_result_of_a_run_is_a_frame_and_prints_its_sentence(run_folder: Pa
     assert claim.to_frame().row(0, named=True)["estimate"] == claim.estimate  # the rest: one row of its own values
 
 
-def test_every_public_result_has_a_frame() -> None:
-    rooms = ("audit", "ascent", "calibration", "claims", "floors", "judge", "records", "severity", "stats", "tail")
-    public = [getattr(room, n) for r in rooms for room in [importlib.import_module(f"richter.{r}")] for n in dir(room)]
+CORE_ROOMS = ("audit", "calibration", "claims", "floors", "records", "severity", "stats", "tail")
+AUDIT_ROOMS = ("ascent", "judge", "stages")
+
+
+@pytest.mark.parametrize(
+    ("rooms", "least"),
+    [
+        ([f"richter.{name}" for name in CORE_ROOMS], 30),
+        pytest.param(
+            ["richter.ratings", *(f"richter_audit.{name}" for name in AUDIT_ROOMS)], 15, marks=pytest.mark.audit
+        ),
+    ],
+)
+def test_every_public_result_has_a_frame(rooms: list[str], least: int) -> None:
+    public = [getattr(room, name) for room in map(importlib.import_module, rooms) for name in dir(room)]
     results = [c for c in public if isinstance(c, type) and dataclasses.is_dataclass(c) and hasattr(c, "to_dict")]
-    assert len(results) > 40
+    assert len(results) > least
     assert [c.__name__ for c in results if not hasattr(c, "to_frame")] == []
 
 
