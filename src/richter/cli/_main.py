@@ -9,13 +9,14 @@ import sys
 import threading
 import tomllib
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
 
 from richter import __version__
-from richter._lazy import load_entry_point, load_module
+from richter._lazy import load_entry_point
 from richter.errors import InputError, MissingPart, RichterError, without_passwords
 from richter.records import printable
 
@@ -71,7 +72,7 @@ ENTRY_POINTS = "richter.commands"
 
 
 def _load(module: str, attribute: str) -> click.Command:
-    command: click.Command = getattr(load_module(f"richter.cli.{module}"), attribute)
+    command: click.Command = getattr(import_module(f"richter.cli.{module}"), attribute)
     return command
 
 
