@@ -242,7 +242,7 @@ def test_every_reply_forbids_scripts_and_frames(run: Path) -> None:
 
 
 def test_the_script_never_writes_markup() -> None:
-    script = (Path(__file__).parents[2] / "src/richter/judge/page/page.js").read_text()
+    script = (Path(__file__).parents[2] / "src/richter/ratings/page/page.js").read_text()
     for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"):
         assert word not in script
 
