@@ -297,6 +297,7 @@ def test_a_log_with_confidences_has_one_calibration_error_on_every_surface(
     assert f"on ECE: {claim['needed']:,} groups." in Path("page.html").read_text()  # it said items
 
 
+@pytest.mark.audit  # embeddings
 def test_a_grouping_that_mixes_right_and_wrong_is_said_beside_what_rests_on_it(
     logs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -28,6 +28,7 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.audit
 def test_view_takes_files_as_one_run(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[int, tuple[str, ...]]] = []
 

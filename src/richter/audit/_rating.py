@@ -148,14 +148,14 @@ def serve_rating(
 
     Returns how many answers of the sample this rater has rated, and where the claim stands.
     """
-    from richter.ratings import serve_loopback
-
     tables = read_tables(run)
     claim["most"] = max(claim.get("most", MOST), n)
     with open_ledger(run, mode="write") as ledger:
         page = open_rating(
             ledger, rater, n=n, seed=seed, labelling=lambda sample: labelling_of(tables, sample, **claim)
         )
+        from richter.ratings import serve_loopback
+
         serving = serve_loopback(
             page.app(),
             port=port,
