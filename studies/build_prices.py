@@ -1,4 +1,4 @@
-"""Write `src/richter/models/prices.tsv` from the price list in the package of litellm: names and numbers of chat models.
+"""Write `src/richter/models/prices.tsv` from the list in litellm's package: names and numbers of chat models only.
 
 pip download --no-deps litellm -d wheels
 python studies/build_prices.py wheels/litellm-*.whl
