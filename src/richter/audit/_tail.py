@@ -16,12 +16,14 @@ from richter.audit._measure_run import RunRecords
 from richter.audit._pictures import Picture, tail_picture
 from richter.audit._plan import Plan, PlanStatus, open_data, read_plan
 from richter.audit._plan_tail import FIELDS, tail_plan
+from richter.claims import Question
 from richter.errors import InputError, TooFewErrors
+from richter.evidence import Policy, blocked_claim, run_checks
 from richter.interop import Source, less_is_better, read_frame
-from richter.records import Result, Shown, of_kind, printable
+from richter.records import Claim, Result, Shown, of_kind, printable
 from richter.stats import Floats, Mapper
 from richter.store import is_run, run_file
-from richter.tables import ReadOptions, Tables, read_tables
+from richter.tables import ReadOptions, Tables, read_tables, severity_scores
 
 __all__ = ["TailReport", "study_column"]
 
@@ -174,6 +176,34 @@ def _taken_as(tables: Tables, column: str) -> tuple[str, ...]:
 def groups_of(tables: Tables) -> dict[str, str]:
     """The group of each item that has one."""
     return dict(tables.answers.select("item", "group").drop_nulls().unique("item").cast(pl.String).iter_rows())
+
+
+def compare_tails_of(
+    tables: Tables, plan: tl.TailPlan, *, rng: np.random.Generator
+) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
+    """The claims on the tails of severities behind the gates of a plan, and what stood in the way."""
+    scores = severity_scores(tables)
+    columns = {name: scores.severity[:, k] for k, name in enumerate(scores.conditions)}
+    notes = tuple(f"tail: {note}" for note in unused(tables))
+    try:
+        items = dict.fromkeys(columns, scores.items)
+        study = tl.compare_conditions(columns, plan, rng=rng, items=items, groups=groups_of(tables), band=False)
+    except InputError as fault:
+        return (), (*notes, f"no tail shape: {fault.what}")
+    return checked_claims(tables, study.claims), notes
+
+
+def checked_claims(tables: Tables, claims: Sequence[Claim]) -> tuple[Claim, ...]:
+    """The claims on pairs, blocked where a check of the data blocks them, with the notes of all checks."""
+    out = []
+    for claim in claims:
+        if len(claim.conditions) != 2 or any(name not in tables.conditions for name in claim.conditions):
+            out.append(claim)
+            continue
+        checked = run_checks(tables, Question(measure="xi", conditions=claim.conditions), Policy())
+        claim = dataclasses.replace(claim, notes=(*claim.notes, *checked.notes))
+        out.append(claim if checked.block is None else blocked_claim(claim, checked.block))
+    return tuple(out)
 
 
 def unused(tables: Tables) -> list[str]:

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, ndtr, ndtri, stdtr, stdtrit
 
-from richter.claims._evidence import LEAST_FREEDOM, TYPICAL, Evidence, one_draw, one_run
+from richter.claims._evidence import LEAST_FREEDOM, TYPICAL, Evidence, single_draw_error, single_run_error
 from richter.claims._labels import as_judged, corrected, enough_labels, labelled
-from richter.claims._outcomes import Codes, Floats, Metric, Outcomes, unit_means
+from richter.claims._measures import Metric
+from richter.claims._outcomes import Codes, Floats, Outcomes, unit_means
 from richter.errors import InputError
 from richter.records import Interval, Unit, counted
 from richter.stats import clopper_pearson, root, wilson
@@ -559,7 +560,7 @@ def _by_draws(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], 
     draws = sample.draws[use][:, columns]
     alone = int(np.sum((draws < 2).any(axis=1)))
     if alone:
-        raise one_draw(alone, len(draws))
+        raise single_draw_error(alone, len(draws))
     weight = np.ones(len(draws)) if sample.outcomes.weight is None else sample.outcomes.weight[use]
     share = (weight / np.sum(weight))[:, None]
     terms = share**2 * sample.within[use][:, columns] / (draws * (draws - 1))
@@ -584,7 +585,7 @@ def _by_runs(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], f
     outcomes = sample.outcomes
     codes = outcomes.run
     if codes is None or len(np.unique(codes)) < 2:
-        raise one_run()
+        raise single_run_error()
     place = np.cumsum(use) - 1
     weight = np.ones(int(np.sum(use))) if outcomes.weight is None else outcomes.weight[use]
     tables = []
@@ -592,7 +593,7 @@ def _by_runs(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], f
         rows = (outcomes.condition == column) & use[outcomes.item]
         runs, run = np.unique(codes[rows], return_inverse=True)
         if len(runs) < 2:
-            raise one_run(outcomes.conditions[column])
+            raise single_run_error(outcomes.conditions[column])
         cell = place[outcomes.item[rows]] * len(runs) + run
         size = len(weight) * len(runs)
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, stdtr, stdtrit
 
-from richter.claims import Evidence, one_draw, one_run, tango
+from richter.claims import Evidence, single_draw_error, single_run_error, tango
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Unit
 from richter.severity._grid import TOP
@@ -135,7 +135,7 @@ def _draws(data: Paired, value: Callable[[Floats], NDArray[Any]], items: NDArray
         rated = ~np.isnan(scores)
         draws = np.bincount(item[rated], minlength=int(item.max()) + 1)
         if (draws == 1).any():
-            raise one_draw(int(np.sum(draws == 1)), int(np.sum(draws > 0)))
+            raise single_draw_error(int(np.sum(draws == 1)), int(np.sum(draws > 0)))
         _, n, error, rest, _ = _side(scores, value, alone)
         k = np.maximum(draws, 2)[item]
         grow = np.where(rated, np.sqrt(k / (k - 1)), 0.0)
@@ -163,7 +163,7 @@ def _runs(data: Paired, value: Callable[[Floats], NDArray[Any]], runs: NDArray[A
     rest_a, rest_b = (_side(scores, value, by_run)[3] for scores in (data.first, data.second))
     has = [np.bincount(run[~np.isnan(scores)], minlength=len(names)) > 0 for scores in (data.first, data.second)]
     if min(int(np.sum(h)) for h in has) < 2:
-        raise one_run()
+        raise single_run_error()
     size = len(names)
     cell = dataclasses.replace(data, unit=data.unit * size + run, n_units=data.n_units * size)
     cells = [_side(scores, value, cell)[3].reshape(-1, size) for scores in (data.first, data.second)]
