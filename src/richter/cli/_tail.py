@@ -18,9 +18,20 @@ from richter.audit._plan_tail import tail_plan
 from richter.audit._probe import COPIES, Copy, compare_copies, copy_answers
 from richter.audit._score import SCORERS, answers_of, own_nll, score_by, write_scored
 from richter.cli._calls import Calls, call_options, engine_options, open_mapper
-from richter.cli._io import Group, cells, console, grid, json_option, publish, reading_options, write_json
+from richter.cli._io import (
+    Group,
+    cells,
+    console,
+    grid,
+    json_option,
+    policy_options,
+    publish,
+    reading_options,
+    write_json,
+)
 from richter.cli._progress import asking, downloading
 from richter.errors import InputError
+from richter.evidence import MissingPolicy
 from richter.records import Claim, Verdict, counted, of_kind, printable
 from richter.store import Place, is_database, keep_file, run_file, run_folder, run_place, write_file
 from richter.tables import ReadOptions
@@ -64,6 +75,8 @@ def tail() -> None:
 @click.option(
     "--family", type=click.Choice(["bonferroni", "none"]), help="P1's level over pairs. [default: bonferroni]"
 )
+@policy_options
+@click.option("--level", type=click.FloatRange(0.5, 0.9999), help="[default: 0.95]")
 @click.option("--n-resamples", type=click.IntRange(200), help="Bootstrap resamples. [default: 10000]")
 @click.option(
     "--probe", metavar="CLEAN:PERTURBED", help="Compare a condition with its perturbed copy, outside the family."
@@ -89,6 +102,12 @@ def test(
     json_path: str | None,
     scan: bool,
     seed: int,
+    level: float | None,
+    missing: MissingPolicy,
+    trust_ids: bool,
+    trust_raters: bool,
+    trust_labels: bool,
+    unpaired: bool,
     **options: Any,
 ) -> None:
     """Run the tail protocol on a numeric column of FILE, which is any data that `richter compare` takes.
@@ -97,7 +116,8 @@ def test(
     --better higher is given; --scale says that the scorer cannot leave this range.
 
     Every pair of conditions goes through all gates: equal mean (G1) and tail mean (G2), enough exceedances (G3), a
-    GPD that fits (G4) and is stable (G5), disjoint intervals (P1) and a difference worth a claim (P2).
+    GPD that fits (G4) and is stable (G5), disjoint intervals (P1) and a difference worth a claim (P2). The checks of
+    `richter compare` come first: items, raters, labels and missing values may block a pair.
 
     \b
     Examples:
@@ -114,8 +134,11 @@ def test(
         couple = (clean, perturbed)
     if plan_path is not None:
         reading = _typed(ctx, reading, read_plan(plan_path, kind="tail").values)
+        level = None if ctx.get_parameter_source("level") is DEFAULT_MAP else level  # the plan comes before settings
     with open_mapper(engine, workers=workers, label="resampling") as mapper:
-        asked: dict[str, Any] = {"probe": couple, "scan": scan, "seed": seed, "mapper": mapper}
+        asked: dict[str, Any] = {"probe": couple, "scan": scan, "seed": seed, "mapper": mapper, "level": level}
+        asked |= {"missing": missing, "trust_ids": trust_ids, "trust_raters": trust_raters}
+        asked |= {"trust_labels": trust_labels, "unpaired": unpaired}
         report = study_column(*files, plan_path=plan_path, reading=reading, overrides=options, **asked)
     out = publish(report, json_path, inputs=[*files, *([plan_path] if plan_path else [])])
     if paper is not None:
@@ -251,7 +274,7 @@ def _show(out: Console, report: TailReport) -> None:
                 f"{scan.envelope.low:+.3f} to {scan.envelope.high:+.3f}"
             )
         )
-    notes = dict.fromkeys(study.notes)
+    notes = dict.fromkeys((f"Read: {report.understood}.", *study.notes))
     for pair in study.claims if len(study.claims) <= 3 else ():
         above = of_kind(pair.notes, "condition")  # said once for all pairs
         notes |= dict.fromkeys(n for n in pair.notes if n not in above)
