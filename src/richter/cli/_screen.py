@@ -7,8 +7,8 @@ from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
-from richter.claims import counted, measure_words, rail
-from richter.records import printable
+from richter.claims import measure_words, rail
+from richter.records import counted, printable
 from richter.report._numbers import number
 
 LINES, WIDTH, LEAST = 40, 100, 80

@@ -98,8 +98,8 @@ def estimate_given_error(dataset: Tables, question: Question, policy: Policy) ->
     if without:
         raise InputError(f"{' and '.join(without)} has no error to weigh.", remedy="Rate more answers.")
     if policy.about == "such-items":
-        pairs = {pair.names: pair for pair in severity_pairs(dataset, policy.severity).pairs}
-        pair = pairs.get(question.conditions)
+        pairs = severity_pairs(dataset, policy.severity).pairs
+        pair = next((p for p in pairs if p.names == question.conditions), None)
         if pair is None or (question.measure not in pair.evidence and question.measure != "b"):
             raise InputError(f"{metric.noun} needs severities from 0 to 4.", remedy="Use --as-severity RIGHT:WORST.")
         found = pair.of(question.measure)
