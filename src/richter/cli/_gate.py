@@ -52,7 +52,7 @@ from richter.tables import ReadOptions, read_tables
 @click.pass_context
 def gate(
     ctx: click.Context,
-    /
+    /,
     sources: tuple[str, ...],
     margin: float | None,
     metric: str | None,
