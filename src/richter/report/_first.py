@@ -63,6 +63,8 @@ def first_screen(document: Mapping[str, Any]) -> dict[str, Any]:
         "shared": any(((c.get("family") or {}).get("size") or 1) > 1 for c in claims if c.get("interval")),
         "facts": _facts(document),
         "warning": _warning(document),
+        "understood": printable(str(document.get("understood") or ""), limit=600),
+        "notes": [printable(str(note), limit=600) for note in document.get("notes") or ()],
         "six": [(term, with_terms(text)) for term, text in _six(document)],
         "groups": _groups(claims),
         "tally": _tally(claims),
