@@ -203,7 +203,7 @@ def weigh_scores(
         missing=missing, trust_ids=trust_ids, trust_raters=trust_raters, trust_labels=trust_labels, unpaired=unpaired,
         min_shared=min_shared,
         severity=SeveritySettings(
-            recipe=recipe, control=values["control"], max_error_gap=values["max_error_gap"], n_resamples=n_resamples,
+            recipe=None if recipe == sev.DEFAULT else recipe, control=values["control"], max_error_gap=values["max_error_gap"], n_resamples=n_resamples,
             level=level, seed=seed, mapper=mapper,
         ),
     )  # fmt: skip

@@ -1,13 +1,24 @@
 """`richter gate`: check a plan's requirements, for continuous integration."""
 
 import xml.etree.ElementTree as ElementTree
+from typing import Any
 
 import click
 
 from richter import audit
 from richter.cli._compare import on_scale, parse_margin
-from richter.cli._io import console, json_option, md_option, reading_options, split_sources, write_json, write_text
+from richter.cli._io import (
+    console,
+    json_option,
+    md_option,
+    policy_options,
+    reading_options,
+    split_sources,
+    write_json,
+    write_text,
+)
 from richter.errors import RichterError
+from richter.evidence import Policy
 from richter.records import Verdict, printable
 from richter.report import gate_comment, history_line
 from richter.tables import ReadOptions, read_tables
@@ -30,6 +41,9 @@ from richter.tables import ReadOptions, read_tables
 @click.option(
     "--page", metavar="URL", default="", show_default=False, help="Where the page lies, to be linked from the Markdown."
 )
+@policy_options
+@click.option("--accept-judge", is_flag=True, help="Pass on grades of a judge that nobody checked.")
+@click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95, help="Without a plan: the one-sided level.")
 @reading_options
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
 @md_option
@@ -38,16 +52,20 @@ from richter.tables import ReadOptions, read_tables
 @click.pass_context
 def gate(
     ctx: click.Context,
+    /,
     sources: tuple[str, ...],
     margin: float | None,
     metric: str | None,
     baseline: str | None,
     page: str,
+    accept_judge: bool,
+    level: float,
     reading: ReadOptions,
     junit_path: str | None,
     md_path: str | None,
     history: str | None,
     json_path: str | None,
+    **vouched: Any,
 ) -> None:
     """Check a gate plan's requirements. Exit 0 met, 3 violated, 4 undecided (0 with a warning if the plan says so).
 
@@ -81,23 +99,29 @@ def gate(
     if not given:
         raise click.UsageError("Nothing was given to judge.")
     files, names = split_sources(given)
+    policy = Policy(**vouched)
     if plan is None or plan_path is None:
         assert margin is not None
         tables = read_tables(*files, options=reading)
         tables = tables.select(names) if names else tables
         margin = on_scale(margin, tables, metric) or float(margin)
         if stated is None:
-            report = audit.run_gate(audit.margin_plan(tables, margin, metric=metric), tables)
+            own = audit.margin_plan(tables, margin, metric=metric, level=level)
+            report = audit.run_gate(own, tables, policy=policy, accept_judge=accept_judge)
         elif metric not in (None, "accuracy"):
             raise click.UsageError("A results document is a baseline for accuracy alone; give an evidence archive.")
         else:
-            report = audit.stated_gate(tables, margin, right=stated[0], n=stated[1])
+            right, n = stated
+            report = audit.stated_gate(tables, margin, right=right, n=n, level=level, accept_judge=accept_judge)
     else:
         tables = read_tables(*files, options=reading, shown=[plan.values["baseline"], plan.values["candidate"]])
-        report = audit.run_gate(plan, tables, status=audit.gate_status(plan_path, tables))
+        status = audit.gate_status(plan_path, tables)
+        report = audit.run_gate(plan, tables, status=status, policy=policy, accept_judge=accept_judge)
     write_json(report, json_path, inputs=[*([plan_path] if plan_path else []), *files])
     small = small_print(report)
-    comment = gate_comment(report.sentence, report.claims, report.requirements, tables, small=small, page=page)
+    comment = gate_comment(
+        report.sentence, report.claims, report.requirements, tables, small=small, page=page, notes=report.notes
+    )
     if history is not None:
         candidate = tables.conditions[-1] if plan is None else plan.values["candidate"]
         comment += "\n" + history_line(audit.history_of(history, condition=candidate, options=reading)) + "\n"
@@ -112,8 +136,9 @@ def gate(
                 out.print(f"    {printable(note)}", soft_wrap=True)
     if report.outcome is Verdict.UNDECIDED and report.exit_code == 0:
         out.print("  warning: the plan lets undecided requirements pass (on_undecided = warn)")
-    for note in report.notes:
-        out.print(f"  {printable(note)}")
+    for note in (report.understood, *report.notes):
+        if note:
+            out.print(f"  {printable(note)}", soft_wrap=True)
     out.print(f"  {small}")
     ctx.exit(report.exit_code)
 

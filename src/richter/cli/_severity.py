@@ -18,7 +18,6 @@ from richter.severity import MEASURES, BValue, DeploymentTable, Recount, Severit
 from richter.stats import in_threads
 from richter.tables import ReadOptions, read_tables
 
-DEFAULT_MAP = click.core.ParameterSource.DEFAULT_MAP
 TABLES = ("human", "conditions", "plan", "traffic")
 _SHOWN = 10
 _MEASURES = ", ".join(MEASURES)
@@ -38,7 +37,7 @@ _FAMILY = {
 @click.option("--on", "primary", type=click.Choice(list(MEASURES)), help="The main measure. [severity_given_error]")
 @click.option(
     "--margin",
-    "margins",
+    "margins",  # not `margin`, which richter.toml has for scores
     metavar="S|MEASURE=S",
     multiple=True,
     help="The difference that would matter, of the mean severity of errors or of MEASURE. Gives 'equivalent'.",
@@ -110,13 +109,10 @@ def severity(
     files, names = split_sources(sources)
     tables = read_tables(*files, options=dataclasses.replace(reading, any_scale=True))
     tables = tables.select(names) if names else tables
-    # a project's bare margin is that of its scores
-    is_default = ctx.get_parameter_source("margins") is DEFAULT_MAP
-    stated = parse_margins(tuple(m for m in margins if "=" in m or not is_default))
     with open_mapper(engine, workers=workers, label="testing", local=in_threads) as mapper:
         report = weigh_scores(
             tables,
-            margin=stated,
+            margin=parse_margins(margins),
             costs=parse_costs(costs),
             pairs=parse_pairs(pairs),
             everything=full,
