@@ -219,3 +219,18 @@ def test_power_prints_simulated_rates(capsys: pytest.CaptureFixture[str]) -> Non
     assert result["cells"][0]["trials"] == 5
     assert result["simulated"] is True
     assert "Simulated" in captured.err
+
+
+def test_level_and_what_the_user_vouches_for_are_options(
+    scores: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(tmp_path / "lost.csv")
+    pl.read_csv(scores).filter((pl.col("condition") != "new") | (pl.col("item") >= 300)).write_csv(path)
+    assert shown(path, "--map", "score=nll", capsys=capsys)["claim"]["blocked_by"] == "missing"
+    taken = shown(path, "--map", "score=nll", "--missing", "at-random", capsys=capsys)
+    assert taken["claim"]["blocked_by"] != "missing"
+    assert taken["understood"].startswith("12,000 items x 2 conditions")
+    monkeypatch.chdir(tmp_path)
+    Path("richter.toml").write_text("level = 0.9\n")
+    assert shown(scores, "--map", "score=nll", capsys=capsys)["plan"]["alpha"] == pytest.approx(0.1)
+    assert shown(scores, "--map", "score=nll", "--level", "0.99", capsys=capsys)["plan"]["alpha"] == pytest.approx(0.01)
