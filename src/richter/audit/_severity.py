@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import functools
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -586,18 +586,18 @@ def _rates_by_people(study: sev.SeverityStudy, answers: RatedAnswers, level: flo
     rates: dict[str, sev.DeploymentTable] = {}
     for name in study.rates if answers.label is not None else ():
         with contextlib.suppress(InputError):  # said where the labels are used for means
-            rates[name] = _rates_at(answers.arrays(name), None, level, is_corrected=True)
+            rates[name] = _rates_of(answers.arrays(name), None, is_corrected=True)(level)
     return rates
 
 
-def _rates_at(
-    given: Mapping[str, Any], mix: sev.Traffic | None, level: float, *, is_corrected: bool
-) -> sev.DeploymentTable:
-    """The rates of one condition's answers, as people would rate where labels correct them."""
-    shared = {"groups": given["groups"], "weights": given["weights"], "level": level}
+def _rates_of(
+    given: Mapping[str, Any], mix: sev.Traffic | None, *, is_corrected: bool
+) -> Callable[[float], sev.DeploymentTable]:
+    """The rates of one condition's answers at any level, as people would rate where labels correct them."""
+    shared = {"groups": given["groups"], "weights": given["weights"]}
     if is_corrected and mix is None:
-        return sev.human_corrected_table(given["severity"], given["label"], strata=given["layer"], **shared)
-    return sev.deployment_table(given["severity"], traffic=mix, **shared)
+        return sev.human_corrected_rates(given["severity"], given["label"], strata=given["layer"], **shared)
+    return functools.cache(lambda at: sev.deployment_table(given["severity"], traffic=mix, level=at, **shared))
 
 
 def _loss(
@@ -638,8 +638,8 @@ def _ask_requirement(
     found = sev.ask_requirement(
         rule,
         name,
-        functools.cache(lambda at: _rates_at(given, mix, at, is_corrected=is_corrected)),
-        as_worst=functools.cache(lambda at: _rates_at(filled, traffic, at, is_corrected=is_corrected)),
+        _rates_of(given, mix, is_corrected=is_corrected),
+        as_worst=_rates_of(filled, traffic, is_corrected=is_corrected) if lacking.any() else None,
         missing=int(lacking.sum()),
         level=policy.severity.level,
     )

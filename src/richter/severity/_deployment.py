@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -22,6 +22,7 @@ __all__ = [
     "clean_answers_needed",
     "deployment_table",
     "expected_loss",
+    "human_corrected_rates",
     "human_corrected_table",
 ]
 
@@ -305,6 +306,18 @@ def human_corrected_table(
     taken as a simple random sample. With `groups` (one an answer, what varies together) the limits allow for them, as
     those of claims do (`claims.mean_evidence`). `weights` say what each answer counts for.
     """
+    return human_corrected_rates(severity, human, strata=strata, groups=groups, weights=weights)(level)
+
+
+def human_corrected_rates(
+    severity: ArrayLike,
+    human: ArrayLike,
+    *,
+    strata: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+) -> Callable[[float], DeploymentTable]:
+    """`human_corrected_table` at any level, with the evidence behind it made once."""
     judged, labels = np.asarray(severity, dtype=np.float64), np.asarray(human, dtype=np.float64)
     if judged.shape != labels.shape:
         raise InputError(f"{labels.size} labels for {judged.size} answers.", remedy="Give NaN where there is none.")
@@ -318,27 +331,35 @@ def human_corrected_table(
     layer = None if strata is None else np.unique(np.asarray(strata)[rated], return_inverse=True)[1].astype(np.intp)
     unit = None if groups is None else np.asarray(groups)[rated]
     weight = None if weights is None else np.asarray(weights, dtype=np.float64)[rated]
-    rows = []
-    for k in range(1, 9):
-        flag = (judge_level >= LEVELS[k]).astype(np.float64)
-        true = np.where(np.isnan(label_level), np.nan, label_level >= LEVELS[k])
-        found, alone = (
+    known: list[tuple[int, Evidence, Evidence]] = []  # by severity: events labelled, both limits, one alone
+    for at in POSITIVE:
+        flag = (judge_level >= at).astype(np.float64)
+        true = np.where(np.isnan(label_level), np.nan, label_level >= at)
+        both, alone = (
             _evidence(METRICS["catastrophic_rate"], flag, unit, weight, true, layer, exact=exact)
             for exact in (False, True)
         )
-        limits, count = alone.interval(2 * level - 1), int(np.nansum(true))
-        rows.append(_row(k, count, labelled, found.estimate, found.interval(level), limits.high, limits.low))
-    # rates fall with severity but each row is estimated alone: make the limits agree by widening, never narrowing
-    upper = np.maximum.accumulate([r.upper for r in rows][::-1])[::-1]
-    lower = np.minimum.accumulate([r.lower for r in rows])
-    rows = [dataclasses.replace(r, upper=float(u), lower=float(w)) for r, u, w in zip(rows, upper, lower, strict=True)]
-    return DeploymentTable(
-        rows=tuple(rows),
-        n=int(rated.sum()),
-        level=level,
-        uncovered=0.0,
-        uncovered_strata=(),
-        weighted=False,
-        basis=f"corrected by {labelled} human labels",
-        groups=None if unit is None else len(np.unique(unit[~np.isnan(label_level)])),
-    )
+        known.append((int(np.nansum(true)), both, alone))
+    groups_labelled = None if unit is None else len(np.unique(unit[~np.isnan(label_level)]))
+
+    def table(level: float) -> DeploymentTable:
+        rows = []
+        for k, (count, both, alone) in enumerate(known, 1):
+            limits = alone.interval(2 * level - 1)
+            rows.append(_row(k, count, labelled, both.estimate, both.interval(level), limits.high, limits.low))
+        # rates fall with severity but each row is estimated alone: make the limits agree by widening, never narrowing
+        upper = np.maximum.accumulate([r.upper for r in rows][::-1])[::-1]
+        lower = np.minimum.accumulate([r.lower for r in rows])
+        ends = zip(rows, upper, lower, strict=True)
+        return DeploymentTable(
+            rows=tuple(dataclasses.replace(r, upper=float(u), lower=float(w)) for r, u, w in ends),
+            n=int(rated.sum()),
+            level=level,
+            uncovered=0.0,
+            uncovered_strata=(),
+            weighted=False,
+            basis=f"corrected by {labelled} human labels",
+            groups=groups_labelled,
+        )
+
+    return table
