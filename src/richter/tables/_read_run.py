@@ -12,7 +12,7 @@ from richter.interop import IMPORT_NOTE
 from richter.records import Item, Rating
 from richter.store import Ledger
 from richter.tables._confidence import confidences
-from richter.tables._part import OTHERS, ROW, Part, frame_of
+from richter.tables._part import GROUPINGS, OTHERS, ROW, Part, frame_of
 from richter.tables._tables import KEY, RATINGS, ReadOptions
 
 T = TypeVar("T")
@@ -50,9 +50,12 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
     from richter.judge import SAMPLE_NOTE  # here, since files have no need of that room
 
     sample = _noted(ledger, ledger.note(SAMPLE_NOTE) or {}, _Sample)
-    layers = pl.DataFrame(sample.strata, schema={**{k: ROW[k] for k in KEY}, "layer": pl.String}, orient="row")
-    answers = answers.join(layers, on=KEY, how="left", maintain_order="left")
     chance = _inclusion(sample)
+    layers = [(*key, layer, chance.get(layer)) for *key, layer in sample.strata]
+    design = pl.DataFrame(layers, schema={name: ROW[name] for name in (*KEY, "layer", "inclusion")}, orient="row")
+    answers = answers.join(design, on=KEY, how="left", maintain_order="left")
+    chosen = set(sample.chosen)
+    drawn = {(i, c, d): chance[layer] for i, c, d, layer in sample.strata if (i, c, d) in chosen}
     main = [(g.item, g.condition, g.draw, g.value, g.correct) for g in grades if g.main]
     graded = _frame(ledger, main, {**{k: ROW[k] for k in KEY}, "value": pl.Float64, "correct": pl.Float64})
     # an import that was told what its scores mean (--pass-at, --as-severity) holds another grade than the value says
@@ -78,7 +81,7 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
                         r.severity,
                         r.mechanism or None,
                         r.reason or None,
-                        chance.get((r.item, r.condition, r.draw)) if r.kind == "human" else None,
+                        drawn.get((r.item, r.condition, r.draw)) if r.kind == "human" else None,
                     )
                     for r in ratings
                 ],
@@ -89,6 +92,7 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
         others=_frame(ledger, [(g.item, g.condition, g.draw, g.scorer, g.value) for g in grades if not g.main], OTHERS),
         conditions=conditions,
         items=items,
+        groupings=pl.DataFrame([(i.id, "group", i.group) for i in items.values()], schema=GROUPINGS, orient="row"),
         score=", ".join(scorers),
         kept=ReadOptions(scale=kept.scale, better=kept.better),
     )
@@ -130,11 +134,11 @@ def _frame(ledger: Ledger, rows: Sequence[Any], schema: Mapping[str, Any]) -> pl
         ) from error
 
 
-def _inclusion(sample: _Sample) -> dict[tuple[str, str, int], float]:
-    """The chance with which each chosen answer was drawn for people: of its stratum, the share that was."""
+def _inclusion(sample: _Sample) -> dict[str, float]:
+    """The chance with which answers of each stratum were drawn for people: the share that was."""
     layer = {(i, c, d): s for i, c, d, s in sample.strata}
     size, drawn = Counter(layer.values()), Counter(layer[key] for key in sample.chosen if key in layer)
-    return {key: drawn[layer[key]] / size[layer[key]] for key in sample.chosen if key in layer}
+    return {name: n / size[name] for name, n in drawn.items()}
 
 
 def _with_rated(answers: pl.DataFrame, ratings: Sequence[Rating]) -> pl.DataFrame:
@@ -145,9 +149,6 @@ def _with_rated(answers: pl.DataFrame, ratings: Sequence[Rating]) -> pl.DataFram
 
 
 def _of_items(items: dict[str, Item]) -> pl.DataFrame:
-    names = ("domain", "tier", "group", "weight")
-    rows = [
-        (i.id, i.domain or None, None if i.tier is None else str(i.tier), i.group or None, i.weight)
-        for i in items.values()
-    ]
+    names = ("domain", "tier", "weight")
+    rows = [(i.id, i.domain or None, None if i.tier is None else str(i.tier), i.weight) for i in items.values()]
     return pl.DataFrame(rows, schema={"item": pl.String, **{name: ROW[name] for name in names}}, orient="row")
