@@ -225,14 +225,14 @@ _BEARING = {"group", "group_2", "weight", "layer", "inclusion", "rater", "graded
             "human_severity"}  # fmt: skip
 _BEARING_WORDS = _set("group cluster weight stratum strata inclusion propensity probability rater judge annotator grader"
                       " labeler labeller reviewer run seed human gold confidence certainty")  # fmt: skip
-_TALK = _set("comment reason reasoning rationale explanation justification text note feedback prompt answer response"
-             " output url link email")  # fmt: skip
+_REMARKS = _set("comment reason reasoning rationale explanation justification text note feedback prompt answer response"
+             " output url link email time date duration latency cost token")  # fmt: skip
 
 
 def bears_on_claims(name: str) -> bool:
     """Whether a name is that of a grouping, weight, stratum, chance, rater, run, human label or confidence."""
     words = _words(plain_name(name))
-    named = bool(words & _BEARING_WORDS) and not words & _TALK and not has_no_end(name)
+    named = bool(words & _BEARING_WORDS) and not words & _REMARKS
     return named or bool(known_fields([name]) & _BEARING)
 
 

@@ -37,16 +37,18 @@ def worded(
     if not column:
         return frame, place
     place = {**{f: c for f, c in place.items() if c != column}, "severity": column}
-    place = _of_errors(frame, place)
-    if not _in_words(frame[column]):
+    in_words = _in_words(frame[column])
+    if in_words:
+        frame = _numbers(frame, column, notes, what)
+    else:
         words, sizes = _plain(frame[column]), text_of(frame[column]).cast(pl.Float64, strict=False)
         if (words == "none").any() and not (sizes == 0).any():
             shown = f"{(words == 'none').sum():,} cells of {brief(column)}"
             notes.append(f"{shown} say None: taken as not rated; write 0 there if nothing is wrong")
-        return _nothing_wrong(frame, place, options, notes)
-    frame, place = _nothing_wrong(_numbers(frame, column, notes, what), place, options, notes)
+    frame, place = _nothing_wrong(frame, place, options, notes)
+    place = _of_errors(frame, place, notes)
     answer = [place[f] for f in ("item", "condition", "draw", "run", "rater") if place.get(f) in frame.columns]
-    if place.get("item") in frame.columns and "draw" not in place:
+    if in_words and place.get("item") in frame.columns and "draw" not in place:
         # in the order in which the file names the answers: what cells hold must not order the conditions
         named = frame.with_row_index(FIRST).with_columns(pl.col(FIRST).min().over(answer))
         worst = named.sort(column, descending=True, nulls_last=True, maintain_order=True).unique(
@@ -78,14 +80,22 @@ def _of_people(frame: pl.DataFrame, place: dict[str, str]) -> dict[str, str]:
     return {"human_severity" if f == "human" else f: c for f, c in place.items()}
 
 
-def _of_errors(frame: pl.DataFrame, place: dict[str, str]) -> dict[str, str]:
-    """The places in which a category that is not each item's own, and one that all share, is the error's."""
-    item, column = place.get("item", "\0"), place.get("domain", "\0")
-    if plain_name(column) != "category" or not {item, column} <= {*frame.columns}:
-        return place
-    if frame[column].n_unique() > 1 and frame.n_unique([item, column]) == frame[item].n_unique():
-        return place
-    return {"mechanism": column} | {f: c for f, c in place.items() if f != "domain"}
+def _of_errors(frame: pl.DataFrame, place: dict[str, str], notes: list[str]) -> dict[str, str]:
+    """The places with what describes an answer's error: a category that is not the item's own, texts of `error`.
+
+    Those are no failed calls where they stand beside every severity above 0, of several sizes, and beside no other.
+    """
+    item, column, fault = (place.get(f, "\0") for f in ("item", "domain", "error"))
+    if plain_name(column) == "category" and {item, column} <= {*frame.columns}:
+        if frame[column].n_unique() == 1 or frame.n_unique([item, column]) > frame[item].n_unique():
+            place = {"mechanism": column} | {f: c for f, c in place.items() if f != "domain"}
+    if fault in frame.columns and "reason" not in place:
+        size = text_of(frame[place["severity"]]).cast(pl.Float64, strict=False)
+        named = ~text_of(frame[fault]).fill_null("").str.to_lowercase().is_in(MISSING)
+        if size.filter(named).n_unique() > 1 and (named == (size > 0).fill_null(value=False)).all():
+            notes.append(f"{brief(fault)} stands beside every severity above 0: it is read as the reason, not as failed")
+            place = {"reason": fault} | {f: c for f, c in place.items() if f != "error"}
+    return place
 
 
 def _plain(column: pl.Series) -> pl.Series:
