@@ -338,7 +338,7 @@ def test_chances_that_are_none_are_refused_with_the_number_of_rows(wrong: float)
     frame = labelled().with_columns(
         pl.when(pl.col("item") < "q003").then(wrong).otherwise("inclusion").alias("inclusion")
     )
-    with pytest.raises(InputError, match="inclusion is not a probability .* in 6 rows"):
+    with pytest.raises(InputError, match=r"inclusion is not a probability .* in 6 rows"):
         read_tables(frame)
     empty = frame.with_columns(pl.when(pl.col("item") >= "q003").then("inclusion").alias("inclusion"))
     assert read_tables(empty).answers["inclusion"].null_count() == 6

@@ -223,8 +223,8 @@ def known_fields(columns: Iterable[str]) -> set[str]:
 # fields, and words in names, of what changes a claim though it is no result: who belongs together, who graded, ...
 _BEARING = {"group", "group_2", "weight", "layer", "inclusion", "rater", "graded_by", "run", "confidence", "human",
             "human_severity"}  # fmt: skip
-_BEARING_WORDS = _set("group cluster weight stratum strata inclusion propensity probability rater judge annotator grader"
-                      " labeler labeller reviewer run seed human gold confidence certainty")  # fmt: skip
+_BEARING_WORDS = _set("group cluster weight stratum strata inclusion propensity probability rater judge annotator"
+                      " grader labeler labeller reviewer run seed human gold confidence certainty")  # fmt: skip
 _REMARKS = _set("comment reason reasoning rationale explanation justification text note feedback prompt answer response"
              " output url link email time date duration latency cost token")  # fmt: skip
 

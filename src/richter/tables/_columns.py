@@ -326,7 +326,8 @@ def _grader_columns(frame: pl.DataFrame, place: Mapping[str, str]) -> list[str]:
     """Columns beside a score that name the models that graded; people and scores are none."""
     if "score" not in place:
         return []
-    named = [place[f] for f in ("graded_by", "rater") if place.get(f) in frame.columns]
+    fields = ("graded_by",) if "severity" in place else ("graded_by", "rater")  # who rated, beside severities
+    named = [place[f] for f in fields if place.get(f) in frame.columns]
     named = [c for c in named if leaf_name(c) in (*FIELDS["graded_by"], "judge", "grader")]
     held = {c: frame[c].drop_nulls().n_unique() for c in named if not holds_grades(frame[c])}
     return [c for c, n in held.items() if 0 < n <= _FEW and text_of(frame[c]).str.len_chars().max() <= LONG]  # type: ignore[operator]
@@ -352,8 +353,9 @@ def _unused(frame: pl.DataFrame, place: Mapping[str, str], wide: Sequence[str]) 
         idle.add("rater")
     used = {c for f, c in place.items() if f not in idle} | {*wide, *_grader_columns(frame, place)}
     used |= {own for c in frame.columns if re.fullmatch(r"judge_\d+", c) for own in (c, f"{c}_name")}
+    used |= {*_grouping_columns(frame, place)}
     rest = [c for c in frame.columns if c not in used and "\0" not in c and bears_on_claims(c)]
-    rest = [c for c in rest if c not in _grouping_columns(frame, place) and text_of(frame[c]).n_unique() > 1]
+    rest = [c for c in rest if text_of(frame[c]).n_unique() > 1]
     return [c for c in rest if frame[c].n_unique() < frame.height or holds_grades(frame[c])]
 
 
@@ -532,7 +534,8 @@ def _place(frame: pl.DataFrame, options: ReadOptions, what: str, made: Mapping[s
         if field not in place and found is not None:
             place[field] = found
             taken.add(found)
-    if (weight := place.get("weight")) not in (None, *mapped.values()) and not _holds_numbers(frame[weight]):
+    weight = place.get("weight", "\0")
+    if weight in frame.columns and weight not in mapped.values() and not _holds_numbers(frame[weight]):
         del place["weight"]  # an importance in words
     return _settle(frame, place, lower)
 

@@ -178,19 +178,19 @@ def _with_groups(
                 raise _no_grouping_error(name, own)
             if n_groups < answers.height:  # else every row has a value of its own
                 unused[name] = "an item has several of its values"
-        elif n_groups == n_named or (n_groups == 1 and n_named == n_items):
             continue
-        elif any(_same_partition(own, other) for other in chosen.values()):
+        groups_nothing = n_groups == n_named or (n_groups == 1 and n_named == n_items)
+        if groups_nothing or any(_same_partition(own, other) for other in chosen.values()):
             continue
-        elif len(chosen) == MAX_GROUPINGS:
+        if len(chosen) == MAX_GROUPINGS:
             unused[name] = f"{' and '.join(map(brief, chosen))} group the items"
         else:
             chosen[name] = own.select("item", "value")
     for place, (name, own) in zip(("group", "group_2"), chosen.items(), strict=False):
         answers = answers.join(own.rename({"value": place}), on="item", how="left", maintain_order="left")
         if name not in (place, *options.map.values()) and "\0" not in name:
-            notes.append(Note(f"column {brief(name)} is taken for the {place}: items that share its value vary together "
-                              f"(--map {place}=COLUMN says which)", "group"))  # fmt: skip
+            why = f"items with the same value vary together (--map {place}=COLUMN says which)"
+            notes.append(Note(f"column {brief(name)} is taken for the {place}: {why}", "group"))
         if alone := n_items - len(own):
             notes.append(f"{counted(alone, 'item names', 'items name')} no {place}; each is taken as one of its own")
     return frame_of(answers, ROW), unused

@@ -86,14 +86,16 @@ def _of_errors(frame: pl.DataFrame, place: dict[str, str], notes: list[str]) -> 
     Those are no failed calls where they stand beside every severity above 0, of several sizes, and beside no other.
     """
     item, column, fault = (place.get(f, "\0") for f in ("item", "domain", "error"))
-    if plain_name(column) == "category" and {item, column} <= {*frame.columns}:
-        if frame[column].n_unique() == 1 or frame.n_unique([item, column]) > frame[item].n_unique():
-            place = {"mechanism": column} | {f: c for f, c in place.items() if f != "domain"}
+    of_errors = plain_name(column) == "category" and {item, column} <= {*frame.columns}
+    if of_errors and (frame[column].n_unique() == 1 or frame.n_unique([item, column]) > frame[item].n_unique()):
+        place = {"mechanism": column} | {f: c for f, c in place.items() if f != "domain"}
     if fault in frame.columns and "reason" not in place:
         size = text_of(frame[place["severity"]]).cast(pl.Float64, strict=False)
         named = ~text_of(frame[fault]).fill_null("").str.to_lowercase().is_in(MISSING)
         if size.filter(named).n_unique() > 1 and (named == (size > 0).fill_null(value=False)).all():
-            notes.append(f"{brief(fault)} stands beside every severity above 0: it is read as the reason, not as failed")
+            notes.append(
+                f"{brief(fault)} stands beside every severity above 0: read as its reason, not as failed calls"
+            )
             place = {"reason": fault} | {f: c for f, c in place.items() if f != "error"}
     return place
 

@@ -32,8 +32,8 @@ _KEY = {"item": pl.String, "condition": pl.String, "draw": pl.Int64}
 ANSWERS: dict[str, type[pl.DataType]] = {
     **_KEY, "run": pl.String, "text": pl.String, "error": pl.String, "refused": pl.Boolean, "tokens_in": pl.Int64,
     "tokens_out": pl.Int64, "money_usd": pl.Float64, "latency_s": pl.Float64, "finish": pl.String, "group": pl.String,
-    "group_2": pl.String, "domain": pl.String, "tier": pl.String, "weight": pl.Float64, "cluster": pl.String, "clustered_by": pl.String,
-    "human_cluster": pl.String,
+    "group_2": pl.String, "domain": pl.String, "tier": pl.String, "weight": pl.Float64, "cluster": pl.String,
+    "clustered_by": pl.String, "human_cluster": pl.String,
     "token_probability": pl.Float64, "layer": pl.String, "inclusion": pl.Float64,
     "human": pl.Float64,
 }  # fmt: skip
