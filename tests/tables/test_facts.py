@@ -1,7 +1,7 @@
 """What a table says beside its grades: failed calls, groupings, weights, who graded, how labels were drawn."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -188,11 +188,14 @@ def test_columns_that_part_the_items_alike_are_one_grouping() -> None:
 @pytest.mark.parametrize(
     "make", [lambda i, c: "all", lambda i, c: f"{c}{i}", lambda i, c: f"s{i}"], ids=["constant", "row", "item"]
 )
-def test_a_constant_and_a_value_of_its_own_for_every_row_are_no_grouping(make: object) -> None:
+def test_a_constant_and_a_value_of_its_own_for_every_row_are_no_grouping(make: Callable[[int, str], str]) -> None:
     tables = read_tables(crossed(session=make, author=lambda i, c: i % 6))
     assert of_items(tables, "group")["q008"] == "2"
     assert tables.answers["group_2"].null_count() == 2 * N
-    assert unused(tables) == ""
+    constant = make(0, "old") == make(1, "new")
+    assert ("session" in unused(tables)) == constant
+    own = read_tables(crossed(session=make), options=mapped(group="session")) if constant else tables
+    assert own.answers["group"].null_count() == 0  # one value is one group where it is mapped
 
 
 def test_a_column_of_which_an_item_has_several_values_is_no_grouping_and_is_named() -> None:

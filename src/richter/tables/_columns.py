@@ -348,7 +348,7 @@ def _unused(frame: pl.DataFrame, place: Mapping[str, str], wide: Sequence[str]) 
     """
     idle = set() if {"human", "human_severity", "rater"} & place.keys() else {"layer", "inclusion"}
     alone = "draw" not in place and place.get("item") in frame.columns
-    keys = [c for f in ("item", "condition", "run") if (c := place.get(f, "\0")) in frame.columns]
+    keys = [place[f] for f in ("item", "condition", "run") if f in place and place[f] in frame.columns]
     if "severity" not in place and alone and not frame.select(keys).is_duplicated().any():
         idle.add("rater")
     used = {c for f, c in place.items() if f not in idle} | {*wide, *_grader_columns(frame, place)}
@@ -534,8 +534,7 @@ def _place(frame: pl.DataFrame, options: ReadOptions, what: str, made: Mapping[s
         if field not in place and found is not None:
             place[field] = found
             taken.add(found)
-    weight = place.get("weight", "\0")
-    if weight in frame.columns and weight not in mapped.values() and not _holds_numbers(frame[weight]):
+    if "weight" in place and "weight" not in mapped and not _holds_numbers(frame[place["weight"]]):
         del place["weight"]  # an importance in words
     return _settle(frame, place, lower)
 

@@ -164,8 +164,8 @@ def _with_groups(
 ) -> tuple[pl.DataFrame, dict[str, str]]:
     """The answers with up to two groupings of their items, and the columns that are none, with the reason.
 
-    A grouping gives every item one value at most. A column of one value, or of one for every item, groups nothing; one
-    that parts the items as another does adds nothing.
+    A grouping gives every item one value at most. A column of one value, unless it is mapped, or of one for every item,
+    groups nothing; one that parts the items as another does adds nothing.
     """
     answers, n_items, unused = answers.drop("group", "group_2"), answers["item"].n_unique(), dict[str, str]()
     pairs = pl.concat([part.groupings for part in parts]).drop_nulls().filter(pl.col("value") != "")
@@ -173,16 +173,17 @@ def _with_groups(
     chosen: dict[str, pl.DataFrame] = {}
     for (column,), own in pairs.group_by("column", maintain_order=True):
         name, n_groups, n_named = str(column), own["value"].n_unique(), own["item"].n_unique()
+        explicit = name in (options.map.get("group"), options.map.get("group_2"))
         if n_named < len(own):
-            if name in (options.map.get("group"), options.map.get("group_2")):
+            if explicit:
                 raise _no_grouping_error(name, own)
             if n_groups < answers.height:  # else every row has a value of its own
                 unused[name] = "an item has several of its values"
+        elif n_groups == n_named or any(_same_partition(own, other) for other in chosen.values()):
             continue
-        groups_nothing = n_groups == n_named or (n_groups == 1 and n_named == n_items)
-        if groups_nothing or any(_same_partition(own, other) for other in chosen.values()):
-            continue
-        if len(chosen) == MAX_GROUPINGS:
+        elif n_groups == 1 and n_named == n_items and not explicit:
+            unused[name] = "all items have the same value"
+        elif len(chosen) == MAX_GROUPINGS:
             unused[name] = f"{' and '.join(map(brief, chosen))} group the items"
         else:
             chosen[name] = own.select("item", "value")

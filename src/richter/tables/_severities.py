@@ -71,9 +71,9 @@ def _in_words(column: pl.Series) -> bool:
 
 def _of_people(frame: pl.DataFrame, place: dict[str, str]) -> dict[str, str]:
     """The places in which people's labels beside severities, where they are more than right and wrong, are such too."""
-    column = place.get("human", "\0")
-    if column not in frame.columns or "severity" not in place or "human_severity" in place:
+    if not {"human", "severity"} <= place.keys() or "human_severity" in place:
         return place
+    column = place["human"]
     sizes = _plain(frame[column]).cast(pl.Float64, strict=False)
     if not _only_severities(frame[column]) and not (~sizes.is_in([0.0, 1.0])).any():
         return place
@@ -85,11 +85,11 @@ def _of_errors(frame: pl.DataFrame, place: dict[str, str], notes: list[str]) -> 
 
     Those are no failed calls where they stand beside every severity above 0, of several sizes, and beside no other.
     """
-    item, column, fault = (place.get(f, "\0") for f in ("item", "domain", "error"))
+    item, column, fault = (place.get(f, "") for f in ("item", "domain", "error"))
     of_errors = plain_name(column) == "category" and {item, column} <= {*frame.columns}
     if of_errors and (frame[column].n_unique() == 1 or frame.n_unique([item, column]) > frame[item].n_unique()):
         place = {"mechanism": column} | {f: c for f, c in place.items() if f != "domain"}
-    if fault in frame.columns and "reason" not in place:
+    if fault and "reason" not in place:
         size = text_of(frame[place["severity"]]).cast(pl.Float64, strict=False)
         named = ~text_of(frame[fault]).fill_null("").str.to_lowercase().is_in(MISSING)
         if size.filter(named).n_unique() > 1 and (named == (size > 0).fill_null(value=False)).all():
