@@ -298,7 +298,7 @@ def part_of_frame(
         endless=bool(score) and all(map(has_no_end, wide or [place["score"]])),
         worded="score" in place and says_right(words if settled else frame[place["score"]]),
         groupings=_groupings(frame, keys["item"], place),
-        graded_by=_graded_by(frame, place),
+        graded_by=_grader_names(frame, place),
         unused=_unused(frame, place, wide),
         notes=notes,
     )
@@ -333,7 +333,7 @@ def _grader_columns(frame: pl.DataFrame, place: Mapping[str, str]) -> list[str]:
     return [c for c, n in held.items() if 0 < n <= _FEW and text_of(frame[c]).str.len_chars().max() <= LONG]  # type: ignore[operator]
 
 
-def _graded_by(frame: pl.DataFrame, place: Mapping[str, str]) -> tuple[str, ...]:
+def _grader_names(frame: pl.DataFrame, place: Mapping[str, str]) -> tuple[str, ...]:
     """The names of the models that graded, by a column that says so."""
     cells = (text_of(frame[c]).drop_nulls().unique(maintain_order=True) for c in _grader_columns(frame, place))
     names = dict.fromkeys(name for own in cells for name in own if name.lower() not in MISSING)
