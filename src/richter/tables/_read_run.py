@@ -50,12 +50,9 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
     from richter.judge import SAMPLE_NOTE  # here, since files have no need of that room
 
     sample = _noted(ledger, ledger.note(SAMPLE_NOTE) or {}, _Sample)
+    layers = pl.DataFrame(sample.strata, schema={**{k: ROW[k] for k in KEY}, "layer": pl.String}, orient="row")
+    answers = answers.join(layers, on=KEY, how="left", maintain_order="left")
     chance = _inclusion(sample)
-    layers = [(*key, layer, chance.get(layer)) for *key, layer in sample.strata]
-    design = pl.DataFrame(layers, schema={name: ROW[name] for name in (*KEY, "layer", "inclusion")}, orient="row")
-    answers = answers.join(design, on=KEY, how="left", maintain_order="left")
-    chosen = set(sample.chosen)
-    drawn = {(i, c, d): chance[layer] for i, c, d, layer in sample.strata if (i, c, d) in chosen}
     main = [(g.item, g.condition, g.draw, g.value, g.correct) for g in grades if g.main]
     graded = _frame(ledger, main, {**{k: ROW[k] for k in KEY}, "value": pl.Float64, "correct": pl.Float64})
     # an import that was told what its scores mean (--pass-at, --as-severity) holds another grade than the value says
@@ -81,7 +78,7 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
                         r.severity,
                         r.mechanism or None,
                         r.reason or None,
-                        drawn.get((r.item, r.condition, r.draw)) if r.kind == "human" else None,
+                        chance.get((r.item, r.condition, r.draw)) if r.kind == "human" else None,
                     )
                     for r in ratings
                 ],
@@ -134,11 +131,11 @@ def _frame(ledger: Ledger, rows: Sequence[Any], schema: Mapping[str, Any]) -> pl
         ) from error
 
 
-def _inclusion(sample: _Sample) -> dict[str, float]:
-    """The chance with which answers of each stratum were drawn for people: the share that was."""
+def _inclusion(sample: _Sample) -> dict[tuple[str, str, int], float]:
+    """The chance with which each chosen answer was drawn for people: of its stratum, the share that was."""
     layer = {(i, c, d): s for i, c, d, s in sample.strata}
     size, drawn = Counter(layer.values()), Counter(layer[key] for key in sample.chosen if key in layer)
-    return {name: n / size[name] for name, n in drawn.items()}
+    return {key: drawn[layer[key]] / size[layer[key]] for key in sample.chosen if key in layer}
 
 
 def _with_rated(answers: pl.DataFrame, ratings: Sequence[Rating]) -> pl.DataFrame:
