@@ -32,6 +32,7 @@ _KEY = {"item": pl.String, "condition": pl.String, "draw": pl.Int64}
 ANSWERS: dict[str, type[pl.DataType]] = {
     **_KEY, "run": pl.String, "text": pl.String, "error": pl.String, "refused": pl.Boolean, "tokens_in": pl.Int64,
     "tokens_out": pl.Int64, "money_usd": pl.Float64, "latency_s": pl.Float64, "finish": pl.String, "group": pl.String,
+    "group_2": pl.String,
     "domain": pl.String, "tier": pl.String, "weight": pl.Float64, "cluster": pl.String, "clustered_by": pl.String,
     "human_cluster": pl.String,
     "token_probability": pl.Float64, "layer": pl.String, "inclusion": pl.Float64, "human": pl.Float64,
@@ -81,6 +82,7 @@ class Tables:
     has a row for every answer that came, with a null value where it was not graded. `conditions` stand in the order
     given. `understood` says in one line what was read, `basis` who graded, `scored_by` what the scores are
     of (nothing where right and wrong follow from severities), `counting` the kind of rating that counts.
+    `graded_by` are the models that graded, where a column such as `judge` or `graded_by` names them.
     `asked` are the items as the source of each condition has them: two sources may have one id for two questions.
     `places` are the files and runs that were read. `is_confirmed`: nothing of how they were read was inferred, or the
     user confirmed it. `whole` are the tables of which these are some conditions.
@@ -97,6 +99,7 @@ class Tables:
     understood: str = ""
     basis: str = ""
     scored_by: tuple[str, ...] = ()
+    graded_by: tuple[str, ...] = ()
     counting: Literal["given", "human", "judge", "rule"] | None = None
     reading: ReadOptions = ReadOptions()
     places: tuple[Place, ...] = ()
