@@ -165,7 +165,10 @@ class Tables:
         enums = {"item": pl.Enum(items.tolist()), "condition": pl.Enum(names)}
         failed = pl.col("error").fill_null("") != ""
         for frame in (
-            self.answers.select(*KEY, "run", failed, "group", "domain", "weight", "tokens_out", "money_usd"),
+            self.answers.select(
+                *KEY, "run", failed, "group", "group_2", "domain", "weight", "tokens_out", "money_usd", "layer",
+                "inclusion", "human",
+            ),
             self.scores.select(*KEY, "metric", "value", "confidence", "low", "high", "better"),
             self.ratings.select(*KEY, "rater", "kind", "severity", "mechanism"),
         ):
@@ -316,7 +319,7 @@ def judges_of(tables: Tables, metric: str) -> tuple[str, ...]:
     parts = [name.partition("/")[2].partition(" ")[2] or name for name in tables.scores["metric"].unique().sort()
              if name.startswith(tuple(f"{own}/" for own in tables.scored_by))]  # fmt: skip
     named = [name.removeprefix("column ") for name in (*tables.scored_by, *parts) if _JUDGE.search(name)]
-    return tuple(dict.fromkeys(named))
+    return tuple(dict.fromkeys((*named, *tables.graded_by)))
 
 
 def _labels(tables: Tables, metric: Metric, have: pl.DataFrame) -> tuple[dict[str, Any], list[str]]:
