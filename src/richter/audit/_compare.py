@@ -68,8 +68,7 @@ class CompareReport(Shown):
     """What `richter compare` says: claims in one family, refusals, and the figures that stand beside them.
 
     `groups` are sets of conditions of which no pair is told apart by the first measure. `tried` attempts are allowed
-    for; `attempts` is how many this machine's log of looks knows of, and changes nothing by itself. `options` are all
-    that the claims were asked with, so that `richter verify` can make them again.
+    for. `options` are all that the claims were asked with, so that `richter verify` can make them again.
     """
 
     schema: ClassVar = "richter/compare"
@@ -94,7 +93,6 @@ class CompareReport(Shown):
     notes: tuple[str, ...]
     options: Mapping[str, Any]
     subgroups: tuple[Subgroups, ...] = ()
-    attempts: int | None = None
 
     def _shown(self) -> Picture:
         return compare_picture(self)
@@ -123,7 +121,6 @@ def compare_tables(
     slopes: Sequence[Claim] | None = None,
     directed: bool | None = None,
     tried: int = 1,
-    attempts: int | None = None,
     min_shared: float = 0.5,
     level: float = 0.95,
     n_resamples: int = 2000,
@@ -257,7 +254,6 @@ def compare_tables(
         level=level,
         margin=margin,
         tried=tried,
-        attempts=attempts,
         n_items=len(tables.item_ids),
         n_resamples=n_resamples,
         understood=tables.understood,

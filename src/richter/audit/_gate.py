@@ -10,7 +10,8 @@ import numpy as np
 
 from richter.audit._compare import calibration_evidence, graded_rows
 from richter.audit._pictures import Picture, gate_picture
-from richter.audit._plan import Plan, PlanStatus, make_plan, open_data, read_plan
+from richter.audit._plan import Plan, make_plan, read_plan
+from richter.audit._plan_lock import PlanStatus, open_data, record_use
 from richter.audit._results import stored_results
 from richter.claims import (
     METRICS,
@@ -38,7 +39,7 @@ from richter.records import Claim, Shown, Verdict, refusals
 from richter.stats import wilson
 from richter.tables import Tables, chance_of, outcomes, question_codes
 
-__all__ = ["GateReport", "gate_status", "margin_plan", "run_gate", "stated_gate", "stated_result"]
+__all__ = ["GateReport", "apply_gate_plan", "gate_status", "margin_plan", "run_gate", "stated_gate", "stated_result"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +60,7 @@ class GateReport(Shown):
     uses: int
     confirmatory: bool
     reasons: tuple[str, ...]
+    deviations: tuple[str, ...] = ()
     vouched: str = ""
     tried: int = 1
     attempts: int | None = None
@@ -141,10 +143,18 @@ def stated_gate(tables: Tables, margin: float, *, right: int, n: int, on_undecid
 
 
 def gate_status(plan_path: str | Path, tables: Tables) -> PlanStatus:
-    """Where a gate plan stands towards these data, whose use with it is noted as one set."""
+    """Where a gate plan stands towards these data."""
     values = read_plan(plan_path, kind="gate").values
     wanted = [name for name in (values["baseline"], values["candidate"]) if name in tables.conditions]
     return open_data(plan_path, tables.select(wanted) if wanted else tables, candidates=[values["candidate"]])
+
+
+def apply_gate_plan(plan_path: str | Path, tables: Tables) -> GateReport:
+    """The report of a gate plan on these data, which the plan's log then has as an attempt."""
+    status = gate_status(plan_path, tables)
+    report = run_gate(read_plan(plan_path, kind="gate"), tables, status=status)
+    record_use(plan_path, status)
+    return report
 
 
 def run_gate(plan: Plan, tables: Tables, *, status: PlanStatus | None = None) -> GateReport:
@@ -213,6 +223,7 @@ def _report(
         uses=0 if status is None else status.uses,
         confirmatory=status is not None and status.confirmatory,
         reasons=() if status is None else status.reasons,
+        deviations=() if status is None else status.deviations,
         tried=tried,
         attempts=known,
         vouched="" if status is None else status.vouched,

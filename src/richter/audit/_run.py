@@ -5,7 +5,7 @@ import dataclasses
 import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ import polars as pl
 from richter.audit._calibration import CalibrationReport, measure_calibration, read_draws
 from richter.audit._compare import CompareReport, compare_tables
 from richter.audit._floors import FloorsReport, measure_grades
-from richter.audit._gate import GateReport, gate_status, run_gate
+from richter.audit._gate import GateReport, apply_gate_plan
 from richter.audit._measure import RunResults, measure_run
 from richter.audit._plan import read_plan
 from richter.audit._plan_tail import tail_plan
@@ -24,7 +24,7 @@ from richter.errors import InputError, TooFewErrors
 from richter.interop import RatingKind, Source, is_frame, named_source, source_name
 from richter.records import Claim, picture
 from richter.store import DatabaseRun, Place, is_run, open_ledger
-from richter.tables import ReadOptions, Tables, attempts, read_tables
+from richter.tables import ReadOptions, Tables, read_tables
 
 __all__ = ["Run", "open_run"]
 
@@ -117,7 +117,7 @@ class Run:
         trust_ids: bool = False,
         unpaired: bool = False,
         plan: str | Path | None = None,
-        tried: int | Literal["auto"] = 1,
+        tried: int = 1,
         level: float = 0.95,
         n_resamples: int = 2000,
         seed: int = 0,
@@ -131,7 +131,6 @@ class Run:
         for given in (margin, severity_margin):
             if isinstance(given, str):
                 raise InputError(f"The margin {given!r} is a text.", remedy="Give a number: 0.02 is two points.")
-        known = attempts(self.tables.select(conditions) if conditions else self.tables)
         return compare_tables(
             self.tables,
             conditions=conditions,
@@ -143,8 +142,7 @@ class Run:
             trust_ids=trust_ids,
             unpaired=unpaired,
             tail_plan=None if plan is None else tail_plan(read_plan(plan, kind="tail")),
-            tried=(known or 1) if tried == "auto" else tried,
-            attempts=known,
+            tried=tried,
             level=level,
             n_resamples=n_resamples,
             seed=seed,
@@ -152,7 +150,7 @@ class Run:
 
     def severity(self, **options: Any) -> SeverityReport:
         """How bad are the errors? Options are those of `richter.audit.weigh_scores`: `require`, `plan`, `seed`, ..."""
-        return weigh_scores(self.tables, **options)
+        return weigh_scores(self._tables_for(options.get("plan")), **options)
 
     def calibration(
         self, *, bins: int = 10, binning: str = "width", level: float = 0.95, splits: int | None = None, seed: int = 0
@@ -180,7 +178,12 @@ class Run:
 
     def gate(self, plan: str | Path) -> GateReport:
         """A gate plan's requirements: met, violated, or not shown either way."""
-        return run_gate(read_plan(plan, kind="gate"), self.tables, status=gate_status(plan, self.tables))
+        return apply_gate_plan(plan, self._tables_for(plan))
+
+    def _tables_for(self, plan: str | Path | None) -> Tables:
+        """The tables read as the plan says, unless this was opened with options of reading."""
+        planned = None if plan is None or self.options != ReadOptions() else read_plan(plan).reading
+        return self.tables if planned is None else read_tables(*self.sources, options=planned)
 
     @functools.cached_property
     def findings(self) -> tuple[Claim, ...]:

@@ -23,7 +23,7 @@ __all__ = ["Verification", "verify_archive", "verify_results"]
 
 CLOSE = 1e-9  # relative: what other versions of the same libraries may change
 MOST_RESAMPLES = 1_000_000  # a document may ask for more than anybody can wait for
-OPTIONS = inspect.signature(compare_tables).parameters.keys() - {"tables", "slopes", "attempts"}
+OPTIONS = inspect.signature(compare_tables).parameters.keys() - {"tables", "slopes"}
 SCHEMAS = ("richter/compare", "richter/results")
 ALONE = ("estimate", "values", "n", "units", "p", "plain_interval")  # of a claim whatever its family
 # what says when, where and by which program a document was made, and what to do next: nothing that evidence can tell

@@ -82,7 +82,8 @@ class Tables:
     given. `understood` says in one line what was read, `basis` who graded, `scored_by` what the scores are
     of (nothing where right and wrong follow from severities), `counting` the kind of rating that counts.
     `asked` are the items as the source of each condition has them: two sources may have one id for two questions.
-    `places` are the files and runs that were read.
+    `places` are the files and runs that were read, `named_places` those of them that were given as `NAME=PATH`.
+    `options` are the reader's options as they were given, `reading` the same with what the data say of themselves.
     """
 
     name: str
@@ -99,6 +100,8 @@ class Tables:
     counting: Literal["given", "human", "judge", "rule"] | None = None
     reading: ReadOptions = ReadOptions()
     places: tuple[Place, ...] = ()
+    named_places: Mapping[str, Place] = dataclasses.field(default_factory=dict)
+    options: ReadOptions = ReadOptions()
 
     @property
     def metric(self) -> str | None:
