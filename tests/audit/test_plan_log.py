@@ -674,9 +674,7 @@ def test_reading_writes_nothing_and_says_the_same_again(
     for day in range(1, 6):
         grades(day).filter(pl.col("condition") == "new").write_csv(f"days/2026-01-0{day}.csv")
     before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
-    found = []
-    for _ in range(2):
-        found.append((run(*READING[how]), capsys.readouterr().out))
+    found = [(run(*READING[how]), capsys.readouterr().out) for _ in range(2)]
     assert found[0][0] in (0, 3, 4)
     assert found[0] == found[1]
     assert list(home.iterdir()) == []

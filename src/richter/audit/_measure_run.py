@@ -14,7 +14,7 @@ from typing import Any, Literal
 import polars as pl
 
 from richter.audit._plan import Plan, read_plan
-from richter.audit._plan_lock import PlanStatus, open_data
+from richter.audit._plan_lock import VOUCHED_BY_RUN, PlanStatus, open_data
 from richter.audit._results import JUDGING_NOTE, STOP_NOTE, Spending
 from richter.errors import InputError, LedgerError, PlanError
 from richter.interop import ARCHIVE_NOTE, Source, evidence_run, is_evidence, is_frame, named_source
@@ -309,7 +309,7 @@ def run_plan(
         path, records.tables, candidates=candidates, extra=extra, answered=[] if is_adopted else answered
     )
     if is_adopted and status.confirmatory:
-        status = dataclasses.replace(status, vouched="the database had the locked plan before the first answer came")
+        status = dataclasses.replace(status, vouched=VOUCHED_BY_RUN)
     return plan, status
 
 
