@@ -251,6 +251,17 @@ def test_a_lock_by_a_clock_that_is_wrong_confirms_nothing(
         open_data(tmp_path / "none.toml", read_tables(url))
 
 
+def test_a_database_that_had_the_lock_before_the_answers_vouches_by_its_own_clock(
+    url: str, plan: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock_plan(plan)
+    assert adopt_plan(url, plan) is None
+    small(url)
+    right = time.time
+    monkeypatch.setattr(time, "time", lambda: right() - 3 * 3600)
+    assert measure_run(url, only=["floors"]).methods.exploratory is False
+
+
 def test_the_gazetteer_is_found_beside_the_run(url: str) -> None:
     run_folder(url).mkdir()
     shutil.copyfile(GAZETTEER, run_folder(url) / "facts.gazetteer.json.gz")

@@ -23,6 +23,7 @@ from richter.audit import (
     check_receipt,
     gate_status,
     lock_plan,
+    measure_run,
     new_plan,
 )
 from richter.audit import _plan_lock as lock_room
@@ -324,6 +325,20 @@ def test_the_run_of_the_baseline_may_be_older_than_the_lock(plan: Path, tmp_path
     assert gate(plan, f"new={tmp_path}/old", f"old={tmp_path}/new")["confirmatory"] is False
 
 
+@pytest.mark.parametrize("now", [DAY, None])
+def test_an_archive_is_as_confirmatory_as_its_run(now: datetime.datetime | None, data: Path, tmp_path: Path) -> None:
+    place, archive = tmp_path / "run", tmp_path / "evidence.zip"
+    assert run("import", data, "-o", place) == 0
+    lock_plan(write_plan(place / "plan.toml"), now=now)
+    assert run("export", place, "--evidence", archive) == 0
+    for source in (place, archive):
+        found = measure_run(source, only=["floors"]).methods
+        assert found.exploratory is (now is None)
+        assert found.plan is not None
+        assert (found.plan.vouched == lock_room.VOUCHED_BY_RUN) is (now is not None)
+    assert run("verify", archive) == 0
+
+
 def test_claims_carry_the_plan_only_where_they_are_confirmatory() -> None:
     claims = [Claim(measure="b", conditions=("a", "b"), verdict=Verdict.UNDECIDED, sentence="")]
     status = PlanStatus(kind="severity", hash="f00", state="locked", confirmatory=True)
@@ -368,6 +383,29 @@ def test_reading_that_the_plan_fixes_comes_before_settings_and_typed_options_are
     assert richter.open(data).gate(plan).confirmatory
     other = ReadOptions(map={"score": "correct"}, grade={"0": 1.0})
     assert not richter.open(data, options=other).gate(plan).confirmatory
+
+
+def test_a_run_is_read_as_its_plan_says_and_other_options_are_deviations(data: Path, tmp_path: Path) -> None:
+    place = tmp_path / "run"
+    assert run("import", data, "-o", place) == 0
+    for own in ({}, {"read": {"pass_at": 0.5}}):
+        plan = write_plan(place / "plan.toml", **own)
+        for ending in ("lock", "log"):
+            Path(f"{plan}.{ending}").unlink(missing_ok=True)
+        lock_plan(plan, now=DAY)
+        assert not measure_run(place, only=["floors"]).methods.exploratory
+        found = measure_run(place, only=["floors"], options=ReadOptions(pass_at=0.75)).methods
+        assert found.exploratory
+        assert any("pass_at" in text for text in found.deviations)
+
+
+def test_options_of_a_gate_that_differ_are_another_attempt(plan: Path, data: Path) -> None:
+    lock_plan(plan)
+    tables = read_tables(data)
+    assert apply_gate_plan(plan, tables).confirmatory
+    report = apply_gate_plan(plan, tables, extra=["trust_ids: plan false, option true"])
+    assert (report.confirmatory, report.attempts, report.uses) == (False, 2, 1)
+    assert report.deviations == ("trust_ids: plan false, option true",)
 
 
 @pytest.mark.parametrize("command", [["severity", "DATA", "--plan", "PLAN"], ["report", "DATA", "--plan", "PLAN"]])

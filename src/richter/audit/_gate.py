@@ -2,7 +2,7 @@
 
 import dataclasses
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -142,16 +142,17 @@ def stated_gate(tables: Tables, margin: float, *, right: int, n: int, on_undecid
     return _report(plan, claims, None, 1, tables.notes)
 
 
-def gate_status(plan_path: str | Path, tables: Tables) -> PlanStatus:
-    """Where a gate plan stands towards these data."""
+def gate_status(plan_path: str | Path, tables: Tables, *, extra: Sequence[str] = ()) -> PlanStatus:
+    """Where a gate plan stands towards these data; `extra` are options that differ from it."""
     values = read_plan(plan_path, kind="gate").values
     wanted = [name for name in (values["baseline"], values["candidate"]) if name in tables.conditions]
-    return open_data(plan_path, tables.select(wanted) if wanted else tables, candidates=[values["candidate"]])
+    chosen = tables.select(wanted) if wanted else tables
+    return open_data(plan_path, chosen, candidates=[values["candidate"]], extra=extra)
 
 
-def apply_gate_plan(plan_path: str | Path, tables: Tables) -> GateReport:
+def apply_gate_plan(plan_path: str | Path, tables: Tables, *, extra: Sequence[str] = ()) -> GateReport:
     """The report of a gate plan on these data, which the plan's log then has as an attempt."""
-    status = gate_status(plan_path, tables)
+    status = gate_status(plan_path, tables, extra=extra)
     report = run_gate(read_plan(plan_path, kind="gate"), tables, status=status)
     record_use(plan_path, status)
     return report
