@@ -152,6 +152,16 @@ def test_a_command_that_fails_is_not_an_attempt(
     assert before == [Path(f"{path}.{ending}").read_bytes() for path in (plan, other) for ending in ("log", "lock")]
 
 
+@pytest.mark.parametrize(("limit", "status"), [(0.5, 0), (0.01, 3), (0.2, 4)])
+def test_a_gate_that_is_violated_or_undecided_is_an_attempt(
+    limit: float, status: int, data: Path, tmp_path: Path
+) -> None:
+    plan = write_plan(tmp_path / "plan.toml", require=[{"metric": "error_rate", "rule": "below", "limit": limit}])
+    lock_plan(plan)
+    assert run("gate", plan, data) == status
+    assert [line["what"] for line in lines(plan)] == ["lock", "use"]
+
+
 def test_every_way_to_use_a_plan_is_recorded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     table = grades().with_columns(

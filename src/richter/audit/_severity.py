@@ -151,7 +151,9 @@ def weigh_scores(
             "human": human if isinstance(human, str | Path) else None,
         }
         against += [
-            f"--{name.replace('_', '-')} is not in the plan" for name, file in files.items() if file is not None
+            f"--{name.replace('_', '-')} {Path(file).name} is not in the plan"
+            for name, file in files.items()
+            if file is not None
         ]
         against += deviations
         against += [f"--require {rule!r} is not in the plan" for rule in rules if rule not in found.values["require"]]
