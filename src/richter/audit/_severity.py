@@ -15,7 +15,8 @@ import polars as pl
 
 from richter import severity as sev
 from richter.audit._pictures import Picture, severity_picture
-from richter.audit._plan import PlanStatus, open_data, read_plan
+from richter.audit._plan import read_plan
+from richter.audit._plan_lock import PlanStatus, open_data, record_use
 from richter.claims import (
     METRICS,
     Asked,
@@ -142,6 +143,7 @@ def weigh_scores(
     plan: str | Path | None = None,
     status: PlanStatus | None = None,
     decided: Sequence[Claim] | None = None,
+    deviations: Sequence[str] = (),
     n_resamples: int | None = None,
     level: float | None = None,
     everything: bool = False,
@@ -157,9 +159,10 @@ def weigh_scores(
     rules rated, by the design in which they were drawn.
 
     With a plan its values hold, its hash is the seed, and options given against it are listed as deviations; with
-    `status` it is already known where the plan stands. The judges' errors are allowed for where they are known: from
-    labels, from three or more ratings an answer with `judge_errors="independent"`, or from a table `judge_errors`
-    (`true`, `judged`, `share`). Pairs have seeds of their own: `mapper` says where they run.
+    `status` it is already known where the plan stands, and `deviations` are further ones. The judges' errors are
+    allowed for where they are known: from labels, from three or more ratings an answer with
+    `judge_errors="independent"`, or from a table `judge_errors` (`true`, `judged`, `share`). Pairs have seeds of their
+    own: `mapper` says where they run.
     """
     margins = margins_of(margin)
     values: dict[str, Any] = {
@@ -168,6 +171,7 @@ def weigh_scores(
     recipe = sev.DEFAULT
     rules = list(require)
     keep: Sequence[str] = ()
+    opened: PlanStatus | None = None
     if plan is not None:
         from richter.audit._plan_severity import plan_margins, plan_recipe  # here, since slopes are slow to load
 
@@ -180,11 +184,28 @@ def weigh_scores(
         ]
         stated = plan_margins(found.values)
         against += [f"--margin {m}={x:g} against the plan" for m, x in margins.items() if stated.get(m) != x]
+        files = {
+            "traffic": traffic,
+            "judge_errors": judge_errors,
+            "human": human if isinstance(human, str | Path) else None,
+        }
+        against += [
+            f"--{name.replace('_', '-')} {Path(file).name} is not in the plan"
+            for name, file in files.items()
+            if file is not None
+        ]
+        vouched = {
+            f"missing {missing}": missing != "both-ways", "trust-ids": trust_ids, "trust-raters": trust_raters,
+            "trust-labels": trust_labels, "unpaired": unpaired,
+        }  # fmt: skip
+        against += [f"--{name} is not in the plan" for name, is_given in vouched.items() if is_given]
+        against += deviations
         against += [f"--require {rule!r} is not in the plan" for rule in rules if rule not in found.values["require"]]
         tables = _severities(source, found.values["conditions"])
         control = found.values["control"]
         others = [name for name in tables.conditions if name != control] if control else []
-        status = status or open_data(plan, tables, candidates=others, extra=against)
+        opened = None if status is not None else open_data(plan, tables, candidates=others, extra=against)
+        status = status or opened
         planned = {name: found.values[name] or None for name in values}
         values = {name: planned[name] if given.get(name) is None else given[name] for name in values}
         margins = stated | margins
@@ -203,8 +224,8 @@ def weigh_scores(
         missing=missing, trust_ids=trust_ids, trust_raters=trust_raters, trust_labels=trust_labels, unpaired=unpaired,
         min_shared=min_shared,
         severity=SeveritySettings(
-            recipe=None if recipe == sev.DEFAULT else recipe, control=values["control"], max_error_gap=values["max_error_gap"], n_resamples=n_resamples,
-            level=level, seed=seed, mapper=mapper,
+            recipe=None if recipe == sev.DEFAULT else recipe, control=values["control"],
+            max_error_gap=values["max_error_gap"], n_resamples=n_resamples, level=level, seed=seed, mapper=mapper,
         ),
     )  # fmt: skip
     scores, rng = severity_scores(tables), np.random.default_rng(seed)
@@ -238,9 +259,9 @@ def weigh_scores(
     ]
     checks = sev.decide_requirements(required, level=level, data_hash=tables.data_hash, seed=seed)
     if status is not None:
-        marked = study.claims if decided is not None else status.marked(study.claims, control=values["control"])
+        marked = study.claims if decided is not None else status.mark_claims(study.claims)
         study = dataclasses.replace(study, claims=marked)
-        checks = status.marked(checks)
+        checks = status.mark_claims(checks)
     analyses: sev.Analyses = {}
     if everything or pairs:
         people = [] if tables.counting == "human" else ratings_of(tables).ratings
@@ -258,7 +279,7 @@ def weigh_scores(
             rng=rng,
             mapper=mapper,
         )
-    return SeverityReport(
+    report = SeverityReport(
         study=study,
         paper=paper,
         seed=seed,
@@ -277,6 +298,9 @@ def weigh_scores(
         ),
         plan=status,
     )
+    if plan is not None and opened is not None:
+        record_use(plan, opened)
+    return report
 
 
 def margins_of(margin: float | Mapping[str, float] | None) -> dict[str, float]:
@@ -447,7 +471,7 @@ class RatedAnswers:
 
 def rated_answers(tables: Tables, *, trust_labels: bool = False) -> RatedAnswers:
     """Severities, labels, strata and weights of all draws, in the rows of `severity_rows`."""
-    rows, rated = severity_rows(tables), outcomes_of(tables, "mean_severity")
+    rows, rated = severity_rows(tables, False), outcomes_of(tables, "mean_severity")
     draw = 0 if rated.draw is None else rated.draw
     place = (rated.condition, rated.item * rows.width + draw)
     label = layer = None

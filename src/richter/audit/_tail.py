@@ -15,7 +15,8 @@ import polars as pl
 from richter import tail as tl
 from richter.audit._measure_run import RunRecords
 from richter.audit._pictures import Picture, tail_picture
-from richter.audit._plan import Plan, PlanStatus, open_data, read_plan
+from richter.audit._plan import Plan, read_plan
+from richter.audit._plan_lock import PlanStatus, open_data, record_use
 from richter.audit._plan_tail import FIELDS, tail_plan
 from richter.claims import Question
 from richter.errors import InputError, TooFewErrors
@@ -103,6 +104,8 @@ def study_column(
     if unpaired:
         given["pairing"] = "independent"
     plan = None if plan_path is None else read_plan(plan_path, kind="tail")
+    if plan is not None and reading == ReadOptions():
+        reading = plan.reading or reading
     values = dict(plan.values) if plan else {}
     planned = values.get("column", "")
     column = column or reading.map.get("score") or (planned if reading.wide is None else "")
@@ -119,12 +122,19 @@ def study_column(
     extra = [f"{k}: plan {values[k]!r}, option {v!r}" for k, v in given.items() if k in values and values[k] != v]
     if planned and planned != column:
         extra.append(f"column: plan {planned!r}, option {column or '--wide'!r}")
+    vouched = {
+        f"missing {missing}": missing != "both-ways", "trust-ids": trust_ids, "trust-raters": trust_raters,
+        "trust-labels": trust_labels,
+    }  # fmt: skip
+    extra += [f"--{name} is not in the plan" for name, is_given in vouched.items() if is_given]
     values |= given
     n_missing = int(frame["value"].null_count())
     frame = frame.drop_nulls("value")
     severities, items = _by_condition(frame, values, plan, tables.name)
-    if plan_path is not None:
-        status = status or open_data(plan_path, tables.select([*severities]), extra=extra)
+    opened: PlanStatus | None = None
+    if plan is not None and plan_path is not None and status is None:
+        read_by_plan = dataclasses.replace(tables.select([*severities]), options=_other_options(reading, plan))
+        status = opened = open_data(plan_path, read_by_plan, extra=extra)
     if plan is None:
         chosen = _plan_without(severities, values)
         seed_used = seed
@@ -157,7 +167,7 @@ def study_column(
         name: tl.transform_scores(x, study.transform, bounds=chosen.bounds, clip=chosen.clip).values
         for name, x in (severities if study.path else {}).items()
     }
-    return TailReport(
+    report = TailReport(
         file=tables.name,
         column=column or ("severity" if rated else " ".join(tables.scored_by).removeprefix("column ") or "score"),
         study=study,
@@ -168,6 +178,17 @@ def study_column(
         n_missing=n_missing,
         understood=tables.understood,
     )
+    if plan_path is not None and opened is not None:
+        record_use(plan_path, opened)
+    return report
+
+
+def _other_options(reading: ReadOptions, plan: Plan) -> ReadOptions:
+    """The options of reading but for the score, its direction and its scale, which fields of a tail plan fix."""
+    planned = plan.reading or ReadOptions()
+    others = {field: column for field, column in reading.map.items() if field != "score"}
+    score = {field: column for field, column in planned.map.items() if field == "score"}
+    return dataclasses.replace(reading, map=others | score, better=planned.better, scale=planned.scale)
 
 
 def _read(sources: Sequence[Source], column: str, reading: ReadOptions) -> Tables:

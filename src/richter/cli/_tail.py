@@ -19,6 +19,7 @@ from richter.audit._probe import COPIES, Copy, compare_copies, copy_answers
 from richter.audit._score import SCORERS, answers_of, own_nll, score_by, write_scored
 from richter.cli._calls import Calls, call_options, engine_options, open_mapper
 from richter.cli._io import (
+    DEFAULT_MAP,
     Group,
     cells,
     console,
@@ -27,6 +28,7 @@ from richter.cli._io import (
     policy_options,
     publish,
     reading_options,
+    settle_reading,
     write_json,
 )
 from richter.cli._progress import asking, downloading
@@ -37,7 +39,6 @@ from richter.store import Place, is_database, keep_file, run_file, run_folder, r
 from richter.tables import ReadOptions
 from richter.tail import GATES, GENERATORS, TRANSFORMS, TailPlan, simulate_criteria, simulate_protocol
 
-DEFAULT_MAP = click.core.ParameterSource.DEFAULT_MAP
 _MARKS = {True: "pass", False: "FAIL", None: "-"}
 
 
@@ -133,7 +134,8 @@ def test(
             raise click.UsageError("--probe is CLEAN:PERTURBED.")
         couple = (clean, perturbed)
     if plan_path is not None:
-        reading = _typed(ctx, reading, read_plan(plan_path, kind="tail").values)
+        plan = read_plan(plan_path, kind="tail")
+        reading = settle_reading(_typed(ctx, reading, plan.values), plan.reading)
         level = None if ctx.get_parameter_source("level") is DEFAULT_MAP else level  # the plan comes before settings
     with open_mapper(engine, workers=workers, label="resampling") as mapper:
         asked: dict[str, Any] = {"probe": couple, "scan": scan, "seed": seed, "mapper": mapper, "level": level}
