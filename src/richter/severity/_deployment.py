@@ -113,7 +113,8 @@ def deployment_table(
     if not rated.any():
         raise InputError("No answer is rated, so there are no rates.", remedy="Give at least one severity.")
     own = None if weights is None else np.asarray(weights, dtype=np.float64).ravel()
-    counts_for, uncovered, missing = own, 0.0, ()
+    counts_for, uncovered = own, 0.0
+    missing: tuple[str, ...] = ()
     if traffic is not None:
         counts_for, uncovered, missing = traffic_weights(traffic, rated, own)
     used = rated if traffic is None or counts_for is None else counts_for > 0
