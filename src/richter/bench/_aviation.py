@@ -5,15 +5,13 @@ from collections import Counter
 from functools import cached_property
 from typing import Any
 
-from richter.bench._draft import Asked, Cell, Object, Slots, Template, cells, solve, trap
+from richter.bench._draft import Asked, Cell, Object, Slots, cells
 from richter.bench._money import Money
 from richter.bench._places import country_truth
 from richter.bench._regions import Zones
 from richter.bench._text import leaks, normalise_name, ordered, pick
 from richter.bench._world import DISPUTED, City, World
 
-SOURCE = "airportsdata (MIT)"
-CHAIN = f"{SOURCE}; GeoNames (CC BY 4.0)"
 SOLVED_STATES = [
     ("The state of the United States with the airport DEN is Colorado.", "Colorado"),
     ("The state of Germany with the airport MUC is Bavaria.", "Bavaria"),
@@ -246,120 +244,9 @@ def _is_plain(name: str) -> bool:
 def aviation(world: World) -> list[Cell]:
     """The cells of the domain."""
     d = Aviation(world)
-    codes, some = [a.iata for a in d.usable], d.international[:40]
-    famous = [(iata, d.table[iata].name) for iata in ("CDG", "JFK", "LHR", "FRA", "SYD", "HND")]
-    return cells(
-        Template(
-            relation="airport-country",
-            source=SOURCE,
-            prompt="In which country is {name}?",
-            stem="{name} is in the country of",
-            subject="{name}",
-            slots=d.slots,
-            answer=d.land,
-            shots=d.named[:40],
-            tiers=((1, d.named[:700], 1), (2, d.named[700:], 2)),
-        ),
-        Template(
-            relation="iata-country",
-            source=SOURCE,
-            prompt="In which country is the airport with the IATA code {fact}?",
-            stem="The airport with the IATA code {fact} is in the country of",
-            answer=d.land,
-            shots=some,
-            tiers=((2, codes[:250], 1), (3, codes[250:2500], 1)),
-        ),
-        Template(
-            relation="iata-city",
-            source=SOURCE,
-            prompt="Which city is served by the airport with the IATA code {fact}?",
-            stem="The airport with the IATA code {fact} serves the city of",
-            answer=d.city,
-            shots=some,
-            tiers=((3, codes[:350], 2), (4, codes[350:2500], 3)),
-        ),
-        Template(
-            relation="iata-zone",
-            source=CHAIN,
-            form="compositional",
-            prompt="Which IANA time zone identifier applies at the airport with the IATA code {fact}?",
-            stem="The IANA time zone identifier at the airport with the IATA code {fact} is",
-            answer=d.zone_of,
-            salt="{fact}",
-            shots=d.international[:30],
-            tiers=((4, d.international, 2),),
-        ),
-        Template(
-            relation="iata-unit",
-            source=CHAIN,
-            form="compositional",
-            prompt="What is the main unit of the currency at the airport with the IATA code {fact}?",
-            stem="At the airport with the IATA code {fact} people pay with the",
-            about=d.country_of,
-            answer=d.money.unit,
-            shots=d.international[:30],
-            tiers=((4, d.international, 1),),
-        ),
-        Template(
-            relation="icao-city",
-            source=SOURCE,
-            prompt="Which city is served by the airport with the ICAO code {icao}?",
-            stem="The airport with the ICAO code {icao} serves the city of",
-            subject="{icao}",
-            slots=d.slots,
-            answer=d.city,
-            shots=some,
-            tiers=((5, codes[:2500], 3),),
-        ),
-        Template(
-            relation="city-iata",
-            source=SOURCE,
-            prompt="Give the three-letter IATA code of the airport that serves {city} in {land}.",
-            stem="The IATA code of the airport that serves {city} in {land} is",
-            subject="{city}",
-            slots=d.slots,
-            answer=d.code,
-            salt="{fact}",
-            shots=d.alone[:40],
-            tiers=((5, d.alone[200:], 2),),
-        ),
-        Template(
-            relation="iata-capital",
-            source=CHAIN,
-            form="compositional",
-            prompt="What is the capital of the country whose airport has the IATA code {fact}?",
-            answer=d.capital_of_country,
-            salt="{fact}",
-            shots=some,
-            tiers=((5, codes[350:2500], 2),),
-        ),
-        Template(
-            relation="iata-unassigned",
-            source=SOURCE,
-            form="trap",
-            prompt="Which airport has the IATA code {fact}?",
-            stem="The airport that has the IATA code {fact} is",
-            answer=trap(
-                "none, because {fact} is not assigned to any airport",
-                "{fact} is the IATA code of an airport",
-                d.some_names,
-                denials=("no airport", "not an IATA code"),
-            ),
-            salt="{fact}",
-            shots=solve("The airport that has the IATA code {} is", famous),
-            tiers=((4, d.unassigned[0::2], 1), (5, d.unassigned[1::2], 1)),
-        ),
-        Template(
-            relation="iata-in-wrong-country",
-            source=SOURCE,
-            form="trap",
-            prompt="In which {part} is the airport with the IATA code {iata}?",
-            stem="The {part} with the airport {iata} is",
-            subject="{iata}",
-            slots=d.trap_slots,
-            answer=d.reject,
-            salt="{fact}",
-            shots=SOLVED_STATES,
-            tiers=((4, d.misplaced[0::2], 1), (5, d.misplaced[1::2], 1)),
-        ),
-    )
+    pools = {
+        "codes": [a.iata for a in d.usable],
+        "famous_names": [(iata, d.table[iata].name) for iata in ("CDG", "JFK", "LHR", "FRA", "SYD", "HND")],
+        "solved_states": SOLVED_STATES,
+    }
+    return cells("aviation", d, pools)

@@ -2,9 +2,9 @@
 
 from functools import cached_property
 
-from richter.bench._draft import Asked, Cell, Object, Slots, Template, cells
+from richter.bench._draft import Asked, Cell, Object, Slots, cells
 from richter.bench._money import Money
-from richter.bench._places import GEONAMES, Places, country_truth
+from richter.bench._places import Places, country_truth
 from richter.bench._text import ordered, pick, unique
 from richter.bench._world import World
 
@@ -97,60 +97,12 @@ class Cities(Places):
 def cities(world: World) -> list[Cell]:
     """The cells of the domain."""
     d = Cities(world)
-    famous, large = world.known_cities[:450], world.known_cities[450:3500]
-    middle, small, villages = d.between(20_000, 100_000), d.between(5_000, 20_000), d.between(1_000, 5_000)
     half = len(d.misplaced) // 2
-    return cells(
-        Template(
-            relation="city-country",
-            source=GEONAMES,
-            prompt="In which country is the {kind} of {called}?",
-            stem="{called} is a {kind} in the country of",
-            subject="{name}",
-            slots=d.slots,
-            about=d.country_of,
-            answer=d.country,
-            salt="{fact}",
-            shots=famous[:40],
-            tiers=((1, famous, 1), (2, large, 1), (3, middle, 3), (3, small, 1), (4, villages, 3)),
-        ),
-        Template(
-            relation="city-country-capital",
-            source=GEONAMES,
-            form="compositional",
-            prompt="What is the capital of the country in which the {kind} of {called} lies?",
-            stem="The capital of the country in which {called} lies is",
-            subject="{name}",
-            slots=d.slots,
-            answer=d.capital_of_country,
-            salt="{fact}",
-            shots=famous[:40],
-            tiers=((4, [*famous, *large], 3), (5, small, 3)),
-        ),
-        Template(
-            relation="city-country-unit",
-            source=f"{GEONAMES}; CLDR (Unicode License) via babel",
-            form="compositional",
-            prompt="What is the main unit of the currency used in the {kind} of {called}?",
-            stem="People in the {kind} of {called} pay with the",
-            subject="{name}",
-            slots=d.slots,
-            about=d.country_of,
-            answer=d.money.unit,
-            shots=famous[:40],
-            tiers=((4, [*famous, *large], 2), (5, small, 3)),
-        ),
-        Template(
-            relation="city-in-wrong-country",
-            source=GEONAMES,
-            form="trap",
-            prompt="In which {part} is the city of {called}?",
-            stem="The {part} in which {called} lies is",
-            subject="{name}",
-            slots=d.trap_slots,
-            answer=d.reject,
-            salt="{fact}",
-            shots=d.solved_states,
-            tiers=((4, d.misplaced[:half], 2), (5, d.misplaced[half:], 2)),
-        ),
-    )
+    pools = {
+        "middle": d.between(20_000, 100_000),
+        "small": d.between(5_000, 20_000),
+        "villages": d.between(1_000, 5_000),
+        "misplaced_first": d.misplaced[:half],
+        "misplaced_rest": d.misplaced[half:],
+    }
+    return cells("cities", d, pools)

@@ -4,16 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from richter.bench._draft import Asked, Cell, Object, Slots, Template, cells, solve, trap
+from richter.bench._draft import Asked, Cell, Object, Slots, cells
 from richter.bench._places import Places, country_truth, near_countries
 from richter.bench._text import normalise_name, ordered, pick, words
 from richter.bench._world import World
-
-GEO = "IANA root zone via GeoNames (CC BY 4.0)"
-PYGMENTS = "Pygments (BSD-2-Clause)"
-IANA = "IANA registries (public domain)"
-ASCII = "ASCII (ANSI X3.4)"
-ISO = "ISO 15924 via pycountry (LGPL-2.1)"
 
 # IANA's registry of HTTP status codes: the phrases of RFC 9110 and their old names.
 HTTP = {
@@ -300,6 +294,12 @@ class Computing(Places):
         return {k: v for k, v in named.items() if v.replace(" ", "").isalpha() and len(v.split()) < 3}
 
     @cached_property
+    def own_ports(self) -> list[str]:
+        """The ports of services that have one only."""
+        users = Counter(PORTS.values())
+        return [str(port) for port, service in PORTS.items() if users[service] == 1]
+
+    @cached_property
     def letters(self) -> list[str]:
         """The numbers of digits and capital letters."""
         return [str(v) for v in range(48, 91) if chr(v).isalnum()]
@@ -308,209 +308,21 @@ class Computing(Places):
 def computing(world: World) -> list[Cell]:
     """The cells of the domain."""
     d = Computing(world)
-    lands, top, letters = d.with_domain, d.with_domain[:30], d.letters
     usual = [e for e in FAMILIAR if e in d.files]
-    unusual = [e for e in dict.fromkeys(LESSER) if e in d.files and e not in usual]
-    codes, ports, services = [str(c) for c in HTTP], [str(p) for p in PORTS], Counter(PORTS.values())
-    own_ports = [p for p in ports if services[PORTS[int(p)]] == 1]
-    characters = [str(v) for v in PRINTED]
     using = "The country that uses the internet top-level domain {} is {}."
-    users = [(using.format(world.countries[c].tld, world.countries[c].the_name), world.countries[c].name) for c in top]
-    return cells(
-        Template(
-            relation="tld-country",
-            source=GEO,
-            prompt="Which country has the internet top-level domain {tld}?",
-            stem="{tld} is the internet top-level domain of",
-            subject="{tld}",
-            slots=d.country_slots,
-            answer=d.country,
-            salt="tld",
-            shots=top,
-            tiers=((1, lands[:140], 2), (2, lands[140:], 1)),
-        ),
-        Template(
-            relation="service-port",
-            source=IANA,
-            prompt="What is the standard port number of {service}?",
-            subject="{service}",
-            slots=d.port_slots,
-            answer=d.port,
-            shots=own_ports[:24],
-            tiers=((3, own_ports, 1),),
-        ),
-        Template(
-            relation="extension-language",
-            source=PYGMENTS,
-            prompt="Which programming language or file format uses the file extension .{fact}?",
-            stem="Files with the extension .{fact} are written in",
-            subject=".{fact}",
-            answer=d.language,
-            salt="{fact}",
-            shots=usual[:24],
-            tiers=((1, usual, 1), (3, unusual, 2)),
-        ),
-        Template(
-            relation="country-tld",
-            source=GEO,
-            prompt="Give the internet top-level domain of {the_name}.",
-            subject="{name}",
-            slots=d.country_slots,
-            answer=d.domain,
-            shots=top,
-            tiers=((2, lands[:128], 2), (3, lands[128:], 1)),
-        ),
-        Template(
-            relation="phrase-http",
-            source=IANA,
-            prompt="Give the HTTP status code for “{phrase}”.",
-            subject="{phrase}",
-            slots=d.status_slots,
-            answer=d.status,
-            shots=codes,
-            tiers=((2, codes, 1),),
-        ),
-        Template(
-            relation="http-phrase",
-            source=IANA,
-            prompt="What is the standard phrase for the HTTP status code {fact}?",
-            answer=d.phrase,
-            salt="{fact}",
-            shots=codes,
-            tiers=((1, codes, 1),),
-        ),
-        Template(
-            relation="port-service",
-            source=IANA,
-            prompt="Which service has the standard port number {fact}?",
-            answer=d.service,
-            salt="{fact}",
-            shots=ports[:24],
-            tiers=((1, ports[:44], 1), (2, ports[44:], 1)),
-        ),
-        Template(
-            relation="code-ascii",
-            source=ASCII,
-            prompt="Which character has the decimal ASCII code {fact}?",
-            answer=d.character,
-            salt="{fact}",
-            shots=letters,
-            tiers=((3, letters, 1),),
-        ),
-        Template(
-            relation="ascii-code",
-            source=ASCII,
-            prompt="What is the decimal ASCII code of the character “{character}”?",
-            subject="{character}",
-            slots=d.character_slots,
-            answer=d.character_code,
-            shots=letters,
-            tiers=((4, characters, 1),),
-        ),
-        Template(
-            relation="capital-tld",
-            source=GEO,
-            form="compositional",
-            prompt="Give the internet top-level domain of the country whose capital is {capital}.",
-            subject="{capital}",
-            slots=d.country_slots,
-            answer=d.domain,
-            shots=top,
-            tiers=((4, lands, 2),),
-        ),
-        Template(
-            relation="ascii-hex",
-            source=ASCII,
-            form="compositional",
-            prompt="Write the ASCII code of the character “{character}” in hexadecimal.",
-            stem="In hexadecimal, the ASCII code of the character “{character}” is",
-            subject="{character}",
-            slots=d.character_slots,
-            answer=d.hexadecimal,
-            salt="hexadecimal|{fact}",
-            shots=letters,
-            tiers=((4, characters, 1),),
-        ),
-        Template(
-            relation="script-code",
-            source=ISO,
-            prompt="Which writing system has the ISO 15924 code {fact}?",
-            answer=d.script,
-            salt="{fact}",
-            shots=ordered(sorted(d.scripts), 0)[:40],
-            tiers=((5, sorted(d.scripts), 2),),
-        ),
-        Template(
-            relation="tld-capital",
-            source=GEO,
-            form="compositional",
-            prompt="What is the capital of the country with the internet top-level domain {tld}?",
-            subject="{tld}",
-            slots=d.country_slots,
-            answer=d.capital,
-            salt="tld",
-            shots=top,
-            tiers=((5, lands, 2),),
-        ),
-        Template(
-            relation="ascii-binary",
-            source=ASCII,
-            form="compositional",
-            prompt="Write the ASCII code of the character “{character}” in binary.",
-            stem="In binary, the ASCII code of the character “{character}” is",
-            subject="{character}",
-            slots=d.character_slots,
-            answer=d.binary,
-            salt="binary|{fact}",
-            shots=letters,
-            tiers=((5, characters, 1),),
-        ),
-        Template(
-            relation="tld-unassigned",
-            source=GEO,
-            form="trap",
-            prompt="Which country uses the internet top-level domain {fact}?",
-            stem="The country that uses the internet top-level domain {fact} is",
-            answer=trap(
-                "none, because {fact} is not assigned",
-                "{fact} is a country's top-level domain",
-                d.some_countries,
-                denials=("no country", "not a top-level domain", "not a country code"),
-            ),
-            salt="{fact}",
-            shots=users,
-            tiers=((4, d.free_domains[:110], 1), (5, d.free_domains[110:], 1)),
-        ),
-        Template(
-            relation="http-unassigned",
-            source=IANA,
-            form="trap",
-            prompt="What is the standard phrase of the HTTP status code {fact}?",
-            answer=trap(
-                "none, because {fact} is not assigned",
-                "{fact} is a standard HTTP status code",
-                d.some_phrases,
-                denials=("no standard", "not standard", "non-standard"),
-            ),
-            salt="{fact}",
-            shots=solve("The standard phrase of the HTTP status code {} is", ((c, HTTP[int(c)]) for c in codes)),
-            tiers=((4, [str(c) for c in HTTP_FREE], 1),),
-        ),
-        Template(
-            relation="not-ascii",
-            source=ASCII,
-            form="trap",
-            prompt="What is the ASCII code of the character “{character}”?",
-            subject="{character}",
-            slots=d.character_slots,
-            answer=trap(
-                "none, because “{character}” is not in ASCII",
-                "“{character}” is an ASCII character",
-                d.some_characters,
-                denials=("not in ASCII", "not part of ASCII", "not an ASCII", "no ASCII", "Unicode", "outside"),
-            ),
-            salt="{fact}",
-            shots=solve("The ASCII code of the character “{}” is", ((chr(int(v)), v) for v in letters)),
-            tiers=((5, [str(ord(character)) for character in NOT_ASCII], 1),),
-        ),
-    )
+    lands = [world.countries[c] for c in d.with_domain[:30]]
+    pools = {
+        "characters": [str(v) for v in PRINTED],
+        "codes_by_character": [(chr(int(v)), v) for v in d.letters],
+        "foreign": [str(ord(character)) for character in NOT_ASCII],
+        "free_statuses": [str(c) for c in HTTP_FREE],
+        "phrases_by_status": [(str(c), phrase) for c, phrase in HTTP.items()],
+        "ports": [str(p) for p in PORTS],
+        "script_codes": sorted(d.scripts),
+        "script_shots": ordered(d.scripts, 0)[:40],
+        "solved_domains": [(using.format(land.tld, land.the_name), land.name) for land in lands],
+        "statuses": [str(c) for c in HTTP],
+        "unusual": [e for e in dict.fromkeys(LESSER) if e in d.files and e not in usual],
+        "usual": usual,
+    }
+    return cells("computing", d, pools)

@@ -4,12 +4,11 @@ import dataclasses
 from collections import Counter
 from functools import cached_property
 
-from richter.bench._draft import Asked, Cell, Object, Slots, Template, cells
-from richter.bench._places import GEONAMES, Places, country_truth, near_countries
+from richter.bench._draft import Asked, Cell, Object, Slots, cells
+from richter.bench._places import Places, country_truth, near_countries
 from richter.bench._text import ordered, pick, words
 from richter.bench._world import CONTINENTS, World
 
-ISO = "ISO 3166 via GeoNames (CC BY 4.0)"
 # Reach into two continents, or are counted with either.
 TWO_CONTINENTS = frozenset(["AM", "AZ", "CY", "EG", "GE", "ID", "KZ", "RU", "TL", "TR"])
 # Border by land one country only. Canada and Denmark (an islet) and the United Kingdom (Gibraltar) are left out.
@@ -137,152 +136,11 @@ class Countries(Places):
 def countries(world: World) -> list[Cell]:
     """The cells of the domain."""
     d = Countries(world)
-    everyone, known, rest, top = d.with_capital, d.with_capital[:100], d.with_capital[100:], d.with_capital[:30]
-    return cells(
-        Template(
-            relation="country-continent",
-            source=GEONAMES,
-            prompt="On which continent is {the_name}?",
-            stem="{The_name} is a country on the continent of",
-            subject="{name}",
-            slots=d.country_slots,
-            answer=d.continent,
-            salt="{fact}",
-            shots=["FR", "BR", "KE", "JP", "CA", "NZ"],
-            tiers=((1, [c for c in world.states if c not in TWO_CONTINENTS], 2),),
-        ),
-        Template(
-            relation="country-capital",
-            source=GEONAMES,
-            prompt="What is the capital of {the_name}?",
-            subject="{name}",
-            slots=d.country_slots,
-            answer=d.own_capital,
-            shots=top,
-            tiers=((2, known, 1), (3, rest, 1)),
-        ),
-        Template(
-            relation="capital-country",
-            source=GEONAMES,
-            prompt="Which country has {capital} as its capital?",
-            stem="{capital} is the capital of",
-            subject="{capital}",
-            slots=d.country_slots,
-            answer=d.country,
-            shots=top,
-            tiers=((1, known, 1), (2, rest, 1)),
-        ),
-        Template(
-            relation="alpha3-country",
-            source=ISO,
-            prompt="Which country has the three-letter ISO 3166 code {iso3}?",
-            stem="{iso3} is the three-letter ISO 3166 code of",
-            subject="{iso3}",
-            slots=d.country_slots,
-            answer=d.country,
-            shots=top,
-            tiers=((2, known, 1), (3, [c for c in world.states if c not in known], 1)),
-        ),
-        Template(
-            relation="phone-country",
-            source=GEONAMES,
-            prompt="Which country has the international telephone code {phone}?",
-            stem="{phone} is the international telephone code of",
-            subject="{phone}",
-            slots=d.country_slots,
-            answer=d.country,
-            shots=d.phones[:30],
-            tiers=((3, d.phones, 1),),
-        ),
-        Template(
-            relation="common-neighbour",
-            source=GEONAMES,
-            form="compositional",
-            prompt="Which country borders both {one} and {two} by land?",
-            stem="The country that borders both {one} and {two} is",
-            subject="{one_name} and {two_name}",
-            slots=d.pair_slots,
-            answer=d.between,
-            shots=d.common_neighbours[:40],
-            tiers=((4, d.common_neighbours, 2),),
-        ),
-        Template(
-            relation="only-neighbour-capital",
-            source=GEONAMES,
-            form="compositional",
-            prompt="What is the capital of the only country that has a land border with {the_name}?",
-            subject="{name}",
-            slots=d.country_slots,
-            about=d.only_neighbour,
-            answer=d.own_capital,
-            shots=ONE_NEIGHBOUR,
-            tiers=((4, ONE_NEIGHBOUR, 1),),
-        ),
-        Template(
-            relation="alpha3-capital",
-            source=GEONAMES,
-            form="compositional",
-            prompt="What is the capital of the country with the three-letter ISO 3166 code {iso3}?",
-            subject="{iso3}",
-            slots=d.country_slots,
-            answer=d.own_capital,
-            shots=top,
-            tiers=((4, everyone, 2),),
-        ),
-        Template(
-            relation="country-phone",
-            source=GEONAMES,
-            prompt="What is the international telephone code of {the_name}?",
-            subject="{name}",
-            slots=d.country_slots,
-            answer=d.phone,
-            shots=d.phones[:30],
-            tiers=((4, d.phones, 2),),
-        ),
-        Template(
-            relation="phone-capital",
-            source=GEONAMES,
-            form="compositional",
-            prompt="What is the capital of the country with the international telephone code {phone}?",
-            subject="{phone}",
-            slots=d.country_slots,
-            answer=d.own_capital,
-            shots=d.phones[:30],
-            tiers=((5, d.phones, 2),),
-        ),
-        Template(
-            relation="capital-phone",
-            source=GEONAMES,
-            form="compositional",
-            prompt="What is the international telephone code of the country whose capital is {capital}?",
-            subject="{capital}",
-            slots=d.country_slots,
-            answer=d.phone,
-            shots=d.phones[:30],
-            tiers=((5, d.phones, 2),),
-        ),
-        Template(
-            relation="numeric-country",
-            source=ISO,
-            prompt="Which country has the three-digit ISO 3166 code {numeric}?",
-            stem="{numeric} is the three-digit ISO 3166 code of",
-            subject="{numeric}",
-            slots=d.country_slots,
-            answer=d.country,
-            shots=top,
-            tiers=((5, world.states, 2),),
-        ),
-        Template(
-            relation="no-border",
-            source=GEONAMES,
-            form="trap",
-            prompt="How many kilometres long is the land border between {one} and {two}?",
-            stem="The length in kilometres of the land border between {one} and {two} is",
-            subject="{one_name} and {two_name}",
-            slots=d.pair_slots,
-            answer=d.no_border,
-            salt="{fact}",
-            shots=BORDERS,
-            tiers=((4, d.unconnected[0::2], 2), (5, d.unconnected[1::2], 2)),
-        ),
-    )
+    pools = {
+        "continent_shots": ["FR", "BR", "KE", "JP", "CA", "NZ"],
+        "lesser": [c for c in world.states if c not in d.with_capital[:100]],
+        "one_continent": [c for c in world.states if c not in TWO_CONTINENTS],
+        "one_neighbour": ONE_NEIGHBOUR,
+        "solved_borders": BORDERS,
+    }
+    return cells("countries", d, pools)

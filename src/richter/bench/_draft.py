@@ -1,11 +1,14 @@
 """From a table of templates to items: the one generator of all domains, and the checks that every item must pass."""
 
 import dataclasses
+import functools
 import hashlib
+import operator
 import re
-import string
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 from richter.bench._text import leaks, normalise_name, ordered, unique
@@ -25,6 +28,8 @@ Form = Literal["plain", "compositional", "trap"]
 Slots = Mapping[str, str]
 Shot = tuple[str, str]  # a solved sentence, and the answer in it
 
+TEMPLATES = Path(__file__).with_name("templates.toml")
+SLOT = re.compile(r"\{\w+\}")
 STEMS = (
     (r"^(?:What is|Give) the (.*)[?.]$", r"The \1 is"),
     (r"^Which (.*) has the (.*)\?$", r"The \1 with the \2 is"),
@@ -69,22 +74,21 @@ def no_slots(fact: str) -> Slots:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Template:
-    """One relation of a domain: a row of its table.
+    """One relation of a domain: a row of `templates.toml`.
 
     A fact is the id of what is asked about, and `slots` are the texts that stand for {name} in `prompt`, `stem` and
     `subject` ({fact} is always there); where one of the prompt is empty there is no question. `stem` is a sentence
     that the answer completes: "What is the code of X?" has the stem "The code of X is" of itself, "Which X has the
     Y?" has "The X with the Y is". `about` leads from the fact to what `answer` is asked for: a capital's country.
-    `tiers` are (tier, facts, share of the tier). `shots` are facts, or sentences solved already.
+    `shots` are facts, or sentences solved already.
     """
 
     relation: str
     source: str
     prompt: str
     answer: Rule
-    tiers: Sequence[tuple[int, Sequence[str], int]]
     shots: Sequence[str] | Sequence[Shot]
-    stem: str = ""
+    stem: str
     subject: str = "{fact}"
     slots: Callable[[str], Slots] = no_slots
     about: Callable[[str], str] = str
@@ -94,7 +98,7 @@ class Template:
     @cached_property
     def needed(self) -> list[str]:
         """The slots that must be filled."""
-        return [name for _, name, _, _ in string.Formatter().parse(self.prompt) if name]
+        return [slot[1:-1] for slot in SLOT.findall(self.prompt)]
 
     @cached_property
     def solved(self) -> list[Shot]:
@@ -117,7 +121,7 @@ class Template:
         head |= {"of": found.of} if found.of else {}
         return Draft(
             prompt=prompt,
-            stem=self.stem.format_map(slots) or derive_stem(prompt),
+            stem=self.stem.format_map(slots),
             answer=found.answer,
             wrong=found.wrong,
             truth={**head, "subject": self.subject.format_map(slots), **found.truth},
@@ -154,13 +158,47 @@ class Cell:
         return self.template.relation
 
 
-def cells(*templates: Template) -> list[Cell]:
-    """The cells of a domain; those of a tier take turns in the order of the templates."""
-    return [
-        Cell(template=template, tier=tier, facts=facts, weight=weight)
-        for template in templates
-        for tier, facts, weight in template.tiers
-    ]
+def cells(domain: str, rules: object, pools: Mapping[str, Any]) -> list[Cell]:
+    """The cells of a domain; those of a tier take turns in the order of its templates.
+
+    What a template names is one of `pools` (facts, sentences, rules), or else an attribute of `rules`.
+    """
+
+    def find(name: str) -> Any:
+        name, _, part = name.partition("[")
+        value = pools[name] if name in pools else operator.attrgetter(name)(rules)
+        return value[slice(*(int(end) if end else None for end in part[:-1].split(":")))] if part else value
+
+    found = []
+    for row in _table()[domain]:
+        template = _template(row, find)
+        for entry in row["tiers"]:
+            tier, facts, weight = [*entry.split(), "1"][:3]
+            found.append(Cell(template=template, tier=int(tier), facts=find(facts), weight=int(weight)))
+    return found
+
+
+@functools.cache
+def _table() -> dict[str, list[dict[str, Any]]]:
+    return tomllib.loads(TEMPLATES.read_text(encoding="utf-8"))
+
+
+def _template(row: Mapping[str, Any], find: Callable[[str], Any]) -> Template:
+    """A row of the table with what it names."""
+    stem, about = row.get("stem") or derive_stem(row["prompt"]), find(row["about"]) if "about" in row else str
+    if "trap" in row:
+        named = {key: row[key] for key in ("denials", "corrected") if key in row}
+        answer = trap(row["trap"], row["premise"], find(row["wrong"]), **named)
+    else:
+        answer = find(row["answer"])
+    return Template(
+        **{key: row[key] for key in ("relation", "source", "prompt", "form", "subject", "salt") if key in row},
+        stem=stem,
+        slots=find(row["slots"]) if "slots" in row else no_slots,
+        about=about.__getitem__ if isinstance(about, Mapping) else about,
+        answer=answer,
+        shots=solve(stem, find(row["solved"])) if "solved" in row else find(row["shots"]),
+    )
 
 
 def derive_stem(prompt: str) -> str:
@@ -169,8 +207,9 @@ def derive_stem(prompt: str) -> str:
 
 
 def solve(stem: str, pairs: Iterable[tuple[str, str]]) -> list[Shot]:
-    """Sentences of a stem with {}, for the shots of a trap: what stands there, and the answer."""
-    return [(f"{stem.format(name)} {answer}.", answer) for name, answer in pairs]
+    """Sentences of a stem with one slot: what stands there, and the answer."""
+    before, after = SLOT.split(stem)
+    return [(f"{before}{name}{after} {answer}.", answer) for name, answer in pairs]
 
 
 def trap(

@@ -3,11 +3,10 @@
 from functools import cached_property
 from typing import Any
 
-from richter.bench._draft import NO_SUCH, Asked, Cell, Object, Slots, Template, cells, solve, trap
+from richter.bench._draft import NO_SUCH, Asked, Cell, Object, Slots, cells
 from richter.bench._text import ordered, pick, words
 from richter.bench._world import Element, World
 
-SOURCE = "mendeleev 1.3.0 (MIT)"
 SPELLINGS = {"aluminum": ("aluminium",), "cesium": ("caesium",), "sulfur": ("sulphur",)}
 COMMON = words(
     "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Ti Cr Mn Fe Co Ni Cu Zn As Br Kr Ag Sn I Xe Ba W "
@@ -221,198 +220,24 @@ class Elements:
 def elements(world: World) -> list[Cell]:
     """The cells of the domain."""
     d = Elements(world)
-    everything, numbers = list(d.by_symbol), [(symbol, d.slots(symbol)["number"]) for symbol in COMMON[:30]]
-    named = [(d.slots(symbol)["number"], d.slots(symbol)["name"]) for symbol in COMMON]
-    rare = [symbol for symbol in everything if symbol not in COMMON]
-    natural = d.isotopes(83, natural=True)
-    return cells(
-        Template(
-            relation="symbol-element",
-            source=SOURCE,
-            prompt="Which chemical element has the symbol {fact}?",
-            stem="{fact} is the chemical symbol of",
-            answer=d.name,
-            shots=COMMON[:30],
-            tiers=((1, everything, 2),),
-        ),
-        Template(
-            relation="element-symbol",
-            source=SOURCE,
-            prompt="Give the chemical symbol for {name}.",
-            subject="{name}",
-            slots=d.slots,
-            answer=d.symbol,
-            shots=COMMON[10:40],
-            tiers=((1, everything, 2),),
-        ),
-        Template(
-            relation="number-element",
-            source=SOURCE,
-            prompt="Which chemical element has the atomic number {number}?",
-            subject="{number}",
-            slots=d.slots,
-            answer=d.name,
-            shots=COMMON[:30],
-            tiers=((2, everything, 2),),
-        ),
-        Template(
-            relation="element-number",
-            source=SOURCE,
-            prompt="What is the atomic number of {name}?",
-            subject="{name}",
-            slots=d.slots,
-            answer=d.number,
-            shots=COMMON[5:35],
-            tiers=((1, COMMON, 1), (2, rare, 1)),
-        ),
-        Template(
-            relation="element-family",
-            source=SOURCE,
-            prompt="To which family of chemical elements does {name} belong?",
-            stem="{Name} belongs to the family of the",
-            subject="{name}",
-            slots=d.slots,
-            answer=d.family,
-            salt="{fact}",
-            shots=[symbol for symbol in COMMON if symbol in d.family_of][:24],
-            tiers=((2, sorted(d.family_of), 2),),
-        ),
-        Template(
-            relation="element-period",
-            source=SOURCE,
-            prompt="In which period (row) of the periodic table is {name}?",
-            stem="The number of the period of the periodic table with {name} is",
-            subject="{name}",
-            slots=d.slots,
-            answer=d.period,
-            salt="{fact}",
-            shots=COMMON[:40],
-            tiers=((3, everything, 2),),
-        ),
-        Template(
-            relation="element-group",
-            source=SOURCE,
-            prompt="In which group (column, IUPAC number) of the periodic table is {name}?",
-            stem="The number of the group of the periodic table with {name} is",
-            subject="{name}",
-            slots=d.slots,
-            answer=d.group,
-            salt="{fact}",
-            shots=[symbol for symbol in COMMON if symbol in d.grouped],
-            tiers=((3, d.grouped, 2),),
-        ),
-        Template(
-            relation="element-year",
-            source=SOURCE,
-            prompt="In which year was the chemical element {name} discovered?",
-            stem="The chemical element {name} was discovered in the year",
-            subject="{name}",
-            slots=d.slots,
-            answer=d.year,
-            salt="{fact}",
-            shots=sorted(FOUND),
-            tiers=((3, sorted(FOUND), 1),),
-        ),
-        Template(
-            relation="symbol-protons",
-            source=SOURCE,
-            form="compositional",
-            prompt="How many protons are in the nucleus of an atom of the element with the symbol {fact}?",
-            stem="The number of protons in an atom of the element with the symbol {fact} is",
-            answer=d.protons,
-            shots=COMMON[5:30],
-            tiers=((4, everything, 2),),
-        ),
-        Template(
-            relation="main-isotope",
-            source=SOURCE,
-            prompt="What is the mass number of the most abundant natural isotope of {name}?",
-            subject="{name}",
-            slots=d.slots,
-            answer=d.main_isotope,
-            salt="{fact}",
-            shots=d.natural[:24],
-            tiers=((5, d.natural, 2),),
-        ),
-        Template(
-            relation="symbol-next-element",
-            source=SOURCE,
-            form="compositional",
-            prompt="Which chemical element comes right after the one with the symbol {fact} in the periodic table?",
-            stem="The chemical element right after the one with the symbol {fact} is",
-            about=d.following,
-            answer=d.name,
-            shots=COMMON[:30],
-            tiers=((5, everything[:117], 1),),
-        ),
-        Template(
-            relation="isotope-neutrons",
-            source=SOURCE,
-            form="compositional",
-            prompt="How many neutrons are in the nucleus of an atom of {name}?",
-            stem="The number of neutrons in an atom of {name} is",
-            subject="{name}",
-            slots=d.isotope_slots,
-            answer=d.neutrons,
-            shots=natural[:40],
-            tiers=((4, natural, 2), (5, d.isotopes(100, natural=False), 2)),
-        ),
-        Template(
-            relation="next-element-symbol",
-            source=SOURCE,
-            form="compositional",
-            prompt="Give the symbol of the chemical element that follows {name} in the periodic table.",
-            subject="{name}",
-            slots=d.slots,
-            about=d.following,
-            answer=d.next_symbol,
-            shots=COMMON[:30],
-            tiers=((4, everything[:117], 2),),
-        ),
-        Template(
-            relation="no-such-element",
-            source=SOURCE,
-            form="trap",
-            prompt="What is the name of the chemical element with atomic number {fact}?",
-            answer=trap(
-                "none, because no element {fact} is known",
-                "element {fact} is known",
-                d.heavy_names,
-                corrected="118 elements are known",
-                denials=("not been discovered", "not yet been discovered", "undiscovered", "no element", "not known"),
-            ),
-            salt="{fact}",
-            shots=solve("The name of the chemical element with atomic number {} is", named),
-            tiers=((4, [str(n) for n in range(121, 200)], 1),),
-        ),
-        Template(
-            relation="no-stable-isotope",
-            source=SOURCE,
-            form="trap",
-            prompt="What is the mass number of the stable isotope of {name}?",
-            subject="{name}",
-            slots=d.slots,
-            answer=d.no_stable_isotope,
-            salt="{fact}",
-            shots=solve("The mass number of the stable isotope of {} is", STABLE),
-            tiers=((5, NEVER_STABLE, 1),),
-        ),
-        Template(
-            relation="no-such-symbol",
-            source=SOURCE,
-            form="trap",
-            prompt="What is the atomic number of the chemical element with the symbol {fact}?",
-            answer=trap(
-                "none, because {fact} is no element's symbol",
-                "{fact} is the symbol of an element",
-                d.some_numbers,
-                denials=("no element", "not a chemical symbol", "not the symbol", "not an element"),
-            ),
-            salt="{fact}",
-            shots=solve("The atomic number of the chemical element with the symbol {} is", numbers),
-            tiers=((4, d.free_symbols[:120], 1), (5, d.free_symbols[120:], 1)),
-        ),
-    )
+    everything, known = list(d.by_symbol), [d.by_symbol[symbol] for symbol in COMMON]
+    pools = {
+        "beyond": [str(number) for number in range(121, 200)],
+        "common": COMMON,
+        "common_grouped": [symbol for symbol in COMMON if symbol in d.grouped],
+        "common_in_families": [symbol for symbol in COMMON if symbol in d.family_of],
+        "dated": sorted(FOUND),
+        "everything": everything,
+        "in_families": sorted(d.family_of),
+        "made_isotopes": d.isotopes(100, natural=False),
+        "names_by_number": [(str(e.number), e.name) for e in known],
+        "natural_isotopes": d.isotopes(83, natural=True),
+        "never_stable": NEVER_STABLE,
+        "numbers_by_symbol": [(e.symbol, str(e.number)) for e in known[:30]],
+        "rare": [symbol for symbol in everything if symbol not in COMMON],
+        "stable": STABLE,
+    }
+    return cells("elements", d, pools)
 
 
 def _several(family: str) -> str:

@@ -9,14 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from richter.bench._draft import NO_SUCH, Asked, Cell, Object, Rule, Slots, Template, cells, solve, trap
+from richter.bench._draft import NO_SUCH, Asked, Cell, Object, Rule, Slots, cells
 from richter.bench._places import Places, country_truth
 from richter.bench._text import normalise_name, ordered, pick, unique, words
 from richter.bench._world import World
 
-CLDR = "CLDR (Unicode License) via babel"
-PEOPLE = "CLDR (Unicode License) via language_data"
-ISO = "ISO 639 via pycountry (LGPL-2.1)"
 NAMES = {"bn": "Bengali", "ny": "Chichewa", "mi": "Maori", "gez": "Geez", "lah": "Western Punjabi", "rn": "Kirundi"}
 NAME_ALIASES = {
     "fa": ("Farsi",), "zh": ("Mandarin", "Mandarin Chinese"), "es": ("Castilian",), "nl": ("Flemish",),
@@ -214,19 +211,20 @@ class Languages(Places):
 
     # ---- facts -------------------------------------------------------------------------------------------------------
 
-    def _most_spoken_first(self, codes: Iterable[str]) -> list[str]:
+    def most_spoken_first(self, codes: Iterable[str]) -> list[str]:
+        """Languages by their speakers."""
         return sorted(codes, key=lambda c: (-self.tongues.people(c), c))
 
     @cached_property
     def two(self) -> list[str]:
         """Languages with a code of two letters."""
-        return self._most_spoken_first(c for c in self.tongues.iso2 if c not in ("sh", "bh"))
+        return self.most_spoken_first(c for c in self.tongues.iso2 if c not in ("sh", "bh"))
 
     @cached_property
     def three(self) -> list[str]:
         """Single languages with a code of three letters and an English name."""
         iso = self.tongues.iso3
-        return self._most_spoken_first(c for c in self.tongues.cldr if len(c) == 3 and c in iso and iso[c].scope == "I")
+        return self.most_spoken_first(c for c in self.tongues.cldr if len(c) == 3 and c in iso and iso[c].scope == "I")
 
     @cached_property
     def only_three(self) -> list[str]:
@@ -237,14 +235,14 @@ class Languages(Places):
     @cached_property
     def homes(self) -> list[str]:
         """Languages that are spoken in one state."""
-        known = self._most_spoken_first(c for c in self.tongues.speakers if c in self.tongues.cldr)
+        known = self.most_spoken_first(c for c in self.tongues.speakers if c in self.tongues.cldr)
         return [c for c in known if self.tongues.home(c) in self.world.states]
 
     @cached_property
     def written(self) -> list[str]:
         """Languages of one script, those in other letters than ours first; in ours those of some size."""
-        other = self._most_spoken_first(c for c, script in self.scripts.items() if script != "Latn")
-        roman = self._most_spoken_first(c for c, script in self.scripts.items() if script == "Latn")
+        other = self.most_spoken_first(c for c, script in self.scripts.items() if script != "Latn")
+        roman = self.most_spoken_first(c for c, script in self.scripts.items() if script == "Latn")
         return [*other, *(c for c in roman if self.tongues.people(c) > 100_000)]
 
     @cached_property
@@ -273,163 +271,18 @@ class Languages(Places):
 def languages(world: World) -> list[Cell]:
     """The cells of the domain."""
     d = Languages(world)
-    nations, known = list(d.official), d.two[:30]
-    names = [(code, d.tongues.name(code)) for code in known]
-    selves = d._most_spoken_first(d.own_names)
-    official = d.language(sorted(set(d.official.values())))
-    both = f"{CLDR}; GeoNames (CC BY 4.0)"
-    return cells(
-        Template(
-            relation="country-language",
-            source=CLDR,
-            prompt="What is the official language of {the_name}?",
-            subject="{name}",
-            slots=d.country_slots,
-            about=d.official.__getitem__,
-            answer=official,
-            shots=nations[:40],
-            tiers=((1, nations, 2),),
-        ),
-        Template(
-            relation="autonym-language",
-            source=CLDR,
-            prompt="Which language is called “{own_name}” by its own speakers?",
-            stem="“{own_name}” is what its own speakers call",
-            subject="{own_name}",
-            slots=d.slots,
-            answer=d.language(sorted(d.own_names)),
-            shots=selves[:30],
-            tiers=((2, selves, 2),),
-        ),
-        Template(
-            relation="language-iso639",
-            source=ISO,
-            prompt="Give the two-letter ISO 639-1 code for the {name} language.",
-            stem="The ISO 639-1 code for the {name} language is",
-            subject="{name}",
-            slots=d.slots,
-            answer=d.code,
-            shots=known,
-            tiers=((3, d.two, 2),),
-        ),
-        Template(
-            relation="language-country",
-            source=PEOPLE,
-            prompt="In which country do most speakers of the {name} language live?",
-            stem="Most speakers of the {name} language live in",
-            subject="{name}",
-            slots=d.slots,
-            answer=d.home,
-            salt="{fact}",
-            shots=d.homes[:40],
-            tiers=((1, d.homes[:90], 2), (3, d.homes[90:], 2)),
-        ),
-        Template(
-            relation="iso639-language",
-            source=ISO,
-            prompt="Which language has the two-letter ISO 639-1 code {fact}?",
-            stem="The language with the ISO 639-1 code {fact} is",
-            answer=d.language(d.two),
-            shots=known,
-            tiers=((1, d.two[:100], 1), (2, d.two[100:], 1)),
-        ),
-        Template(
-            relation="language-script",
-            source=CLDR,
-            prompt="In which script is the {name} language written?",
-            stem="The script in which the {name} language is written is",
-            subject="{name}",
-            slots=d.slots,
-            answer=d.script,
-            shots=d.written_shots,
-            tiers=((2, d.written, 2),),
-        ),
-        Template(
-            relation="capital-language",
-            source=both,
-            form="compositional",
-            prompt="What is the official language of the country whose capital is {capital}?",
-            subject="{capital}",
-            slots=d.country_slots,
-            about=d.official.__getitem__,
-            answer=official,
-            shots=nations[:40],
-            tiers=((4, nations, 2),),
-        ),
-        Template(
-            relation="iso639-3-language",
-            source=ISO,
-            prompt="Which language has the three-letter ISO 639-3 code {fact}?",
-            stem="The language with the ISO 639-3 code {fact} is",
-            answer=d.language(d.three),
-            shots=d.three[:30],
-            tiers=((4, d.three[:150], 2), (5, d.three[150:], 2)),
-        ),
-        Template(
-            relation="country-language-code",
-            source=both,
-            form="compositional",
-            prompt="Give the two-letter ISO 639-1 code for the official language of {the_name}.",
-            stem="The ISO 639-1 code for the official language of {the_name} is",
-            subject="{language}",
-            slots=d.country_slots,
-            about=d.official.__getitem__,
-            answer=d.code,
-            shots=nations[:40],
-            tiers=((5, nations, 1),),
-        ),
-        Template(
-            relation="code-script",
-            source=both,
-            form="compositional",
-            prompt="In which script is the language with the ISO 639 code {fact} written?",
-            stem="The script of the language with the ISO 639 code {fact} is",
-            answer=d.script,
-            shots=d.written_shots,
-            tiers=((5, d.written, 1),),
-        ),
-        Template(
-            relation="language-capital",
-            source=both,
-            form="compositional",
-            prompt="What is the capital of the country where most speakers of the {name} language live?",
-            subject="{name}",
-            slots=d.slots,
-            about=d.tongues.home,
-            answer=d.capital,
-            salt="{fact}",
-            shots=d.homes[:40],
-            tiers=((4, d.homes[:150], 2), (5, d.homes[150:], 2)),
-        ),
-        Template(
-            relation="iso639-unassigned",
-            source=ISO,
-            form="trap",
-            prompt="Which language does the ISO 639-1 code {fact} denote?",
-            stem="The language that the ISO 639-1 code {fact} denotes is",
-            answer=trap(
-                "none, because {fact} is not assigned",
-                "{fact} is an ISO 639-1 code",
-                d.some_names,
-                denials=("no language", "not an ISO 639-1 code"),
-            ),
-            salt="{fact}",
-            shots=solve("The language that the ISO 639-1 code {} denotes is", names),
-            tiers=((4, d.unassigned[:200], 1), (5, d.unassigned[200:], 1)),
-        ),
-        Template(
-            relation="no-iso639-1-code",
-            source=ISO,
-            form="trap",
-            prompt="What is the two-letter ISO 639-1 code of the {name} language?",
-            subject="{name}",
-            slots=d.slots,
-            answer=d.no_code,
-            salt="{fact}",
-            shots=solve("The two-letter ISO 639-1 code of the {} language is", ((name, code) for code, name in names)),
-            tiers=((4, d.only_three[:60], 1), (5, d.only_three[60:], 1)),
-        ),
-    )
+    names = [(code, d.tongues.name(code)) for code in d.two[:30]]
+    pools = {
+        "codes_by_name": [(name, code) for code, name in names],
+        "names_by_code": names,
+        "nations": list(d.official),
+        "official_language": d.language(sorted(set(d.official.values()))),
+        "self_named_language": d.language(sorted(d.own_names)),
+        "selves": d.most_spoken_first(d.own_names),
+        "three_letter_language": d.language(d.three),
+        "two_letter_language": d.language(d.two),
+    }
+    return cells("languages", d, pools)
 
 
 def _plain(name: str) -> str:

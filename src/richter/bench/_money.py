@@ -4,13 +4,11 @@ import dataclasses
 from functools import cached_property
 from typing import Any
 
-from richter.bench._draft import Asked, Cell, Object, Slots, Template, cells, solve, trap
-from richter.bench._places import GEONAMES, Places, country_truth, near_countries
+from richter.bench._draft import Asked, Cell, Object, Slots, cells, solve
+from richter.bench._places import Places, country_truth, near_countries
 from richter.bench._text import normalise_name, ordered, pick, unique, words
 from richter.bench._world import World
 
-CLDR = "CLDR (Unicode License) via babel"
-ISO = "ISO 4217 via pycountry (LGPL-2.1) and CLDR (Unicode License) via babel"
 # Bulgaria changed to the euro in 2026, after the sources' date; Panama and Zimbabwe use two currencies side by side.
 UNSETTLED = frozenset({"BG", "PA", "ZW"})
 UNITS = {"BAM": "convertible mark", "ILS": "shekel", "XAF": "CFA franc", "XOF": "CFA franc", "GBP": "pound"}
@@ -275,178 +273,18 @@ class Money(Places):
 def money(world: World) -> list[Cell]:
     """The cells of the domain."""
     d = Money(world)
-    states, people, half = list(d.own), d.by_people, len(d.without_euro) // 2
-    single = [c for c in people if len(d.currencies[c].users) == 1]
-    known, rest, common, top = people[:80], people[80:], people[:24], states[:30]
-    names = [(code, d.currencies[code].name) for code in common]
-    both = f"{GEONAMES}; {CLDR}"
-    return cells(
-        Template(
-            relation="currency-code-country",
-            source=ISO,
-            prompt="Which country's currency has the ISO 4217 code {fact}?",
-            stem="{fact} is the ISO 4217 code of the currency of",
-            about=d.first_user,
-            answer=d.country,
-            salt="{fact}",
-            shots=single[:24],
-            tiers=((1, single, 2),),
-        ),
-        Template(
-            relation="currency-code-name",
-            source=ISO,
-            prompt="Which currency has the ISO 4217 code {fact}?",
-            stem="The currency with the ISO 4217 code {fact} is the",
-            answer=d.name,
-            shots=common,
-            tiers=((1, known, 1), (1, rest, 1)),
-        ),
-        Template(
-            relation="country-unit",
-            source=CLDR,
-            prompt="What is the main unit of the currency of {the_name}?",
-            stem="The currency of {the_name} is the",
-            subject="{name}",
-            slots=d.country_slots,
-            answer=d.unit,
-            shots=top,
-            tiers=((2, states, 3),),
-        ),
-        Template(
-            relation="currency-before-euro",
-            source=CLDR,
-            prompt="Which currency did {the_name} use before the euro?",
-            stem="Before the euro, {the_name} used the",
-            subject="{name}",
-            slots=d.country_slots,
-            answer=d.before_euro,
-            salt="{fact}",
-            shots=sorted(BEFORE_EURO),
-            tiers=((2, sorted(BEFORE_EURO), 1),),
-        ),
-        Template(
-            relation="currency-code",
-            source=ISO,
-            prompt="Give the three-letter ISO 4217 code for the {name}.",
-            stem="The ISO 4217 code for the {name} is",
-            subject="{name}",
-            slots=d.slots,
-            answer=d.code,
-            shots=common,
-            tiers=((2, known, 1), (3, rest, 1)),
-        ),
-        Template(
-            relation="country-currency-code",
-            source=ISO,
-            prompt="Give the three-letter ISO 4217 code for the currency of {the_name}.",
-            stem="The ISO 4217 code for the currency of {the_name} is",
-            subject="{name}",
-            slots=d.country_slots,
-            about=d.own.__getitem__,
-            answer=d.code,
-            shots=top,
-            tiers=((3, states, 2),),
-        ),
-        Template(
-            relation="euro-year",
-            source=CLDR,
-            prompt="In which year did {the_name} adopt the euro?",
-            stem="{name} adopted the euro in the year",
-            subject="{name}",
-            slots=d.country_slots,
-            answer=d.euro_year,
-            salt="{fact}",
-            shots=sorted(LATE_EURO),
-            tiers=((3, sorted(LATE_EURO), 1),),
-        ),
-        Template(
-            relation="capital-unit",
-            source=both,
-            form="compositional",
-            prompt="What is the main unit of the currency of the country whose capital is {capital}?",
-            stem="The currency of the country whose capital is {capital} is the",
-            subject="{capital}",
-            slots=d.country_slots,
-            answer=d.unit,
-            shots=top,
-            tiers=((4, states, 3),),
-        ),
-        Template(
-            relation="capital-currency-code",
-            source=both,
-            form="compositional",
-            prompt="Give the three-letter ISO 4217 code for the currency of the country whose capital is {capital}.",
-            stem="The ISO 4217 code for the currency of the country whose capital is {capital} is",
-            subject="{capital}",
-            slots=d.country_slots,
-            about=d.own.__getitem__,
-            answer=d.code,
-            shots=top,
-            tiers=((4, states[:95], 2), (5, states[95:], 2)),
-        ),
-        Template(
-            relation="former-currency-code",
-            source=ISO,
-            prompt="Which former currency had the ISO 4217 code {fact}?",
-            stem="The former currency with the ISO 4217 code {fact} was the",
-            answer=d.former_name,
-            salt="{fact}",
-            shots=["DEM", "FRF", "ITL", "ESP", "NLG"],
-            tiers=((5, sorted(d.former), 2),),
-        ),
-        Template(
-            relation="currency-number-name",
-            source=ISO,
-            prompt="Which currency has the numeric ISO 4217 code {numeric}?",
-            stem="The currency with the numeric ISO 4217 code {numeric} is the",
-            subject="{numeric}",
-            slots=d.slots,
-            answer=d.name,
-            shots=common,
-            tiers=((3, known[:40], 1), (5, people[40:], 2)),
-        ),
-        Template(
-            relation="currency-number",
-            source=ISO,
-            prompt="Give the three-digit numeric ISO 4217 code for the {name}.",
-            stem="The numeric ISO 4217 code for the {name} is",
-            subject="{name}",
-            slots=d.slots,
-            answer=d.number,
-            salt="{fact}",
-            shots=common,
-            tiers=((5, people, 2),),
-        ),
-        Template(
-            relation="euro-never-adopted",
-            source=CLDR,
-            form="trap",
-            prompt="In which year did {the_name} adopt the euro?",
-            stem="{The_name} adopted the euro in the year",
-            subject="{name}",
-            slots=d.country_slots,
-            answer=d.never_euro,
-            salt="{fact}",
-            shots=solve(
-                "{} adopted the euro in the year",
-                ((world.countries[c].name, str(year)) for c, year in sorted(LATE_EURO.items())),
-            ),
-            tiers=((4, d.without_euro[:half], 1), (5, d.without_euro[half:], 1)),
-        ),
-        Template(
-            relation="currency-code-unassigned",
-            source=ISO,
-            form="trap",
-            prompt="Which currency is denoted by the ISO 4217 code {fact}?",
-            stem="The currency denoted by the ISO 4217 code {fact} is",
-            answer=trap(
-                "none, because {fact} is not assigned",
-                "{fact} is an ISO 4217 code",
-                d.some_names,
-                denials=("no currency", "not an ISO 4217 code"),
-            ),
-            salt="{fact}",
-            shots=solve("The currency denoted by the ISO 4217 code {} is the", names),
-            tiers=((4, d.unassigned[:300], 1), (5, d.unassigned[300:], 1)),
-        ),
-    )
+    half = len(d.without_euro) // 2
+    named = [(code, d.currencies[code].name) for code in d.by_people[:24]]
+    pools = {
+        "before_euro_states": sorted(BEFORE_EURO),
+        "former_codes": sorted(d.former),
+        "former_shots": ["DEM", "FRF", "ITL", "ESP", "NLG"],
+        "late_euro_states": sorted(LATE_EURO),
+        "late_euro_years": [(world.countries[c].name, str(year)) for c, year in sorted(LATE_EURO.items())],
+        "single": [c for c in d.by_people if len(d.currencies[c].users) == 1],
+        "solved_codes": solve("The currency denoted by the ISO 4217 code {fact} is the", named),
+        "states": list(d.own),
+        "without_euro_first": d.without_euro[:half],
+        "without_euro_rest": d.without_euro[half:],
+    }
+    return cells("money", d, pools)

