@@ -6,7 +6,7 @@ from richter.bench import DOMAINS
 from richter.bench._draft import SLOT, Asked, Object, Template, _table, derive_stem, solve, trap
 
 WORDING = {"relation", "source", "form", "prompt", "stem", "subject", "slots", "about", "salt", "tiers"}
-PLAIN = WORDING | {"answer", "shots"}
+PLAIN = WORDING | {"answer", "shots", "solved"}
 TRAP = WORDING | {"trap", "premise", "corrected", "wrong", "denials", "shots", "solved"}
 ROWS = [(domain, row) for domain, rows in _table().items() for row in rows]
 
