@@ -79,6 +79,11 @@ class Tongues:
         """Speakers by CLDR."""
         return sum(self.speakers.get(code, {}).values())
 
+    def most_speakers(self, code: str) -> list[str]:
+        """The five countries with most speakers."""
+        table = self.speakers.get(code, {})
+        return sorted(table, key=lambda c: -table[c])[:5]
+
     def home(self, code: str) -> str:
         """The country where over nine tenths of the speakers live, or nothing."""
         table = self.speakers.get(code, {})
@@ -136,8 +141,7 @@ class Languages(Places):
 
     def truth(self, code: str) -> dict[str, Any]:
         """Where a language is spoken."""
-        speakers = self.tongues.speakers.get(code, {})
-        where = sorted(speakers, key=lambda c: -speakers[c])[:5]
+        where = self.tongues.most_speakers(code)
         own = country_truth(self.world, where[0]) if where and where[0] in self.world.countries else {}
         return {"language": code, "countries": where, **own}
 
