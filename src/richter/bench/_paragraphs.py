@@ -9,6 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -211,21 +212,20 @@ class _Facts:
     def airfields(self) -> Iterator[Document]:
         """One document for each country and division, one paragraph for each airfield with a name of its own."""
         world = self.world
-        rows = [r for r in world.icao_rows.values() if r["country"] in world.countries and r["name"]]
-        rows = [r for r in rows if world.countries[r["country"]].asked]
+        states = set(world.states)
+        rows = [r for r in world.icao_rows.values() if r["country"] in states and r["name"]]
         names = Counter(normalise_name(r["name"]) for r in rows)
         codes = [r["icao"] for r in rows]
         divisions: dict[str, dict[str, None]] = defaultdict(dict)
-        for r in rows:
-            divisions[r["country"]] |= {r["subd"]: None} if r["subd"] else {}
+        for r in filter(itemgetter("subd"), rows):
+            divisions[r["country"]].setdefault(r["subd"])
         groups: dict[tuple[str, str], list[Paragraph]] = defaultdict(list)
         for r in rows:
             if names[normalise_name(r["name"])] == 1 and not re.search("[()/;]", r["name"]):
                 paragraph = self._airfield(r, codes, list(divisions[r["country"]]))
                 groups[r["country"], r["subd"]].append(paragraph)
         for (country, part), paragraphs in sorted(groups.items()):
-            land = world.countries[country]
-            title = f"Airfields in {part}, {land.name}" if part else f"Airfields in {land.name}"
+            title = f"Airfields in {', '.join(filter(None, (part, world.countries[country].name)))}"
             yield Document(title=title, abstract=f"{title}. " + paragraphs[0].text, paragraphs=tuple(paragraphs))
 
     def _airfield(self, r: dict[str, Any], codes: Sequence[str], divisions: Sequence[str]) -> Paragraph:
