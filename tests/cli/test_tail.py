@@ -201,16 +201,6 @@ def test_size_in_items_and_money(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("size", "tail", "--delta-xi", "-1") == 1
 
 
-def test_paper_parts_are_written(scores: str, tmp_path: Path) -> None:
-    folder = tmp_path / "paper"
-    assert run("tail", "test", scores, "--map", "score=nll", "--n-resamples", "200", "--paper", str(folder)) == 0
-    assert {p.name for p in folder.iterdir()} == {"table.tex", "methods.tex", "references.bib", "deviations.tex"}
-    again = tmp_path / "again"
-    assert run("export", scores, "--paper", str(again), "--map", "score=nll") == 0
-    assert {p.name for p in again.iterdir()} == {p.name for p in folder.iterdir()}
-    assert run("export", scores) == 2
-
-
 def test_power_prints_simulated_rates(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--delta-xi", "0.2", "--n-exc", "500", "--trials", "5", "--n-resamples", "100", "--json", "-"]
     assert run("tail", "power", "--generator", "gpd", *options) == 0

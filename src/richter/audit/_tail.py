@@ -55,15 +55,6 @@ class TailReport(Shown):
         """What differs from the locked plan."""
         return () if self.status is None else self.status.deviations
 
-    def paper(self) -> dict[str, str]:
-        """LaTeX table, methods paragraph, references and deviations, by file name."""
-        status, data = self.status, Path(self.file).name
-        planned: dict[str, Any] = {}
-        if status is not None:
-            planned = {"plan_hash": status.hash, "locked_at": status.locked_at, "deviations": status.deviations}
-            planned |= {"reasons": status.reasons, "versions": status.versions}
-        return tl.paper_parts(self.study, data=data, column=self.column, seed=self.seed, **planned)
-
     def _shown(self) -> Picture:
         return tail_picture(self)
 

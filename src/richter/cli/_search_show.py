@@ -45,7 +45,6 @@ BESIDE = {
 @click.option(
     "--map", "map_path", type=click.Path(path_type=Path), help="Write the map of errors here (.csv, .parquet)."
 )
-@click.option("--graphml", type=click.Path(path_type=Path), help="Write the relation graph here.")
 @json_option
 def show(
     run: Place,
@@ -55,7 +54,6 @@ def show(
     patterns: int,
     over: Literal["asked", "sample"],
     map_path: Path | None,
-    graphml: Path | None,
     json_path: str | None,
 ) -> None:
     """Show what a search found, step by step, what its errors have in common, and what it says of the whole base.
@@ -81,8 +79,6 @@ def show(
     found = ascent.search_patterns(run, over=over, rng=np.random.default_rng(summary.settings.seed))
     _print_patterns(out, found[:patterns], over)
     survey, prediction, missing = _from_base(out, run, base, map_path, summary)
-    if graphml is not None:
-        out.print(f"{graphml}: {ascent.write_graphml(run, graphml):,} paragraphs.")
     write_json(
         summary.to_dict()
         | {"by_category": rates, "failing": shown.questions}

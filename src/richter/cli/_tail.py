@@ -35,7 +35,7 @@ from richter.cli._progress import asking, downloading
 from richter.errors import InputError
 from richter.evidence import MissingPolicy
 from richter.records import Claim, Verdict, counted, of_kind, printable
-from richter.store import Place, is_database, keep_file, run_file, run_folder, run_place, write_file
+from richter.store import Place, is_database, keep_file, run_file, run_folder, run_place
 from richter.tables import ReadOptions
 from richter.tail import GATES, GENERATORS, TRANSFORMS, TailPlan, simulate_criteria, simulate_protocol
 
@@ -84,7 +84,6 @@ def tail() -> None:
 )
 @click.option("--scan", is_flag=True, help="Add the shape over 60 thresholds per condition.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Without a plan; with one, its hash is the seed.")
-@click.option("--paper", metavar="DIR", help="Write table.tex, methods.tex, references.bib and deviations.tex there.")
 @click.option("--exit-code", "use_exit_code", is_flag=True, help="Exit 3 when blocked or untestable, 4 when undecided.")
 @engine_options
 @json_option
@@ -96,7 +95,6 @@ def test(
     reading: ReadOptions,
     plan_path: str | None,
     probe: str | None,
-    paper: str | None,
     use_exit_code: bool,
     engine: str,
     workers: int | None,
@@ -124,7 +122,7 @@ def test(
     Examples:
       richter tail test scores.csv --map score=nll
       richter tail test scores.csv --map score=toxicity --scale 0:1 --transform logit --json -
-      richter tail test scores.csv --plan plan.toml --json result.json --paper paper/
+      richter tail test scores.csv --plan plan.toml --json result.json
       richter tail test mqm.tsv --better higher --map score=mqm --map item=seg_id --map condition=system
     """
     couple = None
@@ -143,8 +141,6 @@ def test(
         asked |= {"trust_labels": trust_labels, "unpaired": unpaired}
         report = study_column(*files, plan_path=plan_path, reading=reading, overrides=options, **asked)
     out = publish(report, json_path, inputs=[*files, *([plan_path] if plan_path else [])])
-    if paper is not None:
-        write_paper(report, Path(paper))
     _show(out, report)
     if use_exit_code:
         ctx.exit({Verdict.VERIFIED: 0, Verdict.UNDECIDED: 4}.get(report.study.claim.verdict, 3))
@@ -157,12 +153,6 @@ def _typed(ctx: click.Context, reading: ReadOptions, planned: Mapping[str, Any])
     return dataclasses.replace(
         reading, map=named, better=None if better else reading.better, scale=None if scale else reading.scale
     )
-
-
-def write_paper(report: TailReport, folder: Path) -> None:
-    """Put the study's LaTeX parts into a folder."""
-    for name, text in report.paper().items():
-        write_file(folder / name, text, into_new=True, remedy="Choose another folder.")
 
 
 @tail.command()
