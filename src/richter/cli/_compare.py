@@ -31,6 +31,7 @@ from richter.cli._io import (
     write_json,
     write_text,
 )
+from richter.cli._margins import on_scale, parse_margin
 from richter.errors import InputError
 from richter.floors import ConditionSummary
 from richter.interop import named_source, read_frame
@@ -46,47 +47,6 @@ from richter.records import (
     refusals,
 )
 from richter.tables import ReadOptions, Tables, attempts, outcomes
-
-
-class Points(float):
-    """A margin in points: hundredths of the scale that it is on."""
-
-
-def on_scale(margin: float | None, tables: Tables, metric: str | None = None) -> float | None:
-    """A margin on the scale of a score: 2pt are 2 of 0 to 100 and 0.08 of 1 to 5; a bare number is as it stands."""
-    name = metric or tables.metric
-    if margin is None or not isinstance(margin, Points) or name not in ("mean_score", "mean_severity"):
-        return None if margin is None else float(margin)
-    scale = outcomes(tables, name).metric
-    if scale.kind == "real" or scale.low is None or scale.high is None:
-        raise InputError(
-            "The score has no known ends, so that points of it say nothing.",
-            remedy="State its ends (--scale LOW:HIGH), or the margin as a bare number of the score (--margin 0.5).",
-        )
-    return margin * (scale.high - scale.low)
-
-
-def parse_margin(value: str | float) -> float:
-    """A margin: `2pt` (points), `2%` or `0.02`; of a score any number on its scale."""
-    text, number = str(value).strip().lower(), math.nan
-    given = re.fullmatch(r"(.*?)\s*(percentage points?|points?|pts?|pp|percent|%)", text)
-    with contextlib.suppress(ValueError):
-        number = float(given[1]) / 100 if given else float(text)
-    if math.isnan(number):
-        raise click.BadParameter(f"{value!r} is not a share; write 2pt, 2% or 0.02.")
-    if not number > 0:
-        raise click.BadParameter(f"{value!r} is not above 0; write 2pt or 0.02 for two points.")
-    if given and number >= 1:
-        raise click.BadParameter(f"{value!r} is not below 100 points; write 2pt or 0.02 for two points.")
-    return Points(number) if given else number
-
-
-def parse_share(value: str | float) -> float:
-    """A share, or a difference of shares, written as a margin is."""
-    number = parse_margin(value)
-    if number >= 1:
-        raise click.BadParameter(f"{value!r} is not below 100 points; write 2pt or 0.02 for two points.")
-    return number
 
 
 def parse_tried(ctx: click.Context, param: click.Parameter, value: str) -> int | None:
@@ -201,7 +161,8 @@ def compare(
         reading, by = dataclasses.replace(reading, map={**reading.map, "domain": by}), "domain"
     tables = read_given(files, reading, names)
     known = attempts(tables.select(names) if names else tables)
-    options["margin"] = on_scale(options["margin"], tables)
+    given = options["margin"]
+    options["margin"] = None if given is None else on_scale(given, tables, tables.metric or "accuracy")
     report = compare_tables(
         tables,
         conditions=names,

@@ -5,8 +5,8 @@ import xml.etree.ElementTree as ElementTree
 import click
 
 from richter import audit
-from richter.cli._compare import on_scale, parse_margin
 from richter.cli._io import console, json_option, md_option, reading_options, split_sources, write_json, write_text
+from richter.cli._margins import level_option, on_scale, parse_margin
 from richter.errors import RichterError
 from richter.records import Verdict, printable
 from richter.report import gate_comment, history_line
@@ -30,6 +30,7 @@ from richter.tables import ReadOptions, read_tables
 @click.option(
     "--page", metavar="URL", default="", show_default=False, help="Where the page lies, to be linked from the Markdown."
 )
+@level_option
 @reading_options
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
 @md_option
@@ -43,6 +44,7 @@ def gate(
     metric: str | None,
     baseline: str | None,
     page: str,
+    level: float,
     reading: ReadOptions,
     junit_path: str | None,
     md_path: str | None,
@@ -85,13 +87,13 @@ def gate(
         assert margin is not None
         tables = read_tables(*files, options=reading)
         tables = tables.select(names) if names else tables
-        margin = on_scale(margin, tables, metric) or float(margin)
+        margin = on_scale(margin, tables, metric or tables.metric or "accuracy")
         if stated is None:
-            report = audit.run_gate(audit.margin_plan(tables, margin, metric=metric), tables)
+            report = audit.run_gate(audit.margin_plan(tables, margin, metric=metric, level=level), tables)
         elif metric not in (None, "accuracy"):
             raise click.UsageError("A results document is a baseline for accuracy alone; give an evidence archive.")
         else:
-            report = audit.stated_gate(tables, margin, right=stated[0], n=stated[1])
+            report = audit.stated_gate(tables, margin, right=stated[0], n=stated[1], level=level)
     else:
         tables = read_tables(*files, options=reading, shown=[plan.values["baseline"], plan.values["candidate"]])
         report = audit.run_gate(plan, tables, status=audit.gate_status(plan_path, tables))
@@ -100,7 +102,8 @@ def gate(
     comment = gate_comment(report.sentence, report.claims, report.requirements, tables, small=small, page=page)
     if history is not None:
         candidate = tables.conditions[-1] if plan is None else plan.values["candidate"]
-        comment += "\n" + history_line(audit.history_of(history, condition=candidate, options=reading)) + "\n"
+        past = audit.history_of(history, condition=candidate, options=reading, level=level)
+        comment += "\n" + history_line(past) + "\n"
     write_text(junit(report), junit_path)
     write_text(comment, md_path)
     out = console(json_path, md_path, junit_path)

@@ -22,6 +22,7 @@ from richter.cli._io import (
     write_json,
     write_text,
 )
+from richter.cli._margins import level_option
 from richter.cli._screen import summarise
 from richter.errors import InputError
 from richter.interop import named_source
@@ -53,6 +54,7 @@ def _schema(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 @click.option("--only", metavar="SECTIONS", help=f"Only these, with commas: {','.join(SECTIONS)}.")
 @click.option("--plan", type=click.Path(path_type=Path), help="The plan that holds. [default: RUN/plan.toml]")
 @click.option("--history", metavar="SERIES", help="Show the runs of this series, as `richter watch` sees them.")
+@level_option
 @click.option("--seed", type=click.IntRange(0), default=0, help="Seed of everything random.")
 @click.option("--redact", is_flag=True, help="A page without questions, references, answers and reasons.")
 @click.option("--force", is_flag=True, help="Overwrite a file that is not a report.")
@@ -71,6 +73,7 @@ def report(
     only: str | None,
     plan: Path | None,
     history: str | None,
+    level: float,
     seed: int,
     redact: bool,
     force: bool,
@@ -116,11 +119,12 @@ def report(
         return
     with open_mapper(engine, workers=workers, label=None, local=in_threads) as mapper, _measuring() as watch:
         results = measure_run(
-            *files, options=reading, conditions=names, only=sections, plan=plan, seed=seed, watch=watch, mapper=mapper
-        )
+            *files, options=reading, conditions=names, only=sections, plan=plan, level=level, seed=seed, watch=watch,
+            mapper=mapper,
+        )  # fmt: skip
         document = results.to_dict()
         if history is not None:
-            document["history"] = history_of(history, options=reading)
+            document["history"] = history_of(history, options=reading, level=level)
         if output is not None:
             watch("the page")
             write_report(document, results.tables, output, built_at=_now(), redact=redact)

@@ -5,16 +5,37 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from richter.claims import Asked, Blocked, Evidence, JointTests, Question, Trade, decide, joint_tests, measure_words
+from richter.claims import (
+    Asked,
+    Blocked,
+    Evidence,
+    JointTests,
+    Question,
+    Sample,
+    Trade,
+    decide,
+    joint_tests,
+    measure_words,
+)
 from richter.errors import InputError, TooFewErrors
 from richter.evidence._checks import CHECKS, Finding, is_unpaired
-from richter.evidence._estimators import ESTIMATORS
+from richter.evidence._confidence import confident_counts
+from richter.evidence._estimators import ESTIMATORS, filled_sample, lacking_of
 from richter.evidence._facts import metric_of, outcomes_of, sample_of
 from richter.evidence._policy import Policy
-from richter.records import Claim, Gate, Verdict
+from richter.records import DEFAULT_LEVEL, Claim, Gate, Verdict
 from richter.tables import Tables
 
-__all__ = ["answer_questions", "blocked_claim", "evidence", "joint_law_of", "run_checks", "trade"]
+__all__ = [
+    "answer_questions",
+    "blocked_claim",
+    "evidence",
+    "has_values",
+    "joint_law_of",
+    "run_checks",
+    "trade",
+    "worst_sample",
+]
 
 
 def evidence(dataset: Tables, question: Question, policy: Policy | None = None) -> Asked:
@@ -34,6 +55,24 @@ def evidence(dataset: Tables, question: Question, policy: Policy | None = None) 
     return Asked(
         question=question, metric=metric, evidence=found, basis=dataset.basis, gates=gates, notes=tuple(notes)
     )
+
+
+def has_values(dataset: Tables, measure: str) -> bool:
+    """Whether the data hold any value of a measure; one from severities needs ratings, calibration confidences."""
+    metric = measure_words(measure)
+    try:
+        if metric.estimator == "ece":
+            return bool(confident_counts(dataset).any())
+        sample_of(dataset, "mean_severity" if metric.source == "severity" else measure)
+    except InputError:
+        return False
+    return True
+
+
+def worst_sample(dataset: Tables, question: Question, policy: Policy | None = None) -> Sample:
+    """The values of a question's measure, items x conditions, with missing grades at the worse end of its range."""
+    lacking = lacking_of(dataset, question, policy or Policy())
+    return filled_sample(dataset, question.measure, lacking)
 
 
 def run_checks(dataset: Tables, question: Question, policy: Policy) -> Finding:
@@ -102,7 +141,7 @@ def answer_questions(
     questions: Sequence[Question],
     *,
     policy: Policy | None = None,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     tried: int = 1,
     one_family: bool = False,
     plan: str | None = None,

@@ -42,22 +42,23 @@ def estimate_mean(dataset: Tables, question: Question, policy: Policy) -> Eviden
     found = _estimate(dataset, question, policy, sample)
     if policy.missing != "both-ways" or sample.metric.worst is None or policy.about == "such-runs":
         return found
-    lacking = _lacking(dataset, question, policy)
+    lacking = lacking_of(dataset, question, policy)
     names = question.conditions
     counts = {name: int(lacking[:, dataset.conditions.index(name)].sum()) for name in names}
     if not any(counts.values()):
         return found
-    filled = _asked_of(dataset, question, _filled_sample(dataset, question.measure, lacking))
+    filled = _asked_of(dataset, question, filled_sample(dataset, question.measure, lacking))
     return both_ways(found, _estimate(dataset, question, policy, filled), missing=counts)
 
 
-def _lacking(dataset: Tables, question: Question, policy: Policy) -> np.ndarray:
+def lacking_of(dataset: Tables, question: Question, policy: Policy) -> np.ndarray:
+    """How many grades each item and condition lacks for a question."""
     loose = is_unpaired(dataset, question, policy)
     measure = graded_measure(dataset, question)
     return lacking_grades(dataset, measure, question.conditions, policy.is_gate, loose).lacking
 
 
-def _filled_sample(dataset: Tables, measure: str, lacking: np.ndarray) -> Sample:
+def filled_sample(dataset: Tables, measure: str, lacking: np.ndarray) -> Sample:
     """The sample of a measure with missing grades at the worse end."""
     if not measure.startswith("pass"):
         return as_sample(with_missing_as_worst(outcomes_of(dataset, measure), lacking))
