@@ -56,7 +56,7 @@ class FloorsReport(Shown):
 
 def measure_grades(tables: Tables, *, rng: np.random.Generator, level: float = DEFAULT_LEVEL) -> FloorsReport:
     """Summaries, self-evaluation and temperature of every condition; noise by subject over all of them."""
-    right, graded = sample_of(tables, "accuracy"), graded_rows(tables)
+    graded = graded_rows(tables)
     measured = []
     notes = list(tables.notes)
     for k, summary in enumerate(condition_summaries(tables, rng=rng, level=level)):
@@ -87,9 +87,9 @@ def measure_grades(tables: Tables, *, rng: np.random.Generator, level: float = D
     if domains.null_count() < len(domains) and len(tables.conditions) > 1:
         try:
             subjects = floors.subject_noise(
-                right.mean,
+                sample_of(tables, "accuracy").mean,
                 domains.cast(pl.String).fill_null("").to_numpy().astype(str),
-                group=right.outcomes.group,
+                group=graded.group,
                 rng=rng,
             )
         except InputError as fault:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from richter.claims import METRICS, Metric
 from richter.errors import InputError
 from richter.judge import SAMPLE_NOTE, Sample, extend_sample
-from richter.records import Interval, Rating, Result, counted, printable
+from richter.records import DEFAULT_LEVEL, Interval, Rating, Result, counted, printable
 from richter.stats import Floats, LabelledPool, labelled_pool, more_labels, pool_difference, pool_interval
 from richter.store import Ledger
 from richter.tables import Tables, outcomes
@@ -59,7 +59,14 @@ class Labelling:
     """
 
     def __init__(
-        self, metric: Metric, sides: Mapping[str, _Side], *, batch: int, most: int, first: int, level: float = 0.95
+        self,
+        metric: Metric,
+        sides: Mapping[str, _Side],
+        *,
+        batch: int,
+        most: int,
+        first: int,
+        level: float = DEFAULT_LEVEL,
     ) -> None:
         self.metric, self.sides, self.batch, self.most, self.level = metric, dict(sides), batch, most, level
         self.looks = max(1, 1 + math.ceil(max(most - first, 0) / batch))
@@ -144,7 +151,7 @@ def labelling_of(
     on: str | None = None,
     batch: int = 20,
     most: int = MOST,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
 ) -> Labelling | None:
     """The labelling of a run for a claim: on two conditions (named, or its first two), or on its only one.
 

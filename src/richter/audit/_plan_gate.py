@@ -24,6 +24,13 @@ FIELDS = {
         ge=0,
         le=1_000_000,
     ),
+    "missing": asks(
+        str,
+        "Missing grades: count as wrong (both-ways), are another design (shared), or are lost at random (at-random).",
+        "both-ways",
+        choices=("both-ways", "shared", "at-random"),
+    ),
+    "accept_judge": asks(bool, "Pass on grades of a judge that nobody checked.", False),
     "min_shared": asks(float, "Share of items that both must have been graded on.", 0.5, ge=0, le=1),
     "require": asks(
         {

@@ -461,9 +461,7 @@ def _data_notes(days: Sequence[Day]) -> list[str]:
 
 
 def _without_alarm(one: MetricSeries) -> MetricSeries:
-    return dataclasses.replace(
-        one, alarm=None, changed=None, changed_between=None, before=None, after=None, worse=None
-    )
+    return dataclasses.replace(one, alarm=None, changed=None, changed_between=None, before=None, after=None, worse=None)
 
 
 def _hold_both_ways(
@@ -752,6 +750,6 @@ def _reliance(series: Sequence[MetricSeries], days: Sequence[Day], margin: float
     span = words.high - words.low
     holds = floors.half_life(loss / span, fastest / span).expires_after
     return (
-        f"A verdict with a margin of {words.scale * loss:.3g}{words.suffix} may be relied on for {holds:,.0f} days: the "
-        f"data do not exclude a drift of {words.scale * fastest:.2g}{words.suffix} a day."
+        f"A verdict with a margin of {words.scale * loss:.3g}{words.suffix} may be relied on for {holds:,.0f} days: "
+        f"the data do not exclude a drift of {words.scale * fastest:.2g}{words.suffix} a day."
     )

@@ -77,8 +77,8 @@ def decide(
         if isinstance(one.evidence, Blocked):
             claims[k] = _blocked_claim(one, one.evidence)
         else:
-            name = one.question.family
-            families.setdefault("page" if one_family and name != "requirement" else name, []).append(k)
+            is_page = one_family and one.question.family != "requirement"
+            families.setdefault("page" if is_page else one.question.family, []).append(k)
     for name, places in families.items():
         trades = [k for k in places if isinstance(asked[k].evidence, Trade)]
         others = [k for k in places if k not in trades]

@@ -18,10 +18,12 @@ from richter.records import Better, Claim
 __all__ = [
     "METRICS",
     "Metric",
+    "Points",
     "check_margin",
     "claim_words",
     "gateable_measures",
     "labelled_measures",
+    "margin_on",
     "measure_words",
     "pass_metric",
     "sequential_measures",
@@ -271,6 +273,25 @@ def claim_words(claim: Claim, scale: Scale | None = None) -> Metric:
     if first and second is not None and math.isclose(second / first - 1, claim.estimate, abs_tol=1e-9):
         return dataclasses.replace(words, scale=100.0, suffix="%", digits=1)
     return words
+
+
+class Points(float):
+    """A margin in points: hundredths of the range of the measure that it is stated for."""
+
+
+def margin_on(margin: float, metric: Metric) -> float:
+    """A margin on its measure's scale: 2pt are 2 of 0 to 100 and 0.08 of 1 to 5; a bare number is as it stands.
+
+    Of an amount that is paid (money, seconds) a margin is relative, so that points are hundredths of the amount.
+    """
+    if not isinstance(margin, Points) or metric.is_cost:
+        return float(margin)
+    if metric.kind == "real" or metric.low is None or metric.high is None:
+        raise InputError(
+            f"The range of {metric.noun} is not known, so that points of it say nothing.",
+            remedy="State its ends (--scale LOW:HIGH), or the margin as a bare number of the score (--margin 0.5).",
+        )
+    return float(margin) * (metric.high - metric.low)
 
 
 def check_margin(metric: Metric, margin: float) -> None:

@@ -54,7 +54,7 @@ def describe_claim(
 def describe_requirement(
     asked: Asked, verdict: Verdict, interval: Interval, *, needed: tuple[int, float] | None
 ) -> str:
-    """A requirement in one sentence: `accuracy of new no worse than old by 2.0 points: met; -0.3 points [-1.1, 0.5]`."""
+    """A requirement in one sentence: `accuracy of new no worse than old by 2.0 points: met; -0.3 [-1.1, 0.5]`."""
     evidence, question, two = asked.known, asked.question, len(asked.question.conditions) == 2
     words = asked.words.telling(interval.low, interval.high, stated=question.value)
     word = {Verdict.VERIFIED: "met", Verdict.REFUTED: "violated", Verdict.UNDECIDED: "undecided"}[verdict]

@@ -1,9 +1,7 @@
 """`richter compare`: is the difference between conditions real?"""
 
-import contextlib
 import dataclasses
 import math
-import re
 import shlex
 from collections import Counter
 from pathlib import Path
@@ -15,7 +13,7 @@ from rich.console import Console
 from richter.audit import CompareReport, compare_tables, read_plan
 from richter.audit._plan_tail import tail_plan
 from richter.audit._series import FEWEST, date_in
-from richter.claims import METRICS, Metric, answer, claim_words, claimed, counted, measure_words
+from richter.claims import METRICS, Metric, answer, claim_words, claimed, measure_words
 from richter.cli._io import (
     PLAIN,
     READING,
@@ -25,14 +23,14 @@ from richter.cli._io import (
     grid,
     json_option,
     md_option,
+    policy_options,
     read_given,
     reading_options,
     split_sources,
     write_json,
     write_text,
 )
-from richter.cli._margins import on_scale, parse_margin
-from richter.errors import InputError
+from richter.cli._margins import level_option, margin_option, margins_on_scale
 from richter.floors import ConditionSummary
 from richter.interop import named_source, read_frame
 from richter.records import (
@@ -40,13 +38,14 @@ from richter.records import (
     Interval,
     Verdict,
     at_most,
+    counted,
     distinct_names,
     markdown_safe,
-    of_kind,
     printable,
     refusals,
 )
-from richter.tables import ReadOptions, Tables, attempts, outcomes
+from richter.report._markdown import how_read
+from richter.tables import ReadOptions
 
 
 def parse_tried(ctx: click.Context, param: click.Parameter, value: str) -> int | None:
@@ -75,13 +74,7 @@ def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None)
 
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN [A B ..] | NAME=FILE NAME=FILE ..")
-@click.option(
-    "--margin",
-    type=parse_margin,
-    metavar="2pt",
-    help="The gap that would matter. Gives 'equivalent', and sizes what is undecided.",
-)
-@click.option("--severity-margin", type=float, metavar="S", help="The same for mean severity, on its scale.")
+@margin_option
 @click.option(
     "--on",
     multiple=True,
@@ -101,8 +94,13 @@ def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None)
     "--suite", callback=parse_weights, metavar="A=2,B=1", help="One claim over benchmarks (domains) with these weights."
 )
 @click.option("--chance", type=click.FloatRange(0, 1), help="Right answers by guessing: near it order is uncheckable.")
-@click.option("--trust-ids", is_flag=True, help="Compare conditions even where their items seem to be in other orders.")
-@click.option("--unpaired", is_flag=True, help="Different items per condition, as of an A/B test: nothing is paired.")
+@policy_options
+@click.option(
+    "--family",
+    type=click.Choice(["measures", "page"]),
+    default="measures",
+    help="Correct the main measure's claims and all others' separately, or all claims of the page together.",
+)
 @click.option("--tail-plan", "tail_path", metavar="PLAN", help="A tail plan, for a claim on the tail's shape.")
 @click.option(
     "--tried",
@@ -118,7 +116,7 @@ def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None)
     help="Refuse a pair that shares less than this share of its items.",
 )
 @reading_options
-@click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95)
+@level_option
 @click.option("--resamples", "n_resamples", type=click.IntRange(min=100), default=2000)
 @click.option("--seed", type=click.IntRange(0), default=0)
 @md_option
@@ -131,6 +129,7 @@ def compare(
     by: str | None,
     tail_path: str | None,
     tried: int | None,
+    family: str,
     reading: ReadOptions,
     md_path: str | None,
     json_path: str | None,
@@ -160,16 +159,14 @@ def compare(
     if by is not None and by not in ("domain", "tier", "group"):  # any other column of a table stands in for a domain
         reading, by = dataclasses.replace(reading, map={**reading.map, "domain": by}), "domain"
     tables = read_given(files, reading, names)
-    known = attempts(tables.select(names) if names else tables)
-    given = options["margin"]
-    options["margin"] = None if given is None else on_scale(given, tables, tables.metric or "accuracy")
+    options["margin"] = margins_on_scale(options["margin"], tables)
     report = compare_tables(
         tables,
         conditions=names,
         by=by,
         tail_plan=None if tail_path is None else tail_plan(read_plan(tail_path, kind="tail")),
-        tried=tried or known or 1,
-        attempts=known,
+        tried=tried or 1,
+        one_family=family == "page",
         **options,
     )
     write_json(report, json_path, inputs=files)
@@ -178,7 +175,7 @@ def compare(
     if line := _by_date(files, reading, list(report.conditions)):
         out.print(printable(line), soft_wrap=True)
     show(out, report)
-    if report.refused and not report.claims:
+    if all(c.verdict in (Verdict.BLOCKED, Verdict.UNTESTABLE) for c in report.claims):
         ctx.exit(4)  # nothing could be said, which a pipeline must not take for fine
 
 
@@ -249,12 +246,10 @@ def _rate(summary: ConditionSummary) -> str:
 
 
 def verdict_note(claim: Claim) -> str:
-    """The verdict; a refuted one with the claim that it refutes; a secondary one may not have been tested."""
+    """The verdict; a refuted one with the claim that it refutes."""
     if claim.verdict is Verdict.REFUTED and claim.measure in METRICS:
         words = METRICS[claim.measure]
         return f"refuted: '{claimed(dataclasses.replace(words, better=claim.better or words.better), claim)}'"
-    if claim.family is None and claim.verdict is Verdict.UNDECIDED:
-        return "not tested"
     return claim.verdict.value
 
 
@@ -305,14 +300,13 @@ def _refused(report: CompareReport) -> list[str]:
 def small_print(report: CompareReport) -> str:
     """How intervals were made, and of what they speak."""
     rule = "Holm" if all(c.family is None or c.family.method != "max t" for c in report.claims) else "largest t, Holm"
-    text = (
-        f"Each interval is the one that decided its claim; all claims together are wrong in at most "
-        f"{100 * (1 - report.level):.3g}% of such pages ({rule}; intervals are not simultaneous)"
-    )
+    text = f"Intervals are adjusted for multiple comparisons ({rule}, {100 * (1 - report.level):.3g}%)"
+    families = {c.family.name for c in report.claims if c.family is not None}
+    if "other" in families:
+        noun = measure_words(report.primary).noun
+        text += f": the claims on {noun} share one {100 * (1 - report.level):.3g}% error risk, all others another"
     if report.tried > 1:
         text += f", the best of {report.tried} attempts allowed for"
-    if report.attempts is not None and report.attempts > report.tried:
-        text += f"; {report.attempts} ways were tried on these data here (--tried auto allows for them)"
     about = {
         "such-items": "items like these, this checkpoint and this prompt",
         "these-items": "these very items: only draws vary",
@@ -323,7 +317,7 @@ def small_print(report: CompareReport) -> str:
 
 def _leaderboard(report: CompareReport) -> list[str]:
     """How many pairs are told apart by the first measure, and into how many sets the conditions fall."""
-    claims = report.of(report.primary)
+    claims = [c for c in report.of(report.primary) if c.estimate is not None]
     apart = sum(c.verdict in SHOWN for c in claims)
     same = sum(c.verdict is Verdict.EQUIVALENT for c in claims)
     noun = measure_words(report.primary).noun
@@ -461,8 +455,6 @@ def _board(out: Console, report: CompareReport) -> None:
     for measure in dict.fromkeys(c.measure for c in report.claims if c.measure != report.primary):
         own = report.of(measure)
         said = f"{sum(c.verdict in SHOWN for c in own)} of {len(own)} pairs differ (--json has all)"
-        if all(of_kind(c.notes, "untested") for c in own):
-            said = f"not tested, since not every primary claim is settled (--on {measure})"
         out.print(printable(f"{measure.replace('_', ' ')}: {said}"))
     for pair in report.pairs:
         for flag in pair.flags:
@@ -507,6 +499,7 @@ def _value(words: Metric, value: float | None) -> str:
 def markdown(report: CompareReport) -> str:
     """A short report for a pull request: the sentences, one table, the warnings."""
     lines, conditions = ["## Comparison", ""], report.conditions.values()
+    lines += how_read(report.understood, report.notes)
     if len(report.conditions) == 2:
         for claim in report.claims:
             lines.append(f"- **{markdown_safe(verdict_note(claim))}** {markdown_safe(claim.sentence)}")

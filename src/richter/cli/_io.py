@@ -284,6 +284,26 @@ def reading_options(command: Callable[..., Any], *, names: Sequence[str] = READI
     return with_reading
 
 
+_POLICY = (
+    click.option(
+        "--missing", type=click.Choice(["both-ways", "shared", "at-random"]), default="both-ways",
+        help="Missing grades: a claim must hold without them and counting them as wrong; they are another design; or "
+        "they are lost at random.",
+    ),
+    click.option("--trust-ids", is_flag=True, help="Compare conditions even where items seem to be in another order."),
+    click.option("--trust-raters", is_flag=True, help="Compare conditions even where other raters rated them."),
+    click.option("--trust-labels", is_flag=True, help="Take labels as a random sample where their design is unknown."),
+    click.option("--unpaired", is_flag=True, help="Different items per condition, as of an A/B test."),
+)  # fmt: skip
+
+
+def policy_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say what the user vouches for: missing grades, ids, raters, labels, no pairs."""
+    for option in reversed(_POLICY):
+        command = option(command)
+    return command
+
+
 def read_given(files: Sequence[str], reading: ReadOptions, shown: Sequence[str] = ()) -> Tables:
     """`read_tables`, once in a command even if two parts of it ask; all conditions are shown, if not some."""
     context = click.get_current_context(silent=True)

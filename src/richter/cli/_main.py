@@ -143,7 +143,17 @@ KNOWN: dict[str, tuple[type, ...]] = {
     "severity_margin": (int, float), "level": (int, float), "seed": (int,), "prices": (str,),
 }  # fmt: skip
 
-TAKE_DATA = ("apply", "data", "error-rate", "gap", "measure", "phase", "pipeline", "score", "test")  # subcommands that do
+TAKE_DATA = (
+    "apply",
+    "data",
+    "error-rate",
+    "gap",
+    "measure",
+    "phase",
+    "pipeline",
+    "score",
+    "test",
+)  # subcommands that do
 
 
 def project_defaults(folder: Path) -> dict[str, Any]:

@@ -8,19 +8,15 @@ from typing import Any
 
 import click
 
-from richter.claims import Metric, check_margin
+from richter.claims import Points, check_margin, margin_on
 from richter.errors import InputError
 from richter.evidence import metric_of
 from richter.records import DEFAULT_LEVEL
 from richter.tables import Tables
 
-__all__ = ["Points", "level_option", "margin_on", "margin_option", "margins_on_scale", "on_scale", "parse_margin", "parse_share"]
+__all__ = ["level_option", "margin_option", "margins_on_scale", "parse_margin", "parse_share"]
 
 MAIN = ""  # the key of the main measure's margin
-
-
-class Points(float):
-    """A margin in points: hundredths of the range of the measure that it is stated for."""
 
 
 def parse_margin(value: str | float) -> float:
@@ -84,26 +80,6 @@ level_option = click.option(
 )
 
 
-def margin_on(margin: float, metric: Metric) -> float:
-    """A margin on its measure's scale: 2pt are 2 of 0 to 100 and 0.08 of 1 to 5; a bare number is as it stands.
-
-    Of an amount that is paid (money, seconds) a margin is relative, so that points are hundredths of the amount.
-    """
-    if not isinstance(margin, Points) or metric.is_cost:
-        return float(margin)
-    if metric.kind == "real" or metric.low is None or metric.high is None:
-        raise InputError(
-            f"The range of {metric.noun} is not known, so that points of it say nothing.",
-            remedy="State its ends (--scale LOW:HIGH), or the margin as a bare number of the score (--margin 0.5).",
-        )
-    return float(margin) * (metric.high - metric.low)
-
-
-def on_scale(margin: float, tables: Tables, measure: str) -> float:
-    """A margin on the scale that a measure has in these data."""
-    return margin_on(margin, metric_of(tables, measure))
-
-
 def margins_on_scale(given: Mapping[str, float], tables: Tables, main: str | None = None) -> dict[str, float]:
     """The margins by measure, each on its measure's own scale; that without a name is the `main` measure's.
 
@@ -115,6 +91,6 @@ def margins_on_scale(given: Mapping[str, float], tables: Tables, main: str | Non
         measure = name or first
         if measure in found:
             raise InputError(f"The margin of {measure} is given twice.", remedy="Give it once.")
-        found[measure] = on_scale(margin, tables, measure)
+        found[measure] = margin_on(margin, metric_of(tables, measure))
         check_margin(metric_of(tables, measure), found[measure])
     return found

@@ -22,7 +22,7 @@ from richter.cli._io import (
     write_json,
     write_text,
 )
-from richter.cli._margins import level_option
+from richter.cli._margins import level_option, margin_option
 from richter.cli._screen import summarise
 from richter.errors import InputError
 from richter.interop import named_source
@@ -55,6 +55,7 @@ def _schema(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 @click.option("--plan", type=click.Path(path_type=Path), help="The plan that holds. [default: RUN/plan.toml]")
 @click.option("--history", metavar="SERIES", help="Show the runs of this series, as `richter watch` sees them.")
 @level_option
+@margin_option
 @click.option("--seed", type=click.IntRange(0), default=0, help="Seed of everything random.")
 @click.option("--redact", is_flag=True, help="A page without questions, references, answers and reasons.")
 @click.option("--force", is_flag=True, help="Overwrite a file that is not a report.")
@@ -74,6 +75,7 @@ def report(
     plan: Path | None,
     history: str | None,
     level: float,
+    margin: dict[str, float],
     seed: int,
     redact: bool,
     force: bool,
@@ -119,8 +121,8 @@ def report(
         return
     with open_mapper(engine, workers=workers, label=None, local=in_threads) as mapper, _measuring() as watch:
         results = measure_run(
-            *files, options=reading, conditions=names, only=sections, plan=plan, level=level, seed=seed, watch=watch,
-            mapper=mapper,
+            *files, options=reading, conditions=names, only=sections, plan=plan, seed=seed, level=level, margin=margin,
+            watch=watch, mapper=mapper,
         )  # fmt: skip
         document = results.to_dict()
         if history is not None:

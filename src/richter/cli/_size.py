@@ -30,9 +30,9 @@ from richter.cli._margins import level_option, margin_option, margins_on_scale, 
 from richter.errors import InputError
 from richter.evidence import evidence, outcomes_of, sample_of
 from richter.llm import price_of, read_prices
+from richter.records import printable
 from richter.stats import wilson
 from richter.stats._proportion import FEW_EVENTS
-from richter.records import printable
 from richter.tables import ReadOptions, Tables, read_tables
 from richter.tail import size_tail as size_of_tail
 
@@ -274,13 +274,17 @@ def _gap_from_data(
         by_shares = functools.partial(shares.items_for, gap, alpha=alpha, power=power)
         factor = items / by_shares(now)  # weights, labels and missing grades, which shares do not know
         design = cheapest_design(
-            shares, gap, cost_item=costs[0], cost_draw=costs[1], needed=lambda draws: math.ceil(factor * by_shares(draws))
+            shares,
+            gap,
+            cost_item=costs[0],
+            cost_draw=costs[1],
+            needed=lambda draws: math.ceil(factor * by_shares(draws)),
         )
     notes = tuple(dict.fromkeys((*dataset.notes, *asked.notes, *asked.known.notes)))
     row = {
         "labels": items, "draws": now, "measure": measure, "margin": margin, "power": power, "level": level,
-        "alpha": alpha, "shares": shares, "cheapest": design, "understood": dataset.understood, "basis": asked.who_graded,
-        "notes": notes,
+        "alpha": alpha, "shares": shares, "cheapest": design, "understood": dataset.understood,
+        "basis": asked.who_graded, "notes": notes,
     }  # fmt: skip
     out = publish(row, json_path, inputs=files)
     out.print(

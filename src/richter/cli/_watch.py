@@ -6,9 +6,9 @@ import click
 from rich.console import Console
 
 from richter.audit import Day, WatchReport, noun_of, read_series, watch_series
-from richter.claims import measure_words
+from richter.claims import margin_on, measure_words
 from richter.cli._io import json_option, publish, reading_options
-from richter.cli._margins import level_option, margin_option, margin_on
+from richter.cli._margins import level_option, margin_option
 from richter.records import counted, printable, sparkline
 from richter.tables import ReadOptions
 
@@ -84,7 +84,9 @@ def show(out: Console, report: WatchReport) -> None:
         line = sparkline(s.values[-60:], ascii_only=out.options.ascii_only)
         mark = f"ALARM {s.alarm}" if s.alarm else f"evidence {s.evidence[-1]:.2g} of {s.limit:.3g}"
         words = measure_words(s.metric)
-        out.print(f"  {noun_of(s.metric):{wide}} {line} {words.amount(s.values[-1])}{words.unit}  {mark}", soft_wrap=True)
+        out.print(
+            f"  {noun_of(s.metric):{wide}} {line} {words.amount(s.values[-1])}{words.unit}  {mark}", soft_wrap=True
+        )
     lines = [*report.changes]
     if report.flipped:
         shown = ", ".join(printable(item, limit=40) for item in report.flipped[:8])

@@ -41,20 +41,22 @@ __all__ = [
 def evidence(dataset: Tables, question: Question, policy: Policy | None = None) -> Asked:
     """The evidence on a question, or the check that blocks it: the only way from data to evidence."""
     policy = policy or Policy()
-    notes: list[str] = []
-    metric, gates = measure_words(question.measure), ()
+    asked = Asked(
+        question=question, metric=measure_words(question.measure), evidence=Blocked(gate=None, reason=""),
+        basis=dataset.basis,
+    )  # fmt: skip
     try:
-        metric = metric_of(dataset, question.measure)
+        asked = dataclasses.replace(asked, metric=metric_of(dataset, question.measure))
         checked = run_checks(dataset, question, policy)
-        notes, found = list(checked.notes), checked.block
-        if found is None:
-            found = ESTIMATORS[metric.estimator](dataset, question, policy)
-            gates = _gates_of(dataset, question, policy) if metric.estimator == "slope" else ()
+        asked = dataclasses.replace(asked, notes=checked.notes)
+        if checked.block is not None:
+            return dataclasses.replace(asked, evidence=checked.block)
+        found = ESTIMATORS[asked.metric.estimator](dataset, question, policy)
+        gates = _gates_of(dataset, question, policy) if asked.metric.estimator == "slope" else ()
+        return dataclasses.replace(asked, evidence=found, gates=gates)
     except (InputError, TooFewErrors) as fault:
-        found = Blocked(gate=None, reason=fault.what.rstrip("."), remedy=fault.remedy)
-    return Asked(
-        question=question, metric=metric, evidence=found, basis=dataset.basis, gates=gates, notes=tuple(notes)
-    )
+        block = Blocked(gate=None, reason=fault.what.rstrip("."), remedy=fault.remedy)
+        return dataclasses.replace(asked, evidence=block)
 
 
 def has_values(dataset: Tables, measure: str) -> bool:
@@ -128,7 +130,8 @@ def joint_law_of(
     if len(main) < 2 or policy.about != "such-items" or policy.adjust or policy.suite is not None:
         return None
     measure = main[0].question.measure
-    if outcomes_of(dataset, measure).label is not None or any(a.known.as_worst is not None for a in main):
+    values = outcomes_of(dataset, measure)
+    if values.label is not None or values.group_2 is not None or any(a.known.as_worst is not None for a in main):
         return None
     pairs = [a.question.conditions for a in main if not is_unpaired(dataset, a.question, policy)]
     if len(pairs) < 2:

@@ -18,6 +18,7 @@ from richter.evidence._facts import (
     outcomes_of,
     rater_shares,
     sample_of,
+    valued_by,
 )
 from richter.evidence._policy import Policy
 from richter.records import refusals
@@ -42,26 +43,16 @@ FINE = Finding()
 Check = Callable[[Tables, Question, Policy], Finding]
 
 
-def graded_by(dataset: Tables, question: Question) -> str:
-    """The measure whose values say which items a question has: severities for what is computed from them."""
-    metric = metric_of(dataset, question.measure)
-    if metric.source == "severity":
-        return "mean_severity"
-    if metric.estimator == "ece" or question.measure.startswith("pass"):
-        return "accuracy"
-    return question.measure
-
-
 def is_unpaired(dataset: Tables, question: Question, policy: Policy) -> bool:
     """Whether two conditions are compared as independent samples: as stated, or since no two share an item."""
     if len(question.conditions) != 2:
         return False
-    return policy.unpaired or not has_shared_items(dataset, graded_by(dataset, question))
+    return policy.unpaired or not has_shared_items(dataset, valued_by(dataset, question.measure))
 
 
 def shared_by(dataset: Tables, question: Question) -> Shared:
     """The items that the two conditions of a question share."""
-    key = ("shared", graded_by(dataset, question), question.conditions)
+    key = ("shared", valued_by(dataset, question.measure), question.conditions)
     if key not in dataset.memory:
         first, second = question.conditions
         dataset.memory[key] = shared_items(sample_of(dataset, key[1]), first, second)
@@ -108,7 +99,8 @@ def check_shared_items(dataset: Tables, question: Question, policy: Policy) -> F
         if shared.both or policy.unpaired:
             return FINE
         return Finding(notes=("they share no item; where these are the same questions, write their ids alike",))
-    reason = too_few_shared(sample_of(dataset, graded_by(dataset, question)), shared, min_shared=policy.min_shared)
+    sample = sample_of(dataset, valued_by(dataset, question.measure))
+    reason = too_few_shared(sample, shared, min_shared=policy.min_shared)
     if not reason:
         return FINE
     remedy = "Compare conditions that answered the same items, or all of their items as different ones: --unpaired."
@@ -119,7 +111,7 @@ def check_missing(dataset: Tables, question: Question, policy: Policy) -> Findin
     """Missing grades: a note, and a block for measures without a worse end that they could be counted at."""
     metric = metric_of(dataset, question.measure)
     loose = is_unpaired(dataset, question, policy)
-    lacking = lacking_grades(dataset, graded_measure(dataset, question), question.conditions, policy.is_gate, loose)
+    lacking = lacking_grades(dataset, question.measure, question.conditions, policy.is_gate, loose)
     columns = [dataset.conditions.index(name) for name in question.conditions]
     if not lacking.total(columns):
         return FINE
@@ -137,12 +129,6 @@ def check_missing(dataset: Tables, question: Question, policy: Policy) -> Findin
     return Finding(
         notes=notes, block=Blocked(gate="missing", reason=reason, remedy=remedy, override="--missing at-random")
     )
-
-
-def graded_measure(dataset: Tables, question: Question) -> str:
-    """The measure of which grades may be missing."""
-    metric = metric_of(dataset, question.measure)
-    return "mean_severity" if metric.source == "severity" else question.measure
 
 
 def check_raters(dataset: Tables, question: Question, policy: Policy) -> Finding:
@@ -185,10 +171,7 @@ def _independence_p(table: list[list[int]]) -> float:
 
 def check_labels(dataset: Tables, question: Question, policy: Policy) -> Finding:
     """Human labels whose design is not known: they correct nothing, and what they were drawn for is blocked."""
-    measure = graded_measure(dataset, question)
-    if metric_of(dataset, measure).estimator != "mean":
-        return FINE
-    fault = outcomes_of(dataset, measure if not measure.startswith("pass") else "accuracy").label_fault
+    fault = outcomes_of(dataset, valued_by(dataset, question.measure)).label_fault
     if not fault:
         return FINE
     if policy.trust_labels:
@@ -199,14 +182,21 @@ def check_labels(dataset: Tables, question: Question, policy: Policy) -> Finding
 
 def check_groupings(dataset: Tables, question: Question, policy: Policy) -> Finding:
     """Two groupings of the items, where the estimator allows for one."""
+    if "group_2" not in dataset.answers.columns or dataset.answers["group_2"].null_count() == len(dataset.answers):
+        return FINE
     metric = metric_of(dataset, question.measure)
-    if metric.estimator == "mean" or "group_2" not in dataset.answers.columns:
+    is_plain = (
+        metric.estimator == "mean"
+        and policy.about == "such-items"
+        and not (policy.adjust or policy.suite or question.column)
+        and outcomes_of(dataset, valued_by(dataset, question.measure)).label is None
+        and not is_unpaired(dataset, question, policy)
+    )
+    if is_plain:
         return FINE
-    if dataset.answers["group_2"].null_count() == len(dataset.answers):
-        return FINE
-    reason = f"items are grouped in two ways, and {metric.noun} allows for one"
-    remedy = "Leave one grouping out."
-    return Finding(block=Blocked(gate="groups", reason=reason, remedy=remedy, override="--map group_2="))
+    reason = f"items are grouped in two ways, and {metric.noun} allows for one grouping here"
+    remedy = "Name the grouping that counts: --map group=COLUMN."
+    return Finding(block=Blocked(gate="groups", reason=reason, remedy=remedy, override="--map group=COLUMN"))
 
 
 CHECKS: tuple[Check, ...] = (

@@ -23,7 +23,7 @@ from richter.claims import (
     with_missing_as_worst,
     within,
 )
-from richter.evidence._checks import graded_measure, is_unpaired
+from richter.evidence._checks import is_unpaired
 from richter.evidence._confidence import estimate_ece
 from richter.evidence._facts import lacking_grades, outcomes_of, sample_of
 from richter.evidence._policy import Policy
@@ -54,8 +54,7 @@ def estimate_mean(dataset: Tables, question: Question, policy: Policy) -> Eviden
 def lacking_of(dataset: Tables, question: Question, policy: Policy) -> np.ndarray:
     """How many grades each item and condition lacks for a question."""
     loose = is_unpaired(dataset, question, policy)
-    measure = graded_measure(dataset, question)
-    return lacking_grades(dataset, measure, question.conditions, policy.is_gate, loose).lacking
+    return lacking_grades(dataset, question.measure, question.conditions, policy.is_gate, loose).lacking
 
 
 def filled_sample(dataset: Tables, measure: str, lacking: np.ndarray) -> Sample:
@@ -131,4 +130,3 @@ ESTIMATORS: dict[str, Estimate] = {
     "dominance": estimate_given_error,
     "slope": estimate_given_error,
 }
-

@@ -25,6 +25,7 @@ __all__ = [
     "outcomes_of",
     "rater_shares",
     "sample_of",
+    "valued_by",
 ]
 
 T = TypeVar("T")
@@ -140,6 +141,26 @@ def absent_by_design(dataset: Tables) -> Bools:
     return absent
 
 
+def valued_by(dataset: Tables, measure: str) -> str:
+    """The measure whose values say which items another one has: severities for what is computed from them."""
+    row = measure_words(measure)
+    if row.estimator == "tail":
+        return str(dataset.metric)
+    if row.source == "severity":
+        return "mean_severity"
+    return "accuracy" if row.source in ("confidence", "draws") or measure.startswith("pass") else measure
+
+
+@once
+def grade_counts(dataset: Tables, measure: str) -> Indices:
+    """How many values of a measure each item and condition has."""
+    if measure_words(measure).estimator == "ece":
+        from richter.evidence._confidence import confident_counts
+
+        return confident_counts(dataset)
+    return sample_of(dataset, valued_by(dataset, measure)).draws
+
+
 @once
 def lacking_grades(
     dataset: Tables, measure: str, names: tuple[str, ...], strict: bool, unpaired: bool
@@ -149,19 +170,12 @@ def lacking_grades(
     An item that none of them has a value for is left out. A row is absent where another of them has the item; not where
     a whole group or domain is absent, unless `strict`, and not where conditions have their own items (`unpaired`).
     """
-    base = measure if not measure.startswith("pass") else "accuracy"
     columns = [dataset.conditions.index(name) for name in names]
     rows, failed = row_counts(dataset)
-    if metric_of(dataset, base).estimator == "ece":
-        from richter.evidence._confidence import confident_counts
-
-        graded = confident_counts(dataset)
-    else:
-        source = base if metric_of(dataset, base).source != "severity" else "mean_severity"
-        graded = sample_of(dataset, source).draws
+    graded = grade_counts(dataset, measure)
     chosen = np.zeros(rows.shape[1], dtype=bool)
     chosen[columns] = True
-    has_value = (graded * chosen > 0).any(axis=1)
+    has_value: Bools = np.asarray((graded * chosen > 0).any(axis=1))
     has_row = rows > 0
     wanted = has_value[:, None] if len(names) > 1 else has_value[:, None] | has_row
     wanted = wanted & chosen
@@ -170,7 +184,7 @@ def lacking_grades(
     elif not strict:
         wanted &= has_row | ~absent_by_design(dataset)
     expected = np.where(wanted, np.maximum(expected_draws(dataset), rows), 0)
-    if metric_of(dataset, base).source == "failure":  # a failed call is a value there
+    if measure_words(measure).source == "failure":  # a failed call is a value there
         failed = np.zeros_like(failed)
     lacking = np.maximum(expected - graded, 0)
     kinds = {}

@@ -420,7 +420,7 @@ def _test(data: _Data, task: tuple[tuple[str, str], np.random.Generator]) -> Sev
         for measure, at in SEVERE.items():
             share = severity_given_error(a, b, at=at, groups=groups, weights=weights)
             found[measure] = dataclasses.replace(share, detail=about)
-        severe = severe_rate(a, b, at=METRICS["catastrophic_rate"].at, groups=groups)
+        severe = severe_rate(a, b, at=METRICS["catastrophic_rate"].at or TOP, groups=groups)
         per = " and ".join(f"{1e6 * v:,.0f}" for v in severe.values)
         found["catastrophic_rate"] = dataclasses.replace(severe, detail=f"{per} per million answers")
         slope, gate = _slopes(data, names, rng)

@@ -41,12 +41,16 @@ class StopWhen:
     where it was not.
     """
 
-    def __init__(self, claim: str, *, scorer: str | None = None, group: str | None = None, level: float = DEFAULT_LEVEL) -> None:
+    def __init__(
+        self, claim: str, *, scorer: str | None = None, group: str | None = None, level: float = DEFAULT_LEVEL
+    ) -> None:
         self.claim = parse_claim(claim)
         if self.claim.other:
             raise InputError(f"{claim!r} compares two models.", remedy="A task has one: bound one of its metrics.")
         if self.claim.metric.source in ("answer", "failure"):
-            raise InputError(f"Scores do not tell {self.claim.metric.name}.", remedy="Stop on a score, or audit the log.")
+            raise InputError(
+                f"Scores do not tell {self.claim.metric.name}.", remedy="Stop on a score, or audit the log."
+            )
         self.scorer, self.group, self.level = scorer, group, level
         self.decision: Claim = decide_claim(self.claim, [])
         self._units: list[list[str]] = []
