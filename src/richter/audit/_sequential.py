@@ -94,8 +94,9 @@ def ask_until(
 
     `ask(items, conditions)` gives the outcomes of a batch, in any order; draws of an item come together, and the item
     counts once, by their mean. Items without a usable value (a failed call, no confidence) are counted; the verdict
-    must hold both without them and with them at the worse end (see `decide_claim`). The random order is what makes early stopping honest: a file sorted by difficulty would not do. With `groups` (the
-    group of each item) groups come in random order, each whole, and the group is the unit.
+    must hold both without them and with them at the worse end (see `decide_claim`). The random order is what makes
+    early stopping honest: a file sorted by difficulty would not do. With `groups` (the group of each item) groups come
+    in random order, each whole, and the group is the unit.
     """
     if not items:
         raise InputError("There are no items to ask.", remedy="Give at least one.")

@@ -614,10 +614,10 @@ def _series(
     """The metric's series; `row` says its range and which way is better."""
     low, high = np.full(len(values), np.nan), np.full(len(values), np.nan)
     is_rising = row.better == "higher" and metric != JUDGE
-    if metric != JUDGE and row.worst is not None and row.low is not None and row.high is not None:
-        if row.low <= values.min() and values.max() <= row.high:
-            sequence = floors.mean_sequence(values, low=row.low, high=row.high, level=1 - 1 / limit)
-            low, high = sequence.low, sequence.high
+    ends = None if metric == JUDGE or row.kind == "real" or row.low is None or row.high is None else (row.low, row.high)
+    if ends is not None and ends[0] <= values.min() and values.max() <= ends[1]:
+        sequence = floors.mean_sequence(values, low=ends[0], high=ends[1], level=1 - 1 / limit)
+        low, high = sequence.low, sequence.high
     rung = np.flatnonzero(evidence >= limit)
     more: dict[str, Any] = {}
     if len(rung):

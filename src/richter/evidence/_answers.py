@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
+import polars as pl
 
 from richter.claims import (
     Asked,
@@ -19,7 +20,6 @@ from richter.claims import (
 )
 from richter.errors import InputError, TooFewErrors
 from richter.evidence._checks import CHECKS, Finding, is_unpaired
-from richter.evidence._confidence import confident_counts
 from richter.evidence._estimators import ESTIMATORS, filled_sample, lacking_of
 from richter.evidence._facts import metric_of, outcomes_of, sample_of
 from richter.evidence._policy import Policy
@@ -60,15 +60,15 @@ def evidence(dataset: Tables, question: Question, policy: Policy | None = None) 
 
 
 def has_values(dataset: Tables, measure: str) -> bool:
-    """Whether the data hold any value of a measure; one from severities needs ratings, calibration confidences."""
-    metric = measure_words(measure)
-    try:
-        if metric.estimator == "ece":
-            return bool(confident_counts(dataset).any())
-        sample_of(dataset, "mean_severity" if metric.source == "severity" else measure)
-    except InputError:
-        return False
-    return True
+    """Whether the data hold any value of a measure: of its score, its column, a severity or a confidence."""
+    row = measure_words(measure)
+    if row.source in ("severity", "failure"):
+        return row.source == "failure" or dataset.counting is not None
+    if row.source == "answer":
+        return bool(dataset.answers[row.column].is_not_null().any())
+    name = "accuracy" if row.kind == "binary" or row.source != "score" else measure
+    scores = dataset.scores.filter(pl.col("metric") == name, pl.col("value").is_not_null())
+    return bool(scores["confidence"].is_not_null().any()) if row.source == "confidence" else not scores.is_empty()
 
 
 def worst_sample(dataset: Tables, question: Question, policy: Policy | None = None) -> Sample:
