@@ -17,7 +17,7 @@ ROW = """
 METRICS["helpfulness"] = _row(
     "helpfulness", "bounded", "higher",
     "more helpful | less helpful | equally helpful | helpfulness", low=0.0, high=10.0, default_margin=0.5,
-    gateable=True, sequential=True, watched=True,
+    source="column", column="helpfulness", gateable=True, sequential=True, watched=True,
 )
 """
 MARK = "\n\ndef gateable_measures()"
@@ -77,13 +77,13 @@ def test_compare_takes_it_as_its_main_measure_with_its_words_and_its_margin(pack
 
 
 def test_gate_and_a_gate_plan_require_it(package: Path, data: Path) -> None:
-    found = run(package, data, "gate", "results.csv", "old", "new", "--margin", "helpfulness=5pt", "--yes")
+    found = run(package, data, "gate", "results.csv", "old", "new", "--margin", "helpfulness=5pt")
     assert [(c["measure"], c["verdict"]) for c in found["claims"]] == [("helpfulness", "verified")]
     (data / "plan.toml").write_text(
         'kind = "gate"\ncandidate = "new"\nbaseline = "old"\n'
         '[[require]]\nmetric = "helpfulness"\nrule = "no_worse"\nlimit = 0.5\n'
     )
-    planned = run(package, data, "gate", "plan.toml", "results.csv", "--yes")
+    planned = run(package, data, "gate", "plan.toml", "results.csv")
     assert [(c["measure"], c["verdict"]) for c in planned["claims"]] == [("helpfulness", "verified")]
 
 
@@ -104,9 +104,10 @@ def test_size_reads_its_margin_on_its_scale(package: Path, data: Path) -> None:
 
 
 def test_the_page_states_it(package: Path, data: Path) -> None:
-    """A table whose main score it is: the claim and the figure have its words."""
-    found = run(package, data, "report", "results.csv", "--map", "score=helpfulness", "--scale", "0:10")
-    assert found["claims"]
+    found = run(package, data, "report", "results.csv", "-o", "page.html")
+    claim = next(c for c in found["claims"] if c["measure"] == "helpfulness")
+    assert (claim["verdict"], claim["better"], claim["family"]["name"]) == ("verified", "higher", "other")
+    assert claim["sentence"] in (data / "page.html").read_text()
 
 
 def test_asking_may_stop_on_it(package: Path) -> None:

@@ -11,6 +11,7 @@ import polars as pl
 
 from richter.audit._pictures import Picture, compare_picture
 from richter.claims import (
+    METRICS,
     About,
     Asked,
     Blocked,
@@ -38,6 +39,7 @@ from richter.evidence import (
     alignment_of,
     evidence,
     graded_rows,
+    has_values,
     joint_law_of,
     metric_of,
     once,
@@ -179,6 +181,7 @@ def _measures(dataset: Tables, main: str, on: Sequence[str]) -> list[str]:
     scores = dataset.scores.filter(pl.col("metric") == "accuracy")
     if scores["confidence"].null_count() < len(scores):
         names.append("ece")
+    names += [m.name for m in METRICS.values() if m.source == "column" and has_values(dataset, m.name)]
     if dataset.counting is not None:
         names += RATED
     return list(dict.fromkeys(names))

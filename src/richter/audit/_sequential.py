@@ -19,7 +19,7 @@ __all__ = ["Outcome", "SequentialAudit", "ask_until"]
 class Outcome:
     """What came of asking one item of one condition, at one draw; all None with `failed`.
 
-    `score` is the main score and `scores` are all others by their measure's name.
+    `score` is the main score and `scores` are all others by the name of their column or scorer.
     """
 
     item: str
@@ -40,6 +40,7 @@ NEEDED = {
     "confidence": "a grade with a confidence (stated in the answer, or of its tokens)",
     "severity": "a severity",
     "score": "a grade",
+    "column": "a score",
     "answer": "an answer",
     "failure": "an answer",
 }
@@ -187,8 +188,8 @@ def _graded(metric: Metric, outcome: Outcome) -> float:
         found = outcome.severity
     elif metric.source == "answer":
         found = getattr(outcome, metric.column)
-    elif metric.source == "confidence" or metric.kind == "binary":
-        found = outcome.correct
+    elif metric.source == "column":
+        found = outcome.scores.get(metric.column)
     else:
-        found = outcome.score if metric.name == "mean_score" else outcome.scores.get(metric.name)
+        found = outcome.score if metric.source == "score" and metric.kind != "binary" else outcome.correct
     return math.nan if found is None else float(found)

@@ -66,7 +66,8 @@ def has_values(dataset: Tables, measure: str) -> bool:
         return row.source == "failure" or dataset.counting is not None
     if row.source == "answer":
         return bool(dataset.answers[row.column].is_not_null().any())
-    name = "accuracy" if row.kind == "binary" or row.source != "score" else measure
+    is_own = row.source == "column" or (row.source == "score" and row.kind != "binary")
+    name = measure if is_own else "accuracy"
     scores = dataset.scores.filter(pl.col("metric") == name, pl.col("value").is_not_null())
     return bool(scores["confidence"].is_not_null().any()) if row.source == "confidence" else not scores.is_empty()
 

@@ -146,7 +146,7 @@ class StopWhen:
             return NO_GRADE
         detail = found.score.metadata or {}
         metric = self.claim.metric
-        if metric.source == "severity" or (metric.source == "score" and metric.kind != "binary"):
+        if metric.source in ("severity", "column") or (metric.source == "score" and metric.kind != "binary"):
             return value, 0.0
         correct = float(value == 0) if detail.get("kind") in ("rule", "judge") else float(value == 1)
         if metric.source != "confidence":
