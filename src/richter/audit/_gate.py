@@ -84,14 +84,14 @@ def margin_plan(
             else "Name the two: richter gate old=main.csv new=branch.csv --margin 2pt",
         )
     margins = margin if isinstance(margin, Mapping) else {metric or tables.metric or "accuracy": margin}
-    for measure, limit in margins.items():
-        check_margin(metric_of(tables, measure), limit)
+    for measure, loss in margins.items():
+        check_margin(metric_of(tables, measure), loss)
     given = {
         "candidate": tables.conditions[1],
         "baseline": tables.conditions[0],
         "on_undecided": on_undecided,
         "level": level,
-        "require": [{"metric": name, "rule": "no_worse", "limit": limit} for name, limit in margins.items()],
+        "require": [{"metric": name, "rule": "no_worse", "limit": loss} for name, loss in margins.items()],
     }
     return make_plan("gate", given)
 

@@ -299,14 +299,14 @@ def _measured_day(dataset: Tables, *, at: str, name: str) -> Day:
             blocked[measure] = asked.evidence
             continue
         metrics[measure] = asked.metric
-        notes += [*asked.notes, *asked.evidence.notes]
+        notes += [*asked.notes, *asked.known.notes]
         if asked.metric.estimator != "mean":
             continue
         sample = sample_of(dataset, measure)
         weight = weight if sample.outcomes.weight is None else sample.outcomes.weight
         columns[measure] = filled[measure] = sample.mean[:, 0]
-        if asked.evidence.missing:
-            missing[measure] = sum(asked.evidence.missing.values())
+        if asked.known.missing:
+            missing[measure] = sum(asked.known.missing.values())
             filled[measure] = worst_sample(dataset, asked.question).mean[:, 0]
     return Day(
         at=at, name=name, judged=dataset.counting == "judge", made={}, metrics=metrics, missing=missing,

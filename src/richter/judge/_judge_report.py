@@ -257,7 +257,7 @@ def judge_report(
 
     snapped = snap(judges.mean)
     group = None if strata is None else np.array([strata.get(key, "") for key in judges.keys])
-    missing_test = Undefined(why="One condition only: nothing to compare.")
+    missing_test: stats.Missingness | Undefined = Undefined(why="One condition only: nothing to compare.")
     if len(conditions) > 1:
         missing_test = _try(stats.missingness, list(lost.values()), list(asked.values()), rng=rng)
     return JudgeReport(
