@@ -104,11 +104,17 @@ class Labelling:
         layers = pl.DataFrame([(*key, name) for key, name in strata.items()], orient="row",
                               schema={**{k: ANSWERS[k] for k in KEY}, "layer": pl.String})  # fmt: skip
         rows = [
-            (*key, "labels", "human", value, None, None, drawn[strata[key]] / size[strata[key]])
+            dict(zip(KEY, key, strict=True))
+            | {
+                "rater": "labels",
+                "kind": "human",
+                "severity": value,
+                "inclusion": drawn[strata[key]] / size[strata[key]],
+            }
             for key, value in labels.items()
             if key in strata
         ]
-        people = pl.DataFrame(rows, schema=RATINGS, orient="row")
+        people = pl.DataFrame(rows, schema=RATINGS)
         others = self.dataset.ratings.filter(pl.col("kind") != "human").select(list(RATINGS))
         answers = self.dataset.answers.drop("layer").join(layers, on=KEY, how="left", maintain_order="left")
         return dataclasses.replace(self.dataset, answers=answers, ratings=pl.concat([others, people]))

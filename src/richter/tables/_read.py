@@ -303,6 +303,7 @@ def _called(part: Part, names: Mapping[str, str], *, draw: int = 0, within: str 
     own = [pl.col("condition").replace(names), pl.col("draw") + draw, (pl.lit(inner) + pl.col("item")).alias("item")]
     part.answers, part.ratings = part.answers.with_columns(own), part.ratings.with_columns(own)
     part.others, part.conditions = part.others.with_columns(own), [names.get(c, c) for c in part.conditions]
+    part.groupings = part.groupings.with_columns(own[-1])
     part.items = {inner + i: dataclasses.replace(item, id=inner + i) for i, item in part.items.items()}
     return part
 
