@@ -161,7 +161,7 @@ def size_gap(
     """Items, asked of both conditions, that settle a gap as large as the margin.
 
     With data of two conditions the spread comes from them: from groups, items and draws apart, with what is cheaper,
-    more items or more draws of each. Where other measures come after this one it has 4/5 of the 5% (--level 0.96).
+    more items or more draws of each.
 
     \b
     Examples:
