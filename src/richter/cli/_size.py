@@ -242,7 +242,7 @@ def _gap_from_data(
     0 (money, seconds) it is on the ratio of geometric means: the margin is relative, the spread that of logarithms.
     """
     files, names = split_sources(sources)
-    tables = read_tables(*files, options=reading, shown=names or None)
+    tables = read_tables(*files, options=reading)
     chosen = list(names) or list(tables.conditions)
     if len(chosen) != 2:
         raise InputError(

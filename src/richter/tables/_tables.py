@@ -84,8 +84,10 @@ class Tables:
     of (nothing where right and wrong follow from severities), `counting` the kind of rating that counts.
     `graded_by` are the models that graded, where a column such as `judge` or `graded_by` names them.
     `asked` are the items as the source of each condition has them: two sources may have one id for two questions.
-    `places` are the files and runs that were read. `is_confirmed`: nothing of how they were read was inferred, or the
-    user confirmed it. `whole` are the tables of which these are some conditions.
+    `places` are the files and runs that were read, `named_places` those of them that were given as `NAME=PATH`.
+    `options` are the reader's options as they were given, `reading` the same with what the data say of themselves.
+    `is_confirmed`: nothing of how they were read was inferred, or the user confirmed it. `whole` are the tables of
+    which these are some conditions.
     """
 
     name: str
@@ -103,6 +105,8 @@ class Tables:
     counting: Literal["given", "human", "judge", "rule"] | None = None
     reading: ReadOptions = ReadOptions()
     places: tuple[Place, ...] = ()
+    named_places: Mapping[str, Place] = dataclasses.field(default_factory=dict)
+    options: ReadOptions = ReadOptions()
     is_confirmed: bool = True
     whole: "Tables | None" = None
 
