@@ -21,7 +21,7 @@ from richter.claims import (
     requirement_name,
 )
 from richter.errors import InputError, PlanError
-from richter.evidence import Policy, alignment_of, evidence, metric_of
+from richter.evidence import MissingPolicy, Policy, alignment_of, evidence, metric_of
 from richter.records import Claim, Shown, Verdict
 from richter.stats import wilson
 from richter.tables import Tables
@@ -59,7 +59,13 @@ class GateReport(Shown):
 
 
 def margin_plan(
-    tables: Tables, margin: float, *, metric: str | None = None, on_undecided: str = "fail", level: float = 0.95
+    tables: Tables,
+    margin: float,
+    *,
+    metric: str | None = None,
+    on_undecided: str = "fail",
+    level: float = 0.95,
+    missing: MissingPolicy = "both-ways",
 ) -> Plan:
     """The gate without a plan file: the last condition may not be worse than the first by the margin or more.
 
@@ -84,6 +90,7 @@ def margin_plan(
         "baseline": tables.conditions[0],
         "on_undecided": on_undecided,
         "level": level,
+        "missing": missing,
         "require": [{"metric": asked, "rule": "no_worse", "limit": margin}],
     }
     return make_plan("gate", given)
