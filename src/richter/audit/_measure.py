@@ -186,6 +186,7 @@ def measure_run(
                 deviations=() if status is None else (*status.deviations, *status.reasons),
                 seed=seed,
                 level=level,
+                margins={} if measured.comparison is None else measured.comparison.margins,
                 n_resamples=n_resamples,
                 versions=versions(),
                 spent=records.spent,

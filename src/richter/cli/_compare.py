@@ -46,6 +46,7 @@ from richter.records import (
     printable,
     refusals,
 )
+from richter.report._markdown import how_read
 from richter.tables import ReadOptions, Tables, outcomes
 
 
@@ -546,6 +547,7 @@ def _value(words: Metric, value: float | None) -> str:
 def markdown(report: CompareReport) -> str:
     """A short report for a pull request: the sentences, one table, the warnings."""
     lines, conditions = ["## Comparison", ""], report.conditions.values()
+    lines += how_read(report.understood, report.notes)
     if len(report.conditions) == 2:
         for claim in report.claims:
             lines.append(f"- **{markdown_safe(verdict_note(claim))}** {markdown_safe(claim.sentence)}")

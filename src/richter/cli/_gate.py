@@ -119,7 +119,9 @@ def gate(
         report = audit.run_gate(plan, tables, status=status, policy=policy, accept_judge=accept_judge)
     write_json(report, json_path, inputs=[*([plan_path] if plan_path else []), *files])
     small = small_print(report)
-    comment = gate_comment(report.sentence, report.claims, report.requirements, tables, small=small, page=page)
+    comment = gate_comment(
+        report.sentence, report.claims, report.requirements, tables, small=small, page=page, notes=report.notes
+    )
     if history is not None:
         candidate = tables.conditions[-1] if plan is None else plan.values["candidate"]
         comment += "\n" + history_line(audit.history_of(history, condition=candidate, options=reading)) + "\n"

@@ -11,6 +11,7 @@ import click
 
 from richter.audit import SECTIONS, history_of, measure_run, results_schema, stored_results
 from richter.cli._calls import engine_options, open_mapper
+from richter.cli._compare import parse_margin
 from richter.cli._io import (
     console,
     json_option,
@@ -53,6 +54,8 @@ def _schema(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 @click.option("--only", metavar="SECTIONS", help=f"Only these, with commas: {','.join(SECTIONS)}.")
 @click.option("--plan", type=click.Path(path_type=Path), help="The plan that holds. [default: RUN/plan.toml]")
 @click.option("--history", metavar="SERIES", help="Show the runs of this series, as `richter watch` sees them.")
+@click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95, help="The confidence level of all claims.")
+@click.option("--margin", type=parse_margin, metavar="2pt", help="The gap of the main measure that would matter.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Seed of everything random.")
 @click.option("--redact", is_flag=True, help="A page without questions, references, answers and reasons.")
 @click.option("--force", is_flag=True, help="Overwrite a file that is not a report.")
@@ -71,6 +74,8 @@ def report(
     only: str | None,
     plan: Path | None,
     history: str | None,
+    level: float,
+    margin: float | None,
     seed: int,
     redact: bool,
     force: bool,
@@ -116,8 +121,9 @@ def report(
         return
     with open_mapper(engine, workers=workers, label=None, local=in_threads) as mapper, _measuring() as watch:
         results = measure_run(
-            *files, options=reading, conditions=names, only=sections, plan=plan, seed=seed, watch=watch, mapper=mapper
-        )
+            *files, options=reading, conditions=names, only=sections, plan=plan, seed=seed, level=level, margin=margin,
+            watch=watch, mapper=mapper,
+        )  # fmt: skip
         document = results.to_dict()
         if history is not None:
             document["history"] = history_of(history, options=reading)

@@ -91,7 +91,8 @@ def joint_law_of(
     if len(main) < 2 or policy.about != "such-items" or policy.adjust or policy.suite is not None:
         return None
     measure = main[0].question.measure
-    if outcomes_of(dataset, measure).label is not None or any(a.known.as_worst is not None for a in main):
+    values = outcomes_of(dataset, measure)
+    if values.label is not None or values.group_2 is not None or any(a.known.as_worst is not None for a in main):
         return None
     pairs = [a.question.conditions for a in main if not is_unpaired(dataset, a.question, policy)]
     if len(pairs) < 2:

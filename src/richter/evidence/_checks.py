@@ -182,14 +182,21 @@ def check_labels(dataset: Tables, question: Question, policy: Policy) -> Finding
 
 def check_groupings(dataset: Tables, question: Question, policy: Policy) -> Finding:
     """Two groupings of the items, where the estimator allows for one."""
+    if "group_2" not in dataset.answers.columns or dataset.answers["group_2"].null_count() == len(dataset.answers):
+        return FINE
     metric = metric_of(dataset, question.measure)
-    if metric.estimator == "mean" or "group_2" not in dataset.answers.columns:
+    is_plain = (
+        metric.estimator == "mean"
+        and policy.about == "such-items"
+        and not (policy.adjust or policy.suite or question.column)
+        and outcomes_of(dataset, valued_by(dataset, question.measure)).label is None
+        and not is_unpaired(dataset, question, policy)
+    )
+    if is_plain:
         return FINE
-    if dataset.answers["group_2"].null_count() == len(dataset.answers):
-        return FINE
-    reason = f"items are grouped in two ways, and {metric.noun} allows for one"
-    remedy = "Leave one grouping out."
-    return Finding(block=Blocked(gate="groups", reason=reason, remedy=remedy, override="--map group_2="))
+    reason = f"items are grouped in two ways, and {metric.noun} allows for one grouping here"
+    remedy = "Name the grouping that counts: --map group=COLUMN."
+    return Finding(block=Blocked(gate="groups", reason=reason, remedy=remedy, override="--map group=COLUMN"))
 
 
 CHECKS: tuple[Check, ...] = (

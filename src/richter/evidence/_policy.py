@@ -1,12 +1,16 @@
 """How questions are answered: what is generalised to, what missing grades mean, and what the user vouches for."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from richter.claims import About
-from richter.severity._b_value import DEFAULT, Recipe
 from richter.stats import Mapper, in_threads
+
+if TYPE_CHECKING:
+    from richter.severity import Recipe
 
 __all__ = ["MISSING", "MissingPolicy", "Policy", "SeveritySettings"]
 
@@ -16,9 +20,9 @@ MISSING: tuple[str, ...] = get_args(MissingPolicy)
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class SeveritySettings:
-    """How slopes and pairs of severities are estimated: resampling, the recipe of slopes, and the control, if any."""
+    """How slopes and pairs of severities are estimated: resampling, the recipe of slopes (None: the usual), a control."""
 
-    recipe: Recipe = DEFAULT
+    recipe: Recipe | None = None
     control: str | None = None
     max_error_gap: float = 0.05
     n_resamples: int = 2000

@@ -73,12 +73,12 @@ def severity_rows(dataset: Tables) -> SeverityRows:
 @once
 def severity_pairs(dataset: Tables, settings: SeveritySettings) -> PairStudy:
     """The evidence on every pair's severities, with slopes and error rates, computed once."""
-    from richter.severity import weigh_pairs
+    from richter.severity import DEFAULT, weigh_pairs
 
     rows = severity_rows(dataset)
     columns = {name: rows.of(name) for name in rows.conditions if not np.isnan(rows.of(name)).all()}
     return weigh_pairs(
-        columns, groups=rows.groups, weights=rows.weight, control=settings.control, recipe=settings.recipe,
+        columns, groups=rows.groups, weights=rows.weight, control=settings.control, recipe=settings.recipe or DEFAULT,
         max_error_gap=settings.max_error_gap, n_resamples=settings.n_resamples, level=settings.level,
         rng=np.random.default_rng(settings.seed), mapper=settings.mapper,
     )  # fmt: skip

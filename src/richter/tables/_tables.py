@@ -376,13 +376,9 @@ def _rows(tables: Tables, name: str) -> tuple[pl.DataFrame, Metric]:
 def _of_items(first: pl.DataFrame) -> dict[str, Any]:
     """Group, stratum (the domain) and weight of each item; an item that names no group is one of its own."""
     found: dict[str, Any] = {}
-    if first["group"].null_count() < len(first):
-        # an item's own name, marked, keeps the unnamed apart from every named group
-        alone = pl.concat_str(pl.lit("item\0"), "item")
-        named = first.select(
-            pl.when(pl.col("group").is_null()).then(alone).otherwise(pl.concat_str(pl.lit("group\0"), "group"))
-        )
-        found["group"] = (named.to_series().rank("dense") - 1).to_numpy().astype(np.intp)
+    for name in ("group", "group_2"):
+        if name in first.columns and first[name].null_count() < len(first):
+            found[name] = _codes(first[name], first["item"])
     if first["domain"].null_count() < len(first):
         domain = first["domain"].fill_null("")
         found["strata"] = tuple(domain.unique().sort().to_list())
