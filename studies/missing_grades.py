@@ -95,7 +95,7 @@ def shown_side(world: World, tables: Tables, missing: MissingPolicy) -> Literal[
     """Whether `new` is shown to be better (its gate: met) or worse (violated), or neither."""
     policy = Policy(missing=missing)
     if world.is_gate:
-        outcome = run_gate(margin_plan(tables, MARGIN, missing=missing), tables, policy=policy).outcome
+        outcome = run_gate(margin_plan(tables, MARGIN), tables, policy=policy).outcome
         return "better" if outcome is Verdict.VERIFIED else "worse" if outcome is Verdict.REFUTED else ""
     (question,) = page_questions(tables).questions
     (claim,) = decide([evidence(tables, question, policy)])

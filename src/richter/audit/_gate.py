@@ -21,7 +21,7 @@ from richter.claims import (
     requirement_name,
 )
 from richter.errors import InputError, PlanError
-from richter.evidence import MissingPolicy, Policy, alignment_of, evidence, metric_of
+from richter.evidence import Policy, alignment_of, evidence, metric_of
 from richter.records import Claim, Shown, Verdict
 from richter.stats import wilson
 from richter.tables import Tables
@@ -59,13 +59,7 @@ class GateReport(Shown):
 
 
 def margin_plan(
-    tables: Tables,
-    margin: float,
-    *,
-    metric: str | None = None,
-    on_undecided: str = "fail",
-    level: float = 0.95,
-    missing: MissingPolicy = "both-ways",
+    tables: Tables, margin: float, *, metric: str | None = None, on_undecided: str = "fail", level: float = 0.95
 ) -> Plan:
     """The gate without a plan file: the last condition may not be worse than the first by the margin or more.
 
@@ -90,7 +84,6 @@ def margin_plan(
         "baseline": tables.conditions[0],
         "on_undecided": on_undecided,
         "level": level,
-        "missing": missing,
         "require": [{"metric": asked, "rule": "no_worse", "limit": margin}],
     }
     return make_plan("gate", given)
@@ -177,12 +170,9 @@ def run_gate(
             remedy="Name the files (new=a.csv old=b.csv), or correct the plan.",
         )
     dataset = tables.select(wanted)
-    policy = dataclasses.replace(
-        policy or Policy(),
-        is_gate=True,
-        min_shared=values["min_shared"],
-        missing=values.get("missing") or (policy or Policy()).missing,
-    )
+    policy = dataclasses.replace(policy or Policy(), is_gate=True, min_shared=values["min_shared"])
+    if plan.path:  # what a plan file says of missing grades holds; without one the caller's policy does
+        policy = dataclasses.replace(policy, missing=values["missing"])
     asked = [_requirement(dataset, rule, policy) for rule in values["require"]]
     known = None if status is None else status.attempts
     tried = values.get("tried", 1) or known or 1

@@ -106,7 +106,7 @@ def gate(
         tables = tables.select(names) if names else tables
         margin = on_scale(margin, tables, metric) or float(margin)
         if stated is None:
-            own = audit.margin_plan(tables, margin, metric=metric, level=level, missing=policy.missing)
+            own = audit.margin_plan(tables, margin, metric=metric, level=level)
             report = audit.run_gate(own, tables, policy=policy, accept_judge=accept_judge)
         elif metric not in (None, "accuracy"):
             raise click.UsageError("A results document is a baseline for accuracy alone; give an evidence archive.")
