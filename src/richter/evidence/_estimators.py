@@ -1,5 +1,6 @@
 """The estimators by the name that a measure's row gives: from a dataset and a question to evidence."""
 
+import dataclasses
 from collections.abc import Callable
 
 import numpy as np
@@ -17,6 +18,7 @@ from richter.claims import (
     check_weights,
     difference_evidence,
     mean_evidence,
+    p_value,
     passes,
     suite_evidence,
     unpaired_evidence,
@@ -31,6 +33,8 @@ from richter.evidence._severities import estimate_given_error
 from richter.tables import Tables, item_codes
 
 __all__ = ["ESTIMATORS"]
+
+ALPHA = 0.05  # of the note on how many missing grades undo a difference
 
 
 def estimate_mean(dataset: Tables, question: Question, policy: Policy) -> Evidence:
@@ -47,8 +51,30 @@ def estimate_mean(dataset: Tables, question: Question, policy: Policy) -> Eviden
     counts = {name: int(lacking[:, dataset.conditions.index(name)].sum()) for name in names}
     if not any(counts.values()):
         return found
+    filled = _estimate_filled(dataset, question, policy, lacking)
+    both = both_ways(found, filled, missing=counts)
+    if p_value(found, question.value) <= ALPHA < p_value(both, question.value):
+        number = _missing_to_undo(dataset, question, policy, lacking)
+        both = dataclasses.replace(both, notes=(*both.notes, f"{number:,} missing grades counted as wrong undo it"))
+    return both
+
+
+def _estimate_filled(dataset: Tables, question: Question, policy: Policy, lacking: np.ndarray) -> Evidence:
+    """The evidence with missing grades at the worse end."""
     filled = _asked_of(dataset, question, _filled_sample(dataset, question.measure, lacking))
-    return both_ways(found, _estimate(dataset, question, policy, filled), missing=counts)
+    return _estimate(dataset, question, policy, filled)
+
+
+def _missing_to_undo(dataset: Tables, question: Question, policy: Policy, lacking: np.ndarray) -> int:
+    """How many of the missing grades, counted as wrong in the order of items, undo what is shown without them."""
+    places = np.repeat(np.arange(lacking.size), lacking.ravel())
+    low, high = 0, len(places)
+    while high - low > 1:
+        middle = (low + high) // 2
+        some = np.bincount(places[:middle], minlength=lacking.size).reshape(lacking.shape).astype(np.intp)
+        is_undone = p_value(_estimate_filled(dataset, question, policy, some), question.value) > ALPHA
+        low, high = (low, middle) if is_undone else (middle, high)
+    return high
 
 
 def _lacking(dataset: Tables, question: Question, policy: Policy) -> np.ndarray:

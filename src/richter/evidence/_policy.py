@@ -20,7 +20,7 @@ MISSING: tuple[str, ...] = get_args(MissingPolicy)
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class SeveritySettings:
-    """How slopes and pairs of severities are estimated: resampling, the recipe of slopes (None: the usual), a control."""
+    """How slopes and pairs of severities are estimated: resampling, a recipe of slopes (None: the usual), a control."""
 
     recipe: Recipe | None = None
     control: str | None = None

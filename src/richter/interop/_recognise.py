@@ -217,7 +217,8 @@ def _parquet_columns(path: Path) -> Mapping[str, Any]:
     import polars as pl
 
     try:
-        return dict.fromkeys(pl.read_parquet_schema(path))
+        with path.open("rb") as file:  # a name is never a pattern
+            return dict.fromkeys(pl.read_parquet_schema(file))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise InputError(f"{path} is a damaged Parquet file.", remedy="Get it from its source again.") from error
 
