@@ -39,7 +39,7 @@ PAGES: dict[str, dict[str, tuple[float, float, float]]] = {
         "accuracy": (0, 0, APART), "mean_severity": (0, 0, 0.55 * APART),
     },
     "accuracy equal, severity differs": {"mean_severity": (0, 0, 0.55 * APART)},
-    "all differ": {m: (-0.8 * APART, 0, 0.8 * APART) for m in MEASURES},
+    "all differ": dict.fromkeys(MEASURES, (-0.8 * APART, 0, 0.8 * APART)),
 }  # fmt: skip
 
 
@@ -68,7 +68,7 @@ def decide_page(tables: Tables) -> tuple[Claim, ...]:
 
 def judge_page(world: Mapping[str, Sequence[float]], claims: Sequence[Claim]) -> dict[str, tuple[int, int, int]]:
     """Of each family: false claims, true differences, and how many of these are shown."""
-    counts = {name: (0, 0, 0) for name in ("main", "other")}
+    counts = dict.fromkeys(("main", "other"), (0, 0, 0))
     for claim in claims:
         assert claim.family is not None
         assert claim.estimate is not None

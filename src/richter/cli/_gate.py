@@ -173,7 +173,8 @@ def junit(report: audit.GateReport) -> str:
         elif claim.verdict is not Verdict.VERIFIED:
             ElementTree.SubElement(case, "skipped", message=message)
             skipped += 1
-        ElementTree.SubElement(case, "system-out").text = message
+        lines = (claim.sentence, *claim.notes, report.understood, *report.notes)
+        ElementTree.SubElement(case, "system-out").text = "\n".join(map(printable, dict.fromkeys(filter(None, lines))))
     suite.set("failures", str(failures))
     suite.set("errors", "0")
     suite.set("skipped", str(skipped))

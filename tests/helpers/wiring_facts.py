@@ -53,17 +53,21 @@ class Fact:
         return path
 
 
-def base(n: int = 160, conditions: tuple[str, ...] = ("old", "new"), **more: Any) -> pl.DataFrame:
+def base(
+    n: int = 160, conditions: tuple[str, ...] = ("old", "new"), noise: float = 0.8, step: float = 0.5
+) -> pl.DataFrame:
     """Right and wrong answers of each condition on the same questions; each condition better than the one before."""
     rng = np.random.default_rng(SEED)
     hard = rng.normal(size=n)
     rows = []
     for k, name in enumerate(conditions):
-        right = hard + 0.8 * rng.normal(size=n) < 0.2 + 0.5 * k
+        right = hard + noise * rng.normal(size=n) < 0.2 + step * k
         rows.append(
-            pl.DataFrame({"item": [f"q{i:04d}" for i in range(n)], "condition": [name] * n, "correct": right.astype(int)})
+            pl.DataFrame(
+                {"item": [f"q{i:04d}" for i in range(n)], "condition": [name] * n, "correct": right.astype(int)}
+            )
         )
-    return pl.concat(rows).with_columns(**more)
+    return pl.concat(rows)
 
 
 def rated(table: pl.DataFrame) -> pl.DataFrame:
@@ -119,7 +123,7 @@ def by_raters(shares: dict[str, tuple[str, ...]]) -> pl.DataFrame:
 
 def shuffled() -> pl.DataFrame:
     """Three conditions on 1,000 questions, the second of which lists them in another order."""
-    table = base(n=1000, conditions=("old", "mixed", "new"))
+    table = base(n=1000, conditions=("old", "mixed", "new"), noise=0.3, step=0.1)
     order = np.random.default_rng(SEED + 3).permutation(1000)
     mixed = table.filter(pl.col("condition") == "mixed")
     mixed = mixed.with_columns(correct=mixed["correct"].gather(order))
@@ -132,7 +136,8 @@ def with_draws() -> pl.DataFrame:
     table = base(n=100)
     flips = [
         table.with_columns(
-            draw=pl.lit(k), correct=pl.Series(np.where(rng.random(len(table)) < 0.15, 1 - table["correct"], table["correct"]))
+            draw=pl.lit(k),
+            correct=pl.Series(np.where(rng.random(len(table)) < 0.15, 1 - table["correct"], table["correct"])),
         )
         for k in range(3)
     ]
@@ -166,8 +171,8 @@ def facts() -> list[Fact]:
     apart = base().pipe(lambda t: t.with_columns(item=pl.col("condition") + "-" + pl.col("item")))
     return [
         Fact(name="complete", table=confident),
-        Fact(name="rows absent", table=complete.filter(~pl.Series(lost)), note=r"new lacks 12 grades \(12 absent\)"),
-        Fact(name="rows without a grade", table=blank(complete, lost, "correct", "severity"),
+        Fact(name="rows absent", table=confident.filter(~pl.Series(lost)), note=r"new lacks 12 grades \(12 absent\)"),
+        Fact(name="rows without a grade", table=blank(confident, lost, "correct", "severity"),
              note=r"new lacks 12 grades \(12 without a grade\)", form="jsonl"),
         Fact(name="failed calls", table=blank(failed, lost, "correct", "severity"),
              note=r"new lacks 12 grades \(12 failed calls\)", form="parquet"),
@@ -196,12 +201,14 @@ def facts() -> list[Fact]:
              options=("--map", "score=loss", "--better", "lower"),
              reading={"map": {"score": "loss"}, "better": "lower"}, note=r"less|lower"),
         Fact(name="unused look-alikes",
-             table=base().with_columns(annotator_id=pl.lit("x"), seed_value=pl.lit(3), group_size=pl.lit(2)),
-             note=r"not used"),
+             table=base().with_columns(
+                 annotator=pl.int_range(pl.len()) % 3, sampling_probability=0.2 + 0.1 * (pl.int_range(pl.len()) % 4)
+             ), note=r"Columns not used: .*annotator.*sampling_probability"),
         Fact(name="level by option", table=base(), asked=("--level", "0.9"), level=0.9),
         Fact(name="level by settings", table=base(), settings="level = 0.9\n", level=0.9),
         Fact(name="margin by option", table=base(), asked=("--margin", "5pt"), margin=0.05),
         Fact(name="margin by settings", table=base(), settings='margin = "5pt"\n', margin=0.05),
-        Fact(name="tried", table=base(), asked=("--tried", "12"), tried=12, note=r"12 attempts|best of 12|12 ways"),
-        Fact(name="unchecked judge", table=scored(1.0, name="llm_judge_score"), measure=SCORE, note=r"judge"),
+        Fact(name="tried", table=base(), asked=("--tried", "12"), tried=12, note=r"12 attempts|best of 12"),
+        Fact(name="unchecked judge", table=scored(1.0, name="llm_judge_score"), measure=SCORE,
+             note=r"by the judge|nobody checked|unchecked"),
     ]  # fmt: skip
