@@ -54,14 +54,14 @@ class Fact:
 
 
 def base(
-    n: int = 160, conditions: tuple[str, ...] = ("old", "new"), noise: float = 0.8, step: float = 0.5
+    n: int = 160, conditions: tuple[str, ...] = ("old", "new"), noise: float = 0.8, step: float = 0.5, ease: float = 0.2
 ) -> pl.DataFrame:
     """Right and wrong answers of each condition on the same questions; each condition better than the one before."""
     rng = np.random.default_rng(SEED)
     hard = rng.normal(size=n)
     rows = []
     for k, name in enumerate(conditions):
-        right = hard + noise * rng.normal(size=n) < 0.2 + step * k
+        right = hard + noise * rng.normal(size=n) < ease + step * k
         rows.append(
             pl.DataFrame(
                 {"item": [f"q{i:04d}" for i in range(n)], "condition": [name] * n, "correct": right.astype(int)}
@@ -122,8 +122,9 @@ def by_raters(shares: dict[str, tuple[str, ...]]) -> pl.DataFrame:
 
 
 def shuffled() -> pl.DataFrame:
-    """Three conditions on 1,000 questions, the second of which lists them in another order."""
-    table = base(n=1000, conditions=("old", "mixed", "new"), noise=0.3, step=0.1)
+    """Conditions on 1,000 questions, one of which lists them in another order: the others tell that it does."""
+    names = ("old", "new", "third", "fourth", "fifth", "sixth", "mixed")
+    table = base(n=1000, conditions=names, noise=0.5, step=0.02, ease=0.6)
     order = np.random.default_rng(SEED + 3).permutation(1000)
     mixed = table.filter(pl.col("condition") == "mixed")
     mixed = mixed.with_columns(correct=mixed["correct"].gather(order))
@@ -202,8 +203,8 @@ def facts() -> list[Fact]:
              reading={"map": {"score": "loss"}, "better": "lower"}, note=r"less|lower"),
         Fact(name="unused look-alikes",
              table=base().with_columns(
-                 annotator=pl.int_range(pl.len()) % 3, sampling_probability=0.2 + 0.1 * (pl.int_range(pl.len()) % 4)
-             ), note=r"Columns not used: .*annotator.*sampling_probability"),
+                 stratum=pl.int_range(pl.len()) % 3, inclusion=0.2 + 0.1 * (pl.int_range(pl.len()) % 4)
+             ), note=r"Columns not used: .*stratum.*inclusion"),
         Fact(name="level by option", table=base(), asked=("--level", "0.9"), level=0.9),
         Fact(name="level by settings", table=base(), settings="level = 0.9\n", level=0.9),
         Fact(name="margin by option", table=base(), asked=("--margin", "5pt"), margin=0.05),
