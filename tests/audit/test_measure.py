@@ -36,13 +36,14 @@ from richter.audit import (
     weigh_scores,
 )
 from richter.audit._measure_claims import ECE_MARGIN, Measured, calibration_claims_of, claims_of
+from richter.audit._plan_lock import VOUCHED_BY_RUN
 from richter.claims import ece_evidence, ece_side
 from richter.claims._decide import needed_units
 from richter.errors import InputError, LedgerNewer
 from richter.llm import Budget
 from richter.records import Answer, Claim, Condition, Decoding, Interval, Item, Rating, Verdict, at_most, plain
 from richter.stats import EceResult, benjamini_hochberg, ece, wilson
-from richter.store import LEDGER_NAME, LOOKS, Call, open_ledger
+from richter.store import LEDGER_NAME, Call, open_ledger
 from richter.tables import RatingsFile, ReadOptions, read_tables
 
 pytestmark = pytest.mark.xdist_group("measure")  # its run is made and measured once
@@ -308,9 +309,9 @@ def test_people_correct_the_rates_where_their_sample_is_known(run: Path, tmp_pat
 def test_the_same_ledger_gives_the_same_bytes(run: Path, document: dict[str, Any], tmp_path: Path) -> None:
     copy = tmp_path / run.name
     shutil.copytree(run, copy)
-    before = {p: p.read_bytes() for p in copy.rglob("*") if p.is_file() and p.name != LOOKS}
+    before = {p: p.read_bytes() for p in copy.rglob("*") if p.is_file()}
     assert in_bytes(measured(copy)) == in_bytes(document)
-    assert {p: p.read_bytes() for p in copy.rglob("*") if p.is_file() and p in before and p.name != LOOKS} == before
+    assert {p: p.read_bytes() for p in copy.rglob("*") if p.is_file() and p in before} == before
 
 
 @pytest.mark.slow
@@ -381,7 +382,7 @@ def test_a_plan_locked_before_the_first_answer_confirms(run: Path, tmp_path: Pat
     assert found["signature"]["requirement"].startswith("simulated 01 has severity>=3 below 200,000 per million")
     assert set(found["signature"]["verdicts"]) == {"verified"}
     assert all(f["plan"] for f in found["claims"])
-    assert "before the first look on this machine" in found["methods"]["plan"]["vouched"]
+    assert found["methods"]["plan"]["vouched"] == VOUCHED_BY_RUN
 
 
 def test_a_plan_locked_after_the_first_answer_does_not(run: Path, tmp_path: Path) -> None:

@@ -279,9 +279,11 @@ def test_a_locked_plan_makes_it_confirmatory(scores: Path, tmp_path: Path, capsy
     assert set(result["conditions"]) == {"heavy", "light"}
     assert result["requirements"][0]["plan"] == result["plan"]["hash"]
     assert all(claim["plan"] == result["plan"]["hash"] for claim in result["claims"])
-    _, out, _ = run(capsys, str(scores), "--plan", str(plan), "--resamples", "300")
-    assert "exploratory: options were given against the plan" in out
-    assert "deviation from the plan: --n-resamples 300 against the plan" in out
+    _, out, _ = run(capsys, str(scores), "--plan", str(plan), "--resamples", "300", "--json", "-")
+    result = json.loads(out)
+    assert result["plan"]["confirmatory"] is False
+    assert result["plan"]["deviations"] == ["--n-resamples 300 against the plan"]
+    assert {claim["plan"] for claim in result["claims"]} == {None}
 
 
 def test_bad_options_are_one_line(scores: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,6 +22,7 @@ from richter.claims import (
     Subgroups,
     check_groups,
     check_margin,
+    check_weights,
     decide,
     mean_evidence,
     pairs_of,
@@ -261,6 +262,8 @@ def compare_tables(
         severity=SeveritySettings(control=control, n_resamples=n_resamples, level=level, seed=seed),
     )  # fmt: skip
     margins = margins_of(dataset, margin)
+    if suite is not None:
+        _check_suite(dataset, suite)
     is_directed = len(conditions) == 2 if directed is None else directed
     page = page_questions(dataset, on=on, margins=margins, control=control, by=by, directed=is_directed)
     rng = np.random.default_rng(seed)
@@ -309,6 +312,14 @@ def compare_tables(
         },
         subgroups=subgroups,
     )  # fmt: skip
+
+
+def _check_suite(dataset: Tables, suite: Mapping[str, float]) -> None:
+    """Refuse weights that are not one for each benchmark, and groups of items that lie in several."""
+    codes, names = item_codes(dataset, "domain")
+    check_weights(names, suite)
+    if dataset.metric is not None:
+        check_groups(outcomes_of(dataset, dataset.metric), codes, "domain")
 
 
 def margins_of(dataset: Tables, margin: float | Mapping[str, float] | None) -> dict[str, float]:

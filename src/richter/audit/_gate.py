@@ -2,12 +2,13 @@
 
 import dataclasses
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from richter.audit._pictures import Picture, gate_picture
-from richter.audit._plan import Plan, PlanStatus, make_plan, open_data, read_plan
+from richter.audit._plan import Plan, make_plan, read_plan
+from richter.audit._plan_lock import PlanStatus, open_data, record_use
 from richter.audit._results import stored_results
 from richter.claims import (
     METRICS,
@@ -26,7 +27,7 @@ from richter.records import Claim, Shown, Verdict
 from richter.stats import wilson
 from richter.tables import Tables
 
-__all__ = ["GateReport", "gate_status", "margin_plan", "run_gate", "stated_gate", "stated_result"]
+__all__ = ["GateReport", "apply_gate_plan", "gate_status", "margin_plan", "run_gate", "stated_gate", "stated_result"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,7 @@ class GateReport(Shown):
     uses: int
     confirmatory: bool
     reasons: tuple[str, ...]
+    deviations: tuple[str, ...] = ()
     vouched: str = ""
     tried: int = 1
     attempts: int | None = None
@@ -140,11 +142,41 @@ def stated_gate(
     return _report(plan, claims, None, 1, tables, accept_judge=accept_judge)
 
 
-def gate_status(plan_path: str | Path, tables: Tables) -> PlanStatus:
-    """Where a gate plan stands towards these data, whose use with it is noted as one set."""
+def gate_status(plan_path: str | Path, tables: Tables, *, extra: Sequence[str] = ()) -> PlanStatus:
+    """Where a gate plan stands towards these data; `extra` are options that differ from it."""
     values = read_plan(plan_path, kind="gate").values
     wanted = [name for name in (values["baseline"], values["candidate"]) if name in tables.conditions]
-    return open_data(plan_path, tables.select(wanted) if wanted else tables, candidates=[values["candidate"]])
+    chosen = tables.select(wanted) if wanted else tables
+    return open_data(plan_path, chosen, candidates=[values["candidate"]], extra=extra)
+
+
+def apply_gate_plan(
+    plan_path: str | Path,
+    tables: Tables,
+    *,
+    extra: Sequence[str] = (),
+    policy: Policy | None = None,
+    accept_judge: bool = False,
+) -> GateReport:
+    """The report of a gate plan on these data, which the plan's log then has as an attempt.
+
+    What the user vouches for beside the plan is listed as a deviation from it.
+    """
+    plan = read_plan(plan_path, kind="gate")
+    beside = _beside_plan(plan, policy or Policy(), accept_judge)
+    status = gate_status(plan_path, tables, extra=(*extra, *beside))
+    report = run_gate(plan, tables, status=status, policy=policy, accept_judge=accept_judge)
+    record_use(plan_path, status)
+    return report
+
+
+def _beside_plan(plan: Plan, policy: Policy, accept_judge: bool) -> list[str]:
+    """What is vouched for beside the plan; what missing grades mean, the plan says."""
+    named = ("unpaired", "trust_ids", "trust_raters", "trust_labels", "trust_reading")
+    found = [f"--{name.replace('_', '-')} is not in the plan" for name in named if getattr(policy, name)]
+    if accept_judge and not plan.values.get("accept_judge"):
+        found.append("--accept-judge is not in the plan")
+    return found
 
 
 def run_gate(
@@ -248,6 +280,7 @@ def _report(
         uses=0 if status is None else status.uses,
         confirmatory=status is not None and status.confirmatory,
         reasons=() if status is None else status.reasons,
+        deviations=() if status is None else status.deviations,
         tried=tried,
         attempts=known,
         level=values["level"],

@@ -25,11 +25,12 @@ from richter.audit._floors import FloorsSection, floors_section
 from richter.audit._gate import run_gate
 from richter.audit._measure_claims import Measured, SearchResults, claims_of, search_results, searches_of
 from richter.audit._measure_conditions import measure_conditions
-from richter.audit._measure_run import RunRecords, open_records, run_plan
+from richter.audit._measure_run import RunRecords, open_records, read_as_planned, run_plan
 from richter.audit._measure_severity import SeveritySection, severity_section
 from richter.audit._measure_words import answer_of, checks_of, next_steps, question_of, signature_of
 from richter.audit._pictures import Picture, results_picture
-from richter.audit._plan import Plan, PlanStatus, versions
+from richter.audit._plan import Plan, versions
+from richter.audit._plan_lock import PlanStatus, record_use
 from richter.audit._plan_tail import tail_plan
 from richter.audit._results import (
     SCHEMA,
@@ -51,6 +52,7 @@ from richter.errors import InputError
 from richter.interop import Source
 from richter.records import Claim, Refused, Result, Shown, schema_of
 from richter.stats import Mapper, in_threads
+from richter.store import DatabaseRun
 from richter.tables import ReadOptions, Tables
 
 __all__ = ["SECTIONS", "RunResults", "measure_run", "results_schema"]
@@ -126,7 +128,9 @@ def measure_run(
     watch: Callable[[str], None] | None = None,
     mapper: Mapper = in_threads,
 ) -> RunResults:
-    """Measure a run, or any other sources: every section they allow, or `only` some. Asks nothing, writes nothing.
+    """Measure a run, or any other sources: every section they allow, or `only` some. Asks nothing.
+
+    Nothing is written but, where there is a plan, a line of its log.
 
     `options` and `conditions` say how to read and what to keep. `plan` is the run's plan.toml unless another is given.
     `watch` is told the name of each section as it begins, and `mapper` says where pairs are tested and calibrations
@@ -136,8 +140,10 @@ def measure_run(
     unknown = [name for name in only or () if name not in SECTIONS]
     if unknown:
         raise InputError(f"There is no section {unknown[0]!r}.", remedy=f"There are {', '.join(SECTIONS)}.")
+    options = read_as_planned(sources, plan, options)
     with open_records(*sources, options=options, conditions=conditions) as records:
-        chosen, status = run_plan(records, plan)
+        given = {"seed": seed, "level": level, "n_resamples": n_resamples, "conditions": list(conditions)}
+        chosen, status = run_plan(records, plan, options=given)
         exploratory = status is None or not status.confirmatory
         locked = None if chosen is None or exploratory else chosen.hash
         stamp = {"plan": locked, "data_hash": records.tables.data_hash, "seed": seed, "basis": records.tables.basis}
@@ -160,7 +166,7 @@ def measure_run(
         if "floors" in found.wanted and measured.comparison is not None:
             sections["calibration"] = found.with_decided(sections["calibration"])
         rows = measure_conditions(records, draws=measured.draws, grades=measured.grades, level=level)
-        return RunResults(
+        results = RunResults(
             run=RunFacts(
                 name=records.name,
                 bench=records.bench,
@@ -194,6 +200,9 @@ def measure_run(
             ),
             tables=records.tables,
         )
+        if chosen is not None and status is not None and not (plan is None and isinstance(records.place, DatabaseRun)):
+            record_use(chosen.path, status)
+        return results
 
 
 def _plan_facts(plan: Plan | None, status: PlanStatus | None) -> PlanFacts | None:
@@ -309,9 +318,7 @@ class _Measuring:
             seed=self.seed,
         )
         if self.status is not None:
-            report = dataclasses.replace(
-                report, claims=self.status.marked(report.claims, control=values.get("control"))
-            )
+            report = dataclasses.replace(report, claims=self.status.mark_claims(report.claims))
         self.measured.comparison = report
         for name in ("grades", "draws"):
             own: CalibrationReport | None = getattr(self.measured, name)

@@ -14,7 +14,8 @@ from richter.audit._floors import gap_claims
 from richter.audit._measure_claims import ECE_MARGIN, Measured, calibration_claims_of
 from richter.audit._measure_conditions import SIMULATED, condition_outcomes
 from richter.audit._measure_run import BASES, RunRecords
-from richter.audit._plan import Plan, PlanStatus
+from richter.audit._plan import Plan
+from richter.audit._plan_lock import PlanStatus
 from richter.audit._results import Bound, Check, ConditionResults, NoSection, Signature
 from richter.claims import METRICS, answer, as_sample, mean_evidence
 from richter.errors import InputError

@@ -24,7 +24,7 @@ FIELDS = {
     "level": asks(float, "Each requirement is shown met at this level, one-sided.", 0.95, gt=0.5, lt=1),
     "tried": asks(
         int,
-        "Attempts of which this one is to stand: the level is shared. 0: as many as the log of looks knows.",
+        "Attempts of which this one is to stand: the level is shared. 0: as many as the plan's log has.",
         OPTIONAL,
         ge=0,
         le=1_000_000,

@@ -12,7 +12,7 @@ import polars as pl
 from richter.audit._calibration import CalibrationReport, measure_calibration, read_draws
 from richter.audit._compare import CompareReport, compare_tables
 from richter.audit._floors import FloorsReport, measure_grades
-from richter.audit._gate import GateReport, gate_status, run_gate
+from richter.audit._gate import GateReport, apply_gate_plan
 from richter.audit._measure import RunResults, measure_run
 from richter.audit._plan import read_plan
 from richter.audit._plan_tail import tail_plan
@@ -155,7 +155,7 @@ class Run:
 
     def severity(self, **options: Any) -> SeverityReport:
         """How bad are the errors? Options are those of `richter.audit.weigh_scores`: `require`, `plan`, `seed`, ..."""
-        return weigh_scores(self.tables, **options)
+        return weigh_scores(self._tables_for(options.get("plan")), **options)
 
     def calibration(
         self, *, bins: int = 10, binning: str = "width", level: float = 0.95, splits: int | None = None, seed: int = 0
@@ -183,7 +183,12 @@ class Run:
 
     def gate(self, plan: str | Path) -> GateReport:
         """A gate plan's requirements: met, violated, or not shown either way."""
-        return run_gate(read_plan(plan, kind="gate"), self.tables, status=gate_status(plan, self.tables))
+        return apply_gate_plan(plan, self._tables_for(plan))
+
+    def _tables_for(self, plan: str | Path | None) -> Tables:
+        """The tables read as the plan says, unless this was opened with options of reading."""
+        planned = None if plan is None or self.options != ReadOptions() else read_plan(plan).reading
+        return self.tables if planned is None else read_tables(*self.sources, options=planned)
 
     @functools.cached_property
     def findings(self) -> tuple[Claim, ...]:

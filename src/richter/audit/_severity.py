@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from richter import severity as sev
 from richter.audit._pictures import Picture, severity_picture
-from richter.audit._plan import PlanStatus, open_data, read_plan
+from richter.audit._plan import read_plan
+from richter.audit._plan_lock import PlanStatus, open_data, record_use
 from richter.claims import as_judged
 from richter.errors import InputError
 from richter.interop import Source, read_frame
@@ -109,6 +110,7 @@ def weigh_scores(
     pairs: Sequence[tuple[str, str]] = (),
     plan: str | Path | None = None,
     status: PlanStatus | None = None,
+    deviations: Sequence[str] = (),
     n_resamples: int | None = None,
     level: float | None = None,
     everything: bool = False,
@@ -120,8 +122,8 @@ def weigh_scores(
     With a plan its values hold, its hash is the seed, and options given against it are listed as deviations. The
     judges' errors are allowed for where they are known: from `human` labels, from three or more ratings an answer with
     `judge_errors="independent"`, or from a table `judge_errors` (`true`, `judged`, `share`); else every claim is about
-    the severities as judged, and says so. With `status` it
-    is already known where the plan stands. Pairs have seeds of their own: `mapper` says where they run.
+    the severities as judged, and says so. With `status` it is already known where the plan stands; `deviations` are
+    further things that differ from it. Pairs have seeds of their own: `mapper` says where they run.
     """
     values: dict[str, Any] = {
         "max_error_gap": 0.05, "min_gap": 0.15, "margin": margin, "primary": primary or "severity_given_error",
@@ -130,6 +132,7 @@ def weigh_scores(
     recipe = sev.DEFAULT
     rules = list(require)
     keep: Sequence[str] = ()
+    opened: PlanStatus | None = None
     if plan is not None:
         from richter.audit._plan_severity import plan_recipe  # here, since slopes are slow to load
 
@@ -142,11 +145,23 @@ def weigh_scores(
             for name, value in given.items()
             if value is not None and value != found.values.get(name)
         ]
+        files = {
+            "traffic": traffic,
+            "judge_errors": judge_errors,
+            "human": human if isinstance(human, str | Path) else None,
+        }
+        against += [
+            f"--{name.replace('_', '-')} {Path(file).name} is not in the plan"
+            for name, file in files.items()
+            if file is not None
+        ]
+        against += deviations
         against += [f"--require {rule!r} is not in the plan" for rule in rules if rule not in found.values["require"]]
         tables = _severities(source, found.values["conditions"])
         control = found.values["control"]
         others = [name for name in tables.conditions if name != control] if control else []
-        status = status or open_data(plan, tables, candidates=others, extra=against)
+        opened = None if status is not None else open_data(plan, tables, candidates=others, extra=against)
+        status = status or opened
         planned = {name: found.values[name] or None for name in values}
         values = {name: planned[name] if given.get(name) is None else given[name] for name in values}
         recipe = plan_recipe(found.values)
@@ -172,8 +187,8 @@ def weigh_scores(
     )  # fmt: skip
     rates, checks = _rates_and_checks(study, scores, labels, mix, requirements, level, seed)
     if status is not None:
-        study = dataclasses.replace(study, claims=status.marked(study.claims, control=values["control"]))
-        checks = status.marked(checks)
+        study = dataclasses.replace(study, claims=status.mark_claims(study.claims))
+        checks = status.mark_claims(checks)
     columns = scores.columns()
     analyses: sev.Analyses = {}
     if everything or pairs:
@@ -192,7 +207,7 @@ def weigh_scores(
             rng=rng,
             mapper=mapper,
         )
-    return SeverityReport(
+    report = SeverityReport(
         study=study,
         paper=paper,
         seed=seed,
@@ -210,6 +225,9 @@ def weigh_scores(
         notes=tuple(_notes(study, tables, scores, rates, corrected, any_scale=any_scale)),
         plan=status,
     )
+    if plan is not None and opened is not None:
+        record_use(plan, opened)
+    return report
 
 
 def _notes(

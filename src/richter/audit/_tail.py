@@ -14,7 +14,8 @@ import polars as pl
 from richter import tail as tl
 from richter.audit._measure_run import RunRecords
 from richter.audit._pictures import Picture, tail_picture
-from richter.audit._plan import Plan, PlanStatus, open_data, read_plan
+from richter.audit._plan import Plan, read_plan
+from richter.audit._plan_lock import PlanStatus, open_data, record_use
 from richter.audit._plan_tail import FIELDS, tail_plan
 from richter.claims import Question
 from richter.errors import InputError, TooFewErrors
@@ -88,6 +89,8 @@ def study_column(
     reading = reading or ReadOptions()
     given = {k: v for k, v in (overrides or {}).items() if v is not None}
     plan = None if plan_path is None else read_plan(plan_path, kind="tail")
+    if plan is not None and reading == ReadOptions():
+        reading = plan.reading or reading
     values = dict(plan.values) if plan else {}
     planned = values.get("column", "")
     column = column or reading.map.get("score") or (planned if reading.wide is None else "")
@@ -108,8 +111,10 @@ def study_column(
     n_missing = int(frame["value"].null_count())
     frame = frame.drop_nulls("value")
     severities, items = _by_condition(frame, values, plan, tables.name)
-    if plan_path is not None:
-        status = status or open_data(plan_path, tables.select([*severities]), extra=extra)
+    opened: PlanStatus | None = None
+    if plan is not None and plan_path is not None and status is None:
+        read_by_plan = dataclasses.replace(tables.select([*severities]), options=_other_options(reading, plan))
+        status = opened = open_data(plan_path, read_by_plan, extra=extra)
     if plan is None:
         chosen = _plan_without(severities, values)
         seed_used = seed
@@ -138,7 +143,7 @@ def study_column(
         name: tl.transform_scores(x, study.transform, bounds=chosen.bounds, clip=chosen.clip).values
         for name, x in (severities if study.path else {}).items()
     }
-    return TailReport(
+    report = TailReport(
         file=tables.name,
         column=column or ("severity" if rated else " ".join(tables.scored_by).removeprefix("column ") or "score"),
         study=study,
@@ -148,6 +153,17 @@ def study_column(
         seed=seed_used,
         n_missing=n_missing,
     )
+    if plan_path is not None and opened is not None:
+        record_use(plan_path, opened)
+    return report
+
+
+def _other_options(reading: ReadOptions, plan: Plan) -> ReadOptions:
+    """The options of reading but for the score, its direction and its scale, which fields of a tail plan fix."""
+    planned = plan.reading or ReadOptions()
+    others = {field: column for field, column in reading.map.items() if field != "score"}
+    score = {field: column for field, column in planned.map.items() if field == "score"}
+    return dataclasses.replace(reading, map=others | score, better=planned.better, scale=planned.scale)
 
 
 def _read(sources: Sequence[Source], column: str, reading: ReadOptions) -> Tables:

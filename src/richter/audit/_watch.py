@@ -21,14 +21,13 @@ from richter.interop import log_files, plain_name, read_frame
 from richter.records import Better, Claim, Family, Hypothesis, Interval, Result, Verdict, counted, plain, printable
 from richter.stats import bin_gaps
 from richter.store import DatabaseRun, Place, find_parts, find_runs, is_run, open_ledger, run_place
-from richter.tables import ReadOptions, Tables, holds_logs, read_tables, record_look
+from richter.tables import ReadOptions, Tables, holds_logs, read_tables
 
 __all__ = ["Day", "MetricSeries", "WatchReport", "history_of", "read_series", "watch_series"]
 
 Floats = NDArray[np.float64]
 
 CARRIED_MOST = 0.3  # correlation with the day before up to which false alarms were seen to stay under 5%
-_TOLD = 10  # of a series, the newest entries whose looks are logged
 _DATED = {"date", "day", "week", "month", "datum", "tag", "woche", "monat", "timestamp", "time", "datetime", "created",
           "created_at", "run_date", "fecha", "semana", "jour", "semaine", "data", "日期", "日付"}  # fmt: skip
 _FILES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".xlsx", ".eval")
@@ -167,7 +166,7 @@ def read_series(
             raise InputError("Which condition is watched is open.", remedy=f"Name it with --condition: {every}.")
         condition = common.pop()
     called = (condition,) if isinstance(condition, str) else tuple(condition)
-    days, shown = [], []
+    days = []
     for at, place, tables, unnamed in read:
         name = next((n for n in called if n in tables.conditions), None)
         name = tables.conditions[0] if name is None and unnamed and series in called else name
@@ -175,7 +174,6 @@ def read_series(
             notes.append(f"{at}: {place.name} has no {' or '.join(called)} and is left out")
             continue
         own = tables.select([name])
-        shown.append((tables, name))
         days.append(
             Day(
                 at=at,
@@ -188,8 +186,6 @@ def read_series(
                 judge=_judge(place, options),
             )
         )
-    for tables, name in shown[-_TOLD:]:  # in the log alone: a watch writes nothing into runs
-        record_look(dataclasses.replace(tables, places=()), shown=[name])
     return Series(called[0], days, tuple(notes))
 
 
@@ -237,10 +233,10 @@ def _read(
             notes.append(f"an entry for each {printable(column, limit=40)} of {place.name}")
             for (day,), rows in frame.drop(column).with_columns(at).group_by("at\0", maintain_order=True):
                 if day:
-                    tables = read_tables(rows.drop("at\0"), options=options, shown=())
+                    tables = read_tables(rows.drop("at\0"), options=options)
                     yield _Entry(str(day), place, tables, tables.conditions == ("frame",))
             return
-    tables = read_tables(place, options=options, shown=())
+    tables = read_tables(place, options=options)
     yield _Entry(_date(place, notes), place, tables, table and tables.conditions == (Path(place.name).stem,))
 
 
@@ -300,7 +296,7 @@ def _made(place: Place, tables: Tables, condition: str) -> dict[str, str]:
 def _judge(place: Place, options: ReadOptions | None) -> dict[str, float]:
     if not is_run(place) or CANARIES not in find_parts(place):
         return {}
-    rows = read_tables(find_parts(place)[CANARIES], options=options, shown=()).rows
+    rows = read_tables(find_parts(place)[CANARIES], options=options).rows
     rated = rows.filter(pl.col("severity").is_not_null()).group_by("item").agg(pl.col("severity").mean())
     return dict(rated.iter_rows())
 

@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -82,23 +82,25 @@ def _own_items(sample: Sample, first: str, second: str) -> str:
     return f"one has {printable(one, limit=40)}, the other {printable(two, limit=40)}"
 
 
-def tiers_of(
-    claims: Sequence[Claim], values: dict[str, float], metric: Metric
-) -> tuple[tuple[str, ...], ...]:  # fmt: skip
+def tiers_of(claims: Sequence[Claim], values: Mapping[str, float], metric: Metric) -> tuple[tuple[str, ...], ...]:
     """Maximal sets of conditions of which no pair is told apart, members and sets best first; they may overlap.
 
-    `values` are the conditions' own means. A blocked pair is never alike, nor does it tell apart.
+    `values` are the conditions' own means; one that has none is ranked by what its claims say of it. A blocked pair is
+    never alike, nor does it tell apart.
     """
+    main = [c for c in claims if c.measure == metric.name and len(c.conditions) == 2 and c.estimate is not None]
+    known = dict.fromkeys((name for claim in main for name in claim.conditions), 0.0)
+    known |= {n: v for c in main for n, v in zip(c.conditions, c.values, strict=False) if v is not None}
+    known |= values
     sign = -1 if metric.better == "higher" else 1
-    ranked = sorted(values, key=lambda name: sign * values[name])
+    ranked = sorted(known, key=lambda name: sign * known[name])
     place = {name: k for k, name in enumerate(ranked)}
     alike = np.zeros((len(ranked), len(ranked)), dtype=bool)
     compared = set[str]()
-    for claim in claims:
-        if claim.measure == metric.name and len(claim.conditions) == 2 and claim.estimate is not None:
-            compared |= set(claim.conditions)
-            i, j = (place[name] for name in claim.conditions)
-            alike[i, j] = alike[j, i] = claim.verdict in (Verdict.UNDECIDED, Verdict.EQUIVALENT)
+    for claim in main:
+        compared |= set(claim.conditions)
+        i, j = (place[name] for name in claim.conditions)
+        alike[i, j] = alike[j, i] = claim.verdict in (Verdict.UNDECIDED, Verdict.EQUIVALENT)
     sets = (tuple(ranked[k] for k in members) for members in maximal_sets(alike))
     return tuple(members for members in sets if compared.issuperset(members))
 

@@ -91,19 +91,6 @@ def parse_share(value: str | float) -> float:
     return number
 
 
-def parse_tried(ctx: click.Context, param: click.Parameter, value: str) -> int | None:
-    """A number of attempts, or None for as many as the log of looks knows."""
-    if value == "auto":
-        return None
-    try:
-        number = int(value)
-    except ValueError as error:
-        raise click.BadParameter(f"{value!r} is neither a number nor auto.") from error
-    if not 1 <= number <= 1_000_000:
-        raise click.BadParameter(f"{value} is not between 1 and 1,000,000.")
-    return number
-
-
 def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None) -> dict[str, float] | None:
     """`NAME=WEIGHT,NAME=WEIGHT`."""
     if value is None:
@@ -152,10 +139,10 @@ def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None)
 @click.option("--tail-plan", "tail_path", metavar="PLAN", help="A tail plan, for a claim on the tail's shape.")
 @click.option(
     "--tried",
-    callback=parse_tried,
-    default="1",
-    metavar="N|auto",
-    help="Attempts of which the shown one is the best; corrected for. auto: as many as the log of looks knows.",
+    type=click.IntRange(1, 1_000_000),
+    default=1,
+    metavar="N",
+    help="Attempts of which the shown one is the best; the level is divided by their number.",
 )
 @click.option(
     "--min-shared",
@@ -176,7 +163,6 @@ def compare(
     sources: tuple[str, ...],
     by: str | None,
     tail_path: str | None,
-    tried: int | None,
     family: str,
     reading: ReadOptions,
     md_path: str | None,
@@ -206,14 +192,13 @@ def compare(
     files, names = split_sources(sources)
     if by is not None and by not in ("domain", "tier", "group"):  # any other column of a table stands in for a domain
         reading, by = dataclasses.replace(reading, map={**reading.map, "domain": by}), "domain"
-    tables = read_given(files, reading, names)
+    tables = read_given(files, reading)
     options["margin"] = on_scale(options["margin"], tables)
     report = compare_tables(
         tables,
         conditions=names,
         by=by,
         tail_plan=None if tail_path is None else tail_plan(read_plan(tail_path, kind="tail")),
-        tried=tried or 1,
         one_family=family == "page",
         **options,
     )
@@ -240,7 +225,7 @@ def look(ctx: click.Context, arguments: tuple[str, ...]) -> None:
     files, names = split_sources(sources)
     reading = ReadOptions(**{name: inner.params[name] for name in READING})
     with inner:
-        tables = read_given(files, reading, names)
+        tables = read_given(files, reading)
         out = console(inner.params.get("json_path"))
         if len(names or tables.conditions) > 1:
             compare.invoke(inner)

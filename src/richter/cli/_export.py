@@ -13,7 +13,7 @@ from richter.cli._progress import price_at_most
 from richter.errors import InputError, ModelError, TooFewErrors
 from richter.interop import EXPORTS, SETS, export_dataset, export_table, write_set
 from richter.store import Place, is_run, open_ledger, run_place
-from richter.tables import ReadOptions, Tables, read_tables, record_look, tables_of
+from richter.tables import ReadOptions, Tables, read_tables
 
 if TYPE_CHECKING:
     from richter.ascent import FailingSet
@@ -105,7 +105,6 @@ def export(
     if output is not None:
         if is_run(source):
             with open_ledger(source) as ledger:
-                record_look(tables_of(ledger))
                 frame = EXPORTS[table](ledger)
         else:
             frame = _of_tables(read_tables(*sources, options=reading), table)
@@ -117,7 +116,6 @@ def export(
     if hub is not None:
         name = source.resolve().name if isinstance(source, Path) else source.name
         with open_ledger(source) as ledger:
-            record_look(tables_of(ledger))
             rows = export_dataset(ledger, hub, name=name, license_name=license_name, creator=creator, force=force)
         say(f"{hub}: " + ", ".join(f"{n:,} {kind}" for kind, n in rows.items()) + ".")
         return

@@ -13,6 +13,7 @@ from richter.cli._io import (
     md_option,
     policy_options,
     reading_options,
+    settle_reading,
     split_sources,
     write_json,
     write_text,
@@ -114,9 +115,8 @@ def gate(
             right, n = stated
             report = audit.stated_gate(tables, margin, right=right, n=n, level=level, accept_judge=accept_judge)
     else:
-        tables = read_tables(*files, options=reading, shown=[plan.values["baseline"], plan.values["candidate"]])
-        status = audit.gate_status(plan_path, tables)
-        report = audit.run_gate(plan, tables, status=status, policy=policy, accept_judge=accept_judge)
+        tables = read_tables(*files, options=settle_reading(reading, plan.reading))
+        report = audit.apply_gate_plan(plan_path, tables, policy=policy, accept_judge=accept_judge)
     write_json(report, json_path, inputs=[*([plan_path] if plan_path else []), *files])
     small = small_print(report)
     comment = gate_comment(
@@ -144,16 +144,16 @@ def gate(
 
 
 def small_print(report: audit.GateReport) -> str:
-    """Whether this counts as planned, and how often the plan has been used."""
+    """A line on whether the result is confirmatory, and on how often the plan has been used."""
     why = "; ".join(map(printable, report.reasons)) or "no plan was locked"
-    text = f"planned: {printable(report.vouched)}" if report.confirmatory else f"exploratory: {why}"
+    text = f"confirmatory: {printable(report.vouched)}" if report.confirmatory else f"exploratory: {why}"
     ends = {c.interval.level for c in report.claims if c.interval is not None}
     if len(ends) == 1:
         text += f"; each end of an interval holds at {100 * (1 + ends.pop()) / 2:.4g}% by itself"
     if report.tried > 1:
         text += f"; the level is shared by {report.tried} attempts"
     elif report.attempts is not None and report.attempts > 1:
-        text += f"; {report.attempts} ways were tried on these data here (tried = 0 in the plan allows for them)"
+        text += f"; the plan's log has {report.attempts} attempts (tried = 0 in the plan shares the level among them)"
     if report.uses > 1:
         text += f"; the plan has been used on {report.uses} sets of data: the more, the more a pass may be luck"
     return text

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -198,7 +198,7 @@ def _root(ctx: click.Context, debug: bool) -> None:
     Exit status: 0 fine, 1 error, 2 usage, 3 a requirement is violated, 4 undecided.
     """
     defaults = project_defaults(Path.cwd())
-    ctx.obj = {"debug": debug, "defaults": defaults}
+    ctx.ensure_object(dict).update(debug=debug, defaults=defaults)
     inner = {**defaults, **dict.fromkeys(TAKE_DATA, defaults)}
     ctx.default_map = dict.fromkeys(COMMANDS, inner) if defaults else None
 
@@ -234,9 +234,12 @@ def main(args: list[str] | None = None) -> None:
     """Run the command line; errors become one line on stderr and exit status 1."""
     argv = sys.argv[1:] if args is None else args
     ended: list[int] = []
+    on_success: list[Callable[[], None]] = []  # what is written once the command has ended well
     try:
         with _ending_politely(ended):
-            code = _root(argv, standalone_mode=False, prog_name="richter")
+            code = _root(argv, standalone_mode=False, prog_name="richter", obj={"on_success": on_success})
+        for write in on_success if code in (None, 0, 3, 4) else ():
+            write()
     except click.exceptions.Exit as stop:
         code = stop.exit_code
     except click.ClickException as error:

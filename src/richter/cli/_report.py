@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import click
 
-from richter.audit import SECTIONS, history_of, measure_run, results_schema, stored_results
+from richter.audit import SECTIONS, history_of, measure_run, read_plan, results_schema, stored_results
 from richter.cli._calls import engine_options, open_mapper
 from richter.cli._compare import parse_margin
 from richter.cli._io import (
@@ -18,6 +18,7 @@ from richter.cli._io import (
     md_option,
     progress_console,
     reading_options,
+    settle_reading,
     split_names,
     split_sources,
     write_json,
@@ -115,6 +116,8 @@ def report(
     if md_path not in (None, "-"):
         check_target(Path(str(md_path)), mark=MARKDOWN_MARK, inputs=inputs, force=force)
     sections = None if only is None else split_names(only)
+    if plan is not None:
+        reading = settle_reading(reading, read_plan(plan).reading)
     if stored is not None:
         for line in _again(stored, str(place), output, md_path=md_path, folder=folder, form=form):
             console(md_path).print(line, soft_wrap=True)
@@ -168,7 +171,7 @@ def _inputs(run: Path | None, plan: Path | None) -> list[Path]:
     """What a report is made from, and must never overwrite."""
     inside = () if run is None else run.rglob("*")
     own = [path for path in inside if path.is_file() and path.suffix not in MADE]
-    return own if plan is None else [*own, plan, Path(f"{plan}.lock")]
+    return own if plan is None else [*own, plan, Path(f"{plan}.lock"), Path(f"{plan}.log")]
 
 
 def is_report(path: Path, mark: str) -> bool:

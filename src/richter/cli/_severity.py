@@ -9,9 +9,18 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from richter.audit import SeverityReport, people_of, weigh_scores
+from richter.audit import SeverityReport, people_of, read_plan, weigh_scores
 from richter.cli._calls import engine_options, open_mapper
-from richter.cli._io import cells, grid, json_option, publish, reading_options, split_sources
+from richter.cli._io import (
+    cells,
+    grid,
+    json_option,
+    publish,
+    reading_options,
+    settle_reading,
+    split_sources,
+    without_settings,
+)
 from richter.errors import InputError
 from richter.records import Claim, Verdict, at_most, counted, of_kind, printable
 from richter.severity import MEASURES, BValue, DeploymentTable, Recount, SeverityStudy, Skipped
@@ -93,6 +102,12 @@ def severity(
       richter severity mqm.csv --map score=mqm --as-severity 0:-25
     """
     files, names = split_sources(sources)
+    if options["plan"] is not None:
+        planned = read_plan(options["plan"], kind="severity")
+        reading = settle_reading(reading, planned.reading)
+        options = without_settings(options, planned.values)
+        if names and sorted(names) != sorted(planned.values["conditions"]):
+            options["deviations"] = [f"conditions: plan {planned.values['conditions']}, option {names}"]
     tables = read_tables(*files, options=dataclasses.replace(reading, any_scale=True))
     tables = tables.select(names) if names else tables
     people = None
@@ -230,9 +245,6 @@ def _small_print(report: SeverityReport) -> list[str]:
     plan = report.plan
     if plan is None or not plan.confirmatory:
         lines.append(f"exploratory: {'no plan' if plan is None else '; '.join(plan.reasons)}")
-        held = sum(not c.exploratory for c in report.claims)
-        if held:
-            lines.append(f"{held} of {len(report.claims)} claims are about what was not seen, and confirmatory.")
     else:
         lines.append(f"confirmatory: plan {plan.hash[:16]} locked {plan.locked_at}, {plan.vouched}")
     return lines + [f"deviation from the plan: {d}" for d in (() if plan is None else plan.deviations)]

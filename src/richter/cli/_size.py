@@ -226,7 +226,7 @@ def _gap_from_data(
     logarithms. Unequal weights of items cost what they cost a mean (Kish).
     """
     files, names = split_sources(sources)
-    tables = read_tables(*files, options=reading, shown=names or None)
+    tables = read_tables(*files, options=reading)
     chosen = list(names) or list(tables.conditions)
     if len(chosen) != 2:
         raise InputError(

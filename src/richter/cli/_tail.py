@@ -18,7 +18,18 @@ from richter.audit._plan_tail import tail_plan
 from richter.audit._probe import COPIES, Copy, compare_copies, copy_answers
 from richter.audit._score import SCORERS, answers_of, own_nll, score_by, write_scored
 from richter.cli._calls import Calls, call_options, engine_options, open_mapper
-from richter.cli._io import Group, cells, console, grid, json_option, publish, reading_options, write_json
+from richter.cli._io import (
+    DEFAULT_MAP,
+    Group,
+    cells,
+    console,
+    grid,
+    json_option,
+    publish,
+    reading_options,
+    settle_reading,
+    write_json,
+)
 from richter.cli._progress import asking, downloading
 from richter.errors import InputError
 from richter.records import Claim, Verdict, counted, of_kind, printable
@@ -26,7 +37,6 @@ from richter.store import Place, is_database, keep_file, run_file, run_folder, r
 from richter.tables import ReadOptions
 from richter.tail import GATES, GENERATORS, TRANSFORMS, TailPlan, simulate_criteria, simulate_protocol
 
-DEFAULT_MAP = click.core.ParameterSource.DEFAULT_MAP
 _MARKS = {True: "pass", False: "FAIL", None: "-"}
 
 
@@ -113,7 +123,8 @@ def test(
             raise click.UsageError("--probe is CLEAN:PERTURBED.")
         couple = (clean, perturbed)
     if plan_path is not None:
-        reading = _typed(ctx, reading, read_plan(plan_path, kind="tail").values)
+        plan = read_plan(plan_path, kind="tail")
+        reading = settle_reading(_typed(ctx, reading, plan.values), plan.reading)
     with open_mapper(engine, workers=workers, label="resampling") as mapper:
         asked: dict[str, Any] = {"probe": couple, "scan": scan, "seed": seed, "mapper": mapper}
         report = study_column(*files, plan_path=plan_path, reading=reading, overrides=options, **asked)

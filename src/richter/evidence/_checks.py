@@ -24,7 +24,7 @@ from richter.evidence._policy import Policy
 from richter.records import refusals
 from richter.tables import Tables
 
-__all__ = ["CHECKS", "Finding", "is_unpaired", "shared_by"]
+__all__ = ["CHECKS", "Finding", "has_own_items", "is_unpaired", "shared_by"]
 
 MAX_UNBOUNDED_MISSING = 0.01  # share of missing grades above which a measure without a worse end is blocked
 MAX_RATER_DISTANCE = 0.1  # total variation of raters' shares above which raters may explain a difference
@@ -48,6 +48,11 @@ def is_unpaired(dataset: Tables, question: Question, policy: Policy) -> bool:
     if len(question.conditions) != 2:
         return False
     return policy.unpaired or not has_shared_items(dataset, valued_by(dataset, question.measure))
+
+
+def has_own_items(dataset: Tables, question: Question, policy: Policy) -> bool:
+    """Whether conditions have items of their own, so that none lacks what only another has."""
+    return policy.unpaired or is_unpaired(dataset, question, policy)
 
 
 def shared_by(dataset: Tables, question: Question) -> Shared:
@@ -110,8 +115,8 @@ def check_shared_items(dataset: Tables, question: Question, policy: Policy) -> F
 def check_missing(dataset: Tables, question: Question, policy: Policy) -> Finding:
     """Missing grades: a note, and a block for measures without a worse end that they could be counted at."""
     metric = metric_of(dataset, question.measure)
-    loose = is_unpaired(dataset, question, policy)
-    lacking = lacking_grades(dataset, question.measure, question.conditions, policy.is_gate, loose)
+    apart = has_own_items(dataset, question, policy)
+    lacking = lacking_grades(dataset, question.measure, question.conditions, policy.is_gate, apart)
     columns = [dataset.conditions.index(name) for name in question.conditions]
     if not lacking.total(columns):
         return FINE
@@ -120,11 +125,13 @@ def check_missing(dataset: Tables, question: Question, policy: Policy) -> Findin
         return Finding(notes=(*notes, "the claim is about the items of both (--missing shared)"))
     if policy.missing == "at-random":
         return Finding(notes=(*notes, "grades are taken to be missing at random (--missing at-random)"))
-    counts_as_worst = metric.estimator == "mean" and metric.worst is not None
+    has_worst = metric.estimator == "mean" and metric.worst is not None
+    counts_as_worst = has_worst and policy.about != "such-runs"  # a missing grade has no run to be counted in
     share = lacking.share(columns)
     if counts_as_worst or share <= MAX_UNBOUNDED_MISSING:
         return Finding(notes=notes)
-    reason = f"{100 * share:.1f}% of the grades are missing ({'; '.join(notes)}), and {metric.noun} has no worst value"
+    why = "a claim about such runs cannot count them as wrong" if has_worst else f"{metric.noun} has no worst value"
+    reason = f"{100 * share:.1f}% of the grades are missing ({'; '.join(notes)}), and {why}"
     remedy = "Ask the missing answers again."
     return Finding(
         notes=notes, block=Blocked(gate="missing", reason=reason, remedy=remedy, override="--missing at-random")

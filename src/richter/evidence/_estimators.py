@@ -25,11 +25,12 @@ from richter.claims import (
     with_missing_as_worst,
     within,
 )
-from richter.evidence._checks import is_unpaired
+from richter.evidence._checks import has_own_items, is_unpaired
 from richter.evidence._confidence import estimate_ece
 from richter.evidence._facts import lacking_grades, outcomes_of, sample_of
 from richter.evidence._policy import Policy
 from richter.evidence._severities import estimate_given_error
+from richter.stats import Bools
 from richter.tables import Tables, item_codes
 
 __all__ = ["ESTIMATORS"]
@@ -54,7 +55,7 @@ def estimate_mean(dataset: Tables, question: Question, policy: Policy) -> Eviden
     filled = _estimate_filled(dataset, question, policy, lacking)
     both = both_ways(found, filled, missing=counts)
     if p_value(found, question.value) <= ALPHA < p_value(both, question.value):
-        number = _missing_to_undo(dataset, question, policy, lacking)
+        number = _missing_to_undo(dataset, question, policy, found, lacking)
         both = dataclasses.replace(both, notes=(*both.notes, f"{number:,} missing grades counted as wrong undo it"))
     return both
 
@@ -65,21 +66,26 @@ def _estimate_filled(dataset: Tables, question: Question, policy: Policy, lackin
     return _estimate(dataset, question, policy, filled)
 
 
-def _missing_to_undo(dataset: Tables, question: Question, policy: Policy, lacking: np.ndarray) -> int:
+def _missing_to_undo(
+    dataset: Tables, question: Question, policy: Policy, found: Evidence, lacking: np.ndarray
+) -> int:  # fmt: skip
     """How many of the missing grades, counted as wrong in the order of items, undo what is shown without them."""
     places = np.repeat(np.arange(lacking.size), lacking.ravel())
     low, high = 0, len(places)
     while high - low > 1:
         middle = (low + high) // 2
         some = np.bincount(places[:middle], minlength=lacking.size).reshape(lacking.shape).astype(np.intp)
-        is_undone = p_value(_estimate_filled(dataset, question, policy, some), question.value) > ALPHA
+        filled = both_ways(found, _estimate_filled(dataset, question, policy, some), missing={})
+        is_undone = p_value(filled, question.value) > ALPHA  # also where it turns round
         low, high = (low, middle) if is_undone else (middle, high)
     return high
 
 
 def _lacking(dataset: Tables, question: Question, policy: Policy) -> np.ndarray:
-    loose = is_unpaired(dataset, question, policy)
-    return lacking_grades(dataset, question.measure, question.conditions, policy.is_gate, loose).lacking
+    """How many grades each item that a question is about lacks, by condition."""
+    apart = has_own_items(dataset, question, policy)
+    lacking = lacking_grades(dataset, question.measure, question.conditions, policy.is_gate, apart).lacking
+    return np.where(_is_asked(dataset, question)[:, None], lacking, 0)
 
 
 def _filled_sample(dataset: Tables, measure: str, lacking: np.ndarray) -> Sample:
@@ -92,10 +98,16 @@ def _filled_sample(dataset: Tables, measure: str, lacking: np.ndarray) -> Sample
 
 def _asked_of(dataset: Tables, question: Question, sample: Sample) -> Sample:
     """The sample of the items that a question is about."""
+    return within(sample, _is_asked(dataset, question)) if question.column else sample
+
+
+def _is_asked(dataset: Tables, question: Question) -> Bools:
+    """Of every item whether a question is about it."""
     if not question.column:
-        return sample
+        return np.ones(len(dataset.item_ids), dtype=bool)
     codes, names = item_codes(dataset, question.column)
-    return within(sample, codes == names.index(question.part))
+    is_part: Bools = codes == names.index(question.part)
+    return is_part
 
 
 def _estimate(dataset: Tables, question: Question, policy: Policy, sample: Sample) -> Evidence:

@@ -167,8 +167,9 @@ def lacking_grades(
 ) -> LackingGrades:
     """The grades that the conditions `names` lack: the row has none, the call failed, or the row is absent.
 
-    An item that none of them has a value for is left out. A row is absent where another of them has the item; not where
-    a whole group or domain is absent, unless `strict`, and not where conditions have their own items (`unpaired`).
+    An item that none of them has a value for is left out, unless each has its own items (`unpaired`). A row is absent where another of them has the item; not where
+    a whole group or domain is absent, unless `strict`, and not where they have their own items. Of one condition,
+    `strict` takes as absent what any other condition of the dataset has a value for.
     """
     columns = [dataset.conditions.index(name) for name in names]
     rows, failed = row_counts(dataset)
@@ -177,7 +178,10 @@ def lacking_grades(
     chosen[columns] = True
     has_value: Bools = np.asarray((graded * chosen > 0).any(axis=1))
     has_row = rows > 0
-    wanted = has_value[:, None] if len(names) > 1 else has_value[:, None] | has_row
+    wanted = has_value[:, None] | (has_row & (unpaired or len(names) == 1))
+    of_others: Bools = np.asarray((graded * ~chosen > 0).any(axis=1))
+    if len(names) == 1 and strict and (has_value & of_others).any():  # it lacks what the others have, as in a pair
+        wanted = wanted | of_others[:, None]
     wanted = wanted & chosen
     if unpaired:
         wanted &= has_row

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from richter.claims import Blocked, Evidence, Question, as_judged
+from richter.claims import Blocked, Evidence, Outcomes, Question, as_judged
 from richter.errors import InputError
 from richter.evidence._facts import metric_of, once, sample_of
 from richter.evidence._policy import Policy, SeveritySettings
@@ -44,16 +44,21 @@ class SeverityRows:
 
 
 @once
-def severity_rows(dataset: Tables) -> SeverityRows:
-    """The severities of every draw, in one order of rows for all conditions."""
+def severity_rows(dataset: Tables, by_run: bool) -> SeverityRows:
+    """The severities of every draw, in one order of rows for all conditions.
+
+    `by_run`: conditions share a row where the same run, by its name, drew it; else where the draw has one number.
+    """
     rated = sample_of(dataset, "mean_severity").outcomes
     draw = np.zeros(len(rated.item), dtype=np.intp) if rated.draw is None else rated.draw
+    if by_run and rated.run is not None:
+        draw = _slots_of_runs(rated, rated.run, draw)
     width, items = int(draw.max()) + 1, len(rated.items)
     table = np.full((len(rated.conditions), items * width), np.nan)
     place = rated.item * width + draw
     table[rated.condition, place] = rated.value
     run = None
-    if rated.run is not None:
+    if by_run and rated.run is not None:
         run = np.zeros(items * width, dtype=np.intp)
         run[place] = rated.run
     unit = np.arange(items) if rated.group is None else rated.group
@@ -70,12 +75,22 @@ def severity_rows(dataset: Tables) -> SeverityRows:
     )
 
 
+def _slots_of_runs(rated: Outcomes, run: Indices, draw: Indices) -> Indices:
+    """The place of every answer among its item's: one for each run and for the answer's number within that run."""
+    cell = (rated.item * len(rated.conditions) + rated.condition) * (int(run.max()) + 1) + run
+    order = np.lexsort((draw, cell))
+    _, start, size = np.unique(cell[order], return_index=True, return_counts=True)
+    number = np.empty_like(draw)
+    number[order] = np.arange(len(cell)) - np.repeat(start, size)
+    return np.unique(run * (int(number.max()) + 1) + number, return_inverse=True)[1].astype(np.intp)
+
+
 @once
 def severity_pairs(dataset: Tables, settings: SeveritySettings) -> PairStudy:
     """The evidence on every pair's severities, with slopes and error rates, computed once."""
     from richter.severity import DEFAULT, weigh_pairs
 
-    rows = severity_rows(dataset)
+    rows = severity_rows(dataset, False)
     columns = {name: rows.of(name) for name in rows.conditions if not np.isnan(rows.of(name)).all()}
     return weigh_pairs(
         columns, groups=rows.groups, weights=rows.weight, control=settings.control, recipe=settings.recipe or DEFAULT,
@@ -93,7 +108,8 @@ def estimate_given_error(dataset: Tables, question: Question, policy: Policy) ->
     """
     from richter.severity import severity_given_error
 
-    rows, metric = severity_rows(dataset), metric_of(dataset, question.measure)
+    rows = severity_rows(dataset, policy.about == "such-runs")
+    metric = metric_of(dataset, question.measure)
     without = [name for name in question.conditions if not (rows.of(name) > 0).any()]
     if without:
         raise InputError(f"{' and '.join(without)} has no error to weigh.", remedy="Rate more answers.")

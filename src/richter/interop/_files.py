@@ -212,7 +212,7 @@ def _parquet(path: Path) -> pl.DataFrame:
     rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
     with path.open("rb") as file:
         _check_cells(path, rows, len(pl.read_parquet_schema(file)), CELLS_RATIO)
-    frame = pl.read_parquet(path, glob=False)  # a text that stands in many cells is held once, until something is done with it
+    frame = pl.read_parquet(path, glob=False)  # a text that stands in many cells is held once, until it is used
     _check_texts(path, int(frame.estimated_size()))
     return frame
 

@@ -32,6 +32,7 @@ _KEY = {"item": pl.String, "condition": pl.String, "draw": pl.Int64}
 ANSWERS: dict[str, type[pl.DataType]] = {
     **_KEY, "run": pl.String, "text": pl.String, "error": pl.String, "refused": pl.Boolean, "tokens_in": pl.Int64,
     "tokens_out": pl.Int64, "money_usd": pl.Float64, "latency_s": pl.Float64, "finish": pl.String, "group": pl.String,
+    "group_2": pl.String,
     "domain": pl.String, "tier": pl.String, "weight": pl.Float64, "cluster": pl.String, "clustered_by": pl.String,
     "human_cluster": pl.String,
     "token_probability": pl.Float64, "layer": pl.String, "inclusion": pl.Float64, "human": pl.Float64,
@@ -81,9 +82,12 @@ class Tables:
     has a row for every answer that came, with a null value where it was not graded. `conditions` stand in the order
     given. `understood` says in one line what was read, `basis` who graded, `scored_by` what the scores are
     of (nothing where right and wrong follow from severities), `counting` the kind of rating that counts.
+    `graded_by` are the models that graded, where a column such as `judge` or `graded_by` names them.
     `asked` are the items as the source of each condition has them: two sources may have one id for two questions.
-    `places` are the files and runs that were read. `is_confirmed`: nothing of how they were read was inferred, or the
-    user confirmed it. `whole` are the tables of which these are some conditions.
+    `places` are the files and runs that were read, `named_places` those of them that were given as `NAME=PATH`.
+    `options` are the reader's options as they were given, `reading` the same with what the data say of themselves.
+    `is_confirmed`: nothing of how they were read was inferred, or the user confirmed it. `whole` are the tables of
+    which these are some conditions.
     """
 
     name: str
@@ -97,9 +101,12 @@ class Tables:
     understood: str = ""
     basis: str = ""
     scored_by: tuple[str, ...] = ()
+    graded_by: tuple[str, ...] = ()
     counting: Literal["given", "human", "judge", "rule"] | None = None
     reading: ReadOptions = ReadOptions()
     places: tuple[Place, ...] = ()
+    named_places: Mapping[str, Place] = dataclasses.field(default_factory=dict)
+    options: ReadOptions = ReadOptions()
     is_confirmed: bool = True
     whole: "Tables | None" = None
 
@@ -162,7 +169,20 @@ class Tables:
         enums = {"item": pl.Enum(items.tolist()), "condition": pl.Enum(names)}
         failed = pl.col("error").fill_null("") != ""
         for frame in (
-            self.answers.select(*KEY, "run", failed, "group", "domain", "weight", "tokens_out", "money_usd"),
+            self.answers.select(
+                *KEY,
+                "run",
+                failed,
+                "group",
+                "group_2",
+                "domain",
+                "weight",
+                "tokens_out",
+                "money_usd",
+                "layer",
+                "inclusion",
+                "human",
+            ),
             self.scores.select(*KEY, "metric", "value", "confidence", "low", "high", "better"),
             self.ratings.select(*KEY, "rater", "kind", "severity", "mechanism"),
         ):
@@ -313,7 +333,7 @@ def judges_of(tables: Tables, metric: str) -> tuple[str, ...]:
     parts = [name.partition("/")[2].partition(" ")[2] or name for name in tables.scores["metric"].unique().sort()
              if name.startswith(tuple(f"{own}/" for own in tables.scored_by))]  # fmt: skip
     named = [name.removeprefix("column ") for name in (*tables.scored_by, *parts) if _JUDGE.search(name)]
-    return tuple(dict.fromkeys(named))
+    return tuple(dict.fromkeys((*named, *tables.graded_by)))
 
 
 def _labels(tables: Tables, metric: Metric, have: pl.DataFrame) -> tuple[dict[str, Any], list[str]]:
