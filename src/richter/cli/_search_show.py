@@ -178,7 +178,7 @@ def _print_clusters(out: Console, survey: ascent.ErrorSurvey) -> None:
             f"{found.near:.0%} of the ten nearest asked about before them fail too, {found.near_at_random:.0%} with "
             f"errors at random, p {found.p_value:.3f}"
         )
-        if found.clusters == 1 and found.p_value > 0.05:
+        if found.clusters == 1 and not found.is_closer:
             out.print(f"The failing paragraphs lie no closer together than errors at random would ({said}).")
         else:
             out.print(f"The failing paragraphs form {found.clusters} clusters ({said}):")

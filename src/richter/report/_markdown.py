@@ -58,7 +58,8 @@ def gate_comment(
             bar = f"`{interval_bar(c)}`" if two else ""
         lines.append(f"| {markdown_safe(required)} | {c.verdict.value} | {seen} | {bar} |")
     lines.append("")
-    lines += how_read(tables.understood, notes)
+    own = [x for c in claims for x in (*c.notes, f"{c.reason}. {c.remedy}".strip(". ")) if x]
+    lines += how_read(tables.understood, tuple(dict.fromkeys((*notes, *own))))
     needs = [c for c in claims if c.needed and c.verdict is Verdict.UNDECIDED]
     lines += [f"- {markdown_safe(c.sentence, limit=400)}" for c in needs]
     lines += [""] * bool(needs)

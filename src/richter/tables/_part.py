@@ -491,6 +491,11 @@ def _understood(
     draws = int(answers["draw"].to_numpy().max(initial=0)) + 1
     if draws > 1:
         said.append(f"up to {counted(draws, 'draw')} an item")
+    groups = answers["group"].drop_nulls().n_unique()
+    if groups:
+        said.append(f"items in {counted(groups, 'group')}")
+    if answers["weight"].drop_nulls().n_unique() > 1:
+        said.append("items weighted")
     failed = answers.filter(pl.col("error").fill_null("") != "").height
     if failed:
         said.append(f"{failed:,} failed calls")

@@ -1,0 +1,96 @@
+"""Losing rows of a condition never makes its gate pass: absent, without a grade, or as failed calls."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from richter.audit import margin_plan, run_gate
+from richter.records import Verdict
+from richter.tables import Tables
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "studies"))
+from memory_tables import memory_tables  # noqa: E402
+
+NAMES = ("old", "new")
+KINDS = ("absent", "ungraded", "failed")
+
+
+def is_met(tables: Tables, margin: float) -> bool:
+    """Whether the gate on `new` passes."""
+    return run_gate(margin_plan(tables, margin), tables).outcome is Verdict.VERIFIED
+
+
+@st.composite
+def worlds(draw: st.DrawFn, *, draws: int = 1, groups: bool = False, weights: bool = False) -> dict[str, Any]:
+    """Grades of two conditions, what is missing already, and what is lost besides, of `new`."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    items = draw(st.sampled_from((12, 40, 150)))
+    shape = (items, 2, draws)
+    rates = draw(st.tuples(st.floats(0.3, 1), st.floats(0.3, 1)))
+    right = (rng.random(shape) < np.asarray(rates)[None, :, None]).astype(float)
+    before = np.where(rng.random(shape) < draw(st.sampled_from((0.0, 0.03, 0.15))), rng.integers(1, 4, size=shape), 0)
+    wrong_first = draw(st.sampled_from((0.0, 0.5, 1.0)))  # among the wrong answers, as what hides a loss
+    chance = draw(st.floats(0, 1)) * np.where(right == 0, 1.0, 1 - wrong_first)
+    lost = np.where(rng.random(shape) < chance, draw(st.integers(1, 3)), 0)
+    lost[:, 0] = 0
+    return {
+        "right": right,
+        "before": before,
+        "after": np.where((before > 0) & (before != 1), np.where(lost == 1, 1, before), np.maximum(before, lost)),
+        "margin": draw(st.sampled_from((0.02, 0.05, 0.2, 0.5))),
+        "more": {
+            "group": np.arange(items) // 3 if groups else None,
+            "weight": 1.0 + np.arange(items) % 4 if weights else None,
+        },
+    }
+
+
+def tables_of(world: dict[str, Any], state: str) -> Tables:
+    """The tables before or after rows were lost."""
+    kind, right = world[state], world["right"]
+    return memory_tables(
+        {"accuracy": np.where(kind >= 2, np.nan, right)},
+        conditions=NAMES,
+        is_there=kind != 1,
+        failed=kind == 3,
+        **world["more"],
+    )
+
+
+def never_met_by_losing(world: dict[str, Any]) -> None:
+    """The gate that is not met with a row is not met without it."""
+    try:
+        after = tables_of(world, "after")
+        is_met_after = (after.answers["condition"] == "new").any() and is_met(after, world["margin"])
+    except ValueError:  # nothing of a condition is left: there is no gate
+        return
+    if is_met_after:
+        assert is_met(tables_of(world, "before"), world["margin"])
+
+
+@given(worlds())
+@settings(max_examples=150)
+def test_losing_rows_never_makes_a_gate_pass(world: dict[str, Any]) -> None:
+    never_met_by_losing(world)
+
+
+@given(worlds(draws=3))
+@settings(max_examples=100)
+def test_losing_draws_never_makes_a_gate_pass(world: dict[str, Any]) -> None:
+    never_met_by_losing(world)
+
+
+@given(worlds(groups=True))
+@settings(max_examples=80)
+def test_losing_rows_of_groups_never_makes_a_gate_pass(world: dict[str, Any]) -> None:
+    never_met_by_losing(world)
+
+
+@given(worlds(weights=True))
+@settings(max_examples=80)
+def test_losing_weighted_rows_never_makes_a_gate_pass(world: dict[str, Any]) -> None:
+    never_met_by_losing(world)
