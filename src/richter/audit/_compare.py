@@ -281,7 +281,7 @@ def compare_tables(
         asked, level=level, tried=tried, joint=joint, one_family=one_family, data_hash=dataset.data_hash, seed=seed
     )
     subgroups = () if by is None else _subgroups(dataset, page, by, claims, level=level, rng=rng)
-    tail_claims, tail_notes = _tail_claims(dataset, tail_plan, rng=rng)
+    tail_claims, tail_notes = _tail_claims(dataset, tail_plan, policy, rng=rng)
     report_claims = (*claims, *tail_claims)
     shared = [shared_by(dataset, a.question) for a in asked if a.question.family == "main" and _is_paired(a)]
     if page.trades:
@@ -390,7 +390,7 @@ def _subgroups(
 
 
 def _tail_claims(
-    dataset: Tables, plan: TailPlan | None, *, rng: np.random.Generator
+    dataset: Tables, plan: TailPlan | None, policy: Policy, *, rng: np.random.Generator
 ) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
     """The claims on the tail's shape behind the gates of a tail plan, and what stood in the way."""
     if dataset.counting is None:
@@ -399,7 +399,7 @@ def _tail_claims(
         return (), ("no claim on the tail's shape without a tail plan: richter plan new tail, then --tail-plan",)
     from richter.audit._tail import compare_tails_of
 
-    return compare_tails_of(dataset, plan, rng=rng)
+    return compare_tails_of(dataset, plan, policy=policy, rng=rng)
 
 
 @once
