@@ -58,7 +58,7 @@ def test_passing_needs_no_correction_and_violating_does_by_hand() -> None:
 
 
 def test_violations_step_down_by_hand() -> None:
-    """Two rules far below their limits and one at z = -1.66: 4.8% at the last step, 14.5% were it the first of three."""
+    """Two rules far below their limits and one at z = -1.66: 4.8% at the last step, 14.5% at the first."""
     claims = decide([rule(-5.0), rule(-1.66), rule(-4.0)])
     assert [c.verdict for c in claims] == [Verdict.REFUTED] * 3
     assert [c.p_adjusted for c in claims] == pytest.approx([3 * ndtr(-5), ndtr(-1.66), 2 * ndtr(-4)])
