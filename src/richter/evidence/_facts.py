@@ -167,9 +167,10 @@ def lacking_grades(
 ) -> LackingGrades:
     """The grades that the conditions `names` lack: the row has none, the call failed, or the row is absent.
 
-    An item that none of them has a value for is left out, unless each has its own items (`unpaired`). A row is absent where another of them has the item; not where
-    a whole group or domain is absent, unless `strict`, and not where they have their own items. Of one condition,
-    `strict` takes as absent what any other condition of the dataset has a value for.
+    An item that none of them has a value for is left out, unless each has its own items (`unpaired`). A row is absent
+    where another of them has the item; not where a whole group or domain is absent, unless `strict`, and not where they
+    have their own items. Of one condition, `strict` takes as absent what any other condition of the dataset has a value
+    for.
     """
     columns = [dataset.conditions.index(name) for name in names]
     rows, failed = row_counts(dataset)
