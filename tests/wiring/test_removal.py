@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from richter.audit import margin_plan, run_gate
 from richter.audit._plan import make_plan
 from richter.errors import InputError
+from richter.evidence import Policy
 from richter.records import Verdict
 from richter.tables import Tables
 
@@ -18,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "studies"))
 from memory_tables import memory_tables  # noqa: E402
 
 NAMES = ("old", "new")
+SHARED = Policy(missing="shared")
 KINDS = ("absent", "ungraded", "failed")
 
 
@@ -103,3 +105,12 @@ def test_losing_rows_of_groups_never_makes_a_gate_pass(world: dict[str, Any]) ->
 @settings(max_examples=80)
 def test_losing_weighted_rows_never_makes_a_gate_pass(world: dict[str, Any]) -> None:
     never_met_by_losing(world)
+
+
+def test_dropping_the_draws_that_went_badly_does_not_make_a_gate_pass(rng: np.random.Generator) -> None:
+    right = (rng.random((150, 2, 3)) < np.array([[0.7, 0.7, 0.7], [0.85, 0.3, 0.3]])).astype(float)
+    world = {"right": right, "before": np.zeros(right.shape), "after": np.zeros(right.shape), "more": {}}
+    world["after"][:, 1, 1:] = 1
+    assert not is_met(tables_of(world, "before"), 0.05, "no_worse")
+    assert not is_met(tables_of(world, "after"), 0.05, "no_worse")
+    assert run_gate(margin_plan(tables_of(world, "after"), 0.05), tables_of(world, "after"), policy=SHARED).exit_code == 0
