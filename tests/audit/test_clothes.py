@@ -130,10 +130,11 @@ def test_a_stricter_interval_says_its_level() -> None:
     assert (span.low, span.high) == (shown.low, shown.high)  # "0.00968 to 0.345" stood over "0.011 to 0.344"
 
 
-def test_draws_and_weights_that_severity_leaves_out_are_said_on_the_page() -> None:
+def test_draws_count_in_severities_and_weights_that_slopes_leave_out_are_said_on_the_page() -> None:
     frame = rows("a", "b", items=40, draws=2, severity=lambda k, j, d: float((k + j + d) % 3))
-    page = render_report(measure_run(frame, n_resamples=200).to_dict(), None)
-    assert "80 ratings of further draws are left out here" in page
+    results = measure_run(frame.with_columns(weight=1.0 + (pl.col("item") < "k2")), n_resamples=200)
+    assert results.sections.severity.study.conditions["a"].n == 80
+    assert "Slopes and families do not use the weights of items" in render_report(results.to_dict(), None)
 
 
 def test_slopes_that_errors_of_one_severity_do_not_have_are_not_for_want_of_errors(

@@ -15,7 +15,6 @@ from scipy.stats import binomtest, gamma, norm, ttest_1samp, ttest_rel
 from helpers.normal import ask
 from helpers.outcomes import outcomes
 from richter.claims import (
-    METRICS,
     Evidence,
     Outcomes,
     as_sample,

@@ -16,7 +16,7 @@ from richter.records import Verdict
 from richter.tables import Tables
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "studies"))
-from memory_tables import memory_tables  # noqa: E402
+from memory_tables import memory_tables
 
 NAMES = ("old", "new")
 SHARED = Policy(missing="shared")

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from richter.ascent._failing import *
     from richter.ascent._field import *
     from richter.ascent._graph import *
-    from richter.ascent._graphml import *
     from richter.ascent._judged import *
     from richter.ascent._map import *
     from richter.ascent._outcome import *

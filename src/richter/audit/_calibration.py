@@ -20,7 +20,7 @@ from richter.errors import InputError, MissingPart, TooFewErrors
 from richter.evidence import Policy, run_checks
 from richter.floors import lipschitz, passive_floor
 from richter.interop import Source
-from richter.records import Claim, Result, Shown, counted, of_kind, printable
+from richter.records import DEFAULT_LEVEL, Claim, Result, Shown, counted, of_kind, printable
 from richter.sampling import PairQuality, cluster_questions, grouping_quality
 from richter.stats import Bools, Floats, Mapper, in_threads, run_tasks, unit_worth
 from richter.store import DatabaseRun, RunLike, is_run, run_file, run_part, run_place
@@ -230,7 +230,7 @@ class CalibrationReport(Shown):
 
     kind: str
     conditions: tuple[GradesCondition | DrawsCondition, ...]
-    level: float = 0.95
+    level: float = DEFAULT_LEVEL
     understood: str = ""
     notes: tuple[str, ...] = ()
     asked: tuple[Asked, ...] = ()
@@ -286,7 +286,7 @@ def measure_calibration(
     rng: np.random.Generator,
     bins: int = 10,
     binning: Any = "width",
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     splits: int | None = None,
     precision: float = 0.02,
     target: float = 0.05,
@@ -409,7 +409,7 @@ def calibration_rows(tables: Tables, *, stated: bool = False) -> pl.DataFrame:
 
 
 def measure_phase(
-    source: Source | Tables, *, rng: np.random.Generator, runs: int = 100, level: float = 0.95
+    source: Source | Tables, *, rng: np.random.Generator, runs: int = 100, level: float = DEFAULT_LEVEL
 ) -> dict[str, tuple[cal.PhasePoint, ...]]:
     """`phase_transition` of every condition that has graded answers with a confidence."""
     frame = calibration_rows(source if isinstance(source, Tables) else read_draws(source))

@@ -11,6 +11,7 @@ import polars as pl
 
 from richter.audit._pictures import Picture, compare_picture
 from richter.claims import (
+    METRICS,
     About,
     Asked,
     Blocked,
@@ -24,6 +25,7 @@ from richter.claims import (
     check_margin,
     check_weights,
     decide,
+    margin_on,
     mean_evidence,
     pairs_of,
     subgroup_differences,
@@ -38,6 +40,7 @@ from richter.evidence import (
     alignment_of,
     evidence,
     graded_rows,
+    has_values,
     joint_law_of,
     metric_of,
     once,
@@ -47,7 +50,7 @@ from richter.evidence import (
     trade,
 )
 from richter.floors import ConditionSummary, summarise_condition
-from richter.records import Claim, Refused, Shown, Verdict, counted, plain
+from richter.records import DEFAULT_LEVEL, Claim, Refused, Shown, Verdict, counted, plain
 from richter.stats import Floats, wilson
 from richter.tables import Tables, item_codes
 from richter.tail import TailPlan
@@ -179,6 +182,7 @@ def _measures(dataset: Tables, main: str, on: Sequence[str]) -> list[str]:
     scores = dataset.scores.filter(pl.col("metric") == "accuracy")
     if scores["confidence"].null_count() < len(scores):
         names.append("ece")
+    names += [m.name for m in METRICS.values() if m.source == "column" and has_values(dataset, m.name)]
     if dataset.counting is not None:
         names += RATED
     return list(dict.fromkeys(names))
@@ -237,7 +241,7 @@ def compare_tables(
     more: Sequence[Asked] = (),
     tried: int = 1,
     min_shared: float = 0.5,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     n_resamples: int = 2000,
     seed: int = 0,
 ) -> CompareReport:
@@ -277,7 +281,7 @@ def compare_tables(
         asked, level=level, tried=tried, joint=joint, one_family=one_family, data_hash=dataset.data_hash, seed=seed
     )
     subgroups = () if by is None else _subgroups(dataset, page, by, claims, level=level, rng=rng)
-    tail_claims, tail_notes = _tail_claims(dataset, tail_plan, rng=rng)
+    tail_claims, tail_notes = _tail_claims(dataset, tail_plan, policy, rng=rng)
     report_claims = (*claims, *tail_claims)
     shared = [shared_by(dataset, a.question) for a in asked if a.question.family == "main" and _is_paired(a)]
     if page.trades:
@@ -323,12 +327,12 @@ def _check_suite(dataset: Tables, suite: Mapping[str, float]) -> None:
 
 
 def margins_of(dataset: Tables, margin: float | Mapping[str, float] | None) -> dict[str, float]:
-    """The stated margins by measure: a bare one is that of the main quality, whatever else is measured."""
+    """The stated margins by measure, each on its measure's scale: a bare one is that of the main quality."""
     if margin is None:
         return {}
-    if isinstance(margin, Mapping):
-        return {str(dataset.metric) if name == "" else name: value for name, value in margin.items()}
-    return {str(dataset.metric): margin}
+    given = margin if isinstance(margin, Mapping) else {"": margin}
+    named = {name or str(dataset.metric): value for name, value in given.items()}
+    return {name: margin_on(value, metric_of(dataset, name)) for name, value in named.items()}
 
 
 def _without_unmeasured(asked: Sequence[Asked], page: Page, on: Sequence[str]) -> list[Asked]:
@@ -386,7 +390,7 @@ def _subgroups(
 
 
 def _tail_claims(
-    dataset: Tables, plan: TailPlan | None, *, rng: np.random.Generator
+    dataset: Tables, plan: TailPlan | None, policy: Policy, *, rng: np.random.Generator
 ) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
     """The claims on the tail's shape behind the gates of a tail plan, and what stood in the way."""
     if dataset.counting is None:
@@ -395,7 +399,7 @@ def _tail_claims(
         return (), ("no claim on the tail's shape without a tail plan: richter plan new tail, then --tail-plan",)
     from richter.audit._tail import compare_tails_of
 
-    return compare_tails_of(dataset, plan, rng=rng)
+    return compare_tails_of(dataset, plan, policy=policy, rng=rng)
 
 
 @once
@@ -470,7 +474,7 @@ def _noise_notes(dataset: Tables, claims: Sequence[Claim], page: Page) -> Iterat
 
 
 def condition_summaries(
-    dataset: Tables, *, about: About = "such-items", unpaired: bool = False, level: float = 0.95,
+    dataset: Tables, *, about: About = "such-items", unpaired: bool = False, level: float = DEFAULT_LEVEL,
     n_resamples: int = 1000, rng: np.random.Generator,
 ) -> list[ConditionSummary]:  # fmt: skip
     """Each condition's error rate, calibration, floor and warnings.

@@ -15,7 +15,7 @@ from richter.errors import InputError, TooFewErrors
 from richter.evidence import graded_rows, sample_of
 from richter.floors import accuracy_floor, self_evaluation
 from richter.interop import read_frame
-from richter.records import Claim, Interval, Result, Shown, Verdict, printable
+from richter.records import DEFAULT_LEVEL, Claim, Interval, Result, Shown, Verdict, printable
 from richter.stats import unit_worth
 from richter.tables import Tables
 
@@ -54,7 +54,7 @@ class FloorsReport(Shown):
         return floors_picture(self)
 
 
-def measure_grades(tables: Tables, *, rng: np.random.Generator, level: float = 0.95) -> FloorsReport:
+def measure_grades(tables: Tables, *, rng: np.random.Generator, level: float = DEFAULT_LEVEL) -> FloorsReport:
     """Summaries, self-evaluation and temperature of every condition; noise by subject over all of them."""
     graded = graded_rows(tables)
     measured = []

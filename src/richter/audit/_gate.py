@@ -23,7 +23,7 @@ from richter.claims import (
 )
 from richter.errors import InputError, PlanError
 from richter.evidence import Policy, alignment_of, evidence, metric_of
-from richter.records import Claim, Shown, Verdict
+from richter.records import DEFAULT_LEVEL, Claim, Shown, Verdict
 from richter.stats import wilson
 from richter.tables import Tables
 
@@ -52,7 +52,7 @@ class GateReport(Shown):
     vouched: str = ""
     tried: int = 1
     attempts: int | None = None
-    level: float = 0.95
+    level: float = DEFAULT_LEVEL
     understood: str = ""
     notes: tuple[str, ...] = ()
 
@@ -61,11 +61,17 @@ class GateReport(Shown):
 
 
 def margin_plan(
-    tables: Tables, margin: float, *, metric: str | None = None, on_undecided: str = "fail", level: float = 0.95
+    tables: Tables,
+    margin: float | Mapping[str, float],
+    *,
+    metric: str | None = None,
+    on_undecided: str = "fail",
+    level: float = DEFAULT_LEVEL,
 ) -> Plan:
     """The gate without a plan file: the last condition may not be worse than the first by the margin or more.
 
-    It fixes nothing before the data are seen, so what it finds is exploratory.
+    A bare margin is that of `metric` (else of the main measure); margins by measure are one requirement each. It fixes
+    nothing before the data are seen, so what it finds is exploratory.
     """
     if len(tables.conditions) != 2:
         name = "".join(tables.conditions[:1])
@@ -79,14 +85,15 @@ def margin_plan(
             if len(tables.conditions) < 2
             else "Name the two: richter gate old=main.csv new=branch.csv --margin 2pt",
         )
-    asked = metric or tables.metric or "accuracy"
-    check_margin(metric_of(tables, asked), margin)
+    margins = margin if isinstance(margin, Mapping) else {metric or tables.metric or "accuracy": margin}
+    for measure, loss in margins.items():
+        check_margin(metric_of(tables, measure), loss)
     given = {
         "candidate": tables.conditions[1],
         "baseline": tables.conditions[0],
         "on_undecided": on_undecided,
         "level": level,
-        "require": [{"metric": asked, "rule": "no_worse", "limit": margin}],
+        "require": [{"metric": name, "rule": "no_worse", "limit": loss} for name, loss in margins.items()],
     }
     return make_plan("gate", given)
 
@@ -110,7 +117,7 @@ def stated_result(path: str | Path) -> tuple[int, int] | None:
 
 
 def stated_gate(
-    tables: Tables, margin: float, *, right: int, n: int, on_undecided: str = "fail", level: float = 0.95,
+    tables: Tables, margin: float, *, right: int, n: int, on_undecided: str = "fail", level: float = DEFAULT_LEVEL,
     accept_judge: bool = False,
 ) -> GateReport:  # fmt: skip
     """The gate without a plan against a baseline of which only its rate is known: `right` of `n` answers.

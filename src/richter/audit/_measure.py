@@ -50,7 +50,7 @@ from richter.audit._tail import SCORES, TailSection, study_column, tail_column, 
 from richter.claims import Asked
 from richter.errors import InputError
 from richter.interop import Source
-from richter.records import Claim, Refused, Result, Shown, schema_of
+from richter.records import DEFAULT_LEVEL, Claim, Refused, Result, Shown, schema_of
 from richter.stats import Mapper, in_threads
 from richter.store import DatabaseRun
 from richter.tables import ReadOptions, Tables
@@ -122,7 +122,7 @@ def measure_run(
     only: Collection[str] | None = None,
     plan: str | Path | None = None,
     seed: int = 0,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     margin: float | Mapping[str, float] | None = None,
     n_resamples: int = 2000,
     watch: Callable[[str], None] | None = None,

@@ -22,7 +22,7 @@ from richter.claims import About
 from richter.errors import InputError
 from richter.evidence import MissingPolicy
 from richter.interop import RatingKind, Source, is_frame, named_source, source_name
-from richter.records import Claim, picture
+from richter.records import DEFAULT_LEVEL, Claim, picture
 from richter.store import DatabaseRun, Place, is_run, open_ledger
 from richter.tables import ReadOptions, Tables, read_tables
 
@@ -121,7 +121,7 @@ class Run:
         one_family: bool = False,
         plan: str | Path | None = None,
         tried: int = 1,
-        level: float = 0.95,
+        level: float = DEFAULT_LEVEL,
         n_resamples: int = 2000,
         seed: int = 0,
     ) -> CompareReport:
@@ -158,7 +158,13 @@ class Run:
         return weigh_scores(self._tables_for(options.get("plan")), **options)
 
     def calibration(
-        self, *, bins: int = 10, binning: str = "width", level: float = 0.95, splits: int | None = None, seed: int = 0
+        self,
+        *,
+        bins: int = 10,
+        binning: str = "width",
+        level: float = DEFAULT_LEVEL,
+        splits: int | None = None,
+        seed: int = 0,
     ) -> CalibrationReport:
         """Does it know when it is wrong? From a run's draws, a draws table or a grades table with confidences."""
         source = read_draws(*self.sources, options=self.options)
@@ -177,7 +183,7 @@ class Run:
         """All of it as one document, as `richter report` has it; options are those of `richter.audit.measure_run`."""
         return measure_run(*self.sources, options=self.options, seed=seed, **options)
 
-    def floors(self, *, level: float = 0.95, seed: int = 0) -> FloorsReport:
+    def floors(self, *, level: float = DEFAULT_LEVEL, seed: int = 0) -> FloorsReport:
         """What this much data can show of each condition."""
         return measure_grades(self.tables, rng=np.random.default_rng(seed), level=level)
 

@@ -12,7 +12,7 @@ from richter.bench._aviation import aviation
 from richter.bench._cities import cities
 from richter.bench._computing import computing
 from richter.bench._countries import countries
-from richter.bench._draft import Cell, finish
+from richter.bench._draft import TEMPLATES, Cell, finish
 from richter.bench._elements import elements
 from richter.bench._gazetteer import Gazetteer, gather, pack
 from richter.bench._items import write_items
@@ -139,7 +139,8 @@ def _draw(domain: str, cells: list[Cell], seed: int, prompts: set[str]) -> Itera
 def cached_facts(*, items: int, seed: int = 0) -> Path:
     """The items' file, its gazetteer beside it; built where this number, seed and versions were not built before."""
     versions = World().versions
-    code = [file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py"))]  # other code, other questions
+    files = [*sorted(Path(__file__).parent.glob("*.py")), TEMPLATES]  # other code, other questions
+    code = [file.read_bytes() for file in files]
     key = hashlib.sha256(repr(sorted(versions.items())).encode() + b"".join(code)).hexdigest()[:12]
     target = cache_folder() / f"facts-{key}" / f"facts-{items}-{seed}.jsonl"
     if not target.is_file():

@@ -12,7 +12,7 @@ from richter.claims._sentences import describe_blocked, describe_claim, describe
 from richter.claims._sizes import min_detectable_difference, needed_units, requirement_needed
 from richter.claims._suite import Trade, decide_trades
 from richter.errors import InputError
-from richter.records import Claim, Family, Hypothesis, Verdict
+from richter.records import DEFAULT_LEVEL, Claim, Family, Hypothesis, Verdict
 from richter.stats import holm
 
 __all__ = ["decide"]
@@ -41,7 +41,7 @@ class _Line:
 def decide(
     asked: Sequence[Asked],
     *,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     tried: int = 1,
     joint: JointTests | None = None,
     one_family: bool = False,

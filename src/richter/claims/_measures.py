@@ -9,24 +9,32 @@ import math
 import re
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from richter.errors import InputError
 from richter.records import Better, Claim
 
 __all__ = [
     "METRICS",
     "Metric",
+    "Points",
     "check_margin",
     "claim_words",
     "gateable_measures",
+    "labelled_measures",
+    "margin_on",
     "measure_words",
     "pass_metric",
     "sequential_measures",
+    "watched_measures",
 ]
 
 Kind = Literal["binary", "bounded", "ordinal", "real"]
 Source = Literal["score", "severity", "answer", "failure", "confidence", "draws", "column"]
 Estimator = Literal["mean", "given_error", "corrected", "dominance", "slope", "ece", "draws", "tail"]
 Scale = tuple[float, float]
+Floats = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +44,9 @@ class Metric:
     `scale` and `suffix` turn a value into what people read (0.02 is "2.0 points"). The words are used as "b is
     {better_word} than a". `source` says which table has its values, `column` which column of the answers, `at` from
     which severity on an answer counts, `estimator` who makes the evidence. `is_cost`: an amount that is paid.
-    `gateable`: a plan may require it. `sequential`: asking may stop on it. `default_margin` is the difference that
-    sizes and plan templates are for where nobody stated one; equivalence is tested at a stated margin only.
+    `gateable`: a plan may require it. `sequential`: asking may stop on it. `watched`: a series of runs is followed by
+    it (of what says the same thing twice, one). `default_margin` is the difference that sizes and plan templates are
+    for where nobody stated one; equivalence is tested at a stated margin only.
     """
 
     name: str
@@ -59,7 +68,14 @@ class Metric:
     is_cost: bool = False
     gateable: bool = False
     sequential: bool = False
+    watched: bool = False
     default_margin: float | None = None
+
+    def of_severity(self, severity: Floats) -> Floats:
+        """The measure's values as the severities of answers say them: an answer of severity `at` counts."""
+        if self.source == "score":
+            return (severity == 0).astype(np.float64) if self.better == "higher" else (severity > 0).astype(np.float64)
+        return severity if self.at is None else (severity >= self.at).astype(np.float64)
 
     @property
     def worst(self) -> float | None:
@@ -131,15 +147,15 @@ METRICS: dict[str, Metric] = {
         _row("accuracy", "binary", "higher",
              "more accurate | less accurate | equally accurate | accuracy", _POINTS, _ASKED),
         _row("error_rate", "binary", "lower",
-             "less often wrong | more often wrong | equally often wrong | error rate", _POINTS, _ASKED),
+             "less often wrong | more often wrong | equally often wrong | error rate", _POINTS, _ASKED, watched=True),
         _row("mean_score", "bounded", "higher",
-             "better scored | worse scored | scored alike | mean score", _ASKED),
+             "better scored | worse scored | scored alike | mean score", _ASKED, watched=True),
         _row("catastrophic_rate", "binary", "lower",
              "less often catastrophic | more often catastrophic | equally often catastrophic | catastrophic rate",
              _POINTS, _ASKED, source="severity", at=3.0),
         _row("mean_severity", "ordinal", "lower",
              "less severe over all answers | more severe over all answers | equally severe over all answers "
-             "| mean severity of all answers", _SEVERITY, _ASKED),
+             "| mean severity of all answers", _SEVERITY, _ASKED, watched=True),
         _row("severity_given_error", "ordinal", "lower",
              "less severe in its errors | more severe in its errors | equally severe in their errors "
              "| mean severity of errors", _SEVERITY, estimator="given_error", sequential=True),
@@ -163,7 +179,7 @@ METRICS: dict[str, Metric] = {
              estimator="slope"),
         _row("ece", "bounded", "lower",
              "better calibrated | worse calibrated | equally calibrated | calibration error",
-             _POINTS, _ASKED, source="confidence", estimator="ece"),
+             _POINTS, _ASKED, source="confidence", estimator="ece", watched=True),
         _row("draws", "bounded", "lower",
              "better calibrated over repeated answers | worse calibrated over repeated answers "
              "| equally calibrated over repeated answers | calibration error over repeated answers",
@@ -173,16 +189,16 @@ METRICS: dict[str, Metric] = {
              "| the worst errors (the tail)", source="severity", estimator="tail"),
         _row("refusal_rate", "binary", "lower",
              "less often refusing | more often refusing | refusing equally often | share of refusals", _POINTS, _ASKED,
-             source="answer", column="refused"),
+             source="answer", column="refused", watched=True),
         _row("failure_rate", "binary", "lower",
              "less often without an answer | more often without an answer | equally often without an answer "
              "| share of failed calls", _POINTS, _ASKED, source="failure"),
         _row("tokens", "real", "lower", "shorter | longer | equally long | tokens per answer", _AMOUNT, digits=1,
-             column="tokens_out"),
+             column="tokens_out", watched=True),
         _row("latency", "real", "lower", "faster | slower | equally fast | seconds per answer", _AMOUNT, suffix=" s",
              column="latency_s"),
         _row("money", "real", "lower", "cheaper | more expensive | equally expensive | dollars per answer", _AMOUNT,
-             digits=6, column="money_usd"),
+             digits=6, column="money_usd", watched=True),
     )
 }  # fmt: skip
 
@@ -195,6 +211,17 @@ def gateable_measures() -> tuple[str, ...]:
 def sequential_measures() -> tuple[str, ...]:
     """The measures that asking may stop on."""
     return tuple(m.name for m in METRICS.values() if m.sequential)
+
+
+def watched_measures() -> tuple[str, ...]:
+    """The measures that a series of runs is followed by."""
+    return tuple(m.name for m in METRICS.values() if m.watched)
+
+
+def labelled_measures() -> tuple[str, ...]:
+    """The measures that a person's severity of an answer says the value of, as `accuracy` and all from severities."""
+    return tuple(m.name for m in METRICS.values() if m.estimator == "mean"
+                 and (m.source == "severity" or m.name == "accuracy"))  # fmt: skip
 
 
 def pass_metric(k: int, *, every: bool = False) -> Metric:
@@ -246,6 +273,25 @@ def claim_words(claim: Claim, scale: Scale | None = None) -> Metric:
     if first and second is not None and math.isclose(second / first - 1, claim.estimate, abs_tol=1e-9):
         return dataclasses.replace(words, scale=100.0, suffix="%", digits=1)
     return words
+
+
+class Points(float):
+    """A margin in points: hundredths of the range of the measure that it is stated for."""
+
+
+def margin_on(margin: float, metric: Metric) -> float:
+    """A margin on its measure's scale: 2pt are 2 of 0 to 100 and 0.08 of 1 to 5; a bare number is as it stands.
+
+    Of an amount that is paid (money, seconds) a margin is relative, so that points are hundredths of the amount.
+    """
+    if not isinstance(margin, Points) or metric.is_cost:
+        return float(margin)
+    if metric.kind == "real" or metric.low is None or metric.high is None:
+        raise InputError(
+            f"The range of {metric.noun} is not known, so that points of it say nothing.",
+            remedy="State its ends (--scale LOW:HIGH), or the margin as a bare number of the score (--margin 0.5).",
+        )
+    return float(margin) * (metric.high - metric.low)
 
 
 def check_margin(metric: Metric, margin: float) -> None:

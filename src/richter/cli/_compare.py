@@ -1,9 +1,7 @@
 """`richter compare`: is the difference between conditions real?"""
 
-import contextlib
 import dataclasses
 import math
-import re
 import shlex
 from collections import Counter
 from pathlib import Path
@@ -32,7 +30,7 @@ from richter.cli._io import (
     write_json,
     write_text,
 )
-from richter.errors import InputError
+from richter.cli._margins import level_option, margin_option, margins_on_scale
 from richter.floors import ConditionSummary
 from richter.interop import named_source, read_frame
 from richter.records import (
@@ -47,48 +45,7 @@ from richter.records import (
     refusals,
 )
 from richter.report._markdown import how_read
-from richter.tables import ReadOptions, Tables, outcomes
-
-
-class Points(float):
-    """A margin in points: hundredths of the scale that it is on."""
-
-
-def on_scale(margin: float | None, tables: Tables, metric: str | None = None) -> float | None:
-    """A margin on the scale of a score: 2pt are 2 of 0 to 100 and 0.08 of 1 to 5; a bare number is as it stands."""
-    name = metric or tables.metric
-    if margin is None or not isinstance(margin, Points) or name not in ("mean_score", "mean_severity"):
-        return None if margin is None else float(margin)
-    scale = outcomes(tables, name).metric
-    if scale.kind == "real" or scale.low is None or scale.high is None:
-        raise InputError(
-            "The score has no known ends, so that points of it say nothing.",
-            remedy="State its ends (--scale LOW:HIGH), or the margin as a bare number of the score (--margin 0.5).",
-        )
-    return margin * (scale.high - scale.low)
-
-
-def parse_margin(value: str | float) -> float:
-    """A margin: `2pt` (points), `2%` or `0.02`; of a score any number on its scale."""
-    text, number = str(value).strip().lower(), math.nan
-    given = re.fullmatch(r"(.*?)\s*(percentage points?|points?|pts?|pp|percent|%)", text)
-    with contextlib.suppress(ValueError):
-        number = float(given[1]) / 100 if given else float(text)
-    if math.isnan(number):
-        raise click.BadParameter(f"{value!r} is not a share; write 2pt, 2% or 0.02.")
-    if not number > 0:
-        raise click.BadParameter(f"{value!r} is not above 0; write 2pt or 0.02 for two points.")
-    if given and number >= 1:
-        raise click.BadParameter(f"{value!r} is not below 100 points; write 2pt or 0.02 for two points.")
-    return Points(number) if given else number
-
-
-def parse_share(value: str | float) -> float:
-    """A share, or a difference of shares, written as a margin is."""
-    number = parse_margin(value)
-    if number >= 1:
-        raise click.BadParameter(f"{value!r} is not below 100 points; write 2pt or 0.02 for two points.")
-    return number
+from richter.tables import ReadOptions
 
 
 def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None) -> dict[str, float] | None:
@@ -104,12 +61,7 @@ def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None)
 
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN [A B ..] | NAME=FILE NAME=FILE ..")
-@click.option(
-    "--margin",
-    type=parse_margin,
-    metavar="2pt",
-    help="The gap that would matter. Gives 'equivalent', and sizes what is undecided.",
-)
+@margin_option
 @click.option(
     "--on",
     multiple=True,
@@ -151,7 +103,7 @@ def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None)
     help="Refuse a pair that shares less than this share of its items.",
 )
 @reading_options
-@click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95)
+@level_option
 @click.option("--resamples", "n_resamples", type=click.IntRange(min=100), default=2000)
 @click.option("--seed", type=click.IntRange(0), default=0)
 @md_option
@@ -193,7 +145,7 @@ def compare(
     if by is not None and by not in ("domain", "tier", "group"):  # any other column of a table stands in for a domain
         reading, by = dataclasses.replace(reading, map={**reading.map, "domain": by}), "domain"
     tables = read_given(files, reading)
-    options["margin"] = on_scale(options["margin"], tables)
+    options["margin"] = margins_on_scale(options["margin"], tables)
     report = compare_tables(
         tables,
         conditions=names,

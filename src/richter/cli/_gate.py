@@ -6,7 +6,6 @@ from typing import Any
 import click
 
 from richter import audit
-from richter.cli._compare import on_scale, parse_margin
 from richter.cli._io import (
     console,
     json_option,
@@ -18,6 +17,7 @@ from richter.cli._io import (
     write_json,
     write_text,
 )
+from richter.cli._margins import level_option, margin_option, margins_on_scale
 from richter.errors import RichterError
 from richter.evidence import Policy
 from richter.records import Verdict, printable
@@ -27,12 +27,7 @@ from richter.tables import ReadOptions, read_tables
 
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="[PLAN] FILE|RUN | NAME=FILE ..")
-@click.option(
-    "--margin",
-    type=parse_margin,
-    metavar="2pt",
-    help="Without a plan: what the second may be worse than the first.",
-)
+@margin_option
 @click.option("--on", "metric", metavar="METRIC", help="Without a plan: what the margin is of; the main metric.")
 @click.option(
     "--baseline",
@@ -44,7 +39,7 @@ from richter.tables import ReadOptions, read_tables
 )
 @policy_options
 @click.option("--accept-judge", is_flag=True, help="Pass on grades of a judge that nobody checked.")
-@click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95, help="Without a plan: the one-sided level.")
+@level_option
 @reading_options
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
 @md_option
@@ -55,7 +50,7 @@ def gate(
     ctx: click.Context,
     /,
     sources: tuple[str, ...],
-    margin: float | None,
+    margin: dict[str, float],
     metric: str | None,
     baseline: str | None,
     page: str,
@@ -83,7 +78,7 @@ def gate(
       richter gate plan.toml old=main.csv new=branch.csv --junit gate.xml
       richter gate plan.toml results.csv --md gate.md
     """
-    plan_path = None if margin is not None and not sources[0].endswith(".toml") else sources[0]
+    plan_path = None if margin and not sources[0].endswith(".toml") else sources[0]
     try:
         plan = None if plan_path is None else audit.read_plan(plan_path, kind="gate")
     except RichterError as fault:
@@ -102,18 +97,19 @@ def gate(
     files, names = split_sources(given)
     policy = Policy(**vouched)
     if plan is None or plan_path is None:
-        assert margin is not None
         tables = read_tables(*files, options=reading)
         tables = tables.select(names) if names else tables
-        margin = on_scale(margin, tables, metric) or float(margin)
+        margins = margins_on_scale(margin, tables, metric)
         if stated is None:
-            own = audit.margin_plan(tables, margin, metric=metric, level=level)
+            own = audit.margin_plan(tables, margins, level=level)
             report = audit.run_gate(own, tables, policy=policy, accept_judge=accept_judge)
-        elif metric not in (None, "accuracy"):
+        elif list(margins) != ["accuracy"]:
             raise click.UsageError("A results document is a baseline for accuracy alone; give an evidence archive.")
         else:
             right, n = stated
-            report = audit.stated_gate(tables, margin, right=right, n=n, level=level, accept_judge=accept_judge)
+            report = audit.stated_gate(
+                tables, margins["accuracy"], right=right, n=n, level=level, accept_judge=accept_judge
+            )
     else:
         tables = read_tables(*files, options=settle_reading(reading, plan.reading))
         report = audit.apply_gate_plan(plan_path, tables, policy=policy, accept_judge=accept_judge)
@@ -124,7 +120,8 @@ def gate(
     )
     if history is not None:
         candidate = tables.conditions[-1] if plan is None else plan.values["candidate"]
-        comment += "\n" + history_line(audit.history_of(history, condition=candidate, options=reading)) + "\n"
+        past = audit.history_of(history, condition=candidate, options=reading, level=level)
+        comment += "\n" + history_line(past) + "\n"
     write_text(junit(report), junit_path)
     write_text(comment, md_path)
     out = console(json_path, md_path, junit_path)

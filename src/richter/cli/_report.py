@@ -11,7 +11,6 @@ import click
 
 from richter.audit import SECTIONS, history_of, measure_run, read_plan, results_schema, stored_results
 from richter.cli._calls import engine_options, open_mapper
-from richter.cli._compare import parse_margin
 from richter.cli._io import (
     console,
     json_option,
@@ -24,6 +23,7 @@ from richter.cli._io import (
     write_json,
     write_text,
 )
+from richter.cli._margins import level_option, margin_option
 from richter.cli._screen import summarise
 from richter.errors import InputError
 from richter.interop import named_source
@@ -55,8 +55,8 @@ def _schema(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 @click.option("--only", metavar="SECTIONS", help=f"Only these, with commas: {','.join(SECTIONS)}.")
 @click.option("--plan", type=click.Path(path_type=Path), help="The plan that holds. [default: RUN/plan.toml]")
 @click.option("--history", metavar="SERIES", help="Show the runs of this series, as `richter watch` sees them.")
-@click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95, help="The confidence level of all claims.")
-@click.option("--margin", type=parse_margin, metavar="2pt", help="The gap of the main measure that would matter.")
+@level_option
+@margin_option
 @click.option("--seed", type=click.IntRange(0), default=0, help="Seed of everything random.")
 @click.option("--redact", is_flag=True, help="A page without questions, references, answers and reasons.")
 @click.option("--force", is_flag=True, help="Overwrite a file that is not a report.")
@@ -76,7 +76,7 @@ def report(
     plan: Path | None,
     history: str | None,
     level: float,
-    margin: float | None,
+    margin: dict[str, float],
     seed: int,
     redact: bool,
     force: bool,
@@ -129,7 +129,7 @@ def report(
         )  # fmt: skip
         document = results.to_dict()
         if history is not None:
-            document["history"] = history_of(history, options=reading)
+            document["history"] = history_of(history, options=reading, level=level)
         if output is not None:
             watch("the page")
             write_report(document, results.tables, output, built_at=_now(), redact=redact)

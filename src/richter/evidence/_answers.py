@@ -4,17 +4,38 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
+import polars as pl
 
-from richter.claims import Asked, Blocked, Evidence, JointTests, Question, Trade, decide, joint_tests, measure_words
+from richter.claims import (
+    Asked,
+    Blocked,
+    Evidence,
+    JointTests,
+    Question,
+    Sample,
+    Trade,
+    decide,
+    joint_tests,
+    measure_words,
+)
 from richter.errors import InputError, TooFewErrors
 from richter.evidence._checks import CHECKS, Finding, is_unpaired
-from richter.evidence._estimators import ESTIMATORS
+from richter.evidence._estimators import ESTIMATORS, filled_sample, lacking_of
 from richter.evidence._facts import metric_of, outcomes_of, sample_of
 from richter.evidence._policy import Policy
-from richter.records import Claim, Gate, Verdict
+from richter.records import DEFAULT_LEVEL, Claim, Gate, Verdict
 from richter.tables import Tables
 
-__all__ = ["answer_questions", "blocked_claim", "evidence", "joint_law_of", "run_checks", "trade"]
+__all__ = [
+    "answer_questions",
+    "blocked_claim",
+    "evidence",
+    "has_values",
+    "joint_law_of",
+    "run_checks",
+    "trade",
+    "worst_sample",
+]
 
 
 def evidence(dataset: Tables, question: Question, policy: Policy | None = None) -> Asked:
@@ -36,6 +57,25 @@ def evidence(dataset: Tables, question: Question, policy: Policy | None = None) 
     except (InputError, TooFewErrors) as fault:
         block = Blocked(gate=None, reason=fault.what.rstrip("."), remedy=fault.remedy)
         return dataclasses.replace(asked, evidence=block)
+
+
+def has_values(dataset: Tables, measure: str) -> bool:
+    """Whether the data hold any value of a measure: of its score, its column, a severity or a confidence."""
+    row = measure_words(measure)
+    if row.source in ("severity", "failure"):
+        return row.source == "failure" or dataset.counting is not None
+    if row.source == "answer":
+        return bool(dataset.answers[row.column].is_not_null().any())
+    is_own = row.source == "column" or (row.source == "score" and row.kind != "binary")
+    name = measure if is_own else "accuracy"
+    scores = dataset.scores.filter(pl.col("metric") == name, pl.col("value").is_not_null())
+    return bool(scores["confidence"].is_not_null().any()) if row.source == "confidence" else not scores.is_empty()
+
+
+def worst_sample(dataset: Tables, question: Question, policy: Policy | None = None) -> Sample:
+    """The values of a question's measure, items x conditions, with missing grades at the worse end of its range."""
+    lacking = lacking_of(dataset, question, policy or Policy())
+    return filled_sample(dataset, question.measure, lacking)
 
 
 def run_checks(dataset: Tables, question: Question, policy: Policy) -> Finding:
@@ -105,7 +145,7 @@ def answer_questions(
     questions: Sequence[Question],
     *,
     policy: Policy | None = None,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     tried: int = 1,
     one_family: bool = False,
     plan: str | None = None,

@@ -47,7 +47,7 @@ def estimate_mean(dataset: Tables, question: Question, policy: Policy) -> Eviden
     found = _estimate(dataset, question, policy, sample)
     if policy.missing != "both-ways" or sample.metric.worst is None or policy.about == "such-runs":
         return found
-    lacking = _lacking(dataset, question, policy)
+    lacking = lacking_of(dataset, question, policy)
     names = question.conditions
     counts = {name: int(lacking[:, dataset.conditions.index(name)].sum()) for name in names}
     if not any(counts.values()):
@@ -62,7 +62,7 @@ def estimate_mean(dataset: Tables, question: Question, policy: Policy) -> Eviden
 
 def _estimate_filled(dataset: Tables, question: Question, policy: Policy, lacking: np.ndarray) -> Evidence:
     """The evidence with missing grades at the worse end."""
-    filled = _asked_of(dataset, question, _filled_sample(dataset, question.measure, lacking))
+    filled = _asked_of(dataset, question, filled_sample(dataset, question.measure, lacking))
     return _estimate(dataset, question, policy, filled)
 
 
@@ -81,14 +81,14 @@ def _missing_to_undo(
     return high
 
 
-def _lacking(dataset: Tables, question: Question, policy: Policy) -> np.ndarray:
+def lacking_of(dataset: Tables, question: Question, policy: Policy) -> np.ndarray:
     """How many grades each item that a question is about lacks, by condition."""
     apart = has_own_items(dataset, question, policy)
     lacking = lacking_grades(dataset, question.measure, question.conditions, policy.is_gate, apart).lacking
     return np.where(_is_asked(dataset, question)[:, None], lacking, 0)
 
 
-def _filled_sample(dataset: Tables, measure: str, lacking: np.ndarray) -> Sample:
+def filled_sample(dataset: Tables, measure: str, lacking: np.ndarray) -> Sample:
     """The sample of a measure with missing grades at the worse end."""
     if not measure.startswith("pass"):
         return as_sample(with_missing_as_worst(outcomes_of(dataset, measure), lacking))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, get_args
 
 from richter.claims import About
+from richter.records import DEFAULT_LEVEL
 from richter.stats import Mapper, in_threads
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class SeveritySettings:
     control: str | None = None
     max_error_gap: float = 0.05
     n_resamples: int = 2000
-    level: float = 0.95
+    level: float = DEFAULT_LEVEL
     seed: int = 0
     mapper: Mapper = dataclasses.field(default=in_threads, compare=False)
 

@@ -82,7 +82,8 @@ def _slots_of_runs(rated: Outcomes, run: Indices, draw: Indices) -> Indices:
     _, start, size = np.unique(cell[order], return_index=True, return_counts=True)
     number = np.empty_like(draw)
     number[order] = np.arange(len(cell)) - np.repeat(start, size)
-    return np.unique(run * (int(number.max()) + 1) + number, return_inverse=True)[1].astype(np.intp)
+    slots: Indices = np.unique(run * (int(number.max()) + 1) + number, return_inverse=True)[1].astype(np.intp)
+    return slots
 
 
 @once

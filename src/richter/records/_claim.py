@@ -11,6 +11,7 @@ from richter.records._picture import Mark, picture
 from richter.records._plain import Result
 
 __all__ = [
+    "DEFAULT_LEVEL",
     "Better", "Claim", "Family", "Gate", "Hypothesis", "Interval", "Refused", "Unit", "Verdict", "at_least", "at_most",
     "refusals",
 ]  # fmt: skip
@@ -78,6 +79,8 @@ class Gate(Result):
 
 
 Better = Literal["higher", "lower"]
+
+DEFAULT_LEVEL = 0.95  # the confidence level of every command and function that is told no other
 Unit = Literal["item", "group", "run", "draw"]
 
 

@@ -18,8 +18,10 @@ from richter.claims import (
     FamilyName,
     JointTests,
     Metric,
+    Outcomes,
     Question,
     decide,
+    difference_evidence,
     is_within,
     joint_law,
     p_value,
@@ -42,21 +44,24 @@ __all__ = [
     "PairStudy",
     "SeverityPair",
     "Unestimated",
+    "check_primary",
     "discriminate",
     "estimate_all",
+    "margin_of",
     "pair_counts",
+    "pair_questions",
     "weigh_pairs",
 ]
 
+# what severities say of a pair; shapes of tails and the judges' errors have commands and options of their own
 MEASURES: dict[str, Metric] = {
-    name: METRICS[name]
-    for name in (
-        "severity_given_error", "graver_error", "severe_given_error_2", "severe_given_error_3", "catastrophic_rate",
-        "dominance", "b",
-    )
-}  # fmt: skip
-SEVERE = {name: metric.at for name, metric in MEASURES.items() if metric.at is not None and name != "catastrophic_rate"}
+    name: metric
+    for name, metric in METRICS.items()
+    if metric.source == "severity" and metric.estimator not in ("tail", "corrected")
+}
+SEVERE = {name: m.at for name, m in MEASURES.items() if m.at is not None and m.estimator == "given_error"}
 CORRECTED = METRICS["true_severity_given_error"]
+AS_JUDGED = "severity_given_error"  # the same mean without the judges' errors allowed for
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +208,7 @@ class PairStudy:
 
     columns: Mapping[str, Floats]
     groups: ArrayLike | None
+    weights: ArrayLike | None
     fits: Mapping[str, BValue | Unestimated]
     paper: Slopes | None
     pairs: tuple[SeverityPair, ...]
@@ -210,11 +216,14 @@ class PairStudy:
 
     def joint_law(self, primary: str, rng: np.random.Generator) -> JointTests | None:
         """The law of the claims against one control together; without those whose counts are too small for t."""
-        plain = [pair.names for pair in self.pairs if pair.evidence[primary].p is not None]
-        if not plain or (primary != "severity_given_error" and primary not in SEVERE):
+        if primary != "severity_given_error" and primary not in SEVERE:
             return None
-        columns, at = self.columns, SEVERE.get(primary)
-        sums = [influences(columns[a], columns[b], at=at, groups=self.groups) for a, b in plain]
+        found = [pair for pair in self.pairs if primary in pair.evidence]
+        plain = [pair.names for pair in found if pair.evidence[primary].p is not None]
+        if not plain:
+            return None
+        columns, at, given = self.columns, SEVERE.get(primary), {"groups": self.groups, "weights": self.weights}
+        sums = [influences(columns[a], columns[b], at=at, **given) for a, b in plain]
         return joint_law([(primary, names) for names in plain], np.stack(sums, axis=1), rng=rng)
 
     def paper_slopes(self) -> dict[str, dict[str, float | None]]:
@@ -226,12 +235,13 @@ def discriminate(
     severity: Mapping[str, ArrayLike],
     *,
     groups: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     control: str | None = None,
     primary: str = "severity_given_error",
     recipe: Recipe = DEFAULT,
     max_error_gap: float = 0.05,
     min_gap: float = 0.15,
-    margin: float | None = None,
+    margins: Mapping[str, float] | None = None,
     corrected: Mapping[str, TrueSeverity] | None = None,
     n_resamples: int = 2000,
     level: float = 0.95,
@@ -248,24 +258,24 @@ def discriminate(
     `groups` names each item's group, which is then the unit. Without a law: the mean severity given an error, the
     chance that an error of the second is graver, the share of errors at 2 and at 3 or more, how often an answer is that
     bad, and worse at every severity. By the law: the slope b from a common m_min up, if the law is adequate there on
-    both sides, else blocked. `primary` names the measure whose claims are decided first (Holm over the pairs; against a
-    control, means and shares given an error by the law of their largest t); the others only if these are all settled.
-    With `corrected` severities (the judges' errors taken into account) their mean given an error is the primary
-    measure, and the scores as judged stand beside it. Every sentence says whether the error rates are shown equal
-    within `max_error_gap`, else that it is about all errors of each. `margin` (mean severity) and `min_gap` (b) bound
-    what counts as equivalent. `basis` says who rated, `judged` that judges did whom nobody checked. Scores above 4
-    are of another scale: no slopes, and no shares at its levels. `tried` attempts divide 1 - `level`. `mapper`
-    says where pairs are tested and changes no number.
+    both sides, else blocked. `primary` names the main measure, whose claims are one family (Holm over the pairs;
+    against a control, means and shares given an error by the law of their largest t); all other claims are a second.
+    With `corrected` severities (the judges' errors taken into account) their mean given an error stands in the place
+    of the mean as judged, which stands beside it. Every sentence says whether the error rates are shown equal within
+    `max_error_gap`, else that it is about all errors of each. `margins` bound, by measure, what counts as equivalent;
+    `min_gap` is the paper's, for its count. `basis` says who rated, `judged` that judges did whom nobody checked.
+    `weights` say what each item counts for; slopes do not use them. Scores above 4 are of another scale: no slopes,
+    and no shares at its levels. `tried` attempts divide 1 - `level`. `mapper` says where pairs are tested and changes
+    no number.
     """
-    if primary not in MEASURES:
-        raise InputError(f"{primary!r} is not a measure.", remedy=f"There are {', '.join(MEASURES)}.")
+    check_primary(primary)
     study = weigh_pairs(
-        severity, groups=groups, control=control, recipe=recipe, max_error_gap=max_error_gap, n_resamples=n_resamples,
-        level=level, rng=rng, mapper=mapper,
+        severity, groups=groups, weights=weights, control=control, recipe=recipe, max_error_gap=max_error_gap,
+        n_resamples=n_resamples, level=level, rng=rng, mapper=mapper,
     )  # fmt: skip
     joint = None if control is None or corrected else study.joint_law(primary, rng)
-    asked = _questions(
-        study.pairs, corrected or {}, primary=primary, margin=margin, min_gap=min_gap, basis=basis, judged=judged
+    asked = pair_questions(
+        study.pairs, corrected or {}, primary=primary, margins=margins or {}, basis=basis, judged=judged
     )
     claims = decide(asked, level=level, tried=tried, joint=joint, seed=seed)
     return Discrimination(
@@ -282,6 +292,12 @@ def discriminate(
         n_resamples=n_resamples,
         level=level,
     )
+
+
+def check_primary(primary: str) -> None:
+    """Refuse a main measure that severities say nothing of."""
+    if primary not in MEASURES:
+        raise InputError(f"{primary!r} is not a measure.", remedy=f"There are {', '.join(MEASURES)}.")
 
 
 def weigh_pairs(
@@ -336,7 +352,9 @@ def weigh_pairs(
         if name not in usable
     )
     pairs = tuple(mapper(partial(_test, data), list(zip(named, rng.spawn(len(named)), strict=True))))
-    return PairStudy(columns=columns, groups=groups, fits=fits, paper=paper, pairs=pairs, refused=refused)
+    return PairStudy(
+        columns=columns, groups=groups, weights=weights, fits=fits, paper=paper, pairs=pairs, refused=refused
+    )
 
 
 def _paper(names: Sequence[str], found: Slopes) -> dict[str, dict[str, float | None]]:
@@ -398,11 +416,11 @@ def _test(data: _Data, task: tuple[tuple[str, str], np.random.Generator]) -> Sev
     names, rng = task
     groups, weights = data.groups, data.weights
     a, b = (data.columns[name] for name in names)
-    rates = severe_rate(a, b, groups=groups)
+    rates = severe_rate(a, b, groups=groups, weights=weights)
     about = _describe_rates(rates, data)
-    dominance = compare_dominance(a, b, groups=groups)
+    dominance = compare_dominance(a, b, groups=groups, weights=weights, level=1 - data.alpha)
     given = severity_given_error(a, b, groups=groups, weights=weights)
-    graver = graver_error(a, b, groups=groups)
+    graver = graver_error(a, b, groups=groups, weights=weights)
     chance = 50 * (1 + graver.estimate)
     means = f"means {given.values[0]:.2f} and {given.values[1]:.2f}"
     found = {
@@ -420,14 +438,30 @@ def _test(data: _Data, task: tuple[tuple[str, str], np.random.Generator]) -> Sev
         for measure, at in SEVERE.items():
             share = severity_given_error(a, b, at=at, groups=groups, weights=weights)
             found[measure] = dataclasses.replace(share, detail=about)
-        severe = severe_rate(a, b, at=METRICS["catastrophic_rate"].at or TOP, groups=groups)
+        severe = severe_rate(a, b, at=METRICS["catastrophic_rate"].at or TOP, groups=groups, weights=weights)
         per = " and ".join(f"{1e6 * v:,.0f}" for v in severe.values)
         found["catastrophic_rate"] = dataclasses.replace(severe, detail=f"{per} per million answers")
+        if (~np.isnan(a) & ~np.isnan(b)).any():
+            found["mean_severity"] = _mean_difference(a, b, groups, weights)
         slope, gate = _slopes(data, names, rng)
         if isinstance(slope, BDifference):
             start = f"slopes from {slope.m_min:g} up, where the law is adequate for both; {about}"
-            found["b"] = dataclasses.replace(slope.evidence, detail=start)
+            unweighted = () if weights is None else ("slopes do not use the weights of items",)
+            found["b"] = dataclasses.replace(slope.evidence, detail=start, notes=(*slope.evidence.notes, *unweighted))
     return SeverityPair(names=names, evidence=found, rates=rates, dominance=dominance, slopes=slope, gate=gate)
+
+
+def _mean_difference(a: Floats, b: Floats, groups: ArrayLike | None, weights: ArrayLike | None) -> Evidence:
+    """The second's mean severity of all answers minus the first's, as claims on means have it."""
+    rows = [np.flatnonzero(~np.isnan(x)) for x in (a, b)]
+    unit = None if groups is None else np.unique(np.asarray(groups).ravel(), return_inverse=True)[1].astype(np.intp)
+    both = Outcomes(
+        metric=METRICS["mean_severity"], items=("",) * len(a), conditions=("first", "second"),
+        item=np.concatenate(rows), condition=np.repeat([0, 1], [len(x) for x in rows]),
+        value=np.concatenate([a[rows[0]], b[rows[1]]]), group=unit,
+        weight=None if weights is None else np.asarray(weights, dtype=np.float64),
+    )  # fmt: skip
+    return difference_evidence(both, "first", "second")
 
 
 def _describe_rates(rates: Evidence, data: _Data) -> str:
@@ -482,29 +516,29 @@ def _slopes(data: _Data, names: tuple[str, str], rng: np.random.Generator) -> tu
         return error.what, gate
 
 
-def _questions(
+def pair_questions(
     pairs: Sequence[SeverityPair],
     corrected: Mapping[str, TrueSeverity],
     *,
     primary: str,
-    margin: float | None,
-    min_gap: float,
+    margins: Mapping[str, float],
     basis: str,
     judged: str,
 ) -> list[Asked]:
-    """Every question with its evidence, by measure and pair: the primary measure's first."""
-    margins = {"severity_given_error": margin, CORRECTED.name: margin, "b": min_gap}
+    """Every question with its evidence, by measure and pair: the main measure's first."""
     true = [pair for pair in pairs if all(name in corrected for name in pair.names)]
 
     def ask(measure: str, pair: SeverityPair, evidence: Evidence | Blocked, family: FamilyName, who: str) -> Asked:
-        question = Question(measure=measure, conditions=pair.names, margin=margins.get(measure), family=family)
+        margin = margin_of(measure, margins)
+        question = Question(measure=measure, conditions=pair.names, margin=margin, family=family)
         gates = (pair.gate,) if measure == "b" and pair.gate is not None else ()
         return Asked(question=question, metric=METRICS[measure], evidence=evidence, basis=who, gates=gates)
 
     asked = []
     for pair in true:
         first, second = (corrected[name] for name in pair.names)
-        asked.append(ask(CORRECTED.name, pair, true_difference(first, second), "main", first.basis))
+        family: FamilyName = "main" if primary == AS_JUDGED else "other"
+        asked.append(ask(CORRECTED.name, pair, true_difference(first, second), family, first.basis))
     for measure in [primary, *(m for m in MEASURES if m != primary)]:
         for pair in pairs:
             if measure not in pair.evidence and not (measure == "b" and "catastrophic_rate" in pair.evidence):
@@ -512,9 +546,14 @@ def _questions(
             evidence = pair.of(measure)
             if isinstance(evidence, Evidence):
                 evidence = dataclasses.replace(evidence, judged=judged)
-            is_main = measure == primary and pair not in true
+            is_main = measure == primary and not (measure == AS_JUDGED and pair in true)
             asked.append(ask(measure, pair, evidence, "main" if is_main else "other", basis))
     return asked
+
+
+def margin_of(measure: str, margins: Mapping[str, float]) -> float | None:
+    """The margin that was stated for a measure; that of the mean severity of errors holds for the corrected one too."""
+    return margins.get(measure, margins.get(AS_JUDGED) if measure == CORRECTED.name else None)
 
 
 def pair_counts(

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from richter.claims import METRICS
 from richter.errors import InputError
 from richter.interop import (
     FIELDS,
@@ -209,9 +210,10 @@ def part_of_frame(
             "if each condition has its own column.",
         )
     keys = _one_spelling(_keys(frame, place, notes, what=what, stem=stem), notes)
+    own = {m.name: m.column for m in METRICS.values() if m.source == "column" and m.column in frame.columns}
     if "score" in place and not options.map and options.scorer is None and not wide:
         others = [
-            c for c in frame.columns if c not in place.values() and frame[c].n_unique() > 1
+            c for c in frame.columns if c not in {*place.values(), *own.values()} and frame[c].n_unique() > 1
             and ("score" in known_fields([c]) or hinted_fields(c) - {"item", "condition", "part"} in GRADES)
         ]  # fmt: skip
         if others := [c for c in others if holds_grades(frame[c]) and not _same_grades(frame, c, place["score"])]:
@@ -257,6 +259,10 @@ def part_of_frame(
             remedy="Write the probability with which each answer was drawn for labelling, or leave the cell empty.",
         )
     rows = keys.with_columns(s.alias("value" if f == "score" else f) for f, s in numbers.items() if f != "severity")
+    rows = rows.with_columns(
+        to_numbers(frame, column, name, what, place | {name: column}, notes).alias(f"measure\0{name}")
+        for name, column in own.items()
+    )
     texts = [f for f in ("domain", "tier", "text", "error", "finish", "rater", "mechanism", "reason",
                          "cluster", "clustered_by", "human_cluster", "layer")
              if f in place]  # fmt: skip
@@ -290,7 +296,7 @@ def part_of_frame(
         name=what,
         answers=frame_of(rows, ROW),
         ratings=ratings,
-        others=pl.DataFrame(schema=OTHERS),
+        others=_measured_columns(rows, list(own)),
         conditions=rows["condition"].unique(maintain_order=True).to_list(),
         items=_items(frame, keys["item"], place),
         score=score,
@@ -639,6 +645,14 @@ def _faults(wide: Sequence[str]) -> list[str]:
     explained = {c[m.start() :] for c in wide if common and (m := _BRACKET.search(c))}
     found = [w for w in common if less_is_better(w) and all(w in own for own in words)][:1]
     return found or [text.strip() for text in explained if len(explained) == 1]
+
+
+def _measured_columns(rows: pl.DataFrame, measures: list[str]) -> pl.DataFrame:
+    """The values of measures that have a column of their own in the table of measures."""
+    parts = [
+        rows.select(*KEY, pl.lit(name).alias("metric"), pl.col(f"measure\0{name}").alias("value")) for name in measures
+    ]
+    return pl.concat([pl.DataFrame(schema=OTHERS), *parts], how="vertical_relaxed")
 
 
 def _of_conditions(frame: pl.DataFrame, graded: list[str], others: list[str], notes: list[str]) -> list[str]:

@@ -386,6 +386,8 @@ def _rows(tables: Tables, name: str) -> tuple[pl.DataFrame, Metric]:
         came = tables.answers.filter(~failed)
         return came.select(*KEY, pl.col(metric.column).cast(pl.Float64).alias("value")), metric
     rows = tables.scores.filter(pl.col("metric") == name)
+    if metric is not None and metric.source == "column":  # its row says its range and its direction
+        return rows, metric
     if rows.is_empty() or name == "accuracy":
         return rows, metric or METRICS["mean_score"]
     metric = metric or dataclasses.replace(METRICS["mean_score"], name=name, noun=name)
