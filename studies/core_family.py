@@ -173,7 +173,7 @@ def margin_row(name: str, pages: int) -> dict[str, Any]:
     """The figures of one world with a margin."""
     means, margin = MARGINS[name]
     is_control = name.startswith(AGAINST)
-    pages = pages // 5 if is_control else pages
+    pages = pages if is_control else 5 * pages  # normal estimates cost little
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     wrong, asked, shown = 0, 0, {Verdict.VERIFIED: 0, Verdict.EQUIVALENT: 0}
     for _ in range(pages):

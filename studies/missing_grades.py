@@ -114,7 +114,11 @@ def world_row(name: str, repeats: int) -> dict[str, Any]:
         counts.update((way, shown_side(world, tables, way)) for way in ways)
     return {
         "world": name, "repeats": repeats,
-        **{f"{way} {side} %": round(100 * counts[way, side] / repeats, 2) for way in ways for side in ("better", "worse")},
+        **{
+            f"{way} {side} %": round(100 * counts[way, side] / repeats, 2)
+            for way in ways
+            for side in ("better", "worse")
+        },
     }  # fmt: skip
 
 

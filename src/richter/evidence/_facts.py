@@ -168,8 +168,9 @@ def lacking_grades(
     """The grades that the conditions `names` lack: the row has none, the call failed, or the row is absent.
 
     An item that none of them has a value for is left out, unless each has its own items (`unpaired`). A row is absent
-    where another of them has the item; not where a whole group or domain is absent, unless `strict`, and not where they
-    have their own items. Of one condition, `strict` takes as absent what any other condition has a value for.
+    where another of them has the item; not where a whole group or domain is absent, and not where they have their own
+    items. With `strict` no absence is a design: groups, domains and draws that another condition of the dataset has are
+    absent, of one condition too.
     """
     columns = [dataset.conditions.index(name) for name in names]
     rows, failed = row_counts(dataset)
@@ -187,7 +188,10 @@ def lacking_grades(
         wanted &= has_row
     elif not strict:
         wanted &= has_row | ~absent_by_design(dataset)
-    expected = np.where(wanted, np.maximum(expected_draws(dataset), rows), 0)
+    asked = expected_draws(dataset)
+    if strict and not unpaired:  # a draw that one of them lacks wholly is absent too
+        asked = np.full_like(asked, asked.max())
+    expected = np.where(wanted, np.maximum(asked, rows), 0)
     if measure_words(measure).source == "failure":  # a failed call is a value there
         failed = np.zeros_like(failed)
     lacking = np.maximum(expected - graded, 0)
