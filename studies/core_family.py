@@ -1,8 +1,11 @@
-"""False and true verdicts of whole pages with margins, by the truth: one pair, 3 and 6 conditions, measures after them.
+"""How often a family of claims holds a false one, and what it shows: D14's pages, and pairs with margins.
 
-Estimates are normal with a known standard error, as many as there are pairs, and `decide` gives the verdicts. A page is
-false where one claim says what is not so: a difference (also "real but within the margin") where there is none,
-"equivalent" of one of the margin or more. Measures that come after have a margin where they lie at it.
+`pages`: three conditions on 400 questions, four measures (accuracy, severity, a score, refusals) whose noise has a
+correlation of 0.4. The questions of a comparison go through the checks, the estimators and `decide`. A claim is false
+where it shows a difference that is none, or the wrong direction. Power is the share of the true differences shown.
+
+`margins`: estimates of one measure with a known standard error of 1, straight into `decide`. A page is false where one
+claim says what is not so: a difference where there is none, or "equivalent" of one of the margin or more.
 
 Usage: python studies/core_family.py OUT.jsonl [pages]   (again with the same OUT goes on where it stopped)
 """
@@ -11,55 +14,119 @@ import itertools
 import json
 import sys
 import zlib
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from memory_tables import memory_tables
 from scipy.special import ndtr, ndtri
 
-from richter.claims import METRICS, Evidence, Question, decide, joint_law
+from richter.audit import page_questions
+from richter.claims import METRICS, Asked, Evidence, Question, decide, joint_law
+from richter.evidence import evidence
 from richter.records import Claim, Interval, Verdict
+from richter.tables import Tables
 
-ITEMS = 400  # a condition's mean has a standard error of 1 / sqrt(2), a difference of 1
-# a world: means of the conditions, the margin and the means of a secondary measure, in standard errors of a difference
-WORLDS: dict[str, tuple[list[float], float | None, list[float] | None, bool]] = {}
+NAMES = ("a", "b", "c")
+MEASURES = ("accuracy", "mean_severity", "quality", "refusal_rate")
+ITEMS, CORRELATION = 400, 0.4
+APART = 0.36  # of the latent noise's standard deviation: about 90% power for accuracy
+# a world: each condition's shift of the latent quality, by measure; 0 where it is not named
+PAGES: dict[str, dict[str, tuple[float, float, float]]] = {
+    "nothing differs": {},
+    "one condition apart in accuracy and severity": {
+        "accuracy": (0, 0, APART), "mean_severity": (0, 0, 0.55 * APART),
+    },
+    "accuracy equal, severity differs": {"mean_severity": (0, 0, 0.55 * APART)},
+    "all differ": dict.fromkeys(MEASURES, (-0.8 * APART, 0, 0.8 * APART)),
+}  # fmt: skip
 
 
-def world(name: str, means: list[float], margin: float | None, after: list[float] | None = None) -> None:
-    WORLDS[name] = (means, margin, after, False)
+def draw_page(world: Mapping[str, Sequence[float]], rng: np.random.Generator) -> Tables:
+    """Three conditions on the same questions: answers that are right, severe, scored and refused."""
+    shape = (ITEMS, len(NAMES))
+    hard = rng.normal(size=(ITEMS, 1))
+    shared = rng.normal(size=shape)
+
+    def latent(measure: str) -> np.ndarray:
+        own = np.sqrt(CORRELATION) * shared + np.sqrt(1 - CORRELATION) * rng.normal(size=shape)
+        return own - 0.5 * hard + np.asarray(world.get(measure, (0, 0, 0)))
+
+    severity = np.clip(np.round(2 * (1 - latent("mean_severity"))) / 2, 0, 4)
+    return memory_tables(
+        {"accuracy": (latent("accuracy") > -0.6).astype(float), "quality": ndtr(latent("quality"))},
+        conditions=NAMES, severity=severity, refused=latent("refusal_rate") < -1.5,
+    )  # fmt: skip
 
 
+def decide_page(tables: Tables) -> tuple[Claim, ...]:
+    """The claims of a comparison of all conditions on the four measures."""
+    questions = page_questions(tables, on=MEASURES).questions
+    return decide([evidence(tables, q) for q in questions if q.measure in MEASURES])
+
+
+def judge_page(world: Mapping[str, Sequence[float]], claims: Sequence[Claim]) -> dict[str, tuple[int, int, int]]:
+    """Of each family: false claims, true differences, and how many of these are shown."""
+    counts = dict.fromkeys(("main", "other"), (0, 0, 0))
+    for claim in claims:
+        assert claim.family is not None
+        assert claim.estimate is not None
+        first, second = (NAMES.index(name) for name in claim.conditions)
+        shifts = world.get(claim.measure, (0, 0, 0))
+        gain = shifts[second] - shifts[first]
+        is_shown = claim.verdict in (Verdict.VERIFIED, Verdict.REFUTED)
+        is_right = gain * claim.estimate * (1 if claim.better == "higher" else -1) > 0
+        false, true, found = counts[claim.family.name]
+        counts[claim.family.name] = (
+            false + (is_shown and not is_right), true + (gain != 0), found + (is_shown and is_right),
+        )  # fmt: skip
+    return counts
+
+
+def page_row(name: str, pages: int) -> dict[str, Any]:
+    """The figures of one world of pages."""
+    rng, world = np.random.default_rng(zlib.crc32(name.encode())), PAGES[name]
+    wrong, true, found = ({"main": 0, "other": 0} for _ in range(3))
+    any_wrong = 0
+    for _ in range(pages):
+        counts = judge_page(world, decide_page(draw_page(world, rng)))
+        any_wrong += any(c[0] for c in counts.values())
+        for family, (false, differing, shown) in counts.items():
+            wrong[family] += false > 0
+            true[family] += differing
+            found[family] += shown
+    return {
+        "world": name, "pages": pages, "any_percent": round(100 * any_wrong / pages, 2),
+        **{f"{f}_false_percent": round(100 * n / pages, 2) for f, n in wrong.items()},
+        **{f"{f}_power_percent": round(100 * n / true[f], 1) if true[f] else None for f, n in found.items()},
+    }  # fmt: skip
+
+
+# ------------------------------------------------------------------ margins
+
+# means of the conditions and the margin, in standard errors of a difference
+MARGINS: dict[str, tuple[list[float], float | None]] = {}
 for far in (2.0, 3.6, 6.0):
-    world(f"pair: 0, margin {far}", [0, 0], far)
-    world(f"pair: at the margin {far}", [0, far], far)
-    world(f"pair: half of the margin {far}", [0, far / 2], far)
-    world(f"pair: 0, margin {far}; after it none", [0, 0], far, [0, 0])
-    world(f"pair: at the margin {far}; after it none", [0, far], far, [0, 0])
-    world(f"pair: at the margin {far}; after it at the margin", [0, far], far, [0, far])
-world("pair: 2.8, no margin", [0, 2.8], None)
-world("pair: 2.8, margin 2", [0, 2.8], 2.0)
-world("pair: 2.8, margin 2; after it 2.8", [0, 2.8], 2.0, [0, 2.8])
-world("pair: 2.8, no margin; after it 2.8", [0, 2.8], None, [0, 2.8])
-world("pair: 5, margin 2; after it 2.8", [0, 5], 2.0, [0, 2.8])
-world("pair: 0, margin 3.5", [0, 0], 3.5)
-world("pair: 0, margin 5; after it 2.8", [0, 0], 5.0, [0, 2.8])
+    MARGINS[f"pair: 0, margin {far}"] = ([0, 0], far)
+    MARGINS[f"pair: at the margin {far}"] = ([0, far], far)
+    MARGINS[f"pair: half of the margin {far}"] = ([0, far / 2], far)
+MARGINS["pair: 2.8, no margin"] = ([0, 2.8], None)
+MARGINS["pair: 2.8, margin 2"] = ([0, 2.8], 2.0)
 for size in (3, 6):
-    world(f"{size} conditions: all 0, margin 4", [0.0] * size, 4.0)
-    world(f"{size} conditions: one at the margin 4", [4.0] + [0.0] * (size - 1), 4.0)
-    world(f"{size} conditions: one at the margin 8", [8.0] + [0.0] * (size - 1), 8.0)
-    world(f"{size} conditions: half at the margin 8", [8.0 * (k % 2) for k in range(size)], 8.0)
-    world(f"{size} conditions: steps of half the margin 4", [2.0 * k for k in range(size)], 4.0)
-    world(
-        f"{size} conditions: steps of 8, margin 4; after them none", [8.0 * k for k in range(size)], 4.0, [0.0] * size
-    )
-    world(f"{size} conditions: all 0, margin 9; after them none", [0.0] * size, 9.0, [0.0] * size)
-    world(f"{size} conditions: one at the margin 8; after them none", [8.0] + [0.0] * (size - 1), 8.0, [0.0] * size)
-    world(f"{size} conditions: one 4, margin 3", [4.0] + [0.0] * (size - 1), 3.0)
-for name, (means, margin, after, _) in list(WORLDS.items()):
-    if len(means) > 2:
-        WORLDS[f"against the first, {name}"] = means, margin, after, True
+    MARGINS[f"{size} conditions: all 0, margin 4"] = ([0.0] * size, 4.0)
+    for far in (4.0, 8.0):
+        MARGINS[f"{size} conditions: one at the margin {far:g}"] = ([far] + [0.0] * (size - 1), far)
+    MARGINS[f"{size} conditions: half at the margin 8"] = ([8.0 * (k % 2) for k in range(size)], 8.0)
+    MARGINS[f"{size} conditions: steps of half the margin 4"] = ([2.0 * k for k in range(size)], 4.0)
+    MARGINS[f"{size} conditions: one 4, margin 3"] = ([4.0] + [0.0] * (size - 1), 3.0)
+AGAINST = "against the first, "
+MARGINS |= {AGAINST + name: world for name, world in list(MARGINS.items()) if len(world[0]) > 2}
 
 
-def evidence(estimate: float) -> Evidence:
+def normal_evidence(estimate: float) -> Evidence:
+    """Evidence with a standard error of 1."""
+
     def interval(level: float) -> Interval:
         reach = float(ndtri(0.5 + level / 2))
         return Interval(low=estimate - reach, high=estimate + reach, level=level, method="normal")
@@ -70,68 +137,66 @@ def evidence(estimate: float) -> Evidence:
     )  # fmt: skip
 
 
-def page(
-    means: list[float], margin: float | None, after: list[float] | None, control: bool, rng: np.random.Generator
+def margin_page(
+    means: list[float], margin: float | None, is_control: bool, rng: np.random.Generator
 ) -> list[tuple[Claim, float]]:
     """Every claim and its truth."""
-    size = len(means)
-    pairs = [(0, k) for k in range(1, size)] if control else list(itertools.combinations(range(size), 2))
-    names = [tuple("abcdef"[k] for k in pair) for pair in pairs]
-    questions, truths, joint = [], [], None
-    for metric, truth in (("mean_score", means), ("tokens", after)):
-        if truth is not None:
-            seen = np.array(truth) + rng.normal(size=size) / np.sqrt(2)
-            for (a, b), conditions in zip(pairs, names, strict=True):
-                questions.append(
-                    Question(
-                        metric=METRICS[metric], conditions=conditions, evidence=evidence(float(seen[b] - seen[a])),
-                        primary=metric == "mean_score",
-                        margin=margin if metric == "mean_score" or margin in truth else None,
-                    )
-                )  # fmt: skip
-                truths.append(truth[b] - truth[a])
-    if control:
+    size, measure = len(means), METRICS["mean_score"]
+    pairs = [(0, k) for k in range(1, size)] if is_control else list(itertools.combinations(range(size), 2))
+    names = [("abcdef"[i], "abcdef"[j]) for i, j in pairs]
+    seen = np.array(means) + rng.normal(size=size) / np.sqrt(2)
+    asked = [
+        Asked(
+            question=Question(measure=measure.name, conditions=conditions, margin=margin), metric=measure,
+            evidence=normal_evidence(float(seen[j] - seen[i])),
+        )
+        for (i, j), conditions in zip(pairs, names, strict=True)
+    ]  # fmt: skip
+    joint = None
+    if is_control:
         noise = rng.normal(size=(ITEMS, size))
         noise -= noise.mean(axis=0)
-        sums = np.stack([noise[:, b] - noise[:, a] for a, b in pairs], axis=1)
-        joint = joint_law([("mean_score", n) for n in names], sums, rng=rng, n_resamples=1000)
-    return list(zip(decide(questions, joint=joint), truths, strict=True))
+        sums = np.stack([noise[:, j] - noise[:, i] for i, j in pairs], axis=1)
+        joint = joint_law([(measure.name, n) for n in names], sums, rng=rng, n_resamples=1000)
+    truths = [means[j] - means[i] for i, j in pairs]
+    return list(zip(decide(asked, joint=joint), truths, strict=True))
 
 
-def false(claim: Claim, truth: float) -> bool:
-    real = claim.verdict is Verdict.VERIFIED or "real but within" in claim.sentence
-    alike = claim.verdict is Verdict.EQUIVALENT and claim.margin is not None
-    return (real and truth == 0) or (alike and abs(truth) >= (claim.margin or 0.0))
+def is_false(claim: Claim, truth: float) -> bool:
+    """Whether a claim says what is not so."""
+    is_alike = claim.verdict is Verdict.EQUIVALENT and claim.margin is not None
+    is_real = claim.verdict is Verdict.VERIFIED or "real but within" in claim.sentence
+    return (is_real and truth == 0) or (is_alike and abs(truth) >= (claim.margin or 0.0))
 
 
-def row(name: str, pages: int) -> dict[str, object]:
-    means, margin, after, control = WORLDS[name]
+def margin_row(name: str, pages: int) -> dict[str, Any]:
+    """The figures of one world with a margin."""
+    means, margin = MARGINS[name]
+    is_control = name.startswith(AGAINST)
+    pages = pages if is_control else 5 * pages  # normal estimates cost little
     rng = np.random.default_rng(zlib.crc32(name.encode()))
-    wrong, shown = 0, {(place, v): 0 for place in (True, False) for v in (Verdict.VERIFIED, Verdict.EQUIVALENT)}
-    asked = {True: 0, False: 0}
+    wrong, asked, shown = 0, 0, {Verdict.VERIFIED: 0, Verdict.EQUIVALENT: 0}
     for _ in range(pages):
-        found = page(means, margin, after, control, rng)
-        wrong += any(false(*pair) for pair in found)
+        found = margin_page(means, margin, is_control, rng)
+        wrong += any(is_false(*pair) for pair in found)
+        asked += len(found)
         for claim, _ in found:
-            asked[claim.primary] += 1
-            if (claim.primary, claim.verdict) in shown:
-                shown[claim.primary, claim.verdict] += 1
+            if claim.verdict in shown:
+                shown[claim.verdict] += 1
     return {
-        "world": name, "pages": pages, "false_percent": round(100 * wrong / pages, 2),
-        **{
-            f"{'first' if place else 'after'}_{v.value}_percent": round(100 * k / asked[place], 1)
-            for (place, v), k in shown.items()
-            if asked[place]
-        },
+        "world": name, "pages": pages, "main_false_percent": round(100 * wrong / pages, 2),
+        **{f"{v.value}_percent": round(100 * k / asked, 1) for v, k in shown.items()},
     }  # fmt: skip
 
 
 def main() -> None:
-    out, pages = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 10_000
+    """Write a line a world."""
+    out, pages = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 4_000
     done = {json.loads(line)["world"] for line in out.read_text().splitlines()} if out.exists() else set()
-    for name in WORLDS:
+    worlds: list[tuple[str, Callable[[str, int], dict[str, Any]]]] = [(name, page_row) for name in PAGES]
+    for name, row in [*worlds, *((name, margin_row) for name in MARGINS)]:
         if name not in done:
-            found = row(name, pages // 5 if name.startswith("against") else pages)
+            found = row(name, pages)
             print(found, flush=True)
             with out.open("a") as file:
                 file.write(json.dumps(found) + "\n")

@@ -1,11 +1,12 @@
 """Does a test notice when a rule of a verdict is changed? Each rule below is changed in a copy, and its tests are run.
 
 A mutant is killed when a test fails. Prints one line a mutant and the survivors; exit status 1 where one survives.
-`--fast` runs the first of each file, for continuous integration. `--whole N` takes N changes at random of all that can
+`--fast` runs the first of each file, for continuous integration; `--named` those of the wiring that a review found
+unguarded. `--whole N` takes N changes at random of all that can
 be made to operators, numbers and conditions in the modules that decide verdicts (0: all), kept in a file as they are
 done; only quick tests count there.
 
-    python studies/mutants.py [--fast] [word in the name]
+    python studies/mutants.py [--fast | --named] [word in the name]
     python studies/mutants.py --whole 200 [file]
 """
 
@@ -32,19 +33,49 @@ ROOT = Path(__file__).parents[1]
 FORK = get_context("fork")  # a child has all that is loaded here, and none of ours, which it loads with the change
 for heavy in ("numba", "scipy.stats", "scipy.optimize", "polars", "rich.console", "aiohttp", "jinja2"):
     import_module(heavy)
-DECIDE = ("claims/_decide.py", "tests/claims/test_decide.py tests/claims/test_sentences.py")
-REQUIRE = ("claims/_require.py", "tests/claims/test_require.py tests/claims/test_sentences.py")
+TESTS = "tests/claims/test_"
+DECIDE = ("claims/_decide.py", f"{TESTS}decide.py {TESTS}require.py {TESTS}sentences.py")
+SIZES = ("claims/_sizes.py", f"{TESTS}decide.py {TESTS}require.py")
 SIZING = ("floors/_sizing.py", "tests/floors/test_sizing.py")
+SUITE = ("claims/_suite.py", f"{TESTS}suite.py")
+LABELS = ("claims/_labels.py", f"{TESTS}labels.py")
+PAIRS = ("claims/_pairs.py", f"{TESTS}decide.py tests/evidence/test_checks.py tests/audit/test_compare_options.py")
+UNITS = ("claims/_units.py", f"{TESTS}units.py {TESTS}about.py")
+CHECKS = ("evidence/_checks.py", "tests/evidence/test_checks.py")
+FACTS = (
+    "evidence/_facts.py",
+    "tests/evidence/test_facts.py tests/evidence/test_missing.py tests/wiring/test_removal.py",
+)
+ANSWERS = ("evidence/_answers.py", f"{TESTS}control.py tests/evidence/test_checks.py tests/audit/test_page_claims.py")
+ESTIMATORS = ("evidence/_estimators.py", "tests/evidence/test_missing.py tests/audit/test_gate.py")
+COMPARE = ("audit/_compare.py", "tests/audit/test_page_claims.py tests/audit/test_compare_options.py")
+GATE = ("audit/_gate.py", "tests/audit/test_gate.py tests/audit/test_page_claims.py")
+WATCH = ("audit/_watch.py", "tests/audit/test_watch.py")
 
 
-# modules that decide verdicts, whole, and the tests that must notice
-CLAIMS = " ".join(f"tests/claims/test_{name}.py" for name in ("decide", "sentences", "compare_outcomes", "require"))
+# modules that decide verdicts or hand on what they rest on, whole, and the tests that must notice
+CLAIMS = " ".join(f"{TESTS}{name}.py" for name in ("decide", "sentences", "require"))
+WIRED = "tests/evidence/test_checks.py tests/evidence/test_facts.py tests/evidence/test_missing.py"
+PAGES = f"{WIRED} tests/audit/test_page_claims.py tests/audit/test_compare_options.py tests/audit/test_gate.py"
 WHOLE = {
     "claims/_decide.py": " ".join(
-        [CLAIMS, *(f"tests/claims/test_{name}.py" for name in ("answer", "control", "evidence", "labels"))]
+        [CLAIMS, *(f"{TESTS}{name}.py" for name in ("answer", "control", "evidence", "labels"))]
     ),
-    "claims/_require.py": CLAIMS,
-    "claims/_answer.py": "tests/claims/test_answer.py",
+    "claims/_suite.py": f"{TESTS}suite.py",
+    "claims/_missing.py": f"{WIRED} tests/wiring/test_removal.py",
+    "claims/_pairs.py": f"{TESTS}decide.py {PAGES}",
+    "claims/_answer.py": f"{TESTS}answer.py",
+    "evidence/_answers.py": PAGES,
+    "evidence/_checks.py": PAGES,
+    "evidence/_confidence.py": f"{TESTS}ece.py {PAGES}",
+    "evidence/_estimators.py": PAGES,
+    "evidence/_facts.py": f"{PAGES} tests/wiring/test_removal.py",
+    "evidence/_severities.py": f"{PAGES} tests/cli/test_severity.py",
+    "audit/_compare.py": PAGES,
+    "audit/_gate.py": PAGES,
+    "audit/_measure.py": "tests/audit/test_measure.py tests/audit/test_page_claims.py",
+    "audit/_measure_claims.py": "tests/audit/test_measure.py tests/audit/test_page_claims.py",
+    "audit/_watch.py": "tests/audit/test_watch.py",
     "tail/_gates.py": "tests/tail/test_gates.py",
     "severity/_requirement.py": "tests/severity/test_deployment.py",
     "floors/_sizing.py": "tests/floors/test_sizing.py tests/floors/test_rates.py",
@@ -53,11 +84,6 @@ WHOLE = {
 SAME = {
     ("claims/_answer.py", "comparison Gt", "above = claim.estimate"): "what equals the value is never shown to differ",
     ("claims/_answer.py", "constant 1.0", "reach = max("): "0 over any number is 0",
-    ("claims/_decide.py", "comparison Gt", "estimate > self.value"): "what equals the value is never shown to differ",
-    ("claims/_decide.py", "constant False", "real: bool"): "given wherever it is read",
-    ("claims/_decide.py", "comparison Gt", "outside("): "no value is neither inside nor outside",
-    ("claims/_decide.py", "constant 1.0", "or -1.0  # an end is inside"): "only the sign is used",
-    ("claims/_require.py", "constant True", "strict=True"): "the three have one length",
     ("floors/_sizing.py", "constant 2", "ahead ="): "a look further than needed",
     ("floors/_sizing.py", "constant 20000", "ahead ="): "one more size where the look is cut short",
     ("floors/_sizing.py", "condition", "ahead ="): "a look that is cut short elsewhere",
@@ -80,32 +106,78 @@ class Mutant(NamedTuple):
     new: str
 
 
+# the wiring that a review found unguarded: each must be killed
+NAMED = (
+    Mutant("gate ignoring attempts", *GATE, 'tried = values.get("tried", 1) or known or 1', "tried = 1"),
+    Mutant("gate limits that fall short", *ESTIMATORS, "exact=policy.is_gate, ratio=ratio", "ratio=ratio"),
+    Mutant("watch's metrics not divided", *WATCH, "limit = len(table) / alpha if table else 1 / alpha",
+           "limit = 1 / alpha"),
+    Mutant("refused alignment compared", *CHECKS, "if frozenset(question.conditions) not in aligned.apart:",
+           "if True:"),
+    Mutant("severity margin taken from the margin", *COMPARE, "margin=margins.get(measure)",
+           "margin=margins.get(measure, margins.get(str(dataset.metric)))"),
+    Mutant("trade refuted at twice its level", *SUITE, "_most_gain(t.quality.interval(1 - alpha)",
+           "_most_gain(t.quality.interval(1 - 2 * alpha)"),
+    Mutant("trade list always one step on", *SUITE, "left -= still_rejecting", "left -= 1"),
+    Mutant("subgroup p not multiplied", "claims/_subgroups.py", f"{TESTS}subgroups.py", "min(1.0, tests * p)",
+           "min(1.0, p)"),
+    Mutant("label design effect below 1", *LABELS, "deff = max(1.0, (total - between) / alone) if",
+           "deff = (total - between) / alone if"),
+    Mutant("one more degree of freedom for labels", *LABELS, "freedom=worth - 1)", "freedom=worth)"),
+    Mutant("runs crossed by number", *UNITS, "np.array_equal(tables[0][0], tables[1][0])",
+           "len(tables[0][0]) == len(tables[1][0])"),
+    Mutant("no room for an unseen group", *UNITS, "whole=whole, unseen=unseen), near)",
+           "whole=whole, unseen=0.0), near)"),
+    Mutant("stop rule decided by an empty sequence", "floors/_stopping.py",
+           "tests/floors/test_sequences.py tests/audit/test_sequential.py", "if above != under and not is_empty:",
+           "if above or under:"),
+    Mutant("share boundary >= to >", *PAIRS, "shared.both >= min_shared * either", "shared.both > min_shared * either"),
+    Mutant("equivalents not in one tier", *PAIRS, "in (Verdict.UNDECIDED, Verdict.EQUIVALENT)",
+           "in (Verdict.UNDECIDED,)"),
+    Mutant("dominance refuted at twice its level", *DECIDE, "evidence.p_refuted <= differs.alpha",
+           "evidence.p_refuted <= 2 * differs.alpha"),
+    Mutant("slopes before their turn", *COMPARE, 'if measure == main and not trades else "other"',
+           'if measure in (main, "b") and not trades else "other"'),
+    Mutant("joint law used with labels", *ANSWERS, "if values.label is not None or values.group_2",
+           "if values.group_2"),
+)  # fmt: skip
 MUTANTS = (
-    Mutant("equivalence at 20%", *DECIDE, "interval(1 - 2 * level)", "interval(1 - 8 * level)"),
+    *NAMED,
     Mutant("no family", *DECIDE, "level = alpha / (len(places) - gone[min(number, stop)])", "level = alpha"),
     Mutant("a pair leaves at its first test", *DECIDE, "number for number, test in enumerate(order)}",
            "number for number, test in reversed([*enumerate(order)])}"),
-    Mutant("nothing left for those after", *DECIDE, "alpha = whole * (1 - AFTER) if shared else whole",
-           "alpha = whole"),
-    Mutant("all of alpha again for those after", *DECIDE, "lines.values()) else whole * AFTER",
-           "lines.values()) else whole"),
-    Mutant("direction turned", *DECIDE, "self.evidence.estimate > self.value", "self.evidence.estimate < self.value"),
-    Mutant("tried ignored", *DECIDE, "whole = (1 - level) / tried", "whole = 1 - level"),
-    Mutant("secondary tested first", *DECIDE, "going = going and all(", "going = True or all("),
-    Mutant("sized one-sided", *DECIDE, "tests = [(alpha / 2, POWER)]", "tests = [(alpha, POWER)]"),
-    Mutant("units by the first power", *DECIDE,
+    Mutant("direction turned", *DECIDE, '("below" if asked.is_rising else "above")',
+           '("above" if asked.is_rising else "below")'),
+    Mutant("tried ignored", *DECIDE, "alpha = (1 - level) / tried", "alpha = 1 - level"),
+    Mutant("one family of all", *DECIDE, "is_page = one_family and", "is_page ="),
+    Mutant("gate met on the point estimate", *DECIDE, "VERIFIED if is_met else",
+           "VERIFIED if (evidence.estimate > question.value) == (question.relation == 'above') else"),
+    Mutant("gate violated on the point estimate", *DECIDE, "if float(p_holm) <= alpha:", "if True:"),
+    Mutant("gate without multiplicity", *DECIDE, "p_violated = holm(p_other_side)", "p_violated = p_other_side"),
+    Mutant("gate's sign", *DECIDE,
+           '(above, below) if question.relation == "above"', '(above, below) if question.relation == "below"'),
+    Mutant("gate's level", *DECIDE, "interval = evidence.interval(1 - 2 * alpha)\n",
+           "interval = evidence.interval(1 - 8 * alpha)\n"),
+    Mutant("equivalence at 20%", "claims/_evidence.py", f"{TESTS}decide.py {TESTS}evidence.py",
+           "found = evidence.interval(1 - 2 * alpha)", "found = evidence.interval(1 - 8 * alpha)"),
+    Mutant("missing grades one way", "claims/_evidence.py", "tests/evidence/test_missing.py",
+           "return max(p_value(ignoring, value), p_value(as_worst, value))", "return p_value(ignoring, value)"),
+    Mutant("missing grades narrow the interval", "claims/_evidence.py", "tests/evidence/test_missing.py",
+           "Interval(low=min(one.low, two.low), high=max(one.high, two.high)", "Interval(low=one.low, high=one.high"),
+    Mutant("missing grades at the better end", "claims/_missing.py", "tests/evidence/test_missing.py",
+           '"value": np.concatenate([outcomes.value, np.full(added, worst)])',
+           '"value": np.concatenate([outcomes.value, np.full(added, 1 - worst)])'),
+    Mutant("whole draws dropped unseen", *FACTS, "if strict and not unpaired:", "if False:"),
+    Mutant("raters not checked", *CHECKS, "    check_raters,\n", ""),
+    Mutant("labels not checked", *CHECKS, "    check_labels,\n", ""),
+    Mutant("missing not checked", *CHECKS, "    check_missing,\n", ""),
+    Mutant("reading not checked", *CHECKS, "    check_reading,\n", ""),
+    Mutant("sized one-sided", *SIZES, "tests = [(alpha / 2, POWER)]", "tests = [(alpha, POWER)]"),
+    Mutant("units by the first power", *SIZES,
            "n = math.ceil(variance * (reach_of(math.inf, tail, power) / distance) ** 2)",
            "n = math.ceil(variance * (reach_of(math.inf, tail, power) / distance) ** 1)"),
-    Mutant("gate met on the point estimate", *REQUIRE, "VERIFIED if met else",
-           "VERIFIED if (evidence.estimate > question.value) == (question.relation == 'above') else"),
-    Mutant("gate violated on the point estimate", *REQUIRE, "if float(p_violated) <= alpha:", "if True:"),
-    Mutant("gate without multiplicity", *REQUIRE, "violated = holm(against)", "violated = against"),
-    Mutant("gate's sign", *REQUIRE,
-           '(above, below) if question.relation == "above"', '(above, below) if question.relation == "below"'),
-    Mutant("gate's level", *REQUIRE,
-           "interval = evidence.interval(1 - 2 * alpha)\n", "interval = evidence.interval(1 - 8 * alpha)\n"),
-    Mutant("gate's needed", *REQUIRE, "units_needed(evidence, room, tail=alpha)",
-           "units_needed(evidence, room, tail=alpha / 2)"),
+    Mutant("gate's needed", *SIZES, "units_needed(evidence, distance, tail=alpha)",
+           "units_needed(evidence, distance, tail=alpha / 2)"),
     Mutant("band satisfied by one threshold", "tail/_study.py", "tests/tail/test_compare.py",
            "if kept == len(usable):", "if kept >= 1:"),
     Mutant("tail gate P2", "tail/_gates.py", "tests/tail/test_gates.py",
@@ -113,7 +185,7 @@ MUTANTS = (
     Mutant("tail verdict without gates", "tail/_gates.py", "tests/tail/test_gates.py",
            "blocked = first_failed(gates[:5])\n", "blocked = first_failed(gates[:4])\n"),
     Mutant("severity violated by its upper limit", "severity/_requirement.py",
-           "tests/severity/test_deployment.py", ".lower * (1 - at", ".upper * (1 - at"),
+           "tests/severity/test_deployment.py", "low, high = sides.lower * covered", "low, high = sides.upper * covered"),
     Mutant("law's gate", "severity/_discriminate.py", "tests/severity/test_discriminate.py",
            "passed=all(side.adequate for side in sides)", "passed=True"),
     Mutant("estimation's exponent", *SIZING, "error_rate / delta**3", "error_rate / delta**2"),
@@ -355,7 +427,7 @@ def main() -> None:
     lost = [m.name for m in MUTANTS if m.old not in (ROOT / "src" / "richter" / m.file).read_text(encoding="utf-8")]
     if lost:
         sys.exit(f"the code no longer has what these change: {', '.join(lost)}")
-    chosen = list(MUTANTS)
+    chosen = list(NAMED if "--named" in sys.argv else MUTANTS)
     if "--fast" in sys.argv:
         chosen = list({m.file: m for m in reversed(MUTANTS)}.values())
     words = [w for w in sys.argv[1:] if not w.startswith("--")]

@@ -3,7 +3,6 @@
 import functools
 import os
 import re
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,12 +65,6 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the public data are not here ({folder})")
     return folder
-
-
-@pytest.fixture(autouse=True)
-def _state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every test keeps a log of looks of its own."""
-    monkeypatch.setenv("RICHTER_STATE", str(tmp_path_factory.getbasetemp() / f"state-{uuid.uuid4().hex}"))
 
 
 @pytest.fixture

@@ -93,8 +93,7 @@ class Child:
             command = [python_of(self.name, self.told["requires"]), str(HERE / "play.py"), str(self.told["path"])]
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1",
-                     "RICHTER_LOOKS": "off"},
+                env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"},
             )  # fmt: skip
         assert self.process.stdin is not None
         assert self.process.stdout is not None

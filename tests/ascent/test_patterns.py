@@ -1,11 +1,7 @@
 import numpy as np
 import pytest
 
-from helpers.small_base import SimulatedTestee, small_base
-from richter.records import Condition, Decoding
-from richter.store import open_ledger
-from richter_audit.ascent import SearchSettings, find_patterns, run_search, write_graphml
-from richter_audit.llm import parse_budget
+from richter_audit.ascent import find_patterns
 
 
 def test_a_group_that_errs_is_found_and_named_by_hand():
@@ -37,19 +33,3 @@ def test_nothing_to_contrast_gives_nothing():
     assert find_patterns([], [], rng=rng) == []
     assert find_patterns([1.0] * 50, [{"a": i % 2} for i in range(50)], rng=rng) == []
     assert find_patterns([1.0, 0.0], [{"a": 1}, {"a": 2}], rng=rng) == []
-
-
-def test_the_graph_is_read_back_by_networkx(tmp_path):
-    networkx = pytest.importorskip("networkx")
-    base = small_base(tmp_path / "kb")
-    condition = Condition(name="simulated", model="simulated/testee", decoding=Decoding(max_tokens=8), style="cloze")
-    testee = SimulatedTestee(lambda document, _: document in (2, 3))
-    settings = SearchSettings(strategy="sea", wordings="all", batch=8, neighbours=6, questions=1, phrasings=1)
-    run_search(tmp_path / "run", base, condition, settings, budget=parse_budget("48calls"), model=testee)
-    assert write_graphml(tmp_path / "run", tmp_path / "g.graphml") == 48
-    graph = networkx.read_graphml(tmp_path / "g.graphml")
-    assert networkx.is_directed_acyclic_graph(graph)
-    with open_ledger(tmp_path / "run") as ledger:
-        assert set(graph.edges) == {(f"p{s}", f"p{t}") for s, t in ledger.retrievals()}
-        assert {f"p{row}": step for row, step, _ in ledger.picks()} == dict(graph.nodes(data="step"))
-    assert all(data["source"] == (data["error"] > 0.5) for _, data in graph.nodes(data=True))

@@ -15,7 +15,7 @@ from helpers.postgres import PostgresServer
 from helpers.server import FakeApi
 from helpers.small_base import small_base
 from richter import open as open_any
-from richter.audit import gate_status, lock_plan, measure_run, new_plan, open_data, read_plan, run_gate
+from richter.audit import apply_gate_plan, gate_status, lock_plan, measure_run, new_plan, open_data
 from richter.errors import InputError, LedgerLocked, PlanError
 from richter.interop import evidence_of
 from richter.records import Answer
@@ -62,7 +62,6 @@ def move_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     there = tmp_path / f"machine-{uuid.uuid4().hex[:4]}"
     there.mkdir()
     monkeypatch.chdir(there)
-    monkeypatch.setenv("RICHTER_STATE", str(there / "state"))
     return there
 
 
@@ -89,7 +88,7 @@ def test_every_stage_is_the_same_in_a_folder_and_in_a_database(
         run_place(url).name
     ]  # parts are no runs of their own
     there = move_on(tmp_path, monkeypatch)
-    one, other = (measure_run(place, n_resamples=200).to_dict() for place in (folder, url))
+    one, other = (measure_run(place).to_dict() for place in (folder, url))
     name, command = one["run"]["name"], f"postgresql:///postgres#{run_place(url).name}"
     for part in ("question", "conditions", "claims", "checks", "signature", "sections", "next"):
         said = json.dumps(other[part]).replace(f"'{command}'", name)  # in the commands that are advised
@@ -101,7 +100,13 @@ def test_every_stage_is_the_same_in_a_folder_and_in_a_database(
     for k, place in enumerate((folder, url)):
         (tmp_path / f"scratch{k}").mkdir()
         files = evidence_of(place, scratch=tmp_path / f"scratch{k}")
-        assert {"plan.toml", "plan.toml.lock", "scores.csv", "records/draws/answers.jsonl"} <= files.keys()
+        assert {
+            "plan.toml",
+            "plan.toml.lock",
+            "plan.toml.log",
+            "scores.csv",
+            "records/draws/answers.jsonl",
+        } <= files.keys()
 
 
 def test_a_run_is_audited_by_one_process_at_a_time(url: str) -> None:
@@ -195,40 +200,26 @@ def rate_again(url: str) -> None:
         ledger.add_calls(calls)
 
 
-def test_a_database_knows_on_which_machines_a_plan_was_used(
+def test_a_plan_is_held_against_the_first_answer_in_a_database(
     url: str, plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock_plan(plan)
     small(url)
     there = move_on(tmp_path, monkeypatch)
-    copies = [shutil.copytree(plan.parent, there / name, ignore=shutil.ignore_patterns("[!p]*")) for name in "ab"]
-    first, second = (copy / "plan.toml" for copy in copies)
-    status = gate_status(first, read_tables(url))
-    assert (status.confirmatory, status.uses) == (True, 1)
-    assert gate_status(first, read_tables(url)).uses == 1  # the same data again
-    assert run_place(url).password not in Path(f"{first}.lock").read_text()
-    assert gate_status(second, read_tables(f"fake={url}")).uses == 1  # ... on another machine, too
+    copy = there / "plan.toml"
+    for ending in ("", ".lock", ".log"):
+        shutil.copy(f"{plan}{ending}", f"{copy}{ending}")
+    report = apply_gate_plan(copy, read_tables(url))
+    assert (report.confirmatory, report.uses, report.exit_code) == (True, 1, 0)
+    assert run_place(url).password not in "".join(Path(f"{copy}.{e}").read_text() for e in ("lock", "log"))
+    assert apply_gate_plan(copy, read_tables(f"fake={url}")).uses == 1  # the same data again
     rate_again(url)
-    assert gate_status(first, read_tables(url)).uses == 2
-    report = run_gate(read_plan(second), read_tables(url), status=gate_status(second, read_tables(url)))
-    assert (report.uses, report.confirmatory, report.exit_code) == (2, True, 0)
-    found = open_any(run_place(url)).gate(first)  # the place itself, with its password
+    found = open_any(run_place(url)).gate(copy)  # the place itself, with its password
     assert (found.uses, found.confirmatory) == (2, True)
-
-
-def test_data_that_another_machine_has_opened_before_the_lock_confirm_nothing(
-    url: str, plan: Path, tmp_path: Path
-) -> None:
-    small(url)
-    assert not gate_status(plan, read_tables(url)).confirmatory
-    copy = tmp_path / "copy.toml"
-    copy.write_text(plan.read_text().replace("0.5", "0.25"))  # another plan, made after a look at the data
-    lock_plan(copy)
-    status = gate_status(copy, read_tables(url))
-    assert not status.confirmatory
-    assert "before the plan was locked" in status.reasons[0]
-    rate_again(url)
-    assert not gate_status(copy, read_tables(url)).confirmatory  # what was seen is still among them
+    late = tmp_path / "late.toml"
+    late.write_text(plan.read_text().replace("0.5", "0.25"))  # another plan, made after the answers
+    lock_plan(late)
+    assert not gate_status(late, read_tables(url)).confirmatory
 
 
 def test_a_lock_by_a_clock_that_is_wrong_confirms_nothing(
@@ -242,14 +233,25 @@ def test_a_lock_by_a_clock_that_is_wrong_confirms_nothing(
     status = open_data(plan, read_tables(url))
     assert not status.confirmatory
     assert "3.0 h behind the database's" in status.reasons[0]
-    keep_file(url, "plan.toml.lock", Path(f"{plan}.lock").read_bytes())
-    keep_file(url, "plan.toml", plan.read_bytes())
+    for ending in (".log", ".lock", ""):
+        keep_file(url, f"plan.toml{ending}", Path(f"{plan}{ending}").read_bytes())
     document = measure_run(url, only=["floors"]).to_dict()
     assert document["methods"]["exploratory"] is True
     assert "3.0 h behind" in document["methods"]["deviations"][0]
     monkeypatch.setattr(time, "time", right)
     with pytest.raises(PlanError, match="no such plan"):
         open_data(tmp_path / "none.toml", read_tables(url))
+
+
+def test_a_database_that_had_the_lock_before_the_answers_vouches_by_its_own_clock(
+    url: str, plan: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock_plan(plan)
+    assert adopt_plan(url, plan) is None
+    small(url)
+    right = time.time
+    monkeypatch.setattr(time, "time", lambda: right() - 3 * 3600)
+    assert measure_run(url, only=["floors"]).methods.exploratory is False
 
 
 def test_the_gazetteer_is_found_beside_the_run(url: str) -> None:

@@ -1,14 +1,17 @@
+import dataclasses
 import json
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from richter.audit import check_plan, read_plan, run_gate
+from richter.audit import GateReport, check_plan, read_plan, run_gate
 from richter.cli import main
 from richter.errors import PlanError
+from richter.evidence import Policy
 from richter.records import Verdict
 from richter.tables import read_tables
 
@@ -246,3 +249,100 @@ def test_conditions_of_the_plan_must_be_there(tmp_path: Path, rng: np.random.Gen
     plan = read_plan(write_plan(tmp_path, NO_WORSE))
     with pytest.raises(PlanError, match="the data hold"):
         run_gate(plan, read_tables(frame(rng, 50, a=0.8, b=0.8)))
+
+
+# ------------------------------------------------------------------ what a gate must not lose on its way
+
+
+def report_of(tmp_path: Path, table: pl.DataFrame, rules: str = NO_WORSE, **policy: Any) -> GateReport:
+    return run_gate(read_plan(write_plan(tmp_path, rules)), read_tables(table), policy=Policy(**policy))
+
+
+LEVEL = '[{metric="error_rate", rule="below", limit=0.2}]'
+
+
+@pytest.mark.parametrize("rules", [NO_WORSE, LEVEL])
+def test_a_candidate_whose_wrong_answers_are_absent_does_not_pass(
+    tmp_path: Path, rng: np.random.Generator, rules: str
+) -> None:
+    table = frame(rng, 800, old=0.85, new=0.75)
+    assert report_of(tmp_path, table, rules).exit_code == 3
+    is_lost = (pl.col("condition") == "new") & (pl.col("correct") == 0) & (pl.col("item") % 2 == 0)
+    for less in (
+        table.filter(~is_lost),
+        table.with_columns(correct=pl.when(is_lost).then(None).otherwise(pl.col("correct"))),
+    ):
+        report = report_of(tmp_path, less, rules)
+        assert report.outcome is not Verdict.VERIFIED
+        (claim,) = report.claims
+        assert claim.missing["new"] == less.filter(pl.col("condition") == "old").height - int(
+            less.filter(pl.col("condition") == "new")["correct"].count()
+        )
+        assert any("new lacks" in note for note in claim.notes)
+
+
+def test_attempts_divide_the_level_of_a_gate(tmp_path: Path, rng: np.random.Generator) -> None:
+    table = read_tables(frame(rng, 400, old=0.85, new=0.85))
+    once, ten = (
+        run_gate(read_plan(write_plan(tmp_path, NO_WORSE, tried=str(tried))), table).claims[0] for tried in (1, 10)
+    )
+    assert once.interval is not None
+    assert ten.interval is not None
+    assert (once.interval.level, ten.interval.level) == pytest.approx((0.9, 0.99))
+    assert once.p_adjusted is not None
+    assert ten.p_adjusted == pytest.approx(min(1.0, 10 * once.p_adjusted))
+
+
+def test_the_level_of_a_plan_decides_its_gate(tmp_path: Path, rng: np.random.Generator) -> None:
+    table = read_tables(frame(rng, 400, old=0.85, new=0.85))
+    (claim,) = run_gate(read_plan(write_plan(tmp_path, NO_WORSE, level="0.99")), table).claims
+    assert claim.interval is not None
+    assert claim.interval.level == pytest.approx(0.98)
+
+
+def test_limits_of_a_gate_never_fall_short_by_hand(tmp_path: Path) -> None:
+    """3 of 100 wrong: Clopper and Pearson's upper limit at 95% is 0.0757, Wilson's 0.0718."""
+    table = pl.DataFrame({"item": range(100), "condition": "new", "correct": [0.0] * 3 + [1.0] * 97})
+    for limit, verdict in ((0.0758, Verdict.VERIFIED), (0.0755, Verdict.UNDECIDED)):
+        plan = write_plan(tmp_path, f'[{{metric="error_rate", rule="below", limit={limit}}}]', baseline='""')
+        assert run_gate(read_plan(plan), read_tables(table)).claims[0].verdict is verdict
+
+
+def test_an_unconfirmed_reading_blocks_a_gate_unless_it_is_trusted(tmp_path: Path, rng: np.random.Generator) -> None:
+    tables = dataclasses.replace(read_tables(frame(rng, 2000, old=0.85, new=0.85)), is_confirmed=False)
+    plan = read_plan(write_plan(tmp_path, NO_WORSE))
+    report = run_gate(plan, tables)
+    assert (report.exit_code, report.claims[0].blocked_by, report.claims[0].override) == (4, "reading", "--yes")
+    assert run_gate(plan, tables, policy=Policy(trust_reading=True)).exit_code == 0
+
+
+def test_a_gate_met_by_an_unchecked_judge_alone_does_not_pass(tmp_path: Path, rng: np.random.Generator) -> None:
+    plan = read_plan(write_plan(tmp_path, NO_WORSE))
+    good = dataclasses.replace(read_tables(frame(rng, 2000, old=0.85, new=0.85)), scored_by=("llm_judge",))
+    report = run_gate(plan, good)
+    assert (report.exit_code, report.outcome) == (4, Verdict.UNDECIDED)
+    assert report.claims[0].verdict is Verdict.VERIFIED
+    assert report.claims[0].basis == "judge, unchecked"
+    accepted = run_gate(plan, good, accept_judge=True)
+    assert (accepted.exit_code, accepted.outcome) == (0, Verdict.VERIFIED)
+    bad = dataclasses.replace(read_tables(frame(rng, 2000, old=0.85, new=0.7)), scored_by=("llm_judge",))
+    assert run_gate(plan, bad).exit_code == 3
+
+
+def test_what_a_plan_says_of_missing_grades_reaches_the_gate(tmp_path: Path, rng: np.random.Generator) -> None:
+    table = frame(rng, 1000, old=0.85, new=0.85)
+    less = read_tables(table.filter(~((pl.col("condition") == "new") & (pl.col("item") < 150))))
+    assert run_gate(read_plan(write_plan(tmp_path, NO_WORSE)), less).outcome is not Verdict.VERIFIED
+    plan = read_plan(write_plan(tmp_path, NO_WORSE, missing="at-random"))
+    assert run_gate(plan, less).outcome is Verdict.VERIFIED
+
+
+def test_requirements_are_one_family_and_pass_together(tmp_path: Path, rng: np.random.Generator) -> None:
+    rules = (
+        '[{metric="accuracy", rule="no_worse", limit=0.03}, {metric="error_rate", rule="below", limit=0.1},'
+        ' {metric="mean_severity", rule="no_worse", limit=0.3}]'
+    )
+    report = report_of(tmp_path, frame(rng, 2000, old=0.85, new=0.85), rules)
+    assert {(c.family.name, c.family.size) for c in report.claims if c.family} == {("requirement", 3)}
+    assert [c.verdict for c in report.claims] == [Verdict.VERIFIED, Verdict.REFUTED, Verdict.VERIFIED]
+    assert report.exit_code == 3

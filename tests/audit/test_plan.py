@@ -1,5 +1,4 @@
 import dataclasses
-import datetime
 import json
 import random
 import tomllib
@@ -7,17 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from richter.audit import check_plan, lock_plan, new_plan, open_data, read_plan
+from richter.audit import new_plan, read_plan
 from richter.audit._plan import KINDS, MANDATORY, PlanField, _checked, _kind
 from richter.audit._plan_tail import FIELDS, tail_plan
 from richter.cli import main
 from richter.errors import PlanError
-from richter.tables import ReadOptions, Tables, read_tables
+from richter.tables import ReadOptions
 from richter.tail import TailPlan
 
 TOLERANCES = {"tolerance_mean": 0.1, "tolerance_tvar": 0.2}
 KIND = PlanField(type=str, help="")
-DAY = datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)
 
 
 @pytest.fixture
@@ -25,17 +23,6 @@ def plan(tmp_path: Path) -> Path:
     path = tmp_path / "plan.toml"
     path.write_text(new_plan("tail", TOLERANCES))
     return path
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    path = tmp_path / "scores.csv"
-    path.write_text("item,condition,x\n1,a,0.5\n")
-    return path
-
-
-def look(path: Path) -> Tables:
-    return read_tables(path, options=ReadOptions(map={"score": "x"}))
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -99,58 +86,23 @@ def test_comments_and_spelling_do_not_change_the_hash(plan: Path) -> None:
     assert read_plan(plan).hash == before
 
 
-def test_lock_then_data_is_confirmatory(plan: Path, data: Path) -> None:
-    assert check_plan(plan).state == "unlocked"
-    assert lock_plan(plan, now=DAY).state == "locked"
-    status = open_data(plan, look(data))
-    assert status.confirmatory
-    assert status.vouched == "locked before the first look on this machine"
-    assert open_data(plan, look(data)).confirmatory  # opening the same data again takes nothing away
-    assert check_plan(plan).uses == 1
-    assert set(status.versions) >= {"richter", "numpy", "python"}
-
-
-def test_change_after_data_is_listed_and_a_new_lock_confirms_new_data_only(plan: Path, data: Path) -> None:
-    lock_plan(plan, now=DAY)
-    open_data(plan, look(data))
-    plan.write_text(new_plan("tail", TOLERANCES | {"q": 0.97, "delta": 0.05}))
-    status = open_data(plan, look(data))
-    assert not status.confirmatory
-    assert status.deviations == ("delta: locked 0.1, now 0.05", "q: locked 0.95, now 0.97")
-    assert lock_plan(plan).earlier == (DAY.isoformat(timespec="microseconds"),)
-    assert "shown before the plan was locked" in open_data(plan, look(data)).reasons[0]
-    data.write_text("item,condition,x\n1,a,0.25\n2,a,0.125\n3,a,0.75\n")
-    assert open_data(plan, look(data)).confirmatory
-
-
-def test_change_before_data_may_be_locked_anew(plan: Path) -> None:
-    first = lock_plan(plan, now=DAY)
-    plan.write_text(new_plan("tail", TOLERANCES | {"q": 0.97}))
-    assert check_plan(plan).state == "changed"
-    second = lock_plan(plan, now=DAY + datetime.timedelta(days=1))
-    assert second.state == "locked"
-    assert second.locked_hash != first.locked_hash
-
-
-def test_data_seen_before_the_lock_are_exploratory(plan: Path, data: Path, tmp_path: Path) -> None:
-    assert not open_data(plan, look(data)).confirmatory
-    lock_plan(plan, now=DAY - datetime.timedelta(days=400))  # the order counts, not what the clock said
-    status = open_data(plan, look(data))
-    assert not status.confirmatory
-    assert "before the plan was locked" in status.reasons[0]
-    fresh = tmp_path / "fresh.csv"
-    fresh.write_text("item,condition,x\n1,a,0.75\n")
-    assert open_data(plan, look(fresh)).confirmatory
-
-
-def test_edited_lock_is_refused(plan: Path) -> None:
-    lock_plan(plan)
-    target = Path(f"{plan}.lock")
-    lock = json.loads(target.read_text())
-    lock["values"]["q"] = 0.5
-    target.write_text(json.dumps(lock))
-    with pytest.raises(PlanError, match="does not fit its own hash"):
-        check_plan(plan)
+def test_reading_that_a_plan_fixes_is_typed_and_checked(plan: Path) -> None:
+    text = plan.read_text()
+    plan.write_text(
+        text + 'read = {map = {score = "x"}, scale = [1, 5], grade = {unsure = "wrong", none = "missing"}}\n'
+    )
+    fixed = read_plan(plan).reading
+    assert fixed == ReadOptions(map={"score": "x"}, scale=(1.0, 5.0), grade={"unsure": 0.0, "none": None})
+    same = text + "read = {map = {score = 'x'}, scale = [1.0, 5.0], grade = {unsure = 0.0, none = 'missing'}}\n"
+    before = read_plan(plan).hash
+    plan.write_text(same)
+    assert read_plan(plan).hash == before
+    for wrong in ("3", "{colour = 1}", "{scale = 1}", "{better = 'most'}", "{grade = 1}", "{any_scale = true}"):
+        plan.write_text(f"{text}read = {wrong}\n")
+        with pytest.raises(PlanError, match="read"):
+            read_plan(plan)
+    plan.write_text(new_plan("tail", TOLERANCES | {"read": {"map": {"score": "x"}, "wide": ["a", "b"]}}))
+    assert read_plan(plan).reading == ReadOptions(map={"score": "x"}, wide=("a", "b"))
 
 
 def test_item_order_depends_on_the_plan_only(plan: Path) -> None:

@@ -66,11 +66,24 @@ def test_items_run_out_undecided() -> None:
     assert (result.asked, result.saved) == (60, 0)
 
 
-def test_failed_calls_are_counted_and_left_out() -> None:
-    result = run("error_rate < 0.10", SimulatedTestee(4, fail=True, m=0.99))
-    assert result.claim.verdict is Verdict.VERIFIED
-    assert result.unusable > 0
-    assert result.claim.n + result.unusable == result.asked
+def test_a_verdict_stands_only_with_failed_calls_left_out_and_as_wrong() -> None:
+    """Every tenth call fails: without them 1% is wrong, with them 11%; an error rate below 0.25 holds both ways."""
+    open_still = run("error_rate < 0.10", SimulatedTestee(4, fail=True, m=0.99), ITEMS[:600])
+    assert open_still.claim.verdict is Verdict.UNDECIDED
+    assert open_still.claim.missing[""] == open_still.unusable > 0
+    assert open_still.claim.n + open_still.unusable == open_still.asked == 600
+    assert run("error_rate < 0.25", SimulatedTestee(4, fail=True, m=0.99)).claim.verdict is Verdict.VERIFIED
+    assert run("error_rate < 0.10", SimulatedTestee(4, fail=True, m=0.5)).claim.verdict is Verdict.REFUTED
+
+
+def test_a_measure_without_a_worse_end_is_blocked_by_missing_grades() -> None:
+    grades, sure = np.tile([1.0, 1.0, 1.0, 0.0], 400), np.full(1600, 0.75)
+    rule = parse_claim("ece < 0.3")
+    assert decide_claim(rule, grades, sure).verdict is Verdict.VERIFIED
+    lost = np.where(np.arange(1600) % 50 == 0, np.nan, sure)
+    found = decide_claim(rule, grades, lost)
+    assert (found.verdict, found.blocked_by) == (Verdict.BLOCKED, "missing")
+    assert decide_claim(rule, grades, np.where(np.arange(1600) % 400 == 0, np.nan, sure)).verdict is Verdict.VERIFIED
 
 
 def test_nothing_usable_is_untestable() -> None:

@@ -147,7 +147,7 @@ def test_which_condition_and_which_files_is_asked(tmp_path: Path) -> None:
 
 def test_weights_and_draws_count_in_every_metric_by_hand(tmp_path: Path) -> None:
     """Three of weight 1 are right, one of weight 3 is wrong in one of two draws; confidence 0.9 everywhere."""
-    rows = [("a", 1, 1), ("b", 1, 1), ("c", 1, 1), ("d", 3, 1), ("d", 3, 0)]
+    rows = [(name, 1, 1) for name in "aabbcc"] + [("d", 3, 1), ("d", 3, 0)]
     for day in range(8):
         table = pl.DataFrame(rows, schema=["item", "weight", "correct"], orient="row")
         table = table.with_columns(pl.lit("bot").alias("condition"), pl.lit(0.9).alias("confidence"))
@@ -162,8 +162,9 @@ def test_weights_and_draws_count_in_every_metric_by_hand(tmp_path: Path) -> None
         pl.when(pl.col("item") != "a").then("weight").alias("weight"), pl.lit("bot").alias("condition"),
         pl.int_range(pl.len()).over("item").alias("draw"),
     ).write_csv(tmp_path / "2026-01-09.csv")  # fmt: skip
-    with pytest.raises(InputError, match="no weight"):
-        read_series(tmp_path)
+    last = read_series(tmp_path)[1][-1]
+    assert "weight" in last.blocked["error_rate"].reason
+    assert "error_rate" not in last.values.columns
 
 
 def _judged(change: str, seed: int = 5) -> list[Day]:
@@ -302,3 +303,97 @@ def test_the_column_of_dates_may_be_named(tmp_path: Path, capsys: pytest.Capture
     assert "No change of asked is shown in 12 days." in capsys.readouterr().out
     assert run("watch", path, "--date", "asked") == 1
     assert "It has asked_on, question, correct." in capsys.readouterr().err
+
+
+def daily(tables: dict[str, pl.DataFrame], folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    for at, table in tables.items():
+        table.write_csv(folder / f"{at}.csv")
+    return folder
+
+
+def two_metrics(days: int, change: int, *, with_money: bool) -> list[Day]:
+    """Days of which the error rate steps up once; the money of each answer, if any, never changes."""
+    rng, prices = np.random.default_rng(11), np.random.default_rng(12)
+    found = []
+    for k in range(days):
+        wrong = rng.binomial(1, 0.1 if k < change else 0.2, 100).astype(float)
+        columns = {"item": ITEMS, "weight": 1.0, "error_rate": wrong}
+        columns |= {"money": prices.normal(1.0, 0.1, 100)} if with_money else {}
+        at = str(np.datetime64("2026-01-01") + k)
+        found.append(Day(at=at, name=at, values=pl.DataFrame(columns), judged=False, made={}))
+    return found
+
+
+def test_the_level_is_divided_over_the_watched_metrics_by_hand() -> None:
+    """Evidence that is enough for one metric alone is not enough for one of two."""
+    alone = watch_series("bot", two_metrics(90, 40, with_money=False))
+    assert [s.limit for s in alone.series] == pytest.approx([20.0])
+    assert alone.series[0].alarm is not None
+    told = alone.series[0].days.index(alone.series[0].alarm)
+    assert 20 <= alone.series[0].evidence[told] < 40
+    both = watch_series("bot", two_metrics(90, 40, with_money=True)[: told + 1])
+    assert [s.metric for s in both.series] == ["error_rate", "money"]
+    assert [s.limit for s in both.series] == pytest.approx([40.0, 40.0])
+    assert [c.family.size for c in both.claims if c.family is not None] == [2, 2]
+    at_level = watch_series("bot", two_metrics(12, 40, with_money=True), level=0.9)
+    assert [s.limit for s in at_level.series] == pytest.approx([20.0, 20.0])
+    assert both.series[0].evidence == alone.series[0].evidence[: told + 1]  # it alarms where nothing is divided
+    assert both.series[0].alarm is None
+
+
+def test_an_alarm_holds_with_missing_grades_left_out_and_as_wrong(tmp_path: Path) -> None:
+    """From day 41 on every wrong answer is a failed call: left out the model got better, as wrong nothing changed."""
+    rng = np.random.default_rng(2)
+    tables = {}
+    for k in range(70):
+        right = 1 - rng.binomial(1, 0.3, 100)
+        table = pl.DataFrame({"item": ITEMS, "condition": "bot", "correct": right, "error": ""})
+        if k >= 40:
+            lost = pl.col("correct") == 0
+            table = table.with_columns(
+                pl.when(lost).then(pl.lit("timeout")).otherwise(pl.col("error")).alias("error"),
+                pl.when(lost).then(None).otherwise(pl.col("correct")).alias("correct"),
+            )
+        tables[str(np.datetime64("2026-01-01") + k)] = table
+    condition, days, notes = read_series(daily(tables, tmp_path / "days"))
+    assert days[-1].missing["error_rate"] > 10
+    report = watch_series(condition, days, notes=notes)
+    lead = report.series[0]
+    assert (lead.metric, lead.alarm, report.exit_code) == ("error_rate", None, 0)
+    assert lead.missing == report.claims[0].missing["bot"] == sum(d.missing.get("error_rate", 0) for d in days)
+    assert any("got better" in note for note in report.notes)
+    ignoring = [dataclasses.replace(d, missing={}, worst=None) for d in days]
+    assert watch_series(condition, ignoring).series[0].alarm is not None
+
+
+def test_how_the_newest_entry_was_read_stands_in_json_and_on_screen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = series(tmp_path / "days", [0.1] * 9)
+    assert run("watch", folder, "--level", "0.9", "--json", tmp_path / "w.json") == 0
+    found = json.loads((tmp_path / "w.json").read_text())
+    assert found["understood"]
+    assert found["basis"] == found["claims"][0]["basis"] != ""
+    assert found["level"] == 0.9
+    out = capsys.readouterr().out
+    assert found["understood"] in out
+    assert found["basis"] in out
+
+
+def test_a_margin_of_a_watch_is_on_the_scale_of_what_leads_it(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    tables = {
+        str(np.datetime64("2026-01-01") + k): pl.DataFrame(
+            {"item": ITEMS, "condition": "bot", "score": rng.normal(60, 10, 100).clip(0, 100).round(1)}
+        )
+        for k in range(12)
+    }
+    folder = daily(tables, tmp_path / "days")
+    said = []
+    for margin in ("5pt", "5", "mean_score=5pt"):
+        out = tmp_path / "w.json"
+        assert run("watch", folder, "--scale", "0:100", "--margin", margin, "--json", out) == 0
+        said.append(json.loads(out.read_text())["reliance"])
+    assert said[0]
+    assert len(set(said)) == 1

@@ -135,57 +135,6 @@ def test_hub_layout_loads_against_datasets(bench: Path, tmp_path: Path, monkeypa
     assert loaded["test"]["id"] == [item.id for item in read_items(bench)]
 
 
-# ---- lm-evaluation-harness ----------------------------------------------------------------------------------------
-
-
-def test_lm_eval_tasks(bench: Path, tmp_path: Path) -> None:
-    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
-    assert run("bench", "export", str(bench), "--lm-eval", str(tmp_path / "tasks")) == 0
-    files = sorted((tmp_path / "tasks").glob("*.yaml"))
-
-    class Loader(yaml.SafeLoader):  # type: ignore[misc, name-defined]
-        pass
-
-    Loader.add_constructor("!function", lambda loader, node: loader.construct_scalar(node))
-    parsed = {f.name: yaml.load(f.read_text(), Loader) for f in files}
-    cloze = parsed["_richter_facts_cloze.yaml"]
-    assert cloze["task"] == ["richter_facts_cloze_cities"]  # the one item with stem and options
-    tasks = {p["task"] for name, p in parsed.items() if not name.startswith("_")}
-    groups = [t for name, p in parsed.items() if name.startswith("_") for t in p["task"]]
-    assert sorted(groups) == sorted(tasks)
-    rows = [json.loads(line) for line in (tmp_path / "tasks" / "items.jsonl").read_text().splitlines()]
-    hostile = next(r for r in rows if r["id"] == "x")
-    assert hostile["options"][hostile["answer"]] == "A"
-    assert run("bench", "export", str(bench), "--lm-eval", str(tmp_path / "tasks")) == 1  # not over what is there
-
-
-@pytest.mark.slow
-def test_lm_eval_runs_the_tasks_with_its_dummy_model(bench: Path, tmp_path: Path) -> None:
-    """lm-eval's dummy model says "lol" and draws likelihoods at random."""
-    pytest.importorskip("lm_eval", reason="lm-eval is a heavy oracle; see docs/benchmark.md")
-    run("bench", "export", str(bench), "--lm-eval", str(tmp_path / "tasks"))
-    command = [sys.executable, "-m", "lm_eval", "--model", "dummy", "--include_path", str(tmp_path / "tasks")]
-    command += ["--tasks", "richter_facts_cloze,richter_facts_open", "--output_path", str(tmp_path / "out")]
-    made = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "HF_HUB_OFFLINE": "1"})
-    assert made.returncode == 0, made.stderr[-2000:]
-    results = json.loads(next((tmp_path / "out").rglob("results_*.json")).read_text())
-    assert results["groups"]["richter_facts_open"]["named,none"] == 0
-    assert sum(n["effective"] for t, n in results["n-samples"].items() if "_open_" in t) == 31
-    assert results["n-samples"]["richter_facts_cloze_cities"]["effective"] == 1
-
-
-def test_loader_grades_by_name(tmp_path: Path, bench: Path) -> None:
-    """The folder's own small grader, which has no Richter to lean on."""
-    from richter_audit.bench._sets import _LOADER
-
-    namespace: dict[str, object] = {"__file__": str(tmp_path / "utils.py")}
-    exec(_LOADER.replace("import datasets\n", ""), namespace)
-    named = namespace["named"]
-    doc = {"reference": "Lomé", "aliases": ["The Capital"]}
-    for said, right in (("It is lome.", 1.0), ("Lomea", 0.0), ("capital, I think", 1.0), ("", 0.0)):
-        assert named(doc, [said]) == {"named": right}, said  # type: ignore[operator]
-
-
 def test_rows_are_jsonl_whatever_the_text(bench: Path) -> None:
     assert card_rows(read_items(bench)).count(b"\n") == 31
 

@@ -33,7 +33,7 @@ def test_what_judges_graded_is_said_of_the_adjusted_difference_too(rng: np.rando
     graded_by = dataclasses.replace(outcomes(graded(rng, 400, 0.2, (0.2, 0.8, 0.5, 0.5)), "mean_score"), judges=("j",))
     found = adjusted_difference(graded_by, "a", "b")
     assert found.variance_ratio < 1
-    assert found.evidence.judged == "as judged by j (nobody checked it)"
+    assert found.evidence.judged == "graded by j; nobody checked it"
 
 
 def test_amounts_of_a_part_are_compared_as_those_of_all(rng: np.random.Generator) -> None:

@@ -39,7 +39,7 @@ def test_worse_is_said_with_its_numbers_by_hand() -> None:
 def test_better_and_worse_are_both_said() -> None:
     claims = [claim("accuracy", 0.07, Verdict.VERIFIED), claim("money", 0.2, Verdict.VERIFIED, primary=False)]
     text = answer(claims, conditions=("old", "new"), candidate="new", baseline="old")
-    assert "in some ways and worse in others: it is more accurate (67.0% against 60.0%), but dearer" in text
+    assert "in some ways and worse in others: it is more accurate (67.0% against 60.0%), but more expensive" in text
     assert "Do not ship" not in text
 
 

@@ -1,26 +1,29 @@
 """All against one control: levels from the largest |t| of claims that share the control."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import ndtri, stdtrit
+from scipy.special import stdtrit
 from scipy.stats import dunnett
 
-from helpers.outcomes import outcomes
-from richter.claims import (
-    METRICS,
-    Evidence,
-    JointTests,
-    Question,
-    as_sample,
-    compare_outcomes,
-    decide,
-    difference_evidence,
-    joint_tests,
-    within,
-)
-from richter.records import Interval, Verdict
+from helpers.normal import ask, normal
+from helpers.outcomes import dataset_of, outcomes
+from richter.audit import compare_tables
+from richter.claims import JointTests, Outcomes, Question, decide, difference_evidence, joint_tests
+from richter.evidence import Policy, evidence, joint_law_of
+from richter.records import Claim, Verdict
+from richter.tables import Tables
+
+
+def page(x: Outcomes | Tables, **options: Any) -> tuple[Claim, ...]:
+    dataset = dataset_of(x) if isinstance(x, Outcomes) else x
+    return compare_tables(dataset, **{"control": "a", "n_resamples": 100, **options}).of("accuracy")
+
+
+def methods(claims: tuple[Claim, ...]) -> set[str]:
+    return {c.family.method for c in claims if c.family}
 
 
 def shared_control(rng: np.random.Generator, n: int, others: int, discordance: float, gain: float = 0.0) -> np.ndarray:
@@ -88,10 +91,10 @@ def test_adjusted_p_against_dunnett(rng: np.random.Generator) -> None:
 
 def test_claims_against_a_control_agree_with_their_intervals(rng: np.random.Generator) -> None:
     x = outcomes(shared_control(rng, 500, 8, 0.2, gain=0.08))
-    page = compare_outcomes([x], control="a", rng=rng)
-    assert len(page.claims) == 8
-    assert {c.family.method for c in page.claims if c.family} == {"max t"}
-    for claim in page.claims:
+    claims = page(x)
+    assert len(claims) == 8
+    assert methods(claims) == {"max t"}
+    for claim in claims:
         assert claim.interval is not None
         assert (0.0 not in claim.interval) == (claim.verdict is Verdict.VERIFIED)
         assert (claim.p_adjusted <= 0.05) == (claim.verdict is Verdict.VERIFIED)  # type: ignore[operator]
@@ -103,10 +106,11 @@ def test_claims_against_a_control_agree_with_their_intervals(rng: np.random.Gene
 def test_false_claims_against_a_control_stay_at_five_in_a_hundred() -> None:
     rng = np.random.default_rng(9)
     runs, false = 150, 0
-    for _ in range(runs):
+    for k in range(runs):
         x = outcomes(shared_control(rng, 300, 6, 0.2))
-        page = compare_outcomes([x], control="a", rng=rng)
-        false += any(c.verdict is Verdict.VERIFIED for c in page.claims)
+        asked = [ask(difference_evidence(x, "a", name), "accuracy", conditions=("a", name)) for name in "bcdefg"]
+        joint = joint_tests(x, [("a", name) for name in "bcdefg"], rng=np.random.default_rng(k))
+        false += any(c.verdict is Verdict.VERIFIED for c in decide(asked, joint=joint))
     assert false / runs < 0.05 + 2.6 * np.sqrt(0.05 * 0.95 / runs)
 
 
@@ -114,8 +118,7 @@ def test_steps_down_after_a_claim_is_shown(rng: np.random.Generator) -> None:
     x = outcomes(shared_control(rng, 2000, 3, 0.2, gain=0.15))
     pairs = [("a", name) for name in "bcd"]
     joint = joint_tests(x, pairs, rng=rng)
-    questions = [Question(metric=x.metric, conditions=p, evidence=difference_evidence(x, *p)) for p in pairs]
-    claims = decide(questions, joint=joint)
+    claims = decide([ask(difference_evidence(x, *p), "accuracy", conditions=p) for p in pairs], joint=joint)
     assert claims[0].verdict is Verdict.VERIFIED
     assert claims[0].interval is not None
     assert claims[1].interval is not None
@@ -128,13 +131,8 @@ def test_a_claim_with_a_margin_is_outside_the_law_by_hand(margin: float | None, 
     keys = (("accuracy", ("base", "a")), ("accuracy", ("base", "b")))
     law = JointTests(keys=keys, p=np.repeat(np.arange(1, 1001)[:, None] / 1000, 2, axis=1))
 
-    def interval(level: float) -> Interval:
-        reach = float(ndtri(0.5 + level / 2))
-        return Interval(low=1 - reach, high=1 + reach, level=level, method="normal")
-
-    one = Evidence(estimate=1.0, interval=interval, n=9, units=9, standard_error=1.0)
     asked = [
-        Question(metric=METRICS["accuracy"], conditions=pair, evidence=one, margin=m)
+        ask(normal(1.0, n=9), "accuracy", conditions=pair, margin=m)
         for (_, pair), m in zip(keys, (None, margin), strict=True)
     ]
     claims = decide(asked, joint=law)
@@ -148,21 +146,13 @@ def test_claims_outside_the_law_count_one_by_one_by_hand() -> None:
     keys = (("mean_severity", ("base", "a")), ("mean_severity", ("base", "b")))
     law = JointTests(keys=keys, p=np.zeros((1000, 2)))
 
-    def interval(level: float) -> Interval:
-        reach = float(ndtri(0.5 + level / 2))
-        return Interval(low=5 - reach, high=5 + reach, level=level, method="normal")
-
     asked = [
         ("mean_severity", ("base", "a"), 1e-8),
         ("accuracy", ("base", "a"), 2e-8),
         ("mean_severity", ("base", "b"), 3e-8),
     ]
     questions = [
-        Question(
-            metric=METRICS[measure],
-            conditions=pair,
-            evidence=Evidence(estimate=5.0, interval=interval, p=lambda _, p=p: p, n=9, units=9, standard_error=1.0),  # type: ignore[misc]
-        )
+        ask(normal(5.0, n=9, p=lambda _, p=p: p), measure, conditions=pair)  # type: ignore[misc]
         for measure, pair, p in asked
     ]
     claims = decide(questions, joint=law)
@@ -174,16 +164,11 @@ def test_the_test_of_a_margin_has_no_law_with_the_others_by_hand() -> None:
     """Two differences that are one and the same cost one; the margin of the first of them one more: 2.5% each."""
     pairs = (("base", "a"), ("base", "b"))
 
-    def interval(level: float) -> Interval:
-        reach = float(ndtri(0.5 + level / 2))
-        return Interval(low=5 - reach, high=5 + reach, level=level, method="normal")
-
-    evidence = Evidence(estimate=5.0, interval=interval, p=lambda _: 0.9, n=9, units=9, standard_error=1.0)
-    severity = METRICS["mean_severity"]
-    questions = [Question(metric=severity, conditions=p, evidence=evidence) for p in pairs]
-    questions[0] = dataclasses.replace(questions[0], margin=1.0)
+    margins = (1.0, None)
+    evidence = normal(5.0, n=9, p=lambda _: 0.9)
+    questions = [ask(evidence, conditions=p, margin=m) for p, m in zip(pairs, margins, strict=True)]
     same = np.repeat((np.arange(10_000)[:, None] + 0.5) / 10_000, 2, axis=1)
-    claims = decide(questions, joint=JointTests(keys=tuple((severity.name, p) for p in pairs), p=same))
+    claims = decide(questions, joint=JointTests(keys=tuple(("mean_severity", p) for p in pairs), p=same))
     assert [c.interval.level for c in claims if c.interval] == pytest.approx([0.975, 0.975], abs=1e-4)
 
 
@@ -199,25 +184,49 @@ def test_a_free_item_of_another_condition_changes_no_law_of_a_ratio(rng: np.rand
     np.testing.assert_array_equal(with_d.p, without.p)
 
 
-def test_evidence_made_another_way_is_decided_by_holm_by_hand(rng: np.random.Generator) -> None:
-    """Of 400 items where b and c answer alike and 40 where they do not, the 40 have all of the weight.
+def law_of(dataset: Tables, policy: Policy, measure: str = "accuracy", **more: Any) -> JointTests | None:
+    """The joint law of all claims against a."""
+    pairs = [("a", name) for name in dataset.conditions if name != "a"]
+    asked = [evidence(dataset, Question(measure=measure, conditions=pair, **more), policy) for pair in pairs]
+    return joint_law_of(dataset, asked, policy, rng=np.random.default_rng(0))
 
-    The law of plain differences is mostly of the 400, where two claims cost little more than one.
-    """
-    base = rng.random(400) < 0.5
-    alike = np.where(rng.random(400) < 0.4, ~base, base)
-    many, few = np.stack([base, alike, alike], axis=1), rng.random((40, 3)) < 0.5
-    x = as_sample(outcomes(np.concatenate([many, few]).astype(float)))
-    use = np.arange(440) >= 400
-    found = compare_outcomes([x], control="a", evidence_of=lambda s, a, b: difference_evidence(within(s, use), a, b))
-    plain = compare_outcomes([x], control="a")
-    assert {c.family.method for c in found.claims if c.family} == {"holm"}
-    assert {c.family.method for c in plain.claims if c.family} == {"max t"}
-    assert max(c.interval.level for c in found.claims if c.interval) == pytest.approx(0.975)  # it was 0.96
+
+def with_labels(x: Outcomes, rng: np.random.Generator) -> Outcomes:
+    label = np.where(rng.random(len(x.value)) < 0.5, x.value, np.nan)
+    return dataclasses.replace(x, label=label, judges=("gpt-judge",))
+
+
+def test_the_joint_law_is_of_plain_paired_differences_only(rng: np.random.Generator) -> None:
+    """Labels, missing grades, adjustment, suites, unpaired items and runs have other laws: Holm decides there."""
+    grades = shared_control(rng, 200, 3, 0.3)
+    x = dataclasses.replace(outcomes(grades), stratum=np.arange(200) % 2, strata=("u", "v"))
+    plain = Policy()
+    assert law_of(dataset_of(x), plain) is not None
+    assert law_of(dataset_of(with_labels(x, rng)), plain) is None
+    assert law_of(dataset_of(x), Policy(adjust=True)) is None
+    assert law_of(dataset_of(x), Policy(suite={"u": 1.0, "v": 3.0})) is None
+    assert law_of(dataset_of(x), Policy(unpaired=True)) is None
+    assert law_of(dataset_of(x), Policy(about="these-items")) is None
+    assert law_of(dataset_of(x), plain, family="other") is None
+    assert law_of(dataset_of(x, group_2=[f"h{k % 7}" for k in range(200)]), plain) is None
+    grades[:4, 2] = np.nan
+    gone = dataset_of(outcomes(grades))
+    assert law_of(gone, plain) is None
+    assert law_of(gone, Policy(missing="at-random")) is not None
+    assert law_of(dataset_of(outcomes(grades[:, :2])), plain) is None  # one claim needs no law
+
+
+def test_a_page_takes_the_joint_law_only_where_it_holds(rng: np.random.Generator) -> None:
+    grades = shared_control(rng, 200, 3, 0.3)
+    x = outcomes(grades)
+    assert methods(page(x)) == {"max t"}
+    assert methods(page(with_labels(x, rng))) == {"holm"}
+    assert methods(page(x, unpaired=True)) == {"holm"}
+    grades[:4, 2] = np.nan
+    assert methods(page(outcomes(grades))) == {"holm"}
 
 
 def test_claims_with_a_margin_have_no_joint_law_and_say_so(rng: np.random.Generator) -> None:
-    x = outcomes(shared_control(rng, 200, 3, 0.3))
-    found = compare_outcomes([x], control="a", margins={"accuracy": 0.02})
-    assert {c.family.method for c in found.claims if c.family} == {"holm"}
-    assert max(c.interval.level for c in found.claims if c.interval) == pytest.approx(1 - 0.05 / 3)
+    claims = page(outcomes(shared_control(rng, 200, 3, 0.3)), margin=0.02)
+    assert methods(claims) == {"holm"}
+    assert max(c.interval.level for c in claims if c.interval) == pytest.approx(1 - 0.05 / 3)

@@ -4,19 +4,21 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy.special import ndtri, stdtrit
 
-from richter.claims import (
-    METRICS,
-    Outcomes,
-    Question,
-    as_sample,
-    compare_outcomes,
-    difference_evidence,
-    mean_evidence,
-    require,
-)
+from helpers.normal import ask
+from helpers.outcomes import dataset_of
+from richter.audit import compare_tables
+from richter.claims import METRICS, Outcomes, Question, as_sample, decide, difference_evidence, mean_evidence
+from richter.evidence import evidence
 from richter.records import Claim, Verdict
 from richter.stats import labelled_pool, pool_difference, pool_interval
+
+
+def claim_of(outcomes: Outcomes, *, first: str = "old", second: str = "new", **more: float) -> Claim:
+    """What the one path says of two conditions."""
+    question = Question(measure="accuracy", conditions=(first, second), **more)  # type: ignore[arg-type]
+    return decide([evidence(dataset_of(outcomes), question)])[0]
 
 
 def judged(
@@ -86,64 +88,40 @@ def test_a_judge_kinder_to_one_side_shows_nothing_once_people_label(rng: np.rand
     shown = {0: 0, 100: 0}
     for labels in shown:
         for _ in range(60):
-            [claim] = compare_outcomes([judged(rng, n=1000, labels=labels)], conditions=("old", "new")).claims
+            found = difference_evidence(judged(rng, n=1000, labels=labels), "old", "new")
+            (claim,) = decide([ask(found, "accuracy")])
             shown[labels] += claim.verdict in (Verdict.VERIFIED, Verdict.REFUTED)
     assert shown[0] >= 50  # the judge alone
     assert shown[100] <= 9  # 0.05 and four binomial errors
 
 
 def test_a_large_difference_is_still_shown_with_labels(rng: np.random.Generator) -> None:
-    [claim] = compare_outcomes([judged(rng, gap=0.28, labels=200)], conditions=("old", "new")).claims
+    claim = claim_of(judged(rng, gap=0.28, labels=200))
     assert claim.verdict is Verdict.VERIFIED
     assert claim.interval is not None
     assert claim.interval.low > 0
 
 
-def test_a_judge_whom_nobody_checked_is_named_in_the_claim_by_hand(rng: np.random.Generator) -> None:
-    """The points that would explain a verdict are the end of the deciding interval that is nearest to no difference."""
-    [small] = compare_outcomes([judged(rng, n=2000, labels=0)], conditions=("old", "new")).claims
+def test_a_judge_whom_nobody_checked_is_named_in_the_claim(rng: np.random.Generator) -> None:
+    small = claim_of(judged(rng, n=2000, labels=0))
     assert small.verdict is Verdict.VERIFIED
-    assert small.interval is not None
-    said = "new is more accurate than old, as judged by gpt-judge (nobody checked it): "
-    assert small.sentence.startswith(said)
-    enough = f"a judge {100 * small.interval.low:.1f} points kinder to new would explain it, and up to 5.0 points are"
-    assert enough in small.sentence
-    assert small.basis == "as judged by gpt-judge (nobody checked it)"
-    [large] = compare_outcomes([judged(rng, n=2000, labels=0, gap=0.25)], conditions=("old", "new")).claims
-    assert "a judge 5.0 points kinder to new, as is usual, would not explain it." in large.sentence
-    [turned] = compare_outcomes([judged(rng, n=2000, labels=0, gap=0.25)], conditions=("new", "old")).claims
-    assert "kinder to new, as is usual, would not explain it." in turned.sentence
-    [level] = compare_outcomes([judged(rng, n=60, labels=0, kinder=0.0)], conditions=("old", "new")).claims
-    assert "undecided, as judged by gpt-judge (nobody checked it): " in level.sentence
-    assert "a judge 5.0 points kinder to one side would move it by as much." in level.sentence
-    equal = judged(rng, n=3000, labels=0, kinder=0.0)
-    for order in (("old", "new"), ("new", "old")):  # the end that is further from none is the upper one, then the lower
-        [alike] = compare_outcomes([equal], conditions=order, margins={"accuracy": 0.04}).claims
-        assert alike.verdict is Verdict.EQUIVALENT
-        assert alike.interval is not None
-        room = 4 - 100 * max(-alike.interval.low, alike.interval.high)
-        assert f"a judge {room:.1f} points kinder to one side would explain it" in alike.sentence
-    [checked] = compare_outcomes([judged(rng, n=400)], conditions=("old", "new")).claims
-    assert "kinder" not in checked.sentence
-    assert "judged" not in checked.sentence + checked.basis
+    assert (small.basis, small.judged) == ("judge, unchecked", "graded by gpt-judge; nobody checked it")
+    checked = claim_of(judged(rng, n=400))
+    assert (checked.basis, checked.judged) == ("", "")
+    few = judged(rng, n=400)
+    few.label[few.condition == 1] = np.nan
+    assert claim_of(few).judged == "graded by gpt-judge; too few human labels"
 
 
-def test_a_requirement_on_judges_grades_says_so_by_hand(rng: np.random.Generator) -> None:
-    def asked(value: float, *, labels: int = 0) -> Claim:
-        evidence = mean_evidence(judged(rng, n=2000, kinder=0.0, labels=labels), "old", exact=True)
-        question = Question(
-            metric=METRICS["accuracy"], conditions=("old",), evidence=evidence, relation="above", value=value
-        )
-        return require([question])[0]
-
-    met, violated = asked(0.5), asked(0.72)
-    assert met.sentence.startswith("accuracy of old above 50.0%: met, as judged by gpt-judge (nobody checked it); ")
-    assert met.sentence.endswith("; a judge 5.0 points kinder than people, as is usual, would not explain it.")
-    assert violated.verdict is Verdict.REFUTED
-    assert violated.interval is not None
-    short = 100 * (0.72 - violated.interval.high)
-    assert f"; a judge {short:.1f} points harsher than people would explain it" in violated.sentence
-    assert "judge" not in asked(0.5, labels=200).sentence
+def test_labels_reach_a_page_with_their_strata_by_hand(rng: np.random.Generator) -> None:
+    """Most labels lie where the judge said wrong: taken as one random sample they are far too low."""
+    outcomes = judged(rng, n=1000, labels=400)
+    (claim,) = compare_tables(dataset_of(outcomes), n_resamples=100).of("accuracy")
+    want = difference_evidence(outcomes, "old", "new")
+    assert claim.estimate == pytest.approx(want.estimate)
+    assert claim.values == pytest.approx(want.values)
+    assert claim.plain_interval is not None
+    assert claim.plain_interval.low == pytest.approx(want.interval(0.95).low)
 
 
 def test_two_labels_are_needed_of_each_condition(rng: np.random.Generator) -> None:
@@ -234,3 +212,43 @@ def test_labels_correct_no_claim_about_such_runs(rng: np.random.Generator) -> No
     found = difference_evidence(outcomes, "old", "new", about="such-runs")
     assert "as it was graded" in found.notes[-1]
     assert found.labels == 0
+
+
+def pairs_that_cancel(groups: int) -> Outcomes:
+    """A judge calls every answer right; people one of the two answers of every group."""
+    number = 2 * groups
+    return Outcomes(
+        metric=METRICS["accuracy"], items=tuple(map(str, range(number))), conditions=("a",), item=np.arange(number),
+        condition=np.zeros(number, dtype=np.intp), value=np.ones(number), label=np.tile([0.0, 1.0], groups),
+        group=np.arange(number) // 2,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("groups", [6, 20])
+def test_groups_whose_labels_cancel_are_worth_no_more_than_their_labels_by_hand(groups: int) -> None:
+    """The design effect is at least 1: as many labels, at Student's t of one less than the groups that have labels."""
+    outcomes = pairs_that_cancel(groups)
+    pool = labelled_pool(outcomes.label, outcomes.value, high=1.0)
+    found = mean_evidence(outcomes, "a")
+    for level in (0.8, 0.95):
+        tail = 0.5 + level / 2
+        ratio = float(stdtrit(groups - 1, tail) / ndtri(tail)) ** 2
+        want = pool_interval(dataclasses.replace(pool, n=2 * groups / ratio), level=level, between=0.0)
+        assert (found.interval(level).low, found.interval(level).high) == pytest.approx((want.low, want.high))
+
+
+@pytest.mark.parametrize(("groups", "decides"), [(4, False), (5, True)])
+def test_labels_in_five_groups_leave_the_fewest_degrees_of_freedom_by_hand(groups: int, decides: bool) -> None:
+    found = mean_evidence(pairs_that_cancel(groups), "a").interval(0.95)
+    assert (found.method != "the whole range") is decides
+
+
+def test_labels_that_agree_within_groups_are_divided_by_the_design_effect_by_hand() -> None:
+    """Both answers of a group have one label: 40 labels in 20 groups are worth 20."""
+    outcomes = pairs_that_cancel(20)
+    alike = dataclasses.replace(outcomes, label=np.repeat(np.tile([0.0, 1.0], 10), 2))
+    pool = labelled_pool(alike.label, alike.value, high=1.0)
+    found = mean_evidence(alike, "a").interval(0.95)
+    ratio = float(stdtrit(19, 0.975) / ndtri(0.975)) ** 2
+    want = pool_interval(dataclasses.replace(pool, n=40 / (2 * 20 / 19 * ratio)), level=0.95, between=0.0)
+    assert (found.low, found.high) == pytest.approx((want.low, want.high))

@@ -5,9 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from helpers.outcomes import outcomes
-from richter.claims import compare_outcomes, passes, unit_means
+from helpers.outcomes import dataset_of, outcomes
+from richter.claims import Question, passes, unit_means
 from richter.errors import InputError
+from richter.evidence import evidence
 
 
 @pytest.mark.parametrize("every", [False, True])
@@ -38,8 +39,24 @@ def test_fewer_draws_than_k_are_refused_with_a_line() -> None:
         passes(outcomes([[0.5]], "mean_score"), 1)
 
 
-def test_a_page_speaks_of_tries(rng: np.random.Generator) -> None:
+def test_a_question_on_tries_is_answered_from_draws_by_hand(rng: np.random.Generator) -> None:
     x = (rng.random((200, 2, 4)) < np.array([0.2, 0.7])[None, :, None]).astype(float)
-    (claim,) = compare_outcomes([passes(outcomes(x), 2, every=True)]).claims
-    assert claim.measure == "pass^2"
-    assert "b is more often right in all of 2 tries than a" in claim.sentence
+    dataset = dataset_of(outcomes(x))
+    asked = evidence(dataset, Question(measure="pass^2", conditions=("a", "b")))
+    right = x.sum(axis=2)
+    want = np.diff((right * (right - 1) / 12).mean(axis=0))[0]  # C(c, 2) / C(4, 2)
+    assert asked.known.estimate == pytest.approx(want)
+    assert (asked.metric.name, asked.known.unit, asked.known.n) == ("pass^2", "item", 200)
+
+
+def test_tries_that_are_missing_are_counted_as_failed_by_hand() -> None:
+    """Two of four draws of one item failed: ignoring them nothing can be said of 3 tries, so it is untestable."""
+    x = np.ones((20, 2, 4))
+    x[0, 1, 2:] = np.nan
+    dataset = dataset_of(outcomes(x), failed=[("q0000", "b", 2), ("q0000", "b", 3)])
+    asked = evidence(dataset, Question(measure="pass@2", conditions=("a", "b")))
+    assert asked.known.as_worst is not None
+    assert asked.known.missing == {"a": 0, "b": 2}
+    assert asked.known.as_worst.values[1] == pytest.approx((19 + 5 / 6) / 20)  # 1 - C(2, 2) / C(4, 2)
+    few = evidence(dataset, Question(measure="pass@3", conditions=("a", "b")))
+    assert getattr(few.evidence, "gate", "") is None

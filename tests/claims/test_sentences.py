@@ -1,36 +1,49 @@
-"""What a person reads: every form of a claim's sentence, every size in it, word for word and by hand."""
+"""What a person reads: every form of a claim's sentence, word for word and by hand. Other tests assert fields."""
 
 import dataclasses
 import math
+from typing import Any
 
+import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 
-from richter.claims import METRICS, Evidence, Question, claimed, decide, not_tested, require, requirement_name, unjudged
-from richter.claims._decide import counted, needed_units, one_sided
-from richter.errors import InputError
-from richter.records import Hypothesis, Interval, Verdict
+from helpers.normal import ask as ask_of
+from helpers.normal import normal as normal_of
+from helpers.outcomes import dataset_of, outcomes
+from richter.audit import compare_tables
+from richter.claims import (
+    METRICS,
+    Asked,
+    Blocked,
+    Evidence,
+    Question,
+    Trade,
+    both_ways,
+    claimed,
+    decide,
+    difference_evidence,
+    needed_units,
+    requirement_name,
+    single_draw_error,
+    single_run_error,
+    subgroup_differences,
+    unpaired_evidence,
+)
+from richter.claims._sentences import float_to_two_figures
+from richter.records import Hypothesis, Interval, Verdict, counted
 
 
-def normal(estimate: float, error: float = 0.01, **more: object) -> Evidence:
+def normal(estimate: float, error: float = 0.01, **more: Any) -> Evidence:
     """A normal estimate on 400 items."""
-
-    def interval(level: float) -> Interval:
-        reach = float(ndtri(0.5 + level / 2)) * error
-        return Interval(low=estimate - reach, high=estimate + reach, level=level, method="normal")
-
-    def p(value: float) -> float:
-        return 2 * float(ndtr(-abs(estimate - value) / error))
-
-    made = Evidence(estimate=estimate, interval=interval, p=p, n=400, units=400, standard_error=error)
-    return dataclasses.replace(made, **more)  # type: ignore[arg-type]
+    return normal_of(estimate, error, **{"n": 400, **more})
 
 
-def ask(evidence: Evidence, measure: str = "accuracy", **more: object) -> Question:
-    return Question(metric=METRICS[measure], evidence=evidence, **{"conditions": ("old", "new"), **more})  # type: ignore[arg-type]
+def ask(evidence: Evidence, measure: str = "accuracy", **more: Any) -> Asked:
+    return ask_of(evidence, measure, **more)
 
 
-def of_one(evidence: Evidence, relation: str, value: float, measure: str = "accuracy", **more: object) -> Question:
+def of_one(evidence: Evidence, relation: str, value: float, measure: str = "accuracy", **more: Any) -> Asked:
     return ask(evidence, measure, conditions=("m",), relation=relation, value=value, **more)
 
 
@@ -49,8 +62,8 @@ MORE = "785 items would settle a difference of 2.0 points"  # 400 (2.802 0.01 / 
         (ask(normal(-0.05)), "new is less accurate than old: -5.0 points [-7.0, -3.0] on 400 items."),
         (ask(normal(0.05), "error_rate"), f"new is more often wrong than old: {UP}."),
         (
-            ask(normal(0.05, unit="group", units=20), where="law"),
-            f"new is more accurate than old: {UP} in 20 groups of law.",
+            ask(normal(0.05, unit="group", units=20), column="domain", part="law"),
+            f"new is more accurate than old: {UP} in 20 groups of domain law.",
         ),
         (ask(normal(0.05, n=1)), "new is more accurate than old: +5.0 points [+3.0, +7.0] on 1 item."),
         (ask(normal(0.05), value=0.02), f"new is more accurate than old by more than 2.0 points: {UP}."),
@@ -111,11 +124,14 @@ MORE = "785 items would settle a difference of 2.0 points"  # 400 (2.802 0.01 / 
         ),
         (
             ask(normal(0.1, relative=True), "money"),
-            "new is dearer than old: +10.0% [+8.0, +12.0] (ratio of geometric means) on 400 items.",
+            "new is more expensive than old: +10.0% [+8.0, +12.0] (ratio of geometric means) on 400 items.",
         ),
         (  # how much kinder a judge is cannot be held against a ratio
-            ask(normal(0.1, relative=True, judged="as judged by j"), "money"),
-            "new is dearer than old, as judged by j: +10.0% [+8.0, +12.0] (ratio of geometric means) on 400 items.",
+            ask(normal(0.1, relative=True, judged="graded by j; nobody checked it"), "money"),
+            (
+                "By the judge's grades, new is more expensive than old: +10.0% [+8.0, +12.0] (ratio of geometric "
+                "means) on 400 items. Graded by j; nobody checked it."
+            ),
         ),
         (
             ask(normal(0.1, 0.1, relative=True), "money"),
@@ -130,43 +146,8 @@ MORE = "785 items would settle a difference of 2.0 points"  # 400 (2.802 0.01 / 
         ),
     ],
 )
-def test_sentences_of_claims_by_hand(question: Question, said: str) -> None:
+def test_sentences_of_claims_by_hand(question: Asked, said: str) -> None:
     assert decide([question])[0].sentence == said
-
-
-def test_what_was_not_tested_says_so_with_its_plain_interval_by_hand() -> None:
-    first, second = decide([ask(normal(0.01)), ask(normal(0.05), "mean_severity", primary=False)])
-    assert first.verdict is Verdict.UNDECIDED
-    assert second.sentence == (
-        "Whether new is less severe over all answers than old was not tested: +0.050 [+0.030, +0.070] on 400 items, "
-        "plain 95% interval."
-    )
-    (claim,), (alone,) = decide([ask(normal(0.05))]), decide([of_one(normal(0.85), "above", 0.8)])
-    two = "Whether old and new differ in accuracy was not tested: +5.0 points"
-    bare = dataclasses.replace(claim, plain_interval=None)
-    for given, said in (
-        (claim, f"{two} [+3.0, +7.0], plain 95% interval."),
-        (bare, f"{two} [+3.0, +7.0], plain 95% interval."),
-        (dataclasses.replace(bare, interval=None), f"{two}."),
-        (
-            dataclasses.replace(claim, measure="fluency"),
-            ("Whether old and new differ in fluency was not tested: +0.050 [+0.030, +0.070], plain 95% interval."),
-        ),
-        (alone, "Whether accuracy of m is not 80.0% was not tested: 85.0% [83.0, 87.0], plain 95% interval."),
-        (
-            dataclasses.replace(alone, hypothesis=None),
-            "Whether accuracy of m is not 0.0% was not tested: 85.0% [83.0, 87.0], plain 95% interval.",
-        ),
-    ):
-        found = not_tested(given)
-        assert found.sentence == said
-        assert found.verdict is Verdict.UNDECIDED
-        assert (found.interval, found.family, found.needed, found.p_adjusted) == (None, None, None, None)
-    for other in (
-        dataclasses.replace(claim, verdict=Verdict.BLOCKED, blocked_by="items"),
-        dataclasses.replace(claim, estimate=None),
-    ):
-        assert not_tested(other) is other
 
 
 def test_the_direction_of_a_claim_is_said_before_its_verdict() -> None:
@@ -195,13 +176,7 @@ def test_units_needed_by_hand(more: dict[str, object], needed: int | None, with_
     assert needed_units(evidence, 0.02, alpha=0.05, margin=True) == with_margin
 
 
-def test_one_sided_p_values_by_hand() -> None:
-    evidence = normal(0.1)
-    assert [one_sided(evidence, 0.08, above=up) for up in (True, False)] == pytest.approx([ndtr(-2), ndtr(2)])
-    assert [one_sided(evidence, 0.12, above=up) for up in (True, False)] == pytest.approx([ndtr(2), ndtr(-2)])
-    assert [one_sided(evidence, 0.1, above=up) for up in (True, False)] == [0.5, 0.5]
-    skew = normal(0.1, p=lambda _: 0.9)  # the estimate is on neither side of itself
-    assert [one_sided(skew, 0.1, above=up) for up in (True, False)] == pytest.approx([0.55, 0.55])
+def test_numbers_of_things_have_their_plural() -> None:
     assert counted(1, "group") == "1 group"
     assert counted(2000, "run") == "2,000 runs"
 
@@ -279,91 +254,190 @@ DID = HALF.replace("would", "were enough to")
     ],
 )
 def test_sentences_and_sizes_of_requirements_by_hand(
-    question: Question, said: str, needed: tuple[int, float] | None
+    question: Asked, said: str, needed: tuple[int, float] | None
 ) -> None:
-    (claim,) = require([question])
+    rule = dataclasses.replace(question, question=dataclasses.replace(question.question, family="requirement"))
+    (claim,) = decide([rule])
     assert claim.sentence == said
     assert (claim.needed, claim.needed_for) == (pytest.approx(needed) if needed else (None, None))
-    error = question.evidence.standard_error
-    assert claim.could_show == (None if error is None else pytest.approx((ndtri(0.95) + ndtri(0.8)) * error))
+    error = question.known.standard_error
+    assert claim.could_show == (pytest.approx((ndtri(0.95) + ndtri(0.8)) * error) if error else None)
     assert claim.plain_interval is not None
     assert claim.plain_interval.level == 0.95
-    assert claim.p == pytest.approx(2 * ndtr(-abs(claim.estimate - question.value) / _error(question)))  # type: ignore[operator]
+    assert claim.p == pytest.approx(2 * ndtr(-abs(claim.estimate - question.question.value) / _error(question)))  # type: ignore[operator]
 
 
-def _error(question: Question) -> float:
+def _error(question: Asked) -> float:
     """The standard error that an interval was made with."""
-    interval = question.evidence.interval(0.95)
+    interval = question.known.interval(0.95)
     return (interval.high - interval.low) / 2 / float(ndtri(0.975))
 
 
-def test_a_requirement_that_nobody_could_judge_names_why() -> None:
-    metric = METRICS["accuracy"]
-    claim = unjudged(metric, ("old", "new"), "above", -0.02, why="no grades")
-    assert (claim.verdict, claim.sentence) == (Verdict.UNTESTABLE, f"{NO_WORSE}: untestable, no grades.")
-    claim = unjudged(metric, ("m",), "above", 0.8, why="items differ", blocked_by="items")
-    assert (claim.verdict, claim.sentence) == (Verdict.BLOCKED, "accuracy of m above 80.0%: blocked, items differ.")
-    assert requirement_name(metric, claim) == "accuracy of m above 80.0%"
-    severe = METRICS["mean_severity"]
-    assert requirement_name(severe, unjudged(severe, ("m",), "below", 1.5, why="x")) == (
-        "mean severity of all answers of m below 1.500"
-    )
+def blocked(measure: str, conditions: tuple[str, ...], value: float, block: Blocked, **more: Any) -> Asked:
+    return Asked(
+        question=Question(measure=measure, conditions=conditions, value=value, **more), metric=METRICS[measure],
+        evidence=block,
+    )  # fmt: skip
 
 
-def fixed(low: float, high: float) -> Evidence:
-    """An interval that is the same at every level."""
-    return normal((low + high) / 2, interval=lambda level: Interval(low=low, high=high, level=level, method="fixed"))
+def test_what_a_check_blocked_says_why_by_hand() -> None:
+    items, nothing = Blocked(gate="items", reason="items differ"), Blocked(gate=None, reason="no grades")
+    rule: dict[str, Any] = {"relation": "above", "family": "requirement"}
+    claims = decide([
+        blocked("accuracy", ("old", "new"), -0.02, nothing, **rule),
+        blocked("accuracy", ("m",), 0.8, items, **rule),
+        blocked("accuracy", ("old", "new"), 0.0, items),
+        blocked("accuracy", ("m",), 0.8, nothing, relation="above"),
+    ])  # fmt: skip
+    assert [c.sentence for c in claims] == [
+        f"{NO_WORSE}: untestable, no grades.",
+        "accuracy of m above 80.0%: blocked, items differ.",
+        "new and old are not compared by accuracy: items differ.",
+        "accuracy of m is not measured: no grades.",
+    ]
+    assert requirement_name(METRICS["accuracy"], claims[1]) == "accuracy of m above 80.0%"
+    severe = decide([blocked("mean_severity", ("m",), 1.5, nothing, relation="below", family="requirement")])[0]
+    assert requirement_name(METRICS["mean_severity"], severe) == "mean severity of all answers of m below 1.500"
 
 
-def test_a_limit_that_an_interval_touches_is_not_passed() -> None:
-    for low, high in ((-0.02, 0.01), (-0.01, 0.02)):
-        assert decide([ask(fixed(low, high), margin=0.02)])[0].verdict is Verdict.UNDECIDED
-    assert decide([ask(fixed(-0.019, 0.019), margin=0.02)])[0].verdict is Verdict.EQUIVALENT
-    for low, high in ((0.0, 0.05), (-0.05, 0.0)):
-        assert decide([ask(fixed(low, high))])[0].verdict is Verdict.UNDECIDED
-        for relation in ("above", "below"):
-            assert require([ask(fixed(low, high), relation=relation)])[0].verdict is Verdict.UNDECIDED
-
-
-def test_what_could_be_shown_and_what_was_enough_by_hand() -> None:
-    (claim,) = decide([ask(normal(0.05))])
-    assert claim.could_show == pytest.approx((ndtri(0.975) + ndtri(0.8)) * 0.01)
+def test_what_was_enough_is_said_as_such_by_hand() -> None:
     reach = float(ndtri(0.975) + ndtri(0.8))
-    for factor, said in ((0.9999, "400 items were enough for"), (1.0001, "401 items would settle")):
+    for factor, words in ((0.9999, "400 items were enough for"), (1.0001, "401 items would settle")):
         (claim,) = decide([ask(normal(0.0, factor * 0.02 / reach))])
-        assert f"; {said} a difference of 2.0 points." in claim.sentence
+        assert f"; {words} a difference of 2.0 points." in claim.sentence
+    reach = float(ndtri(0.95) + ndtri(0.8))
+    for less, words in ((1e-9, "50 items were enough to show"), (-1e-3, "51 items would show")):
+        evidence = normal_of(0.5 - reach, n=50)
+        rule = ask(evidence, "mean_score", relation="above", value=-reach * (1 + less), family="requirement")
+        assert words in decide([rule])[0].sentence
 
 
-def test_an_undecided_rule_has_the_interval_of_a_pass_beside_others_too() -> None:
-    rules = [ask(normal(x), relation="above", value=-0.01) for x in (-0.02, 0.05)]
-    first, _ = require(rules)
-    assert first.verdict is Verdict.UNDECIDED
-    assert first.interval is not None
-    assert first.interval.level == pytest.approx(0.9)
+def test_missing_grades_that_decide_are_said_with_both_ways_by_hand() -> None:
+    """Ignoring the 30 missing answers 4.7 points better, counting them as wrong 9 points worse."""
+    evidence = both_ways(normal(0.047), normal(-0.09), missing={"old": 0, "new": 30})
+    words = (
+        "; it depends on 30 missing grades (30 of new): +4.7 points [+2.7, +6.7] without them, "
+        "-9.0 points [-11.0, -7.0] counting them as wrong"
+    )
+    (claim,) = decide([ask(evidence)])
+    assert claim.sentence.startswith(
+        f"Whether new is more accurate than old is undecided: +4.7 points [-11.0, +6.7] on 400 items{words}"
+    )
+    (rule,) = decide([ask(evidence, relation="above", value=-0.02, family="requirement")])
+    assert "undecided" in rule.sentence
+    assert "it depends on 30 missing grades (30 of new)" in rule.sentence
+    neither = both_ways(normal(0.001), normal(-0.09), missing={"new": 1})
+    assert "missing" not in decide([ask(neither)])[0].sentence  # it is undecided without them too
+    shown = both_ways(normal(0.047), normal(0.04), missing={"new": 1})
+    assert "missing" not in decide([ask(shown)])[0].sentence
 
 
-def test_a_rule_violated_alone_has_the_interval_that_did_not_show_it_by_hand() -> None:
-    """z = -1.7: 4.5% alone, four times that among four rules; its interval is at 1 - 2 alpha / 4."""
-    rules = [ask(normal(x), relation="above", value=0.0) for x in (-0.017, 0.05, 0.05, 0.05)]
-    first = require(rules)[0]
-    assert first.verdict is Verdict.UNDECIDED
-    assert first.interval is not None
-    assert first.interval.level == pytest.approx(0.975)
-
-
-def test_a_p_value_at_the_level_is_enough() -> None:
-    exact = dataclasses.replace(fixed(-0.05, -0.01), p=lambda _: 2 * (1 - 0.95))
-    assert require([ask(exact, relation="above")])[0].verdict is Verdict.REFUTED
-
-
-@pytest.mark.parametrize("level", [0.0, 1.0])
-def test_a_level_that_is_none_is_refused(level: float) -> None:
-    with pytest.raises(InputError, match="between 0 and 1"):
-        decide([ask(normal(0.05))], level=level)
+UNCHECKED = "graded by j; nobody checked it"
 
 
 @pytest.mark.parametrize(("estimate", "value", "who"), [(0.05, 0.02, "new"), (-0.05, -0.02, "old")])
-def test_a_kinder_judge_explains_what_is_beyond_the_value_by_hand(estimate: float, value: float, who: str) -> None:
-    """+5 points [+3.04, +6.96], asked against 2: 1.04 points on that judge's side undo it; and the other way round."""
-    (claim,) = decide([ask(normal(estimate, judged="as judged by j (nobody checked it)"), value=value)])
-    assert f"a judge 1.0 points kinder to {who} would explain it, and up to 5.0 points are usual" in claim.sentence
+def test_a_kinder_judge_undoes_what_is_beyond_the_value_by_hand(estimate: float, value: float, who: str) -> None:
+    """+5 points [+3.04, +6.96], asked against 2: 1.04 points on that judge's side undo it; and the other way round.
+
+    Labels: 2 conditions, variance 2 x 0.1, (2.8 / 0.03)^2 of it each, to two figures.
+    """
+    (claim,) = decide([ask(normal(estimate, judged=UNCHECKED), value=value)])
+    assert claim.sentence.startswith("By the judge's grades, new is ")
+    labels = float_to_two_figures(2 * math.ceil(2.8**2 * 0.2 / 0.03**2))
+    assert claim.sentence.endswith(
+        f" Graded by j; nobody checked it. This is gone if the judge is 1.0 points kinder to {who}. "
+        f"About {labels:,} labels would settle it."
+    )
+
+
+def test_a_judge_nobody_checked_is_said_of_every_verdict_by_hand() -> None:
+    alike, level, met, violated = decide([
+        ask(normal(0.002, 0.005, judged=UNCHECKED), margin=0.04),
+        ask(normal(0.01, judged=UNCHECKED), "error_rate", family="other"),
+        of_one(normal(0.6, judged=UNCHECKED), "above", 0.5, family="requirement"),
+        of_one(normal(0.6, judged=UNCHECKED), "above", 0.72, family="requirement"),
+    ])  # fmt: skip
+    assert alike.interval is not None
+    room = 4 - 100 * alike.interval.high
+    assert alike.sentence.startswith("By the judge's grades, new and old are equally accurate within 4.0 points: ")
+    assert f"This is gone if the judge is {room:.1f} points kinder to one side." in alike.sentence
+    assert level.sentence.startswith("By the judge's grades, whether new is less often wrong than old is undecided: ")
+    assert level.sentence.endswith(" Graded by j; nobody checked it.")
+    assert met.sentence.startswith("By the judge's grades, accuracy of m above 50.0%: met; 60.0% ")
+    assert met.interval is not None
+    short = 100 * (met.interval.low - 0.5)
+    assert f"This is gone if the judge is {short:.1f}% kinder or harsher than people." in met.sentence
+    assert violated.sentence.startswith("By the judge's grades, accuracy of m above 72.0%: violated; ")
+    checked = decide([ask(normal(0.05, labels=100))])[0]
+    assert "judge" not in checked.sentence
+
+
+def test_a_refutation_otherwise_than_by_sign_is_said_by_hand() -> None:
+    (claim,) = decide([ask(normal_of(0.1, p_refuted=0.001, detail="they cross at 2"), "dominance")])
+    assert claim.verdict is Verdict.REFUTED
+    assert claim.sentence.startswith(
+        "neither of old and new is worse at every severity reached: each is worse at some: "
+    )
+    assert "; they cross at 2" in claim.sentence
+
+
+def test_sentences_of_trades_by_hand() -> None:
+    def of(quality: Evidence, cost: Evidence) -> str:
+        made = Trade(
+            quality=quality, cost=cost, metric=METRICS["accuracy"], cost_metric=METRICS["money"], margin=0.02
+        )  # fmt: skip
+        question = Question(measure="accuracy and money", conditions=("old", "new"), margin=0.02)
+        return decide([Asked(question=question, metric=METRICS["accuracy"], evidence=made)])[0].sentence
+
+    words = "new is not less accurate than old by more than 2.0 points and cheaper"
+    cheaper = normal(-0.1, relative=True)
+    spans = "accuracy +5.0 [+3.4, +6.6] points and dollars per answer -10.0 [-11.6, -8.4]% (ratio of geometric means)"
+    assert of(normal(0.05), cheaper) == f"{words}: {spans} on 400 items."
+    assert of(normal(-0.09), cheaper).startswith(f"It is not so that {words}: ")
+    assert of(normal(-0.02), cheaper).startswith(f"Whether {words} is undecided (accuracy): ")
+    assert of(normal(0.05), normal(-0.001, relative=True)).startswith(
+        f"Whether {words} is undecided (dollars per answer): "
+    )
+    against = normal(-0.1, relative=True, means=(1.0, 1.45))
+    assert "in sum it is the other way round: 1 and 1.45 an item on average" in of(normal(0.05), against)
+    assert of(normal(0.05, judged=UNCHECKED), cheaper).startswith(f"{words}, {UNCHECKED}: ")
+
+
+def test_sums_that_go_the_other_way_are_said_by_hand(rng: np.random.Generator) -> None:
+    money = np.stack([np.ones(400), np.where(np.arange(400) % 10 == 0, 10.0, 0.5)], axis=1)
+    money *= rng.uniform(0.99, 1.01, (400, 2))
+    for make in (difference_evidence, unpaired_evidence):
+        (claim,) = decide([ask(make(outcomes(money, "money"), "a", "b"), "money")])
+        assert "(ratio of geometric means)" in claim.sentence
+        assert f"the other way round: {money[:, 0].mean():.4g} and {money[:, 1].mean():.4g}" in claim.sentence
+
+
+def test_unpaired_conditions_are_said_with_the_items_of_each() -> None:
+    (shown,) = decide([ask(normal(0.3, 0.01, sides=(100, 120), n=220))])
+    assert (
+        shown.sentence == "new is more accurate than old: +30.0 points [+28.0, +32.0] on 100 and 120 different items."
+    )
+    (level,) = decide([ask(normal(0.01, sides=(100, 120), n=220))])  # 220 (2.802 0.01 / 0.02)^2
+    assert "432 items in all would settle a difference of 2.0 points" in level.sentence
+
+
+def test_tries_are_said_in_words(rng: np.random.Generator) -> None:
+    x = (rng.random((200, 2, 4)) < np.array([0.2, 0.7])[None, :, None]).astype(float)
+    claim = compare_tables(dataset_of(outcomes(x)), on=("pass^2",), n_resamples=100).claims[0]
+    assert claim.sentence.startswith("b is more often right in all of 2 tries than a: ")
+
+
+def test_errors_name_whose_runs_and_draws_are_too_few() -> None:
+    assert str(single_run_error("old")).startswith("old has one run")
+    assert str(single_run_error()).startswith("There is one run")
+    assert str(single_draw_error(3, 10)).startswith("3 of 10 items have one draw")
+
+
+def test_subgroups_that_differ_or_do_not_are_said(rng: np.random.Generator) -> None:
+    part = np.arange(400) % 2
+    x = rng.normal(0, 0.1, (400, 2)) + 0.5
+    same = subgroup_differences(outcomes(x, "mean_score"), "a", "b", subgroup=part, names=("u", "v"))
+    assert same.sentence.startswith("that the effect differs between the 2 subgroups is not shown (p ")
+    x[:, 1] += 0.3 * part
+    other = subgroup_differences(outcomes(x, "mean_score"), "a", "b", subgroup=part, names=("u", "v"))
+    assert other.sentence.startswith("the effect differs between the 2 subgroups (p ")

@@ -1,26 +1,23 @@
 """Two conditions on different items: two independent means, the same verdicts, and nothing false said beside them."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.special import expit
 from scipy.stats import beta, binom, ttest_ind
 
-from helpers.outcomes import outcomes
-from richter.claims import (
-    METRICS,
-    Evidence,
-    Question,
-    apart_evidence,
-    as_sample,
-    check_alignment,
-    compare_outcomes,
-    decide,
-    missing_grades,
-    unpaired_evidence,
-)
-from richter.claims._decide import needed_units
+from helpers.normal import ask
+from helpers.outcomes import dataset_of, outcomes
+from richter.audit import CompareReport, compare_tables
+from richter.claims import Evidence, apart_evidence, decide, needed_units, unpaired_evidence
 from richter.records import Verdict
-from richter.stats import wilson
+from richter.stats import clopper_pearson, wilson
+from richter.stats._proportion import worth_of
+
+
+def page(table: np.ndarray, **options: Any) -> CompareReport:
+    return compare_tables(dataset_of(outcomes(table)), n_resamples=100, **options)
 
 
 def apart(*columns: np.ndarray) -> np.ndarray:
@@ -155,36 +152,53 @@ def test_skewed_scores_of_equal_mean_are_told_apart_in_at_most_five_per_cent(
     assert shown <= binom.ppf(0.999, times, 0.05)
 
 
+def test_a_group_that_was_not_seen_has_room_beyond_no_difference_by_hand() -> None:
+    """40 groups of 10 on each side, no error in the first and two in each of three groups of the second.
+
+    The upper limit is the MOVER of the first's lower limit and of the second's upper one with room for a whole group;
+    the lower one, which would show a difference, is that of what was seen.
+    """
+    second = np.zeros(400)
+    second[[0, 1, 10, 11, 20, 21]] = 1.0
+    made = outcomes(apart(np.zeros(400), second), "error_rate", group=np.arange(800) // 10)
+    found = unpaired_evidence(made, "a", "b").interval(0.95)
+    worth = worth_of(second, np.arange(400) // 10)
+    own = clopper_pearson(worth.rate * worth.at(0.95), worth.at(0.95), level=0.95)
+    beyond = worth.with_room(own, 0.975)[1]
+    assert beyond > own.high + 1e-3
+    gap = 6 / 400
+    assert found.high == pytest.approx(gap + (beyond - gap))
+
+
 def test_conditions_without_a_common_item_are_compared_and_nothing_false_is_said() -> None:
-    sample = as_sample(outcomes(apart(rate(60, 100), rate(90, 100))))
-    found = compare_outcomes([sample])
-    (claim,) = found.claims
+    found = page(apart(rate(60, 100), rate(90, 100)))
+    (claim,) = found.of("accuracy")
     assert claim.verdict is Verdict.VERIFIED
-    assert claim.sentence.startswith("b is more accurate than a: +30.0 points [")
-    assert claim.sentence.endswith("on 100 and 100 different items.")
+    assert claim.estimate == pytest.approx(0.3)
+    assert claim.apart
     assert "not paired" in claim.basis
     assert not found.refused
-    assert not found.missing  # each has items of its own, and lacks none
-    assert not missing_grades(sample)
-    assert not any("missing" in note or "lacks" in note for note in claim.notes)
-    assert not check_alignment(sample).warnings
-    assert found.sets == (("b",), ("a",))
-    alike = compare_outcomes([as_sample(outcomes(apart(rate(60, 100), rate(61, 100))))])
-    assert alike.sets == (("b", "a"),)
-    assert alike.claims[0].sentence.startswith("Whether b is more accurate than a is undecided: +1.0 points")
-    assert "items in all would settle" in alike.claims[0].sentence
+    assert claim.missing == {}  # each has items of its own, and lacks none
+    assert not any("lacks" in note for note in (*claim.notes, *found.notes))
+    assert any("they share no item" in note for note in claim.notes)
+    assert found.groups == (("b",), ("a",))
+    alike = page(apart(rate(60, 100), rate(61, 100)))
+    assert alike.groups == (("b", "a"),)
+    assert alike.claims[0].verdict is Verdict.UNDECIDED
 
 
 def test_a_pair_that_was_refused_is_in_no_set() -> None:
     """a and b share 1 of 3 items: not compared, so neither alike nor told apart."""
     table = np.array([[1, 1, 1], [1, np.nan, 1], [np.nan, 0, 0]] * 20, dtype=float)
-    found = compare_outcomes([outcomes(table)], conditions=("a", "b"))
-    assert len(found.refused) == 1
-    assert "--unpaired" in found.refused[0].reason
-    assert found.sets == ()
-    again = compare_outcomes([outcomes(table)], conditions=("a", "b"), unpaired=True)
+    found = page(table, conditions=("a", "b"))
+    (claim,) = found.of("accuracy")
+    assert (claim.verdict, claim.blocked_by, claim.override) == (Verdict.BLOCKED, "items", "--min-shared")
+    assert [r.conditions for r in found.refused] == [("a", "b")]
+    assert found.groups == ()
+    again = page(table, conditions=("a", "b"), unpaired=True)
     assert not again.refused
-    assert again.claims[0].sentence.count("on 40 and 40 different items")
+    assert again.claims[0].apart
+    assert again.claims[0].n == 80
 
 
 def test_a_condition_on_another_set_of_items_is_refused_beside_those_that_share_one() -> None:
@@ -192,20 +206,19 @@ def test_a_condition_on_another_set_of_items_is_refused_beside_those_that_share_
     table = np.vstack(
         [np.tile([[1.0, 0.0, np.nan], [1.0, 1.0, np.nan]], (30, 1)), apart(rate(0, 0), rate(0, 0), rate(5, 60))]
     )
-    found = compare_outcomes([outcomes(table)])
-    assert [c.conditions for c in found.claims] == [("a", "b")]
+    found = page(table)
+    verdicts = {c.conditions: c.blocked_by for c in found.of("accuracy")}
+    assert verdicts == {("a", "b"): None, ("a", "c"): "items", ("b", "c"): "items"}
     assert {r.conditions for r in found.refused} == {("a", "c"), ("b", "c")}
-    assert all("no graded item in common" in r.reason and "--unpaired" in r.reason for r in found.refused)
-    assert not any("c" in members for members in found.sets)
-    assert len(compare_outcomes([outcomes(table)], unpaired=True).claims) == 3
+    assert not any("c" in members for members in found.groups)
+    assert [c.blocked_by for c in page(table, unpaired=True).of("accuracy")] == [None] * 3
 
 
 def test_unpaired_claims_are_in_the_family_by_hand() -> None:
     """Three pairs, one list: each alone at 5%, the smallest p of three at 5% / 3."""
-    sample = as_sample(outcomes(apart(rate(60, 100), rate(75, 100), rate(76, 100))))
-    evidence = [unpaired_evidence(sample, *pair) for pair in (("a", "b"), ("a", "c"), ("b", "c"))]
-    alone = decide([Question(metric=METRICS["accuracy"], conditions=("a", "c"), evidence=evidence[1])])[0]
-    claims = compare_outcomes([sample]).claims
+    table = apart(rate(60, 100), rate(75, 100), rate(76, 100))
+    (alone,) = decide([ask(unpaired_evidence(outcomes(table), "a", "c"), "accuracy")])
+    claims = page(table).of("accuracy")
     assert alone.p is not None
     assert 0.05 / 3 < alone.p < 0.05
     assert alone.verdict is Verdict.VERIFIED

@@ -201,16 +201,6 @@ def test_size_in_items_and_money(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("size", "tail", "--delta-xi", "-1") == 1
 
 
-def test_paper_parts_are_written(scores: str, tmp_path: Path) -> None:
-    folder = tmp_path / "paper"
-    assert run("tail", "test", scores, "--map", "score=nll", "--n-resamples", "200", "--paper", str(folder)) == 0
-    assert {p.name for p in folder.iterdir()} == {"table.tex", "methods.tex", "references.bib", "deviations.tex"}
-    again = tmp_path / "again"
-    assert run("export", scores, "--paper", str(again), "--map", "score=nll") == 0
-    assert {p.name for p in again.iterdir()} == {p.name for p in folder.iterdir()}
-    assert run("export", scores) == 2
-
-
 def test_power_prints_simulated_rates(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--delta-xi", "0.2", "--n-exc", "500", "--trials", "5", "--n-resamples", "100", "--json", "-"]
     assert run("tail", "power", "--generator", "gpd", *options) == 0
@@ -219,3 +209,18 @@ def test_power_prints_simulated_rates(capsys: pytest.CaptureFixture[str]) -> Non
     assert result["cells"][0]["trials"] == 5
     assert result["simulated"] is True
     assert "Simulated" in captured.err
+
+
+def test_level_and_what_the_user_vouches_for_are_options(
+    scores: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(tmp_path / "lost.csv")
+    pl.read_csv(scores).filter((pl.col("condition") != "new") | (pl.col("item") >= 300)).write_csv(path)
+    assert shown(path, "--map", "score=nll", capsys=capsys)["claim"]["blocked_by"] == "missing"
+    taken = shown(path, "--map", "score=nll", "--missing", "at-random", capsys=capsys)
+    assert taken["claim"]["blocked_by"] != "missing"
+    assert taken["understood"].startswith("12,000 items x 2 conditions")
+    monkeypatch.chdir(tmp_path)
+    Path("richter.toml").write_text("level = 0.9\n")
+    assert shown(scores, "--map", "score=nll", capsys=capsys)["plan"]["alpha"] == pytest.approx(0.1)
+    assert shown(scores, "--map", "score=nll", "--level", "0.99", capsys=capsys)["plan"]["alpha"] == pytest.approx(0.01)

@@ -14,6 +14,7 @@ from richter.floors import (
     parse_claim,
     rate_sequence,
 )
+from richter.floors._stopping import EMPTY
 from richter.records import Verdict
 
 
@@ -122,16 +123,16 @@ def test_ece_signs_need_a_fraction_of_the_union_recovers_truth() -> None:
         ("error_rate(gpt 4) <= 5%", "error_rate", True, 0.05, ("gpt 4",)),
         ("accuracy > 0.9", "accuracy", False, 0.9, ()),
         ("ece(m) < 8pt", "ece", True, 0.08, ("m",)),
-        ("catastrophic_rate < 0.01", "severity_at_least", True, 0.01, ()),
+        ("catastrophic_rate < 0.01", "catastrophic_rate", True, 0.01, ()),
         ("severity_at_least(2.5)(m) < 0.1", "severity_at_least", True, 0.1, ("m",)),
         ("mean_severity < 1.5", "mean_severity", True, 1.5, ()),
-        ("A better than B", "better", False, 0.0, ("A", "B")),
-        ("new model is better than old model by 2pt", "better", False, 0.02, ("new model", "old model")),
+        ("A better than B", "accuracy", False, 0.0, ("A", "B")),
+        ("new model is better than old model by 2pt", "accuracy", False, 0.02, ("new model", "old model")),
     ],
 )
 def test_claims_are_read(text: str, metric: str, below: bool, threshold: float, conditions: tuple[str, ...]) -> None:
     claim = parse_claim(text)
-    assert (claim.metric, claim.below, claim.conditions) == (metric, below, conditions)
+    assert (claim.metric.name, claim.below, claim.conditions) == (metric, below, conditions)
     assert claim.threshold == pytest.approx(threshold)
 
 
@@ -253,3 +254,31 @@ def test_ece_of_items_with_draws_ever_misses_rarely() -> None:
         right = (np.where(rng.random(1600) < 0.7, luck, rng.random(1600)) < c).astype(float)
         missed += bool((ece_sequence(c, right, item=item).low > 0).any())
     assert missed <= 12  # at most 2.5% a side: above 12 of 200 with a chance below 0.002
+
+
+def test_limits_that_have_crossed_decide_nothing_by_hand() -> None:
+    x = np.r_[np.ones(400), np.zeros(1200)]  # sorted: the lower limit stays high, the upper one falls below it
+    sequence = rate_sequence(x)
+    low, high = float(sequence.low[-1]), float(sequence.high[-1])
+    assert low > high
+    for threshold in ((low + high) / 2, high / 2, (1 + low) / 2):  # between the two, and on either side of both
+        for sign in "<>":
+            found = decide_claim(parse_claim(f"accuracy {sign} {threshold}"), x)
+            assert found.verdict is Verdict.UNDECIDED
+            assert EMPTY in found.notes
+
+
+def test_a_severity_at_the_boundary_counts_by_hand() -> None:
+    """Half of the answers have severity 3, of which 'from 3 on' are all: a rate of 0.5 and not of 0."""
+    severity = np.tile([0.0, 3.0], 300)
+    for text in ("catastrophic_rate > 0.3", "severity_at_least(3) > 0.3"):
+        found = decide_claim(parse_claim(text), severity)
+        assert (found.verdict, found.estimate) == (Verdict.VERIFIED, 0.5)
+    assert decide_claim(parse_claim("severity_at_least(3.5) < 0.3"), severity).estimate == 0
+
+
+def test_a_limit_that_has_reached_the_threshold_decides_by_hand() -> None:
+    x = np.r_[np.ones(50), np.zeros(3)]
+    limit = float(rate_sequence(x).low[-1])
+    assert decide_claim(parse_claim(f"accuracy > {limit!r}"), x).verdict is Verdict.VERIFIED
+    assert decide_claim(parse_claim(f"accuracy > {float(np.nextafter(limit, 1))!r}"), x).verdict is Verdict.UNDECIDED

@@ -10,7 +10,7 @@ from scipy.stats import nct
 from scipy.stats import t as student
 
 from helpers.outcomes import outcomes
-from richter.claims import Shares, compare_outcomes, units_for
+from richter.claims import Asked, Question, Shares, as_sample, decide, difference_evidence, units_for
 from richter.cli import main
 from richter.records import Verdict
 
@@ -56,7 +56,11 @@ def test_a_gap_is_settled_either_way_with_the_power_said_recovers_truth(
         table = np.ones((n, 2))
         table[u < (d + gap) / 2, 0] = 0
         table[u > 1 - (d - gap) / 2, 1] = 0
-        (claim,) = compare_outcomes([outcomes(table)], margins={"accuracy": 0.05}).claims
+        sample = as_sample(outcomes(table))
+        names = (sample.outcomes.conditions[0], sample.outcomes.conditions[1])
+        question = Question(measure="accuracy", conditions=names, margin=0.05)
+        found = Asked(question=question, metric=sample.metric, evidence=difference_evidence(sample, *names))
+        (claim,) = decide([found])
         settled += claim.verdict is wanted
     assert settled / studies > 0.8 - 3 * math.sqrt(0.8 * 0.2 / studies)
 
@@ -108,3 +112,59 @@ def test_a_pair_is_sized_by_the_ratio_that_decides_it_whatever_others_cost(
         path.write_text("\n".join(rows))
         sizes.append(size(capsys, "gap", str(path), "a", "b", "--on", "money", "--margin", "10%")["labels"])
     assert sizes[0] == sizes[1]
+
+
+def scores(path: Path, rng: np.random.Generator, **columns: object) -> Path:
+    """Two conditions of 200 questions with a score of 0 to 100; a question's own level varies."""
+    level = rng.normal(60, 10, 200)
+    rows = [f"item,condition,score{''.join(f',{name}' for name in columns)}"]
+    for name in ("old", "new"):
+        for i, score in enumerate(np.clip(level + rng.normal(0, 10, 200), 0, 100)):
+            more = "".join(f",{value(i)}" for value in columns.values())  # type: ignore[operator]
+            rows.append(f"q{i},{name},{score:.1f}{more}")
+    path.write_text("\n".join(rows))
+    return path
+
+
+@pytest.mark.parametrize("margin", ["2pt", "2", "mean_score=2pt"])
+def test_points_are_hundredths_of_the_scores_own_range(
+    margin: str, tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of 0 to 100 two points are 2.0; as 0.02 they asked for ten thousand times the questions."""
+    path = scores(tmp_path / "s.csv", rng)
+    found = size(capsys, "gap", str(path), "old", "new", "--scale", "0:100", "--margin", margin)
+    assert found["margin"] == pytest.approx(2.0)
+    assert found["measure"] == "mean_score"
+    assert found["labels"] == pytest.approx(200 * (2.8016 / 2.0) ** 2, rel=0.25)  # a variance of 2 x 10^2
+    assert found["understood"]
+
+
+def test_groups_and_missing_grades_count_in_a_size(
+    tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("old", "new", "--scale", "0:100", "--margin", "2pt")
+    alone = size(capsys, "gap", str(scores(tmp_path / "a.csv", np.random.default_rng(1))), *words)
+    level, rows = np.random.default_rng(1).normal(0, 8, 20), ["item,condition,score,group"]
+    noise = rng.normal(0, 7, (200, 2))
+    for k, name in enumerate(("old", "new")):
+        rows += [f"q{i},{name},{50 + k * level[i // 10] + noise[i, k]:.1f},g{i // 10}" for i in range(200)]
+    (tmp_path / "g.csv").write_text("\n".join(rows))
+    grouped = size(capsys, "gap", str(tmp_path / "g.csv"), *words)
+    (tmp_path / "i.csv").write_text("\n".join(row.rpartition(",")[0] for row in rows))
+    assert grouped["labels"] > 2 * size(capsys, "gap", str(tmp_path / "i.csv"), *words)["labels"]
+    lines = scores(tmp_path / "m.csv", np.random.default_rng(1)).read_text().splitlines()
+    lost = [line.rsplit(",", 1)[0] + "," if k % 19 == 5 else line for k, line in enumerate(lines)]
+    (tmp_path / "m.csv").write_text("\n".join(lost))
+    missing = size(capsys, "gap", str(tmp_path / "m.csv"), *words)
+    assert missing["labels"] > 1.5 * alone["labels"]  # they may be worth 0
+    assert any("lacks" in note for note in missing["notes"])  # type: ignore[attr-defined]
+
+
+def test_a_blocked_pair_is_not_sized(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = ["item,condition,correct"]
+    rows += [f"q{i},old,{i % 2}" for i in range(100)] + [f"q{i},new,{i % 3 % 2}" for i in range(90, 190)]
+    (tmp_path / "apart.csv").write_text("\n".join(rows))
+    with pytest.raises(SystemExit) as stop:
+        main(["size", "gap", str(tmp_path / "apart.csv"), "old", "new", "--margin", "2pt"])
+    assert stop.value.code == 1
+    assert "10 of 190 items" in capsys.readouterr().err

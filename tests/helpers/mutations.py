@@ -73,8 +73,6 @@ def seeds(folder: Path) -> list[Path]:
         "root_span_id": "s",
         "metadata": {"model": "m"},
     }
-    uqlm = {"prompt": "p", "response": "r", "exact_match": 0.5, "sampled_responses": ["r", "s"]}
-    bencher = {"id": "1", "question": "q", "gold_answer": "g", "test_taker_answer": "t", "is_correct": "true"}
     return [
         write_inspect(folder / "a.eval", samples),
         write_inspect(folder / "b.eval", samples, method=8),
@@ -89,11 +87,9 @@ def seeds(folder: Path) -> list[Path]:
         write_json(
             folder / "acd.json", {"generated_from": "x", "eval_scores": [[1.0, 0.0]], "eval_submissions": [["a", "b"]]}
         ),
-        write_json(folder / "bencher.json", [bencher, bencher | {"id": "2"}]),
         write_lines(folder / "langfuse.jsonl", [trace] * 3),
         write_lines(folder / "langsmith.jsonl", [run] * 3),
         write_json(folder / "braintrust.json", [span] * 3),
-        write_lines(folder / "uqlm.jsonl", [uqlm] * 3),
         folder / "details.parquet",
         folder / "table.csv",
         folder / "table.parquet",

@@ -725,7 +725,7 @@ def fault(case: Case) -> str:
     from richter.tables import read_tables
 
     try:
-        tables = read_tables(case.path, shown=())
+        tables = read_tables(case.path)
     except RichterError as error:
         return f"refused: {error}"
     if tables.metric is None:

@@ -13,6 +13,7 @@ import pytest
 from aiohttp import web
 
 from richter.audit import (
+    compare_tables,
     import_ratings,
     labelling_of,
     measure_run,
@@ -21,6 +22,7 @@ from richter.audit import (
     shared_sample,
     write_sheet,
 )
+from richter.audit._labelling import labels_of
 from richter.cli import main
 from richter.errors import InputError
 from richter.interop import evidence_of
@@ -589,3 +591,40 @@ def test_an_archive_keeps_answers_whose_items_are_gone(tmp_path: Path) -> None:
     rows = {r["item"]: r for r in map(json.loads, files["records/answers.jsonl"].splitlines())}
     assert (rows["gone"]["answer"], rows["gone"]["prompt"]) == ("answer to gone", None)
     assert rows["known"]["prompt"] == "Q?"
+
+
+def test_the_label_loop_says_what_compare_says_of_the_same_labels(tmp_path: Path, rng: np.random.Generator) -> None:
+    run, truth = judged_run(tmp_path / "run", rng, gap=0.1)
+    rate_all(run, truth, most=80)
+    with open_ledger(run) as ledger:
+        sample = Sample.from_dict(ledger.note("rating sample"))
+        labels = labels_of(ledger.ratings(kind="human"), sample)
+    tables = read_tables(run)
+    plan = labelling_of(tables, sample, on="accuracy", batch=20, most=80)
+    assert plan is not None
+    state = plan.state(labels)
+    claim = compare_tables(tables, conditions=["old", "new"], n_resamples=100).of("accuracy")[0]
+    assert claim.plain_interval is not None
+    assert state.interval is not None
+    assert state.estimate == pytest.approx(claim.estimate)
+    assert (state.interval.low, state.interval.high) == pytest.approx(
+        (claim.plain_interval.low, claim.plain_interval.high)
+    )
+    assert state.decided == (state.verdict in ("verified", "refuted"))
+
+
+def test_labels_of_the_boundary_are_catastrophic_and_only_rated_measures_are_labelled_for(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
+    run, truth = judged_run(tmp_path / "run", rng, gap=0.0)  # wrong answers have severity 3
+    rate_all(run, truth, most=60)
+    with open_ledger(run) as ledger:
+        sample = Sample.from_dict(ledger.note("rating sample"))
+        labels = labels_of(ledger.ratings(kind="human"), sample)
+    tables = read_tables(run)
+    wrong, severe = (labelling_of(tables, sample, on=name) for name in ("accuracy", "catastrophic_rate"))
+    assert wrong is not None
+    assert severe is not None
+    assert severe.state(labels).estimate == pytest.approx(-(wrong.state(labels).estimate or 0.0))
+    with pytest.raises(InputError, match="Labels say nothing of tokens"):
+        labelling_of(tables, sample, on="tokens")

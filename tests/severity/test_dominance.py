@@ -71,15 +71,24 @@ def test_a_crossing_is_decided_in_the_family_of_the_page_by_hand() -> None:
     assert _dominance(three.claims).verdict is Verdict.UNDECIDED
 
 
-def test_a_crossing_is_not_tested_before_what_comes_first() -> None:
+def test_a_crossing_waits_for_no_other_measure() -> None:
     a, b = np.zeros(2000), np.zeros(2000)
     a[:200], a[200:400], b[1000:1400] = 4.0, 1.0, 2.5  # as often wrong, and of one mean
     found = discriminate({"a": a, "b": b}, n_resamples=100, rng=np.random.default_rng(1))
-    assert found.claims[0].verdict is Verdict.UNDECIDED  # the mean severity of errors, which is decided first
-    claim = _dominance(found.claims)
+    assert found.claims[0].verdict is Verdict.UNDECIDED  # the mean severity of errors, the main measure
     assert compare_dominance(a, b).crossing < 1e-6
-    assert claim.verdict is Verdict.UNDECIDED
-    assert "was not tested" in claim.sentence
+    assert _dominance(found.claims).verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize(("level", "verdict"), [(0.95, "refuted"), (0.96, "undecided"), (0.97, "undecided")])
+def test_dominance_is_refuted_at_its_own_level_only(level: float, verdict: str) -> None:
+    """p of the crossing is 0.0414: shown at 5%, not at 4%, though it is below twice that."""
+    a, b = np.zeros(400), np.zeros(400)
+    a[:15], b[100:105] = 4.0, 4.0
+    b[200:240] = 1.0
+    assert 0.04 < compare_dominance(a, b).crossing < 0.05
+    given = {"primary": "dominance", "n_resamples": 100, "rng": np.random.default_rng(1)}
+    assert _dominance(discriminate({"a": a, "b": b}, level=level, **given).claims).verdict == verdict
 
 
 def test_what_lies_above_all_seen_is_bounded_by_group_by_hand() -> None:

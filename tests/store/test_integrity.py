@@ -1,18 +1,20 @@
 """Damage and tampering: named by the chain of hashes, and nothing that is read is anything but what was written."""
 
 import dataclasses
+import itertools
 import os
 import random
 import shutil
 import sqlite3
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from helpers.damage import damage, ended, everything, fill, write_seeds
 from richter.errors import LedgerCorrupt, StorageError
-from richter.records import Rating
+from richter.records import Item, Rating
 from richter.store import LEDGER_NAME, check_integrity, open_ledger
 
 
@@ -117,6 +119,42 @@ def test_a_replaced_rating_stands_and_its_older_one_does_not(tmp_path: Path) -> 
     assert check_integrity(tmp_path).sound
     tamper(tmp_path, "UPDATE ratings SET severity = 3.0")
     assert not check_integrity(tmp_path).sound
+
+
+CLOCKS: dict[str, Callable[[random.Random, int], float]] = {
+    "steps back": lambda rng, commit: 1.8e9 - 3600.0 * commit,
+    "steps forward": lambda rng, commit: 1.8e9 + 1e7 * commit,
+    "stands still": lambda rng, commit: 1.8e9,
+    "jumps about": lambda rng, commit: 1.8e9 + rng.uniform(-1e8, 1e8),
+    "differs between machines": lambda rng, commit: 1.8e9 + commit + (-1e6 if commit // 7 % 2 else 1e6),
+}
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+@pytest.mark.parametrize("seed", range(4))
+def test_no_clock_makes_a_run_damaged_or_hides_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: str, seed: int
+) -> None:
+    """Three processes, one after the other, replace each other's ratings and notes."""
+    rng, commits = random.Random(seed), itertools.count()
+    monkeypatch.setattr("richter.store._sqlite.read_clock", lambda: CLOCKS[clock](rng, next(commits)))
+    rating = Rating(item="q1", condition="old", draw=0, rater="r", kind="human", severity=0.0)
+    run, seals = tmp_path / "run", []
+    for severity in (1.0, 2.0, 3.0):
+        with open_ledger(run, mode="write") as ledger:
+            ledger.add_items([Item(id=f"q{severity}", prompt="p", reference="r")])
+            for step in range(rng.randint(1, 4)):
+                ledger.set_note("n", {"step": step, "of": severity})
+                ledger.add_ratings([dataclasses.replace(rating, severity=severity - 0.5)])
+            ledger.add_ratings([dataclasses.replace(rating, severity=severity)])
+        seals.append(check_integrity(run).seals)
+    assert check_integrity(run).parts[0].damage == ()
+    assert all(check_integrity(run, seals=kept).sound for kept in seals)
+    with open_ledger(run) as ledger:
+        assert [r.severity for r in ledger.ratings()] == [3.0]
+    for stale in (0.5, 1.0, 2.0, 2.5):
+        tamper(run, f"UPDATE ratings SET severity = {stale}")
+        assert [d.what for d in check_integrity(run).parts[0].damage] == ["was changed"], stale
 
 
 def test_a_ledger_from_before_the_chain_is_sealed_by_its_next_commit(tmp_path: Path) -> None:

@@ -27,13 +27,14 @@ from richter.errors import (
     MissingPart,
     StorageError,
 )
-from richter.records import Answer, Item
+from richter.records import Answer, Item, Rating
 from richter.store import (
     Attempt,
     Call,
     Ledger,
     Limits,
     Usage,
+    check_integrity,
     find_runs,
     has_ledger,
     open_ledger,
@@ -154,6 +155,29 @@ def test_an_answer_found_is_linked_to_the_item_that_asked(url: str) -> None:
         assert ledger.answered("other") == {("again", 4)}
         asyncio.run(ledger.claim("key1", "third", "other", 0, unless=lambda answer: answer.text == "text 1"))
         assert ledger.answered("other") == {("again", 4)}
+
+
+def set_clock(ledger: Ledger, moment: float) -> None:
+    """Make the server say that it is this time."""
+    sql = (
+        "CREATE OR REPLACE FUNCTION clock() RETURNS DOUBLE PRECISION LANGUAGE sql VOLATILE AS "
+        f"'SELECT CAST({moment} AS DOUBLE PRECISION)'"
+    )
+    ledger._database.write(lambda transaction: transaction.rows(sql))
+
+
+def test_no_clock_of_the_server_makes_a_run_damaged(url: str) -> None:
+    rating = Rating(item="q", condition="c", rater="r", kind="human", severity=1.0)
+    with open_ledger(url, mode="write") as one, open_ledger(url, mode="write") as other:
+        for k, moment in enumerate((2e9, 1e9, 3e9, 1.5e9)):
+            set_clock(one, moment)
+            one.add_ratings([dataclasses.replace(rating, severity=1.0 + k % 2)])
+            one.set_note("n", {"k": k})
+        other.add_ratings([dataclasses.replace(rating, severity=3.0)])
+        found = check_integrity(url)
+        assert found.parts[0].damage == ()
+        one._database.write(lambda transaction: transaction.rows("UPDATE ratings SET severity = 1.0"))
+        assert [d.what for d in check_integrity(url).parts[0].damage] == ["was changed"]
 
 
 def test_the_chain_does_not_grow_with_answers_that_an_item_has(url: str) -> None:

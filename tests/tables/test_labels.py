@@ -69,7 +69,7 @@ def test_without_a_known_design_labels_are_taken_as_they_come(tmp_path: Path, rn
     assert "how they were drawn is not known" in difference_evidence(found, "old", "new").notes[-1]
 
 
-def test_labels_of_different_chances_without_strata_correct_nothing(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_labels_of_different_chances_without_strata_are_a_fault(tmp_path: Path, rng: np.random.Generator) -> None:
     run = small_run(tmp_path / "run", rng)
     with open_ledger(run, mode="write") as ledger:
         sample = shared_sample(ledger, n=60, seed=0)
@@ -78,8 +78,8 @@ def test_labels_of_different_chances_without_strata_correct_nothing(tmp_path: Pa
     assert tables.ratings.filter(kind="human")["inclusion"].n_unique() > 1
     bare = tables.answers.with_columns(pl.lit(None, dtype=pl.String).alias("layer"))
     found = outcomes(dataclasses.replace(tables, answers=bare), "accuracy")
-    assert found.label is None
-    assert "labels correct nothing" in found.notes[-1]
+    assert found.label_fault
+    assert not outcomes(tables, "accuracy").label_fault
 
 
 def test_a_column_of_peoples_grades_corrects_the_comparison(rng: np.random.Generator) -> None:

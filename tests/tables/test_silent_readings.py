@@ -236,7 +236,7 @@ RATINGS = {"1": [1, 2, 5] * 10, "2": [3, 4, 5] * 10}
 )
 def test_columns_of_raters_are_no_conditions_by_hand(names: str) -> None:
     columns = {names.format(k).replace("2st", "2nd"): values for k, values in RATINGS.items()}
-    tables = read_tables(pl.DataFrame({"id": ITEMS, **columns}), shown=())
+    tables = read_tables(pl.DataFrame({"id": ITEMS, **columns}))
     assert tables.conditions == ("frame",)
     assert mean(tables, "frame") == pytest.approx(20 / 6)
     assert any("rate the same answers" in note and "--wide" in note for note in tables.notes)

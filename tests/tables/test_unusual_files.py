@@ -59,14 +59,15 @@ def test_draws_runs_groups_weights_and_prompts_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(
         "id,epoch,seed,passage,model,acc,weight,subject\n1,1,7,p,a,1,2,x\n1,2,7,p,a,0,2,x\n2,1,8,p,a,1,1,y\n"
+        "3,1,8,q,a,0,1,y\n"
     )
     found = outcomes(read_tables(path), "accuracy")
     assert found.draw is not None
     assert found.runs == ("7", "8")
     assert found.group is not None
-    assert found.group.tolist() == [0, 0]
+    assert found.group.tolist() == [0, 0, 1]
     assert found.weight is not None
-    assert found.weight.tolist() == [2, 1]
+    assert found.weight.tolist() == [2, 1, 1]
     assert found.strata == ("x", "y")
     path.write_text(
         "question_id,prompt,correct\n" + "".join(f"{i},{p},1\n" for i in range(9) for p in ("plain", "steps"))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from richter.audit._labelling import *
     from richter.audit._measure import *
     from richter.audit._plan import *
+    from richter.audit._plan_lock import *
     from richter.audit._rating import *
     from richter.audit._results import *
     from richter.audit._run import *

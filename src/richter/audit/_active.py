@@ -11,7 +11,7 @@ import polars as pl
 
 from richter.errors import InputError, TooFewErrors
 from richter.floors import ActiveEstimate, ActiveState, active_estimate, next_batch, skipped_items, start_active
-from richter.records import Result, counted, printable
+from richter.records import DEFAULT_LEVEL, Result, counted, printable
 from richter.store import write_file
 from richter.tables import KEY, ReadOptions, read_tables
 
@@ -50,7 +50,7 @@ def next_labels(
     signal: str = "confidence",
     size: int | None = None,
     seed: int = 0,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     memory: str | Path | None = None,
 ) -> NextLabels:
     """Read a grades file whose `correct` is empty where nobody has looked, and say which items to look at.

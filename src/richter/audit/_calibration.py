@@ -14,13 +14,15 @@ import polars as pl
 from richter import calibration as cal
 from richter.audit._pictures import Picture, calibration_picture
 from richter.audit._results import DRAWS_NAME
+from richter.claims import Asked, Blocked, as_judged, decide
 from richter.errors import InputError, MissingPart, TooFewErrors
+from richter.evidence import Policy, run_checks
 from richter.floors import lipschitz, passive_floor
 from richter.interop import Source
-from richter.records import Claim, Result, Shown, counted, of_kind, printable
+from richter.records import DEFAULT_LEVEL, Claim, Result, Shown, counted, of_kind, printable
 from richter.stats import Bools, Floats, Mapper, in_threads, run_tasks, unit_worth
 from richter.store import DatabaseRun, RunLike, is_run, run_file, run_part, run_place
-from richter.tables import ReadOptions, Tables, read_tables
+from richter.tables import ReadOptions, Tables, judges_of, read_tables
 from richter.texts import PairQuality, cluster_questions, grouping_quality, is_refusal, normalise
 
 __all__ = [
@@ -223,9 +225,24 @@ class CalibrationReport(Shown):
 
     keyed: ClassVar = {"conditions": "name"}
     derived: ClassVar = ("pooled_slope",)
+    unwritten: ClassVar = ("asked",)
 
     kind: str
     conditions: tuple[GradesCondition | DrawsCondition, ...]
+    level: float = DEFAULT_LEVEL
+    understood: str = ""
+    notes: tuple[str, ...] = ()
+    asked: tuple[Asked, ...] = ()
+
+    def with_claims(self, claims: Sequence[Claim]) -> CalibrationReport:
+        """The same with claims that were decided, in the order of `asked`."""
+        conditions = zip(self.conditions, claims, strict=True)
+        return dataclasses.replace(
+            self,
+            conditions=tuple(
+                dataclasses.replace(c, claim=_doubted(cal.worded_claim(claim, c.study), c)) for c, claim in conditions
+            ),
+        )
 
     @property
     def pooled_slope(self) -> cal.PooledSlope | None:
@@ -268,13 +285,15 @@ def measure_calibration(
     rng: np.random.Generator,
     bins: int = 10,
     binning: Any = "width",
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     splits: int | None = None,
     precision: float = 0.02,
     target: float = 0.05,
     by: str | None = None,
     refusals: Literal["keep", "leave-out"] = "keep",
     stated: bool = False,
+    policy: Policy | None = None,
+    tried: int = 1,
     mapper: Mapper = in_threads,
 ) -> CalibrationReport:
     """Read a grades or draws table (told apart by the column `draw`), or a run's draws, and measure every condition.
@@ -282,7 +301,8 @@ def measure_calibration(
     A table may be a file or a frame. `precision` is what `draws_needed` is worked out for, `target` the share of errors
     allowed to answers given alone, `by` a column to show figures by, `refusals` whether questions that were declined
     count as wrong answers (as the paper has it) or are left out. `stated`: also of repeated draws each answer's own
-    confidence is looked at, not how often they agree. A column `group` names what varies together. Every
+    confidence is looked at, not how often they agree. `policy` says what missing grades mean.
+    A column `group` names what varies together. Every
     condition has a generator of its own: `mapper` says where it is measured and changes no number.
     """
     tables = source if isinstance(source, Tables) else read_draws(source)
@@ -307,15 +327,27 @@ def measure_calibration(
     }  # fmt: skip
     tasks = [(kind, name, part, settings) for name, part in _parts(frame).items()]
     found = run_tasks(_condition, tasks, rng=rng, mapper=mapper)
-    claims = cal.calibration_claims(
-        {c.name: c.study for c in found},
-        level=level,
-        what="confidence" if kind == "grades" else "agreement with itself",
-        reasons={c.name: c.reason for c in found},
+    measure: Literal["ece", "draws"] = "ece" if kind == "grades" else "draws"
+    asked = tuple(_question(tables, c, measure, policy or Policy()) for c in found)
+    report = CalibrationReport(
+        kind=kind, conditions=tuple(found), level=level, understood=tables.understood, notes=tables.notes, asked=asked
     )
-    return CalibrationReport(
-        kind=kind, conditions=tuple(dataclasses.replace(c, claim=_doubted(claims[c.name], c)) for c in found)
+    return report.with_claims(decide(asked, level=level, tried=tried, data_hash=tables.data_hash))
+
+
+def _question(
+    tables: Tables, condition: GradesCondition | DrawsCondition, measure: Literal["ece", "draws"], policy: Policy
+) -> Asked:
+    """ "Is it miscalibrated?", blocked where a check of the data blocks it, with the notes of all checks."""
+    judged = as_judged(judges_of(tables, "accuracy"))
+    asked = cal.calibration_question(
+        condition.name, condition.study, measure=measure, reason=condition.reason, basis=tables.basis
     )
+    if isinstance(asked.evidence, Blocked):
+        return asked
+    checked = run_checks(tables, asked.question, policy)
+    evidence = checked.block or dataclasses.replace(asked.known, judged=judged)
+    return dataclasses.replace(asked, evidence=evidence, notes=checked.notes)
 
 
 def _doubted(claim: Claim, condition: GradesCondition | DrawsCondition) -> Claim:
@@ -376,7 +408,7 @@ def calibration_rows(tables: Tables, *, stated: bool = False) -> pl.DataFrame:
 
 
 def measure_phase(
-    source: Source | Tables, *, rng: np.random.Generator, runs: int = 100, level: float = 0.95
+    source: Source | Tables, *, rng: np.random.Generator, runs: int = 100, level: float = DEFAULT_LEVEL
 ) -> dict[str, tuple[cal.PhasePoint, ...]]:
     """`phase_transition` of every condition that has graded answers with a confidence."""
     frame = calibration_rows(source if isinstance(source, Tables) else read_draws(source))

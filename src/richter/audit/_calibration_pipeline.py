@@ -12,7 +12,7 @@ from richter.calibration import EceResult, as_probability, calibration_claims, s
 from richter.errors import InputError, TooFewErrors
 from richter.floors import lipschitz
 from richter.interop import read_frame
-from richter.records import Claim, Result, counted, printable
+from richter.records import DEFAULT_LEVEL, Claim, Result, counted, printable
 from richter.stats import Floats
 
 __all__ = ["PipelineReport", "measure_pipeline"]
@@ -74,7 +74,7 @@ class PipelineReport(Result):
 
 
 def measure_pipeline(
-    source: str | Path | pl.DataFrame, *, rng: np.random.Generator, level: float = 0.95
+    source: str | Path | pl.DataFrame, *, rng: np.random.Generator, level: float = DEFAULT_LEVEL
 ) -> PipelineReport:
     """Read columns correct_1, confidence_1, correct_2, ... and measure every stage and the whole, by condition."""
     frame = read_frame(source)

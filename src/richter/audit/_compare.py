@@ -1,53 +1,64 @@
-"""`richter compare`: the claims that tables allow on their conditions, with what each condition shows beside them."""
+"""`richter compare`: the claims that a dataset allows on its conditions, with what each condition shows beside them."""
 
 import contextlib
 import dataclasses
-import functools
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from richter.audit._compare_options import COSTS, evidence_maker, shape_claims, subgroups_of, trades
 from richter.audit._pictures import Picture, compare_picture
 from richter.claims import (
     METRICS,
     About,
-    Alignment,
-    Comparison,
-    EceSide,
+    Asked,
+    Blocked,
     Evidence,
+    FamilyName,
     Question,
-    Sample,
+    Relation,
     Shared,
     Subgroups,
-    as_errors,
-    as_judged,
-    as_sample,
-    check_alignment,
+    check_groups,
     check_margin,
-    compare_outcomes,
-    ece_difference,
-    ece_side,
+    check_weights,
+    decide,
+    margin_on,
     mean_evidence,
     pairs_of,
-    too_few_shared,
+    subgroup_differences,
+    tiers_of,
     variance_shares,
 )
-from richter.errors import InputError, TooFewErrors
+from richter.errors import InputError
+from richter.evidence import (
+    GradedRows,
+    Policy,
+    SeveritySettings,
+    alignment_of,
+    evidence,
+    graded_rows,
+    has_values,
+    joint_law_of,
+    metric_of,
+    once,
+    outcomes_of,
+    sample_of,
+    shared_by,
+    trade,
+)
 from richter.floors import ConditionSummary, summarise_condition
-from richter.records import Claim, Refused, Shown, Unit, counted, plain
-from richter.severity import severity_given_error
-from richter.stats import Floats, Indices, wilson
-from richter.tables import KEY, Tables, chance_of, judges_of, outcomes, question_codes
+from richter.records import DEFAULT_LEVEL, Claim, Refused, Shown, Verdict, counted, plain
+from richter.stats import Floats, wilson
+from richter.tables import Tables, item_codes
 from richter.tail import TailPlan
 
-__all__ = ["CompareReport", "compare_tables"]
+__all__ = ["CompareReport", "Page", "compare_tables", "page_questions"]
 
-
-SEVERITIES = ("mean_severity", "severity_given_error")
+MAX_SUBGROUPS = 1000
+RATED = ("mean_severity", "catastrophic_rate", "severity_given_error", "b")  # asked of severities beside the main one
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,11 +76,12 @@ class PairNote:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class CompareReport(Shown):
-    """What `richter compare` says: claims in one family, refusals, and the figures that stand beside them.
+    """What `richter compare` says: claims in their families, and the figures that stand beside them.
 
-    `groups` are sets of conditions of which no pair is told apart by the first measure. `tried` attempts are allowed
-    for; `attempts` is how many this machine's log of looks knows of, and changes nothing by itself. `options` are all
-    that the claims were asked with, so that `richter verify` can make them again.
+    `refused` are the pairs that a check blocked by the main measure, a line a reason. `groups` are sets of conditions
+    of which no pair is told apart by the main measure. `tried` attempts are allowed for. `margins` are the differences
+    that would matter, by measure. `options` are all that the claims were asked with, so that `richter verify` can make
+    them again.
     """
 
     schema: ClassVar = "richter/compare"
@@ -83,7 +95,7 @@ class CompareReport(Shown):
     primary: str
     about: About
     level: float
-    margin: float | None
+    margins: Mapping[str, float]
     tried: int
     n_items: int
     n_resamples: int
@@ -94,7 +106,6 @@ class CompareReport(Shown):
     notes: tuple[str, ...]
     options: Mapping[str, Any]
     subgroups: tuple[Subgroups, ...] = ()
-    attempts: int | None = None
 
     def _shown(self) -> Picture:
         return compare_picture(self)
@@ -104,405 +115,386 @@ class CompareReport(Shown):
         return tuple(c for c in self.claims if c.measure == measure)
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What a page asks: the main measure, the quality that a lower cost must keep (else the same), and the questions.
+
+    `trades`: each pair's first question is whether the quality is kept within its margin at a lower cost.
+    """
+
+    main: str
+    quality: str
+    questions: tuple[Question, ...]
+    trades: bool
+
+
+def page_questions(
+    dataset: Tables,
+    *,
+    on: Sequence[str] = (),
+    margins: Mapping[str, float] | None = None,
+    control: str | None = None,
+    by: str | None = None,
+    directed: bool = False,
+) -> Page:
+    """The questions of a comparison: the main measure of every pair, the other measures, and subgroups.
+
+    The main measure is the first of `on`, else correctness, else the first score, else severity; it is never chosen by
+    results. With a cost first in `on` and a margin of the quality, the main question is the trade of both.
+    """
+    if len(dataset.conditions) < 2:
+        raise InputError(
+            f"There is one condition ({dataset.conditions[0]}); a comparison needs two.",
+            remedy="Add a second condition, or use `richter floors data` for one.",
+        )
+    if dataset.metric is None:
+        raise InputError(
+            f"{dataset.name} has no grades.",
+            remedy="Grade its answers: richter judge RUN --grader auto (by references) or --judges, or richter label. "
+            "A table's column that holds grades is named by --map.",
+        )
+    margins, main, quality = dict(margins or {}), on[0] if on else dataset.metric, dataset.metric
+    for measure in on:  # one that the data do not hold is a mistake in the command
+        if metric_of(dataset, measure).estimator == "mean":
+            sample_of(dataset, measure)
+    for measure, margin in margins.items():
+        check_margin(metric_of(dataset, measure), margin)
+    trades = metric_of(dataset, main).is_cost and quality in margins
+    if trades and quality == main:
+        raise InputError(f"{main} alone is no trade.", remedy="Give grades or scores beside the costs.")
+    pairs = pairs_of(dataset.conditions, control=control)
+    questions = []
+    for measure in _measures(dataset, main, on):
+        family: FamilyName = "main" if measure == main and not trades else "other"
+        relation = _relation(dataset, measure, directed)
+        questions += [
+            Question(measure=measure, conditions=p, relation=relation, family=family, margin=margins.get(measure))
+            for p in pairs
+        ]
+    if by is not None:
+        questions += _subgroup_questions(dataset, main, pairs, by)
+    return Page(main=main, quality=quality, questions=tuple(questions), trades=trades)
+
+
+def _measures(dataset: Tables, main: str, on: Sequence[str]) -> list[str]:
+    """The measures of a page, the main one first."""
+    names = [main, *on, str(dataset.metric)]
+    scores = dataset.scores.filter(pl.col("metric") == "accuracy")
+    if scores["confidence"].null_count() < len(scores):
+        names.append("ece")
+    names += [m.name for m in METRICS.values() if m.source == "column" and has_values(dataset, m.name)]
+    if dataset.counting is not None:
+        names += RATED
+    return list(dict.fromkeys(names))
+
+
+def _relation(dataset: Tables, measure: str, directed: bool) -> Relation:
+    metric = metric_of(dataset, measure)
+    if not directed or metric.estimator in ("dominance", "slope"):
+        return "differs"
+    return "above" if metric.better == "higher" else "below"
+
+
+def _subgroup_questions(dataset: Tables, main: str, pairs: Sequence[tuple[str, str]], by: str) -> list[Question]:
+    """Each pair's difference in every value of a column."""
+    if by == "group":
+        raise InputError(
+            "Items of a group vary together, so that a group is one unit and shows no difference by itself.",
+            remedy="To look into each, read the column as a domain (--by domain --map domain=group); items then vary "
+            "one by one.",
+        )
+    codes, names = item_codes(dataset, by)
+    word = dataset.reading.map.get(by, by)
+    if len(names) > MAX_SUBGROUPS:
+        raise InputError(
+            f"{word} has {len(names):,} values; at most {MAX_SUBGROUPS:,} subgroups are compared.",
+            remedy="Choose a column of fewer values (--by domain --map domain=COLUMN).",
+        )
+    check_groups(sample_of(dataset, main).outcomes, codes, word)
+    return [
+        Question(measure=main, conditions=pair, family="subgroup", column=by, part=name)
+        for pair in pairs
+        for name in names
+    ]
+
+
 def compare_tables(
     tables: Tables,
     *,
     conditions: Sequence[str] = (),
     on: Sequence[str] = (),
-    margin: float | None = None,
-    severity_margin: float | None = None,
+    margin: float | Mapping[str, float] | None = None,
     about: About = "such-items",
+    missing: str = "both-ways",
     control: str | None = None,
     by: str | None = None,
     adjust: bool = False,
     suite: Mapping[str, float] | None = None,
     chance: float | None = None,
     trust_ids: bool = False,
+    trust_raters: bool = False,
+    trust_labels: bool = False,
     unpaired: bool = False,
+    one_family: bool = False,
     tail_plan: TailPlan | None = None,
-    slopes: Sequence[Claim] | None = None,
     directed: bool | None = None,
+    more: Sequence[Asked] = (),
     tried: int = 1,
-    attempts: int | None = None,
     min_shared: float = 0.5,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     n_resamples: int = 2000,
     seed: int = 0,
 ) -> CompareReport:
-    """Compare the conditions of tables; with two named ones the claim "the second is better" is directed.
+    """Compare the conditions of a dataset; with two named ones the claim "the second is better" is directed.
 
-    Claims on the first of `on` (else the tables' main metric) are primary; calibration, severities and the others
-    of `on` come after them. `margin` is the difference that would matter, `severity_margin` the same on the scale of
-    severities; with a margin and a cost (money, tokens, latency) first in `on`, the first claim is that the second is
-    not worse by more than the margin and cheaper. `control` compares all with one; `by` (domain or tier) adds
-    the difference in each subgroup and whether they differ; `adjust` takes out items' difficulty as other conditions
-    see it; `suite` weighs the benchmarks that domains name. Conditions whose items are in another order are refused,
-    unless `trust_ids`. Where no two share an item, or `unpaired`, all are compared as independent samples;
-    `chance` is the share of right answers by guessing, where items do not tell. `slopes` are the
-    claims on b where they were made before on the same severities.
+    Claims on the main measure (the first of `on`, else the tables' main metric) are one family, those on all other
+    measures a second, subgroups (`by`: domain or tier) a third; `one_family` puts all into one. `margin` is the
+    difference that would matter: of the main quality, or by measure. With a margin and a cost first in `on`, the main
+    claim is that the second is not worse by more than the margin and cheaper. `missing` says what missing grades mean
+    (`Policy`). `control` compares all with one; `adjust` takes out items' difficulty as other conditions see it;
+    `suite` weighs the benchmarks that domains name. `more` are questions that a page asks beside these, with their
+    evidence.
     """
-    whole = tables  # whether ids mean the same questions is told by all conditions there are
-    if conditions:
-        tables = tables.select(conditions)
-    main = _main_metric(tables)
+    dataset = tables.select(conditions) if conditions else tables
     if unpaired and (adjust or suite or by):
         raise InputError(
             "Without pairs there is no --by, --adjust or --suite.", remedy="Leave them out, or leave out --unpaired."
         )
+    policy = Policy(
+        about=about, missing=missing, unpaired=unpaired, trust_ids=trust_ids, trust_raters=trust_raters,  # type: ignore[arg-type]
+        trust_labels=trust_labels, min_shared=min_shared, chance=chance, adjust=adjust, suite=suite,
+        severity=SeveritySettings(control=control, n_resamples=n_resamples, level=level, seed=seed),
+    )  # fmt: skip
+    margins = margins_of(dataset, margin)
+    if suite is not None:
+        _check_suite(dataset, suite)
+    is_directed = len(conditions) == 2 if directed is None else directed
+    page = page_questions(dataset, on=on, margins=margins, control=control, by=by, directed=is_directed)
     rng = np.random.default_rng(seed)
-    measured = _measured(tables, on, main)
-    lead = measured[0]
-    fixed = len(conditions) == 2 if directed is None else directed
-    names = [sample.metric.name for sample in measured]
-    margins = {name: m for name in names if (m := severity_margin if name in SEVERITIES else margin)}
-    quality = measured[names.index(main)]
-    check_margin(quality.metric, margins.get(main, 0.0))
-    check_margin(METRICS["mean_severity"], severity_margin or 0.0)
-    right = next((sample for sample in measured if sample.metric.name == "accuracy"), None)
-    graded = None if right is None else graded_rows(tables, right)
-    pairs = pairs_of(tables.conditions, control=control)
-    all_of = quality.outcomes if whole is tables else outcomes(whole, main)
-    guessed = chance_of(whole) if chance is None else chance
-    aligned = Alignment(sets=())  # without pairs no order matters
-    if not unpaired:
-        aligned = check_alignment(all_of, texts=question_codes(whole), chance=guessed, trust=trust_ids)
-    kept = [p for p in pairs if frozenset(p) not in aligned.apart]
-    kept = [p for p in kept if not unpaired and not too_few_shared(lead, *p, min_shared=min_shared)]
-    before: tuple[Claim, ...] = ()
-    if margin is not None and on[:1] and on[0] in COSTS:
-        before = trades(quality, lead, kept, margin=margin, level=level, tried=tried)
-        margins.pop(lead.metric.name, None)
-    everyone = lead if whole is tables else as_sample(outcomes(whole, lead.metric.name))
-    subgroups: tuple[Subgroups, ...] = ()
-    parts: list[Question] = []
-    ratios: list[float] = []
-    if by is not None:
-        subgroups, parts = subgroups_of(tables, lead, kept, by, basis=tables.basis, level=level, rng=rng)
-    ask = functools.partial(Question, basis=tables.basis, relation="below" if fixed else "differs")
-    asked, unmade = list[Question](), list[str]()
-    for measure, difference, evidences in (
-        ("ece", margin, calibration_evidence(tables, graded, pairs, about=about, unpaired=unpaired)),
-        ("severity_given_error", severity_margin, _given_error(measured, pairs, about=about)),
-    ):
-        metric, first = METRICS[measure], measure in on[:1]
-        try:
-            asked += [
-                ask(conditions=p, evidence=e, metric=metric, margin=difference, primary=first) for p, e in evidences
-            ]
-        except InputError as fault:  # one draw or one run: the other measures say so too
-            if measure in on:
-                raise
-            unmade.append(f"no claim on {metric.noun}: {fault.what}")
-    found = compare_outcomes(
-        measured,
-        margins=margins,
-        about=about,
-        directed=fixed,
-        control=control,
-        rng=rng,
-        evidence_of=evidence_maker(whole if adjust else tables, everyone, adjust=adjust, suite=suite, ratios=ratios)
-        if adjust or suite
-        else None,
-        before=before,
-        more=[*asked, *parts],
-        refused=[r for r in aligned.refused if set(r.conditions) & set(tables.conditions)],
-        apart=aligned.apart,
-        unpaired=unpaired,
-        min_shared=min_shared,
-        basis=tables.basis,
-        data_hash=tables.data_hash,
-        seed=seed,
-        tried=tried,
-        level=level,
+    asked = [evidence(dataset, question, policy) for question in page.questions]
+    asked = _without_unmeasured(asked, page, on)
+    if page.trades:
+        asked = [*_trades(asked, page), *asked]
+    asked += more
+    joint = None if control is None else joint_law_of(dataset, asked, policy, rng=rng)
+    claims = decide(
+        asked, level=level, tried=tried, joint=joint, one_family=one_family, data_hash=dataset.data_hash, seed=seed
     )
-    notes = [
-        *(note for note in found.notes if note not in tables.notes),
-        *aligned.warnings,
-        *unmade,
-        *_asides(found, lead, kept, ratios=ratios, subgroups=subgroups),
-    ]
-    claims = list(found.claims)
-    if tables.counting is not None:
-        more, said = shape_claims(
-            tables, found, tail_plan=tail_plan, slopes=slopes, level=level, tried=tried, n_resamples=n_resamples,
-            rng=rng,
-        )  # fmt: skip
-        claims += more
-        notes += said
+    subgroups = () if by is None else _subgroups(dataset, page, by, claims, level=level, rng=rng)
+    tail_claims, tail_notes = _tail_claims(dataset, tail_plan, policy, rng=rng)
+    report_claims = (*claims, *tail_claims)
+    shared = [shared_by(dataset, a.question) for a in asked if a.question.family == "main" and _is_paired(a)]
+    if page.trades:
+        shared = [shared_by(dataset, a.question) for a in asked if a.question.measure == page.main and _is_paired(a)]
+    notes = _notes(dataset, asked, claims, page, policy, subgroups)
+    own = {name: m for name in dataset.conditions if (m := own_mean(dataset, page.main, name, about)) is not None}
     return CompareReport(
-        claims=tuple(claims),
-        refused=found.refused,
-        conditions={
-            c.name: c
-            for c in summaries_of(
-                tables,
-                right,
-                graded,
-                rng=rng,
-                about=about,
-                unpaired=unpaired,
-                said={m.condition for m in found.missing},
-                level=level,
-                n_resamples=n_resamples,
-            )
-        },
-        pairs=tuple(_pair_note(pair, lead, graded) for pair in found.shared),
-        groups=found.sets,
-        measures={
-            s.measure: {x.condition: x.estimate for x in found.summaries if x.measure == s.measure}
-            for s in found.summaries
-        },
-        primary=on[0] if on[:1] and on[0] in ("ece", "severity_given_error") else lead.metric.name,
+        claims=report_claims,
+        refused=_refused(claims, page.main),
+        conditions={c.name: c for c in condition_summaries(dataset, about=about, unpaired=unpaired, level=level,
+                                                           n_resamples=n_resamples, rng=rng)},
+        pairs=tuple(_pair_note(dataset, pair, page.main) for pair in shared),
+        groups=() if control is not None or page.trades else tiers_of(claims, own, metric_of(dataset, page.main)),
+        measures=_measure_table(dataset, page, about),
+        primary=page.main,
         about=about,
         level=level,
-        margin=margin,
+        margins=margins,
         tried=tried,
-        attempts=attempts,
-        n_items=len(tables.item_ids),
+        n_items=len(dataset.item_ids),
         n_resamples=n_resamples,
-        understood=tables.understood,
-        basis=tables.basis,
-        data_hash=tables.data_hash,
+        understood=dataset.understood,
+        basis=dataset.basis,
+        data_hash=dataset.data_hash,
         seed=seed,
-        notes=(*tables.notes, *notes),
+        notes=tuple(dict.fromkeys((*dataset.notes, *notes, *tail_notes))),
         options={
-            "conditions": list(conditions),
-            "on": list(on),
-            "severity_margin": severity_margin,
-            "control": control,
-            "by": by,
-            "adjust": adjust,
-            "suite": suite,
-            "chance": chance,
-            "trust_ids": trust_ids,
-            "unpaired": unpaired,
-            "directed": fixed,
-            "min_shared": min_shared,
-            "tail_plan": plain(tail_plan),
-            "reading": plain(tables.reading),
+            "conditions": list(conditions), "on": list(on), "missing": missing, "control": control, "by": by,
+            "adjust": adjust, "suite": suite, "chance": chance, "trust_ids": trust_ids, "trust_raters": trust_raters,
+            "trust_labels": trust_labels, "unpaired": unpaired, "one_family": one_family, "directed": is_directed,
+            "min_shared": min_shared, "tail_plan": plain(tail_plan), "reading": plain(dataset.reading),
         },
         subgroups=subgroups,
+    )  # fmt: skip
+
+
+def _check_suite(dataset: Tables, suite: Mapping[str, float]) -> None:
+    """Refuse weights that are not one for each benchmark, and groups of items that lie in several."""
+    codes, names = item_codes(dataset, "domain")
+    check_weights(names, suite)
+    if dataset.metric is not None:
+        check_groups(outcomes_of(dataset, dataset.metric), codes, "domain")
+
+
+def margins_of(dataset: Tables, margin: float | Mapping[str, float] | None) -> dict[str, float]:
+    """The stated margins by measure, each on its measure's scale: a bare one is that of the main quality."""
+    if margin is None:
+        return {}
+    given = margin if isinstance(margin, Mapping) else {"": margin}
+    named = {name or str(dataset.metric): value for name, value in given.items()}
+    return {name: margin_on(value, metric_of(dataset, name)) for name, value in named.items()}
+
+
+def _without_unmeasured(asked: Sequence[Asked], page: Page, on: Sequence[str]) -> list[Asked]:
+    """Questions that the data hold nothing for are left out, unless the user named their measure."""
+    named = {page.main, *on}
+    return [
+        a
+        for a in asked
+        if a.question.measure in named or not isinstance(a.evidence, Blocked) or a.evidence.gate is not None
+    ]
+
+
+def _trades(asked: Sequence[Asked], page: Page) -> list[Asked]:
+    """Of every pair: is the quality kept within its margin, and is the second cheaper?"""
+    of = {(a.question.measure, a.question.conditions): a for a in asked if not a.question.column}
+    pairs = dict.fromkeys(pair for _, pair in of)
+    return [
+        dataclasses.replace(
+            found,
+            question=dataclasses.replace(found.question, family="main", measure=f"{page.quality} and {page.main}"),
+        )
+        for pair in pairs
+        for found in (trade(of[page.quality, pair], of[page.main, pair]),)
+    ]
+
+
+def _is_paired(asked: Asked) -> bool:
+    return isinstance(asked.evidence, Evidence) and len(asked.question.conditions) == 2 and not asked.evidence.sides
+
+
+def _refused(claims: Sequence[Claim], main: str) -> tuple[Refused, ...]:
+    """The pairs that a check blocked by the main measure."""
+    return tuple(
+        Refused(conditions=c.conditions, reason=f"{c.reason}; {c.remedy}".rstrip("; ").rstrip("."))
+        for c in claims
+        if c.measure == main and len(c.conditions) == 2 and c.verdict in (Verdict.BLOCKED, Verdict.UNTESTABLE)
     )
 
 
-def _main_metric(tables: Tables) -> str:
-    """The metric that a comparison is on unless another is named; tables without two conditions or grades have none."""
-    if len(tables.conditions) < 2:
-        raise InputError(
-            f"There is one condition ({tables.conditions[0]}); a comparison needs two.",
-            remedy="Add a second condition, or use `richter floors data` for one.",
+def _subgroups(
+    dataset: Tables, page: Page, by: str, claims: Sequence[Claim], *, level: float, rng: np.random.Generator
+) -> tuple[Subgroups, ...]:
+    """The differences of every pair by a column, and whether they differ between its values."""
+    codes, names = item_codes(dataset, by)
+    pairs = dict.fromkeys(
+        c.conditions for c in claims if c.measure == page.main and len(c.conditions) == 2 and c.estimate is not None
+    )
+    return tuple(
+        subgroup_differences(
+            sample_of(dataset, page.main), a, b, subgroup=codes, names=names, tests=len(pairs), level=level, rng=rng,
+            n_resamples=1000,
         )
-    if tables.metric is None:
-        raise InputError(
-            f"{tables.name} has no grades.",
-            remedy="Grade its answers: richter judge RUN --grader auto (by references) or --judges, or richter label. "
-            "A table's column that holds grades is named by --map.",
-        )
-    return tables.metric
+        for a, b in pairs
+    )  # fmt: skip
 
 
-def _asides(
-    found: Comparison,
-    lead: Sample,
-    pairs: Sequence[tuple[str, str]],
-    *,
-    ratios: Sequence[float],
+def _tail_claims(
+    dataset: Tables, plan: TailPlan | None, policy: Policy, *, rng: np.random.Generator
+) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
+    """The claims on the tail's shape behind the gates of a tail plan, and what stood in the way."""
+    if dataset.counting is None:
+        return (), ()
+    if plan is None:
+        return (), ("no claim on the tail's shape without a tail plan: richter plan new tail, then --tail-plan",)
+    from richter.audit._tail import compare_tails_of
+
+    return compare_tails_of(dataset, plan, policy=policy, rng=rng)
+
+
+@once
+def own_evidence(dataset: Tables, measure: str, condition: str, about: About) -> Evidence | None:
+    """One condition's own mean of a measure on all of its items; None where it has none."""
+    if metric_of(dataset, measure).estimator != "mean":
+        return None
+    try:
+        return mean_evidence(sample_of(dataset, measure), condition, about=about)
+    except InputError:  # these items with one draw: the claims say so
+        with contextlib.suppress(InputError):
+            return mean_evidence(sample_of(dataset, measure), condition)
+    return None
+
+
+def own_mean(dataset: Tables, measure: str, condition: str, about: About) -> float | None:
+    """The estimate of `own_evidence`; right answers are those that are not wrong."""
+    if measure == "accuracy":
+        found = own_evidence(dataset, "error_rate", condition, about)
+        return None if found is None else 1 - found.estimate
+    found = own_evidence(dataset, measure, condition, about)
+    return None if found is None else found.estimate
+
+
+def _measure_table(dataset: Tables, page: Page, about: About) -> dict[str, dict[str, float | None]]:
+    measures = dict.fromkeys(q.measure for q in page.questions if metric_of(dataset, q.measure).estimator == "mean")
+    return {m: {name: own_mean(dataset, m, name, about) for name in dataset.conditions} for m in measures}
+
+
+def _notes(
+    dataset: Tables,
+    asked: Sequence[Asked],
+    claims: Sequence[Claim],
+    page: Page,
+    policy: Policy,
     subgroups: Sequence[Subgroups],
 ) -> Iterator[str]:
-    """What is said below the claims: of adjustment, missing grades, subgroups, and where the noise comes from."""
-    if ratios:
-        yield (
-            f"adjusted for items' difficulty as others see it: variance x{np.median(ratios):.2f} in the median "
-            f"of {len(ratios)} ({min(ratios):.2f} to {max(ratios):.2f}); about items of this mix of difficulty"
-        )
-    if any(s.labels for s in found.summaries):
-        yield "rates and differences are corrected by people's labels each by itself: they need not add up"
-    if found.fragile and len(pairs) > 1:
-        yield f"{found.fragile} of the differences shown would not hold if all missing grades spoke against them"
+    """What stands below the claims: of missing grades, of alignment, of labels, and where the noise comes from."""
+    main = [a for a in asked if a.question.measure in (page.main, page.quality) and not a.question.column]
+    for measure in dict.fromkeys((page.main, *(a.question.measure for a in asked if a.metric.estimator == "mean"))):
+        if metric_of(dataset, measure.split(" and ")[0]).estimator == "mean" and " and " not in measure:
+            yield from (n for n in outcomes_of(dataset, measure).notes if n not in dataset.notes)
+    yield from dict.fromkeys(note for a in main for note in a.notes)
+    if not policy.unpaired:
+        yield from alignment_of(dataset, policy.trust_ids, policy.chance).warnings
+    if any(isinstance(a.evidence, Evidence) and a.evidence.labels for a in main):
+        yield "rates and differences are corrected by human labels each by itself: they need not add up"
+    unpaired = sum(1 for a in main if isinstance(a.evidence, Evidence) and a.evidence.sides)
+    if unpaired and len(dataset.conditions) > 2:
+        yield f"{counted(unpaired, 'pair is', 'pairs are')} compared as different items"
     for found_in in subgroups:
         who = "" if len(subgroups) == 1 else f"{found_in.conditions[1]} and {found_in.conditions[0]}: "
         yield who + found_in.sentence
-    if len(pairs) == 1 and lead.metric.kind != "real" and (lead.outcomes.group is not None or lead.draws.max() > 1):
-        with contextlib.suppress(InputError):  # two items say nothing of it
-            shares = variance_shares(lead, *pairs[0])
-            if shares.draws is not None or shares.groups is not None:
-                yield from (line for line in (shares.sentence(), shares.next_step()) if line)
+    yield from _noise_notes(dataset, claims, page)
 
 
-def _measured(tables: Tables, on: Sequence[str], main: str) -> list[Sample]:
-    """The outcomes of every measure, the primary first."""
-    names = [*(name for name in on if name not in ("ece", "severity_given_error")), main]
-    if tables.counting is not None:
-        names += ["mean_severity", "catastrophic_rate"]
-    return [as_sample(outcomes(tables, name)) for name in dict.fromkeys(names)]
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class GradedRows:
-    """Every answer graded right or wrong: codes of its item and condition, its grade, and its confidence or NaN."""
-
-    item: Indices
-    condition: Indices
-    correct: Floats
-    confidence: Floats
-    group: Indices | None
-    weight: Floats | None
-    run: Indices | None = None
-
-    def of(self, condition: int) -> tuple[Floats, Floats, Indices]:
-        """One condition's confidence, grade and item, row by row."""
-        use = self.condition == condition
-        return self.confidence[use], self.correct[use], self.item[use]
-
-
-def graded_rows(tables: Tables, right: Sample) -> GradedRows:
-    """The rows of right and wrong answers with their confidences, in the order of the sample's items."""
-    rows = tables.scores.filter(pl.col("metric") == "accuracy", pl.col("value").is_in([0.0, 1.0]))
-    if rows["confidence"].null_count() < len(rows):
-        rows = rows.sort("item", "condition", "draw")
-    codes = {
-        name: rows[name].cast(pl.Enum(order)).to_physical().to_numpy().astype(np.intp)
-        for name, order in (("item", right.outcomes.items), ("condition", tables.conditions))
+def _noise_notes(dataset: Tables, claims: Sequence[Claim], page: Page) -> Iterator[str]:
+    """Of two conditions with draws or groups: which of these the noise comes from, and what to add next."""
+    pairs = {
+        c.conditions for c in claims if c.measure == page.main and len(c.conditions) == 2 and c.estimate is not None
     }
-    return GradedRows(
-        item=codes["item"],
-        condition=codes["condition"],
-        correct=rows["value"].to_numpy(),
-        confidence=rows["confidence"].fill_null(float("nan")).to_numpy(),
-        group=right.outcomes.group,
-        weight=right.outcomes.weight,
-        run=_runs(tables, rows),
-    )
-
-
-def _runs(tables: Tables, rows: pl.DataFrame) -> Indices | None:
-    """The run of each row as a code; None where there are none."""
-    if tables.answers["run"].null_count() == len(tables.answers):
-        return None
-    runs = rows.select(KEY).join(tables.answers.select(*KEY, "run"), on=KEY, how="left", maintain_order="left")["run"]
-    return (runs.fill_null("").rank("dense") - 1).to_numpy().astype(np.intp)
-
-
-def calibration_evidence(
-    tables: Tables,
-    graded: GradedRows | None,
-    pairs: Sequence[tuple[str, str]],
-    *,
-    about: About = "such-items",
-    unpaired: bool = False,
-) -> Iterator[tuple[tuple[str, str], Evidence]]:
-    """Differences of calibration error, on the items that both conditions have a confidence and a grade for.
-
-    Where they share none, or `unpaired`, each has its own.
-    """
-    if graded is None or np.isnan(graded.confidence).all():
+    if len(pairs) != 1 or metric_of(dataset, page.main).estimator != "mean":
         return
-    size, names = int(graded.item.max()) + 1, tables.conditions
-    rows, has = [], []
-    for k in range(len(names)):
-        confidence, correct, item = graded.of(k)
-        known = ~np.isnan(confidence)
-        run = None
-        if about == "such-runs":
-            every = np.zeros_like(graded.condition) if graded.run is None else graded.run
-            run = every[graded.condition == k][known]
-        rows.append((confidence[known], correct[known], item[known], run))
-        has.append(np.bincount(item[known], minlength=size) > 0)
-
-    @functools.cache
-    def side(k: int, items: bytes) -> EceSide:
-        confidence, correct, item, run = rows[k]
-        kept = np.frombuffer(items, dtype=bool)[item]
-        return ece_side(
-            confidence[kept], correct[kept], item[kept], group=graded.group, weight=graded.weight,
-            run=None if run is None else run[kept], these=about == "these-items",
-        )  # fmt: skip
-
-    judged = as_judged(judges_of(tables, "accuracy"))
-    for pair in pairs:
-        i, j = (names.index(name) for name in pair)
-        use = [has[i] & has[j]] * 2
-        loose = unpaired or not use[0].any()
-        use = [has[i], has[j]] if loose else use
-        number = (int(np.sum(use[0])), int(np.sum(use[1])))
-        if min(number) >= 2:
-            one, two = (side(k, kept.tobytes()) for k, kept in zip((i, j), use, strict=True))
-            evidence = dataclasses.replace(ece_difference(one, two, paired=not loose), judged=judged)
-            yield pair, dataclasses.replace(evidence, sides=number, n=sum(number)) if loose else evidence
-
-
-def _given_error(
-    measured: Sequence[Sample], pairs: Sequence[tuple[str, str]], *, about: About
-) -> Iterator[tuple[tuple[str, str], Evidence]]:
-    """How grave errors are when they happen: one row an answer, the unit the group, else the item."""
-    sample = next((s for s in measured if s.metric.name == "mean_severity"), None)
-    if sample is None:
+    sample = sample_of(dataset, page.main)
+    if sample.metric.kind == "real" or (sample.outcomes.group is None and sample.draws.max() <= 1):
         return
-    rated = sample.outcomes
-    draw = np.zeros(len(rated.item), dtype=np.intp) if rated.draw is None else rated.draw
-    width = int(draw.max()) + 1
-    table = np.full((len(rated.conditions), len(rated.items) * width), np.nan)
-    table[rated.condition, rated.item * width + draw] = rated.value
-    unit = np.repeat(np.arange(len(rated.items)) if rated.group is None else rated.group, width)
-    groups = None if rated.group is None and width == 1 else unit
-    alone = rated.group is None or len(np.unique(rated.group)) == len(rated.items)
-    items = np.repeat(np.arange(len(rated.items)), width) if about == "these-items" else None
-    weights = None if rated.weight is None else np.repeat(rated.weight, width)
-    runs = None
-    if about == "such-runs":
-        runs = np.zeros(table.shape[1], dtype=np.intp)
-        if rated.run is not None:
-            runs[rated.item * width + draw] = rated.run
-    for pair in pairs:
-        i, j = (sample.place(name) for name in pair)
-        try:
-            evidence = severity_given_error(table[i], table[j], groups=groups, items=items, runs=runs, weights=weights)
-        except TooFewErrors:  # no errors to weigh
-            continue
-        if width > 1:  # its rows are draws
-            both = int(np.sum(~np.isnan(sample.mean[:, [i, j]]).any(axis=1)))
-            kind: Unit = "item" if alone and evidence.unit == "group" else evidence.unit
-            evidence = dataclasses.replace(evidence, n=both, unit=kind)
-        why = "" if rated.label is None else "not corrected by people's labels"
-        yield pair, dataclasses.replace(evidence, judged=as_judged(rated.judges, why))
+    with contextlib.suppress(InputError):  # two items say nothing of it
+        first, second = pairs.pop()
+        shares = variance_shares(sample, first, second)
+        if shares.draws is not None or shares.groups is not None:
+            yield from (line for line in (shares.sentence(), shares.next_step()) if line)
 
 
-def summaries_of(
-    tables: Tables,
-    right: Sample | None,
-    graded: GradedRows | None,
-    *,
-    rng: np.random.Generator,
-    about: About = "such-items",
-    unpaired: bool = False,
-    said: Collection[str] = (),
-    level: float = 0.95,
-    n_resamples: int = 1000,
-) -> list[ConditionSummary]:
+def condition_summaries(
+    dataset: Tables, *, about: About = "such-items", unpaired: bool = False, level: float = DEFAULT_LEVEL,
+    n_resamples: int = 1000, rng: np.random.Generator,
+) -> list[ConditionSummary]:  # fmt: skip
     """Each condition's error rate, calibration, floor and warnings.
 
     Grades that others have are missing, unless a condition has items of its own: none that others have, or `unpaired`.
-    Of those in `said` a note elsewhere says what is missing.
     """
-    lost = tables.answers.filter(pl.col("error").fill_null("") != "").select("condition", "item").unique()
+    lost = dataset.answers.filter(pl.col("error").fill_null("") != "").select("condition", "item").unique()
     failed = Counter(lost["condition"].to_list())
-    if graded is None or right is None:
-        return [ConditionSummary(name=name, n=0, failed=failed[name], missing=0) for name in tables.conditions]
+    if not (dataset.scores["metric"] == "accuracy").any():
+        return [ConditionSummary(name=name, n=0, failed=failed[name], missing=0) for name in dataset.conditions]
+    right, graded = sample_of(dataset, "accuracy"), graded_rows(dataset)
     known = ~np.isnan(right.mean)
-    common = known[known.sum(axis=1) > 1].any(axis=0) & (not unpaired)
-    own = dict(tables.answers.group_by("condition").agg(pl.col("item").n_unique()).iter_rows())
-    positions = _position_warnings(tables, level=level)
-    wrong = dataclasses.replace(right, outcomes=as_errors(right.outcomes), mean=1 - right.mean)
-    found = []
-    for k, name in enumerate(tables.conditions):
+    is_common = known[known.sum(axis=1) > 1].any(axis=0) & (not unpaired)
+    own = dict(dataset.answers.group_by("condition").agg(pl.col("item").n_unique()).iter_rows())
+    positions = _position_warnings(dataset, level=level)
+    summaries = []
+    for k, name in enumerate(dataset.conditions):
         confidence, correct, item = graded.of(k)
-        error = None
-        if len(correct):
-            try:
-                error = mean_evidence(wrong, name, about=about)
-            except InputError:  # these items with one draw: said where the claims are
-                error = mean_evidence(wrong, name)
-        n, size = len(np.unique(item)), len(right.outcomes.items) if common[k] else own.get(name, 0)
+        error = own_evidence(dataset, "error_rate", name, about) if len(correct) else None
+        n, size = len(np.unique(item)), len(dataset.item_ids) if is_common[k] else own.get(name, 0)
         summary = summarise_condition(
             name,
             error,
@@ -517,22 +509,21 @@ def summaries_of(
             level=level,
             n_resamples=n_resamples,
         )
-        lack = [f"{summary.missing:,} of {size:,} items have no grade"] if summary.missing and name not in said else []
-        found.append(dataclasses.replace(summary, warnings=(*summary.warnings, *lack, *positions.get(name, ()))))
-    return found
+        summaries.append(dataclasses.replace(summary, warnings=(*summary.warnings, *positions.get(name, ()))))
+    return summaries
 
 
-def _pair_note(shared: Shared, lead: Sample, graded: GradedRows | None) -> PairNote:
+def _pair_note(dataset: Tables, shared: Shared, main: str) -> PairNote:
     note = PairNote(
         conditions=shared.conditions, n_paired=shared.both, first_only=shared.first_only, second_only=shared.second_only
     )
-    if graded is None or lead.outcomes.draw is not None:
+    if not (dataset.scores["metric"] == "accuracy").any() or sample_of(dataset, "accuracy").outcomes.draw is not None:
         return note
-    i, j = (lead.place(name) for name in shared.conditions)
-    size = len(lead.outcomes.items)
+    graded: GradedRows = graded_rows(dataset)
+    size = len(dataset.item_ids)
     grade, sure = (np.full((2, size), np.nan) for _ in range(2))
-    for k, column in enumerate((i, j)):
-        confidence, correct, item = graded.of(column)
+    for k, name in enumerate(shared.conditions):
+        confidence, correct, item = graded.of(dataset.conditions.index(name))
         grade[k, item], sure[k, item] = correct, confidence
     both = ~np.isnan(grade).any(axis=0)
     a, b = grade[:, both]
@@ -555,21 +546,21 @@ def _flags(a: Floats, b: Floats, c: Floats, d: Floats) -> tuple[str, ...]:
     return ()
 
 
-def _position_warnings(tables: Tables, *, level: float) -> dict[str, tuple[str, ...]]:
+def _position_warnings(dataset: Tables, *, level: float) -> dict[str, tuple[str, ...]]:
     """Conditions that give one option far more often than it is right: answering by position."""
     found: dict[str, tuple[str, ...]] = {}
-    first = tables.answers.filter(pl.col("draw") == 0, pl.col("text").str.strip_chars().str.len_chars() == 1)
+    first = dataset.answers.filter(pl.col("draw") == 0, pl.col("text").str.strip_chars().str.len_chars() == 1)
     for (name,), rows in first.group_by("condition", maintain_order=True):
         given = [text.strip() for text in rows["text"].to_list()]
         n, options = len(given), set(given)
         if n >= 30 and len(options) == 1:
             found[str(name)] = (f"answering by position: all {counted(n, 'answer is', 'answers are')} {given[0]!r}",)
             continue
-        if n < 30 or n < 0.9 * len(tables.item_ids) or len(options) > 10:
+        if n < 30 or n < 0.9 * len(dataset.item_ids) or len(options) > 10:
             continue
         option, times = Counter(given).most_common(1)[0]
         share = 1 / len(options)
-        right = [tables.items[i].reference for i in rows["item"].to_list() if i in tables.items]
+        right = [dataset.items[i].reference for i in rows["item"].to_list() if i in dataset.items]
         right = [x.strip() for x in right if x]
         if right:
             share = max(share, sum(x == option for x in right) / len(right))

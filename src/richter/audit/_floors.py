@@ -9,15 +9,15 @@ import numpy as np
 import polars as pl
 
 from richter import floors
-from richter.audit._compare import CompareReport, graded_rows, summaries_of
+from richter.audit._compare import CompareReport, condition_summaries
 from richter.audit._pictures import Picture, floors_picture
-from richter.claims import as_sample
 from richter.errors import InputError, TooFewErrors
+from richter.evidence import graded_rows, sample_of
 from richter.floors import accuracy_floor, self_evaluation
 from richter.interop import read_frame
-from richter.records import Claim, Interval, Result, Shown, Verdict, printable
+from richter.records import DEFAULT_LEVEL, Claim, Interval, Result, Shown, Verdict, printable
 from richter.stats import unit_worth
-from richter.tables import Tables, outcomes
+from richter.tables import Tables
 
 __all__ = ["FloorsReport", "measure_grades", "published_scores"]
 
@@ -54,13 +54,12 @@ class FloorsReport(Shown):
         return floors_picture(self)
 
 
-def measure_grades(tables: Tables, *, rng: np.random.Generator, level: float = 0.95) -> FloorsReport:
+def measure_grades(tables: Tables, *, rng: np.random.Generator, level: float = DEFAULT_LEVEL) -> FloorsReport:
     """Summaries, self-evaluation and temperature of every condition; noise by subject over all of them."""
-    right = as_sample(outcomes(tables, "accuracy"))
-    graded = graded_rows(tables, right)
+    graded = graded_rows(tables)
     measured = []
     notes = list(tables.notes)
-    for k, summary in enumerate(summaries_of(tables, right, graded, rng=rng, level=level)):
+    for k, summary in enumerate(condition_summaries(tables, rng=rng, level=level)):
         c, a, item = graded.of(k)
         unit, known = item if graded.group is None else graded.group[item], ~np.isnan(c)
         worth = unit_worth(1 - a, unit) if len(a) else 0.0
@@ -88,9 +87,9 @@ def measure_grades(tables: Tables, *, rng: np.random.Generator, level: float = 0
     if domains.null_count() < len(domains) and len(tables.conditions) > 1:
         try:
             subjects = floors.subject_noise(
-                right.mean,
+                sample_of(tables, "accuracy").mean,
                 domains.cast(pl.String).fill_null("").to_numpy().astype(str),
-                group=right.outcomes.group,
+                group=graded.group,
                 rng=rng,
             )
         except InputError as fault:

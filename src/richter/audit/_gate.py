@@ -1,51 +1,40 @@
-"""A plan's requirements against tables: met, violated, or not shown either way."""
+"""A plan's requirements against a dataset: met, violated, or not shown either way."""
 
 import dataclasses
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
-import numpy as np
-
-from richter.audit._compare import calibration_evidence, graded_rows
 from richter.audit._pictures import Picture, gate_picture
-from richter.audit._plan import Plan, PlanStatus, make_plan, open_data, read_plan
+from richter.audit._plan import Plan, make_plan, read_plan
+from richter.audit._plan_lock import PlanStatus, open_data, record_use
 from richter.audit._results import stored_results
 from richter.claims import (
     METRICS,
+    Asked,
     Evidence,
-    Metric,
-    Outcomes,
     Question,
     apart_evidence,
-    as_errors,
-    as_sample,
-    check_alignment,
     check_margin,
     claim_words,
-    difference_evidence,
-    ece_evidence,
-    ece_side,
-    mean_evidence,
-    require,
+    decide,
     requirement_name,
-    too_few_shared,
-    unjudged,
 )
 from richter.errors import InputError, PlanError
-from richter.records import Claim, Shown, Verdict, refusals
+from richter.evidence import Policy, alignment_of, evidence, metric_of
+from richter.records import DEFAULT_LEVEL, Claim, Shown, Verdict
 from richter.stats import wilson
-from richter.tables import Tables, chance_of, outcomes, question_codes
+from richter.tables import Tables
 
-__all__ = ["GateReport", "gate_status", "margin_plan", "run_gate", "stated_gate", "stated_result"]
+__all__ = ["GateReport", "apply_gate_plan", "gate_status", "margin_plan", "run_gate", "stated_gate", "stated_result"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class GateReport(Shown):
     """One claim a requirement, the exit status they give, and how often the plan has been used.
 
-    `requirements` says in words what each claim requires, in the same order.
+    `requirements` says in words what each claim requires, in the same order. `understood` says how the data were read.
     """
 
     schema: ClassVar = "richter/gate"
@@ -59,19 +48,30 @@ class GateReport(Shown):
     uses: int
     confirmatory: bool
     reasons: tuple[str, ...]
+    deviations: tuple[str, ...] = ()
     vouched: str = ""
     tried: int = 1
     attempts: int | None = None
+    level: float = DEFAULT_LEVEL
+    understood: str = ""
     notes: tuple[str, ...] = ()
 
     def _shown(self) -> Picture:
         return gate_picture(self)
 
 
-def margin_plan(tables: Tables, margin: float, *, metric: str | None = None, on_undecided: str = "fail") -> Plan:
+def margin_plan(
+    tables: Tables,
+    margin: float | Mapping[str, float],
+    *,
+    metric: str | None = None,
+    on_undecided: str = "fail",
+    level: float = DEFAULT_LEVEL,
+) -> Plan:
     """The gate without a plan file: the last condition may not be worse than the first by the margin or more.
 
-    It fixes nothing before the data are seen, so what it finds is exploratory.
+    A bare margin is that of `metric` (else of the main measure); margins by measure are one requirement each. It fixes
+    nothing before the data are seen, so what it finds is exploratory.
     """
     if len(tables.conditions) != 2:
         name = "".join(tables.conditions[:1])
@@ -85,13 +85,15 @@ def margin_plan(tables: Tables, margin: float, *, metric: str | None = None, on_
             if len(tables.conditions) < 2
             else "Name the two: richter gate old=main.csv new=branch.csv --margin 2pt",
         )
-    asked = metric or tables.metric or "accuracy"
-    check_margin(_outcomes(tables, METRICS[asked]).metric if asked == "mean_score" else METRICS[asked], margin)
+    margins = margin if isinstance(margin, Mapping) else {metric or tables.metric or "accuracy": margin}
+    for measure, loss in margins.items():
+        check_margin(metric_of(tables, measure), loss)
     given = {
         "candidate": tables.conditions[1],
         "baseline": tables.conditions[0],
         "on_undecided": on_undecided,
-        "require": [{"metric": asked, "rule": "no_worse", "limit": margin}],
+        "level": level,
+        "require": [{"metric": name, "rule": "no_worse", "limit": loss} for name, loss in margins.items()],
     }
     return make_plan("gate", given)
 
@@ -114,7 +116,10 @@ def stated_result(path: str | Path) -> tuple[int, int] | None:
     return round(right), int(often["n"])
 
 
-def stated_gate(tables: Tables, margin: float, *, right: int, n: int, on_undecided: str = "fail") -> GateReport:
+def stated_gate(
+    tables: Tables, margin: float, *, right: int, n: int, on_undecided: str = "fail", level: float = DEFAULT_LEVEL,
+    accept_judge: bool = False,
+) -> GateReport:  # fmt: skip
     """The gate without a plan against a baseline of which only its rate is known: `right` of `n` answers.
 
     Nothing is paired: the difference of two independent rates, its limits by recovery of variances (MOVER) from
@@ -125,84 +130,153 @@ def stated_gate(tables: Tables, margin: float, *, right: int, n: int, on_undecid
             f"A stated baseline is for one source; the data hold {len(tables.conditions)}.", remedy="Name the one."
         )
     plan = make_plan("gate", {
-        "candidate": tables.conditions[0], "baseline": "baseline", "on_undecided": on_undecided,
+        "candidate": tables.conditions[0], "baseline": "baseline", "on_undecided": on_undecided, "level": level,
         "require": [{"metric": "accuracy", "rule": "no_worse", "limit": margin}],
     })  # fmt: skip
-    own = mean_evidence(outcomes(tables, "accuracy"), tables.conditions[0], exact=True)
-    known = Evidence(estimate=right / n, interval=lambda level: wilson(right, n, level=level), n=n, units=n)
+    alone = Question(measure="accuracy", conditions=tables.conditions, family="requirement")
+    found = evidence(tables, alone, Policy(is_gate=True))
+    known = Evidence(estimate=right / n, interval=lambda at: wilson(right, n, level=at), n=n, units=n)
     note = "only the baseline's rate is known: nothing is paired, which needs more items"
-    evidence = apart_evidence(known, own, note=note)
-    asked = Question(
-        metric=METRICS["accuracy"], conditions=("baseline", tables.conditions[0]), evidence=evidence,
-        relation="above", value=-margin, basis=tables.basis,
+    question = Question(
+        measure="accuracy", conditions=("baseline", tables.conditions[0]), relation="above", value=-margin,
+        family="requirement",
     )  # fmt: skip
-    claims = tuple(require([asked], level=plan.values["level"], plan=None, data_hash=tables.data_hash))
-    return _report(plan, claims, None, 1, tables.notes)
+    own = found.evidence
+    asked = dataclasses.replace(
+        found, question=question, evidence=apart_evidence(known, own, note=note) if isinstance(own, Evidence) else own
+    )
+    claims = decide([asked], level=level, data_hash=tables.data_hash)
+    return _report(plan, claims, None, 1, tables, accept_judge=accept_judge)
 
 
-def gate_status(plan_path: str | Path, tables: Tables) -> PlanStatus:
-    """Where a gate plan stands towards these data, whose use with it is noted as one set."""
+def gate_status(plan_path: str | Path, tables: Tables, *, extra: Sequence[str] = ()) -> PlanStatus:
+    """Where a gate plan stands towards these data; `extra` are options that differ from it."""
     values = read_plan(plan_path, kind="gate").values
     wanted = [name for name in (values["baseline"], values["candidate"]) if name in tables.conditions]
-    return open_data(plan_path, tables.select(wanted) if wanted else tables, candidates=[values["candidate"]])
+    chosen = tables.select(wanted) if wanted else tables
+    return open_data(plan_path, chosen, candidates=[values["candidate"]], extra=extra)
 
 
-def run_gate(plan: Plan, tables: Tables, *, status: PlanStatus | None = None) -> GateReport:
+def apply_gate_plan(
+    plan_path: str | Path,
+    tables: Tables,
+    *,
+    extra: Sequence[str] = (),
+    policy: Policy | None = None,
+    accept_judge: bool = False,
+) -> GateReport:
+    """The report of a gate plan on these data, which the plan's log then has as an attempt.
+
+    What the user vouches for beside the plan is listed as a deviation from it.
+    """
+    plan = read_plan(plan_path, kind="gate")
+    beside = _beside_plan(plan, policy or Policy(), accept_judge)
+    status = gate_status(plan_path, tables, extra=(*extra, *beside))
+    report = run_gate(plan, tables, status=status, policy=policy, accept_judge=accept_judge)
+    record_use(plan_path, status)
+    return report
+
+
+def _beside_plan(plan: Plan, policy: Policy, accept_judge: bool) -> list[str]:
+    """What is vouched for beside the plan; what missing grades mean, the plan says."""
+    named = ("unpaired", "trust_ids", "trust_raters", "trust_labels", "trust_reading")
+    found = [f"--{name.replace('_', '-')} is not in the plan" for name in named if getattr(policy, name)]
+    if accept_judge and not plan.values.get("accept_judge"):
+        found.append("--accept-judge is not in the plan")
+    return found
+
+
+def run_gate(
+    plan: Plan,
+    tables: Tables,
+    *,
+    status: PlanStatus | None = None,
+    policy: Policy | None = None,
+    accept_judge: bool = False,
+) -> GateReport:
     """Judge every requirement of a gate plan.
 
     A requirement is met when its one-sided limit at the plan's level lies inside; violated when the limit on the
-    other side, at the level that Holm leaves it among the requirements, lies outside; else undecided. Differences are
-    paired by item, and items, groups and draws count as `richter compare` counts them. Nothing is decided by single
-    items that changed.
+    other side, at the level that Holm leaves it among the requirements, lies outside; else undecided. Missing grades
+    count as wrong. Nothing is decided by single items that changed.
     """
     values = plan.values
     wanted = [*([values["baseline"]] if values["baseline"] else []), values["candidate"]]
-    missing = [name for name in wanted if name not in tables.conditions]
-    if missing:
+    unknown = [name for name in wanted if name not in tables.conditions]
+    if unknown:
         raise PlanError(
-            f"The plan speaks of {', '.join(missing)}; the data hold {', '.join(tables.conditions)}.",
+            f"The plan speaks of {', '.join(unknown)}; the data hold {', '.join(tables.conditions)}.",
             remedy="Name the files (new=a.csv old=b.csv), or correct the plan.",
         )
-    chosen, blocked, notes = tables.select(wanted), "", tables.notes
-    if len(wanted) == 2 and tables.metric is not None:
-        graded = outcomes(tables, tables.metric)
-        blocked = too_few_shared(graded, *wanted, min_shared=values["min_shared"])
-        blocked += "; `richter compare --unpaired` takes them as independent samples" if blocked else ""
-        aligned = check_alignment(graded, texts=question_codes(tables), chance=chance_of(tables))
-        notes = (*notes, *aligned.warnings)
-        if frozenset(wanted) in aligned.apart:
-            refused = (r for r in aligned.refused if set(r.conditions) & set(wanted))
-            blocked = refusals((r.conditions, r.reason) for r in refused)[0]
-    confirmed = plan.hash if status is not None and status.confirmatory else None
-    rules = [_rule(rule, chosen, blocked, confirmed) for rule in values["require"]]
-    asked = [r for r in rules if isinstance(r, Question)]
+    dataset = tables.select(wanted)
+    policy = dataclasses.replace(policy or Policy(), is_gate=True, min_shared=values["min_shared"])
+    if plan.path:  # what a plan file says of missing grades holds; without one the caller's policy does
+        policy = dataclasses.replace(policy, missing=values["missing"])
+    asked = [_requirement(dataset, rule, policy) for rule in values["require"]]
     known = None if status is None else status.attempts
     tried = values.get("tried", 1) or known or 1
-    judged = iter(require(asked, level=1 - (1 - values["level"]) / tried, plan=confirmed, data_hash=tables.data_hash))
-    claims = tuple(next(judged) if isinstance(r, Question) else r for r in rules)
-    claims = tuple(dataclasses.replace(c, p_adjusted=c.p_adjusted and min(tried * c.p_adjusted, 1.0)) for c in claims)
-    return _report(plan, claims, status, tried, notes)
+    confirmed = plan.hash if status is not None and status.confirmatory else None
+    claims = decide(asked, level=values["level"], tried=tried, plan=confirmed, data_hash=tables.data_hash)
+    notes = () if len(wanted) < 2 else alignment_of(dataset, policy.trust_ids, policy.chance).warnings
+    accept = accept_judge or bool(values.get("accept_judge"))
+    return _report(plan, claims, status, tried, dataset, accept_judge=accept, notes=notes)
+
+
+def _requirement(dataset: Tables, rule: Mapping[str, Any], policy: Policy) -> Asked:
+    """A requirement as a question, with its evidence or with what blocks it."""
+    measure, limit, is_paired = rule["metric"], float(rule["limit"]), rule["rule"] == "no_worse"
+    try:
+        metric = metric_of(dataset, measure)
+    except InputError:  # nothing to measure it by: the evidence says so
+        metric = METRICS[measure]
+    is_above = metric.better == "higher"
+    if not is_paired and (rule["rule"] == "above") != is_above:
+        raise PlanError(
+            f"The plan asks {metric.noun} to be {rule['rule']} a limit, where {'more' if is_above else 'less'} is "
+            "better.",
+            remedy="Ask for the other side, or say which end is good: --better higher|lower.",
+        )
+    question = Question(
+        measure=measure,
+        conditions=dataset.conditions if is_paired else dataset.conditions[-1:],
+        relation="above" if is_above else "below",
+        value=-limit if is_paired and is_above else limit,
+        family="requirement",
+    )
+    return evidence(dataset, question, policy)
 
 
 def _report(
-    plan: Plan, claims: tuple[Claim, ...], status: PlanStatus | None, tried: int, notes: tuple[str, ...]
+    plan: Plan,
+    claims: tuple[Claim, ...],
+    status: PlanStatus | None,
+    tried: int,
+    tables: Tables,
+    *,
+    accept_judge: bool,
+    notes: tuple[str, ...] = (),
 ) -> GateReport:
+    """The outcome of all requirements; one that only an unchecked judge's grades meet does not pass by itself."""
     values, known = plan.values, None if status is None else status.attempts
     names = tuple(requirement_name(claim_words(c), c) for c in claims)
-    judged_by = next((f", {c.judged}" for c in claims if c.judged), "")
-    verdicts = [c.verdict for c in claims]
-    still = [n for n, v in zip(names, verdicts, strict=True) if v not in (Verdict.VERIFIED, Verdict.REFUTED)]
-    if Verdict.REFUTED in verdicts:
+    unchecked = [n for n, c in zip(names, claims, strict=True) if c.verdict is Verdict.VERIFIED and c.judged]
+    violated = [n for n, c in zip(names, claims, strict=True) if c.verdict is Verdict.REFUTED]
+    still = [n for n, c in zip(names, claims, strict=True) if c.verdict not in (Verdict.VERIFIED, Verdict.REFUTED)]
+    if violated:
         outcome, code = Verdict.REFUTED, 3
-        violated = [n for n, v in zip(names, verdicts, strict=True) if v is Verdict.REFUTED]
-        sentence = f"{values['candidate']} violates: {'; '.join(violated)}{judged_by}."
+        sentence = f"{values['candidate']} violates: {'; '.join(violated)}."
     elif still:
         outcome, code = Verdict.UNDECIDED, 4 if values["on_undecided"] == "fail" else 0
         sentence = f"Not shown either way: {'; '.join(still)}."
+    elif unchecked and not accept_judge:
+        outcome, code = Verdict.UNDECIDED, 4
+        sentence = f"Met by the judge's grades only, which nobody checked: {'; '.join(unchecked)}."
+        notes = (*notes, "label some answers (richter label), or accept the judge: --accept-judge")
     else:
         outcome, code = Verdict.VERIFIED, 0
         met = f"all {len(claims)} requirements" if len(claims) > 1 else "its requirement"
-        sentence = f"{values['candidate']} meets {met}{judged_by}."
+        by_judge = " by the judge's grades" if unchecked else ""
+        sentence = f"{values['candidate']} meets {met}{by_judge}."
     return GateReport(
         sentence=sentence,
         outcome=outcome,
@@ -213,69 +287,11 @@ def _report(
         uses=0 if status is None else status.uses,
         confirmatory=status is not None and status.confirmatory,
         reasons=() if status is None else status.reasons,
+        deviations=() if status is None else status.deviations,
         tried=tried,
         attempts=known,
+        level=values["level"],
         vouched="" if status is None else status.vouched,
-        notes=notes,
+        understood=tables.understood,
+        notes=tuple(dict.fromkeys((*tables.notes, *notes))),
     )
-
-
-def _rule(rule: Mapping[str, Any], tables: Tables, blocked: str, plan: str | None) -> Question | Claim:
-    """A requirement as a question on evidence, or as a claim that says why there is none."""
-    metric, limit, paired = METRICS[rule["metric"]], float(rule["limit"]), rule["rule"] == "no_worse"
-    names, why, gate = tables.conditions if paired else tables.conditions[-1:], "", None
-    found: Outcomes | None = None
-    evidence: Evidence | None = None
-    try:
-        if metric.name != "ece":
-            found = _outcomes(tables, metric)
-            metric = found.metric  # a score's own range, and which end of it is good
-        if paired and blocked:
-            why, gate = blocked, "items"
-        else:
-            evidence = _ece(tables, names) if found is None else _mean(found, names)
-    except InputError as fault:
-        why = f"the data hold nothing to measure it by: {fault.what.rstrip('.')}"
-    relation: Literal["above", "below"] = (
-        rule["rule"] if not paired else "above" if metric.better == "higher" else "below"
-    )
-    value = -limit if paired and relation == "above" else limit
-    if not paired and (relation == "above") != (metric.better == "higher"):
-        way = "more" if metric.better == "higher" else "less"
-        raise PlanError(
-            f"The plan asks {metric.noun} to be {relation} a limit, where {way} is better.",
-            remedy="Ask for the other side, or say which end is good: --better higher|lower.",
-        )
-    if evidence is None:
-        return unjudged(metric, names, relation, value, why=why, blocked_by=gate, plan=plan)
-    return Question(
-        metric=metric, conditions=names, evidence=evidence, relation=relation, value=value, basis=tables.basis
-    )
-
-
-def _mean(found: Outcomes, names: tuple[str, ...]) -> Evidence:
-    """The evidence on a mean of one condition or on a difference, with limits that never fall short."""
-    if len(names) == 2:
-        return difference_evidence(found, names[0], names[1], exact=True)
-    return mean_evidence(found, names[0], exact=True)
-
-
-def _outcomes(tables: Tables, metric: Metric) -> Outcomes:
-    if metric.name != "error_rate":
-        return outcomes(tables, metric.name)
-    return as_errors(outcomes(tables, "accuracy"))
-
-
-def _ece(tables: Tables, names: tuple[str, ...]) -> Evidence:
-    right = as_sample(outcomes(tables, "accuracy"))
-    graded = graded_rows(tables, right)
-    if len(names) == 2:
-        for _, evidence in calibration_evidence(tables, graded, [(names[0], names[1])]):
-            return evidence
-    else:
-        confidence, correct, item = graded.of(tables.conditions.index(names[0]))
-        known = ~np.isnan(confidence)
-        if known.any():
-            rows = confidence[known], correct[known], item[known]
-            return ece_evidence(ece_side(*rows, group=graded.group, weight=graded.weight))
-    raise InputError("No graded answer has a confidence.", remedy="Give a `confidence` column.")

@@ -2,19 +2,23 @@
 
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from richter.claims import METRICS, Metric
+from richter.claims import METRICS, Blocked, Metric, Question, decide, labelled_measures
 from richter.errors import InputError
+from richter.evidence import evidence, outcomes_of
 from richter.ratings import SAMPLE_NOTE, Sample, extend_sample
-from richter.records import Interval, Rating, Result, counted, printable
-from richter.stats import Floats, LabelledPool, labelled_pool, more_labels, pool_difference, pool_interval
+from richter.records import DEFAULT_LEVEL, Interval, Rating, Result, Verdict, counted, printable
+from richter.stats import Floats, LabelledPool, labelled_pool, more_labels
 from richter.store import Ledger
-from richter.tables import Tables, outcomes
+from richter.tables import KEY, Tables
+from richter.tables._tables import ANSWERS, RATINGS
 
 __all__ = ["LabelState", "Labelling", "labelling_of"]
 
@@ -33,13 +37,18 @@ class LabelOptions(TypedDict, total=False):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class LabelState(Result):
-    """What the labels so far say of the claim: a sentence, the estimate with its interval, and whether to go on."""
+    """What the labels so far say of the claim: a sentence, the estimate with its interval, and whether to go on.
+
+    `verdict` is that of the claim at its share of the level; `notes` are those of the data and of the checks.
+    """
 
     sentence: str
     labels: int
     estimate: float | None
     interval: Interval | None
     decided: bool
+    verdict: Verdict = Verdict.UNDECIDED
+    notes: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,51 +63,90 @@ class _Side:
 class Labelling:
     """Labelling for one claim: the mean of one condition, or the difference of two (second minus first).
 
-    Looks are taken at the end of each batch, `looks` of them at most, each at a level of 1 - (1 - level) / looks, so
-    that stopping at the first that decides shows something false in at most 1 - level of all cases.
+    The claim is asked as `compare` asks it, of the data with the labels so far. Looks are taken at the end of each
+    batch, `looks` of them at most, each at a level of 1 - (1 - level) / looks, so that stopping at the first that
+    decides shows something false in at most 1 - level of all cases.
     """
 
     def __init__(
-        self, metric: Metric, sides: Mapping[str, _Side], *, batch: int, most: int, first: int, level: float = 0.95
+        self,
+        dataset: Tables,
+        metric: Metric,
+        sides: Mapping[str, _Side],
+        *,
+        batch: int,
+        most: int,
+        first: int,
+        level: float = DEFAULT_LEVEL,
     ) -> None:
-        self.metric, self.sides, self.batch, self.most, self.level = metric, dict(sides), batch, most, level
+        self.dataset, self.metric, self.sides, self.level = dataset, metric, dict(sides), level
+        self.batch, self.most = batch, most
         self.looks = max(1, 1 + math.ceil(max(most - first, 0) / batch))
 
     def pools(self, labels: Mapping[Key, float]) -> list[LabelledPool] | None:
-        """The conditions' answers with these labels; None while one has fewer than two."""
+        """The conditions' answers with these labels, to deal the next batch by; None while one has fewer than two."""
         found = []
         for side in self.sides.values():
-            given = np.array([_speaks(self.metric, labels.get(key)) for key in side.keys])
+            given = self.metric.of_severity(np.array([labels.get(key, math.nan) for key in side.keys]))
+            given = np.where([key in labels for key in side.keys], given, math.nan)
             if int((~np.isnan(given)).sum()) < 2:
                 return None
             low, high = self.metric.low or 0.0, self.metric.high or 0.0
             found.append(labelled_pool(given, side.value, strata=side.layer, low=low, high=high))
         return found
 
-    def _interval(self, pools: Sequence[LabelledPool], level: float) -> Interval:
-        if len(pools) == 1:
-            return pool_interval(pools[0], level=level)
-        return pool_difference(pools[0], pools[1], level=level)
+    def _labelled(self, labels: Mapping[Key, float]) -> Tables:
+        """The data with these labels and no others, each in the stratum that its answer was drawn in."""
+        strata = {
+            key: str(name) for side in self.sides.values() for key, name in zip(side.keys, side.layer, strict=True)
+        }
+        size, drawn = Counter(strata.values()), Counter(strata[key] for key in labels if key in strata)
+        layers = pl.DataFrame([(*key, name) for key, name in strata.items()], orient="row",
+                              schema={**{k: ANSWERS[k] for k in KEY}, "layer": pl.String})  # fmt: skip
+        rows = [
+            dict(zip(KEY, key, strict=True))
+            | {
+                "rater": "labels",
+                "kind": "human",
+                "severity": value,
+                "inclusion": drawn[strata[key]] / size[strata[key]],
+            }
+            for key, value in labels.items()
+            if key in strata
+        ]
+        people = pl.DataFrame(rows, schema=RATINGS)
+        others = self.dataset.ratings.filter(pl.col("kind") != "human").select(list(RATINGS))
+        answers = self.dataset.answers.drop("layer").join(layers, on=KEY, how="left", maintain_order="left")
+        return dataclasses.replace(self.dataset, answers=answers, ratings=pl.concat([others, people]))
 
     def state(self, labels: Mapping[Key, float]) -> LabelState:
         """Where the claim stands with these labels."""
         metric, names = self.metric, [printable(name, limit=40) for name in self.sides]
         what = names[0] if len(names) == 1 else f"{names[1]} minus {names[0]}"
         mine = sum(key in labels for side in self.sides.values() for key in side.keys)
-        pools = self.pools(labels)
-        if pools is None:
+        if self.pools(labels) is None:
             text = f"{what}: {counted(mine, 'label')}, no interval before each condition has two"
             return LabelState(sentence=text, labels=mine, estimate=None, interval=None, decided=False)
-        estimate = pools[-1].estimate - (pools[0].estimate if len(pools) == 2 else 0.0)
-        now, strict = self._interval(pools, self.level), self._interval(pools, 1 - (1 - self.level) / self.looks)
-        decided = len(pools) == 2 and (strict.low > 0 or strict.high < 0)
-        sign = len(pools) == 2
+        asked = evidence(self._labelled(labels), Question(measure=metric.name, conditions=tuple(self.sides)))
+        (claim,) = decide([asked], level=self.level, tried=self.looks)
+        sign = len(names) == 2
+        if isinstance(asked.evidence, Blocked):
+            text = f"{what}: {counted(mine, 'label')}, {asked.evidence.reason}"
+            return LabelState(
+                sentence=text, labels=mine, estimate=None, interval=None, decided=False, verdict=claim.verdict,
+                notes=claim.notes,
+            )  # fmt: skip
+        now, decided = asked.known.interval(self.level), sign and claim.verdict in (Verdict.VERIFIED, Verdict.REFUTED)
         text = (
-            f"{metric.noun}, {what}: {metric.amount(estimate, sign=sign)} [{metric.amount(now.low, sign=sign)}, "
-            f"{metric.amount(now.high, sign=sign)}]{metric.suffix} by {counted(mine, 'label')}"
+            f"{metric.noun}, {what}: {metric.amount(asked.known.estimate, sign=sign)} "
+            f"[{metric.amount(now.low, sign=sign)}, {metric.amount(now.high, sign=sign)}]{metric.suffix} "
+            f"by {counted(mine, 'label')}"
         )
         text += "; decided" if decided else ""
-        return LabelState(sentence=text, labels=mine, estimate=estimate, interval=now, decided=decided)
+        return LabelState(
+            sentence=text, labels=mine, estimate=asked.known.estimate, interval=now, decided=decided,
+            verdict=claim.verdict if sign else Verdict.UNDECIDED, notes=claim.notes,
+        )  # fmt: skip
 
     def grow(self, sample: Sample, labels: Mapping[Key, float]) -> Sample | None:
         """The sample with the next batch, dealt to the strata where labels narrow the claim most; None: no more."""
@@ -114,15 +162,6 @@ class Labelling:
                     wanted[str(name)] = wanted.get(str(name), 0) + int(extra)
         larger = extend_sample(sample, wanted)
         return larger if len(larger.chosen) > len(sample.chosen) else None
-
-
-def _speaks(metric: Metric, severity: float | None) -> float:
-    """What a severity says of the metric."""
-    if severity is None:
-        return math.nan
-    if metric.name == "accuracy":
-        return float(severity == 0)
-    return float(severity >= 3) if metric.name == "catastrophic_rate" else severity
 
 
 def labels_of(ratings: Iterable[Rating], sample: Sample) -> dict[Key, float]:
@@ -144,33 +183,34 @@ def labelling_of(
     on: str | None = None,
     batch: int = 20,
     most: int = MOST,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
 ) -> Labelling | None:
     """The labelling of a run for a claim: on two conditions (named, or its first two), or on its only one.
 
-    `on` is accuracy, mean_severity or catastrophic_rate. None where nothing but people graded the run: there is
-    nothing to correct, and every label speaks for itself.
+    `on` is a measure that a person's severity of an answer says the value of. None where nothing but people graded the
+    run: there is nothing to correct, and every label speaks for itself.
     """
     if tables.metric is None or tables.counting == "human":
         return None
     name = on or ("accuracy" if tables.metric == "accuracy" else "mean_severity")
-    if name not in ("accuracy", "mean_severity", "catastrophic_rate"):
-        raise InputError(f"Labels say nothing of {name}.", remedy="Use accuracy, mean_severity or catastrophic_rate.")
+    if name not in labelled_measures():
+        raise InputError(f"Labels say nothing of {name}.", remedy=f"Use {', '.join(labelled_measures())}.")
     unknown = [c for c in conditions if c not in tables.conditions]
     if unknown:
         raise InputError(f"No condition is named {unknown[0]}.", remedy=f"There are {', '.join(tables.conditions)}.")
     wanted = tuple(conditions) or tables.conditions[:2]
-    found = outcomes(tables, name)
+    dataset = tables.select(wanted[:2])
+    found = outcomes_of(dataset, name)
     draws = np.zeros(len(found.value), dtype=np.intp) if found.draw is None else found.draw
     sides: dict[str, _Side] = {}
     for condition in wanted[:2]:
-        rows = np.flatnonzero(found.condition == tables.conditions.index(condition))
+        rows = np.flatnonzero(found.condition == dataset.conditions.index(condition))
         keys = [(found.items[found.item[r]], condition, int(draws[r])) for r in rows]
         known = [k for k, key in enumerate(keys) if key in sample.strata]
         sides[condition] = _Side(
             tuple(keys[k] for k in known), found.value[rows[known]], np.array([sample.strata[keys[k]] for k in known])
         )
-    return Labelling(METRICS[name], sides, batch=batch, most=most, first=len(sample.chosen), level=level)
+    return Labelling(dataset, METRICS[name], sides, batch=batch, most=most, first=len(sample.chosen), level=level)
 
 
 def keep_sample(ledger: Ledger, sample: Sample) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,16 +20,17 @@ from richter import __version__
 from richter.audit._agreement import JudgesSection, judges_section, measure_agreement
 from richter.audit._calibration import CalibrationReport, draws_table, measure_calibration
 from richter.audit._calibration_map import CalibrationSection, drawn_questions
-from richter.audit._compare import compare_tables
+from richter.audit._compare import compare_tables, margins_of
 from richter.audit._floors import FloorsSection, floors_section
 from richter.audit._gate import run_gate
 from richter.audit._measure_claims import Measured, claims_of, searches_of
 from richter.audit._measure_conditions import measure_conditions
-from richter.audit._measure_run import RunRecords, open_records, run_plan
+from richter.audit._measure_run import RunRecords, open_records, read_as_planned, run_plan
 from richter.audit._measure_severity import SeveritySection, severity_section
 from richter.audit._measure_words import answer_of, checks_of, next_steps, question_of, signature_of
 from richter.audit._pictures import Picture, results_picture
-from richter.audit._plan import Plan, PlanStatus, versions
+from richter.audit._plan import Plan, versions
+from richter.audit._plan_lock import PlanStatus, record_use
 from richter.audit._plan_tail import tail_plan
 from richter.audit._results import (
     SCHEMA,
@@ -45,17 +46,19 @@ from richter.audit._results import (
     ToldClaim,
 )
 from richter.audit._search_section import SearchSection, find_search_reader
-from richter.audit._severity import people_of, weigh_scores
+from richter.audit._severity import weigh_scores
 from richter.audit._tail import SCORES, TailSection, study_column, tail_column, tail_section
+from richter.claims import Asked
 from richter.errors import InputError
 from richter.interop import Source
-from richter.records import Refused, Result, Shown, schema_of
+from richter.records import DEFAULT_LEVEL, Claim, Refused, Result, Shown, schema_of
 from richter.stats import Mapper, in_threads
+from richter.store import DatabaseRun
 from richter.tables import ReadOptions, Tables
 
 __all__ = ["SECTIONS", "RunResults", "measure_run", "results_schema"]
 
-VERSION = 2
+VERSION = 3
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +95,8 @@ class RunResults(Shown):
     run: RunFacts
     question: str
     answer: str
+    understood: str
+    notes: tuple[str, ...]
     conditions: tuple[ConditionResults, ...]
     claims: tuple[ToldClaim, ...]
     refused: tuple[Refused, ...]
@@ -109,7 +114,7 @@ class RunResults(Shown):
 def results_schema() -> dict[str, Any]:
     """The JSON schema (draft 2020-12) of the document, made from its types."""
     reader = find_search_reader()
-    return schema_of(RunResults, filled={} if reader is None else {SearchSection: reader.kind})
+    return schema_of(RunResults, substitutes={} if reader is None else {SearchSection: reader.kind})
 
 
 def measure_run(
@@ -119,12 +124,15 @@ def measure_run(
     only: Collection[str] | None = None,
     plan: str | Path | None = None,
     seed: int = 0,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
+    margin: float | Mapping[str, float] | None = None,
     n_resamples: int = 2000,
     watch: Callable[[str], None] | None = None,
     mapper: Mapper = in_threads,
 ) -> RunResults:
-    """Measure a run, or any other sources: every section they allow, or `only` some. Asks nothing, writes nothing.
+    """Measure a run, or any other sources: every section they allow, or `only` some. Asks nothing.
+
+    Nothing is written but, where there is a plan, a line of its log.
 
     `options` and `conditions` say how to read and what to keep. `plan` is the run's plan.toml unless another is given.
     `watch` is told the name of each section as it begins, and `mapper` says where pairs are tested and calibrations
@@ -134,8 +142,10 @@ def measure_run(
     unknown = [name for name in only or () if name not in SECTIONS]
     if unknown:
         raise InputError(f"There is no section {unknown[0]!r}.", remedy=f"There are {', '.join(SECTIONS)}.")
+    options = read_as_planned(sources, plan, options)
     with open_records(*sources, options=options, conditions=conditions) as records:
-        chosen, status = run_plan(records, plan)
+        given = {"seed": seed, "level": level, "n_resamples": n_resamples, "conditions": list(conditions)}
+        chosen, status = run_plan(records, plan, options=given)
         exploratory = status is None or not status.confirmatory
         locked = None if chosen is None or exploratory else chosen.hash
         stamp = {"plan": locked, "data_hash": records.tables.data_hash, "seed": seed, "basis": records.tables.basis}
@@ -148,15 +158,17 @@ def measure_run(
             measured=measured,
             seed=seed,
             level=level,
+            margin=margin,
             n_resamples=n_resamples,
             watch=watch,
             mapper=mapper,
         )
-        sections = {
-            name: found.section(name) for name in ("severity", "floors", "calibration", "judges", "tail", "search")
-        }
+        order = ("calibration", "floors", "severity", "judges", "tail", "search")  # a later one uses what earlier found
+        sections = {name: found.section(name) for name in order}
+        if "floors" in found.wanted and measured.comparison is not None:
+            sections["calibration"] = found.with_decided(sections["calibration"])
         rows = measure_conditions(records, draws=measured.draws, grades=measured.grades, level=level)
-        return RunResults(
+        results = RunResults(
             run=RunFacts(
                 name=records.name,
                 bench=records.bench,
@@ -168,6 +180,8 @@ def measure_run(
             ),
             question=question_of(records.names),
             answer=answer_of(records, measured, rows, chosen),
+            understood=records.tables.understood,
+            notes=records.tables.notes if measured.comparison is None else measured.comparison.notes,
             conditions=rows,
             claims=claims_of(measured),
             refused=() if measured.comparison is None else measured.comparison.refused,
@@ -180,6 +194,7 @@ def measure_run(
                 deviations=() if status is None else (*status.deviations, *status.reasons),
                 seed=seed,
                 level=level,
+                margins={} if measured.comparison is None else measured.comparison.margins,
                 n_resamples=n_resamples,
                 versions=versions(),
                 spent=records.spent,
@@ -187,6 +202,9 @@ def measure_run(
             ),
             tables=records.tables,
         )
+        if chosen is not None and status is not None and not (plan is None and isinstance(records.place, DatabaseRun)):
+            record_use(chosen.path, status)
+        return results
 
 
 def _plan_facts(plan: Plan | None, status: PlanStatus | None) -> PlanFacts | None:
@@ -213,6 +231,7 @@ class _Measuring:
     measured: Measured
     seed: int
     level: float
+    margin: float | Mapping[str, float] | None
     n_resamples: int
     watch: Callable[[str], None] | None
     mapper: Mapper
@@ -264,28 +283,22 @@ class _Measuring:
         return self.plan if self.plan is not None and self.plan.kind == kind else None
 
     def _severity(self) -> SeveritySection:
-        """People's labels correct rules and judges where they were drawn by `richter label`, which keeps how.
-
-        Of labels in a run that came otherwise nobody can say that they are a random sample; those of a table are taken
-        for one, as `compare` takes them and says.
-        """
+        """The study of severities; its claims are those of the page."""
         records, plan = self.records, self._planned("severity")
-        drawn = records.basis != "human" and "human" in records.rated and records.notes["rating sample"]
         asked: dict[str, Any] = {"plan": None if plan is None else plan.path}
         if plan is None:
             required = [] if self.plan is None else self.plan.values.get("require", [])
             asked["require"] = [rule for rule in required if isinstance(rule, str)]
             asked |= {"n_resamples": self.n_resamples, "level": self.level, "seed": self.seed}
-        labels = records.ratings_file() if drawn else people_of(records.tables) if records.place is None else None
-        asked |= {"status": self.status, "human": labels, "mapper": self.mapper}
+        page = self.measured.comparison
+        asked |= {"status": self.status, "mapper": self.mapper, "decided": None if page is None else page.claims}
         self.measured.severity = report = weigh_scores(records.tables, **asked)
         return severity_section(records, report)
 
     def _floors(self) -> FloorsSection | NoSection:
         tables = self.records.tables
         values = {} if self.plan is None else self.plan.values
-        severity = self.measured.severity  # its tests of b are the comparison's: one claim, one p-value
-        gate, tail = self._planned("gate"), self._planned("tail")
+        gate, tail, severity = (self._planned(kind) for kind in ("gate", "tail", "severity"))
         if gate is not None:
             self.measured.gate = run_gate(gate, tables, status=self.status)
         if len(tables.conditions) < 2:
@@ -293,22 +306,36 @@ class _Measuring:
                 f"There is one condition ({tables.conditions[0]}); a comparison needs two.",
                 f"richter ask {self.records.command} --bench ITEMS --model ANOTHER",
             )
+        margins = {} if self.margin is None else margins_of(tables, self.margin)
+        if severity is not None and values.get("margin"):
+            margins["severity_given_error"] = values["margin"]
         report = compare_tables(  # no direction is fixed beforehand: a claim is what its sentence states
             tables,
-            margin=values.get("margin"),
-            severity_margin=values.get("severity_margin"),
+            on=() if severity is None else (values["primary"],),
+            margin=margins,
             tail_plan=None if tail is None else tail_plan(tail),
-            slopes=None if severity is None else severity.study.claims,
+            more=[a for r in (self.measured.grades, self.measured.draws) if r is not None for a in _as_others(r)],
             n_resamples=self.n_resamples,
             level=self.level,
             seed=self.seed,
         )
         if self.status is not None:
-            report = dataclasses.replace(
-                report, claims=self.status.marked(report.claims, control=values.get("control"))
-            )
+            report = dataclasses.replace(report, claims=self.status.mark_claims(report.claims))
         self.measured.comparison = report
+        for name in ("grades", "draws"):
+            own: CalibrationReport | None = getattr(self.measured, name)
+            if own is not None:
+                decided: dict[tuple[str, tuple[str, ...]], Claim]
+                decided = {(c.measure, c.conditions): c for c in report.claims if len(c.conditions) == 1}
+                keys = [(a.question.name, a.question.conditions) for a in own.asked]
+                setattr(self.measured, name, own.with_claims([decided[key] for key in keys]))
         return floors_section(report)
+
+    def with_decided(self, section: Any) -> Any:
+        """The section on calibration with the claims as the page decided them."""
+        if not isinstance(section, CalibrationSection):
+            return section
+        return dataclasses.replace(section, draws=self.measured.draws, grades=self.measured.grades)
 
     def _calibration(self) -> CalibrationSection | NoSection:
         rows = self.records.rows
@@ -378,6 +405,11 @@ class _Measuring:
         if reader is None:
             return _missing("The package that reads searches is not installed.", "pip install 'richter[audit]'")
         return tuple(reader.read(search, level=self.level) for search in searches)
+
+
+def _as_others(report: CalibrationReport) -> list[Asked]:
+    """The questions of a calibration beside a page's main measure."""
+    return [dataclasses.replace(a, question=dataclasses.replace(a.question, family="other")) for a in report.asked]
 
 
 def _missing(reason: str, remedy: str) -> NoSection:

@@ -9,13 +9,12 @@ from typing import Any
 from richter.audit._agreement import AgreementReport
 from richter.audit._calibration import CalibrationReport
 from richter.audit._compare import CompareReport
-from richter.audit._floors import gap_claims
 from richter.audit._gate import GateReport
 from richter.audit._measure_run import RunRecords
 from richter.audit._results import ToldClaim
 from richter.audit._severity import SeverityReport
 from richter.audit._tail import TailReport
-from richter.claims import not_tested, nothing_open, side
+from richter.claims import side
 from richter.errors import LedgerCorrupt
 from richter.records import Claim, Interval, Verdict
 from richter.store import Place, open_ledger
@@ -62,18 +61,14 @@ def _claims(measured: Measured) -> Iterator[tuple[str, Claim]]:
         yield "requirements", rule
     for check in () if measured.severity is None else measured.severity.requirements:
         yield "requirements", check
-    for claim in () if measured.comparison is None else gap_claims(measured.comparison):
-        yield "floors", claim
+    for claim in () if measured.comparison is None else measured.comparison.claims:
+        if len(claim.conditions) == 2 and claim.measure != "xi":
+            yield "severity" if claim.measure == "b" else "floors", claim
     for claim in () if measured.severity is None else measured.severity.study.claims:
-        if claim.primary:
-            yield "severity", claim
-    calibration, page = calibration_claims_of(measured), measured.comparison
-    settled = page is None or nothing_open(calibration, level=page.level)
-    for claim in () if page is None else page.of("b"):
-        yield "severity", claim if settled else not_tested(claim, by="`richter severity`")
+        yield "severity", claim
     for claim in () if measured.tail is None else measured.tail.study.claims:
         yield "tail", claim
-    for claim in calibration:
+    for claim in calibration_claims_of(measured):
         yield "calibration", claim
 
 
@@ -99,25 +94,9 @@ def _stopped(note: Mapping[str, Any]) -> Claim:
 
 
 def calibration_claims_of(measured: Measured) -> list[Claim]:
-    """Whether each condition is shown to be miscalibrated: by its draws, then by its confidences.
-
-    One page is one family, so these are tested only where every claim before them is settled: first the differences,
-    then the confidences, then the draws, and the slopes b last.
-    """
-    page = measured.comparison
-    settled = page is None or nothing_open(gap_claims(page), level=page.level)
-    found: list[Claim] = []
-    for report, measure in ((measured.grades, "ece"), (measured.draws, "draws")):
-        own = [c.claim for c in (() if report is None else report.conditions) if c.claim is not None]
-        made = [
-            dataclasses.replace(
-                c if settled else not_tested(c, by="`richter calibration`"), measure=measure, primary=False, id=""
-            )
-            for c in own
-        ]
-        found = made + found
-        settled = settled and all(c.verdict is not Verdict.UNDECIDED for c in made)
-    return found
+    """Whether each condition is shown to be miscalibrated: by its draws, then by its confidences."""
+    reports = (measured.draws, measured.grades)
+    return [c.claim for report in reports if report is not None for c in report.conditions if c.claim is not None]
 
 
 def searches_of(records: RunRecords) -> list[Place]:

@@ -13,13 +13,14 @@ from typing import Any, Literal
 
 import polars as pl
 
-from richter.audit._plan import CLOCKS_AGREE_S, Plan, PlanStatus, clocks_disagree, open_data, read_plan
+from richter.audit._plan import Plan, read_plan
+from richter.audit._plan_lock import VOUCHED_BY_RUN, PlanStatus, open_data
 from richter.audit._results import JUDGING_NOTE, STOP_NOTE, Spending
 from richter.errors import InputError, LedgerError, PlanError
 from richter.interop import ARCHIVE_NOTE, Source, evidence_run, is_evidence, is_frame, named_source
 from richter.records import Condition, Item, Rating
 from richter.store import DatabaseRun, Place, Spent, find_parts, is_run, kept_at, open_ledger, run_file, run_folder
-from richter.tables import RatingsFile, ReadOptions, Tables, ratings_of, read_tables, record_look, tables_of
+from richter.tables import RatingsFile, ReadOptions, Tables, ratings_of, read_tables, tables_of
 
 Basis = Literal["given", "human", "rule", "judge", "grader"]
 BASES: dict[Basis, str] = {
@@ -208,7 +209,6 @@ def open_records(
 
 
 def _kept(records: RunRecords, conditions: Sequence[str]) -> RunRecords:
-    record_look(records.tables, shown=conditions or None)
     if not conditions:
         return records
     kept = {c.name: c for c in records.conditions}
@@ -221,7 +221,7 @@ def _read(sources: Sequence[Source], options: ReadOptions | None) -> RunRecords:
         name, place = named_source(sources[0])
         if name is None and is_run(place):
             return _read_ledger(place, options or ReadOptions())
-    tables = read_tables(*sources, options=options, shown=())
+    tables = read_tables(*sources, options=options)
     named = [(None, "the frame") if is_frame(s) else named_source(s) for s in sources]
     files = [(name, Path(str(place)).name) for name, place in named]
     first, *others = (file for _, file in files)
@@ -281,32 +281,59 @@ def _sum(parts: list[Spent]) -> dict[str, Any]:
     return {**total, "money_usd": math.fsum(p.money_usd for p in parts) if priced else None}
 
 
-def run_plan(records: RunRecords, path: str | Path | None) -> tuple[Plan | None, PlanStatus | None]:
-    """The run's plan (as given, else its plan.toml) and where it stands.
+def run_plan(
+    records: RunRecords, path: str | Path | None, *, options: Mapping[str, Any]
+) -> tuple[Plan | None, PlanStatus | None]:
+    """The run's plan (as given, else its plan.toml) and where it stands with these options of `measure_run`.
 
-    It is confirmatory when it was locked before the first answer came and before the first look, and is unchanged
-    since. A database that was given the locked plan before the
-    first answer came vouches for it by its own clock; else this machine's clock must agree with the database's.
+    A database that was given the locked plan before the first answer came vouches for it by its own clock; else this
+    machine's clock must agree with the database's.
     """
     adopted = None
     if path is None:
         own = None if records.place is None else run_file(records.place, PLAN_NAME)
         if own is None or records.place is None:
             return None, None
-        run_file(records.place, f"{PLAN_NAME}.lock")
+        for ending in ("lock", "log"):
+            run_file(records.place, f"{PLAN_NAME}.{ending}")
         path, adopted = own, kept_at(records.place, f"{PLAN_NAME}.lock")
     plan = read_plan(path)
     control = plan.values.get("control")  # of a severity plan
     candidates = [plan.values["candidate"]] if plan.kind == "gate" else []
     if control:
         candidates = [name for name in records.tables.conditions if name != control]
-    status = open_data(path, records.tables, candidates=candidates)
-    if status.locked_at is not None and records.times is not None and (adopted is None or adopted > records.times[0]):
-        why = []
-        if datetime.datetime.fromisoformat(status.locked_at).timestamp() > records.times[0]:
-            why.append(f"the plan was locked on {status.locked_at}, after the first answer came ({records.moment(0)})")
-        if abs(records.clock_ahead_s) > CLOCKS_AGREE_S:
-            why.append(clocks_disagree(records.clock_ahead_s))
-        if why:
-            status = dataclasses.replace(status, confirmatory=False, barred=True, reasons=(*why, *status.reasons))
+    extra = _compare_options(plan, options)
+    answered = None if records.times is None else [(records.times[0], records.clock_ahead_s)]
+    is_adopted = records.times is not None and adopted is not None and adopted <= records.times[0]
+    status = open_data(
+        path, records.tables, candidates=candidates, extra=extra, answered=[] if is_adopted else answered
+    )
+    if is_adopted and status.confirmatory:
+        status = dataclasses.replace(status, vouched=VOUCHED_BY_RUN)
     return plan, status
+
+
+_DEFAULTS: Mapping[str, Any] = {"seed": 0, "level": 0.95, "n_resamples": 2000, "conditions": []}
+
+
+def _compare_options(plan: Plan, options: Mapping[str, Any]) -> list[str]:
+    """The options that are neither the plan's nor the defaults, in words."""
+    pair = [name for name in (plan.values.get("baseline"), plan.values.get("candidate")) if name]
+    planned = {**_DEFAULTS, "conditions": pair, **plan.values}
+    return [
+        f"{name}: plan {planned[name]!r}, option {value!r}"
+        for name, value in options.items()
+        if value not in (_DEFAULTS[name], planned[name])
+    ]
+
+
+def read_as_planned(
+    sources: Sequence[Source], plan: str | Path | None, options: ReadOptions | None
+) -> ReadOptions | None:
+    """The options of reading: as given, else those of the plan (as given, else of the run's plan.toml)."""
+    if options not in (None, ReadOptions()):
+        return options
+    if plan is None and len(sources) == 1 and not is_frame(sources[0]):
+        place = named_source(sources[0])[1]
+        plan = run_file(place, PLAN_NAME) if is_run(place) else None
+    return options if plan is None else read_plan(plan).reading or options

@@ -14,12 +14,13 @@ from richter.audit._floors import gap_claims
 from richter.audit._measure_claims import ECE_MARGIN, Measured, calibration_claims_of
 from richter.audit._measure_conditions import SIMULATED, condition_outcomes
 from richter.audit._measure_run import BASES, RunRecords
-from richter.audit._plan import Plan, PlanStatus
+from richter.audit._plan import Plan
+from richter.audit._plan_lock import PlanStatus
 from richter.audit._results import Bound, Check, ConditionResults, NoSection, Signature
-from richter.claims import METRICS, answer, as_sample, counted, mean_evidence
+from richter.claims import METRICS, answer, as_sample, mean_evidence
 from richter.errors import InputError
 from richter.ratings import Agreement, Undefined, panel_failures
-from richter.records import Claim, Verdict, at_most, printable, refusals
+from richter.records import Claim, Verdict, at_most, counted, printable, refusals
 from richter.tables import CATASTROPHIC
 
 MILLION = 1_000_000
@@ -59,7 +60,7 @@ def answer_of(
     claims = [] if measured.comparison is None else list(measured.comparison.claims)
     if measured.severity is not None:
         known = {(c.measure, c.conditions) for c in claims}
-        claims += [c for c in measured.severity.study.claims if c.primary and (c.measure, c.conditions) not in known]
+        claims += [c for c in measured.severity.study.claims if (c.measure, c.conditions) not in known]
     if len(records.names) == 1:
         required = () if measured.severity is None else measured.severity.requirements
         required += () if measured.gate is None else measured.gate.claims

@@ -4,35 +4,37 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from richter.audit._plan import OPTIONAL, asks
+from richter.claims import METRICS, gateable_measures
+from richter.records import DEFAULT_LEVEL
 
 HELP = "A gate plan: requirements that a candidate must meet, for continuous integration (richter gate)."
 
 RULES = ("no_worse", "below", "above")
-METRICS = (
-    "accuracy", "error_rate", "mean_score", "ece", "mean_severity", "catastrophic_rate", "refusal_rate",
-    "failure_rate", "tokens", "latency", "money",
-)  # fmt: skip
-MOST = {"mean_severity": 4.0, "mean_score": float("inf"), "tokens": float("inf"), "latency": float("inf"),
-        "money": float("inf")}  # fmt: skip
-
 FIELDS = {
     "candidate": asks(str, "The condition on trial."),
     "baseline": asks(str, "The condition it is held against; empty where no rule says no_worse.", ""),
     "on_undecided": asks(
         str, "What too little data does: fail (exit 4) or warn (exit 0).", "fail", choices=("fail", "warn")
     ),
-    "level": asks(float, "Each requirement is shown met at this level, one-sided.", 0.95, gt=0.5, lt=1),
+    "level": asks(float, "Each requirement is shown met at this level, one-sided.", DEFAULT_LEVEL, gt=0.5, lt=1),
     "tried": asks(
         int,
-        "Attempts of which this one is to stand: the level is shared. 0: as many as the log of looks knows.",
+        "Attempts of which this one is to stand: the level is shared. 0: as many as the plan's log has.",
         OPTIONAL,
         ge=0,
         le=1_000_000,
     ),
+    "missing": asks(
+        str,
+        "Missing grades: count as wrong (both-ways), are another design (shared), or are lost at random (at-random).",
+        "both-ways",
+        choices=("both-ways", "shared", "at-random"),
+    ),
+    "accept_judge": asks(bool, "Pass on grades of a judge that nobody checked.", False),
     "min_shared": asks(float, "Share of items that both must have been graded on.", 0.5, ge=0, le=1),
     "require": asks(
         {
-            "metric": asks(str, "what is measured", choices=METRICS),
+            "metric": asks(str, "what is measured", choices=gateable_measures()),
             "rule": asks(
                 str, "no_worse: than the baseline by more than limit; below, above: the limit itself", choices=RULES
             ),
@@ -55,10 +57,12 @@ def faults(values: Mapping[str, Any]) -> Iterable[str]:
             yield f"require[{n}] says no_worse, but the plan names no baseline."
         if rule["rule"] == "no_worse" and rule["limit"] == 0:
             yield f"require[{n}] allows a loss of 0, which no number of items can show; give a limit above 0."
-        most = MOST.get(rule["metric"], 1.0)
-        if rule["limit"] >= most:
-            yield f"require[{n}].limit = {rule['limit']:g} is not below {most} for {rule['metric']}."
-        if rule["rule"] == "above" and rule["metric"] not in ("accuracy", "mean_score"):
-            yield f"require[{n}] asks {rule['metric']} to be above a limit, where more is worse."
-        if rule["rule"] == "below" and rule["metric"] == "accuracy":  # of a score only the data tell
-            yield f"require[{n}] asks {rule['metric']} to be below a limit, where more is better."
+        metric = METRICS[rule["metric"]]
+        if metric.high is not None and rule["limit"] >= metric.high:
+            yield f"require[{n}].limit = {rule['limit']:g} is not below {metric.high} for {metric.name}."
+        if metric.high is None and not metric.is_cost:  # of a score only the data say which way is better
+            continue
+        if rule["rule"] == "above" and metric.better == "lower":
+            yield f"require[{n}] asks {metric.name} to be above a limit, where more is worse."
+        if rule["rule"] == "below" and metric.better == "higher":
+            yield f"require[{n}] asks {metric.name} to be below a limit, where more is better."

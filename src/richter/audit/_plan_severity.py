@@ -5,7 +5,7 @@ from typing import Any
 
 from richter.audit._plan import asks
 from richter.errors import InputError
-from richter.severity import DEFAULT, MEASURES, PLANNED, Recipe, parse_requirement
+from richter.severity import DEFAULT, MEASURES, PLANNED, Recipe, check_primary, parse_requirement
 
 HELP = "A severity plan: which claims come first, how slopes are estimated, and which rates are required."
 
@@ -13,12 +13,13 @@ FIELDS = {
     "conditions": asks(str, "The conditions weighed; empty: all of the file.", [], many=True),
     "primary": asks(
         str,
-        "The measure whose claims are decided first; the others only if these are all settled.",
+        "The main measure: its claims share one error risk, all others another.",
         "severity_given_error",
         choices=tuple(MEASURES),
     ),
     "control": asks(str, "Compare all others with this condition; empty: all pairs.", ""),
     "margin": asks(float, "Mean severities of errors within this are equivalent; 0: none stated.", 0, ge=0),
+    "margins": asks(str, 'Margins of other measures, each as "b=0.15".', [], many=True),
     "estimator": asks(
         str,
         "How b is estimated; aki is the paper's.",
@@ -35,7 +36,7 @@ FIELDS = {
     "min_bins": asks(int, "Levels from m_min to 4.0.", DEFAULT.min_bins, ge=1, le=8),
     "reselect": asks(bool, "True: m_min is chosen anew in every resample.", True),
     "max_error_gap": asks(float, "Pairs with error rates closer than this are matched.", 0.05, gt=0, le=1),
-    "min_gap": asks(float, "Slopes closer than this are practically equal (equivalence).", 0.15, gt=0),
+    "min_gap": asks(float, "The paper's count leaves out slopes closer than this.", 0.15, gt=0),
     "tolerance": asks(float, "How far errors may be from the law.", DEFAULT.tolerance, gt=0, lt=1),
     "level": asks(float, "Confidence level of intervals and limits.", 0.95, ge=0.5, lt=1),
     "n_resamples": asks(int, "Resamples.", 2000, ge=200),
@@ -50,6 +51,23 @@ def faults(values: Mapping[str, Any]) -> Iterable[str]:
             parse_requirement(text)
         except InputError as error:
             yield str(error)
+    try:
+        plan_margins(values)
+    except InputError as error:
+        yield str(error)
+
+
+def plan_margins(values: Mapping[str, Any]) -> dict[str, float]:
+    """The margins that a plan states, by measure."""
+    margins = {"severity_given_error": float(values["margin"])} if values["margin"] else {}
+    for text in values["margins"]:
+        measure, _, amount = text.partition("=")
+        check_primary(measure.strip())
+        try:
+            margins[measure.strip()] = float(amount)
+        except ValueError as error:
+            raise InputError(f"The margin {text!r} is not MEASURE=NUMBER.", remedy='As "b=0.15".') from error
+    return margins
 
 
 def plan_recipe(values: Mapping[str, Any]) -> Recipe:

@@ -180,7 +180,7 @@ def write_sheet(
 
     It is what the rater has not rated yet; where that is nothing, the next batch for the claim. 0: no more is needed.
     """
-    tables = read_tables(run, shown=())  # a sheet is blind
+    tables = read_tables(run)
     with open_ledger(run, mode="write") as ledger:
         sample = shared_sample(ledger, n=n, seed=seed)
         people = ledger.ratings(kind="human")

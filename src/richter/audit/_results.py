@@ -191,6 +191,7 @@ class Methods(Result):
     deviations: tuple[str, ...]
     seed: int
     level: float
+    margins: Mapping[str, float]
     n_resamples: int
     versions: Mapping[str, str]
     spent: Mapping[str, float | None]

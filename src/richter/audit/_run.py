@@ -1,11 +1,10 @@
 """What `richter.open` gives: a run, a table in a file, or a frame, with every question that can be put to it."""
 
-import contextlib
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,18 +12,19 @@ import polars as pl
 from richter.audit._calibration import CalibrationReport, measure_calibration, read_draws
 from richter.audit._compare import CompareReport, compare_tables
 from richter.audit._floors import FloorsReport, measure_grades
-from richter.audit._gate import GateReport, gate_status, run_gate
+from richter.audit._gate import GateReport, apply_gate_plan
 from richter.audit._measure import RunResults, measure_run
 from richter.audit._plan import read_plan
 from richter.audit._plan_tail import tail_plan
 from richter.audit._severity import SeverityReport, weigh_scores
 from richter.audit._tail import TailReport, study_column
 from richter.claims import About
-from richter.errors import InputError, TooFewErrors
+from richter.errors import InputError
+from richter.evidence import MissingPolicy
 from richter.interop import RatingKind, Source, is_frame, named_source, source_name
-from richter.records import Claim, picture
+from richter.records import DEFAULT_LEVEL, Claim, picture
 from richter.store import DatabaseRun, Place, is_run, open_ledger
-from richter.tables import ReadOptions, Tables, attempts, read_tables
+from richter.tables import ReadOptions, Tables, read_tables
 
 __all__ = ["Run", "open_run"]
 
@@ -110,41 +110,44 @@ class Run:
         self,
         *conditions: str,
         on: Sequence[str] = (),
-        margin: float | None = None,
-        severity_margin: float | None = None,
+        margin: float | Mapping[str, float] | None = None,
         about: About = "such-items",
+        missing: MissingPolicy = "both-ways",
         control: str | None = None,
         trust_ids: bool = False,
+        trust_raters: bool = False,
+        trust_labels: bool = False,
         unpaired: bool = False,
+        one_family: bool = False,
         plan: str | Path | None = None,
-        tried: int | Literal["auto"] = 1,
-        level: float = 0.95,
+        tried: int = 1,
+        level: float = DEFAULT_LEVEL,
         n_resamples: int = 2000,
         seed: int = 0,
     ) -> CompareReport:
         """Is the difference real? With two names the claim "the second is better than the first" is directed.
 
-        `margin` is the gap that would matter (0.02 is two points), `on` the measures that come first, `control` the
-        condition that all others are compared with, `unpaired` that each has other items, `plan` a tail plan for a
-        claim on the tail's shape.
+        `margin` is the gap that would matter (0.02 is two points) of the main measure, or by measure; `on` names the
+        main measure first, `control` the condition that all others are compared with, `missing` what missing grades
+        mean, `unpaired` that each has other items, `plan` a tail plan for a claim on the tail's shape.
         """
-        for given in (margin, severity_margin):
-            if isinstance(given, str):
-                raise InputError(f"The margin {given!r} is a text.", remedy="Give a number: 0.02 is two points.")
-        known = attempts(self.tables.select(conditions) if conditions else self.tables)
+        if isinstance(margin, str):
+            raise InputError(f"The margin {margin!r} is a text.", remedy="Give a number: 0.02 is two points.")
         return compare_tables(
             self.tables,
             conditions=conditions,
             on=on,
             margin=margin,
-            severity_margin=severity_margin,
             about=about,
+            missing=missing,
             control=control,
             trust_ids=trust_ids,
+            trust_raters=trust_raters,
+            trust_labels=trust_labels,
             unpaired=unpaired,
+            one_family=one_family,
             tail_plan=None if plan is None else tail_plan(read_plan(plan, kind="tail")),
-            tried=(known or 1) if tried == "auto" else tried,
-            attempts=known,
+            tried=tried,
             level=level,
             n_resamples=n_resamples,
             seed=seed,
@@ -152,10 +155,16 @@ class Run:
 
     def severity(self, **options: Any) -> SeverityReport:
         """How bad are the errors? Options are those of `richter.audit.weigh_scores`: `require`, `plan`, `seed`, ..."""
-        return weigh_scores(self.tables, **options)
+        return weigh_scores(self._tables_for(options.get("plan")), **options)
 
     def calibration(
-        self, *, bins: int = 10, binning: str = "width", level: float = 0.95, splits: int | None = None, seed: int = 0
+        self,
+        *,
+        bins: int = 10,
+        binning: str = "width",
+        level: float = DEFAULT_LEVEL,
+        splits: int | None = None,
+        seed: int = 0,
     ) -> CalibrationReport:
         """Does it know when it is wrong? From a run's draws, a draws table or a grades table with confidences."""
         source = read_draws(*self.sources, options=self.options)
@@ -174,21 +183,23 @@ class Run:
         """All of it as one document, as `richter report` has it; options are those of `richter.audit.measure_run`."""
         return measure_run(*self.sources, options=self.options, seed=seed, **options)
 
-    def floors(self, *, level: float = 0.95, seed: int = 0) -> FloorsReport:
+    def floors(self, *, level: float = DEFAULT_LEVEL, seed: int = 0) -> FloorsReport:
         """What this much data can show of each condition."""
         return measure_grades(self.tables, rng=np.random.default_rng(seed), level=level)
 
     def gate(self, plan: str | Path) -> GateReport:
         """A gate plan's requirements: met, violated, or not shown either way."""
-        return run_gate(read_plan(plan, kind="gate"), self.tables, status=gate_status(plan, self.tables))
+        return apply_gate_plan(plan, self._tables_for(plan))
+
+    def _tables_for(self, plan: str | Path | None) -> Tables:
+        """The tables read as the plan says, unless this was opened with options of reading."""
+        planned = None if plan is None or self.options != ReadOptions() else read_plan(plan).reading
+        return self.tables if planned is None else read_tables(*self.sources, options=planned)
 
     @functools.cached_property
     def findings(self) -> tuple[Claim, ...]:
         """Every claim that these records allow without further choices: differences, then shapes. Exploratory."""
         found: list[Claim] = []
         if len(self.tables.conditions) > 1:
-            found += [c for c in self.compare().claims if c.measure != "b"]
-        if self.tables.counting is not None:
-            with contextlib.suppress(TooFewErrors):  # nothing is claimed of shapes that cannot be estimated
-                found += [claim for claim in self.severity().study.claims if claim.primary]
+            found += self.compare().claims
         return tuple(found)

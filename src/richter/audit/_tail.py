@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,14 +15,17 @@ import polars as pl
 from richter import tail as tl
 from richter.audit._measure_run import RunRecords
 from richter.audit._pictures import Picture, tail_picture
-from richter.audit._plan import Plan, PlanStatus, open_data, read_plan
+from richter.audit._plan import Plan, read_plan
+from richter.audit._plan_lock import PlanStatus, open_data, record_use
 from richter.audit._plan_tail import FIELDS, tail_plan
+from richter.claims import Question
 from richter.errors import InputError, TooFewErrors
+from richter.evidence import MissingPolicy, Policy, blocked_claim, run_checks
 from richter.interop import Source, less_is_better, read_frame
-from richter.records import Result, Shown, of_kind, printable
+from richter.records import Claim, Result, Shown, Verdict, of_kind, printable
 from richter.stats import Floats, Mapper
 from richter.store import is_run, run_file
-from richter.tables import ReadOptions, Tables, read_tables
+from richter.tables import ReadOptions, Tables, read_tables, severity_scores
 
 __all__ = ["TailReport", "study_column"]
 
@@ -44,20 +48,12 @@ class TailReport(Shown):
     status: PlanStatus | None
     seed: int
     n_missing: int
+    understood: str
 
     @property
     def deviations(self) -> tuple[str, ...]:
         """What differs from the locked plan."""
         return () if self.status is None else self.status.deviations
-
-    def paper(self) -> dict[str, str]:
-        """LaTeX table, methods paragraph, references and deviations, by file name."""
-        status, data = self.status, Path(self.file).name
-        planned: dict[str, Any] = {}
-        if status is not None:
-            planned = {"plan_hash": status.hash, "locked_at": status.locked_at, "deviations": status.deviations}
-            planned |= {"reasons": status.reasons, "versions": status.versions}
-        return tl.paper_parts(self.study, data=data, column=self.column, seed=self.seed, **planned)
 
     def _shown(self) -> Picture:
         return tail_picture(self)
@@ -72,6 +68,12 @@ def study_column(
     probe: tuple[str, str] | None = None,
     scan: bool = False,
     status: PlanStatus | None = None,
+    missing: MissingPolicy = "both-ways",
+    trust_ids: bool = False,
+    trust_raters: bool = False,
+    trust_labels: bool = False,
+    unpaired: bool = False,
+    level: float | None = None,
     seed: int = 0,
     mapper: Mapper = map,
 ) -> TailReport:
@@ -81,11 +83,20 @@ def study_column(
     Higher is worse, unless `reading` or the plan says that higher is better; a scale that `reading` states gives the
     bounds. Without a plan the tolerances default to a tenth and a fifth of the pooled standard deviation on the scale
     of the comparison, which is a convention and not a judgement; the finding is exploratory either way. With `status`
-    it is already known where the plan stands. `mapper` says where items are resampled and changes no number.
+    it is already known where the plan stands. Every pair passes the checks of `richter compare` first, and `missing`,
+    `trust_ids`, `trust_raters`, `trust_labels` and `unpaired` mean what they mean there; a tail has no worst value, so
+    that missing severities above 1% block it unless they are lost at random. `level` is that of all intervals.
+    `mapper` says where items are resampled and changes no number.
     """
     reading = reading or ReadOptions()
     given = {k: v for k, v in (overrides or {}).items() if v is not None}
+    if level is not None:
+        given["alpha"] = round(1 - level, 12)
+    if unpaired:
+        given["pairing"] = "independent"
     plan = None if plan_path is None else read_plan(plan_path, kind="tail")
+    if plan is not None and reading == ReadOptions():
+        reading = plan.reading or reading
     values = dict(plan.values) if plan else {}
     planned = values.get("column", "")
     column = column or reading.map.get("score") or (planned if reading.wide is None else "")
@@ -102,12 +113,19 @@ def study_column(
     extra = [f"{k}: plan {values[k]!r}, option {v!r}" for k, v in given.items() if k in values and values[k] != v]
     if planned and planned != column:
         extra.append(f"column: plan {planned!r}, option {column or '--wide'!r}")
+    vouched = {
+        f"missing {missing}": missing != "both-ways", "trust-ids": trust_ids, "trust-raters": trust_raters,
+        "trust-labels": trust_labels,
+    }  # fmt: skip
+    extra += [f"--{name} is not in the plan" for name, is_given in vouched.items() if is_given]
     values |= given
     n_missing = int(frame["value"].null_count())
     frame = frame.drop_nulls("value")
     severities, items = _by_condition(frame, values, plan, tables.name)
-    if plan_path is not None:
-        status = status or open_data(plan_path, tables.select([*severities]), extra=extra)
+    opened: PlanStatus | None = None
+    if plan is not None and plan_path is not None and status is None:
+        read_by_plan = dataclasses.replace(tables.select([*severities]), options=_other_options(reading, plan))
+        status = opened = open_data(plan_path, read_by_plan, extra=extra)
     if plan is None:
         chosen = _plan_without(severities, values)
         seed_used = seed
@@ -128,6 +146,10 @@ def study_column(
         locked=None if status is None or not status.confirmatory else status.hash,
         mapper=mapper,
     )
+    policy = Policy(
+        missing=missing, trust_ids=trust_ids, trust_raters=trust_raters, trust_labels=trust_labels, unpaired=unpaired
+    )
+    study = tl.with_checked_claims(study, functools.partial(check_claim, _as_severities(tables, frame, rated), policy))
     far = of_kind(tables.notes, "scale")  # far values are what a tail is made of
     read = (note for note in tables.notes if note not in far)
     way = () if rated or "lower_is_worse" in given or plan is not None else _taken_as(tables, column)
@@ -136,7 +158,7 @@ def study_column(
         name: tl.transform_scores(x, study.transform, bounds=chosen.bounds, clip=chosen.clip).values
         for name, x in (severities if study.path else {}).items()
     }
-    return TailReport(
+    report = TailReport(
         file=tables.name,
         column=column or ("severity" if rated else " ".join(tables.scored_by).removeprefix("column ") or "score"),
         study=study,
@@ -145,7 +167,19 @@ def study_column(
         status=status,
         seed=seed_used,
         n_missing=n_missing,
+        understood=tables.understood,
     )
+    if plan_path is not None and opened is not None:
+        record_use(plan_path, opened)
+    return report
+
+
+def _other_options(reading: ReadOptions, plan: Plan) -> ReadOptions:
+    """The options of reading but for the score, its direction and its scale, which fields of a tail plan fix."""
+    planned = plan.reading or ReadOptions()
+    others = {field: column for field, column in reading.map.items() if field != "score"}
+    score = {field: column for field, column in planned.map.items() if field == "score"}
+    return dataclasses.replace(reading, map=others | score, better=planned.better, scale=planned.scale)
 
 
 def _read(sources: Sequence[Source], column: str, reading: ReadOptions) -> Tables:
@@ -174,6 +208,46 @@ def _taken_as(tables: Tables, column: str) -> tuple[str, ...]:
 def groups_of(tables: Tables) -> dict[str, str]:
     """The group of each item that has one."""
     return dict(tables.answers.select("item", "group").drop_nulls().unique("item").cast(pl.String).iter_rows())
+
+
+def compare_tails_of(
+    tables: Tables, plan: tl.TailPlan, *, policy: Policy | None = None, rng: np.random.Generator
+) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
+    """The claims on the tails of severities behind the gates of a plan, and what stood in the way."""
+    scores = severity_scores(tables)
+    columns = {name: scores.severity[:, k] for k, name in enumerate(scores.conditions)}
+    notes = tuple(f"tail: {note}" for note in unused(tables))
+    try:
+        items = dict.fromkeys(columns, scores.items)
+        study = tl.compare_conditions(columns, plan, rng=rng, items=items, groups=groups_of(tables), band=False)
+    except InputError as fault:
+        return (), (*notes, f"no tail shape: {fault.what}")
+    return tuple(check_claim(_of_severities(tables), policy or Policy(), claim) for claim in study.claims), notes
+
+
+def check_claim(tables: Tables, policy: Policy, claim: Claim) -> Claim:
+    """A claim on a pair with the notes of all checks of the data, blocked where one blocks it."""
+    if len(claim.conditions) != 2 or claim.verdict is Verdict.UNTESTABLE:
+        return claim
+    checked = run_checks(tables, Question(measure="xi", conditions=claim.conditions), policy)
+    claim = dataclasses.replace(claim, notes=tuple(dict.fromkeys((*claim.notes, *checked.notes))))
+    return claim if checked.block is None else blocked_claim(claim, checked.block)
+
+
+def _of_severities(tables: Tables) -> Tables:
+    """The data with their severities alone: whatever else they hold says nothing of a tail."""
+    return dataclasses.replace(tables, scores=tables.scores.clear(), whole=None)
+
+
+def _as_severities(tables: Tables, frame: pl.DataFrame, is_rated: bool) -> Tables:
+    """The data with the studied column in the place of severities, whoever gave it."""
+    if is_rated:
+        return _of_severities(tables)
+    own = frame.select("item", "condition", "draw", pl.col("value").alias("severity"))
+    own = own.with_columns(pl.lit("column").alias("rater"), pl.lit("given").alias("kind"))
+    empty = tables.ratings.clear()
+    ratings = pl.concat([empty, own.with_columns(pl.col("severity").cast(pl.Float64))], how="diagonal")
+    return dataclasses.replace(_of_severities(tables), ratings=ratings, counting="given")
 
 
 def unused(tables: Tables) -> list[str]:

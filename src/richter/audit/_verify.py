@@ -23,7 +23,8 @@ __all__ = ["Verification", "verify_archive", "verify_results"]
 
 CLOSE = 1e-9  # relative: what other versions of the same libraries may change
 MOST_RESAMPLES = 1_000_000  # a document may ask for more than anybody can wait for
-OPTIONS = inspect.signature(compare_tables).parameters.keys() - {"tables", "slopes", "attempts"}
+OPTIONS = inspect.signature(compare_tables).parameters.keys() - {"tables", "more"}
+VERSION = 3  # of results documents
 SCHEMAS = ("richter/compare", "richter/results")
 ALONE = ("estimate", "values", "n", "units", "p", "plain_interval")  # of a claim whatever its family
 # what says when, where and by which program a document was made, and what to do next: nothing that evidence can tell
@@ -91,9 +92,9 @@ def verify_results(
 
 def _verify(document: Any, path: str, evidence: Sequence[Source], options: ReadOptions | None) -> Verification:
     schema = document.get("schema") if isinstance(document, dict) else None
-    if schema == "richter/results" and document.get("version") != 2:
+    if schema == "richter/results" and document.get("version") != VERSION:
         raise InputError(
-            f"{path} is a results document of version {document.get('version')}; this Richter verifies version 2.",
+            f"{path} is a results document of version {document.get('version')}; this Richter verifies {VERSION}.",
             remedy="Make it again from its run: richter report RUN --json results.json",
         )
     if schema not in SCHEMAS or not isinstance(document.get("claims"), list):
@@ -196,6 +197,7 @@ def _again(
         raise ValueError(f"n_resamples of {drawn}")
     if document["schema"] == "richter/results":
         kept = {name: document["methods"][name] for name in ("seed", "level", "n_resamples")}
+        kept["margin"] = document["methods"].get("margins") or None
         names = _conditions(document)
         missing = {name for name, section in document["sections"].items() if "missing" in section}
         results = measure_run(*evidence, options=options, conditions=names, **kept)
@@ -203,17 +205,19 @@ def _again(
         for name in missing:  # asked for with --only, or not to be had then
             made["sections"][name] = document["sections"][name]
         return made, results.tables.data_hash, []
-    asked = dict(document.get("options") or {})
-    if not asked:  # a document from before options were recorded
-        stated = [c.get("hypothesis") or {} for c in document["claims"] if len(c["conditions"]) == 2]
-        directed = any(h.get("relation", "differs") != "differs" for h in stated)
-        asked = {"on": [document["primary"]], "directed": directed}
+    asked = dict(document["options"])
     asked["conditions"] = asked.get("conditions") or [*document["conditions"]]
     reading, tail = asked.pop("reading", None), asked.pop("tail_plan", None)
     unknown = asked.keys() - OPTIONS
     if unknown:
         raise ValueError(f"no option is called {min(unknown)}")
-    kept = {name: document[name] for name in ("margin", "about", "level", "tried", "seed", "n_resamples")}
+    if "margins" not in document:
+        raise InputError(
+            "The comparison was written by Richter 0.1, whose claims are corrected in another way.",
+            remedy="Make it again: richter compare FILE --json compare.json",
+        )
+    kept = {name: document[name] for name in ("about", "level", "tried", "seed", "n_resamples")}
+    kept["margin"] = document["margins"]
     notes = []
     if options in (None, ReadOptions()) and reading is not None:
         options = msgspec.convert(reading, ReadOptions)

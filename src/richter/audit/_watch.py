@@ -15,38 +15,62 @@ from scipy.special import stdtrit
 
 from richter import floors
 from richter.audit._series import CANARIES, FEWEST, date_in
-from richter.claims import METRICS, check_margin
+from richter.claims import METRICS, Blocked, Metric, Question, check_margin, measure_words, watched_measures
 from richter.errors import InputError
+from richter.evidence import evidence, graded_rows, has_values, sample_of, worst_sample
 from richter.interop import log_files, plain_name, read_frame
-from richter.records import Better, Claim, Family, Hypothesis, Interval, Result, Verdict, counted, plain, printable
+from richter.records import (
+    DEFAULT_LEVEL,
+    Claim,
+    Family,
+    Hypothesis,
+    Interval,
+    Result,
+    Verdict,
+    counted,
+    plain,
+    printable,
+)
 from richter.stats import bin_gaps
 from richter.store import DatabaseRun, Place, find_parts, find_runs, is_run, open_ledger, run_place
-from richter.tables import ReadOptions, Tables, holds_logs, read_tables, record_look
+from richter.tables import ReadOptions, Tables, holds_logs, read_tables
 
-__all__ = ["Day", "MetricSeries", "WatchReport", "history_of", "read_series", "watch_series"]
+__all__ = ["Day", "MetricSeries", "WatchReport", "history_of", "noun_of", "read_series", "watch_series"]
 
 Floats = NDArray[np.float64]
 
 CARRIED_MOST = 0.3  # correlation with the day before up to which false alarms were seen to stay under 5%
-_TOLD = 10  # of a series, the newest entries whose looks are logged
 _DATED = {"date", "day", "week", "month", "datum", "tag", "woche", "monat", "timestamp", "time", "datetime", "created",
           "created_at", "run_date", "fecha", "semana", "jour", "semaine", "data", "日期", "日付"}  # fmt: skip
 _FILES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".xlsx", ".eval")
-_NAMES = {"error_rate": "error rate", "mean_score": "mean score", "mean_severity": "mean severity",
-          "ece": "calibration error", "refusal_rate": "share of refusals", "money": "dollars an answer",
-          "tokens": "tokens an answer", "judge": "judges' severity of fixed answers"}  # fmt: skip
-_BOUNDS = {"error_rate": (0.0, 1.0), "mean_severity": (0.0, 4.0), "ece": (0.0, 1.0), "refusal_rate": (0.0, 1.0)}
-_JUDGED = ("error_rate", "mean_severity")
+JUDGE = "judge"  # the series of fixed answers that judges rated anew
+DEFAULT_MARGIN = 0.05  # of the lead's range: the loss that a verdict's life is computed for
+
+
+def noun_of(metric: str) -> str:
+    """What a series is called."""
+    return "judges' severity of fixed answers" if metric == JUDGE else measure_words(metric).noun
+
+
+def _is_judged(metric: str) -> bool:
+    """Whether a judge's severity of an answer says the measure's value, so that judges' drift is in it."""
+    row = METRICS.get(metric)
+    return row is not None and row.estimator == "mean" and (
+        row.source == "severity" or (row.source == "score" and row.kind == "binary")
+    )  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Day:
     """One entry of a series: when, from where, each item's values, and what it was made with.
 
-    `values` has one row an item: `item`, its `weight` and the metrics that there are; `graded` the answers that have a
-    grade and a confidence: `item`, `weight` (an item's draws share the item's), `confidence`, `correct`. `better` says
-    which way is better of a `mean_score`. `judge` are the severities of fixed answers that were rated anew (see
-    `audit --canaries`), by item.
+    `values` has one row an item: `item`, its `weight` and the watched measures that there are, means over draws;
+    `worst` the same with missing grades at the worse end, where any are missing. `graded` are the answers that have a
+    grade and a confidence: `item`, `weight` (an item's draws share the item's), `confidence`, `correct`. `metrics` are
+    the measures with the range and the direction that the data say. `judge` are the severities of fixed answers that
+    were rated anew (see `audit --canaries`), by item. `missing` counts the grades that are missing by measure, `notes`
+    are those of the data and of the checks, `blocked` says why a measure is not taken from this entry, `understood` how
+    it was read, `basis` who graded.
     """
 
     at: str
@@ -54,9 +78,19 @@ class Day:
     values: pl.DataFrame
     judged: bool
     made: Mapping[str, str]
-    better: Better = "higher"
+    worst: pl.DataFrame | None = None
+    metrics: Mapping[str, Metric] = dataclasses.field(default_factory=dict)
     graded: pl.DataFrame | None = None
     judge: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    missing: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    blocked: Mapping[str, Blocked] = dataclasses.field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    understood: str = ""
+    basis: str = ""
+
+    def metric(self, measure: str) -> Metric:
+        """A measure as these data have it."""
+        return self.metrics.get(measure) or measure_words(measure)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +100,9 @@ class MetricSeries:
     With fixed answers that were rated anew, judged metrics are less what the judges rated those above their mean.
 
     `low` and `high` are limits of the mean, as long as nothing changed; none where a value has no bounds. `evidence` is
-    how many times likelier a change is than none; an alarm is raised when it first reaches the `limit`.
+    how many times likelier a change is than none; an alarm is raised when it first reaches the `limit`. `missing`
+    grades are counted over all days: the evidence is then the smaller of that without them and that with them at the
+    worse end of the range, so that an alarm holds both ways.
     """
 
     metric: str
@@ -82,13 +118,15 @@ class MetricSeries:
     before: float | None = None
     after: float | None = None
     worse: bool | None = None
+    missing: int = 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class WatchReport(Result):
     """What a series shows: a sentence, one claim and one series a metric, and what changed beside it.
 
-    `step` is what an entry is by how far they lie apart: a day, a week, a month, else a run.
+    `step` is what an entry is by how far they lie apart: a day, a week, a month, else a run. `understood` says how the
+    newest entry was read, `basis` who graded it, and `notes` are those of all entries and of the series.
     """
 
     schema: ClassVar = "richter/watch"
@@ -106,6 +144,8 @@ class WatchReport(Result):
     flipped: tuple[str, ...]
     reliance: str
     notes: tuple[str, ...]
+    understood: str = ""
+    basis: str = ""
 
     @property
     def history(self) -> dict[str, Any]:
@@ -167,7 +207,7 @@ def read_series(
             raise InputError("Which condition is watched is open.", remedy=f"Name it with --condition: {every}.")
         condition = common.pop()
     called = (condition,) if isinstance(condition, str) else tuple(condition)
-    days, shown = [], []
+    days = []
     for at, place, tables, unnamed in read:
         name = next((n for n in called if n in tables.conditions), None)
         name = tables.conditions[0] if name is None and unnamed and series in called else name
@@ -175,21 +215,13 @@ def read_series(
             notes.append(f"{at}: {place.name} has no {' or '.join(called)} and is left out")
             continue
         own = tables.select([name])
-        shown.append((tables, name))
         days.append(
-            Day(
-                at=at,
-                name=place.name,
-                values=_values(own),
-                graded=_graded(own),
-                judged=tables.counting == "judge",
+            dataclasses.replace(
+                _measured_day(own, at=at, name=place.name),
                 made=_made(place, own, "" if unnamed else name),
-                better="lower" if "lower" in own.scores["better"] else "higher",
                 judge=_judge(place, options),
             )
         )
-    for tables, name in shown[-_TOLD:]:  # in the log alone: a watch writes nothing into runs
-        record_look(dataclasses.replace(tables, places=()), shown=[name])
     return Series(called[0], days, tuple(notes))
 
 
@@ -237,10 +269,10 @@ def _read(
             notes.append(f"an entry for each {printable(column, limit=40)} of {place.name}")
             for (day,), rows in frame.drop(column).with_columns(at).group_by("at\0", maintain_order=True):
                 if day:
-                    tables = read_tables(rows.drop("at\0"), options=options, shown=())
+                    tables = read_tables(rows.drop("at\0"), options=options)
                     yield _Entry(str(day), place, tables, tables.conditions == ("frame",))
             return
-    tables = read_tables(place, options=options, shown=())
+    tables = read_tables(place, options=options)
     yield _Entry(_date(place, notes), place, tables, table and tables.conditions == (Path(place.name).stem,))
 
 
@@ -251,35 +283,50 @@ def _series_name(places: Sequence[Place]) -> str:
     return first.stem if len(paths) == 1 else first.resolve().parent.name
 
 
-def _answered(tables: Tables) -> pl.DataFrame:
-    """The answers that came, with the weight of their item; 1 where items have none."""
-    rows = tables.rows.filter(pl.col("error").fill_null("") == "")
-    known = rows["weight"].null_count()
-    if 0 < known < len(rows) or (rows["weight"] < 0).any():
-        raise InputError("An item has no weight, or one below 0.", remedy="Give every item one, or none.")
-    return rows.with_columns(pl.col("weight").fill_null(1.0))
+def _measured_day(dataset: Tables, *, at: str, name: str) -> Day:
+    """An entry's measures by item, through the checks of every command; what a check blocks is not taken from it."""
+    columns: dict[str, Floats] = {}
+    filled: dict[str, Floats] = {}
+    metrics, missing, blocked, notes = {}, {}, {}, list(dataset.notes)
+    weight = np.ones(len(dataset.item_ids))
+    for measure in (m for m in watched_measures() if has_values(dataset, m)):
+        asked = evidence(dataset, Question(measure=measure, conditions=dataset.conditions))
+        if isinstance(asked.evidence, Blocked):
+            blocked[measure] = asked.evidence
+            continue
+        metrics[measure] = asked.metric
+        notes += [*asked.notes, *asked.known.notes]
+        if asked.metric.estimator != "mean":
+            continue
+        sample = sample_of(dataset, measure)
+        weight = weight if sample.outcomes.weight is None else sample.outcomes.weight
+        columns[measure] = filled[measure] = sample.mean[:, 0]
+        if asked.known.missing:
+            missing[measure] = sum(asked.known.missing.values())
+            filled[measure] = worst_sample(dataset, asked.question).mean[:, 0]
+    return Day(
+        at=at, name=name, judged=dataset.counting == "judge", made={}, metrics=metrics, missing=missing,
+        values=_item_frame(dataset, weight, columns), worst=_item_frame(dataset, weight, filled) if missing else None,
+        graded=_graded(dataset, weight) if "ece" in metrics else None, blocked=blocked,
+        notes=tuple(dict.fromkeys(notes)), understood=dataset.understood, basis=dataset.basis,
+    )  # fmt: skip
 
 
-def _values(tables: Tables) -> pl.DataFrame:
-    """One row an item: means over its draws."""
-    rows = _answered(tables)
-    graded = rows["correct"].null_count() < len(rows)
-    found = rows.group_by("item").agg(
-        pl.col("weight").first(),
-        (1 - pl.col("correct")).mean().alias("error_rate"),
-        pl.when(not graded).then(pl.col("score")).mean().alias("mean_score"),  # where nothing is just right or wrong
-        pl.col("severity").mean().alias("mean_severity"),
-        pl.col("refused").cast(pl.Float64).mean().alias("refusal_rate"),
-        pl.col("money_usd").mean().alias("money"),
-        pl.col("tokens_out").cast(pl.Float64).mean().alias("tokens"),
-    )
-    return found.sort("item")
+def _item_frame(dataset: Tables, weight: Floats, columns: Mapping[str, Floats]) -> pl.DataFrame:
+    """One row an item that has any value: its weight and its values, null where it has none."""
+    frame = pl.DataFrame({"item": list(dataset.item_ids), "weight": weight, **columns}).fill_nan(None)
+    return frame.filter(pl.any_horizontal(pl.col(name).is_not_null() for name in columns)) if columns else frame
 
 
-def _graded(tables: Tables) -> pl.DataFrame:
-    rows = _answered(tables).filter(pl.col("confidence").is_not_null() & pl.col("correct").is_in([0.0, 1.0]))
+def _graded(dataset: Tables, weight: Floats) -> pl.DataFrame:
+    """The answers that have a grade and a confidence; an item's draws share the item's weight."""
+    rows, items = graded_rows(dataset), np.array(dataset.item_ids, dtype=object)
+    confidence, correct, item = rows.of(0)
+    known = ~np.isnan(confidence)
+    frame = pl.DataFrame({"item": items[item[known]].tolist(), "weight": weight[item[known]],
+                          "confidence": confidence[known], "correct": correct[known]})  # fmt: skip
     shared = pl.col("weight") / pl.len().over("item")
-    return rows.select("item", shared, "confidence", "correct").sort("item", "confidence", "correct")
+    return frame.with_columns(shared).sort("item", "confidence", "correct")
 
 
 def _made(place: Place, tables: Tables, condition: str) -> dict[str, str]:
@@ -300,24 +347,27 @@ def _made(place: Place, tables: Tables, condition: str) -> dict[str, str]:
 def _judge(place: Place, options: ReadOptions | None) -> dict[str, float]:
     if not is_run(place) or CANARIES not in find_parts(place):
         return {}
-    rows = read_tables(find_parts(place)[CANARIES], options=options, shown=()).rows
+    rows = read_tables(find_parts(place)[CANARIES], options=options).rows
     rated = rows.filter(pl.col("severity").is_not_null()).group_by("item").agg(pl.col("severity").mean())
     return dict(rated.iter_rows())
 
 
 def history_of(
-    *sources: str | Path, condition: str | Sequence[str] | None = None, options: ReadOptions | None = None
+    *sources: str | Path,
+    condition: str | Sequence[str] | None = None,
+    options: ReadOptions | None = None,
+    level: float = DEFAULT_LEVEL,
 ) -> dict[str, Any]:
     """What a series shows, for a page or a pull request."""
     name, days, notes = read_series(*sources, condition=condition, options=options)
-    return watch_series(name, days, notes=notes).history
+    return watch_series(name, days, level=level, notes=notes).history
 
 
 # ------------------------------------------------------------------ watching
 
 
 def watch_series(
-    condition: str, days: Sequence[Day], *, level: float = 0.95, margin: float = 0.05, seed: int = 0,
+    condition: str, days: Sequence[Day], *, level: float = DEFAULT_LEVEL, margin: float | None = None, seed: int = 0,
     independent: bool = False, notes: Sequence[str] = (),
 ) -> WatchReport:  # fmt: skip
     """Has a metric changed over the days? All metrics and all days together raise a false alarm in at most 1 - level.
@@ -326,37 +376,38 @@ def watch_series(
     day has are compared with themselves; where days have other items, these are a draw of their own. Where fixed
     answers were rated anew each day, what the judges' drift did to them is taken out of judged metrics, and shown as a
     series of its own. Items count by their weights. Days that depend on the day before are allowed for, unless they
-    are said to be `independent` (see `change_evidence`).
+    are said to be `independent` (see `change_evidence`). With missing grades an alarm must hold both without them and
+    with them at the worse end. `margin` is the loss that would matter, on the scale of the first measure: a verdict may
+    be relied on for as long as no drift that the days do not exclude reaches it (else 5% of that scale).
     """
     if not days:
         raise InputError("The series has no days.", remedy="Give runs that hold the condition.")
-    check_margin(METRICS["error_rate"], margin)
     items, said, days = _items(days)
-    found = [*notes, *said, *_gaps(days)]
+    found = [*notes, *_data_notes(days), *said, *_gaps(days)]
     table = _daily(days, items)
-    rng = np.random.default_rng(seed)
     alpha = 1 - level
-    limit = len(table) / alpha if table else 1 / alpha
+    limit = len(table) / alpha if table else 1 / alpha  # all metrics together raise a false alarm in at most alpha
     series = []
     for metric, (at, values) in table.items():
-        rising = metric == "mean_score" and days[0].better == "higher"
-        evidence = floors.change_evidence(floors.sequential_scores(values, rng=rng), independent=independent)
         found += _carried(metric, values, independent=independent)
-        one = _series(metric, [days[k].at for k in at], values, evidence, rising=rising, limit=limit)
+        one = _series(
+            days[0].metric(metric), metric, [days[k].at for k in at], values,
+            _change_evidence(values, seed=seed, independent=independent), limit=limit,
+        )  # fmt: skip
+        one, more = _hold_both_ways(one, days, items, at, seed=seed, independent=independent)
+        found += more
         reach = _judges_reach(one, days)
         if one.before is not None and one.after is not None and abs(one.after - one.before) <= reach:
             found.append(
-                f"the {_NAMES[metric]} moved by {one.after - one.before:+.3g} about {one.changed} beyond the fixed "
+                f"the {noun_of(metric)} moved by {one.after - one.before:+.3g} about {one.changed} beyond the fixed "
                 f"answers; judges who drift otherwise on new ones may explain up to {reach:.2g}, so it is no alarm"
             )
-            one = dataclasses.replace(
-                one, alarm=None, changed=None, changed_between=None, before=None, after=None, worse=None
-            )
+            one = _without_alarm(one)
         series.append(one)
-    claims = tuple(_claim(s, condition, len(table), level, days[0].better) for s in series)
+    claims = tuple(_claim(s, condition, len(table), level, days) for s in series)
     alarmed = [s for s in series if s.alarm is not None]
-    judge = next((s for s in alarmed if s.metric == "judge"), None)
-    model = [s for s in alarmed if s.metric != "judge"]
+    judge = next((s for s in alarmed if s.metric == JUDGE), None)
+    model = [s for s in alarmed if s.metric != JUDGE]
     changes, step = _changes(days), _step(days)
     if judge is not None:
         changes.insert(0, f"the judges rate the same answers otherwise since {judge.changed}: judges drifted")
@@ -382,9 +433,64 @@ def watch_series(
         level=level,
         changes=tuple(changes),
         flipped=_flipped(days, items, alarmed),
-        reliance=_reliance(series, margin, level),
+        reliance=_reliance(series, days, margin, level),
         notes=tuple(dict.fromkeys(found)),
+        understood=days[-1].understood,
+        basis=days[-1].basis,
     )
+
+
+def _change_evidence(values: Floats, *, seed: int, independent: bool) -> Floats:
+    """How many times likelier a change is than none, after each day."""
+    rng = np.random.default_rng(seed)
+    return floors.change_evidence(floors.sequential_scores(values, rng=rng), independent=independent)
+
+
+def _data_notes(days: Sequence[Day]) -> list[str]:
+    """What is to be said of the entries' data: their own notes, and the measures that a check blocks."""
+    notes = list(dict.fromkeys(note for day in days for note in day.notes))
+    for measure in dict.fromkeys(m for day in days for m in day.blocked):
+        at = [day.at for day in days if measure in day.blocked]
+        reason = next(day.blocked[measure].reason for day in days if measure in day.blocked)
+        notes.append(f"{noun_of(measure)} is not taken from {', '.join(at[:3])}{', …' * (len(at) > 3)}: {reason}")
+    return notes
+
+
+def _without_alarm(one: MetricSeries) -> MetricSeries:
+    return dataclasses.replace(one, alarm=None, changed=None, changed_between=None, before=None, after=None, worse=None)
+
+
+def _hold_both_ways(
+    one: MetricSeries, days: Sequence[Day], items: set[str] | None, at: Sequence[int], *, seed: int, independent: bool
+) -> tuple[MetricSeries, list[str]]:
+    """The series with an alarm only where missing grades left out and at the worse end both raise it, and notes."""
+    missing = sum(day.missing.get(one.metric, 0) for day in days)
+    if not missing:
+        return one, []
+    drift = np.array(one.values) - [_mean(days[k].values, one.metric, items) or 0.0 for k in at]  # the judges'
+    worst = [_mean(_frame_of(days[k], worst=True), one.metric, items) or 0.0 for k in at]
+    other = _series(
+        days[0].metric(one.metric), one.metric, one.days, np.array(worst) + drift,
+        _change_evidence(np.array(worst) + drift, seed=seed, independent=independent), limit=one.limit,
+    )  # fmt: skip
+    smaller = np.minimum(np.maximum.accumulate(one.evidence), np.maximum.accumulate(other.evidence))
+    note = f"{counted(missing, 'grade is', 'grades are')} missing in {noun_of(one.metric)}"
+    held = dataclasses.replace(one, evidence=tuple(smaller), missing=missing)
+    if one.alarm is not None and other.alarm is not None and one.worse is other.worse:
+        return dataclasses.replace(held, alarm=max(one.alarm, other.alarm)), [f"{note}: the alarm holds both ways"]
+    if one.alarm is None and other.alarm is None:
+        return held, [note]
+    way = "without them" if other.alarm is None else "with them at the worse end" if one.alarm is None else "both"
+    shown = one if one.alarm is not None else other
+    if way == "both":
+        how = "without them and with them at the worse end it changed in different directions"
+    else:
+        how = f"{way} it got {'worse' if shown.worse else 'better'} about {shown.changed}, else no change is shown"
+    return _without_alarm(held), [f"{note}: {how}"]
+
+
+def _frame_of(day: Day, *, worst: bool) -> pl.DataFrame:
+    return day.worst if worst and day.worst is not None else day.values
 
 
 def _items(days: Sequence[Day]) -> tuple[set[str] | None, list[str], list[Day]]:
@@ -438,39 +544,41 @@ def _daily(days: Sequence[Day], items: set[str] | None) -> dict[str, tuple[list[
     found: dict[str, tuple[list[int], Floats]] = {}
     canaries = set.intersection(*(set(d.judge) for d in days if d.judge)) if any(d.judge for d in days) else set()
     rated = [[d.judge[i] for i in sorted(canaries)] if d.judge else [] for d in days]
+    watched = watched_measures()
     drift = {
-        "mean_severity": [float(np.mean(r)) if r else np.nan for r in rated],
-        "error_rate": [float(np.mean(np.array(r) > 0)) if r else np.nan for r in rated],
+        measure: [float(np.mean(METRICS[measure].of_severity(np.array(r)))) if r else np.nan for r in rated]
+        for measure in dict.fromkeys((*filter(_is_judged, watched), "mean_severity"))
     }
-    for metric in ("error_rate", "mean_score", "mean_severity", "ece", "refusal_rate", "money", "tokens"):
-        if metric == "tokens" and "money" in found:
-            continue  # one cost is enough
+    for metric in watched:
         at, values = [], []
         for k, day in enumerate(days):
-            value = _ece(day.graded, items) if metric == "ece" else _mean(day.values, metric, items)
+            is_ece = measure_words(metric).estimator == "ece"
+            value = _ece(day.graded, items) if is_ece else _mean(day.values, metric, items)
             if value is not None:
                 at.append(k)
                 values.append(value)
-        if metric in _JUDGED and days[0].judged and canaries:
+        if metric in drift and days[0].judged and canaries:
             moved = np.array(drift[metric]) - np.nanmean(drift[metric])
             both = [j for j, k in enumerate(at) if np.isfinite(moved[k])]
             at, values = [at[j] for j in both], [values[j] - moved[at[j]] for j in both]
         if len(at) >= max(2, len(days) // 2):
             found[metric] = at, np.array(values)
+    for cheaper in [m for m in found if METRICS[m].is_cost][:-1]:  # one cost is enough: money rather than tokens
+        del found[cheaper]
     known = [k for k, v in enumerate(drift["mean_severity"]) if np.isfinite(v)]
     if len(known) >= 2:
-        found["judge"] = known, np.array([drift["mean_severity"][k] for k in known])
+        found[JUDGE] = known, np.array([drift["mean_severity"][k] for k in known])
     return found
 
 
 def _judges_reach(s: MetricSeries, days: Sequence[Day]) -> float:
     """Of an alarm of a judged metric from which the judges' drift was taken out; else 0."""
     rated = [d for d in days if d.judge]
-    if s.metric not in _JUDGED or s.changed is None or not days[0].judged or not rated:
+    if not _is_judged(s.metric) or s.changed is None or not days[0].judged or not rated:
         return 0.0
     fixed = sorted(set.intersection(*(set(d.judge) for d in rated)))
     table = np.array([[d.judge[i] for i in fixed] for d in rated])
-    table = (table > 0).astype(np.float64) if s.metric == "error_rate" else table
+    table = METRICS[s.metric].of_severity(table)
     return floors.drift_reach(table, np.array([d.at >= s.changed for d in rated]), limit=s.limit) if fixed else 0.0
 
 
@@ -480,6 +588,8 @@ def _of(rows: pl.DataFrame, items: set[str] | None) -> pl.DataFrame:
 
 def _mean(rows: pl.DataFrame, metric: str, items: set[str] | None) -> float | None:
     """By the items' weights, over those that have a value."""
+    if metric not in rows.columns:
+        return None
     known = _of(rows, items).drop_nulls(metric)
     total = float(known["weight"].sum())
     return float((known[metric] * known["weight"]).sum()) / total if total > 0 else None
@@ -495,12 +605,14 @@ def _ece(rows: pl.DataFrame | None, items: set[str] | None) -> float | None:
 
 
 def _series(
-    metric: str, at: Sequence[str], values: Floats, evidence: Floats, *, rising: bool, limit: float
+    row: Metric, metric: str, at: Sequence[str], values: Floats, evidence: Floats, *, limit: float
 ) -> MetricSeries:
-    """The metric's series; `rising`: more of it is better."""
+    """The metric's series; `row` says its range and which way is better."""
     low, high = np.full(len(values), np.nan), np.full(len(values), np.nan)
-    if metric in _BOUNDS and _BOUNDS[metric][0] <= values.min() and values.max() <= _BOUNDS[metric][1]:
-        sequence = floors.mean_sequence(values, low=_BOUNDS[metric][0], high=_BOUNDS[metric][1], level=1 - 1 / limit)
+    is_rising = row.better == "higher" and metric != JUDGE
+    ends = None if metric == JUDGE or row.kind == "real" or row.low is None or row.high is None else (row.low, row.high)
+    if ends is not None and ends[0] <= values.min() and values.max() <= ends[1]:
+        sequence = floors.mean_sequence(values, low=ends[0], high=ends[1], level=1 - 1 / limit)
         low, high = sequence.low, sequence.high
     rung = np.flatnonzero(evidence >= limit)
     more: dict[str, Any] = {}
@@ -509,7 +621,7 @@ def _series(
         more = {
             "alarm": at[rung[0]], "changed": at[min(there.day + 1, len(at) - 1)],
             "changed_between": (at[min(there.low + 1, len(at) - 1)], at[min(there.high + 1, len(at) - 1)]),
-            "before": there.before, "after": there.after, "worse": (there.after > there.before) is not rising,
+            "before": there.before, "after": there.after, "worse": (there.after > there.before) is not is_rising,
         }  # fmt: skip
     return MetricSeries(
         metric=metric, days=tuple(at), values=tuple(values), low=tuple(low), high=tuple(high),
@@ -529,21 +641,20 @@ def _carried(metric: str, values: Floats, *, independent: bool) -> list[str]:
     if rho <= most + 2 / np.sqrt(n):
         return []
     held = "the days are said to be independent" if independent else f"false alarms stay under 5% up to {most:g}"
-    return [f"the {_NAMES[metric]} of a day is correlated with that of the day before by {rho:.2f}; {held}"]
+    return [f"the {noun_of(metric)} of a day is correlated with that of the day before by {rho:.2f}; {held}"]
 
 
 def _alarm(s: MetricSeries, condition: str) -> str:
     assert s.changed_between is not None
     return (
-        f"{printable(condition)} has {'got worse' if s.worse else 'got better'} by {_NAMES[s.metric]}: "
+        f"{printable(condition)} has {'got worse' if s.worse else 'got better'} by {noun_of(s.metric)}: "
         f"{s.before:.4g} before, {s.after:.4g} after; it changed about {s.changed} (between {s.changed_between[0]} and "
         f"{s.changed_between[1]}), told on {s.alarm}."
     )
 
 
-def _claim(s: MetricSeries, condition: str, size: int, level: float, better: Better) -> Claim:
+def _claim(s: MetricSeries, condition: str, size: int, level: float, days: Sequence[Day]) -> Claim:
     """That the metric has changed; with an alarm it is shown."""
-    known = METRICS.get(s.metric)
     estimate = None if s.before is None or s.after is None else s.after - s.before
     plain: Interval | None = None
     if s.alarm is not None and s.changed is not None:
@@ -555,7 +666,7 @@ def _claim(s: MetricSeries, condition: str, size: int, level: float, better: Bet
     sentence = (
         _alarm(s, condition)
         if s.alarm is not None
-        else f"No change of the {_NAMES[s.metric]} of {printable(condition)} is shown: the evidence is "
+        else f"No change of the {noun_of(s.metric)} of {printable(condition)} is shown: the evidence is "
         f"{s.evidence[-1]:.2g}, an alarm needs {s.limit:.3g}."
     )
     return Claim(
@@ -570,9 +681,14 @@ def _claim(s: MetricSeries, condition: str, size: int, level: float, better: Bet
         units=len(s.values),
         unit="run",
         hypothesis=Hypothesis(relation="differs", value=0.0),
-        better=better if s.metric == "mean_score" else None if known is None else known.better,
+        better=None if s.metric == JUDGE else days[0].metric(s.metric).better,
+        missing={condition: s.missing} if s.missing else {},
+        basis=days[-1].basis,
         family=Family(method="evidence shared by the metrics, all days (Ville)", size=size),
-        notes=("the interval does not allow for the search of the day",) if plain is not None else (),
+        notes=(
+            *(("the interval does not allow for the search of the day",) if plain is not None else ()),
+            *dict.fromkeys(note for day in days for note in day.notes),
+        ),
     )
 
 
@@ -596,7 +712,9 @@ def _flipped(days: Sequence[Day], items: set[str] | None, alarmed: Sequence[Metr
     """Items mostly right before the change and mostly wrong after it (of all days before the last, without one)."""
     if items is None or len(days) < 2:
         return ()
-    when = next((s.changed for s in alarmed if s.metric in _JUDGED and s.changed), days[-1].at)
+    when = next((s.changed for s in alarmed if _is_judged(s.metric) and s.changed), days[-1].at)
+    if any("error_rate" not in d.values.columns for d in days):
+        return ()
     rows = pl.concat([d.values.select("item", "error_rate", pl.lit(d.at >= when).alias("late")) for d in days])
     rate = rows.filter(pl.col("item").is_in(list(items))).pivot(
         on="late", index="item", values="error_rate", aggregate_function="mean"
@@ -607,11 +725,16 @@ def _flipped(days: Sequence[Day], items: set[str] | None, alarmed: Sequence[Metr
     return tuple(worse["item"].to_list()[::-1])
 
 
-def _reliance(series: Sequence[MetricSeries], margin: float, level: float) -> str:
+def _reliance(series: Sequence[MetricSeries], days: Sequence[Day], margin: float | None, level: float) -> str:
     """How long the last verdict may be relied on: the margin over the fastest drift that days do not exclude."""
-    lead = next((s for s in series if s.metric == "error_rate"), None)
-    if lead is None or len(lead.values) < FEWEST:
+    lead = series[0] if series else None
+    if lead is None or lead.metric == JUDGE or len(lead.values) < FEWEST:
         return ""
+    words = days[0].metric(lead.metric)
+    if words.low is None or words.high is None:
+        return ""
+    loss = DEFAULT_MARGIN * (words.high - words.low) if margin is None else margin
+    check_margin(words, loss)
     if lead.alarm is not None:
         return f"The last verdict is from before a change: verify again on data since {lead.changed}."
     day = np.array([datetime.datetime.fromisoformat(d).timestamp() / 86400 for d in lead.days])
@@ -620,8 +743,9 @@ def _reliance(series: Sequence[MetricSeries], margin: float, level: float) -> st
     line = scipy.stats.linregress(day, np.array(lead.values))
     reach = float(stdtrit(len(day) - 2, (1 + level) / 2)) * float(line.stderr)
     fastest = max(abs(float(line.slope)) + float(np.nan_to_num(reach)), 1e-9)  # days that are all alike have no error
-    holds = floors.half_life(margin, fastest).expires_after
+    span = words.high - words.low
+    holds = floors.half_life(loss / span, fastest / span).expires_after
     return (
-        f"A verdict with a margin of {100 * margin:.3g} points may be relied on for {holds:,.0f} days: the data do not "
-        f"exclude a drift of {100 * fastest:.2g} points a day."
+        f"A verdict with a margin of {words.scale * loss:.3g}{words.suffix} may be relied on for {holds:,.0f} days: "
+        f"the data do not exclude a drift of {words.scale * fastest:.2g}{words.suffix} a day."
     )

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,13 +12,20 @@ from richter.calibration._omnibus import Miscalibration, miscalibration
 from richter.calibration._proper_scores import ConfidenceScores, confidence_scores
 from richter.calibration._recalibrate import RecalibrationAdvice, recalibrate
 from richter.calibration._selective import CurvePoint, SafeThreshold, risk_coverage, safe_threshold
-from richter.claims import METRICS, Evidence, Question, decide, ece_evidence, ece_side
+from richter.claims import METRICS, Asked, Blocked, Evidence, FamilyName, Question, decide, ece_evidence, ece_side
 from richter.errors import InputError, TooFewErrors
 from richter.records import Claim, Interval, Result, Verdict, at_least, at_most, printable
 from richter.stats import EceResult, Floats, Indices, ece
 from richter.stats._ece import Binning
 
-__all__ = ["ConfidenceStudy", "calibration_claims", "study_confidence", "unit_ece"]
+__all__ = [
+    "ConfidenceStudy",
+    "calibration_claims",
+    "calibration_question",
+    "study_confidence",
+    "unit_ece",
+    "worded_claim",
+]
 
 _ABOVE = 1e-9  # the lower end of a calibration error that is shown to be above 0 and not by how much
 
@@ -172,39 +179,46 @@ def _tested(evidence: Evidence, test: Miscalibration | None) -> Evidence:
     return dataclasses.replace(evidence, interval=interval, p=p)
 
 
+def calibration_question(
+    name: str,
+    study: ConfidenceStudy | None,
+    *,
+    measure: Literal["ece", "draws"] = "ece",
+    family: FamilyName = "main",
+    reason: str = "",
+    basis: str = "",
+) -> Asked:
+    """ "Is it miscalibrated?" of one condition, with its evidence; untestable without a study, for the reason given."""
+    question = Question(measure=measure, conditions=(name,), family=family)
+    evidence = Blocked(gate=None, reason=reason or "nothing is graded") if study is None else study.evidence
+    return Asked(question=question, metric=METRICS[measure], evidence=evidence, basis=basis)
+
+
+def worded_claim(claim: Claim, study: ConfidenceStudy | None, *, what: str = "") -> Claim:
+    """The claim with a sentence in the model's terms; `what` names the confidence that it is about."""
+    if study is None or claim.estimate is None:
+        who = printable(claim.conditions[0], limit=60)
+        return dataclasses.replace(claim, sentence=f"{who}: {claim.verdict.value}; {claim.reason}.")
+    what = what or ("confidence" if claim.measure == "ece" else "agreement with itself")
+    return dataclasses.replace(claim, sentence=_sentence(claim.conditions[0], what, study, claim))
+
+
 def calibration_claims(
     studies: dict[str, ConfidenceStudy | None],
     *,
     level: float = 0.95,
-    what: str = "confidence",
+    what: str = "",
     reasons: dict[str, str] | None = None,
     basis: str = "",
     seed: int | None = None,
 ) -> dict[str, Claim]:
-    """ "Is miscalibrated", of every condition in one family, with a sentence in the model's terms.
-
-    A condition without a study is untestable, for the reason given.
-    """
-    tested = {name: s for name, s in studies.items() if s is not None}
-    questions = [
-        Question(metric=METRICS["ece"], conditions=(name,), evidence=s.evidence, basis=basis)
-        for name, s in tested.items()
+    """ "Is miscalibrated", of every condition in one family, with a sentence in the model's terms."""
+    asked = [
+        calibration_question(name, study, reason=(reasons or {}).get(name, ""), basis=basis)
+        for name, study in studies.items()
     ]
-    decided = dict(zip(tested, decide(questions, level=level, seed=seed), strict=True)) if tested else {}
-    out = {}
-    for name, study in studies.items():
-        if study is None:
-            why = (reasons or {}).get(name, "nothing is graded")
-            out[name] = Claim(
-                measure="ece",
-                conditions=(name,),
-                verdict=Verdict.UNTESTABLE,
-                sentence=f"{printable(name, limit=60)}: untestable; {why}.",
-            )
-        else:
-            claim = decided[name]
-            out[name] = dataclasses.replace(claim, sentence=_sentence(name, what, study, claim))
-    return out
+    claims = decide(asked, level=level, seed=seed)
+    return {c.conditions[0]: worded_claim(c, studies[c.conditions[0]], what=what) for c in claims}
 
 
 def _sentence(name: str, what: str, study: ConfidenceStudy, claim: Claim) -> str:

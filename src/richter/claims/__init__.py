@@ -1,6 +1,6 @@
-"""Outcomes in, claims out: one test and its own inversion per kind of data, by unit, with one family per page.
+"""Questions with evidence in, claims out: the table of measures, estimators by unit, and the one place of verdicts.
 
-Pure: arrays and records only. `Outcomes` is one metric on items, draws and groups; every reader makes it and every
+Pure: arrays and records only. `Outcomes` is one measure on items, draws and groups; every reader makes it and every
 claim on a score uses it.
 """
 
@@ -12,15 +12,19 @@ if TYPE_CHECKING:
     from richter.claims._adjust import *
     from richter.claims._alignment import *
     from richter.claims._answer import *
-    from richter.claims._compare import *
     from richter.claims._control import *
     from richter.claims._decide import *
     from richter.claims._ece import *
     from richter.claims._evidence import *
     from richter.claims._labels import *
+    from richter.claims._measures import *
+    from richter.claims._missing import *
     from richter.claims._outcomes import *
+    from richter.claims._pairs import *
     from richter.claims._passes import *
-    from richter.claims._require import *
+    from richter.claims._question import *
+    from richter.claims._sentences import *
+    from richter.claims._sizes import *
     from richter.claims._subgroups import *
     from richter.claims._suite import *
     from richter.claims._units import *

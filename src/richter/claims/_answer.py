@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from richter.claims._outcomes import Metric, Scale, claim_words, measure_words
+from richter.claims._measures import Metric, Scale, claim_words, measure_words
 from richter.records import Claim, Verdict
 
 __all__ = ["SIDES", "Side", "answer", "rail", "side"]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from richter.claims._evidence import Evidence, one_draw, one_run
+from richter.claims._evidence import Evidence, single_draw_error, single_run_error
 from richter.records import Interval, Unit, counted
 from richter.stats import bin_gaps, ece_limits, ece_path
 from richter.stats._ece import Binning
@@ -78,7 +78,7 @@ def ece_side(
     apart = group is None or len(np.unique(of_row)) == int(np.sum(held))  # every item a unit of its own
     alone = apart and int(draws.max()) == 1
     if these and (draws == 1).any():
-        raise one_draw(int(np.sum(draws == 1)), int(np.sum(held)))
+        raise single_draw_error(int(np.sum(draws == 1)), int(np.sum(held)))
     gaps = bin_gaps(
         confidence, correct, bins=bins, binning=binning, unit=None if alone or these else of_row, weight=w,
         within=rows if these else None, crossed=run,
@@ -104,7 +104,7 @@ def ece_side(
     if run is not None:
         runs, code = np.unique(run, return_inverse=True)
         if len(runs) < 2:
-            raise one_run()
+            raise single_run_error()
         sums = np.bincount(code, weights=np.sign(gaps.gap)[gaps.index] * difference)
         also = float(np.sum((sums - np.bincount(code, weights=w) * np.sum(sums)) ** 2)) * len(runs) / (len(runs) - 1)
         freedom = min(freedom, len(runs) - 1.0)

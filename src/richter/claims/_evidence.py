@@ -2,12 +2,22 @@
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from richter.errors import InputError
 from richter.records import Interval, Unit
+from richter.stats import root
 
-__all__ = ["UNPAIRED", "Evidence", "one_draw", "one_run"]
+__all__ = [
+    "UNPAIRED",
+    "Evidence",
+    "both_ways",
+    "is_within",
+    "one_sided",
+    "p_value",
+    "single_draw_error",
+    "single_run_error",
+]
 
 UNPAIRED = "different items per condition: not paired"
 TYPICAL = "ratio of geometric means"
@@ -26,7 +36,10 @@ class Evidence:
     `labels` counts the human labels that corrected what others graded; 0 where none did. `judged` says whose grades
     these are where judge models gave them and no labels corrected them. `relative`: the estimate is the second over the
     first, minus 1 (amounts with heavy tails), and `means` are the plain means. `sides`: where two conditions have
-    different items, how many each. `counts`: both are plain rates, with exact limits of their counts.
+    different items, how many each. `counts`: both are plain rates, with exact limits of their counts. `missing` counts
+    the grades that each condition lacks; the evidence then holds both ways (`both_ways`), `ignoring` them and taking
+    them at the worse end of the range (`as_worst`). `p_refuted` is the p-value of the statement being false in another
+    way than by the estimate's sign, and `detail` what its sentence adds.
     """
 
     estimate: float
@@ -44,6 +57,11 @@ class Evidence:
     sides: tuple[int, ...] = ()
     counts: bool = False
     means: tuple[float, ...] = ()
+    missing: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    ignoring: "Evidence | None" = None
+    as_worst: "Evidence | None" = None
+    p_refuted: float | None = None
+    detail: str = ""
     notes: tuple[str, ...] = ()
 
     @property
@@ -54,6 +72,54 @@ class Evidence:
         return f"; in sum it is the other way round: {self.means[0]:.4g} and {self.means[1]:.4g} an item on average"
 
 
+def both_ways(ignoring: Evidence, as_worst: Evidence, *, missing: Mapping[str, int]) -> Evidence:
+    """Evidence that shows only what holds both with missing grades ignored and with them at the worse end.
+
+    Its interval spans both intervals, and its p-value is the larger one (1 where the two lie on different sides).
+    """
+
+    def interval(level: float) -> Interval:
+        one, two = ignoring.interval(level), as_worst.interval(level)
+        method = f"{one.method}; missing grades both ways"
+        return Interval(low=min(one.low, two.low), high=max(one.high, two.high), level=level, method=method)
+
+    def p(value: float) -> float:
+        if (ignoring.estimate - value) * (as_worst.estimate - value) <= 0:
+            return 1.0
+        return max(p_value(ignoring, value), p_value(as_worst, value))
+
+    return dataclasses.replace(
+        ignoring, interval=interval, p=p, missing=dict(missing), ignoring=ignoring, as_worst=as_worst
+    )
+
+
+def p_value(evidence: Evidence, value: float) -> float:
+    """The two-sided p-value of the quantity being `value`: the smallest alpha whose interval excludes it."""
+    if evidence.p is not None:
+        return evidence.p(value)
+
+    def distance_outside(log_alpha: float) -> float:
+        interval = evidence.interval(1 - math.exp(log_alpha))
+        return float(max(interval.low - value, value - interval.high)) or -1.0  # an end is inside
+
+    low, high = math.log(1e-12), math.log(1 - 1e-12)
+    if distance_outside(low) > 0:
+        return 1e-12
+    return math.exp(root(distance_outside, low, high)) if distance_outside(high) > 0 else 1.0
+
+
+def one_sided(evidence: Evidence, value: float, *, above: bool) -> float:
+    """The p-value of the quantity being at most (`above`) or at least `value`: half of the two-sided one."""
+    half, beyond = p_value(evidence, value) / 2, evidence.estimate - value
+    return half if (beyond if above else -beyond) > 0 else 1 - half
+
+
+def is_within(evidence: Evidence, margin: float, *, alpha: float, value: float = 0.0) -> bool:
+    """Whether two one-sided tests at `alpha` show the quantity to be within `margin` of `value`."""
+    found = evidence.interval(1 - 2 * alpha)
+    return value - margin < found.low and found.high < value + margin
+
+
 def joint_freedom(*parts: tuple[float | None, float]) -> float:
     """Welch's degrees of freedom of a sum of independent parts, from their standard errors and degrees of freedom."""
     known = [(error**2, freedom) for error, freedom in parts if error is not None]
@@ -61,7 +127,7 @@ def joint_freedom(*parts: tuple[float | None, float]) -> float:
     return sum(v for v, _ in known) ** 2 / spent if spent > 0 else math.inf
 
 
-def one_draw(alone: int, items: int) -> InputError:
+def single_draw_error(alone: int, items: int) -> InputError:
     """Why nothing is said about these very items."""
     return InputError(
         f"{alone} of {items} items have one draw, so that nothing says how much draws vary.",
@@ -69,7 +135,7 @@ def one_draw(alone: int, items: int) -> InputError:
     )
 
 
-def one_run(name: str = "") -> InputError:
+def single_run_error(name: str = "") -> InputError:
     """Why nothing is said about such runs."""
     who = f"{name} has" if name else "There is"
     return InputError(

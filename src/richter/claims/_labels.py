@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from richter.claims._evidence import Evidence
-from richter.claims._outcomes import Codes, Floats, Metric, Outcomes
+from richter.claims._measures import Metric
+from richter.claims._outcomes import Codes, Floats, Outcomes
 from richter.errors import InputError
 from richter.records import Interval, Unit, counted, printable
 from richter.stats import LabelledPool, Side, labelled_pool, more_labels, pool_difference, pool_interval
@@ -17,7 +18,6 @@ from richter.stats import LabelledPool, Side, labelled_pool, more_labels, pool_d
 __all__ = ["as_judged"]
 
 MORE = 50  # labels whose worth is said
-KINDER = 0.05  # of the scale: how much kinder to one side a judge is taken to be where nobody checked it
 LEAST_FREEDOM = 4.0
 MOST_NAMED = 3  # judges
 
@@ -207,26 +207,4 @@ def as_judged(judges: Sequence[str], why: str = "") -> str:
     if len(judges) > MOST_NAMED:
         named = [f"{len(judges)} judges"]
     who = " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
-    return f"as judged by {who} ({why or 'nobody checked ' + ('it' if len(judges) == 1 else 'them')})"
-
-
-def if_kinder(metric: Metric, room: float | None, who: str) -> str:
-    """What a judge that errs to one side by `KINDER` of the scale would do; `room` is what undoes the verdict.
-
-    None as `room`: nothing was shown. Empty where the measure has no range.
-    """
-    if (
-        metric.kind == "real"
-        or metric.low is None
-        or metric.high is None
-        or not math.isfinite(metric.high - metric.low)
-    ):
-        return ""
-    points = KINDER * (metric.high - metric.low)
-    usual = f"{metric.amount(points)}{metric.suffix}"
-    if room is None:
-        return f"; a judge {usual} {who} would move it by as much"
-    if room > points:
-        return f"; a judge {usual} {who}, as is usual, would not explain it"
-    enough = f"{metric.amount(room)}{metric.suffix}"
-    return f"; a judge {enough} {who} would explain it, and up to {usual} are usual: label some answers"
+    return f"graded by {who}; {why or 'nobody checked ' + ('it' if len(judges) == 1 else 'them')}"

@@ -4,7 +4,8 @@ import dataclasses
 
 import numpy as np
 
-from richter.claims._outcomes import Floats, Outcomes, pass_metric
+from richter.claims._measures import pass_metric
+from richter.claims._outcomes import Floats, Outcomes
 from richter.errors import InputError
 
 __all__ = ["passes"]

@@ -4,14 +4,14 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 
-from richter.claims._decide import Question, asked, one_sided
-from richter.claims._evidence import TYPICAL, Evidence, joint_freedom
-from richter.claims._outcomes import Metric
+from richter.claims._evidence import TYPICAL, Evidence, joint_freedom, one_sided
+from richter.claims._measures import Metric
+from richter.claims._question import Asked
 from richter.errors import InputError
-from richter.records import Claim, Family, Interval, Verdict
+from richter.records import Claim, Family, Hypothesis, Interval, Verdict
 from richter.stats import holm
 
-__all__ = ["Trade", "cheaper_and_no_worse", "check_weights", "suite_evidence"]
+__all__ = ["Trade", "check_weights", "suite_evidence"]
 
 
 def check_weights(benchmarks: Sequence[str], weights: Mapping[str, float]) -> None:
@@ -68,81 +68,117 @@ def suite_evidence(parts: Mapping[str, Evidence], weights: Mapping[str, float]) 
 class Trade:
     """Two conditions, the second minus the first: a quality that may fall by `margin` at most, and a cost."""
 
-    conditions: tuple[str, str]
     quality: Evidence
     cost: Evidence
     metric: Metric
     cost_metric: Metric
     margin: float
 
+    @property
+    def worst_loss(self) -> float:
+        """The difference in quality that is still allowed."""
+        return -self.margin if self.metric.better == "higher" else self.margin
 
-def cheaper_and_no_worse(trades: Sequence[Trade], *, level: float = 0.95, tried: int = 1) -> tuple[Claim, ...]:
-    """Is the second not worse by more than the margin **and** cheaper? One claim a pair.
+    @property
+    def p(self) -> float:
+        """The larger of the two one-sided p-values: both must hold, so no level is divided between them.
 
-    Both must hold, so the p-value is the larger of the two one-sided ones and no level is divided between them
-    (intersection-union); several pairs are one Holm list. The printed intervals are those at 1 - 2 a at which both
-    parts were decided. Where a typical item costs less and the sum is more, nothing is shown. Refuted where either part
-    is shown to be false, each at half of a. `tried` divides 1 - `level`, and multiplies adjusted p-values.
+        Where a typical item costs less and the sum is more, nothing is shown.
+        """
+        quality = one_sided(self.quality, self.worst_loss, above=self.metric.better == "higher")
+        cost = 1.0 if self.cost.against else one_sided(self.cost, 0.0, above=self.cost_metric.better == "higher")
+        return max(quality, cost)
+
+
+def decide_trades(asked: Sequence[Asked], *, level: float, alpha: float) -> list[Claim]:
+    """Is the second not worse by more than the margin **and** cheaper? One claim a pair, in one Holm list at `alpha`.
+
+    The printed intervals are those at 1 - 2 a at which both parts were decided (intersection-union). Refuted where
+    either part is shown to be false, each at half of a.
     """
-    p = []
-    for t in trades:
-        worse = -t.margin if t.metric.better == "higher" else t.margin
-        quality = one_sided(t.quality, worse, above=t.metric.better == "higher")
-        cost = 1.0 if t.cost.against else one_sided(t.cost, 0.0, above=t.cost_metric.better == "higher")
-        p.append(max(quality, cost))
+    if not asked:
+        return []
+    p = [_trade_of(one).p for one in asked]
     adjusted = holm(p)
-    order = sorted(range(len(trades)), key=lambda k: p[k])
     claims: dict[int, Claim] = {}
-    left, going = len(trades), True
-    for k in order:
-        alpha = (1 - level) / tried / left
-        claims[k] = _trade(trades[k], alpha, going, p[k], min(tried * float(adjusted[k]), 1.0), level, len(trades))
-        going = going and claims[k].verdict is Verdict.VERIFIED
-        left -= going
-    return tuple(claims[k] for k in range(len(trades)))
+    left, still_rejecting = len(asked), True
+    for k in sorted(range(len(asked)), key=lambda k: p[k]):
+        verdict = _trade_verdict(_trade_of(asked[k]), alpha / left, still_rejecting)
+        p_adjusted = min(float(adjusted[k]) * (1 - level) / alpha, 1.0)
+        claims[k] = _trade_claim(asked[k], verdict, alpha / left, p[k], p_adjusted, level, len(asked))
+        still_rejecting = still_rejecting and verdict is Verdict.VERIFIED
+        left -= still_rejecting
+    return [claims[k] for k in range(len(asked))]
 
 
-def _trade(t: Trade, alpha: float, going: bool, p: float, adjusted: float, level: float, size: int) -> Claim:
-    def ahead(x: float, metric: Metric) -> float:
-        return x if metric.better == "higher" else -x
+def _trade_of(asked: Asked) -> Trade:
+    assert isinstance(asked.evidence, Trade)
+    return asked.evidence
 
+
+def _least_gain(interval: Interval, metric: Metric) -> float:
+    """The end of an interval that is worse for the second condition, as a gain."""
+    return interval.low if metric.better == "higher" else -interval.high
+
+
+def _most_gain(interval: Interval, metric: Metric) -> float:
+    return interval.high if metric.better == "higher" else -interval.low
+
+
+def _keeps_quality(t: Trade, alpha: float) -> bool:
+    return _least_gain(t.quality.interval(1 - 2 * alpha), t.metric) > -t.margin
+
+
+def _saves(t: Trade, alpha: float) -> bool:
+    return _least_gain(t.cost.interval(1 - 2 * alpha), t.cost_metric) > 0 and not t.cost.against
+
+
+def _trade_verdict(t: Trade, alpha: float, still_rejecting: bool) -> Verdict:
+    if still_rejecting and _keeps_quality(t, alpha) and _saves(t, alpha):
+        return Verdict.VERIFIED
+    has_lost = _most_gain(t.quality.interval(1 - alpha), t.metric) < -t.margin
+    costs_more = _most_gain(t.cost.interval(1 - alpha), t.cost_metric) < 0
+    return Verdict.REFUTED if has_lost or costs_more else Verdict.UNDECIDED
+
+
+def _trade_claim(
+    asked: Asked, verdict: Verdict, alpha: float, p: float, p_adjusted: float, level: float, size: int
+) -> Claim:
+    t, (first, second) = _trade_of(asked), asked.question.conditions
     quality, cost = t.quality.interval(1 - 2 * alpha), t.cost.interval(1 - 2 * alpha)
-    kept = min(ahead(quality.low, t.metric), ahead(quality.high, t.metric)) > -t.margin
-    saves = min(ahead(cost.low, t.cost_metric), ahead(cost.high, t.cost_metric)) > 0 and not t.cost.against
-    far = [t.quality.interval(1 - alpha), t.cost.interval(1 - alpha)]
-    lost = max(ahead(far[0].low, t.metric), ahead(far[0].high, t.metric)) < -t.margin
-    dearer = max(ahead(far[1].low, t.cost_metric), ahead(far[1].high, t.cost_metric)) < 0
-    verdict = Verdict.VERIFIED if going and kept and saves else Verdict.UNDECIDED
-    if verdict is Verdict.UNDECIDED and (lost or dearer):
-        verdict = Verdict.REFUTED
-    first, second = t.conditions
     words = f"{second} is not {t.metric.worse_word} than {first} by more than {t.metric.amount(t.margin)}"
     words += f"{t.metric.suffix} and {t.cost_metric.better_word}"
     spans = f"{_span(t.quality, quality, t.metric)} and {_span(t.cost, cost, t.cost_metric)} on {t.quality.n:,} items"
     spans += t.cost.against
     if verdict is Verdict.UNDECIDED:
-        lacking = [name for name, ok in ((t.metric.noun, kept), (t.cost_metric.noun, saves)) if not ok]
+        parts = ((t.metric.noun, _keeps_quality(t, alpha)), (t.cost_metric.noun, _saves(t, alpha)))
+        lacking = [name for name, holds in parts if not holds]
         words = f"Whether {words} is undecided" + (f" ({' and '.join(lacking)})" if lacking else "")
     elif verdict is Verdict.REFUTED:
         words = f"It is not so that {words}"
     judged = f", {t.quality.judged}" if t.quality.judged else ""
-    worse = -t.margin if t.metric.better == "higher" else t.margin
-    question = Question(
-        metric=t.metric, conditions=t.conditions, evidence=t.quality, margin=t.margin, value=worse,
-        relation="above" if t.metric.better == "higher" else "below"
-    )  # fmt: skip
-    return dataclasses.replace(
-        asked(question, level=level),
-        id="",  # of this measure
+    return Claim(
         measure=f"{t.metric.name} and {t.cost_metric.name}",
+        conditions=asked.question.conditions,
         verdict=verdict,
         sentence=f"{words}{judged}: {spans}.",
+        estimate=t.quality.estimate,
         interval=quality,
+        plain_interval=t.quality.interval(level),
+        values=t.quality.values,
         p=p,
-        p_adjusted=adjusted,
-        family=Family(method="holm of the larger p", size=size),
-        basis=t.quality.judged,
-        notes=(*t.quality.notes, *t.cost.notes),
+        p_adjusted=p_adjusted,
+        n=t.quality.n,
+        units=t.quality.units,
+        unit=t.quality.unit,
+        hypothesis=Hypothesis(relation="above" if t.metric.better == "higher" else "below", value=t.worst_loss),
+        margin=t.margin,
+        better=t.metric.better,
+        family=Family(method="holm of the larger p", size=size, name=asked.question.family),
+        basis="judge, unchecked" if t.quality.judged else asked.basis,
+        judged=t.quality.judged,
+        missing=dict(t.quality.missing),
+        notes=(*asked.notes, *t.quality.notes, *t.cost.notes),
     )
 
 

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, ndtr, ndtri, stdtr, stdtrit
 
-from richter.claims._evidence import LEAST_FREEDOM, TYPICAL, Evidence, one_draw, one_run
+from richter.claims._evidence import LEAST_FREEDOM, TYPICAL, Evidence, single_draw_error, single_run_error
 from richter.claims._labels import as_judged, corrected, enough_labels, labelled
-from richter.claims._outcomes import Codes, Floats, Metric, Outcomes, unit_means
+from richter.claims._measures import Metric
+from richter.claims._outcomes import Codes, Floats, Outcomes, unit_means
 from richter.errors import InputError
 from richter.records import Interval, Unit, counted
 from richter.stats import clopper_pearson, root, wilson
@@ -151,6 +152,7 @@ def _graded_difference(sample: Sample, first: str, second: str, *, about: About,
         )
     a, b = sample.mean[shared, i], sample.mean[shared, j]
     weight, group = _of(outcomes.weight, shared), _groups(outcomes.group, shared)
+    second_group = _groups(outcomes.group_2, shared)
     span = _span(metric, np.concatenate([a, b]))
     values = tuple(float(np.average(x, weights=weight)) for x in (a, b))
     frame = _Frame(low=-span, high=span, base=0.0, sides=(1, -1), values=values, n=len(a), units=len(a), exact=exact)
@@ -159,12 +161,12 @@ def _graded_difference(sample: Sample, first: str, second: str, *, about: About,
     if about == "such-runs":
         return _by_runs(sample, shared, (i, j), frame)
     single = bool((sample.draws[shared][:, [i, j]] == 1).all())
-    if metric.kind == "binary" and single and group is None and weight is None:
+    if metric.kind == "binary" and single and group is None and second_group is None and weight is None:
         plus, minus = int(np.sum(b > a)), int(np.sum(b < a))
         return _tango_evidence(plus, minus, span, frame)
     if ratio:
         return _ratio(np.log(a), np.log(b), weight, group)
-    return _by_units(b - a, weight, group, _rough(metric, frame))
+    return _by_units(b - a, weight, group, _rough(metric, frame), second_group)
 
 
 def mean_evidence(
@@ -200,6 +202,7 @@ def _graded_mean(sample: Sample, condition: str, *, about: About, exact: bool) -
         raise InputError(f"{condition} has no value of {metric.name}.", remedy="Grade its answers first.")
     x = sample.mean[known, k]
     weight, group = _of(outcomes.weight, known), _groups(outcomes.group, known)
+    second_group = _groups(outcomes.group_2, known)
     low, high = _bounds(metric, x)
     top = int(np.sum(x == high)) > int(np.sum(x == low))
     frame = _Frame(
@@ -216,9 +219,12 @@ def _graded_mean(sample: Sample, condition: str, *, about: About, exact: bool) -
         return _by_draws(sample, known, (k,), frame)
     if about == "such-runs":
         return _by_runs(sample, known, (k,), frame)
-    if metric.kind == "binary" and bool((sample.draws[known, k] == 1).all()) and group is None and weight is None:
+    single = bool((sample.draws[known, k] == 1).all())
+    if metric.kind == "binary" and single and group is None and second_group is None and weight is None:
         return _rate(int(np.sum(x == high)), frame)
-    found = _by_units(x, weight, group, _rough(metric, frame))
+    found = _by_units(x, weight, group, _rough(metric, frame), second_group)
+    if second_group is not None:
+        return found
     several = group is not None or int(sample.draws[known, k].max()) > 1
     if metric.kind == "binary" and several and found.standard_error is not None:
         return _clustered_rate(found, outcomes, (outcomes.condition == k) & known[outcomes.item], frame)
@@ -362,7 +368,11 @@ def _clustered_rate(found: Evidence, outcomes: Outcomes, rows: NDArray[np.bool_]
 # Any value, groups and weights
 
 
-def _by_units(d: Floats, weight: Floats | None, group: Codes | None, frame: _Frame) -> Evidence:
+def _by_units(
+    d: Floats, weight: Floats | None, group: Codes | None, frame: _Frame, second_group: Codes | None = None
+) -> Evidence:
+    if second_group is not None:
+        return _by_two_groupings(d, weight, np.arange(len(d)) if group is None else group, second_group, frame)
     w = np.ones(len(d)) if weight is None else weight
     total = float(np.sum(w))
     sums, shares = w * d / total, w / total
@@ -389,6 +399,34 @@ def _by_units(d: Floats, weight: Floats | None, group: Codes | None, frame: _Fra
     if 2 * int(np.sum(rare)) < units:
         return _wider(found, _sparse(away[rare], float(np.sum(shares**2)), frame))
     return hall(found, residual, (frame.low, frame.high), freedom=freedom)
+
+
+def _by_two_groupings(d: Floats, weight: Floats | None, first: Codes, second: Codes, frame: _Frame) -> Evidence:
+    """Two groupings of the items at once: V = V_1 + V_2 - V_12 by linearised sums, each with G / (G - 1).
+
+    The largest of V, V_1 and V_2 counts, with t of the smaller number of groups less 1. Where few groups of either
+    depart from the base, its own limits must hold too.
+    """
+    w = np.ones(len(d)) if weight is None else weight
+    share = w / float(np.sum(w))
+    estimate = float(np.sum(share * d))
+    both = np.unique(np.stack([first, second]), axis=1, return_inverse=True)[1].ravel()
+    variances, sizes = [], []
+    for code in (first, second, both):
+        sums = np.bincount(code, weights=share * (d - estimate))
+        sizes.append(len(sums))
+        variances.append(float(np.sum(sums**2)) * len(sums) / max(len(sums) - 1, 1))
+    alone = [_by_units(d, weight, code, frame) for code in (first, second)]
+    largest = max(variances[0] + variances[1] - variances[2], *variances[:2])
+    groups = min(sizes[:2])
+    frame = dataclasses.replace(frame, units=groups, unit="group")
+    if largest == 0:
+        return dataclasses.replace(alone[sizes.index(groups)], units=groups, unit="group")
+    found = _t(estimate, math.sqrt(largest), groups - 1.0, frame)
+    for one in alone:
+        if one.p is None or not math.isfinite(one.freedom):  # limits of rare departures
+            found = _wider(found, one)
+    return found
 
 
 def _wider(one: Evidence, other: Evidence) -> Evidence:
@@ -559,7 +597,7 @@ def _by_draws(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], 
     draws = sample.draws[use][:, columns]
     alone = int(np.sum((draws < 2).any(axis=1)))
     if alone:
-        raise one_draw(alone, len(draws))
+        raise single_draw_error(alone, len(draws))
     weight = np.ones(len(draws)) if sample.outcomes.weight is None else sample.outcomes.weight[use]
     share = (weight / np.sum(weight))[:, None]
     terms = share**2 * sample.within[use][:, columns] / (draws * (draws - 1))
@@ -584,7 +622,7 @@ def _by_runs(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], f
     outcomes = sample.outcomes
     codes = outcomes.run
     if codes is None or len(np.unique(codes)) < 2:
-        raise one_run()
+        raise single_run_error()
     place = np.cumsum(use) - 1
     weight = np.ones(int(np.sum(use))) if outcomes.weight is None else outcomes.weight[use]
     tables = []
@@ -592,7 +630,7 @@ def _by_runs(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], f
         rows = (outcomes.condition == column) & use[outcomes.item]
         runs, run = np.unique(codes[rows], return_inverse=True)
         if len(runs) < 2:
-            raise one_run(outcomes.conditions[column])
+            raise single_run_error(outcomes.conditions[column])
         cell = place[outcomes.item[rows]] * len(runs) + run
         size = len(weight) * len(runs)
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from richter.claims._decide import units_for
 from richter.claims._outcomes import Outcomes
+from richter.claims._sizes import units_for
 from richter.claims._units import Sample, as_sample
 from richter.errors import InputError
 from richter.records import counted

@@ -197,7 +197,7 @@ def print_judges(out: Console, r: JudgeReport) -> None:
     if lost:
         parts = [f"{printable(c, limit=30)} {s.estimate or 0:.1%}" for c, s in r.missing.items()]
         out.print(f"  No score on {counted(lost, 'answer')}: {', '.join(parts)}.")
-        if not isinstance(r.missing_test, Undefined) and r.missing_test.p_value < 0.05:
+        if r.missing_depends and not isinstance(r.missing_test, Undefined):
             out.print(
                 f"  Missing scores depend on the condition (p = {r.missing_test.p_value:.2g}): "
                 "figures per condition are over different kinds of answers and are not comparable."

@@ -1,9 +1,7 @@
 """`richter compare`: is the difference between conditions real?"""
 
-import contextlib
 import dataclasses
 import math
-import re
 import shlex
 from collections import Counter
 from pathlib import Path
@@ -15,7 +13,7 @@ from rich.console import Console
 from richter.audit import CompareReport, compare_tables, read_plan
 from richter.audit._plan_tail import tail_plan
 from richter.audit._series import FEWEST, date_in
-from richter.claims import METRICS, Metric, answer, claim_words, claimed, counted, measure_words
+from richter.claims import METRICS, Metric, answer, claim_words, claimed, measure_words
 from richter.cli._io import (
     PLAIN,
     READING,
@@ -25,13 +23,14 @@ from richter.cli._io import (
     grid,
     json_option,
     md_option,
+    policy_options,
     read_given,
     reading_options,
     split_sources,
     write_json,
     write_text,
 )
-from richter.errors import InputError
+from richter.cli._margins import level_option, margin_option, margins_on_scale
 from richter.floors import ConditionSummary
 from richter.interop import named_source, read_frame
 from richter.records import (
@@ -39,67 +38,14 @@ from richter.records import (
     Interval,
     Verdict,
     at_most,
+    counted,
     distinct_names,
     markdown_safe,
-    of_kind,
     printable,
     refusals,
 )
-from richter.tables import ReadOptions, Tables, attempts, outcomes
-
-
-class Points(float):
-    """A margin in points: hundredths of the scale that it is on."""
-
-
-def on_scale(margin: float | None, tables: Tables, metric: str | None = None) -> float | None:
-    """A margin on the scale of a score: 2pt are 2 of 0 to 100 and 0.08 of 1 to 5; a bare number is as it stands."""
-    name = metric or tables.metric
-    if margin is None or not isinstance(margin, Points) or name not in ("mean_score", "mean_severity"):
-        return None if margin is None else float(margin)
-    scale = outcomes(tables, name).metric
-    if scale.kind == "real" or scale.low is None or scale.high is None:
-        raise InputError(
-            "The score has no known ends, so that points of it say nothing.",
-            remedy="State its ends (--scale LOW:HIGH), or the margin as a bare number of the score (--margin 0.5).",
-        )
-    return margin * (scale.high - scale.low)
-
-
-def parse_margin(value: str | float) -> float:
-    """A margin: `2pt` (points), `2%` or `0.02`; of a score any number on its scale."""
-    text, number = str(value).strip().lower(), math.nan
-    given = re.fullmatch(r"(.*?)\s*(percentage points?|points?|pts?|pp|percent|%)", text)
-    with contextlib.suppress(ValueError):
-        number = float(given[1]) / 100 if given else float(text)
-    if math.isnan(number):
-        raise click.BadParameter(f"{value!r} is not a share; write 2pt, 2% or 0.02.")
-    if not number > 0:
-        raise click.BadParameter(f"{value!r} is not above 0; write 2pt or 0.02 for two points.")
-    if given and number >= 1:
-        raise click.BadParameter(f"{value!r} is not below 100 points; write 2pt or 0.02 for two points.")
-    return Points(number) if given else number
-
-
-def parse_share(value: str | float) -> float:
-    """A share, or a difference of shares, written as a margin is."""
-    number = parse_margin(value)
-    if number >= 1:
-        raise click.BadParameter(f"{value!r} is not below 100 points; write 2pt or 0.02 for two points.")
-    return number
-
-
-def parse_tried(ctx: click.Context, param: click.Parameter, value: str) -> int | None:
-    """A number of attempts, or None for as many as the log of looks knows."""
-    if value == "auto":
-        return None
-    try:
-        number = int(value)
-    except ValueError as error:
-        raise click.BadParameter(f"{value!r} is neither a number nor auto.") from error
-    if not 1 <= number <= 1_000_000:
-        raise click.BadParameter(f"{value} is not between 1 and 1,000,000.")
-    return number
+from richter.report._markdown import how_read
+from richter.tables import ReadOptions
 
 
 def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None) -> dict[str, float] | None:
@@ -115,13 +61,7 @@ def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None)
 
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN [A B ..] | NAME=FILE NAME=FILE ..")
-@click.option(
-    "--margin",
-    type=parse_margin,
-    metavar="2pt",
-    help="The gap that would matter. Gives 'equivalent', and sizes what is undecided.",
-)
-@click.option("--severity-margin", type=float, metavar="S", help="The same for mean severity, on its scale.")
+@margin_option
 @click.option(
     "--on",
     multiple=True,
@@ -141,15 +81,20 @@ def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None)
     "--suite", callback=parse_weights, metavar="A=2,B=1", help="One claim over benchmarks (domains) with these weights."
 )
 @click.option("--chance", type=click.FloatRange(0, 1), help="Right answers by guessing: near it order is uncheckable.")
-@click.option("--trust-ids", is_flag=True, help="Compare conditions even where their items seem to be in other orders.")
-@click.option("--unpaired", is_flag=True, help="Different items per condition, as of an A/B test: nothing is paired.")
+@policy_options
+@click.option(
+    "--family",
+    type=click.Choice(["measures", "page"]),
+    default="measures",
+    help="Correct the main measure's claims and all others' separately, or all claims of the page together.",
+)
 @click.option("--tail-plan", "tail_path", metavar="PLAN", help="A tail plan, for a claim on the tail's shape.")
 @click.option(
     "--tried",
-    callback=parse_tried,
-    default="1",
-    metavar="N|auto",
-    help="Attempts of which the shown one is the best; corrected for. auto: as many as the log of looks knows.",
+    type=click.IntRange(1, 1_000_000),
+    default=1,
+    metavar="N",
+    help="Attempts of which the shown one is the best; the level is divided by their number.",
 )
 @click.option(
     "--min-shared",
@@ -158,7 +103,7 @@ def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None)
     help="Refuse a pair that shares less than this share of its items.",
 )
 @reading_options
-@click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95)
+@level_option
 @click.option("--resamples", "n_resamples", type=click.IntRange(min=100), default=2000)
 @click.option("--seed", type=click.IntRange(0), default=0)
 @md_option
@@ -170,7 +115,7 @@ def compare(
     sources: tuple[str, ...],
     by: str | None,
     tail_path: str | None,
-    tried: int | None,
+    family: str,
     reading: ReadOptions,
     md_path: str | None,
     json_path: str | None,
@@ -199,16 +144,14 @@ def compare(
     files, names = split_sources(sources)
     if by is not None and by not in ("domain", "tier", "group"):  # any other column of a table stands in for a domain
         reading, by = dataclasses.replace(reading, map={**reading.map, "domain": by}), "domain"
-    tables = read_given(files, reading, names)
-    known = attempts(tables.select(names) if names else tables)
-    options["margin"] = on_scale(options["margin"], tables)
+    tables = read_given(files, reading)
+    options["margin"] = margins_on_scale(options["margin"], tables)
     report = compare_tables(
         tables,
         conditions=names,
         by=by,
         tail_plan=None if tail_path is None else tail_plan(read_plan(tail_path, kind="tail")),
-        tried=tried or known or 1,
-        attempts=known,
+        one_family=family == "page",
         **options,
     )
     write_json(report, json_path, inputs=files)
@@ -217,7 +160,7 @@ def compare(
     if line := _by_date(files, reading, list(report.conditions)):
         out.print(printable(line), soft_wrap=True)
     show(out, report)
-    if report.refused and not report.claims:
+    if all(c.verdict in (Verdict.BLOCKED, Verdict.UNTESTABLE) for c in report.claims):
         ctx.exit(4)  # nothing could be said, which a pipeline must not take for fine
 
 
@@ -234,7 +177,7 @@ def look(ctx: click.Context, arguments: tuple[str, ...]) -> None:
     files, names = split_sources(sources)
     reading = ReadOptions(**{name: inner.params[name] for name in READING})
     with inner:
-        tables = read_given(files, reading, names)
+        tables = read_given(files, reading)
         out = console(inner.params.get("json_path"))
         if len(names or tables.conditions) > 1:
             compare.invoke(inner)
@@ -288,12 +231,10 @@ def _rate(summary: ConditionSummary) -> str:
 
 
 def verdict_note(claim: Claim) -> str:
-    """The verdict; a refuted one with the claim that it refutes; a secondary one may not have been tested."""
+    """The verdict; a refuted one with the claim that it refutes."""
     if claim.verdict is Verdict.REFUTED and claim.measure in METRICS:
         words = METRICS[claim.measure]
         return f"refuted: '{claimed(dataclasses.replace(words, better=claim.better or words.better), claim)}'"
-    if claim.family is None and claim.verdict is Verdict.UNDECIDED:
-        return "not tested"
     return claim.verdict.value
 
 
@@ -344,14 +285,13 @@ def _refused(report: CompareReport) -> list[str]:
 def small_print(report: CompareReport) -> str:
     """How intervals were made, and of what they speak."""
     rule = "Holm" if all(c.family is None or c.family.method != "max t" for c in report.claims) else "largest t, Holm"
-    text = (
-        f"Each interval is the one that decided its claim; all claims together are wrong in at most "
-        f"{100 * (1 - report.level):.3g}% of such pages ({rule}; intervals are not simultaneous)"
-    )
+    text = f"Intervals are adjusted for multiple comparisons ({rule}, {100 * (1 - report.level):.3g}%)"
+    families = {c.family.name for c in report.claims if c.family is not None}
+    if "other" in families:
+        noun = measure_words(report.primary).noun
+        text += f": the claims on {noun} share one {100 * (1 - report.level):.3g}% error risk, all others another"
     if report.tried > 1:
         text += f", the best of {report.tried} attempts allowed for"
-    if report.attempts is not None and report.attempts > report.tried:
-        text += f"; {report.attempts} ways were tried on these data here (--tried auto allows for them)"
     about = {
         "such-items": "items like these, this checkpoint and this prompt",
         "these-items": "these very items: only draws vary",
@@ -362,7 +302,7 @@ def small_print(report: CompareReport) -> str:
 
 def _leaderboard(report: CompareReport) -> list[str]:
     """How many pairs are told apart by the first measure, and into how many sets the conditions fall."""
-    claims = report.of(report.primary)
+    claims = [c for c in report.of(report.primary) if c.estimate is not None]
     apart = sum(c.verdict in SHOWN for c in claims)
     same = sum(c.verdict is Verdict.EQUIVALENT for c in claims)
     noun = measure_words(report.primary).noun
@@ -500,8 +440,6 @@ def _board(out: Console, report: CompareReport) -> None:
     for measure in dict.fromkeys(c.measure for c in report.claims if c.measure != report.primary):
         own = report.of(measure)
         said = f"{sum(c.verdict in SHOWN for c in own)} of {len(own)} pairs differ (--json has all)"
-        if all(of_kind(c.notes, "untested") for c in own):
-            said = f"not tested, since not every primary claim is settled (--on {measure})"
         out.print(printable(f"{measure.replace('_', ' ')}: {said}"))
     for pair in report.pairs:
         for flag in pair.flags:
@@ -546,6 +484,7 @@ def _value(words: Metric, value: float | None) -> str:
 def markdown(report: CompareReport) -> str:
     """A short report for a pull request: the sentences, one table, the warnings."""
     lines, conditions = ["## Comparison", ""], report.conditions.values()
+    lines += how_read(report.understood, report.notes)
     if len(report.conditions) == 2:
         for claim in report.claims:
             lines.append(f"- **{markdown_safe(verdict_note(claim))}** {markdown_safe(claim.sentence)}")

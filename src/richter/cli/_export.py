@@ -10,7 +10,7 @@ from richter.cli._io import as_run, console, is_plain, reading_options
 from richter.errors import InputError
 from richter.interop import EXPORTS, export_dataset, export_table
 from richter.store import is_run, open_ledger, run_place
-from richter.tables import ReadOptions, Tables, read_tables, record_look, tables_of
+from richter.tables import ReadOptions, Tables, read_tables
 
 
 @click.command()
@@ -26,8 +26,6 @@ from richter.tables import ReadOptions, Tables, read_tables, record_look, tables
 @click.option("--creator", default="", show_default=False, help="With --hub: who made it.")
 @click.option("--mlflow", "experiment", metavar="EXPERIMENT", help="Log the results and the report to MLflow.")
 @click.option("--wandb", "project", metavar="PROJECT", help="Log the results and the report to Weights & Biases.")
-@click.option("--paper", type=click.Path(path_type=Path), help="Write a tail study of a scores file as LaTeX there.")
-@click.option("--plan", type=click.Path(path_type=Path), help="With --paper: the tail plan.")
 @reading_options
 @click.pass_context
 def export(
@@ -42,8 +40,6 @@ def export(
     creator: str,
     experiment: str | None,
     project: str | None,
-    paper: Path | None,
-    plan: Path | None,
     reading: ReadOptions,
 ) -> None:
     """Write records to a file or a data set, all the evidence to an archive, or results to a tracker.
@@ -51,7 +47,7 @@ def export(
     Takes a run, or any files that `richter compare` takes.
 
     The evidence archive holds the records (JSONL), the plan with its lock, results.json, report.html, the versions and
-    a SHA-256 of each file. The same run gives the same archive. --paper writes a tail study as parts of a paper.
+    a SHA-256 of each file. The same run gives the same archive.
 
     \b
     Examples:
@@ -62,12 +58,11 @@ def export(
       richter export old.eval new.eval --evidence both.zip
       richter export run1 --hub dataset --license cc-by-4.0 --creator "Us"
       richter export run1 --mlflow audits
-      richter export scores.csv --paper paper/ --plan plan.toml
     """
     ways = {"-o": output, "--evidence": evidence, "--hub": hub, "--mlflow": experiment, "--wandb": project}
-    chosen = [name for name, value in (ways | {"--paper": paper}).items() if value is not None]
+    chosen = [name for name, value in ways.items() if value is not None]
     if len(chosen) != 1:
-        raise click.UsageError("Give one of -o, --evidence, --hub, --mlflow, --wandb and --paper.")
+        raise click.UsageError("Give one of -o, --evidence, --hub, --mlflow and --wandb.")
     target = output or evidence
     if target is not None and target.exists() and not force:
         raise InputError(f"{target} exists.", remedy="Choose another name, or add --force.")
@@ -79,19 +74,17 @@ def export(
     if output is not None:
         if is_run(source):
             with open_ledger(source) as ledger:
-                record_look(tables_of(ledger))
                 frame = EXPORTS[table](ledger)
         else:
             frame = _of_tables(read_tables(*sources, options=reading), table)
         export_table(frame, output)
         say(f"{output}: {frame.height} rows.")
         return
-    if plain and paper is None:
+    if plain:
         source = as_run(plain, reading, Path(ctx.with_resource(tempfile.TemporaryDirectory())))
     if hub is not None:
         name = source.resolve().name if isinstance(source, Path) else source.name
         with open_ledger(source) as ledger:
-            record_look(tables_of(ledger))
             rows = export_dataset(ledger, hub, name=name, license_name=license_name, creator=creator, force=force)
         say(f"{hub}: " + ", ".join(f"{n:,} {kind}" for kind, n in rows.items()) + ".")
         return
@@ -100,12 +93,6 @@ def export(
 
         save_evidence(source, evidence)
         say(f"{evidence}: records, plan, results, report and versions, with MANIFEST.sha256.")
-    elif paper is not None:
-        from richter.audit import study_column
-        from richter.cli._tail import write_paper
-
-        write_paper(study_column(*sources, plan_path=plan, reading=reading), paper)
-        say(f"{paper}: table.tex, methods.tex, references.bib, deviations.tex.")
     else:
         from richter.plugins.trackers import log_to_mlflow, log_to_wandb
 

@@ -348,7 +348,7 @@ def data(sources: tuple[str, ...], reading: ReadOptions, seed: int, level: float
     from richter.audit import measure_grades
 
     files, names = split_sources(sources)
-    tables = read_tables(*files, options=reading, shown=names or None)
+    tables = read_tables(*files, options=reading)
     tables = tables.select(names) if names else tables
     report = measure_grades(tables, rng=np.random.default_rng(seed), level=level)
     show_floors(publish(report, json_path, inputs=files), report)

@@ -1,13 +1,25 @@
 """`richter gate`: check a plan's requirements, for continuous integration."""
 
 import xml.etree.ElementTree as ElementTree
+from typing import Any
 
 import click
 
 from richter import audit
-from richter.cli._compare import on_scale, parse_margin
-from richter.cli._io import console, json_option, md_option, reading_options, split_sources, write_json, write_text
+from richter.cli._io import (
+    console,
+    json_option,
+    md_option,
+    policy_options,
+    reading_options,
+    settle_reading,
+    split_sources,
+    write_json,
+    write_text,
+)
+from richter.cli._margins import level_option, margin_option, margins_on_scale
 from richter.errors import RichterError
+from richter.evidence import Policy
 from richter.records import Verdict, printable
 from richter.report import gate_comment, history_line
 from richter.tables import ReadOptions, read_tables
@@ -15,12 +27,7 @@ from richter.tables import ReadOptions, read_tables
 
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="[PLAN] FILE|RUN | NAME=FILE ..")
-@click.option(
-    "--margin",
-    type=parse_margin,
-    metavar="2pt",
-    help="Without a plan: what the second may be worse than the first.",
-)
+@margin_option
 @click.option("--on", "metric", metavar="METRIC", help="Without a plan: what the margin is of; the main metric.")
 @click.option(
     "--baseline",
@@ -30,6 +37,9 @@ from richter.tables import ReadOptions, read_tables
 @click.option(
     "--page", metavar="URL", default="", show_default=False, help="Where the page lies, to be linked from the Markdown."
 )
+@policy_options
+@click.option("--accept-judge", is_flag=True, help="Pass on grades of a judge that nobody checked.")
+@level_option
 @reading_options
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
 @md_option
@@ -38,16 +48,20 @@ from richter.tables import ReadOptions, read_tables
 @click.pass_context
 def gate(
     ctx: click.Context,
+    /,
     sources: tuple[str, ...],
-    margin: float | None,
+    margin: dict[str, float],
     metric: str | None,
     baseline: str | None,
     page: str,
+    accept_judge: bool,
+    level: float,
     reading: ReadOptions,
     junit_path: str | None,
     md_path: str | None,
     history: str | None,
     json_path: str | None,
+    **vouched: Any,
 ) -> None:
     """Check a gate plan's requirements. Exit 0 met, 3 violated, 4 undecided (0 with a warning if the plan says so).
 
@@ -64,7 +78,7 @@ def gate(
       richter gate plan.toml old=main.csv new=branch.csv --junit gate.xml
       richter gate plan.toml results.csv --md gate.md
     """
-    plan_path = None if margin is not None and not sources[0].endswith(".toml") else sources[0]
+    plan_path = None if margin and not sources[0].endswith(".toml") else sources[0]
     try:
         plan = None if plan_path is None else audit.read_plan(plan_path, kind="gate")
     except RichterError as fault:
@@ -81,26 +95,33 @@ def gate(
     if not given:
         raise click.UsageError("Nothing was given to judge.")
     files, names = split_sources(given)
+    policy = Policy(**vouched)
     if plan is None or plan_path is None:
-        assert margin is not None
         tables = read_tables(*files, options=reading)
         tables = tables.select(names) if names else tables
-        margin = on_scale(margin, tables, metric) or float(margin)
+        margins = margins_on_scale(margin, tables, metric)
         if stated is None:
-            report = audit.run_gate(audit.margin_plan(tables, margin, metric=metric), tables)
-        elif metric not in (None, "accuracy"):
+            own = audit.margin_plan(tables, margins, level=level)
+            report = audit.run_gate(own, tables, policy=policy, accept_judge=accept_judge)
+        elif list(margins) != ["accuracy"]:
             raise click.UsageError("A results document is a baseline for accuracy alone; give an evidence archive.")
         else:
-            report = audit.stated_gate(tables, margin, right=stated[0], n=stated[1])
+            right, n = stated
+            report = audit.stated_gate(
+                tables, margins["accuracy"], right=right, n=n, level=level, accept_judge=accept_judge
+            )
     else:
-        tables = read_tables(*files, options=reading, shown=[plan.values["baseline"], plan.values["candidate"]])
-        report = audit.run_gate(plan, tables, status=audit.gate_status(plan_path, tables))
+        tables = read_tables(*files, options=settle_reading(reading, plan.reading))
+        report = audit.apply_gate_plan(plan_path, tables, policy=policy, accept_judge=accept_judge)
     write_json(report, json_path, inputs=[*([plan_path] if plan_path else []), *files])
     small = small_print(report)
-    comment = gate_comment(report.sentence, report.claims, report.requirements, tables, small=small, page=page)
+    comment = gate_comment(
+        report.sentence, report.claims, report.requirements, tables, small=small, page=page, notes=report.notes
+    )
     if history is not None:
         candidate = tables.conditions[-1] if plan is None else plan.values["candidate"]
-        comment += "\n" + history_line(audit.history_of(history, condition=candidate, options=reading)) + "\n"
+        past = audit.history_of(history, condition=candidate, options=reading, level=level)
+        comment += "\n" + history_line(past) + "\n"
     write_text(junit(report), junit_path)
     write_text(comment, md_path)
     out = console(json_path, md_path, junit_path)
@@ -112,23 +133,24 @@ def gate(
                 out.print(f"    {printable(note)}", soft_wrap=True)
     if report.outcome is Verdict.UNDECIDED and report.exit_code == 0:
         out.print("  warning: the plan lets undecided requirements pass (on_undecided = warn)")
-    for note in report.notes:
-        out.print(f"  {printable(note)}")
+    for note in (report.understood, *report.notes):
+        if note:
+            out.print(f"  {printable(note)}", soft_wrap=True)
     out.print(f"  {small}")
     ctx.exit(report.exit_code)
 
 
 def small_print(report: audit.GateReport) -> str:
-    """Whether this counts as planned, and how often the plan has been used."""
+    """A line on whether the result is confirmatory, and on how often the plan has been used."""
     why = "; ".join(map(printable, report.reasons)) or "no plan was locked"
-    text = f"planned: {printable(report.vouched)}" if report.confirmatory else f"exploratory: {why}"
+    text = f"confirmatory: {printable(report.vouched)}" if report.confirmatory else f"exploratory: {why}"
     ends = {c.interval.level for c in report.claims if c.interval is not None}
     if len(ends) == 1:
         text += f"; each end of an interval holds at {100 * (1 + ends.pop()) / 2:.4g}% by itself"
     if report.tried > 1:
         text += f"; the level is shared by {report.tried} attempts"
     elif report.attempts is not None and report.attempts > 1:
-        text += f"; {report.attempts} ways were tried on these data here (tried = 0 in the plan allows for them)"
+        text += f"; the plan's log has {report.attempts} attempts (tried = 0 in the plan shares the level among them)"
     if report.uses > 1:
         text += f"; the plan has been used on {report.uses} sets of data: the more, the more a pass may be luck"
     return text
@@ -148,7 +170,8 @@ def junit(report: audit.GateReport) -> str:
         elif claim.verdict is not Verdict.VERIFIED:
             ElementTree.SubElement(case, "skipped", message=message)
             skipped += 1
-        ElementTree.SubElement(case, "system-out").text = message
+        lines = (claim.sentence, *claim.notes, report.understood, *report.notes)
+        ElementTree.SubElement(case, "system-out").text = "\n".join(map(printable, dict.fromkeys(filter(None, lines))))
     suite.set("failures", str(failures))
     suite.set("errors", "0")
     suite.set("skipped", str(skipped))

@@ -52,7 +52,7 @@ def import_logs(
       richter import judged.jsonl -o run1 --scorer quality --as-severity 10:1
     """
     if not _all_logs(paths):
-        tables = read_tables(*paths, options=reading, shown=())
+        tables = read_tables(*paths, options=reading)
         write_tables(tables, place, kind=kind)
         _say(tables, str(place), json_path, paths, kept=True)
         return
@@ -75,7 +75,7 @@ def check(paths: tuple[str, ...], reading: ReadOptions, json_path: str | None) -
       richter check results/ --json -
     """
     if not _all_logs(paths):
-        _say(read_tables(*paths, options=reading, shown=()), shlex.join(paths), json_path, paths, kept=False)
+        _say(read_tables(*paths, options=reading), shlex.join(paths), json_path, paths, kept=False)
         return
     options = _options(reading)
     logs = interop.read_logs(paths, options=options)

@@ -1,6 +1,7 @@
 """What every command shares: how data and options come in, and how JSON, tables and untrusted text go out."""
 
 import csv
+import dataclasses
 import functools
 import json
 import math
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
@@ -25,6 +27,8 @@ from richter.records import plain, printable
 from richter.store import RunLike, is_database, is_run, write_file
 from richter.tables import ReadOptions, Tables, read_tables, write_tables
 from richter.tables._words import map_option, wide_option
+
+COMMANDLINE, DEFAULT_MAP = ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP
 
 
 def _one_only(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -313,13 +317,54 @@ def reading_options(command: Callable[..., Any], *, names: Sequence[str] = READI
     return with_reading
 
 
-def read_given(files: Sequence[str], reading: ReadOptions, shown: Sequence[str] = ()) -> Tables:
-    """`read_tables`, once in a command even if two parts of it ask; all conditions are shown, if not some."""
+_POLICY = (
+    click.option(
+        "--missing", type=click.Choice(["both-ways", "shared", "at-random"]), default="both-ways",
+        help="Missing grades: a claim must hold without them and counting them as wrong; they are another design; or "
+        "they are lost at random.",
+    ),
+    click.option("--trust-ids", is_flag=True, help="Compare conditions even where items seem to be in another order."),
+    click.option("--trust-raters", is_flag=True, help="Compare conditions even where other raters rated them."),
+    click.option("--trust-labels", is_flag=True, help="Take labels as a random sample where their design is unknown."),
+    click.option("--unpaired", is_flag=True, help="Different items per condition, as of an A/B test."),
+)  # fmt: skip
+
+
+def policy_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say what the user vouches for: missing grades, ids, raters, labels, no pairs."""
+    for option in reversed(_POLICY):
+        command = option(command)
+    return command
+
+
+def settle_reading(reading: ReadOptions, planned: ReadOptions | None) -> ReadOptions:
+    """The options of reading with a plan: what is typed, else the plan's. A plan that fixes some replaces richter.toml.
+
+    What differs from the plan is listed with the result, which is then exploratory.
+    """
+    if planned is None:
+        return reading
+    ctx = click.get_current_context()
+    typed = {name: getattr(reading, name) for name in READING if ctx.get_parameter_source(name) is COMMANDLINE}
+    return dataclasses.replace(planned, **typed)
+
+
+def without_settings(options: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """The options without what richter.toml says of these names, which the plan fixes."""
+    ctx = click.get_current_context()
+    return {
+        name: None if name in names and ctx.get_parameter_source(name) is DEFAULT_MAP else value
+        for name, value in options.items()
+    }
+
+
+def read_given(files: Sequence[str], reading: ReadOptions) -> Tables:
+    """`read_tables`, once in a command even if two parts of it ask."""
     context = click.get_current_context(silent=True)
     memory: dict[str, Any] = {} if context is None else context.find_root().ensure_object(dict)
     known = memory.get("read")
     if known is None or known[:2] != (list(files), reading):
-        known = memory["read"] = (list(files), reading, read_tables(*files, options=reading, shown=shown or None))
+        known = memory["read"] = (list(files), reading, read_tables(*files, options=reading))
     tables: Tables = known[2]
     return tables
 

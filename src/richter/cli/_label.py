@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from richter.audit import import_ratings, serve_rating, write_sheet
+from richter.claims import labelled_measures
 from richter.cli._io import console
 from richter.errors import InputError
 from richter.records import counted, printable
@@ -20,7 +21,7 @@ from richter.store import Place, run_place
 @click.argument("conditions", nargs=-1)
 @click.option(
     "--on",
-    type=click.Choice(["accuracy", "mean_severity", "catastrophic_rate"]),
+    type=click.Choice(labelled_measures()),
     help="What the claim is on; by default what the run is graded by.",
 )
 @click.option("--rater", default="", show_default=False, help="Who labels; your user name by default.")

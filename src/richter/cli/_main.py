@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -154,11 +154,21 @@ NAME = "richter.toml"
 # what may stand there -> the kinds it may have; each is the option of the same name, on every command that has it
 KNOWN: dict[str, tuple[type, ...]] = {
     "map": (dict,), "scale": (str,), "better": (str,), "as_severity": (str,), "grade": (dict,), "ratings": (str,),
-    "scorer": (str,), "filter": (str,), "pass_at": (int, float), "margin": (str, int, float),
+    "scorer": (str,), "filter": (str,), "pass_at": (int, float), "margin": (str, int, float, dict),
     "severity_margin": (int, float), "level": (int, float), "seed": (int,), "prices": (str,),
 }  # fmt: skip
 
-TAKE_DATA = ("apply", "data", "gap", "measure", "phase", "pipeline", "score", "test")  # subcommands that do
+TAKE_DATA = (
+    "apply",
+    "data",
+    "error-rate",
+    "gap",
+    "measure",
+    "phase",
+    "pipeline",
+    "score",
+    "test",
+)  # subcommands that do
 
 
 def project_defaults(folder: Path) -> dict[str, Any]:
@@ -176,7 +186,21 @@ def project_defaults(folder: Path) -> dict[str, Any]:
     wrong = next((name for name, value in values.items() if not isinstance(value, KNOWN[name])), None)
     if wrong is not None:
         raise InputError(f"{NAME}: {wrong} = {values[wrong]!r} is of the wrong kind.", remedy="See docs/reading.md.")
-    return {name: _as_option(value) for name, value in values.items()}
+    if "severity_margin" in values:  # of 0.1: a margin belongs to the measure that it is stated for
+        values["margin"] = _margins_of(values.get("margin")) | {"mean_severity": values.pop("severity_margin")}
+        said = f"{NAME}: severity_margin is now [margin] mean_severity = {values['margin']['mean_severity']:g}."
+        click.echo(f"richter: {said}", err=True)
+    found = {name: _as_option(value) for name, value in values.items()}
+    if isinstance(values.get("margin"), Mapping):
+        found["margin"] = [f"{name}={value}" if name else str(value) for name, value in values["margin"].items()]
+    return found
+
+
+def _margins_of(margin: Any) -> dict[str, Any]:
+    """Margins by measure; a single one is the main measure's, of which the name is empty."""
+    if margin is None:
+        return {}
+    return dict(margin) if isinstance(margin, Mapping) else {"": margin}
 
 
 def _as_option(value: Any) -> Any:
@@ -213,7 +237,7 @@ def _root(ctx: click.Context, debug: bool) -> None:
     Exit status: 0 fine, 1 error, 2 usage, 3 a requirement is violated, 4 undecided.
     """
     defaults = project_defaults(Path.cwd())
-    ctx.obj = {"debug": debug, "defaults": defaults}
+    ctx.ensure_object(dict).update(debug=debug, defaults=defaults)
     inner = {**defaults, **dict.fromkeys(TAKE_DATA, defaults)}
     ctx.default_map = dict.fromkeys(COMMANDS, inner) if defaults else None
 
@@ -257,9 +281,12 @@ def main(args: list[str] | None = None) -> None:
     """Run the command line; errors become one line on stderr and exit status 1."""
     argv = respell(sys.argv[1:] if args is None else args)
     ended: list[int] = []
+    on_success: list[Callable[[], None]] = []  # what is written once the command has ended well
     try:
         with _ending_politely(ended):
-            code = _root(argv, standalone_mode=False, prog_name="richter")
+            code = _root(argv, standalone_mode=False, prog_name="richter", obj={"on_success": on_success})
+        for write in on_success if code in (None, 0, 3, 4) else ():
+            write()
     except click.exceptions.Exit as stop:
         code = stop.exit_code
     except click.ClickException as error:

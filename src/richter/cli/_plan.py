@@ -17,7 +17,8 @@ from richter.store import write_file
 def plan() -> None:
     """Write, lock and check a plan before looking at data.
 
-    A result is confirmatory when its plan was locked before outcomes of its candidate were shown, and not changed.
+    A result is confirmatory when its plan was locked before its first use and has not changed since. The attempts are
+    kept beside the plan, in PLAN.log.
 
     \b
     Examples:
@@ -64,7 +65,7 @@ def new(kind: str, settings: tuple[str, ...], output: str) -> None:
 @click.argument("file", metavar="PLAN")
 @json_option
 def lock(file: str, json_path: str | None) -> None:
-    """Lock PLAN: write its hash, values, time and versions to PLAN.lock, and a receipt to keep elsewhere.
+    """Lock PLAN: write its hash, values, time and versions to PLAN.lock and PLAN.log, and a receipt to keep elsewhere.
 
     \b
     Examples:
@@ -81,9 +82,10 @@ def lock(file: str, json_path: str | None) -> None:
 @json_option
 @click.pass_context
 def check(ctx: click.Context, file: str, plan_path: str | None, json_path: str | None) -> None:
-    """Say whether PLAN is sound, locked, and unchanged since; list every deviation. Exit 3 if it was changed.
+    """Say whether PLAN is sound, locked, and unchanged since; list every deviation; check its log line by line.
 
-    A receipt is held against the plan beside it, or the one named after it, and against this machine's log of looks.
+    Exit 3 if the plan was changed or its log does not confirm the lock. A receipt is held against the plan beside it,
+    or the one named after it, its lock and its log.
 
     \b
     Examples:
@@ -93,14 +95,14 @@ def check(ctx: click.Context, file: str, plan_path: str | None, json_path: str |
     if is_receipt(file):
         found = check_receipt(file, plan_path)
         out = publish(found, json_path, inputs=[file])
-        said = "does not fit the receipt" if found.faults else "is the plan of the receipt, unchanged"
-        out.print(printable(f"{found.plan} {said}: locked {found.locked_at}, hash {found.hash[:16]}…; {found.where}."))
+        answer = "does not fit the receipt" if found.faults else "is the plan of the receipt, unchanged"
+        out.print(printable(f"{found.plan} {answer}: locked {found.locked_at}, hash {found.hash[:16]}…."))
         for fault in found.faults:
             out.print(f"  fault       {printable(fault)}")
         ctx.exit(3 if found.faults else 0)
     status = check_plan(file)
     _show(file, status, json_path)
-    if status.state == "changed":
+    if status.state != "unlocked" and not status.confirmatory:
         ctx.exit(3)
 
 
@@ -108,19 +110,21 @@ def _show(file: str, status: PlanStatus, json_path: str | None) -> None:
     out = publish(status, json_path, inputs=[file])
     sentence = {
         "unlocked": f"{file} is a sound {status.kind} plan and is not locked: results with it are exploratory.",
-        "locked": f"{file} is locked since {status.locked_at} and unchanged.",
+        "locked": f"{file} is locked since {status.locked_at} and unchanged"
+        + ("." if status.confirmatory else ", but results with it are exploratory."),
         "changed": f"{file} was changed after it was locked on {status.locked_at}: results with it are exploratory.",
     }[status.state]
     out.print(printable(sentence))
+    for reason in status.reasons if status.state == "locked" else ():
+        out.print(f"  reason      {printable(reason)}")
     out.print(f"  hash        {status.hash}")
     for deviation in status.deviations:
         out.print(f"  deviation   {printable(deviation)}")
     for at in status.earlier:
-        out.print(f"  earlier     another plan was locked here on {at}; what was seen since is exploratory")
-    for fault in status.log_faults:
-        out.print(f"  fault       {printable(fault)}")
+        out.print(f"  earlier     the plan was locked here before, on {at}")
     if status.uses:
         sets = "1 set" if status.uses == 1 else f"{status.uses} sets"
-        out.print(f"  used on     {sets} of data, as far as this machine knows")
+        attempts = "1 attempt" if status.attempts == 1 else f"{status.attempts} attempts"
+        out.print(f"  used on     {sets} of data, {attempts} in {printable(file)}.log")
     if status.versions:
         out.print("  versions    " + ", ".join(f"{k} {v}" for k, v in sorted(status.versions.items())))

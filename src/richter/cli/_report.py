@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import click
 
-from richter.audit import SECTIONS, history_of, measure_run, results_schema, stored_results
+from richter.audit import SECTIONS, history_of, measure_run, read_plan, results_schema, stored_results
 from richter.cli._engine_options import engine_options, open_mapper
 from richter.cli._io import (
     console,
@@ -17,11 +17,13 @@ from richter.cli._io import (
     md_option,
     progress_console,
     reading_options,
+    settle_reading,
     split_names,
     split_sources,
     write_json,
     write_text,
 )
+from richter.cli._margins import level_option, margin_option
 from richter.cli._screen import summarise
 from richter.errors import InputError
 from richter.interop import named_source
@@ -53,6 +55,8 @@ def _schema(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 @click.option("--only", metavar="SECTIONS", help=f"Only these, with commas: {','.join(SECTIONS)}.")
 @click.option("--plan", type=click.Path(path_type=Path), help="The plan that holds. [default: RUN/plan.toml]")
 @click.option("--history", metavar="SERIES", help="Show the runs of this series, as `richter watch` sees them.")
+@level_option
+@margin_option
 @click.option("--seed", type=click.IntRange(0), default=0, help="Seed of everything random.")
 @click.option("--redact", is_flag=True, help="A page without questions, references, answers and reasons.")
 @click.option("--force", is_flag=True, help="Overwrite a file that is not a report.")
@@ -71,6 +75,8 @@ def report(
     only: str | None,
     plan: Path | None,
     history: str | None,
+    level: float,
+    margin: dict[str, float],
     seed: int,
     redact: bool,
     force: bool,
@@ -110,17 +116,20 @@ def report(
     if md_path not in (None, "-"):
         check_target(Path(str(md_path)), mark=MARKDOWN_MARK, inputs=inputs, force=force)
     sections = None if only is None else split_names(only)
+    if plan is not None:
+        reading = settle_reading(reading, read_plan(plan).reading)
     if stored is not None:
         for line in _again(stored, str(place), output, md_path=md_path, folder=folder, form=form):
             console(md_path).print(line, soft_wrap=True)
         return
     with open_mapper(engine, workers=workers, label=None, local=in_threads) as mapper, _measuring() as watch:
         results = measure_run(
-            *files, options=reading, conditions=names, only=sections, plan=plan, seed=seed, watch=watch, mapper=mapper
-        )
+            *files, options=reading, conditions=names, only=sections, plan=plan, seed=seed, level=level, margin=margin,
+            watch=watch, mapper=mapper,
+        )  # fmt: skip
         document = results.to_dict()
         if history is not None:
-            document["history"] = history_of(history, options=reading)
+            document["history"] = history_of(history, options=reading, level=level)
         if output is not None:
             watch("the page")
             write_report(document, results.tables, output, built_at=_now(), redact=redact)
@@ -162,7 +171,7 @@ def _inputs(run: Path | None, plan: Path | None) -> list[Path]:
     """What a report is made from, and must never overwrite."""
     inside = () if run is None else run.rglob("*")
     own = [path for path in inside if path.is_file() and path.suffix not in MADE]
-    return own if plan is None else [*own, plan, Path(f"{plan}.lock")]
+    return own if plan is None else [*own, plan, Path(f"{plan}.lock"), Path(f"{plan}.log")]
 
 
 def is_report(path: Path, mark: str) -> bool:

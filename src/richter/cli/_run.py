@@ -11,7 +11,6 @@ from richter.cli._io import Group, cells, console, grid, json_option, money, pub
 from richter.errors import InputError, RichterError
 from richter.records import counted, printable
 from richter.store import Place, find_runs, open_ledger, run_place, settle_run, unsettled_run
-from richter.tables import record_look, tables_of
 
 
 @click.group(cls=Group)
@@ -72,9 +71,6 @@ def show_run(place: Place, item_id: str | None, errors: bool, head: int, json_pa
       richter run show run1
       richter run show run1 --errors
     """
-    if head or item_id is not None:
-        with open_ledger(place) as ledger:
-            record_look(tables_of(ledger))
     out = console(json_path)
     with open_ledger(place) as ledger:
         items = {item.id: item for item in ledger.items()}

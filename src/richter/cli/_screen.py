@@ -7,8 +7,8 @@ from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
-from richter.claims import counted, measure_words, rail
-from richter.records import printable
+from richter.claims import measure_words, rail
+from richter.records import counted, printable
 from richter.report._numbers import number
 
 LINES, WIDTH, LEAST = 40, 100, 80
@@ -16,6 +16,7 @@ CONDITIONS = 10  # rows at most
 PAIRS = 3  # with more, pairs are counted and only the plainest are told
 BAR, RATE_BAR = 17, 10
 STEPS = 3
+NOTES = 3  # on the data
 SIDES = "worse   |  better"  # over the bars
 # left end, line, right end, estimate, no value, zero inside and outside the interval
 SIGNS = {False: tuple("╺━╸●·┿│"), True: tuple("[-]o.+|")}
@@ -52,6 +53,18 @@ def _head(document: Row, width: int) -> Iterator[str]:
     if methods["exploratory"]:
         facts.append("exploratory" if methods["plan"] else "exploratory, no plan")
     yield from _wrap("; ".join(facts), width, 2)
+    yield from _reading(document, width)
+
+
+def _reading(document: Row, width: int) -> Iterator[str]:
+    """How the file was read, and what is to be known of the data: the first notes whole, the others counted."""
+    if understood := str(document.get("understood") or ""):
+        yield from _wrap(f"Read as: {printable(understood)}", width, 2)
+    notes = list(document.get("notes") or ())
+    for note in notes[:NOTES]:
+        yield from _wrap(f"  {printable(str(note))}", width, 1)
+    if len(notes) > NOTES:
+        yield f"  {counted(len(notes) - NOTES, 'more note')} on the data in the report"
 
 
 # ------------------------------------------------------------------ conditions

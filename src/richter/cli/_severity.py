@@ -9,17 +9,28 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from richter.audit import SeverityReport, people_of, weigh_scores
+from richter.audit import SeverityReport, read_plan, weigh_scores
 from richter.cli._engine_options import engine_options, open_mapper
-from richter.cli._io import cells, grid, json_option, publish, reading_options, split_sources
+from richter.cli._io import (
+    cells,
+    grid,
+    json_option,
+    policy_options,
+    publish,
+    reading_options,
+    settle_reading,
+    split_sources,
+    without_settings,
+)
 from richter.errors import InputError
-from richter.records import Claim, Verdict, at_most, counted, of_kind, printable
+from richter.records import Claim, Verdict, at_most, counted, printable
 from richter.severity import MEASURES, BValue, DeploymentTable, Recount, SeverityStudy, Skipped
 from richter.stats import in_threads
 from richter.tables import ReadOptions, read_tables
 
 TABLES = ("human", "conditions", "plan", "traffic")
 _SHOWN = 10
+_MEASURES = ", ".join(MEASURES)
 _ORDER = (Verdict.VERIFIED, Verdict.REFUTED, Verdict.EQUIVALENT, Verdict.UNDECIDED, Verdict.BLOCKED, Verdict.UNTESTABLE)
 _FAMILY = {
     "power_law": "power law",
@@ -33,9 +44,20 @@ _FAMILY = {
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN .. [A B ..]")
 @click.option("--control", metavar="NAME", help="Compare all others with this condition, not all pairs.")
-@click.option("--on", "primary", type=click.Choice(list(MEASURES)), help="Decide this first. [severity_given_error]")
+@click.option("--on", "primary", type=click.Choice(list(MEASURES)), help="The main measure. [severity_given_error]")
 @click.option(
-    "--margin", type=click.FloatRange(0, min_open=True), help="Mean severities of errors within it are equal."
+    "--margin",
+    "margins",  # not `margin`, which richter.toml has for scores
+    metavar="S|MEASURE=S",
+    multiple=True,
+    help="The difference that would matter, of the mean severity of errors or of MEASURE. Gives 'equivalent'.",
+)
+@policy_options
+@click.option(
+    "--min-shared",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    help="Refuse a pair that shares less than this share of its items.",
 )
 @click.option("--all", "everything", is_flag=True, help="Print every claim, the rates at all levels and the law.")
 @click.option("--paper", is_flag=True, help="Print the ERRORQUAKE paper's slopes and counts beside ours.")
@@ -67,6 +89,7 @@ def severity(
     everything: bool,
     full: bool,
     pairs: tuple[str, ...],
+    margins: tuple[str, ...],
     reading: ReadOptions,
     costs: tuple[str, ...],
     engine: str,
@@ -79,7 +102,7 @@ def severity(
     FILE is a run, a log, or a table: item, condition, severity (0 correct .. 4 worst), optionally group, domain, tier,
     judge_1, judge_2, judge_1_name, judge_2_name. Claims need no law and no scale; the slope b is a description behind a
     gate on how far the errors are from its law. Where people rated some answers beside judges or rules, their labels
-    correct these (--ratings judge leaves them aside). With --require the exit status is 0 (shown), 3 (violated) or 4
+    correct these. With --require the exit status is 0 (shown), 3 (violated) or 4
     (undecided).
 
     \b
@@ -87,20 +110,25 @@ def severity(
       richter severity scores.csv
       richter severity bot_a.jsonl bot_b.jsonl --map score=judge_score --as-severity 5:1
       richter severity scores.csv --control base --on severe_given_error_3
+      richter severity scores.csv --margin 0.2 --margin catastrophic_rate=0.5pt
       richter severity scores.csv --require "severity>=3 below 100 per million"
       richter severity scores.csv --traffic mix.csv --cost 1=5 --cost 3=2000 --json result.json
       richter severity scores.csv --human ratings.csv --paper --full --conditions models.csv
       richter severity mqm.csv --map score=mqm --as-severity 0:-25
     """
     files, names = split_sources(sources)
+    if options["plan"] is not None:
+        planned = read_plan(options["plan"], kind="severity")
+        reading = settle_reading(reading, planned.reading)
+        options = without_settings(options, planned.values)
+        if names and sorted(names) != sorted(planned.values["conditions"]):
+            options["deviations"] = [f"conditions: plan {planned.values['conditions']}, option {names}"]
     tables = read_tables(*files, options=dataclasses.replace(reading, any_scale=True))
     tables = tables.select(names) if names else tables
-    people = None
-    if options["human"] is None and options["judge_errors"] is None and reading.ratings is None:
-        options["human"] = people = people_of(tables)
     with open_mapper(engine, workers=workers, label="testing", local=in_threads) as mapper:
         report = weigh_scores(
             tables,
+            margin=parse_margins(margins),
             costs=parse_costs(costs),
             pairs=parse_pairs(pairs),
             everything=full,
@@ -109,17 +137,9 @@ def severity(
         )
     given = [options[name] for name in TABLES if isinstance(options[name], str)]
     out = publish(report, json_path, inputs=[*files, *given])
-    if people is not None:
-        labelled = len({(r.item, r.condition, r.draw) for r in people.ratings if r.kind == "human"})
-        sample = "" if people.strata else ", taken as a random sample of all"
-        out.print(
-            f"People rated {counted(labelled, 'answer')}{sample}: where it says so, figures are corrected by their "
-            f"labels, and the others are as {tables.counting} ratings say. --ratings {tables.counting} leaves labels "
-            "aside, --ratings human takes them alone."
-        )
     _print(out, report, everything=everything)
     verdicts = {check.verdict for check in report.requirements}
-    ctx.exit(3 if Verdict.REFUTED in verdicts else 4 if Verdict.UNDECIDED in verdicts else 0)
+    ctx.exit(3 if Verdict.REFUTED in verdicts else 4 if verdicts - {Verdict.VERIFIED} else 0)
 
 
 def _print(out: Console, report: SeverityReport, *, everything: bool) -> None:
@@ -160,13 +180,15 @@ def headlines(report: SeverityReport) -> list[str]:
         lines.append(f"{shown} of {len(first)} pairs are shown to differ in {_noun(first[0])}{_extremes(study)}.")
     if report.paper:
         lines.append(_paper_line(study))
-    tested = [c for c in rest if c.family is not None and c.interval is not None]
-    others = [c for c in rest if c not in tested]
-    lines += [c.sentence for c in _sorted(first)]
+    lines += [_with_remedy(c) for c in _sorted(first)]
     lines += [f"{name} is left out: {r.reason}." for r in study.refused for name in r.conditions]
-    decided = [c for c in others if c.verdict not in (Verdict.UNDECIDED, Verdict.BLOCKED)]
-    lines += [c.sentence for c in (*_sorted(tested), *_sorted(decided))]
-    return lines + [c.sentence for v in (Verdict.UNDECIDED, Verdict.BLOCKED) for c in others if c.verdict is v]
+    return lines + [_with_remedy(c) for c in _sorted(rest)]
+
+
+def _with_remedy(claim: Claim) -> str:
+    """A claim's sentence; of a blocked one also what to do, and the option that overrides the check."""
+    override = f" ({claim.override} overrides this.)" if claim.override else ""
+    return f"{claim.sentence} {claim.remedy}".rstrip() + override
 
 
 def _noun(claim: Claim) -> str:
@@ -197,15 +219,13 @@ def _paper_line(study: SeverityStudy) -> str:
 
 
 def _sorted(claims: list[Claim]) -> list[Claim]:
-    """By verdict; pairs at equal error rates first, then the largest differences."""
-    return sorted(
-        claims, key=lambda c: (_ORDER.index(c.verdict), not of_kind(c.notes, "equal rates"), -abs(c.estimate or 0.0))
-    )
+    """By verdict, and the largest differences first."""
+    return sorted(claims, key=lambda c: (_ORDER.index(c.verdict), -abs(c.estimate or 0.0)))
 
 
 def _small_print(report: SeverityReport) -> list[str]:
     study = report.study
-    lines = list(report.notes)
+    lines = [f"Read: {report.understood}.", *report.notes]
     adequate = [n for n, f in study.slopes.items() if isinstance(f, BValue) and f.adequate]
     if study.slopes:
         few = [n for n, f in study.slopes.items() if not isinstance(f, BValue)]
@@ -220,19 +240,18 @@ def _small_print(report: SeverityReport) -> list[str]:
         )
     lines += [f"{name}: no answer is rated." for name in study.unrated]
     lines += [f"{name}: not corrected by human labels. {why}" for name, why in report.human_skipped.items()]
-    families = {(c.family.method, c.family.size) for c in study.claims if c.primary and c.family is not None}
+    families = {c.family.name: c.family for c in study.claims if c.family is not None}
+    rules = {"holm": "Holm", "max t": "largest t"}
     lines += [
-        f"Intervals of differences are those that decided, by {method} over "
-        f"{counted(size, 'claim')}; they are not simultaneous."
-        for method, size in families
-        if size > 1
+        f"Intervals of {'the main measure' if name == 'main' else 'other measures'} are adjusted for "
+        f"{counted(family.size, 'comparison')} ({rules.get(family.method, family.method)}, "
+        f"{100 * (1 - study.level):.3g}%)."
+        for name, family in families.items()
+        if family.size > 1
     ]
     plan = report.plan
     if plan is None or not plan.confirmatory:
         lines.append(f"exploratory: {'no plan' if plan is None else '; '.join(plan.reasons)}")
-        held = sum(not c.exploratory for c in report.claims)
-        if held:
-            lines.append(f"{held} of {len(report.claims)} claims are about what was not seen, and confirmatory.")
     else:
         lines.append(f"confirmatory: plan {plan.hash[:16]} locked {plan.locked_at}, {plan.vouched}")
     return lines + [f"deviation from the plan: {d}" for d in (() if plan is None else plan.deviations)]
@@ -294,6 +313,29 @@ def _rates_table(tables: Mapping[str, DeploymentTable]) -> Table:
     rows = ([printable(name, limit=28), *(_rate(rates, s) for s in shown)] for name, rates in tables.items())
     caption = f"in brackets: the upper limit at {100 * first.level:.4g}%; all eight severities are in --json"
     return grid(["condition", *(f">= {s:g}" for s in shown)], rows, title=title, caption=caption, **LOOK)
+
+
+def parse_margins(texts: tuple[str, ...]) -> dict[str, float]:
+    """Read S or MEASURE=S, several times; of a rate also in points, as 0.5pt."""
+    out = {}
+    for text in texts:
+        name, _, amount = text.rpartition("=")
+        measure = name.strip() or "severity_given_error"
+        if measure not in MEASURES:
+            raise InputError(f"{printable(measure, limit=40)!r} is not a measure.", remedy=f"There are {_MEASURES}.")
+        number, in_points = amount.strip().removesuffix("pt"), amount.strip().endswith("pt")
+        try:
+            value = float(number) / (100 if in_points else 1)
+        except ValueError as error:
+            what = f"--margin {printable(text, limit=40)} is not a number or MEASURE=NUMBER."
+            raise InputError(what, remedy="As --margin 0.2 or --margin b=0.15.") from error
+        if in_points and MEASURES[measure].scale != 100:
+            what = f"--margin {printable(text, limit=40)}: {MEASURES[measure].noun} is not in points."
+            raise InputError(what, remedy="Give it on its own scale, as --margin 0.2.")
+        if not value > 0:
+            raise InputError(f"--margin {printable(text, limit=40)} is not above 0.", remedy="As --margin 0.2.")
+        out[measure] = value
+    return out
 
 
 def parse_costs(texts: tuple[str, ...]) -> dict[float, float]:

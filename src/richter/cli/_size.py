@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -11,22 +12,28 @@ import numpy as np
 from richter import floors
 from richter.claims import (
     METRICS,
-    as_sample,
-    by_ratio,
+    Asked,
+    Blocked,
+    Evidence,
+    Question,
+    Shares,
     cheapest_design,
     check_margin,
     reach_of,
     units_for,
+    units_needed,
     variance_shares,
 )
-from richter.cli._compare import parse_margin, parse_share
 from richter.cli._io import PLAIN, grid, json_option, publish, reading_options, split_sources
 from richter.cli._main import LazyGroup
+from richter.cli._margins import level_option, margin_option, margins_on_scale, parse_share
 from richter.errors import InputError
+from richter.evidence import evidence, outcomes_of, sample_of
 from richter.models import price_of, read_prices
+from richter.records import printable
 from richter.stats import wilson
 from richter.stats._proportion import FEW_EVENTS
-from richter.tables import ReadOptions, outcomes, read_tables
+from richter.tables import ReadOptions, Tables, read_tables
 from richter.tail import size_tail as size_of_tail
 
 RATE = "rate, constant 1"
@@ -50,7 +57,6 @@ def size() -> None:
     """
 
 
-level_option = click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95)
 power_option = click.option("--power", type=click.FloatRange(0.05, 0.9999), default=0.8)
 
 
@@ -118,7 +124,7 @@ def size_error_rate(
 
 @click.command("gap")
 @click.argument("sources", nargs=-1, metavar="[FILE|RUN A B]")
-@click.option("--margin", type=parse_margin, required=True, metavar="2pt", help="The gap that matters.")
+@margin_option
 @click.option(
     "--discordance",
     type=parse_share,
@@ -138,7 +144,7 @@ def size_error_rate(
 @json_option
 def size_gap(
     sources: tuple[str, ...],
-    margin: float,
+    margin: dict[str, float],
     discordance: float | None,
     accuracy: tuple[float, float] | None,
     phi: float,
@@ -155,7 +161,7 @@ def size_gap(
     """Items, asked of both conditions, that settle a gap as large as the margin.
 
     With data of two conditions the spread comes from them: from groups, items and draws apart, with what is cheaper,
-    more items or more draws of each. Where other measures come after this one it has 4/5 of the 5% (--level 0.96).
+    more items or more draws of each.
 
     \b
     Examples:
@@ -169,10 +175,11 @@ def size_gap(
         raise click.UsageError(few)
     if sources:
         _gap_from_data(
-            sources, reading, margin=margin, alpha=alpha, power=power, on=on, costs=(cost_item, cost_draw),
-            json_path=json_path,
+            sources, reading, margins=margin, alpha=alpha, level=level, power=power, on=on,
+            costs=(cost_item, cost_draw), json_path=json_path,
         )  # fmt: skip
         return
+    gap = float(_margin_of("accuracy", margin))
     if discordance is None:
         if not accuracy:
             raise click.UsageError("Give data of two conditions, --discordance, or --accuracy A B.")
@@ -181,10 +188,10 @@ def size_gap(
         discordance = p + q - 2 * both
         if discordance <= 0 or both > min(p, q):
             raise InputError(f"phi={phi:g} is not possible with these accuracies.", remedy="Give a smaller --phi.")
-    check_margin(METRICS["accuracy"], margin)
+    check_margin(METRICS["accuracy"], gap)
     differ, same = (
         _inflated(
-            floors.paired_gap_labels(margin, discordance, alpha=alpha, power=power, equivalence=e),
+            floors.paired_gap_labels(gap, discordance, alpha=alpha, power=power, equivalence=e),
             clusters,
             tail=alpha if e else alpha / 2,
             power=(1 + power) / 2 if e else power,
@@ -195,26 +202,35 @@ def size_gap(
         "labels": max(differ, same),
         "to_show_the_gap": differ,
         "to_show_equivalence": same,
-        "margin": margin,
+        "margin": gap,
         "discordance": discordance,
         "pairs": pairs,
         "power": power,
         "level": level,
     }
     out = publish(payload, json_path)
-    out.print(f"{max(differ, same):,} items, asked of both, settle a gap of {100 * margin:g} points either way.")
+    out.print(f"{max(differ, same):,} items, asked of both, settle a gap of {100 * gap:g} points either way.")
     out.print(f"  {differ:,} to show a true gap of that size, {same:,} to show equivalence within it if there is none")
     out.print(
         f"  power {power:g}, {100 * level:g}% over {pairs} pair{'s' * (pairs > 1)}, discordance {discordance:.3f}"
     )
 
 
+def _margin_of(measure: str, margins: Mapping[str, float]) -> float:
+    """The margin of the measure that is sized; that without a name is this measure's."""
+    for name in (measure, ""):
+        if name in margins:
+            return margins[name]
+    raise click.UsageError(f"Give the gap that matters: --margin 2pt, or --margin {measure}=2pt.")
+
+
 def _gap_from_data(
     sources: tuple[str, ...],
     reading: ReadOptions,
     *,
-    margin: float,
+    margins: Mapping[str, float],
     alpha: float,
+    level: float,
     power: float,
     on: str | None,
     costs: tuple[float, float],
@@ -222,41 +238,89 @@ def _gap_from_data(
 ) -> None:
     """Items and draws from a pilot: as many as show a true gap of the margin by the test that `compare` decides by.
 
-    Of amounts above 0 (money, seconds) that is the ratio of geometric means: the margin is relative, the spread that of
-    logarithms. Unequal weights of items cost what they cost a mean (Kish).
+    The evidence is that of `compare`, so that groups, draws, weights, labels and missing grades count. Of amounts above
+    0 (money, seconds) it is on the ratio of geometric means: the margin is relative, the spread that of logarithms.
     """
     files, names = split_sources(sources)
-    tables = read_tables(*files, options=reading, shown=names or None)
+    tables = read_tables(*files, options=reading)
     chosen = list(names) or list(tables.conditions)
     if len(chosen) != 2:
         raise InputError(
             f"{len(chosen)} conditions are no pair ({', '.join(chosen)}).", remedy="Name two of them after the file."
         )
-    found = outcomes(tables, on or tables.metric or "accuracy")
-    words, gap = found.metric, margin
-    check_margin(words, margin)
-    pair = np.isin(found.condition, [found.conditions.index(name) for name in chosen])
-    if by_ratio(as_sample(found), chosen[0], chosen[1]) and bool((found.value[pair] > 0).all()):
-        found = dataclasses.replace(found, value=np.log(np.where(pair, found.value, 1.0)))
-        words, gap = dataclasses.replace(words, scale=100.0, suffix="%", digits=1), math.log1p(margin)
-    shares = variance_shares(found, chosen[0], chosen[1])
-    now = max(1, round(shares.draws_per_item))
-    spread = 1.0 if found.weight is None else float(np.mean(found.weight**2) / np.mean(found.weight) ** 2)
-    gap /= math.sqrt(spread)
-    reach = functools.partial(shares.items_for, gap, alpha=alpha, power=power)
-    if words.kind == "binary" and shares.draws is None and shares.groups is None and spread == 1:
-        pairs = floors.paired_gap_labels(gap, min(shares.items + gap**2, 1.0), alpha=alpha, power=power)
-        reach = functools.partial(lambda n, draws: n, pairs)  # one answer each: counts decide, not t
-    items = reach(now)
-    design = cheapest_design(shares, gap, cost_item=costs[0], cost_draw=costs[1], needed=reach)
-    row = {"labels": items, "draws": now, "margin": margin, "power": power, "shares": shares}
-    out = publish(row | {"cheapest": design}, json_path)
+    dataset = tables.select(chosen)
+    measure = on or dataset.metric or "accuracy"
+    margin = margins_on_scale({measure: _margin_of(measure, margins)}, dataset)[measure]
+    asked = evidence(dataset, Question(measure=measure, conditions=(chosen[0], chosen[1]), margin=margin))
+    if isinstance(asked.evidence, Blocked):
+        raise InputError(f"{asked.evidence.reason}.", remedy=asked.evidence.remedy)
+    gap, words, shares, design = margin, asked.words, None, None
+    known = [asked.known.ignoring or asked.known, *([asked.known.as_worst] if asked.known.as_worst else [])]
+    if asked.known.relative:
+        gap = math.log1p(margin)
+        known = [_of_logarithms(found) for found in known]
+    if any(not found.standard_error for found in known):
+        raise InputError(
+            f"These data do not say how much {words.noun} varies.", remedy="Give a pilot in which answers differ."
+        )
+    # with missing grades a verdict must hold both ways: the larger of the two sizes
+    items = max(_items_of(found, gap, alpha=alpha, power=power) for found in known)
+    now = 1
+    if asked.metric.estimator == "mean":
+        shares = _shares(dataset, measure, chosen, is_ratio=asked.known.relative)
+        now = max(1, round(shares.draws_per_item))
+        if _is_plain_rate(dataset, asked, shares):  # one answer each: counts decide, not t
+            items = floors.paired_gap_labels(gap, min(shares.items + gap**2, 1.0), alpha=alpha, power=power)
+        by_shares = functools.partial(shares.items_for, gap, alpha=alpha, power=power)
+        factor = items / by_shares(now)  # weights, labels and missing grades, which shares do not know
+        design = cheapest_design(
+            shares,
+            gap,
+            cost_item=costs[0],
+            cost_draw=costs[1],
+            needed=lambda draws: math.ceil(factor * by_shares(draws)),
+        )
+    notes = tuple(dict.fromkeys((*dataset.notes, *asked.notes, *asked.known.notes)))
+    row = {
+        "labels": items, "draws": now, "measure": measure, "margin": margin, "power": power, "level": level,
+        "alpha": alpha, "shares": shares, "cheapest": design, "understood": dataset.understood,
+        "basis": asked.who_graded, "notes": notes,
+    }  # fmt: skip
+    out = publish(row, json_path, inputs=files)
     out.print(
         f"{items:,} items, asked of both with {now} draw{'s' * (now > 1)} each, show a true gap of "
-        f"{words.amount(margin)}{words.suffix} (power {power:g})."
+        f"{words.amount(margin)}{words.suffix} (power {power:g}, {100 * level:g}%)."
     )
-    out.print(f"  {shares.sentence()}")
-    out.print(f"  {design.sentence}", highlight=False)
+    lines = [] if shares is None or design is None else [shares.sentence(), design.sentence]
+    for line in (*lines, dataset.understood, *notes):
+        if line:
+            out.print(f"  {printable(line)}", highlight=False)
+
+
+def _of_logarithms(found: Evidence) -> Evidence:
+    """Evidence on a ratio as that on the difference of logarithms."""
+    error = None if found.standard_error is None else found.standard_error / (1 + found.estimate)
+    return dataclasses.replace(found, standard_error=error)
+
+
+def _items_of(found: Evidence, gap: float, *, alpha: float, power: float) -> int:
+    """Items that show a gap: units like these, with as many items each."""
+    return math.ceil(units_needed(found, gap, tail=alpha / 2, power=power) * found.n / max(found.units, 1))
+
+
+def _shares(dataset: Tables, measure: str, chosen: Sequence[str], *, is_ratio: bool) -> Shares:
+    """Where the spread of a pair's difference comes from; of a ratio, that of logarithms."""
+    if not is_ratio:
+        return variance_shares(sample_of(dataset, measure), chosen[0], chosen[1])
+    found = outcomes_of(dataset, measure)
+    return variance_shares(dataclasses.replace(found, value=np.log(found.value)), chosen[0], chosen[1])
+
+
+def _is_plain_rate(dataset: Tables, asked: Asked, shares: Shares) -> bool:
+    """Whether paired right and wrong answers are all there is: no draws, groups, weights, labels or missing grades."""
+    found, known = outcomes_of(dataset, asked.question.measure), asked.known
+    plain = found.weight is None and not known.labels and not known.missing and not known.sides
+    return plain and asked.metric.kind == "binary" and shares.draws is None and shares.groups is None
 
 
 @click.command("calibration")

@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import click
@@ -14,13 +13,22 @@ from rich.table import Table
 from richter.audit import TailReport, read_plan, study_column
 from richter.audit._plan_tail import tail_plan
 from richter.cli._engine_options import engine_options, open_mapper
-from richter.cli._io import Group, cells, grid, json_option, publish, reading_options
+from richter.cli._io import (
+    DEFAULT_MAP,
+    Group,
+    cells,
+    grid,
+    json_option,
+    policy_options,
+    publish,
+    reading_options,
+    settle_reading,
+)
+from richter.evidence import MissingPolicy
 from richter.records import Claim, Verdict, counted, of_kind, printable
-from richter.store import write_file
 from richter.tables import ReadOptions
 from richter.tail import GATES, GENERATORS, TRANSFORMS, TailPlan, simulate_criteria, simulate_protocol
 
-DEFAULT_MAP = click.core.ParameterSource.DEFAULT_MAP
 _MARKS = {True: "pass", False: "FAIL", None: "-"}
 
 
@@ -64,13 +72,14 @@ def tail() -> None:
 @click.option(
     "--family", type=click.Choice(["bonferroni", "none"]), help="P1's level over pairs. [default: bonferroni]"
 )
+@policy_options
+@click.option("--level", type=click.FloatRange(0.5, 0.9999), help="[default: 0.95]")
 @click.option("--n-resamples", type=click.IntRange(200), help="Bootstrap resamples. [default: 10000]")
 @click.option(
     "--probe", metavar="CLEAN:PERTURBED", help="Compare a condition with its perturbed copy, outside the family."
 )
 @click.option("--scan", is_flag=True, help="Add the shape over 60 thresholds per condition.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Without a plan; with one, its hash is the seed.")
-@click.option("--paper", metavar="DIR", help="Write table.tex, methods.tex, references.bib and deviations.tex there.")
 @click.option("--exit-code", "use_exit_code", is_flag=True, help="Exit 3 when blocked or untestable, 4 when undecided.")
 @engine_options
 @json_option
@@ -82,13 +91,18 @@ def test(
     reading: ReadOptions,
     plan_path: str | None,
     probe: str | None,
-    paper: str | None,
     use_exit_code: bool,
     engine: str,
     workers: int | None,
     json_path: str | None,
     scan: bool,
     seed: int,
+    level: float | None,
+    missing: MissingPolicy,
+    trust_ids: bool,
+    trust_raters: bool,
+    trust_labels: bool,
+    unpaired: bool,
     **options: Any,
 ) -> None:
     """Run the tail protocol on a numeric column of FILE, which is any data that `richter compare` takes.
@@ -97,13 +111,14 @@ def test(
     --better higher is given; --scale says that the scorer cannot leave this range.
 
     Every pair of conditions goes through all gates: equal mean (G1) and tail mean (G2), enough exceedances (G3), a
-    GPD that fits (G4) and is stable (G5), disjoint intervals (P1) and a difference worth a claim (P2).
+    GPD that fits (G4) and is stable (G5), disjoint intervals (P1) and a difference worth a claim (P2). The checks of
+    `richter compare` come first: items, raters, labels and missing values may block a pair.
 
     \b
     Examples:
       richter tail test scores.csv --map score=nll
       richter tail test scores.csv --map score=toxicity --scale 0:1 --transform logit --json -
-      richter tail test scores.csv --plan plan.toml --json result.json --paper paper/
+      richter tail test scores.csv --plan plan.toml --json result.json
       richter tail test mqm.tsv --better higher --map score=mqm --map item=seg_id --map condition=system
     """
     couple = None
@@ -113,13 +128,15 @@ def test(
             raise click.UsageError("--probe is CLEAN:PERTURBED.")
         couple = (clean, perturbed)
     if plan_path is not None:
-        reading = _typed(ctx, reading, read_plan(plan_path, kind="tail").values)
+        plan = read_plan(plan_path, kind="tail")
+        reading = settle_reading(_typed(ctx, reading, plan.values), plan.reading)
+        level = None if ctx.get_parameter_source("level") is DEFAULT_MAP else level  # the plan comes before settings
     with open_mapper(engine, workers=workers, label="resampling") as mapper:
-        asked: dict[str, Any] = {"probe": couple, "scan": scan, "seed": seed, "mapper": mapper}
+        asked: dict[str, Any] = {"probe": couple, "scan": scan, "seed": seed, "mapper": mapper, "level": level}
+        asked |= {"missing": missing, "trust_ids": trust_ids, "trust_raters": trust_raters}
+        asked |= {"trust_labels": trust_labels, "unpaired": unpaired}
         report = study_column(*files, plan_path=plan_path, reading=reading, overrides=options, **asked)
     out = publish(report, json_path, inputs=[*files, *([plan_path] if plan_path else [])])
-    if paper is not None:
-        write_paper(report, Path(paper))
     _show(out, report)
     if use_exit_code:
         ctx.exit({Verdict.VERIFIED: 0, Verdict.UNDECIDED: 4}.get(report.study.claim.verdict, 3))
@@ -132,12 +149,6 @@ def _typed(ctx: click.Context, reading: ReadOptions, planned: Mapping[str, Any])
     return dataclasses.replace(
         reading, map=named, better=None if better else reading.better, scale=None if scale else reading.scale
     )
-
-
-def write_paper(report: TailReport, folder: Path) -> None:
-    """Put the study's LaTeX parts into a folder."""
-    for name, text in report.paper().items():
-        write_file(folder / name, text, into_new=True, remedy="Choose another folder.")
 
 
 @tail.command()
@@ -251,7 +262,7 @@ def _show(out: Console, report: TailReport) -> None:
                 f"{scan.envelope.low:+.3f} to {scan.envelope.high:+.3f}"
             )
         )
-    notes = dict.fromkeys(study.notes)
+    notes = dict.fromkeys((f"Read: {report.understood}.", *study.notes))
     for pair in study.claims if len(study.claims) <= 3 else ():
         above = of_kind(pair.notes, "condition")  # said once for all pairs
         notes |= dict.fromkeys(n for n in pair.notes if n not in above)

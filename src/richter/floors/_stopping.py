@@ -3,50 +3,28 @@
 import dataclasses
 import re
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from richter.claims import METRICS, Metric, sequential_measures
 from richter.errors import InputError
 from richter.floors._sequences import Sequence, ece_sequence, mean_sequence, rate_sequence
-from richter.records import Claim, Family, Hypothesis, Verdict
-from richter.stats import Floats, Indices
+from richter.records import DEFAULT_LEVEL, Claim, Family, Hypothesis, Verdict
+from richter.stats import Bools, Floats, Indices
 
 __all__ = ["CLAIM_GRAMMAR", "StopRule", "decide_claim", "parse_claim"]
 
-
-CATASTROPHIC = 3.0
-WORST = 4.0
-
+SEVERE_SHARE = "severity_at_least"  # the catastrophic rate from another severity on
 CLAIM_GRAMMAR = (
-    "Write METRIC < NUMBER or METRIC > NUMBER, with METRIC error_rate, accuracy, mean_score, ece, mean_severity, "
-    "severity_given_error, catastrophic_rate, severity_at_least(S), refusal_rate or failure_rate, optionally "
-    "METRIC(CONDITION); or 'A better than B', 'A better than B by 2pt'."
+    f"Write METRIC < NUMBER or METRIC > NUMBER, with METRIC {', '.join(sequential_measures())} or {SEVERE_SHARE}(S), "
+    "optionally METRIC(CONDITION); or 'A better than B', 'A better than B by 2pt'."
 )
 
-Metric = Literal[
-    "error_rate",
-    "accuracy",
-    "mean_score",
-    "ece",
-    "mean_severity",
-    "severity_given_error",
-    "severity_at_least",
-    "refusal_rate",
-    "failure_rate",
-    "better",
-]
-# Limits that hold at every look need values with a known range, or a law; these have neither.
-NO_SEQUENCE = {
-    "tokens": "has no largest value",
-    "latency": "has no largest value",
-    "money": "has no largest value",
-    "b": "is fitted to all severities at once",
-    "sem_ece": "is computed from all draws at once",
-}
-
+MAX_UNBOUNDED_MISSING = 0.01  # share of missing grades above which a measure without a worse end is blocked
 OUTSIDE = "the running estimate has left the interval"
+EMPTY = "the limits have crossed, so that nothing is decided"
 
 _COMPARED = re.compile(r"^(?P<a>.+?)\s+(?:is\s+)?better\s+than\s+(?P<b>.+?)(?:\s+by\s+(?P<by>[^\s]+))?$", re.IGNORECASE)
 _BOUNDED = re.compile(
@@ -58,10 +36,10 @@ _BOUNDED = re.compile(
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class StopRule:
-    """What asking is to settle: a metric of one condition below or above a threshold, or one condition better.
+    """What asking is to settle: a measure of one condition below or above a threshold, or one condition better.
 
-    `better` is about accuracy: `condition` minus `other` is above `threshold`. An empty `condition` means the only
-    one there is. `severity` is the limit of `severity_at_least`.
+    `metric` is the measure's row. With an `other` condition the rule is about the difference: `condition` minus `other`
+    is above `threshold`. An empty `condition` means the only one there is.
     """
 
     text: str
@@ -70,12 +48,16 @@ class StopRule:
     threshold: float
     condition: str = ""
     other: str = ""
-    severity: float | None = None
 
     @property
     def conditions(self) -> tuple[str, ...]:
         """The conditions it names."""
         return tuple(c for c in (self.condition, self.other) if c)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The range of the measure's values; 0 to 1 where its row states none."""
+        return self.metric.low or 0.0, 1.0 if self.metric.high is None else self.metric.high
 
 
 def _number(text: str) -> float:
@@ -102,39 +84,48 @@ def parse_claim(text: str) -> StopRule:
         if compared["a"] == compared["b"]:
             raise InputError(f"{text!r} compares a condition with itself.", remedy=CLAIM_GRAMMAR)
         return StopRule(
-            text=stripped, metric="better", below=False, threshold=by, condition=compared["a"], other=compared["b"]
-        )
+            text=stripped, metric=METRICS["accuracy"], below=False, threshold=by, condition=compared["a"],
+            other=compared["b"],
+        )  # fmt: skip
     bounded = _BOUNDED.match(stripped)
     if not bounded:
         raise InputError(f"{text!r} is not a claim.", remedy=CLAIM_GRAMMAR)
     name, inside, condition = bounded["metric"].lower(), bounded["inside"], bounded["condition"]
-    severity = None
-    if name == "catastrophic_rate":
-        name, severity = "severity_at_least", CATASTROPHIC
-    elif name == "severity_at_least":
+    if name == SEVERE_SHARE:
         if not inside:
-            raise InputError(f"{text!r} names no severity.", remedy="Write severity_at_least(3) < 0.01.")
-        severity, inside = _number(inside), None
-    metrics: dict[str, Metric] = {m: m for m in get_args(Metric) if m != "better"}
-    if name in NO_SEQUENCE:
+            raise InputError(f"{text!r} names no severity.", remedy=f"Write {SEVERE_SHARE}(3) < 0.01.")
+        metric = dataclasses.replace(METRICS["catastrophic_rate"], name=name, at=_number(inside))
+        inside = None
+    else:
+        metric = _sequential_metric(name)
+    rule = StopRule(
+        text=stripped,
+        metric=metric,
+        below=bounded["sign"].startswith("<"),
+        threshold=_number(bounded["value"]),
+        condition=(condition or inside or "").strip(),
+    )
+    low, high = rule.ends
+    if not low < rule.threshold < high:
         raise InputError(
-            f"{name} {NO_SEQUENCE[name]}: no limits on it hold at every look, so asking cannot stop on it.",
+            f"A limit of {rule.threshold:g} for {name} is not in ({low:g}, {high:g}).", remedy=CLAIM_GRAMMAR
+        )
+    return rule
+
+
+def _sequential_metric(name: str) -> Metric:
+    """The row of a measure that asking may stop on; an error that says why it may not, of any other."""
+    row = METRICS.get(name)
+    if row is None:
+        raise InputError(f"{name!r} is not a metric.", remedy=CLAIM_GRAMMAR)
+    if not row.sequential:
+        # limits that hold at every look need values with a known range, or a law
+        why = "has no largest value" if row.is_cost else "is computed from all answers at once"
+        raise InputError(
+            f"{name} {why}: no limits on it hold at every look, so asking cannot stop on it.",
             remedy=f"Ask a number of items fixed beforehand (`richter size`). {CLAIM_GRAMMAR}",
         )
-    if name not in metrics:
-        raise InputError(f"{name!r} is not a metric.", remedy=CLAIM_GRAMMAR)
-    threshold = _number(bounded["value"])
-    most = WORST if name in ("mean_severity", "severity_given_error") else 1.0
-    if not 0 < threshold < most:
-        raise InputError(f"A limit of {threshold:g} for {name} is not in (0, {most:g}).", remedy=CLAIM_GRAMMAR)
-    return StopRule(
-        text=stripped,
-        metric=metrics[name],
-        below=bounded["sign"].startswith("<"),
-        threshold=threshold,
-        condition=(condition or inside or "").strip(),
-        severity=severity,
-    )
+    return row
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -173,32 +164,42 @@ def _units(n: int, item: ArrayLike | None, group: ArrayLike | None, sizes: Mappi
 
 def _sequence(claim: StopRule, first: Floats, second: Floats | None, units: _Units, level: float) -> Sequence:
     """The claim's sequence by unit."""
-    top = units.top
-    if claim.metric == "ece":
+    top, metric, (low, high) = units.top, claim.metric, claim.ends
+    if metric.estimator == "ece":
         assert second is not None
         rows = np.bincount(units.unit)[units.unit]
         return ece_sequence(second, first, item=units.unit, weight=units.weight * rows / top, top=top, level=level)
-    values = first
-    if claim.metric == "error_rate":
-        values = 1 - first
-    elif claim.severity is not None:
-        values = (first >= claim.severity).astype(np.float64)
-    elif claim.metric == "severity_given_error":  # every error counts alike, however many its unit has
+    if metric.estimator == "given_error":  # every error counts alike, however many its unit has
         wrong = first > 0
         unit, weight = np.unique(units.unit[wrong], return_inverse=True)[1], units.weight[wrong] / top
         if not len(unit):
             raise InputError("No answer is wrong yet.", remedy="Ask more.")
         graded, counts = (np.round(np.bincount(unit, weights=w), 12) for w in (weight * first[wrong], weight))
-        return mean_sequence(np.minimum(graded, WORST * counts), counts=counts, high=WORST, level=level)
-    values = units.total(values)
-    if claim.metric == "better":
+        return mean_sequence(np.minimum(graded, high * counts), counts=counts, high=high, level=level)
+    if claim.other:
         assert second is not None
-        return mean_sequence(values - units.total(second), low=-top, high=top, level=level)
-    if claim.metric == "mean_severity":
-        return mean_sequence(values, low=0.0, high=WORST * top, level=level)
-    if claim.metric == "mean_score" or top > 1 or not np.isin(values, (0.0, 1.0)).all():
-        return mean_sequence(values, high=top, level=level)
-    return rate_sequence(values, level=level)
+        span = (high - low) * top
+        return mean_sequence(units.total(first) - units.total(second), low=-span, high=span, level=level)
+    values = units.total(first - low)
+    if metric.kind == "binary" and top <= 1 and bool(np.isin(values, (0.0, 1.0)).all()):
+        return rate_sequence(values, level=level)
+    found = mean_sequence(values, high=(high - low) * top, level=level)
+    return found if low == 0 else _shifted(found, low)
+
+
+def _shifted(sequence: Sequence, by: float) -> Sequence:
+    """The sequence of values that are larger by a constant."""
+    return dataclasses.replace(
+        sequence, estimate=sequence.estimate + by, low=sequence.low + by, high=sequence.high + by
+    )
+
+
+def _values_of(claim: StopRule, given: Floats) -> Floats:
+    """The measure's own values of what was graded: severities from a level on, and errors of right answers."""
+    if claim.metric.source == "severity" and claim.metric.estimator == "mean":
+        return claim.metric.of_severity(given)
+    is_error = claim.metric.source == "score" and claim.metric.kind == "binary" and claim.metric.better == "lower"
+    return 1 - given if is_error else given
 
 
 def decide_claim(
@@ -209,45 +210,126 @@ def decide_claim(
     item: ArrayLike | None = None,
     group: ArrayLike | None = None,
     sizes: Mapping[str, int] | None = None,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
 ) -> Claim:
     """The claim's verdict from the labels so far, in the order they came.
 
     `first` are grades (1 right, 0 wrong), scores, or severities for severity metrics; 1 for a refusal or a failed
-    call where the claim is on those; `second` the other condition's grades for `better`, the confidences for `ece`.
+    call where the claim is on those; `second` the other condition's grades for a difference, confidences for `ece`.
     `item` names the item of each where one has several draws: they arrive together and count as one, by their mean.
     `group` names the group of each where items vary together: groups come in random order, a group's items together,
     and the group is the unit; `sizes` are the numbers of items of all groups there are (else: of those that came).
     Verified or refuted at any-time valid level: however often one looks, a wrong verdict has probability at most
     1 - level. A limit that has reached the threshold decides: limits are points already rejected.
 
+    NaN is a grade that is missing. A verdict stands only where it is the same with missing grades left out and with
+    them at the worse end of the range; a measure without a worse end is blocked above 1% of them.
+
     The limits only ever tighten, so the running estimate may leave them. With items in random order that happens in
     at most 1 - level of audits, besides right at the start; more often it says that later items are unlike earlier
-    ones (a sorted file, a model that changed): the decision is flagged and says so.
+    ones (a sorted file, a model that changed): the decision is flagged and says so. Limits that have crossed reject
+    every value and decide nothing.
     """
     values = np.asarray(first, dtype=np.float64)
-    others = None if second is None else np.asarray(second, dtype=np.float64)
+    others = None if second is None or not len(np.asarray(second)) else np.asarray(second, dtype=np.float64)
+    lacks = np.isnan(values) if others is None else np.isnan(values) | np.isnan(others)
+    names = [None if x is None else np.asarray(x) for x in (item, group)]
+
+    def decide_rows(chosen: Bools, own: Floats, other: Floats | None) -> Claim:
+        of_item, of_group = (None if x is None else x[chosen] for x in names)
+        second_rows = None if other is None else other[chosen]
+        return _decide_rows(claim, own[chosen], second_rows, item=of_item, group=of_group, sizes=sizes, level=level)
+
+    ignoring = decide_rows(~lacks, values, others)
+    if not lacks.any():
+        return ignoring
+    count, worst = int(lacks.sum()), _worst_grade(claim)
+    if worst is None:
+        return _blocked_by_missing(claim, ignoring, count, len(values))
+    filled = np.where(np.isnan(values), worst, values)
+    filled_others = None if others is None else np.where(np.isnan(others), worst, others)
+    return _both_ways(claim, ignoring, decide_rows(np.ones(len(values), dtype=bool), filled, filled_others), count)
+
+
+def _worst_grade(claim: StopRule) -> float | None:
+    """What a missing grade counts as, as grades are given; None where the measure has no worse end."""
+    metric = claim.metric
+    if metric.estimator != "mean":
+        return None
+    if metric.source == "severity":
+        return METRICS["mean_severity"].high
+    if metric.source == "score" and metric.kind == "binary":
+        return 0.0  # a wrong answer, whichever of the two rates is asked about
+    return claim.ends[0] if metric.better == "higher" else claim.ends[1]
+
+
+def _both_ways(rule: StopRule, ignoring: Claim, as_worst: Claim, count: int) -> Claim:
+    """The verdict that holds with missing grades left out and with them at the worse end; else undecided."""
+    notes = (*ignoring.notes, f"{count:,} grades are missing")
+    one, two, interval = ignoring.interval, as_worst.interval, ignoring.interval
+    if one is not None and two is not None:
+        interval = dataclasses.replace(
+            one, low=min(one.low, two.low), high=max(one.high, two.high), method=f"{one.method}; missing both ways"
+        )
+    missing = {rule.condition: count}
+    if ignoring.verdict is as_worst.verdict:
+        return dataclasses.replace(ignoring, interval=interval, notes=notes, missing=missing)
+    sentence = (
+        f"{rule.text}: undecided, {ignoring.verdict.value} without the {count:,} missing grades and "
+        f"{as_worst.verdict.value} with them at the worse end."
+    )
+    return dataclasses.replace(
+        ignoring, verdict=Verdict.UNDECIDED, sentence=sentence, interval=interval, notes=notes, missing=missing
+    )
+
+
+def _blocked_by_missing(rule: StopRule, found: Claim, count: int, total: int) -> Claim:
+    """The claim on a measure without a worse end: blocked where more than 1% of the grades are missing."""
+    noted = dataclasses.replace(
+        found, notes=(*found.notes, f"{count:,} grades are missing"), missing={rule.condition: count}
+    )
+    if not found.decided or count <= MAX_UNBOUNDED_MISSING * total:
+        return noted
+    reason = f"{count:,} of {total:,} grades are missing, and {rule.metric.noun} has no worst value"
+    return dataclasses.replace(
+        noted, verdict=Verdict.BLOCKED, blocked_by="missing", reason=reason, remedy="Ask the missing answers again.",
+        sentence=f"{rule.text}: blocked, {reason}.",
+    )  # fmt: skip
+
+
+def _decide_rows(
+    claim: StopRule,
+    values: Floats,
+    others: Floats | None,
+    *,
+    item: NDArray[Any] | None,
+    group: NDArray[Any] | None,
+    sizes: Mapping[str, int] | None,
+    level: float,
+) -> Claim:
+    """The claim's verdict from rows that all have a grade."""
     units = _units(len(values), item, group, sizes)
-    errors = claim.metric == "severity_given_error"
+    errors = claim.metric.estimator == "given_error"
     if len(values) == 0 or (errors and not (values > 0).any()):
         what = "wrong" if errors and len(values) else "graded"
         return _claim(claim, Verdict.UNDECIDED, f"{claim.text}: undecided, nothing was {what} yet.")
-    sequence = _sequence(claim, values, others, units, level)
+    sequence = _sequence(claim, _values_of(claim, values), others, units, level)
     interval = sequence.interval
     above, under = interval.low >= claim.threshold, interval.high <= claim.threshold
+    is_empty = interval.low > interval.high  # it happens with probability below 1 - level where the order is random
     verdict = Verdict.UNDECIDED
-    if above != under:  # both only where the sequence has emptied, which happens with probability below alpha
+    if above != under and not is_empty:
         verdict = Verdict.VERIFIED if under == claim.below else Verdict.REFUTED
     estimate = float(sequence.estimate[-1])
-    n = len(values) if item is None else len(np.unique(np.asarray(item)))
+    n = len(values) if item is None else len(np.unique(item))
     what = ("wrong answers" if n == len(values) else "items with wrong answers") if errors else "items"
     after = f"{sequence.n:,} {what}" if group is None else f"{n:,} items in {sequence.n:,} groups"
     after += " with wrong answers" * (errors and group is not None)
     span = f"{estimate:.4g} [{interval.low:.4g}, {interval.high:.4g}] after {after}"
     sentence = f"{claim.text}: {verdict.value}, {span} (holds at every look, {100 * level:g}%)."
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = (EMPTY,) if is_empty else ()
     if not interval.low <= estimate <= interval.high:
-        notes = (OUTSIDE,)
+        notes = (*notes, OUTSIDE)
         sentence += (
             " The estimate has left the interval: later items are unlike earlier ones (was the order random, did the "
             f"model change?), or this is one of the {100 * (1 - level):g}% that miss; do not rely on it."
@@ -261,11 +343,12 @@ def decide_claim(
 def _claim(rule: StopRule, verdict: Verdict, sentence: str, **more: Any) -> Claim:
     """The claim as everything else carries it: with two conditions the second is the one said to be better."""
     return Claim(
-        measure="accuracy" if rule.metric == "better" else rule.metric,
+        measure=rule.metric.name,
         conditions=tuple(c for c in (rule.other, rule.condition) if c),
         verdict=verdict,
         sentence=sentence,
         hypothesis=Hypothesis(relation="below" if rule.below else "above", value=rule.threshold),
+        better=rule.metric.better,
         family=Family(method="anytime-valid sequence", size=1),
         **more,
     )

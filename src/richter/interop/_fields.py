@@ -5,8 +5,8 @@ import unicodedata
 from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["FIELDS", "HINTS", "LOWER", "MEASURE_NAMES", "PEOPLE", "has_no_end", "hinted_fields", "known_fields",
-           "leaf_name", "less_is_better", "plain_name", "rater_of", "stated_range"]  # fmt: skip
+__all__ = ["FIELDS", "HINTS", "LOWER", "MEASURE_NAMES", "PEOPLE", "bears_on_claims", "has_no_end", "hinted_fields",
+           "known_fields", "leaf_name", "less_is_better", "plain_name", "rater_of", "stated_range"]  # fmt: skip
 
 
 def _set(words: str) -> frozenset[str]:
@@ -74,12 +74,16 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "run": ("run", "run_id", "seed"),
     "group": ("group", "passage", "cluster", "passage_id", "cluster_id", "document", "group_id", "template", "speaker",
               "speaker_id", "conversation", "conversation_id", "dialogue", "dialog_id", "patient", "patient_id",
-              "article", "paragraph", "story", "session"),
+              "article", "paragraph", "story", "session", "session_id", "doc", "document_id", "source", "source_id",
+              "template_id", "prompt_template", "author", "author_id", "user", "user_id", "userid", "customer",
+              "customer_id", "participant", "participant_id", "visitor_id", "subject_id", "thread", "thread_id",
+              "batch", "batch_id", "annotation_batch", "label_batch", "labeling_batch"),
+    "group_2": ("group_2",),
     "domain": ("domain", "subject", "category", "topic", "subtask", "task", "dataset", "benchmark", "split", "subset",
                "suite", "suite_name",
                "分野", "类别", "科目"),
     "tier": ("tier", "difficulty", "level"),
-    "weight": ("weight", "w"),
+    "weight": ("weight", "w", "weights", "sample_weight", "item_weight", "importance"),
     "text": ("answer", "response", "output", "prediction", "completion", "generation", "model_answer", "model_output",
              "pred", "y_pred", "predicted_label", "predicted",
              "text", "outputs", "generated_answer", "generated_text", "model_response", "samples",
@@ -100,8 +104,9 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "kind": ("kind", "rater_kind"),
     "mechanism": ("mechanism",),
     "reason": ("reason", "rationale"),
-    "inclusion": ("inclusion", "inclusion_probability"),
-    "layer": ("stratum", "layer"),
+    "graded_by": ("graded_by", "judged_by", "judge_model", "grader_model", "scorer_model", "evaluator_model"),
+    "inclusion": ("inclusion", "inclusion_probability", "sampling_probability"),
+    "layer": ("stratum", "layer", "strata", "label_stratum"),
     "tokens_in": ("tokens_in", "prompt_tokens", "input_tokens"),
     "tokens_out": ("tokens_out", "completion_tokens", "output_tokens", "length"),
     "money_usd": ("money_usd", "cost", "cost_usd", "total_cost", "price"),
@@ -111,6 +116,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "human_cluster": ("human_cluster", "corrected_cluster", "cluster_corrected"),
     "token_probability": ("token_probability",),
     "human": ("human", "human_correct", "human_grade"),
+    "human_severity": ("human_severity", "severity_human"),
 }  # fmt: skip
 _FIELD_OF = {name: field for field, names in FIELDS.items() for name in names}
 
@@ -212,6 +218,22 @@ def less_is_better(name: str) -> bool:
 def known_fields(columns: Iterable[str]) -> set[str]:
     """The fields that these columns are known as."""
     return {field for c in columns for n in (plain_name(c), leaf_name(c)) if (field := _FIELD_OF.get(n)) is not None}
+
+
+# fields, and words in names, of what changes a claim though it is no result: who belongs together, who graded, ...
+_BEARING = {"group", "group_2", "weight", "layer", "inclusion", "rater", "graded_by", "run", "confidence", "human",
+            "human_severity"}  # fmt: skip
+_BEARING_WORDS = _set("group cluster weight stratum strata inclusion propensity probability rater judge annotator"
+                      " grader labeler labeller reviewer run seed human gold confidence certainty")  # fmt: skip
+_REMARKS = _set("comment reason reasoning rationale explanation justification text note feedback prompt answer response"
+             " output url link email time date duration latency cost token")  # fmt: skip
+
+
+def bears_on_claims(name: str) -> bool:
+    """Whether a name is that of a grouping, weight, stratum, chance, rater, run, human label or confidence."""
+    words = _words(plain_name(name))
+    named = bool(words & _BEARING_WORDS) and not words & _REMARKS
+    return named or bool(known_fields([name]) & _BEARING)
 
 
 # words that a name holds where it is none of the above: they settle what the cells leave open, and no more

@@ -209,9 +209,10 @@ def _check_texts(path: Path, size: int) -> None:
 
 
 def _parquet(path: Path) -> pl.DataFrame:
-    rows = pl.scan_parquet(path).select(pl.len()).collect().item()
-    _check_cells(path, rows, len(pl.read_parquet_schema(path)), CELLS_RATIO)
-    frame = pl.read_parquet(path)  # a text that stands in many cells is held once, until something is done with it
+    rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
+    with path.open("rb") as file:
+        _check_cells(path, rows, len(pl.read_parquet_schema(file)), CELLS_RATIO)
+    frame = pl.read_parquet(path, glob=False)  # a text that stands in many cells is held once, until it is used
     _check_texts(path, int(frame.estimated_size()))
     return frame
 
@@ -396,13 +397,14 @@ def _json(path: Path) -> pl.DataFrame:
                 break
         _check_cells(path, count, len(keys), SPARSE_RATIO)
         try:
-            with path.open("rb") as file:
+            with path.open("rb") as file:  # a name is never a pattern, which polars would take it for
                 start = file.read(3)
-            # polars builds all that is nested in a line, at forty times its size
-            if start != b"\xef\xbb\xbf" and count > 1 and longest <= SHORT_LINE:
-                frame = pl.read_ndjson(path, infer_schema_length=None)
-                if not any(kind.is_nested() for kind in frame.dtypes):
-                    return frame
+                # polars builds all that is nested in a line, at forty times its size
+                if start != b"\xef\xbb\xbf" and count > 1 and longest <= SHORT_LINE:
+                    file.seek(0)
+                    frame = pl.read_ndjson(file, infer_schema_length=None)
+                    if not any(kind.is_nested() for kind in frame.dtypes):
+                        return frame
         except pl.exceptions.PolarsError:
             pass  # NaN, a broken line: read one by one below
         lines = (_line(line, n) for n, line in enumerate(json_lines(path), 1) if line is not None)
@@ -507,7 +509,7 @@ def _separated(path: Path, head: bytes, *, text: bool, source: Path | bytes | No
         whole = path.read_bytes() if isinstance(source, Path) else source
         body = whole.decode("utf-8-sig").splitlines(keepends=True)[skip:]
         source, skip = f'""{separator}{"".join(body)}'.encode(), 0
-    options: dict[str, Any] = {"separator": separator, "skip_lines": skip}
+    options: dict[str, Any] = {"separator": separator, "skip_lines": skip, "glob": False}
     try:
         if text:
             return _renamed(pl.read_csv(source, infer_schema=False, **options), heading)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from richter.errors import InputError
-from richter.interop._autobencher import read_acd, read_autobencher
+from richter.interop._acd import read_acd
 from richter.interop._deepeval import read_deepeval
 from richter.interop._fields import known_fields
 from richter.interop._helm import read_helm, read_helm_stats
@@ -20,7 +20,6 @@ from richter.interop._promptfoo import HEADING, read_promptfoo, read_promptfoo_l
 from richter.interop._record import Reading, Sample
 from richter.interop._safe import Archive, Unreadable, decode, json_lines, open_bytes, refuse_unsafe
 from richter.interop._tracing import PAGES, read_braintrust, read_langfuse, read_langsmith
-from richter.interop._uqlm import UQLM_SCORERS, read_uqlm
 from richter.store import Place
 
 __all__ = ["is_log"]
@@ -100,12 +99,6 @@ def _is_braintrust(seen: Look) -> bool:
     return {"input", "output"} <= names and (scored or bool(names & {"root_span_id", "span_attributes"}))
 
 
-def _is_uqlm(seen: Look) -> bool:
-    names = seen.names.keys()
-    scored = names & set(UQLM_SCORERS) or "sampled_responses" in names or "judge_1" in names
-    return bool(names & {"prompt", "prompts"}) and bool(names & {"response", "responses"}) and bool(scored)
-
-
 # in order: the first that fits is taken
 FORMATS: tuple[Format, ...] = (
     Format(
@@ -167,20 +160,10 @@ FORMATS: tuple[Format, ...] = (
         told_by=lambda seen: "spec" in seen.names or seen.names.keys() >= {"run_id", "event_id", "sample_id", "type"},
         read=read_openai_evals,
     ),
-    Format(
-        name="AutoBencher answers",
-        shapes=_RECORDS,
-        told_by=lambda seen: (
-            {"question", "is_correct"} <= seen.names.keys()
-            and bool(seen.names.keys() & {"test_taker_answer", "test_taker_response", "model_results"})
-        ),
-        read=read_autobencher,
-    ),
     Format(name="ACD task", shapes=("object",), told_by=_has("generated_from", "eval_scores"), read=read_acd),
     Format(name="LangSmith runs", shapes=(*_TABLE, "object"), told_by=_is_langsmith, read=read_langsmith),
     Format(name="Braintrust experiment", shapes=(*_TABLE, "object"), told_by=_is_braintrust, read=read_braintrust),
     Format(name="Langfuse traces", shapes=(*_TABLE, "object"), told_by=_is_langfuse, read=read_langfuse),
-    Format(name="uqlm frame", shapes=_TABLE, told_by=_is_uqlm, read=read_uqlm),
 )
 
 
@@ -217,7 +200,8 @@ def _parquet_columns(path: Path) -> Mapping[str, Any]:
     import polars as pl
 
     try:
-        return dict.fromkeys(pl.read_parquet_schema(path))
+        with path.open("rb") as file:  # a name is never a pattern
+            return dict.fromkeys(pl.read_parquet_schema(file))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise InputError(f"{path} is a damaged Parquet file.", remedy="Get it from its source again.") from error
 

@@ -56,7 +56,7 @@ def richter_gate(request: pytest.FixtureRequest) -> Callable[..., GateReport]:
 
 def _check(item: pytest.Item, plan: str | Path, *sources: Any, ratings: RatingKind | None = None) -> GateReport:
     __tracebackhide__ = True
-    from richter.audit import gate_status, read_plan, run_gate
+    from richter.audit import apply_gate_plan
     from richter.errors import RichterError
     from richter.records import printable
     from richter.tables import ReadOptions, read_tables
@@ -66,9 +66,8 @@ def _check(item: pytest.Item, plan: str | Path, *sources: Any, ratings: RatingKi
             raise RichterError("No data are given to the gate.", remedy="Name a table, a run, or NAME=FILEs.")
         plan = item.config.rootpath / plan
         files = [_placed(source, item.config.rootpath) for source in sources]
-        found = read_plan(plan, kind="gate")
         tables = read_tables(*files, options=ReadOptions(ratings=ratings))
-        report = run_gate(found, tables, status=gate_status(plan, tables))
+        report = apply_gate_plan(plan, tables)
     except RichterError as error:
         pytest.fail(f"The gate cannot be checked. {printable(str(error))}", pytrace=False)
     text = "\n".join([report.sentence, *(f"  {c.sentence}" for c in report.claims)])

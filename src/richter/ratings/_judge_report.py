@@ -10,7 +10,7 @@ import numpy as np
 from richter import stats
 from richter.errors import InputError
 from richter.ratings._rubric import check_mechanism, check_severity, snap
-from richter.records import Rating, Result
+from richter.records import DEFAULT_LEVEL, Rating, Result
 from richter.stats import Bools, Floats, icc, leniency
 
 __all__ = [
@@ -219,11 +219,17 @@ class JudgeReport(Result):
     leave_one_out: tuple[stats.LeaveOneOut, ...] | Undefined
     missing: dict[str, stats.Share]
     missing_test: stats.Missingness | Undefined
+    missing_depends: bool  # on the condition, by that test at the level
     weighted: bool
 
 
 def judge_report(
-    judges: Tabulated, reference: Tabulated | None, *, strata: Mapping[Key, str] | None = None, rng: np.random.Generator
+    judges: Tabulated,
+    reference: Tabulated | None,
+    *,
+    strata: Mapping[Key, str] | None = None,
+    level: float = DEFAULT_LEVEL,
+    rng: np.random.Generator,
 ) -> JudgeReport:
     """Bias, overcall, sensitivity and PPV of each judge and of their mean; effective judges; leniency; missing scores.
 
@@ -251,6 +257,9 @@ def judge_report(
 
     snapped = snap(judges.mean)
     group = None if strata is None else np.array([strata.get(key, "") for key in judges.keys])
+    missing_test: stats.Missingness | Undefined = Undefined(why="One condition only: nothing to compare.")
+    if len(conditions) > 1:
+        missing_test = _try(stats.missingness, list(lost.values()), list(asked.values()), rng=rng)
     return JudgeReport(
         kind=judges.kind,
         reference="" if reference is None else reference.kind,
@@ -266,11 +275,8 @@ def judge_report(
         leniency=_try(leniency, judges.values),
         leave_one_out=_try(stats.leave_one_judge_out, judges.values),
         missing={c: stats.Share.of(lost[c], asked[c]) for c in conditions},
-        missing_test=(
-            _try(stats.missingness, list(lost.values()), list(asked.values()), rng=rng)
-            if len(conditions) > 1
-            else Undefined(why="One condition only: nothing to compare.")
-        ),
+        missing_test=missing_test,
+        missing_depends=not isinstance(missing_test, Undefined) and missing_test.p_value <= 1 - level,
         weighted=group is not None,
     )
 

@@ -11,6 +11,7 @@ from richter.records._picture import Mark, picture
 from richter.records._plain import Result
 
 __all__ = [
+    "DEFAULT_LEVEL",
     "Better", "Claim", "Family", "Gate", "Hypothesis", "Interval", "Refused", "Unit", "Verdict", "at_least", "at_most",
     "refusals",
 ]  # fmt: skip
@@ -78,6 +79,8 @@ class Gate(Result):
 
 
 Better = Literal["higher", "lower"]
+
+DEFAULT_LEVEL = 0.95  # the confidence level of every command and function that is told no other
 Unit = Literal["item", "group", "run", "draw"]
 
 
@@ -91,10 +94,11 @@ class Hypothesis:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """The claims that were decided together: by which rule, and how many."""
+    """The claims that were decided together: by which rule, how many, and which multiple comparisons these are."""
 
     method: str
     size: int
+    name: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,9 +134,11 @@ class Claim(Result):
     the measure of each condition on the items that count here. `n` counts items, `units` what varies independently
     (`unit` says what that is). `needed` units would settle an undecided claim for a difference of `needed_for`, with
     80% power; never for the difference that was seen. `could_show` is the smallest difference that these data would
-    have shown with 80% power. `basis` says who graded; its parts that renderers ask for are not written apart: `judged`
-    says that judges graded whom nobody checked, `apart` that conditions have different items. `plan` is the hash of the
-    plan that was locked before, and None for an exploratory claim.
+    have shown with 80% power. `basis` says who graded ("judge, unchecked" where a judge did whom nobody checked);
+    `judged` names that judge and `apart` says that conditions have different items: neither is written. A blocked claim
+    has the `reason`, the `remedy`, and the option that overrides the check. `missing` counts the grades that each
+    condition lacks. `primary`: it is on the main measure, or a requirement. `plan` is the hash of the plan that was
+    locked before, and None for an exploratory claim.
     """
 
     unwritten: ClassVar = ("judged", "apart")
@@ -160,6 +166,10 @@ class Claim(Result):
     primary: bool = True
     gates: tuple[Gate, ...] = ()
     blocked_by: str | None = None
+    reason: str = ""
+    remedy: str = ""
+    override: str = ""
+    missing: Mapping[str, int] = dataclasses.field(default_factory=dict)
     basis: str = ""
     judged: str = ""
     apart: bool = False

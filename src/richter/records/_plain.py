@@ -148,50 +148,111 @@ _SIMPLE: dict[Any, dict[str, Any]] = {
 }
 
 
-def schema_of(kind: type[Result], *, filled: Mapping[type[Result], type[Result]] | None = None) -> dict[str, Any]:
+def schema_of(kind: type[Result], *, substitutes: Mapping[type[Result], type[Result]] | None = None) -> dict[str, Any]:
     """The schema (draft 2020-12) of what `plain` makes of a result of this type; parts with a class are in `$defs`.
 
-    `filled` says which class stands where a type names only an empty one, as that of another package's section.
+    msgspec's own schema describes fields alone: not derived, flat, keyed and renamed ones, and no field that holds one
+    of two classes. `substitutes` says which class stands where a type names only an empty one, as that of another
+    package's section.
     """
-    found: dict[str, dict[str, Any]] = {}
-    names: dict[type, str] = {}
-    for empty, real in (filled or {}).items():
-        _schema(real, found, names)
-        names[empty] = names[real]
-    whole = _object(kind, found, names)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole, "$defs": dict(sorted(found.items()))}
+    schemas = _Schemas(substitutes or {})
+    whole = schemas.describe_class(kind)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **whole,
+        "$defs": dict(sorted(schemas.classes.items())),
+    }
 
 
-def _schema(kind: Any, found: dict[str, dict[str, Any]], names: dict[type, str]) -> dict[str, Any]:
-    """The schema of one annotation."""
-    if kind in _SIMPLE:
-        return dict(_SIMPLE[kind])
-    origin, inside = get_origin(kind), get_args(kind)
-    if origin in (typing.Union, types.UnionType):
-        return _any_of([_schema(one, found, names) for one in inside])
-    if origin is typing.Literal:
-        return {"enum": list(inside)}
-    if origin is tuple and inside and inside[-1] is not Ellipsis:
-        parts = [_schema(one, found, names) for one in inside]
-        return {"type": "array", "prefixItems": parts, "minItems": len(parts), "maxItems": len(parts)}
-    if origin is abc.Callable:
-        return {"type": "string"}  # its name
-    if isinstance(origin, type) and issubclass(origin, abc.Mapping):
-        return {"type": "object", "additionalProperties": _schema(inside[1], found, names)}
-    if isinstance(origin, type) and issubclass(origin, abc.Sequence | abc.Set):
-        return {"type": "array", "items": _schema(inside[0], found, names)}
-    if isinstance(kind, type) and issubclass(kind, enum.Enum):
-        return {"enum": [one.value for one in kind]}
-    if typing.is_typeddict(kind):
-        return {"type": "object", **_keys(kind, found, names)}
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        if kind not in names:
-            taken = kind.__name__ in names.values()
-            names[kind] = f"{kind.__module__.split('.')[1]}.{kind.__name__}" if taken else kind.__name__
-            found[names[kind]] = {}  # its place, while a class that holds itself is described
-            found[names[kind]] = _object(kind, found, names)
-        return {"$ref": f"#/$defs/{names[kind]}"}
-    return {}  # anything: arrays of numpy, and what is open by its nature
+class _Schemas:
+    """The schemas of a document's parts; of classes by name."""
+
+    def __init__(self, substitutes: Mapping[type[Result], type[Result]]) -> None:
+        self.classes: dict[str, dict[str, Any]] = {}
+        self._names: dict[type, str] = {}
+        for empty, real in substitutes.items():
+            self._refer(real)
+            self._names[empty] = self._names[real]
+
+    def describe(self, kind: Any) -> dict[str, Any]:
+        """The schema of one annotation."""
+        origin, inside = get_origin(kind), get_args(kind)
+        if kind in _SIMPLE:
+            return dict(_SIMPLE[kind])
+        if origin in (typing.Union, types.UnionType):
+            return _any_of([self.describe(one) for one in inside])
+        if origin is typing.Literal:
+            return {"enum": list(inside)}
+        if isinstance(origin, type):
+            return self._describe_container(origin, inside)
+        if isinstance(kind, type) and issubclass(kind, enum.Enum):
+            return {"enum": [one.value for one in kind]}
+        if typing.is_typeddict(kind):
+            return {"type": "object", **self._describe_keys(kind)}
+        return self._refer(kind) if isinstance(kind, type) and dataclasses.is_dataclass(kind) else {}
+
+    def _describe_container(self, origin: type, inside: tuple[Any, ...]) -> dict[str, Any]:
+        if origin is tuple and inside[-1] is not Ellipsis:
+            parts = [self.describe(one) for one in inside]
+            return {"type": "array", "prefixItems": parts, "minItems": len(parts), "maxItems": len(parts)}
+        if issubclass(origin, abc.Callable):  # type: ignore[arg-type]
+            return {"type": "string"}  # its name
+        if issubclass(origin, abc.Mapping):
+            return {"type": "object", "additionalProperties": self.describe(inside[1])}
+        if issubclass(origin, abc.Sequence | abc.Set):
+            return {"type": "array", "items": self.describe(inside[0])}
+        return {}  # anything: arrays of numpy
+
+    def _refer(self, kind: type) -> dict[str, Any]:
+        """A class by its name, described once."""
+        if kind not in self._names:
+            taken = kind.__name__ in self._names.values()
+            name = self._names[kind] = f"{kind.__module__.split('.')[1]}.{kind.__name__}" if taken else kind.__name__
+            self.classes[name] = {}  # its place, while a class that holds itself is described
+            self.classes[name] = self.describe_class(kind)
+        return {"$ref": f"#/$defs/{self._names[kind]}"}
+
+    def describe_class(self, kind: type) -> dict[str, Any]:
+        """The schema of what is written of a dataclass."""
+        row: dict[str, Any] = {"type": "object", "properties": {}, "required": []}
+        if kind.__doc__:
+            row["description"] = kind.__doc__.strip().split("\n")[0]
+        hints = get_type_hints(kind)
+        written = {field.name: hints[field.name] for field in dataclasses.fields(kind)}
+        how: Any = kind if issubclass(kind, Result) else Result
+        if how.schema:
+            row["properties"]["schema"] = {"const": how.schema}
+            row["required"].append("schema")
+        for name, hint in (written | {name: _derived_type(kind, name) for name in how.derived}).items():
+            if name in how.flat:
+                self._describe_flat(hint, row)
+            elif name not in how.unwritten:
+                made, called = self.describe(hint), how.named.get(name, name)
+                row["properties"][called] = (
+                    {"type": "object", "additionalProperties": made["items"]} if name in how.keyed else made
+                )
+                row["required"] += [called] if how.always is None or name in how.always else []
+        return row
+
+    def _describe_flat(self, hint: Any, row: dict[str, Any]) -> None:
+        """Add the rows of a field, or of each class that it may hold, to those of the class that has it."""
+        parts = get_args(hint) or (hint,)
+        for part in parts:
+            inner = self.describe_class(part) if dataclasses.is_dataclass(part) else self._describe_keys(part)  # type: ignore[arg-type]
+            row["properties"] |= inner["properties"]
+            row["required"] += inner["required"] if len(parts) == 1 else []
+
+    def _describe_keys(self, kind: Any) -> dict[str, Any]:
+        """The keys of a mapping that are known by name."""
+        if not typing.is_typeddict(kind):
+            return {"properties": {}, "required": []}
+        parts = {name: self.describe(hint) for name, hint in get_type_hints(kind).items()}
+        return {"properties": parts, "required": sorted(kind.__required_keys__)}
+
+
+def _derived_type(kind: type, name: str) -> Any:
+    made = getattr(kind, name)
+    return get_type_hints(made.fget)["return"] if isinstance(made, property) else type(made)
 
 
 def _any_of(options: list[dict[str, Any]]) -> dict[str, Any]:
@@ -202,48 +263,6 @@ def _any_of(options: list[dict[str, Any]]) -> dict[str, Any]:
         k for option in options for k in (option["type"] if isinstance(option["type"], list) else [option["type"]])
     ]
     return {"type": list(dict.fromkeys(kinds))}
-
-
-def _object(kind: type, found: dict[str, dict[str, Any]], names: dict[type, str]) -> dict[str, Any]:
-    hints = get_type_hints(kind)
-    written = {field.name: hints[field.name] for field in dataclasses.fields(kind)}
-    row: dict[str, Any] = {"type": "object", "properties": {}, "required": []}
-    if kind.__doc__:
-        row["description"] = kind.__doc__.strip().split("\n")[0]
-    if not issubclass(kind, Result):
-        row["properties"] = {name: _schema(hint, found, names) for name, hint in written.items()}
-        return row | {"required": list(written)}
-    if kind.schema:
-        row["properties"]["schema"] = {"const": kind.schema}
-        row["required"].append("schema")
-    for name in kind.derived:
-        made = getattr(kind, name)
-        written[name] = get_type_hints(made.fget)["return"] if isinstance(made, property) else type(made)
-    for name, hint in written.items():
-        if name in kind.unwritten:
-            continue
-        if name in kind.flat:
-            parts = get_args(hint) or (hint,)
-            for part in parts:
-                inner = _object(part, found, names) if dataclasses.is_dataclass(part) else _keys(part, found, names)  # type: ignore[arg-type]
-                row["properties"] |= inner["properties"]
-                row["required"] += inner["required"] if parts == (hint,) else []
-            continue
-        made = _schema(hint, found, names)
-        if name in kind.keyed:
-            made = {"type": "object", "additionalProperties": made["items"]}
-        row["properties"][kind.named.get(name, name)] = made
-        if kind.always is None or name in kind.always:
-            row["required"].append(kind.named.get(name, name))
-    return row
-
-
-def _keys(kind: Any, found: dict[str, dict[str, Any]], names: dict[type, str]) -> dict[str, Any]:
-    """The keys of a mapping that are known by name."""
-    if not typing.is_typeddict(kind):
-        return {"properties": {}, "required": []}
-    parts = {name: _schema(hint, found, names) for name, hint in get_type_hints(kind).items()}
-    return {"properties": parts, "required": sorted(kind.__required_keys__)}
 
 
 # All that can move a cursor, hide or reorder text: C0 and C1 controls (terminal escapes among them), bidirectional

@@ -63,6 +63,8 @@ def first_screen(document: Mapping[str, Any]) -> dict[str, Any]:
         "shared": any(((c.get("family") or {}).get("size") or 1) > 1 for c in claims if c.get("interval")),
         "facts": _facts(document),
         "warning": _warning(document),
+        "understood": printable(str(document.get("understood") or ""), limit=600),
+        "notes": [printable(str(note), limit=600) for note in document.get("notes") or ()],
         "six": [(term, with_terms(text)) for term, text in _six(document)],
         "groups": _groups(claims),
         "tally": _tally(claims),
@@ -423,11 +425,12 @@ def _groups(claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     found = []
     pairs = [c["conditions"] for c in claims if len(c.get("conditions") or ()) == 2]
     board = len({name for pair in pairs for name in pair}) > 2 and len({pair[0] for pair in pairs}) > 1
-    titles = {"differ": "Shown to differ"} | {str(key): title for key, title in SIDES.items()}
-    kinds = ["differ", "alike", "open"] if board else ["worse", "better", "alike", "open"]
-    for key in kinds:
+    titles = {"differ": "Shown to differ", "judge": "By the judge's grades only", "blocked": "Blocked by a check"}
+    titles |= {str(key): title for key, title in SIDES.items()}
+    kinds = ["differ", "alike", "judge", "open"] if board else ["worse", "better", "alike", "judge", "open"]
+    for key in [*kinds, "blocked"]:
         held = ("worse", "better") if key == "differ" else (key,)
-        own = [(c, k) for k, c in enumerate(claims, start=1) if _side(c) in held]
+        own = [(c, k) for k, c in enumerate(claims, start=1) if _group_of(c) in held]
         if own:
             rows = [_claim(*c) for c in own[:MOST_CLAIMS]]
             left = len(own) - len(rows)
@@ -440,7 +443,18 @@ def _groups(claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
+def _group_of(claim: Mapping[str, Any]) -> str:
+    """The group of the page that a claim stands in: what only an unchecked judge shows stands by itself."""
+    if claim.get("verdict") == "blocked" and claim.get("reason"):
+        return "blocked"
+    found = _side(claim)
+    return "judge" if claim.get("basis") == "judge, unchecked" and found != "open" else found
+
+
 def _refused(document: Mapping[str, Any]) -> list[str]:
+    """What was not compared, in documents whose blocked pairs are no claims."""
+    if any(c.get("reason") for c in document.get("claims") or ()):
+        return []
     rows = [r for r in document.get("refused") or [] if r.get("conditions")]
     return refusals((r["conditions"], str(r.get("reason"))) for r in rows)
 

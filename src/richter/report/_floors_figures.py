@@ -8,15 +8,6 @@ from richter.report._figure import Figure, Row, figure, interval_panel, leading
 from richter.report._numbers import among, count, name
 from richter.report._svg import Mark, Panel, axis, lanes
 
-MEASURES = {
-    "accuracy": "accuracy (points)",
-    "catastrophic_rate": "rate of severity 3 and over (points)",
-    "ece": "ECE (points)",
-    "mean_severity": "mean severity",
-    "b_value": "slope b",
-    "tail": "tail shape ξ",
-}
-IN_POINTS = {"accuracy", "catastrophic_rate", "ece"}
 SHOWN = ("verified", "refuted")
 
 
@@ -33,7 +24,8 @@ def floors_figures(section: Mapping[str, Any]) -> Iterator[Figure]:
 
 def _gap(gap: Mapping[str, Any], better: Mapping[str, Any], units: Mapping[Any, Any]) -> Row:
     measure = str(gap.get("measure"))
-    scale = 100.0 if measure in IN_POINTS else 1.0
+    words = measure_words(measure)
+    scale = 100.0 if words.suffix == " points" else 1.0
     interval = gap.get("interval") or {}
 
     def scaled(value: Any) -> float | None:
@@ -43,8 +35,8 @@ def _gap(gap: Mapping[str, Any], better: Mapping[str, Any], units: Mapping[Any, 
         "pair": f"{name(gap['b'], limit=40)} − {name(gap['a'], limit=40)}",
         "condition": name(gap["a"]),
         "other": name(gap["b"]),
-        "measure": MEASURES.get(measure) or measure_words(name(measure)).noun,
-        "better": better.get(measure) or measure_words(measure).better,
+        "measure": name(words.noun) + " (points)" * (scale != 1.0),
+        "better": better.get(measure) or words.better,
         "delta": scaled(gap["delta"]),
         "low": scaled(interval.get("low")),
         "high": scaled(interval.get("high")),

@@ -86,7 +86,7 @@ class EvidenceIndex:
         """Some items with their answers."""
         ids = [item.id for item in items]
         judged, ratings, scores = (
-            pl.scan_parquet(self._file(name)).filter(pl.col("item").is_in(ids)).collect()
+            pl.scan_parquet(self._file(name), glob=False).filter(pl.col("item").is_in(ids)).collect()
             for name in ("judged", "ratings", "scores")
         )
         own = dataclasses.replace(self._tables, ratings=ratings, scores=scores, items={i.id: i for i in items})

@@ -29,7 +29,14 @@ Row = Mapping[str, Any]
 
 
 def gate_comment(
-    sentence: str, claims: Sequence[Claim], requirements: Sequence[str], tables: Tables, *, small: str, page: str = ""
+    sentence: str,
+    claims: Sequence[Claim],
+    requirements: Sequence[str],
+    tables: Tables,
+    *,
+    small: str,
+    page: str = "",
+    notes: Sequence[str] = (),
 ) -> str:
     """A gate for a pull request: the verdict, each requirement with its interval as a bar, what broke and what got
     fixed with both answers, what it would take, and where the page is.
@@ -51,6 +58,8 @@ def gate_comment(
             bar = f"`{interval_bar(c)}`" if two else ""
         lines.append(f"| {markdown_safe(required)} | {c.verdict.value} | {seen} | {bar} |")
     lines.append("")
+    own = [x for c in claims for x in (*c.notes, f"{c.reason}. {c.remedy}".strip(". ")) if x]
+    lines += how_read(tables.understood, tuple(dict.fromkeys((*notes, *own))))
     needs = [c for c in claims if c.needed and c.verdict is Verdict.UNDECIDED]
     lines += [f"- {markdown_safe(c.sentence, limit=400)}" for c in needs]
     lines += [""] * bool(needs)
@@ -118,6 +127,7 @@ def markdown(document: Row) -> str:
     and the rest are counted by measure; nothing is left out silently.
     """
     lines = [MARKDOWN_MARK, f"## {markdown_safe(document['answer'])}", "", *_about(document), ""]
+    lines += how_read(str(document.get("understood") or ""), document.get("notes") or ())
     lines += [*_claims(document["claims"]), *_refused(document), *_conditions(document["conditions"])]
     checks = [f"- {MARKS[c['passed']]}: {markdown_safe(c['text'])}" for c in document["checks"]]
     lines += ["### Checks", "", *checks, ""]
@@ -126,6 +136,18 @@ def markdown(document: Row) -> str:
     signed = [f"- {name}: {markdown_safe(text, limit=600)}" for name, text in signature_rows(document)]
     lines += ["### To sign", "", *signed, "", _small(document)]
     return "\n".join(lines) + "\n"
+
+
+def how_read(understood: str, notes: Sequence[str]) -> list[str]:
+    """How the file was read, and what is to be known of the data, as lines of Markdown."""
+    if not understood and not notes:
+        return []
+    return [
+        f"**How the file was read**: {markdown_safe(understood, limit=600)}",
+        "",
+        *(f"- {markdown_safe(note, limit=600)}" for note in notes),
+        *([""] if notes else []),
+    ]
 
 
 def _about(document: Row) -> Iterator[str]:

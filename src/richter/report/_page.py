@@ -261,7 +261,7 @@ def _methods(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     spent = methods.get("spent") or {}
     rows = [
         ("Plan", f"{plan.get('hash')}, locked {plan.get('locked_at')}" if plan else "none locked; exploratory"),
-        *([("Looks", str(plan["vouched"]))] if plan.get("vouched") else []),
+        *([("Lock", str(plan["vouched"]))] if plan.get("vouched") else []),
         ("Deviations", "; ".join(str(d) for d in methods.get("deviations") or []) or "none recorded"),
         ("Seed", number(methods.get("seed"))),
         ("Versions", ", ".join(f"{k} {v}" for k, v in (methods.get("versions") or {}).items()) or "not recorded"),

@@ -17,7 +17,7 @@ import polars as pl
 from richter.records import Item, printable
 from richter.report._numbers import name
 from richter.store import RunLike, open_ledger
-from richter.tables import Tables, most_rated, record_look, tables_of
+from richter.tables import Tables, most_rated, tables_of
 
 __all__ = ["Evidence", "read_evidence"]
 
@@ -76,9 +76,7 @@ def read_evidence(source: Tables | RunLike | None, *, most_bytes: int = MOST_BYT
 def read_run_tables(run: RunLike, *, tell: Callable[[float], None] | None = None) -> Tables:
     """A run's tables, also where it holds no answers yet; `tell` hears how much is read, from 0 to 1."""
     with open_ledger(run) as ledger:
-        tables = tables_of(ledger, tell=tell)
-    record_look(tables)
-    return tables
+        return tables_of(ledger, tell=tell)
 
 
 def read_item_tables(run: RunLike, items: Sequence[str]) -> list[Tables]:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -22,6 +22,7 @@ __all__ = [
     "clean_answers_needed",
     "deployment_table",
     "expected_loss",
+    "human_corrected_rates",
     "human_corrected_table",
 ]
 
@@ -92,6 +93,7 @@ def deployment_table(
     *,
     traffic: Traffic | None = None,
     groups: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     level: float = 0.95,
     basis: str = "as judged",
 ) -> DeploymentTable:
@@ -103,21 +105,29 @@ def deployment_table(
     event not seen could have fallen in the thinnest stratum. Strata with a share but no item are `uncovered`; rates
     are then of the covered traffic only. Valid where answers are independent draws from what will be asked; with
     `groups` (one an answer, what varies together) groups are, and the limits are those of claims on rates
-    (`claims.mean_evidence`; with `traffic` where they are the wider).
+    (`claims.mean_evidence`; with `traffic` where they are the wider). `weights` say what each answer counts for, within
+    its stratum where there is `traffic`; the limits are then those of claims too.
     """
     index = snap(severity).ravel()
     rated = index >= 0
     if not rated.any():
         raise InputError("No answer is rated, so there are no rates.", remedy="Give at least one severity.")
-    weights, uncovered, missing = (None, 0.0, ()) if traffic is None else traffic_weights(traffic, rated)
-    used = rated if weights is None else weights > 0
+    own = None if weights is None else np.asarray(weights, dtype=np.float64).ravel()
+    counts_for, uncovered = own, 0.0
+    missing: tuple[str, ...] = ()
+    if traffic is not None:
+        counts_for, uncovered, missing = traffic_weights(traffic, rated, own)
+    used = rated if traffic is None or counts_for is None else counts_for > 0
     unit = None if groups is None else np.asarray(groups).ravel()[used]
+    if own is not None and unit is None:
+        unit = np.arange(int(used.sum()))
+    weight = None if counts_for is None else counts_for[used]
     rows = []
     for k in range(1, 9):
         event = index[used] >= k
-        weight = None if weights is None else weights[used]
         rate = float(np.average(event, weights=weight))
-        rows.append(_row(k, int(event.sum()), len(event), rate, *_limits(event, unit, weight, level)))
+        limits = _limits(event, unit, weight, level, is_traffic=traffic is not None)
+        rows.append(_row(k, int(event.sum()), len(event), rate, *limits))
     return DeploymentTable(
         rows=tuple(rows),
         n=int(used.sum()),
@@ -126,7 +136,7 @@ def deployment_table(
         uncovered_strata=missing,
         weighted=traffic is not None,
         basis=basis,
-        groups=None if unit is None else len(np.unique(unit)),
+        groups=None if groups is None or unit is None else len(np.unique(unit)),
     )
 
 
@@ -142,13 +152,15 @@ def _row(k: int, count: int, n: int, rate: float, both: Interval, upper: float, 
     )
 
 
-def _limits(event: Bools, unit: Indices | None, weight: Floats | None, level: float) -> tuple[Interval, float, float]:
+def _limits(
+    event: Bools, unit: Indices | None, weight: Floats | None, level: float, *, is_traffic: bool
+) -> tuple[Interval, float, float]:
     """The two-sided interval of a rate, and its upper and its lower limit, each alone at `level`."""
     found: list[tuple[Interval, ...]] = []
     if unit is not None:
         both, alone = (rate_evidence(event, unit, weight=weight, exact=exact) for exact in (False, True))
         found.append((both.interval(level), *(alone.interval(2 * level - 1),) * 2))
-    if weight is not None:
+    if weight is not None and is_traffic:
         seen, most = np.ones(int(event.sum())), float(weight.max())
         own = (
             weighted_rate(seen, weight[event], largest_weight=most, level=level, side=side)
@@ -189,8 +201,13 @@ def _evidence(
     return mean_evidence(answers, "", exact=exact)
 
 
-def traffic_weights(traffic: Traffic, rated: Bools) -> tuple[Floats, float, tuple[str, ...]]:
-    """Each item's weight (they sum to 1 over the covered traffic), the uncovered share, and which strata it is."""
+def traffic_weights(
+    traffic: Traffic, rated: Bools, weights: Floats | None = None
+) -> tuple[Floats, float, tuple[str, ...]]:
+    """Each item's weight (they sum to 1 over the covered traffic), the uncovered share, and which strata it is.
+
+    A stratum's share is divided among its items alike, or as their own `weights` say.
+    """
     shares = np.array(list(traffic.shares.values()), dtype=np.float64)
     if len(shares) == 0 or not np.isfinite(shares).all() or (shares < 0).any() or shares.sum() <= 0:
         raise InputError("Traffic shares must be positive numbers.", remedy="Give a share per stratum, in any unit.")
@@ -202,17 +219,18 @@ def traffic_weights(traffic: Traffic, rated: Bools) -> tuple[Floats, float, tupl
     position = {name: i for i, name in enumerate(names)}
     stratum = np.array([position.get(s, -1) for s in traffic.strata])
     stratum[~rated] = -1
-    sizes = np.bincount(stratum[stratum >= 0], minlength=len(names))
+    own = np.ones(len(stratum)) if weights is None else weights
+    sizes = np.bincount(stratum[stratum >= 0], weights=own[stratum >= 0], minlength=len(names))
     covered = (sizes > 0) & (shares > 0)
     total = shares[covered].sum()
     if total == 0:
         raise InputError(
             "No rated item falls in any stratum of the traffic.", remedy="Check that both use the same names."
         )
-    per_item = np.where(covered, shares / np.maximum(sizes, 1) / total, 0.0)
-    weights = np.where(stratum >= 0, per_item[np.maximum(stratum, 0)], 0.0)
+    per_item = np.where(covered, shares / np.where(sizes > 0, sizes, 1.0) / total, 0.0)
+    found = np.where(stratum >= 0, per_item[np.maximum(stratum, 0)] * own, 0.0)
     missing = tuple(name for name, seen, share in zip(names, sizes > 0, shares, strict=True) if share > 0 and not seen)
-    return weights, float(1 - total / shares.sum()), missing
+    return found, float(1 - total / shares.sum()), missing
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,6 +249,7 @@ def expected_loss(
     *,
     traffic: Traffic | None = None,
     groups: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     level: float = 0.95,
 ) -> ExpectedLoss:
     """The expected cost of one answer: the sum over levels of cost times share.
@@ -238,7 +257,7 @@ def expected_loss(
     A level that is not named costs what the nearest named one below it costs, and nothing below the lowest. The
     limits are those of a weighted sum of counts (`stats.weighted_rate`) whose largest weight is the dearest level's,
     so that a costly level never seen still widens the upper limit. With `groups` (one an answer, what varies
-    together) they are no narrower than `claims.mean_evidence`'s by group.
+    together) they are no narrower than `claims.mean_evidence`'s by group. `weights` say what each answer counts for.
     """
     if not costs or any(not math.isfinite(c) or c < 0 for c in costs.values()) or max(costs.values()) == 0:
         raise InputError("Costs must be numbers of 0 or more, one above 0.", remedy="Give a cost per severity level.")
@@ -249,21 +268,24 @@ def expected_loss(
     rated = index >= 0
     if not rated.any():
         raise InputError("No answer is rated, so there is no loss.", remedy="Give at least one severity.")
-    weights = rated / rated.sum() if traffic is None else traffic_weights(traffic, rated)[0]
-    cost = weights * price[np.maximum(index, 0)]
+    own = np.ones(rated.size) if weights is None else np.asarray(weights, dtype=np.float64).ravel()
+    share = np.where(rated, own, 0.0) / own[rated].sum()
+    if traffic is not None:
+        share = traffic_weights(traffic, rated, own)[0]
+    cost = share * price[np.maximum(index, 0)]
     events = cost > 0
     limits = weighted_rate(
-        np.ones(int(events.sum())), cost[events], largest_weight=float(weights.max() * price.max()), level=level
+        np.ones(int(events.sum())), cost[events], largest_weight=float(share.max() * price.max()), level=level
     )
     if groups is not None:
-        used, scale = weights > 0, dataclasses.replace(METRICS["mean_score"], low=0.0, high=float(price.max()))
+        used, scale = share > 0, dataclasses.replace(METRICS["mean_score"], low=0.0, high=float(price.max()))
         group = np.asarray(groups).ravel()[used]
-        own = _evidence(scale, price[index[used]], group, weights[used]).interval(level)
-        limits = dataclasses.replace(limits, low=min(limits.low, own.low), high=max(limits.high, own.high))
+        by_group = _evidence(scale, price[index[used]], group, share[used]).interval(level)
+        limits = dataclasses.replace(limits, low=min(limits.low, by_group.low), high=max(limits.high, by_group.high))
     return ExpectedLoss(
         per_answer=float(cost.sum()),
         interval=limits,
-        n=int(np.sum(weights > 0)),
+        n=int(np.sum(share > 0)),
         costs={float(POSITIVE[k]): float(price[k + 1]) for k in range(8)},
     )
 
@@ -274,6 +296,7 @@ def human_corrected_table(
     *,
     strata: ArrayLike | None = None,
     groups: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     level: float = 0.95,
 ) -> DeploymentTable:
     """`deployment_table` for human severity: `severity` as judged, `human` the label or NaN, answer by answer.
@@ -282,8 +305,20 @@ def human_corrected_table(
     limits for both sides together and Clopper and Pearson's for one alone. What judges miss and what they overcall
     both reach the limits. `strata` names the stratum that each answer's label was drawn from; without it labels are
     taken as a simple random sample. With `groups` (one an answer, what varies together) the limits allow for them, as
-    those of claims do (`claims.mean_evidence`).
+    those of claims do (`claims.mean_evidence`). `weights` say what each answer counts for.
     """
+    return human_corrected_rates(severity, human, strata=strata, groups=groups, weights=weights)(level)
+
+
+def human_corrected_rates(
+    severity: ArrayLike,
+    human: ArrayLike,
+    *,
+    strata: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+) -> Callable[[float], DeploymentTable]:
+    """`human_corrected_table` at any level, with the evidence behind it made once."""
     judged, labels = np.asarray(severity, dtype=np.float64), np.asarray(human, dtype=np.float64)
     if judged.shape != labels.shape:
         raise InputError(f"{labels.size} labels for {judged.size} answers.", remedy="Give NaN where there is none.")
@@ -296,27 +331,36 @@ def human_corrected_table(
         raise TooFewErrors(f"{labelled} answers have a human label.", n=labelled, needed=2)
     layer = None if strata is None else np.unique(np.asarray(strata)[rated], return_inverse=True)[1].astype(np.intp)
     unit = None if groups is None else np.asarray(groups)[rated]
-    rows = []
-    for k in range(1, 9):
-        flag = (judge_level >= LEVELS[k]).astype(np.float64)
-        true = np.where(np.isnan(label_level), np.nan, label_level >= LEVELS[k])
-        found, alone = (
-            _evidence(METRICS["catastrophic_rate"], flag, unit, None, true, layer, exact=exact)
+    weight = None if weights is None else np.asarray(weights, dtype=np.float64)[rated]
+    known: list[tuple[int, Evidence, Evidence]] = []  # by severity: events labelled, both limits, one alone
+    for at in POSITIVE:
+        flag = (judge_level >= at).astype(np.float64)
+        true = np.where(np.isnan(label_level), np.nan, label_level >= at)
+        both, alone = (
+            _evidence(METRICS["catastrophic_rate"], flag, unit, weight, true, layer, exact=exact)
             for exact in (False, True)
         )
-        limits, count = alone.interval(2 * level - 1), int(np.nansum(true))
-        rows.append(_row(k, count, labelled, found.estimate, found.interval(level), limits.high, limits.low))
-    # rates fall with severity but each row is estimated alone: make the limits agree by widening, never narrowing
-    upper = np.maximum.accumulate([r.upper for r in rows][::-1])[::-1]
-    lower = np.minimum.accumulate([r.lower for r in rows])
-    rows = [dataclasses.replace(r, upper=float(u), lower=float(w)) for r, u, w in zip(rows, upper, lower, strict=True)]
-    return DeploymentTable(
-        rows=tuple(rows),
-        n=int(rated.sum()),
-        level=level,
-        uncovered=0.0,
-        uncovered_strata=(),
-        weighted=False,
-        basis=f"corrected by {labelled} human labels",
-        groups=None if unit is None else len(np.unique(unit[~np.isnan(label_level)])),
-    )
+        known.append((int(np.nansum(true)), both, alone))
+    groups_labelled = None if unit is None else len(np.unique(unit[~np.isnan(label_level)]))
+
+    def table(level: float) -> DeploymentTable:
+        rows = []
+        for k, (count, both, alone) in enumerate(known, 1):
+            limits = alone.interval(2 * level - 1)
+            rows.append(_row(k, count, labelled, both.estimate, both.interval(level), limits.high, limits.low))
+        # rates fall with severity but each row is estimated alone: make the limits agree by widening, never narrowing
+        upper = np.maximum.accumulate([r.upper for r in rows][::-1])[::-1]
+        lower = np.minimum.accumulate([r.lower for r in rows])
+        ends = zip(rows, upper, lower, strict=True)
+        return DeploymentTable(
+            rows=tuple(dataclasses.replace(r, upper=float(u), lower=float(w)) for r, u, w in ends),
+            n=int(rated.sum()),
+            level=level,
+            uncovered=0.0,
+            uncovered_strata=(),
+            weighted=False,
+            basis=f"corrected by {labelled} human labels",
+            groups=groups_labelled,
+        )
+
+    return table

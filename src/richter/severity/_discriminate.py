@@ -10,9 +10,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from richter.claims import METRICS, Evidence, JointTests, Metric, Question, decide, joint_law, p_value
+from richter.claims import (
+    METRICS,
+    Asked,
+    Blocked,
+    Evidence,
+    FamilyName,
+    JointTests,
+    Metric,
+    Outcomes,
+    Question,
+    decide,
+    difference_evidence,
+    is_within,
+    joint_law,
+    p_value,
+)
 from richter.errors import InputError, TooFewErrors
-from richter.records import Claim, Gate, Note, Refused, Shown, Verdict, counted
+from richter.records import Claim, Gate, Refused, Shown, Verdict, counted
 from richter.severity._b_value import DEFAULT, PAPER, BValue, Recipe, b_from_counts
 from richter.severity._difference import BDifference, compare_b
 from richter.severity._dominance import Dominance, compare_dominance
@@ -22,46 +37,31 @@ from richter.severity._recount import Slopes, count_disjoint, slopes
 from richter.severity._true_severity import TrueSeverity, true_difference
 from richter.stats import Floats, Ints, Mapper, benjamini_hochberg, in_threads
 
-__all__ = ["MEASURES", "Discrimination", "PairCounts", "Unestimated", "discriminate", "estimate_all"]
+__all__ = [
+    "MEASURES",
+    "Discrimination",
+    "PairCounts",
+    "PairStudy",
+    "SeverityPair",
+    "Unestimated",
+    "check_primary",
+    "discriminate",
+    "estimate_all",
+    "margin_of",
+    "pair_counts",
+    "pair_questions",
+    "weigh_pairs",
+]
 
-SEVERE = (2.0, 3.0)
-AT = {f"severe_given_error_{at:g}": at for at in SEVERE}
-CATASTROPHIC = 3.0
-EQUAL_RATES = Note("the error rates are shown equal within the gap", "equal rates")
-
-
-def _share(at: float) -> Metric:
-    base = METRICS["severe_given_error"]
-    return dataclasses.replace(
-        base,
-        name=f"severe_given_error_{at:g}",
-        better_word=f"less often at severity {at:g} or more when wrong",
-        worse_word=f"more often at severity {at:g} or more when wrong",
-        alike_word=f"equally often at severity {at:g} or more when wrong",
-        noun=f"share of errors of severity {at:g} or more",
-    )
-
-
+# what severities say of a pair; shapes of tails and the judges' errors have commands and options of their own
 MEASURES: dict[str, Metric] = {
-    m.name: m
-    for m in (
-        METRICS["severity_given_error"],
-        METRICS["graver_error"],
-        *(_share(at) for at in SEVERE),
-        METRICS["catastrophic_rate"],
-        METRICS["dominance"],
-        METRICS["b"],
-    )
+    name: metric
+    for name, metric in METRICS.items()
+    if metric.source == "severity" and metric.estimator not in ("tail", "corrected")
 }
-
-
-CORRECTED = dataclasses.replace(
-    METRICS["severity_given_error"],
-    name="true_severity_given_error",
-    better_word="less severe in its errors, judges' errors allowed for,",
-    worse_word="graver in its errors, judges' errors allowed for,",
-    alike_word="equally severe in their errors, judges' errors allowed for,",
-)
+SEVERE = {name: m.at for name, m in MEASURES.items() if m.at is not None and m.estimator == "given_error"}
+CORRECTED = METRICS["true_severity_given_error"]
+AS_JUDGED = "severity_given_error"  # the same mean without the judges' errors allowed for
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,15 +173,18 @@ class _Data:
 
     columns: Mapping[str, Floats]
     groups: ArrayLike | None
+    weights: ArrayLike | None
     fits: Mapping[str, BValue | Unestimated]
     adequacy: Mapping[tuple[str, float], BValue | None]
     recipe: Recipe
     n_resamples: int
     on_grid: bool
+    max_error_gap: float
+    alpha: float
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class _Pair:
+class SeverityPair:
     """What the data say of one pair: the evidence by measure, how the slopes stand, and the error rates."""
 
     names: tuple[str, str]
@@ -191,17 +194,54 @@ class _Pair:
     slopes: BDifference | str  # why there are none
     gate: Gate | None
 
+    def of(self, measure: str) -> Evidence | Blocked:
+        """The evidence on a measure; of slopes also why there is none."""
+        if measure != "b" or not isinstance(self.slopes, str):
+            return self.evidence[measure]
+        is_blocked = self.gate is not None and not self.gate.passed
+        return Blocked(gate="law" if is_blocked else None, reason=self.slopes)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class PairStudy:
+    """Every pair's evidence, the slopes behind it, and what has no errors to weigh."""
+
+    columns: Mapping[str, Floats]
+    groups: ArrayLike | None
+    weights: ArrayLike | None
+    fits: Mapping[str, BValue | Unestimated]
+    paper: Slopes | None
+    pairs: tuple[SeverityPair, ...]
+    refused: tuple[Refused, ...]
+
+    def joint_law(self, primary: str, rng: np.random.Generator) -> JointTests | None:
+        """The law of the claims against one control together; without those whose counts are too small for t."""
+        if primary != "severity_given_error" and primary not in SEVERE:
+            return None
+        found = [pair for pair in self.pairs if primary in pair.evidence]
+        plain = [pair.names for pair in found if pair.evidence[primary].p is not None]
+        if not plain:
+            return None
+        columns, at, given = self.columns, SEVERE.get(primary), {"groups": self.groups, "weights": self.weights}
+        sums = [influences(columns[a], columns[b], at=at, **given) for a, b in plain]
+        return joint_law([(primary, names) for names in plain], np.stack(sums, axis=1), rng=rng)
+
+    def paper_slopes(self) -> dict[str, dict[str, float | None]]:
+        """The paper's own slope of each condition, with its interval."""
+        return {} if self.paper is None else _paper(list(self.columns), self.paper)
+
 
 def discriminate(
     severity: Mapping[str, ArrayLike],
     *,
     groups: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     control: str | None = None,
     primary: str = "severity_given_error",
     recipe: Recipe = DEFAULT,
     max_error_gap: float = 0.05,
     min_gap: float = 0.15,
-    margin: float | None = None,
+    margins: Mapping[str, float] | None = None,
     corrected: Mapping[str, TrueSeverity] | None = None,
     n_resamples: int = 2000,
     level: float = 0.95,
@@ -218,19 +258,64 @@ def discriminate(
     `groups` names each item's group, which is then the unit. Without a law: the mean severity given an error, the
     chance that an error of the second is graver, the share of errors at 2 and at 3 or more, how often an answer is that
     bad, and worse at every severity. By the law: the slope b from a common m_min up, if the law is adequate there on
-    both sides, else blocked. `primary` names the measure whose claims are decided first (Holm over the pairs; against a
-    control, means and shares given an error by the law of their largest t); the others only if these are all settled.
-    With `corrected` severities (the judges' errors taken into account) their mean given an error is the primary
-    measure, and the scores as judged stand beside it. Every sentence says whether the error rates are shown equal
-    within `max_error_gap`, else that it is about all errors of each. `margin` (mean severity) and `min_gap` (b) bound
-    what counts as equivalent. `basis` says who rated, `judged` that judges did whom nobody checked. Scores above 4
-    are of another scale: no slopes, and no shares at its levels. `tried` attempts divide 1 - `level`. `mapper`
-    says where pairs are tested and changes no number.
+    both sides, else blocked. `primary` names the main measure, whose claims are one family (Holm over the pairs;
+    against a control, means and shares given an error by the law of their largest t); all other claims are a second.
+    With `corrected` severities (the judges' errors taken into account) their mean given an error stands in the place
+    of the mean as judged, which stands beside it. Every sentence says whether the error rates are shown equal within
+    `max_error_gap`, else that it is about all errors of each. `margins` bound, by measure, what counts as equivalent;
+    `min_gap` is the paper's, for its count. `basis` says who rated, `judged` that judges did whom nobody checked.
+    `weights` say what each item counts for; slopes do not use them. Scores above 4 are of another scale: no slopes,
+    and no shares at its levels. `tried` attempts divide 1 - `level`. `mapper` says where pairs are tested and changes
+    no number.
     """
-    if not severity:
-        raise InputError("There is no condition to compare.", remedy="Give scores of at least one condition.")
+    check_primary(primary)
+    study = weigh_pairs(
+        severity, groups=groups, weights=weights, control=control, recipe=recipe, max_error_gap=max_error_gap,
+        n_resamples=n_resamples, level=level, rng=rng, mapper=mapper,
+    )  # fmt: skip
+    joint = None if control is None or corrected else study.joint_law(primary, rng)
+    asked = pair_questions(
+        study.pairs, corrected or {}, primary=primary, margins=margins or {}, basis=basis, judged=judged
+    )
+    claims = decide(asked, level=level, tried=tried, joint=joint, seed=seed)
+    return Discrimination(
+        conditions=study.fits,
+        paper=study.paper_slopes(),
+        claims=claims,
+        refused=study.refused,
+        counts=pair_counts(
+            study, claims, primary=primary, max_error_gap=max_error_gap, min_gap=min_gap, alpha=1 - level
+        ),
+        max_error_gap=max_error_gap,
+        min_gap=min_gap,
+        recipe=recipe,
+        n_resamples=n_resamples,
+        level=level,
+    )
+
+
+def check_primary(primary: str) -> None:
+    """Refuse a main measure that severities say nothing of."""
     if primary not in MEASURES:
         raise InputError(f"{primary!r} is not a measure.", remedy=f"There are {', '.join(MEASURES)}.")
+
+
+def weigh_pairs(
+    severity: Mapping[str, ArrayLike],
+    *,
+    groups: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    control: str | None = None,
+    recipe: Recipe = DEFAULT,
+    max_error_gap: float = 0.05,
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    rng: np.random.Generator,
+    mapper: Mapper = in_threads,
+) -> PairStudy:
+    """The evidence on every pair of conditions (or of all with a `control`), before anything is decided."""
+    if not severity:
+        raise InputError("There is no condition to compare.", remedy="Give scores of at least one condition.")
     columns = {name: np.asarray(scores, dtype=np.float64).ravel() for name, scores in severity.items()}
     if len({x.shape for x in columns.values()}) > 1:
         raise InputError(
@@ -240,56 +325,35 @@ def discriminate(
         raise InputError(f"There is no condition {control!r}.", remedy=f"There are {', '.join(columns)}.")
     on_grid = all(np.nanmax(x, initial=0.0) <= TOP for x in columns.values())
     fits: dict[str, BValue | Unestimated] = {}
-    paper, apart = None, None
+    paper, by_group = None, None
     if on_grid:
         levels = {name: snap(x) for name, x in columns.items()}
         counts = {name: np.bincount(x[x >= 0], minlength=9) for name, x in levels.items()}
-        apart = None if groups is None else {name: counts_by_group(x, groups) for name, x in levels.items()}
-        fits = estimate_all(counts, by_group=apart, recipe=recipe, n_resamples=n_resamples, level=level, rng=rng)
+        by_group = None if groups is None else {name: counts_by_group(x, groups) for name, x in levels.items()}
+        fits = estimate_all(counts, by_group=by_group, recipe=recipe, n_resamples=n_resamples, level=level, rng=rng)
         table = np.array(list(counts.values()), dtype=np.float64)
         paper = slopes(table, recipe=PAPER, n_resamples=n_resamples, level=level, rng=rng)
-    wrong = {name: int(np.sum(x > 0)) for name, x in columns.items()}
-    refused = [
-        Refused(
-            conditions=(name,),
-            reason=f"it has no error in {int(np.sum(~np.isnan(x))):,} rated answers, so nothing can be said of how "
-            "grave its errors are; rate more answers",
-        )
-        for name, x in columns.items()
-        if not wrong[name]
-    ]
-    usable = [name for name in columns if wrong[name]]
+    usable = [name for name, x in columns.items() if (x > 0).any()]
     named = [(control, name) for name in usable if name != control] if control in usable else []
     if control is None:
         named = list(combinations(usable, 2))
     data = _Data(
-        columns=columns,
-        groups=groups,
-        fits=fits,
-        adequacy=_adequacy(fits, named, apart, n_resamples, level, rng),
-        recipe=recipe,
-        n_resamples=n_resamples,
-        on_grid=on_grid,
-    )
-    pairs = list(mapper(partial(_test, data), list(zip(named, rng.spawn(len(named)), strict=True))))
-    joint = None
-    if control is not None and not corrected and (primary == "severity_given_error" or primary in AT):
-        joint = _joint(pairs, columns, groups, primary, rng)
-    claims = _claims(
-        pairs, corrected or {}, joint, primary=primary, margin=margin, min_gap=min_gap, max_error_gap=max_error_gap,
-        level=level, tried=tried, basis=basis, judged=judged, seed=seed,
+        columns=columns, groups=groups, weights=weights, fits=fits,
+        adequacy=_adequacy(fits, named, by_group, n_resamples, level, rng), recipe=recipe, n_resamples=n_resamples,
+        on_grid=on_grid, max_error_gap=max_error_gap, alpha=1 - level,
     )  # fmt: skip
-    return Discrimination(
-        conditions=fits,
-        paper={} if paper is None else _paper(list(columns), paper),
-        claims=claims,
-        refused=tuple(refused),
-        counts=_counts(pairs, claims, paper, primary, max_error_gap, min_gap, 1 - level),
-        max_error_gap=max_error_gap,
-        min_gap=min_gap,
-        recipe=recipe,
-        n_resamples=n_resamples,
-        level=level,
+    refused = tuple(
+        Refused(
+            conditions=(name,),
+            reason=f"it has no error in {int(np.sum(~np.isnan(x))):,} rated answers, so nothing can be said of how "
+            "severe its errors are; rate more answers",
+        )
+        for name, x in columns.items()
+        if name not in usable
+    )
+    pairs = tuple(mapper(partial(_test, data), list(zip(named, rng.spawn(len(named)), strict=True))))
+    return PairStudy(
+        columns=columns, groups=groups, weights=weights, fits=fits, paper=paper, pairs=pairs, refused=refused
     )
 
 
@@ -348,32 +412,73 @@ def _adequacy(
     return out
 
 
-def _test(data: _Data, task: tuple[tuple[str, str], np.random.Generator]) -> _Pair:
+def _test(data: _Data, task: tuple[tuple[str, str], np.random.Generator]) -> SeverityPair:
     names, rng = task
-    groups = data.groups
+    groups, weights = data.groups, data.weights
     a, b = (data.columns[name] for name in names)
-    dominance = compare_dominance(a, b, groups=groups)
+    rates = severe_rate(a, b, groups=groups, weights=weights)
+    about = _describe_rates(rates, data)
+    dominance = compare_dominance(a, b, groups=groups, weights=weights, level=1 - data.alpha)
+    given = severity_given_error(a, b, groups=groups, weights=weights)
+    graver = graver_error(a, b, groups=groups, weights=weights)
+    chance = 50 * (1 + graver.estimate)
+    means = f"means {given.values[0]:.2f} and {given.values[1]:.2f}"
     found = {
-        "severity_given_error": severity_given_error(a, b, groups=groups),
-        "graver_error": graver_error(a, b, groups=groups),
+        "severity_given_error": dataclasses.replace(given, detail=f"{means}; {about}"),
+        "graver_error": dataclasses.replace(
+            graver, detail=f"an error of {names[1]} is the more severe of two in {chance:.0f}% of cases; {about}"
+        ),
     }
     if dominance.levels:  # without one no item was rated in both
-        found["dominance"] = dominance.evidence
+        detail = _describe_levels(dominance)
+        found["dominance"] = dataclasses.replace(dominance.evidence, p_refuted=dominance.crossing, detail=detail)
     slope: BDifference | str = "the scores are not on the scale 0 to 4"
     gate = None
     if data.on_grid:
-        for at in SEVERE:
-            found[f"severe_given_error_{at:g}"] = severity_given_error(a, b, at=at, groups=groups)
-        found["catastrophic_rate"] = severe_rate(a, b, at=CATASTROPHIC, groups=groups)
+        for measure, at in SEVERE.items():
+            share = severity_given_error(a, b, at=at, groups=groups, weights=weights)
+            found[measure] = dataclasses.replace(share, detail=about)
+        severe = severe_rate(a, b, at=METRICS["catastrophic_rate"].at or TOP, groups=groups, weights=weights)
+        per = " and ".join(f"{1e6 * v:,.0f}" for v in severe.values)
+        found["catastrophic_rate"] = dataclasses.replace(severe, detail=f"{per} per million answers")
+        if (~np.isnan(a) & ~np.isnan(b)).any():
+            found["mean_severity"] = _mean_difference(a, b, groups, weights)
         slope, gate = _slopes(data, names, rng)
-    return _Pair(
-        names=names,
-        evidence=found,
-        rates=severe_rate(a, b, groups=groups),
-        dominance=dominance,
-        slopes=slope,
-        gate=gate,
-    )
+        if isinstance(slope, BDifference):
+            start = f"slopes from {slope.m_min:g} up, where the law is adequate for both; {about}"
+            unweighted = () if weights is None else ("slopes do not use the weights of items",)
+            found["b"] = dataclasses.replace(slope.evidence, detail=start, notes=(*slope.evidence.notes, *unweighted))
+    return SeverityPair(names=names, evidence=found, rates=rates, dominance=dominance, slopes=slope, gate=gate)
+
+
+def _mean_difference(a: Floats, b: Floats, groups: ArrayLike | None, weights: ArrayLike | None) -> Evidence:
+    """The second's mean severity of all answers minus the first's, as claims on means have it."""
+    rows = [np.flatnonzero(~np.isnan(x)) for x in (a, b)]
+    unit = None if groups is None else np.unique(np.asarray(groups).ravel(), return_inverse=True)[1].astype(np.intp)
+    both = Outcomes(
+        metric=METRICS["mean_severity"], items=("",) * len(a), conditions=("first", "second"),
+        item=np.concatenate(rows), condition=np.repeat([0, 1], [len(x) for x in rows]),
+        value=np.concatenate([a[rows[0]], b[rows[1]]]), group=unit,
+        weight=None if weights is None else np.asarray(weights, dtype=np.float64),
+    )  # fmt: skip
+    return difference_evidence(both, "first", "second")
+
+
+def _describe_rates(rates: Evidence, data: _Data) -> str:
+    """Whether the error rates are shown equal within the gap: else a claim is about all errors of each."""
+    (a, b), gap = rates.values, f"{100 * data.max_error_gap:g} points"
+    both = f"error rates {100 * a:.1f}% and {100 * b:.1f}%"
+    if is_within(rates, data.max_error_gap, alpha=data.alpha):
+        return f"at {both}, equal within {gap}"
+    return f"about all errors of each: {both} are not shown equal within {gap}"
+
+
+def _describe_levels(found: Dominance) -> str:
+    where = f"from {found.levels[0]:g} to {found.levels[-1]:g}" if len(found.levels) > 1 else f"at {found.levels[0]:g}"
+    if found.unseen is None or found.bound is None:
+        return f"levels {where}"
+    unknown = f"above {found.unseen:g} nobody was seen, which leaves up to {found.bound:,.0f} per million unknown"
+    return f"levels {where}; {unknown}"
 
 
 def _slopes(data: _Data, names: tuple[str, str], rng: np.random.Generator) -> tuple[BDifference | str, Gate | None]:
@@ -411,182 +516,63 @@ def _slopes(data: _Data, names: tuple[str, str], rng: np.random.Generator) -> tu
         return error.what, gate
 
 
-def _joint(
-    pairs: Sequence[_Pair],
-    columns: Mapping[str, Floats],
-    groups: ArrayLike | None,
-    primary: str,
-    rng: np.random.Generator,
-) -> JointTests | None:
-    """The law of the primary claims against one control together; without those whose counts are too small for t."""
-    plain = [pair.names for pair in pairs if pair.evidence[primary].p is not None]
-    if not plain:
-        return None
-    sums = [influences(columns[a], columns[b], at=AT.get(primary), groups=groups) for a, b in plain]
-    return joint_law([(primary, names) for names in plain], np.stack(sums, axis=1), rng=rng)
-
-
-def _claims(
-    pairs: Sequence[_Pair],
+def pair_questions(
+    pairs: Sequence[SeverityPair],
     corrected: Mapping[str, TrueSeverity],
-    joint: JointTests | None,
     *,
     primary: str,
-    margin: float | None,
-    min_gap: float,
-    max_error_gap: float,
-    level: float,
-    tried: int,
+    margins: Mapping[str, float],
     basis: str,
     judged: str,
-    seed: int | None,
-) -> tuple[Claim, ...]:
-    """Every claim, by measure and pair: the primary measure's first."""
-    questions: list[Question] = []
-    about: list[_Pair] = []
-    margins = {"severity_given_error": margin, "b": min_gap}
-    order = [primary, *(m for m in MEASURES if m != primary)]
+) -> list[Asked]:
+    """Every question with its evidence, by measure and pair: the main measure's first."""
     true = [pair for pair in pairs if all(name in corrected for name in pair.names)]
+
+    def ask(measure: str, pair: SeverityPair, evidence: Evidence | Blocked, family: FamilyName, who: str) -> Asked:
+        margin = margin_of(measure, margins)
+        question = Question(measure=measure, conditions=pair.names, margin=margin, family=family)
+        gates = (pair.gate,) if measure == "b" and pair.gate is not None else ()
+        return Asked(question=question, metric=METRICS[measure], evidence=evidence, basis=who, gates=gates)
+
+    asked = []
     for pair in true:
         first, second = (corrected[name] for name in pair.names)
-        about.append(pair)
-        questions.append(
-            Question(
-                metric=CORRECTED, conditions=pair.names, evidence=true_difference(first, second), margin=margin,
-                basis=first.basis,
-            )
-        )  # fmt: skip
-    for measure in order:
+        family: FamilyName = "main" if primary == AS_JUDGED else "other"
+        asked.append(ask(CORRECTED.name, pair, true_difference(first, second), family, first.basis))
+    for measure in [primary, *(m for m in MEASURES if m != primary)]:
         for pair in pairs:
-            evidence = pair.evidence.get(measure)
-            if measure == "b":
-                evidence = pair.slopes.evidence if isinstance(pair.slopes, BDifference) else None
-            if evidence is None:
+            if measure not in pair.evidence and not (measure == "b" and "catastrophic_rate" in pair.evidence):
                 continue
-            about.append(pair)
-            in_units = measure not in ("graver_error", "dominance")  # of which a judge may be some kinder
-            evidence = dataclasses.replace(evidence, judged=judged if in_units else "")
-            questions.append(
-                Question(
-                    metric=MEASURES[measure], conditions=pair.names, evidence=evidence, margin=margins.get(measure),
-                    primary=measure == primary and pair not in true, basis="" if evidence.judged else judged or basis,
-                )
-            )  # fmt: skip
-    made = decide(questions, level=level, tried=tried, joint=joint, seed=seed)
-    made = tuple(c if c.measure == CORRECTED.name else dataclasses.replace(c, judged=judged) for c in made)
-    claims = [_worded(claim, pair, max_error_gap=max_error_gap) for claim, pair in zip(made, about, strict=True)]
-    claims += [
-        _no_slopes(pair, basis=judged or basis, seed=seed, primary=primary == "b")
-        for pair in pairs
-        if isinstance(pair.slopes, str) and "catastrophic_rate" in pair.evidence
-    ]
-    return tuple(claims)
+            evidence = pair.of(measure)
+            if isinstance(evidence, Evidence):
+                evidence = dataclasses.replace(evidence, judged=judged)
+            is_main = measure == primary and not (measure == AS_JUDGED and pair in true)
+            asked.append(ask(measure, pair, evidence, "main" if is_main else "other", basis))
+    return asked
 
 
-def _equal(rates: Evidence, gap: float) -> bool:
-    """The error rates are shown equal within the gap: two one-sided 5% tests."""
-    found = rates.interval(0.9)
-    return -gap < found.low and found.high < gap
+def margin_of(measure: str, margins: Mapping[str, float]) -> float | None:
+    """The margin that was stated for a measure; that of the mean severity of errors holds for the corrected one too."""
+    return margins.get(measure, margins.get(AS_JUDGED) if measure == CORRECTED.name else None)
 
 
-def _worded(claim: Claim, pair: _Pair, *, max_error_gap: float) -> Claim:
-    """The claim with what its sentence must say of levels and of error rates."""
-    a, b = pair.rates.values
-    rates = f"error rates {100 * a:.1f}% and {100 * b:.1f}%"
-    said = claim.sentence.removesuffix(".")
-    if claim.measure == "dominance":
-        return _dominance_claim(claim, pair)
-    if claim.measure == "catastrophic_rate":
-        per = [f"{1e6 * v:,.0f}" for v in claim.values if v is not None]
-        return dataclasses.replace(claim, sentence=f"{said}; {per[0]} and {per[1]} per million answers.")
-    if claim.measure == "b" and isinstance(pair.slopes, BDifference):
-        said += f"; slopes from {pair.slopes.m_min:g} up, where the law is adequate for both"
-        claim = dataclasses.replace(claim, gates=() if pair.gate is None else (pair.gate,))
-    elif claim.measure == "graver_error":
-        chance = 50 * (1 + (claim.estimate or 0.0))
-        said += f"; an error of {pair.names[1]} is the graver of two in {chance:.0f}% of cases, ties counting half"
-    elif claim.measure in ("severity_given_error", CORRECTED.name):
-        first, second = claim.values
-        said += f"; means {first:.2f} and {second:.2f}"
-    if _equal(pair.rates, max_error_gap):
-        claim = dataclasses.replace(claim, notes=(EQUAL_RATES, *claim.notes))
-        said += f"; at {rates}, equal within {100 * max_error_gap:g} points"
-    else:
-        said += f"; about all errors of each: {rates} are not shown equal within {100 * max_error_gap:g} points"
-    return dataclasses.replace(claim, sentence=f"{said}.")
-
-
-def _dominance_claim(claim: Claim, pair: _Pair) -> Claim:
-    """The claim in its own words, refuted where each of the two is shown worse at some level.
-
-    That is its other way to be decided, and no data show both: it takes the level that the list gave this claim, and is
-    not tested where its turn did not come.
-    """
-    found = pair.dominance
-    first, second = pair.names
-    where = f"from {found.levels[0]:g} to {found.levels[-1]:g}" if len(found.levels) > 1 else f"at {found.levels[0]:g}"
-    beyond = ""
-    if found.unseen is not None and found.bound is not None:
-        beyond = (
-            f"; above {found.unseen:g} nobody was seen, which leaves up to {found.bound:,.0f} per million answers of "
-            "each unknown"
-        )
-    if claim.verdict is Verdict.VERIFIED and claim.estimate is not None:
-        worse, better = (second, first) if claim.estimate > 0 else (first, second)
-        text = (
-            f"{worse} is worse than {better} at every severity {where}: {better} is to be preferred whatever these "
-            f"levels cost{beyond}."
-        )
-    elif claim.interval is not None and found.crossing <= 1 - claim.interval.level:
-        claim = dataclasses.replace(claim, verdict=Verdict.REFUTED, needed=None, needed_for=None)
-        text = (
-            f"Neither of {first} and {second} is worse at every severity: each is shown worse at some level {where}; "
-            f"which to prefer depends on what levels cost{beyond}."
-        )
-    elif claim.interval is None:
-        text = f"Whether one of {first} and {second} is worse at every severity {where} was not tested{beyond}."
-    else:
-        text = f"Whether one of {first} and {second} is worse at every severity {where} is undecided{beyond}."
-    return dataclasses.replace(claim, sentence=text)
-
-
-def _no_slopes(pair: _Pair, *, basis: str, seed: int | None, primary: bool) -> Claim:
-    first, second = pair.names
-    gate = pair.gate
-    blocked = gate is not None and not gate.passed
-    return Claim(
-        measure="b",
-        conditions=pair.names,
-        verdict=Verdict.BLOCKED if blocked else Verdict.UNDECIDED,
-        sentence=f"The slopes of {first} and {second} are not compared: {pair.slopes}.",
-        blocked_by="law" if blocked else None,
-        n=pair.rates.n,
-        units=pair.rates.units,
-        unit=pair.rates.unit,
-        better="higher",
-        primary=primary,
-        gates=() if gate is None else (gate,),
-        basis=basis,
-        seed=seed,
-    )
-
-
-def _counts(
-    pairs: Sequence[_Pair],
+def pair_counts(
+    study: PairStudy,
     claims: Sequence[Claim],
-    paper: Slopes | None,
+    *,
     primary: str,
     max_error_gap: float,
     min_gap: float,
     alpha: float,
 ) -> PairCounts:
     """The paper's count and ours on the pairs whose error rates, as seen, are within the gap."""
+    pairs, paper = study.pairs, study.paper
     matched = [p for p in pairs if abs(p.rates.estimate) < max_error_gap]
     names = {p.names for p in matched}
     screened = {}
     for measure in MEASURES:
         found = [p.evidence[measure] for p in matched if measure in p.evidence]
-        if found:
+        if found and measure != "b":
             screened[measure] = int(np.sum(benjamini_hochberg([p_value(e, 0.0) for e in found]) <= alpha))
     tested = [p.slopes.evidence for p in matched if isinstance(p.slopes, BDifference)]
     recount = None
@@ -595,7 +581,7 @@ def _counts(
     return PairCounts(
         pairs=len(pairs),
         matched=len(matched),
-        equal_rates=sum(_equal(p.rates, max_error_gap) for p in pairs),
+        equal_rates=sum(is_within(p.rates, max_error_gap, alpha=alpha) for p in pairs),
         paper=0 if recount is None else recount.disjoint,
         paper_min_gap=0 if recount is None else recount.disjoint_min_gap,
         law_free=sum(c.verdict is Verdict.VERIFIED and c.conditions in names for c in claims if c.measure == primary),

@@ -40,18 +40,23 @@ class Dominance:
 
 
 def compare_dominance(
-    first: ArrayLike, second: ArrayLike, *, groups: ArrayLike | None = None, level: float = 0.95
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    level: float = 0.95,
 ) -> Dominance:
     """First-order stochastic dominance of two conditions' severities on the same items, correct answers included.
 
     The second is worse at every severity if P(second >= s) > P(first >= s) for all s: then everybody for whom graver
     errors cost more prefers the first. At each level that either reached: the exact sign test on the items where only
-    one of the two is that grave (groups: the linearised difference by group). All must show the same sign, which is
-    an intersection-union test and needs no correction over levels. A level that nobody reached shows nothing: it is
+    one of the two is that grave (groups or weights: the linearised difference by unit). All must show the same sign,
+    which is an intersection-union test and needs no correction over levels. A level that nobody reached is
     named, with the exact limit on what may lie there. On a scale of more than 12 values the levels are the eighths of
     all errors.
     """
-    data = paired(first, second, groups=groups)
+    data = paired(first, second, groups=groups, weights=weights)
     a, b, levels = _levels(data)
     own = [_at(data, a, b, s) for s in levels]
     estimates = np.array([e.estimate for e in own])
@@ -76,7 +81,7 @@ def compare_dominance(
     return Dominance(
         evidence=Evidence(
             estimate=nearest, interval=interval, p=lambda value: max(p) if value == 0 and same else 1.0,
-            values=(float(np.mean(a > 0)), float(np.mean(b > 0))), n=n, units=data.n_units, unit=data.kind,
+            values=_error_rates(data), n=n, units=data.n_units, unit=data.kind,
         ),
         levels=levels,
         difference=tuple(float(e) for e in estimates),
@@ -85,6 +90,11 @@ def compare_dominance(
         unseen=unseen,
         bound=None if unseen is None else nobody.high * 1e6,
     )  # fmt: skip
+
+
+def _error_rates(data: Paired) -> tuple[float, float]:
+    first, second = (float(np.average(x > 0, weights=data.weight)) for x in (data.first, data.second))
+    return first, second
 
 
 def _on_grid(data: Paired) -> bool:
@@ -105,8 +115,8 @@ def _levels(data: Paired) -> tuple[Floats, Floats, tuple[float, ...]]:
 
 
 def _at(data: Paired, a: Floats, b: Floats, level: float) -> Evidence:
-    if data.kind == "group":
-        return severe_rate(a, b, at=level, groups=data.unit)
+    if data.kind == "group" or data.weight is not None:
+        return severe_rate(a, b, at=level, groups=data.unit, weights=data.weight)
     both = ~np.isnan(a) & ~np.isnan(b)
     only_a, only_b = int(np.sum((a >= level) & (b < level) & both)), int(np.sum((b >= level) & (a < level) & both))
     n, discordant = int(both.sum()), only_a + only_b

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, stdtr, stdtrit
 
-from richter.claims import Evidence, one_draw, one_run, tango
+from richter.claims import Evidence, single_draw_error, single_run_error, tango
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Unit
 from richter.severity._grid import TOP
@@ -135,7 +135,7 @@ def _draws(data: Paired, value: Callable[[Floats], NDArray[Any]], items: NDArray
         rated = ~np.isnan(scores)
         draws = np.bincount(item[rated], minlength=int(item.max()) + 1)
         if (draws == 1).any():
-            raise one_draw(int(np.sum(draws == 1)), int(np.sum(draws > 0)))
+            raise single_draw_error(int(np.sum(draws == 1)), int(np.sum(draws > 0)))
         _, n, error, rest, _ = _side(scores, value, alone)
         k = np.maximum(draws, 2)[item]
         grow = np.where(rated, np.sqrt(k / (k - 1)), 0.0)
@@ -163,7 +163,7 @@ def _runs(data: Paired, value: Callable[[Floats], NDArray[Any]], runs: NDArray[A
     rest_a, rest_b = (_side(scores, value, by_run)[3] for scores in (data.first, data.second))
     has = [np.bincount(run[~np.isnan(scores)], minlength=len(names)) > 0 for scores in (data.first, data.second)]
     if min(int(np.sum(h)) for h in has) < 2:
-        raise one_run()
+        raise single_run_error()
     size = len(names)
     cell = dataclasses.replace(data, unit=data.unit * size + run, n_units=data.n_units * size)
     cells = [_side(scores, value, cell)[3].reshape(-1, size) for scores in (data.first, data.second)]
@@ -189,26 +189,33 @@ def _interaction(cells: Floats, data: Paired) -> float:
 
 
 def influences(
-    first: ArrayLike, second: ArrayLike, *, at: float | None = None, groups: ArrayLike | None = None
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    at: float | None = None,
+    groups: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
 ) -> Floats:
     """What each unit adds to `severity_given_error`'s difference: (f(S) - m) / n of the second minus the first.
 
     Over all units of the items given, those that do not count with 0, so that several pairs can stand side by side.
     """
-    data = paired(first, second, groups=groups)
+    data = paired(first, second, groups=groups, weights=weights)
     every = np.arange(len(data.kept)) if groups is None else np.unique(groups, return_inverse=True)[1].astype(np.intp)
     data = dataclasses.replace(data, unit=every[data.kept], n_units=int(every.max()) + 1)
     rests = [_side(s, lambda x: x if at is None else x >= at, data)[3] for s in (data.first, data.second)]
     return rests[1] - rests[0]
 
 
-def mean_given_error(severity: ArrayLike, *, groups: ArrayLike | None = None) -> Evidence:
+def mean_given_error(
+    severity: ArrayLike, *, groups: ArrayLike | None = None, weights: ArrayLike | None = None
+) -> Evidence:
     """One condition's mean severity given an error, as `severity_given_error` estimates it.
 
     It lies from 0 to 4, or to the largest seen on another scale: one error of severity 1 does not say that none is 4.
     """
     scores = np.asarray(severity, dtype=np.float64).ravel()
-    data = paired(scores, scores, groups=groups)
+    data = paired(scores, scores, groups=groups, weights=weights)
     mean, n, error, rest, few = _side(data.second, lambda s: s, data)
     top = max(float(np.nanmax(data.second)), TOP)
     found = linearised(data, mean, rest, error / n, values=(mean, mean), reach=top, few=(few,))
@@ -220,25 +227,31 @@ def mean_given_error(severity: ArrayLike, *, groups: ArrayLike | None = None) ->
     return dataclasses.replace(found, values=(mean,), interval=interval)
 
 
-def graver_error(first: ArrayLike, second: ArrayLike, *, groups: ArrayLike | None = None) -> Evidence:
+def graver_error(
+    first: ArrayLike, second: ArrayLike, *, groups: ArrayLike | None = None, weights: ArrayLike | None = None
+) -> Evidence:
     """P(an error of the second is graver than one of the first) minus P(it is less grave): -1 to 1, 0 is alike.
 
     From the two histograms of errors, so no mean of an ordinal scale is taken. (1 + estimate) / 2 is the probability
     that the second's is graver, ties counting half; `values` are (that the first's is, that the second's is).
+    `weights` are what each answer counts for.
     """
-    data = paired(first, second, groups=groups)
-    errors = [np.sort(s[s > 0]) for s in (data.first, data.second)]
-    if not all(map(len, errors)):
+    data = paired(first, second, groups=groups, weights=weights)
+    if not ((data.first > 0).any() and (data.second > 0).any()):
         raise _no_errors(data)
 
     def against(scores: Floats, others: Floats) -> Floats:
         """P(other < s) - P(other > s)."""
-        below, upto = (np.searchsorted(others, scores, side=side) for side in ("left", "right"))
-        return np.asarray((below + upto) / len(others) - 1.0)
+        wrong = others > 0
+        order = np.argsort(others[wrong], kind="stable")
+        weight = np.ones(int(wrong.sum())) if data.weight is None else data.weight[wrong][order]
+        mass = np.concatenate([[0.0], np.cumsum(weight)])
+        below, upto = (mass[np.searchsorted(others[wrong][order], scores, side=side)] for side in ("left", "right"))
+        return np.asarray((below + upto) / mass[-1] - 1.0)
 
     sides = [
         _side(s, partial(against, others=other), data)
-        for s, other in ((data.first, errors[1]), (data.second, errors[0]))
+        for s, other in ((data.first, data.second), (data.second, data.first))
     ]
     (_, n_a, error_a, rest_a, spread_a), (estimate, n_b, error_b, rest_b, spread_b) = sides
     return linearised(
@@ -247,15 +260,22 @@ def graver_error(first: ArrayLike, second: ArrayLike, *, groups: ArrayLike | Non
     )  # fmt: skip
 
 
-def severe_rate(first: ArrayLike, second: ArrayLike, *, at: float = 0.0, groups: ArrayLike | None = None) -> Evidence:
+def severe_rate(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    at: float = 0.0,
+    groups: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+) -> Evidence:
     """How much more often the second condition's answers are at or above `at` (above 0 where `at` is 0: are wrong).
 
     Of all rated answers, so it holds how often errors happen as well as how grave they are. Tango's score interval on
-    shared items; with groups, or where few items are shared, linearised as above.
+    shared items; with groups or weights, or where few items are shared, linearised as above.
     """
-    data = paired(first, second, groups=groups)
+    data = paired(first, second, groups=groups, weights=weights)
     rated = ~np.isnan(data.first) & ~np.isnan(data.second)
-    if data.kind == "item" and rated.all():
+    if data.kind == "item" and data.weight is None and rated.all():
         worse = [x >= at if at > 0 else x > 0 for x in (data.first, data.second)]
         plus, minus = int(np.sum(worse[1] & ~worse[0])), int(np.sum(worse[0] & ~worse[1]))
         n, estimate = len(rated), (plus - minus) / len(rated)

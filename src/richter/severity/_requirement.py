@@ -5,12 +5,25 @@ import math
 import re
 from collections.abc import Callable, Sequence
 
+from richter.claims import METRICS, Asked, Evidence, Metric, Question, both_ways, decide
 from richter.errors import InputError
-from richter.records import Claim, Family, Hypothesis, Interval, Verdict, at_least, at_most, counted, printable
+from richter.records import Claim, Interval, Verdict, counted, printable
 from richter.severity._deployment import MILLION, DeploymentRow, DeploymentTable, clean_answers_needed
 from richter.severity._grid import level_index
 
-__all__ = ["Requirement", "check_requirements", "parse_requirement", "required"]
+__all__ = [
+    "AskedRequirement",
+    "Requirement",
+    "ask_requirement",
+    "check_requirements",
+    "decide_requirements",
+    "parse_requirement",
+    "required",
+    "requirement_metric",
+    "requirement_question",
+]
+
+Table = Callable[[float], DeploymentTable]  # a condition's rates at a level
 
 _FORM = re.compile(
     r"\s*severity\s*>=\s*(?P<severity>[0-9.]+)\s+below\s+(?P<rate>[0-9][0-9.,_]*)\s*(?:/|per\s)\s*"
@@ -62,29 +75,111 @@ def check_requirements(
     level: float = 0.95,
     seed: int | None = None,
 ) -> tuple[Claim, ...]:
-    """Check every requirement on every condition; `table(name, level)` gives a condition's rates at a level.
+    """Check every requirement on every condition; `table(name, level)` gives a condition's rates at a level."""
+    asked = [
+        ask_requirement(rule, name, lambda at, name=name: table(name, at), level=level)  # type: ignore[misc]
+        for rule in requirements
+        for name in names
+    ]
+    return decide_requirements(asked, level=level, seed=seed)
 
-    To hold several rules each must hold (intersection-union), so each is verified alone, where its one-sided upper
-    limit at `level` is below the rate. A violation is any of them (a union): refuted where the lower limit exceeds the
-    rate at Holm's level over all that are checked. So both false passes and false violations are at most 1 - level.
-    Traffic that no item covers could be all events, so it enters the upper limit whole; it enters the lower as none.
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class AskedRequirement:
+    """A requirement as a question, and the answers without an event that would show it; None where some were seen."""
+
+    asked: Asked
+    clean_needed: int | None = None
+
+
+def ask_requirement(
+    rule: Requirement, name: str, table: Table, *, as_worst: Table | None = None, missing: int = 0, level: float = 0.95
+) -> AskedRequirement:
+    """A requirement on one condition as a question, with the evidence of its rates.
+
+    The interval at a level L has the one-sided limits of `table` at (1 + L) / 2. Traffic that no item covers could be
+    all events, so it enters the upper limit whole; it enters the lower as none. With `as_worst` (the rates where the
+    `missing` severities count as the worst) the requirement must hold both ways.
     """
-    tables = {name: table(name, level) for name in names}
-    checks = [(rule, name) for rule in requirements for name in names]
-    left = list(checks)
-    violated: dict[tuple[Requirement, str], tuple[float, float]] = {}  # the lower limit and its level
-    while left:
-        strict = 1 - (1 - level) / len(left)
-        at = {name: tables[name] if len(left) == 1 else table(name, strict) for _, name in left}
-        lows = {c: at[c[1]].at(c[0].severity).lower * (1 - at[c[1]].uncovered) for c in left}
-        found = {c: (low, strict) for c, low in lows.items() if low > c[0].per_million}
-        violated |= found
-        left = [c for c in left if c not in found]
-        if not found:
-            break
-    return tuple(
-        _claim(rule, name, tables[name], violated.get((rule, name)), len(checks), seed=seed) for rule, name in checks
+    found = table(level)
+    evidence = _rate_evidence(rule, table, found)
+    needed, short = _describe_short(rule, found)
+    evidence = dataclasses.replace(evidence, notes=(short,) if short else ())
+    if as_worst is not None and missing:
+        evidence = both_ways(evidence, _rate_evidence(rule, as_worst, as_worst(level)), missing={name: missing})
+    question, metric = requirement_question(rule, name), requirement_metric(rule)
+    asked = Asked(question=question, metric=metric, evidence=evidence, basis=found.basis)
+    return AskedRequirement(asked=asked, clean_needed=needed)
+
+
+def requirement_question(rule: Requirement, name: str) -> Question:
+    """Is the rate of a condition below what is allowed?"""
+    measure = requirement_metric(rule).name
+    return Question(measure=measure, conditions=(name,), relation="below", value=rule.per_million, family="requirement")
+
+
+def requirement_metric(rule: Requirement) -> Metric:
+    """The rate that a requirement is on, per million answers."""
+    return dataclasses.replace(
+        METRICS["catastrophic_rate"], name=f"severe_per_million_{rule.severity:g}", kind="bounded", high=float(MILLION),
+        noun=f"answers at severity {rule.severity:g} or more", scale=1.0, suffix=" per million", digits=0,
+        at=rule.severity, default_margin=None,
+    )  # fmt: skip
+
+
+def _rate_evidence(rule: Requirement, table: Table, found: DeploymentTable) -> Evidence:
+    """The rate per million as evidence; `found` are the rates at the caller's level."""
+    row, covered = found.at(rule.severity), 1 - found.uncovered
+
+    def interval(at: float) -> Interval:
+        sides = table((1 + at) / 2).at(rule.severity)
+        low, high = sides.lower * covered, sides.upper * covered + found.uncovered * MILLION
+        return Interval(low=low, high=high, level=at, method="one-sided limits")
+
+    return Evidence(
+        estimate=(row.per_million or 0.0) * covered,
+        interval=interval,
+        values=((row.per_million or 0.0) * covered,),
+        n=row.n,
+        units=found.groups or row.n,
+        unit="item" if found.groups is None else "group",
     )
+
+
+def decide_requirements(
+    asked: Sequence[AskedRequirement],
+    *,
+    level: float = 0.95,
+    tried: int = 1,
+    data_hash: str = "",
+    seed: int | None = None,
+) -> tuple[Claim, ...]:
+    """The verdicts on requirements, with the answers that would show an undecided one where no event was seen.
+
+    To hold several rules each must hold, so each is verified alone, where its one-sided upper limit at `level` is below
+    the rate. A violation is any of them: refuted where the lower limit exceeds the rate at Holm's level over all.
+    """
+    claims = decide([a.asked for a in asked], level=level, tried=tried, data_hash=data_hash, seed=seed)
+    return tuple(
+        dataclasses.replace(
+            claim, needed=math.ceil(one.clean_needed * claim.units / claim.n), needed_for=one.asked.question.value
+        )
+        if claim.verdict is Verdict.UNDECIDED and one.clean_needed is not None
+        else claim
+        for one, claim in zip(asked, claims, strict=True)
+    )
+
+
+def _describe_short(rule: Requirement, table: DeploymentTable) -> tuple[int | None, str]:
+    """The answers without an event that would show a requirement, and in words why these cannot; else nothing."""
+    row, room = table.at(rule.severity), rule.per_million - table.uncovered * MILLION  # what the covered may have
+    if room < 1e-6:
+        return None, f"{table.uncovered:.1%} of the traffic is covered by no item"
+    covered = 1 - table.uncovered
+    if row.count or row.upper * covered < room:
+        return None, ""
+    needed = _clean_needed(row, room / covered, table.level, weighted=table.weighted)
+    return needed, f"{counted(needed, 'answer')} without such an event would show it"
 
 
 def _clean_needed(row: DeploymentRow, per_million: float, level: float, *, weighted: bool) -> int:
@@ -97,61 +192,3 @@ def _clean_needed(row: DeploymentRow, per_million: float, level: float, *, weigh
         return math.ceil(row.n * row.upper / per_million)
     worth = math.log1p(-level) / math.log1p(-row.upper / MILLION)
     return math.ceil(clean_answers_needed(per_million, level=level) * row.n / worth - 1e-6)
-
-
-def _claim(
-    rule: Requirement,
-    name: str,
-    table: DeploymentTable,
-    violated: tuple[float, float] | None,
-    size: int,
-    *,
-    seed: int | None,
-) -> Claim:
-    row = table.at(rule.severity)
-    covered = 1 - table.uncovered
-    upper, lower = row.upper * covered + table.uncovered * MILLION, row.lower * covered
-    seen = f"{row.count:,} in {counted(row.n, 'answer')}, {table.basis}"
-    needed: int | None = None
-    if violated is not None:
-        verdict = Verdict.REFUTED
-        of = "" if size == 1 else f", corrected for {counted(size, 'check')}"
-        least = at_least(violated[0], digits=4)
-        sentence = f"Violated: {name} does not have {rule} (at least {least} per million{of}; {seen})."
-    elif upper < rule.per_million:
-        verdict = Verdict.VERIFIED
-        sentence = f"Verified: {name} has {rule} (at most {at_most(upper, digits=4)} per million; {seen})."
-    else:
-        verdict = Verdict.UNDECIDED
-        room = rule.per_million - table.uncovered * MILLION  # what the covered traffic may have of all events
-        if room < 1e-6:
-            reason = f"{table.uncovered:.1%} of the traffic is covered by no item"
-        elif row.count == 0:
-            needed = _clean_needed(row, room / covered, table.level, weighted=table.weighted)
-            reason = f"{counted(needed, 'answer')} without such an event would show it"
-        else:
-            reason = f"the rate may lie between {lower:,.0f} and {upper:,.0f} per million"
-        sentence = f"Undecided: whether {name} has {rule} is not shown: {reason} ({seen})."
-    both = 2 * table.level - 1  # two one-sided limits
-    units = table.groups or row.n
-    return Claim(
-        measure=f"severe_per_million_{rule.severity:g}",
-        conditions=(name,),
-        verdict=verdict,
-        sentence=sentence,
-        estimate=row.per_million,
-        interval=Interval(low=lower, high=upper, level=both, method="one-sided limits")
-        if violated is None
-        else Interval(low=violated[0], high=upper, level=1 - 2 * (1 - violated[1]), method="one-sided limits"),
-        plain_interval=row.interval,
-        n=row.n,
-        units=units,
-        unit="item" if table.groups is None else "group",
-        needed=None if needed is None else math.ceil(needed * units / row.n),
-        needed_for=None if needed is None else rule.per_million,
-        hypothesis=Hypothesis(relation="below", value=rule.per_million),
-        better="lower",
-        family=Family(method="each alone to pass, holm to be violated", size=size),
-        basis=table.basis,
-        seed=seed,
-    )

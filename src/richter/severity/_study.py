@@ -6,19 +6,28 @@ from typing import Any
 
 import numpy as np
 
-from richter.claims import rate_interval
+from richter.claims import decide, rate_interval
 from richter.errors import InputError, TooFewErrors
 from richter.records import Claim, Interval, Refused, Result
 from richter.severity._b_value import DEFAULT, BValue, Recipe
 from richter.severity._deployment import DeploymentRow, DeploymentTable, Traffic, deployment_table, rate_evidence
-from richter.severity._discriminate import PairCounts, Unestimated, counts_by_group, discriminate
+from richter.severity._discriminate import (
+    PairCounts,
+    PairStudy,
+    Unestimated,
+    check_primary,
+    counts_by_group,
+    pair_counts,
+    pair_questions,
+    weigh_pairs,
+)
 from richter.severity._families import FamilyComparison, families_from_counts
 from richter.severity._given_error import mean_given_error
 from richter.severity._grid import TOP, Scores, snap
 from richter.severity._true_severity import TrueSeverity
 from richter.stats import Floats, Mapper, in_threads
 
-__all__ = ["ConditionSeverity", "SeverityStudy", "study_severity"]
+__all__ = ["ConditionSeverity", "SeverityStudy", "study_severity", "summarise_study"]
 
 _OTHER_SCALE = (
     "Severities reach {top:g}: another scale than 0 to 4. Claims that need no law are made on it as it stands "
@@ -105,7 +114,7 @@ def study_severity(
     traffic: Traffic | None = None,
     max_error_gap: float = 0.05,
     min_gap: float = 0.15,
-    margin: float | None = None,
+    margins: Mapping[str, float] | None = None,
     corrected: Mapping[str, TrueSeverity] | None = None,
     n_resamples: int = 2000,
     level: float = 0.95,
@@ -115,75 +124,101 @@ def study_severity(
     rng: np.random.Generator,
     mapper: Mapper = in_threads,
 ) -> SeverityStudy:
-    """Run `discriminate`, `fit_families` and `deployment_table` on all conditions of a study.
+    """The claims of `discriminate`, families and rates of all conditions of a study.
 
     Claims need no law and no scale but "0 is correct, more is worse". Rates at levels, families and slopes need the
     scale 0 to 4. `mapper` says where the pairs are tested and changes no number.
     """
+    check_primary(primary)
     columns = {name: x for name, x in scores.columns().items() if not np.isnan(x).all()}
     if not columns:
         raise InputError("No answer is rated.", remedy="Give at least one severity.")
-    on_grid = all(np.nanmax(x) <= TOP for x in columns.values())
-    found = discriminate(
-        columns,
-        groups=scores.groups,
-        control=control,
-        primary=primary,
-        recipe=recipe,
-        max_error_gap=max_error_gap,
-        min_gap=min_gap,
-        margin=margin,
-        corrected=corrected,
-        n_resamples=n_resamples,
-        level=level,
-        basis=basis,
-        judged=judged,
-        seed=seed,
-        rng=rng,
-        mapper=mapper,
+    pairs = weigh_pairs(
+        columns, groups=scores.groups, control=control, recipe=recipe, max_error_gap=max_error_gap,
+        n_resamples=n_resamples, level=level, rng=rng, mapper=mapper,
+    )  # fmt: skip
+    joint = None if control is None or corrected else pairs.joint_law(primary, rng)
+    asked = pair_questions(
+        pairs.pairs, corrected or {}, primary=primary, margins=margins or {}, basis=basis, judged=judged
     )
-    counts = scores.counts() if on_grid else {}
+    return summarise_study(
+        pairs, decide(asked, level=level, joint=joint, seed=seed), primary=primary, recipe=recipe, traffic=traffic,
+        max_error_gap=max_error_gap, min_gap=min_gap, n_resamples=n_resamples, level=level,
+        unrated=tuple(name for name in scores.conditions if name not in columns),
+        n_unrated_rows=int(np.isnan(scores.severity).sum()), rng=rng,
+    )  # fmt: skip
+
+
+def summarise_study(
+    pairs: PairStudy,
+    claims: tuple[Claim, ...],
+    *,
+    primary: str,
+    recipe: Recipe,
+    traffic: Traffic | None = None,
+    weights: Mapping[str, Floats] | None = None,
+    max_error_gap: float,
+    min_gap: float,
+    n_resamples: int,
+    level: float,
+    unrated: tuple[str, ...] = (),
+    n_unrated_rows: int = 0,
+    rng: np.random.Generator,
+) -> SeverityStudy:
+    """A study of pairs that are weighed and claims that are decided, with each condition's own figures.
+
+    `weights` say, by condition, what each answer counts for; without them all count alike.
+    """
+    columns, groups = pairs.columns, None if pairs.groups is None else np.asarray(pairs.groups).ravel()
+    on_grid = all(np.nanmax(x) <= TOP for x in columns.values())
+    paper = pairs.paper_slopes()
 
     def condition(name: str, severity: Floats) -> ConditionSeverity:
         rated = ~np.isnan(severity)
         n, errors = int(np.sum(rated)), int(np.sum(severity > 0))
-        of = None if scores.groups is None else scores.groups[rated]
-        mean = mean_given_error(severity, groups=scores.groups) if errors else None
+        weight = None if weights is None else weights[name]
+        unit = None if groups is None else groups[rated]
+        rate = rate_evidence(severity[rated] > 0, unit, weight=None if weight is None else weight[rated])
+        mean = mean_given_error(severity, groups=groups, weights=weight) if errors else None
         families: FamilyComparison | None = None
         more: dict[str, Any] = {"slope": None, "rates": None}
         if on_grid:
+            levels = snap(severity)
             try:
-                apart = None if scores.groups is None else counts_by_group(snap(severity), scores.groups)
                 families = families_from_counts(
-                    counts[name], by_group=apart, n_resamples=min(n_resamples, 500), rng=rng
+                    np.bincount(levels[levels >= 0], minlength=9),
+                    by_group=None if groups is None else counts_by_group(levels, groups),
+                    n_resamples=min(n_resamples, 500),
+                    rng=rng,
                 )
             except TooFewErrors:  # the slope's reason, kept in its `Unestimated`, says the same
                 families = None
-            rates = deployment_table(severity, traffic=traffic, groups=scores.groups, level=level)
-            more = {"slope": found.conditions[name], "rates": rates}
+            rates = deployment_table(severity, traffic=traffic, groups=groups, weights=weight, level=level)
+            more = {"slope": pairs.fits[name], "rates": rates}
         return ConditionSeverity(
             n=n,
             errors=errors,
-            error_rate=errors / n,
-            error_rate_interval=rate_interval(rate_evidence(severity[rated] > 0, of), level=level),
+            error_rate=rate.estimate,
+            error_rate_interval=rate_interval(rate, level=level),
             mean_given_error=None if mean is None else mean.estimate,
             mean_given_error_interval=None if mean is None else mean.interval(level),
             families=families,
-            paper=found.paper.get(name),
+            paper=paper.get(name),
             **more,
         )
 
+    counts = pair_counts(pairs, claims, primary=primary, max_error_gap=max_error_gap, min_gap=min_gap, alpha=1 - level)
     return SeverityStudy(
-        claims=found.claims,
-        refused=found.refused,
-        counts=found.counts,
+        claims=claims,
+        refused=pairs.refused,
+        counts=counts,
         conditions={name: condition(name, x) for name, x in columns.items()},
         recipe=recipe,
         max_error_gap=max_error_gap,
         min_gap=min_gap,
         level=level,
         n_resamples=n_resamples,
-        unrated=tuple(name for name in scores.conditions if name not in columns),
-        n_unrated_rows=int(np.isnan(scores.severity).sum()),
+        unrated=unrated,
+        n_unrated_rows=n_unrated_rows,
         notes=() if on_grid else (_OTHER_SCALE.format(top=max(float(np.nanmax(x)) for x in columns.values())),),
     )

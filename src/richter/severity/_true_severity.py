@@ -73,7 +73,9 @@ def severity_by_labels(
     judged: ArrayLike,
     human: ArrayLike,
     *,
+    strata: ArrayLike | None = None,
     groups: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     m_min: float = PLANNED,
     n_resamples: int = 4000,
     level: float = 0.95,
@@ -84,9 +86,11 @@ def severity_by_labels(
     The misclassification likelihood by predictive values: P(true = k) = sum over judged levels h of P(h) P(true = k |
     h), with P(true | h) from the labelled answers judged h. Each row has a Dirichlet posterior with a prior of one
     label, a quarter spread over all levels, the rest as the levels beside it were labelled; P(h) one from all answers.
-    Labels may be oversampled by judged level; within one they must be a random sample. Rates have the rare-safe form of
-    `stats.ppi_rate` by judged level instead. b is given from labelled errors that weigh as 120 drawn
-    at random.
+    Labels may be oversampled by judged level; within one they must be a random sample, or with `strata` (each answer's)
+    a random sample of every stratum: a label then stands for as many answers as its stratum has to a label, and the
+    labels of a judged level are worth (sum w)^2 / sum w^2 of them. `weights` say what each answer counts for. Rates
+    have the rare-safe form of `stats.ppi_rate` by stratum (else judged level) instead, unless answers are grouped or
+    weighted. b is given from labelled errors that weigh as 120 drawn at random.
     """
     index = snap(judged).ravel()
     label = snap(human, name="human").ravel()
@@ -101,8 +105,15 @@ def severity_by_labels(
             needed=FEWEST_LABELS,
             remedy="Label more answers: richter label.",
         )
-    answers = np.bincount(index[index >= 0], minlength=9).astype(np.float64)
-    pairs = np.bincount(index[both] * 9 + label[both], minlength=81).reshape(9, 9).astype(np.float64)
+    rated = index >= 0
+    weight_of = np.ones(index.size) if weights is None else np.asarray(weights, dtype=np.float64).ravel()
+    layer = None if strata is None else np.unique(np.asarray(strata).ravel(), return_inverse=True)[1].astype(np.intp)
+    counts_as = np.zeros(index.size)  # what each answer counts for, in answers alike in weight
+    counts_as[rated] = weight_of[rated] * weight_of[rated].sum() / np.sum(weight_of[rated] ** 2)
+    stands_for = _labels_stand_for(index, both, weight_of, layer)
+    cell = np.maximum(index, 0).astype(np.intp) * 9 + np.maximum(label, 0)
+    answers = np.bincount(index[rated], weights=counts_as[rated], minlength=9).astype(np.float64)
+    pairs = np.bincount(cell[both], weights=stands_for[both], minlength=81).reshape(9, 9).astype(np.float64)
     prior = _neighbours(pairs)
     overall = answers / answers.sum() @ ((pairs + 1e-6 * prior) / (pairs + 1e-6 * prior).sum(axis=1, keepdims=True))
     unit = _units(groups, index.size)
@@ -110,9 +121,8 @@ def severity_by_labels(
     drawn_pairs: Floats = np.broadcast_to(pairs, (n_resamples, 9, 9))
     if unit is not None:  # whole groups are drawn anew, and the posteriors are taken on what was drawn
         times = rng.multinomial(unit.max() + 1, np.full(unit.max() + 1, 1 / (unit.max() + 1)), size=n_resamples)
-        rated = index >= 0
-        drawn_answers = _drawn(times, unit[rated], index[rated], 9)
-        drawn_pairs = _drawn(times, unit[both], index[both].astype(np.intp) * 9 + label[both], 81).reshape(-1, 9, 9)
+        drawn_answers = _drawn(times, unit[rated], index[rated], 9, counts_as[rated])
+        drawn_pairs = _drawn(times, unit[both], cell[both], 81, stands_for[both]).reshape(-1, 9, 9)
     weight = _dirichlet(drawn_answers + 1e-9, rng)
     shares = np.einsum("rh,rhk->rk", weight, _dirichlet(drawn_pairs + prior, rng))
     errors = _effective(answers, pairs)
@@ -127,14 +137,33 @@ def severity_by_labels(
         blocked=why if errors < FEWEST_ERRORS else None,
         level=level,
     )
-    flagged, given = LEVELS[index[index >= 0]], np.where(label < 0, np.nan, LEVELS[label])[index >= 0]
-    if unit is not None:  # the rare-safe form knows no groups
+    flagged, given = LEVELS[index[rated]], np.where(label < 0, np.nan, LEVELS[label])[rated]
+    if unit is not None or weights is not None:  # the rare-safe form knows neither
         return found
+    parts = index[rated] if layer is None else layer[rated]
     rates = {}
     for name, at in zip(found.at_least, POSITIVE, strict=True):
-        rate = ppi_rate(given, flagged, float(at), strata=index[index >= 0], level=level)
+        rate = ppi_rate(given, flagged, float(at), strata=parts, level=level)
         rates[name] = Estimated(estimate=rate.estimate, interval=rate.interval)
     return dataclasses.replace(found, at_least=rates, error_rate=rates[f"{POSITIVE[0]:.1f}"])
+
+
+def _labels_stand_for(
+    index: NDArray[np.int8], both: NDArray[np.bool_], weight: Floats, layer: Indices | None
+) -> Floats:
+    """What each label counts for: as its stratum has answers to a label, scaled by judged level to what they are worth.
+
+    Of a judged level the sum is (sum w)^2 / sum w^2: the number of labels where all weigh alike.
+    """
+    stands = np.where(both, weight, 0.0)
+    if layer is not None:
+        rated = index >= 0
+        answers, labels = (np.bincount(layer[of], minlength=int(layer.max()) + 1) for of in (rated, both))
+        stands = stands * (answers / np.maximum(labels, 1))[layer]
+    for judged in np.unique(index[both]):
+        own = both & (index == judged)
+        stands[own] *= stands[own].sum() / np.sum(stands[own] ** 2)
+    return np.asarray(stands)
 
 
 def _effective(answers: Floats, pairs: Floats) -> float:
@@ -169,10 +198,10 @@ def _units(groups: ArrayLike | None, size: int) -> Indices | None:
     return np.unique(codes, return_inverse=True)[1].astype(np.intp)
 
 
-def _drawn(times: Ints, unit: Indices, cell: NDArray[Any], cells: int) -> Floats:
-    """Counts by cell when each group counts as often as it was drawn."""
+def _drawn(times: Ints, unit: Indices, cell: NDArray[Any], cells: int, weight: Floats) -> Floats:
+    """Counts by cell when each group counts as often as it was drawn, of what each answer counts for."""
     size = times.shape[1]
-    by_unit = np.bincount(unit * cells + cell, minlength=size * cells).reshape(size, cells).astype(np.float64)
+    by_unit = np.bincount(unit * cells + cell, weights=weight, minlength=size * cells).reshape(size, cells)
     return np.asarray(times.astype(np.float64) @ by_unit)
 
 

@@ -10,7 +10,7 @@ import functools
 import hashlib
 import operator
 import uuid
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ _STATE = """
     SELECT clock(), (SELECT max(place) FROM chain WHERE writer = ?1),
     (SELECT link FROM chain WHERE writer = ?1 ORDER BY place DESC LIMIT 1), EXISTS (SELECT 1 FROM chain)
 """
-_ROWS = "SELECT writer, place, at, body, link FROM chain ORDER BY at, writer, place"
+_ROWS = "SELECT writer, place, at, body, link FROM chain ORDER BY "
 
 
 class Table(NamedTuple):
@@ -208,85 +208,110 @@ class Checked(NamedTuple):
 
 
 class _Expected:
-    """What the chain says that a table holds: by key the hash that stands, and others that may."""
+    """The records that the chain expects in one table."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.by_writer: defaultdict[str, dict[str, str]] = defaultdict(dict)  # of each writer, key -> hash
+        self.others: defaultdict[str, set[str]] = defaultdict(set)  # by key, further hashes that may stand
+        self.counts: Counter[str] = Counter()  # by hash, where the table has no key
+
+    def add(self, writer: str, key: str, digest: str) -> None:
+        """Expect a record of a commit; commits of one writer come in their order."""
+        own = self.by_writer[writer]
+        if not self.table.key:
+            self.counts[digest] += 1
+        elif self.table.newest or key not in own:
+            own[key] = digest
+        else:
+            self.others[key].add(digest)
+
+    def merge(self, *, in_order: bool) -> dict[str, str]:
+        """The hash that stands for each key; unless writers come in order, the last of each of them may."""
+        merged: dict[str, str] = {}
+        for own in self.by_writer.values():
+            if not (self.table.newest and in_order):
+                for key in merged.keys() & own:
+                    self.others[key].add(merged[key])
+            merged |= own
+        return merged
+
+
+class _Chain:
+    """The chain of a run, followed commit by commit."""
 
     def __init__(self) -> None:
-        self.hashes: dict[str, str] = {}
-        self.others: dict[str, set[str]] = {}
-        self.without_key: Counter[str] = Counter()
+        self.expected = {name: _Expected(table) for name, table in SEALED.items()}
+        self.links: dict[str, tuple[int, str]] = {}
+        self.commits = 0
+        self.damage: list[Damage] = []
 
-    def add(self, table: Table, key: str, digest: str, *, late: bool) -> None:
-        if not table.key:
-            self.without_key[digest] += 1
-        elif late or (key in self.hashes and not table.newest):
-            self.others.setdefault(key, set()).add(digest)
-        else:
-            self.hashes[key] = digest
+    @property
+    def seal(self) -> str:
+        """The run's seal as far as the chain was followed."""
+        return seal_of((writer, link) for writer, (_, link) in self.links.items())
+
+    def follow(self, writer: Any, place: Any, at: Any, body: Any, link: Any) -> None:
+        """Take one commit; commits of one writer come in their order, whatever their clock said."""
+        before, previous = self.links.get(str(writer), (-1, ""))
+        try:
+            follows = place == before + 1 and _link(previous, writer, place, at, body) == link
+            records = msgspec.json.decode(body, type=list[tuple[str, str, str]])
+        except (TypeError, ValueError):  # damage has put values of another type here
+            follows, records = False, []
+        if not follows:
+            where = f"{str(writer)[:8]} {place}"
+            self.damage.append(Damage(table="chain", record=where, what="does not follow on"))
+        self.links[str(writer)] = place if isinstance(place, int) else before, str(link)
+        self.commits += 1
+        for table, key, digest in records:
+            if table in SEALED:
+                self.expected[table].add(str(writer), key, digest)
 
 
 def check_chain(database: Database, *, history: bool = False) -> Checked:
-    """Hold a run's records against its chain; with `history` also give the seal after each commit.
-
-    Others may be writing: what the chain names now must be in the tables read after it, and what is found there must
-    be in the chain read after that.
-    """
-    found: list[Damage] = []
-    expected = {table: _Expected() for table in SEALED}
-    links: dict[str, tuple[int, str]] = {}
+    """Hold a run's records against its chain; with `history` also give the seal after each commit."""
+    chain, n_records = _Chain(), 0
     seals: list[str] = []
-    commits = 0
-
-    def follow(rows: Iterable[Any], *, late: bool) -> None:
-        nonlocal commits
-        for writer, place, at, body, link in rows:
-            before, previous = links.get(writer, (-1, ""))
-            if late and place <= before:
-                continue
-            where = f"{str(writer)[:8]} {place}"
-            try:
-                follows = place == before + 1 and _link(previous, writer, place, at, body) == link
-                named = msgspec.json.decode(body, type=list[tuple[str, str, str]])
-            except (TypeError, ValueError):  # damage has put values of another type here
-                follows, named = False, []
-            if not follows:
-                found.append(Damage(table="chain", record=where, what="does not follow on"))
-            links[str(writer)] = place if isinstance(place, int) else before, str(link)
-            commits += 1
-            for table, key, digest in named:
-                if table in SEALED:
-                    expected[table].add(SEALED[table], key, digest, late=late)
+    with database.snapshot() as stream:  # others may be writing
+        for row in stream(_ROWS + database.commit_order):
+            chain.follow(*row)
             if history:
-                seals.append(seal_of((w, last) for w, (_, last) in links.items()))
+                seals.append(chain.seal)
+        damage = chain.damage
+        for name, expected in chain.expected.items():
+            n, found = _compare(name, expected, stream(select(name)), in_order=database.has_one_writer)
+            n_records += n
+            damage += found
+    seals = seals or [chain.seal]
+    return Checked(len(chain.links), chain.commits, n_records, tuple(seals), tuple(damage[:MOST_NAMED]))
 
-    follow(database.stream(_ROWS), late=False)
-    strange: list[tuple[str, str, str]] = []
-    n_records = 0
-    for table, due in expected.items():
-        left = dict(due.hashes)
-        loose = due.without_key.copy()
-        for row in database.stream(select(table)):
-            n_records += 1
-            key, digest = _try_record(table, row)
-            if SEALED[table].key:
-                if left.pop(key, None) != digest:
-                    strange.append((table, key, digest))
-            else:
-                loose[digest] -= 1
-        found += [Damage(table=table, record=key, what="is missing") for key in left]
-        found += [Damage(table=table, record="", what=f"{n} rows are missing") for n in loose.values() if n > 0]
-        strange += [(table, "", digest) for digest, n in loose.items() for _ in range(-n)]
-    if strange:  # somebody may have written while we read
-        follow(database.stream(_ROWS), late=True)
-    for table, key, digest in strange:
-        due = expected[table]
-        if SEALED[table].key and digest not in due.others.get(key, ()):
-            known = key in due.hashes
-            found.append(Damage(table=table, record=key, what="was changed" if known else "is in no commit"))
-        elif not SEALED[table].key and due.without_key[digest] < 1:
-            found.append(Damage(table=table, record=key, what="a row is in no commit"))
-    if not history:
-        seals.append(seal_of((w, last) for w, (_, last) in links.items()))
-    return Checked(len(links), commits, n_records, tuple(seals), tuple(found[:MOST_NAMED]))
+
+def _compare(
+    name: str, expected: _Expected, rows: Iterable[Sequence[Any]], *, in_order: bool
+) -> tuple[int, list[Damage]]:
+    """How many rows a table has, and which of them are not as expected."""
+    if not SEALED[name].key:
+        return _compare_counts(name, expected.counts, rows)
+    due, n = expected.merge(in_order=in_order), 0
+    changed: list[Damage] = []
+    for row in rows:
+        n += 1
+        key, digest = _try_record(name, row)
+        stands = due.pop(key, None)
+        if stands != digest and digest not in expected.others.get(key, ()):
+            what = "was changed" if stands else "is in no commit"
+            changed.append(Damage(table=name, record=key, what=what))
+    missing = [Damage(table=name, record=key, what="is missing") for key in due]
+    return n, [*missing, *changed]
+
+
+def _compare_counts(name: str, counts: Counter[str], rows: Iterable[Sequence[Any]]) -> tuple[int, list[Damage]]:
+    """The same of a table without a key, where the same row may stand twice."""
+    held = Counter(_try_record(name, row)[1] for row in rows)
+    found = [Damage(table=name, record="", what=f"{n} rows are missing") for n in (counts - held).values()]
+    found += [Damage(table=name, record="", what=f"{n} rows are in no commit") for n in (held - counts).values()]
+    return held.total(), found
 
 
 def _try_record(table: str, row: Sequence[Any]) -> tuple[str, str]:

@@ -4,12 +4,20 @@ SQL is written once for both, with numbered parameters (?1) and `clock()`, the d
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
 from richter.errors import LedgerError
 
 T = TypeVar("T")
 Values = Sequence[Any]
+
+
+class Stream(Protocol):
+    """A way to read row by row."""
+
+    def __call__(self, sql: str, values: Values = ()) -> Iterator[Any]:
+        """Read without holding all rows in memory."""
 
 
 class UnstorableValue(LedgerError):
@@ -41,12 +49,17 @@ class Database(Protocol):
 
     name: str  # of the run, for messages
     version: int  # of its tables
+    commit_order: str  # SQL: puts the commits of each writer in their order, whatever their clocks said
+    has_one_writer: bool  # at a time: then `commit_order` holds for the commits of all writers together
 
     def rows(self, sql: str, values: Values = ()) -> list[Any]:
         """Read, beside a transaction that is writing."""
 
     def stream(self, sql: str, values: Values = ()) -> Iterator[Any]:
         """Read without holding all rows in memory."""
+
+    def snapshot(self) -> AbstractContextManager[Stream]:
+        """Read in the same way, every time what stood there at the beginning."""
 
     def write(self, work: Callable[[Transaction], T]) -> T:
         """Do `work` in one transaction, whole or not at all."""

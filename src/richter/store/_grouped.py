@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 GROUP_S = 0.005  # what arrives within this time is done together
 
@@ -49,14 +49,9 @@ class Grouped(Generic[T, R]):
                     self._cut_off = things, running  # it may be done, or never begun: `finish` looks
                     raise
                 except Exception as error:
-                    for _, done in batch:
-                        if not done.done():
-                            done.set_exception(error)
-                            done.exception()  # a waiter that was cancelled does not come back for it
+                    _fail([done for _, done in batch], error)
                 else:
-                    for (_, done), result in zip(batch, results, strict=True):
-                        if not done.done():
-                            done.set_result(result)
+                    _deliver([done for _, done in batch], results)
         finally:
             self._flusher = None
 
@@ -75,3 +70,16 @@ class Grouped(Generic[T, R]):
                 left = things + left
         if left:
             self._work(left)
+
+
+def _fail(waiting: Sequence[asyncio.Future[Any]], error: Exception) -> None:
+    for done in waiting:
+        if not done.done():
+            done.set_exception(error)
+            done.exception()  # a waiter that was cancelled does not come back for it
+
+
+def _deliver(waiting: Sequence[asyncio.Future[Any]], results: Sequence[Any]) -> None:
+    for done, result in zip(waiting, results, strict=True):
+        if not done.done():
+            done.set_result(result)

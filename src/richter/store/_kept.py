@@ -1,12 +1,10 @@
-"""What a run keeps beside its records: small files, and when its outcomes were shown.
+"""What a run keeps beside its records: small files.
 
 In a folder they are files. A run in a database keeps them there as notes, where every machine sees the same, and what
 is read is copied into the folder that `run_folder` names.
 """
 
 import base64
-import contextlib
-import datetime
 import gzip
 import json
 from pathlib import Path
@@ -18,10 +16,7 @@ from richter.store._ledger import open_ledger
 from richter.store._place import RunLike, run_folder, run_place
 from richter.store._write import write_file
 
-__all__ = ["LOOKS", "add_look", "keep_file", "kept_at", "looks_of", "run_file"]
-
-_READ = "SELECT body FROM notes WHERE name = ?1"
-LOOKS = "looks.jsonl"
+__all__ = ["keep_file", "kept_at", "run_file"]
 
 
 def keep_file(run: RunLike, name: str, content: bytes) -> Path:
@@ -66,43 +61,3 @@ def _kept(run: RunLike, name: str) -> dict[str, Any] | None:
             return ledger.note(f"file {name}")
     except InputError:  # no such run
         return None
-
-
-def add_look(run: RunLike, look: dict[str, Any]) -> None:
-    """Have a run keep that its outcomes are shown, or that a plan is used on them: in its folder, or in its database
-    by the database's own time. A look that says the same as an earlier one is that one: it keeps its time.
-    """
-    place = run_place(run)
-    if isinstance(place, Path):
-        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
-        with (place / LOOKS).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(look | {"at": now}, sort_keys=True) + "\n")
-        return
-
-    def add(transaction: Transaction) -> None:
-        transaction.alone()
-        rows = transaction.rows(_READ, (LOOKS,))
-        looks: list[dict[str, Any]] = json.loads(rows[0][0])["looks"] if rows else []
-        if all({k: v for k, v in there.items() if k != "at"} != look for there in looks):
-            (at,) = transaction.rows("SELECT clock()")[0]
-            transaction.add("notes", [(LOOKS, json.dumps({"looks": [*looks, look | {"at": at}]}))])
-
-    with open_ledger(place, mode="write") as ledger:
-        ledger._database.write(add)
-
-
-def looks_of(run: RunLike) -> list[dict[str, Any]]:
-    """All looks that a run has kept, `at` as ISO text; lines that cannot be read are passed over."""
-    place = run_place(run)
-    if isinstance(place, Path):
-        path = place / LOOKS
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
-        found = []
-        for line in lines:
-            with contextlib.suppress(ValueError):
-                found.append(json.loads(line))
-        return [look for look in found if isinstance(look, dict) and isinstance(look.get("at"), str)]
-    with open_ledger(place) as ledger:
-        kept = (ledger.note(LOOKS) or {}).get("looks", [])
-    stamp = datetime.datetime.fromtimestamp
-    return [look | {"at": stamp(look["at"], datetime.UTC).isoformat(timespec="microseconds")} for look in kept]

@@ -24,7 +24,7 @@ from richter.store._grouped import Grouped
 from richter.store._place import DatabaseRun, Place, RunLike, is_run, run_place, whole_run
 from richter.store._postgres import PostgresDatabase, database_runs
 from richter.store._schema import GRADES, JOURNAL
-from richter.store._shared import Worker
+from richter.store._shared import Claims, Worker
 from richter.store._spending import Attempt, Room, Spender, Usage
 from richter.store._sqlite import HEAD_NAME, LEDGER_NAME, SPENDING_LOCK, SqliteDatabase, is_locked, take_lock
 
@@ -474,20 +474,16 @@ class Ledger:
 
     def _claim(self, wanted: list[_Wanted]) -> list[Answer | Literal["ours", "theirs"]]:
         claims = self._shared().claim([w.key for w in wanted])
-        results: list[Answer | Literal["ours", "theirs"]] = []
-        links: list[tuple[str, str, int, str]] = []
-        for key, item, condition, draw, unless in wanted:
-            if key in claims.found:
-                found = _answer(item, condition, draw, claims.found[key])
-                results.append(found)
-                if condition and not (unless is not None and unless(found)):
-                    links.append((item, condition, draw, key))
-            elif key in claims.failed:
-                results.append(Answer(text="", item=item, condition=condition, draw=draw, error=claims.failed[key]))
-            else:
-                results.append("ours" if key in claims.ours else "theirs")
+        results = [_claimed(one, claims) for one in wanted]
+        links = [
+            (one.item, one.condition, one.draw, one.key)
+            for one, found in zip(wanted, results, strict=True)
+            if isinstance(found, Answer) and one.key in claims.found and one.condition
+            if one.unless is None or not one.unless(found)
+        ]
         if links:  # what another process asked for this very item is its answer already
-            there = set(self._rows(_ALL_LINKED, ([c for _, c, _, _ in links], [i for i, _, _, _ in links])))
+            items, conditions, _, _ = zip(*links, strict=True)
+            there = set(self._rows(_ALL_LINKED, (list(conditions), list(items))))
             links = [link for link in links if link[:3] not in there]
         if links:
             self._add("answers", links)
@@ -564,26 +560,29 @@ class Ledger:
         return [None] * len(calls)
 
     def _store(self, calls: Sequence[Call]) -> None:
-        paid = [c for c in calls if not c.answer.error]
-        failed = [c for c in calls if c.answer.error]
         attempts = [c.attempt for c in calls if c.attempt]
         cost = sum((_cost(c) for c in calls), Usage())
-        spender, worker = self._spending(), self._worker
+        spender = self._spending()
         batch = spender.next_batch()
 
         def commit(transaction: Transaction) -> None:
-            if not spender.settle(transaction, batch, attempts, cost):
-                return  # the server kept it, but the connection was lost before it said so
-            if worker is not None:
-                worker.release(transaction, [c.key for c in calls if not c.answer.error or c.given_up])
-            transaction.add("calls", [_paid(c) for c in paid])
-            links = [(c.answer.item, c.answer.condition, c.answer.draw, c.key) for c in paid if c.answer.condition]
-            transaction.add("answers", links)
-            transaction.add("failures", [_given_up(c) for c in failed])
-            transaction.many(_ASIDE, [(c.key, c.aside) for c in calls if c.aside])
+            # not settled where the server kept it, but the connection was lost before it said so
+            if spender.settle(transaction, batch, attempts, cost):
+                self._add_ended(transaction, calls)
 
         self._database.write(commit)
         spender.settled(attempts, cost)
+
+    def _add_ended(self, transaction: Transaction, calls: Sequence[Call]) -> None:
+        """Add calls with what became of them."""
+        paid = [c for c in calls if not c.answer.error]
+        if self._worker is not None:
+            self._worker.release(transaction, [c.key for c in calls if not c.answer.error or c.given_up])
+        links = [(c.answer.item, c.answer.condition, c.answer.draw, c.key) for c in paid if c.answer.condition]
+        transaction.add("calls", map(_paid, paid))
+        transaction.add("answers", links)
+        transaction.add("failures", [_given_up(c) for c in calls if c.answer.error])
+        transaction.many(_ASIDE, [(c.key, c.aside) for c in calls if c.aside])
 
     def answers(self, condition: str | None = None, *, item: str | None = None) -> Iterator[Answer]:
         """Answers in the order of items and draws, streamed; failed ones (never answered since) come with `error`."""
@@ -745,6 +744,16 @@ class Ledger:
         """A fact kept with `set_note`."""
         rows = self._rows("SELECT body FROM notes WHERE name = ?1", (name,))
         return _read(dict[str, Any], rows[0][0], f"the note {name!r}", self.name) if rows else None
+
+
+def _claimed(wanted: _Wanted, claims: Claims) -> Answer | Literal["ours", "theirs"]:
+    """What became of a call that was wanted: its answer, its failure, or who makes it."""
+    key, item, condition, draw, _ = wanted
+    if key in claims.found:
+        return _answer(item, condition, draw, claims.found[key])
+    if key in claims.failed:
+        return Answer(text="", item=item, condition=condition, draw=draw, error=claims.failed[key])
+    return "ours" if key in claims.ours else "theirs"
 
 
 def _read(make: Callable[[Any], T], body: Any, what: str, where: str) -> T:

@@ -1,6 +1,7 @@
 """A run's tables in a schema of a PostgreSQL database, which several machines may write."""
 
 import asyncio
+import contextlib
 import re
 import threading
 import time
@@ -18,7 +19,7 @@ from richter.errors import (
     StorageError,
 )
 from richter.store._chain import Watched, new_writer
-from richter.store._database import Transaction, UnstorableValue, Values
+from richter.store._database import Stream, Transaction, UnstorableValue, Values
 from richter.store._place import DatabaseRun, can_name, named_run
 from richter.store._schema import CLOCK, MARK, MIGRATIONS, SHARED, check_version, for_postgres
 
@@ -51,6 +52,10 @@ class PostgresDatabase:
     A lost connection is made again and the transaction is done again from its beginning, for a minute; then the
     command ends and can be resumed.
     """
+
+    # by the server's clock, which may step back; so no commit stands before an earlier one of its writer
+    commit_order = "max(at) OVER (PARTITION BY writer ORDER BY place), writer, place"
+    has_one_writer = False
 
     def __init__(self, place: DatabaseRun, *, writable: bool, alone: bool = False) -> None:
         try:
@@ -189,18 +194,29 @@ class PostgresDatabase:
 
     def stream(self, sql: str, values: Values = ()) -> Iterator[Any]:
         """Read in chunks, on a connection of its own, all rows as they are at the beginning."""
-        purpose = f"stream {time.monotonic_ns()}"
+        with self.snapshot() as stream:
+            yield from stream(sql, values)
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[Stream]:
+        """Read in chunks, on a connection of its own, what stands there now."""
+        purpose = f"snapshot {time.monotonic_ns()}"
 
         async def begin() -> Any:
             connection = await self._connected(purpose)
-            transaction = connection.transaction(isolation="repeatable_read", readonly=True)
-            await transaction.start()
-            return await connection.cursor(_numbered(sql), *map(_storable, values))
+            await connection.transaction(isolation="repeatable_read", readonly=True).start()
+            await connection.execute("SELECT 1")  # the first statement takes the snapshot
+            return connection
 
-        try:
-            cursor = self._persist(lambda: self._wait(begin()), purpose)
+        def stream(sql: str, values: Values = ()) -> Iterator[Any]:
+            asked = connection.cursor(_numbered(sql), *map(_storable, values))
+            cursor = self._persist(lambda: self._wait(_begun(asked)), purpose, whole=False)
             while chunk := self._persist(lambda: self._wait(cursor.fetch(CHUNK)), purpose, whole=False):
                 yield from map(tuple, chunk)
+
+        try:
+            connection = self._persist(lambda: self._wait(begin()), purpose)
+            yield stream
         finally:
             self._drop(purpose)
 
@@ -375,6 +391,11 @@ def database_runs(place: DatabaseRun) -> list[DatabaseRun]:
     finally:
         database.close()
     return [named_run(place, name) for (name,) in names if can_name(name)]
+
+
+async def _begun(cursor: Any) -> Any:
+    """A cursor of asyncpg, ready to fetch."""
+    return await cursor
 
 
 def _numbered(sql: str) -> str:

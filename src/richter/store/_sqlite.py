@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from richter.errors import InputError, LedgerCorrupt, LedgerError, LedgerLocked, RichterError, StorageError
 from richter.store._chain import Watched, check_chain, is_sealed, new_writer
-from richter.store._database import Transaction, UnstorableValue, Values
+from richter.store._database import Stream, Transaction, UnstorableValue, Values
 from richter.store._schema import APPLICATION_ID, MIGRATIONS, check_version
 
 __all__ = ["LEDGER_NAME"]
@@ -28,11 +28,15 @@ BUSY_TIMEOUT_S = 5.0
 LEAST_FREE = 16 * 2**20  # what must be left on the disk before a call is paid for
 
 T = TypeVar("T")
+read_clock = time.time  # seconds since 1970
 _WHOLE: dict[Path, object] = {}  # ledgers that were found whole, and the state of their files then
 
 
 class SqliteDatabase:
     """The file `ledger.sqlite` of a run folder."""
+
+    commit_order = "rowid"  # rows are added only, each behind the last
+    has_one_writer = True
 
     def __init__(self, folder: Path, *, writable: bool) -> None:
         self.path = folder / LEDGER_NAME
@@ -194,6 +198,17 @@ class SqliteDatabase:
         with self._translated():
             yield from self._reader.execute(sql, values)
 
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[Stream]:
+        """Read what stands there now, whoever writes meanwhile."""
+        with self._translated():
+            self._reader.execute("BEGIN")
+        try:
+            yield self.stream
+        finally:
+            if self._reader.in_transaction:
+                self._reader.execute("ROLLBACK")
+
     def write(self, work: Callable[[Transaction], T]) -> T:
         """Do `work` in one transaction."""
         with self._guard, self._translated():
@@ -253,7 +268,7 @@ class SqliteDatabase:
 def _open(path: Path, flags: str) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?{flags}"
     db = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, check_same_thread=False, isolation_level=None)
-    db.create_function("clock", 0, time.time)
+    db.create_function("clock", 0, lambda: read_clock())
     return db
 
 

@@ -10,7 +10,6 @@ from richter._lazy import lazy
 
 if TYPE_CHECKING:
     from richter.tables._keep import *
-    from richter.tables._looks import *
     from richter.tables._read import *
     from richter.tables._tables import *
 

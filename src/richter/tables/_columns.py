@@ -11,10 +11,13 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from richter.claims import METRICS
 from richter.errors import InputError
 from richter.interop import (
     FIELDS,
     HINTS,
+    PEOPLE,
+    bears_on_claims,
     has_no_end,
     hinted_fields,
     known_fields,
@@ -24,9 +27,9 @@ from richter.interop import (
     stated_range,
 )
 from richter.records import Item, Note, counted, of_kind, printable
-from richter.tables._part import OTHERS, ROW, USUAL, Part, frame_of, severities
+from richter.tables._part import GROUPINGS, OTHERS, ROW, USUAL, Part, frame_of, severities
 from richter.tables._references import answer_columns, are_answers, expert_key
-from richter.tables._roles import JUDGES, find_roles
+from richter.tables._roles import JUDGES, LONG, find_roles
 from richter.tables._severities import worded
 from richter.tables._shapes import CONDITION, ORDER, VALUE, long_form
 from richter.tables._tables import KEY, RATINGS, ReadOptions
@@ -141,7 +144,8 @@ def part_of_frame(
             f"{what}: its first line seems to hold data ({listing(frame.columns)}).",
             remedy="Add a line of names at the top, as item,model,correct",
         )
-    if "human" in place and not {"score", "reference"} & place.keys() and place["human"] not in options.map.values():
+    graded = {"score", "reference", "severity"} & place.keys()
+    if "human" in place and not graded and place["human"] not in options.map.values():
         place = {f: c for f, c in place.items() if f != "human"}  # nothing else grades: what people say is the grade
     place = _answer_key(frame, place, options, notes)
     _named_once(frame, place, options, what)
@@ -206,9 +210,10 @@ def part_of_frame(
             "if each condition has its own column.",
         )
     keys = _one_spelling(_keys(frame, place, notes, what=what, stem=stem), notes)
+    own = {m.name: m.column for m in METRICS.values() if m.source == "column" and m.column in frame.columns}
     if "score" in place and not options.map and options.scorer is None and not wide:
         others = [
-            c for c in frame.columns if c not in place.values() and frame[c].n_unique() > 1
+            c for c in frame.columns if c not in {*place.values(), *own.values()} and frame[c].n_unique() > 1
             and ("score" in known_fields([c]) or hinted_fields(c) - {"item", "condition", "part"} in GRADES)
         ]  # fmt: skip
         if others := [c for c in others if holds_grades(frame[c]) and not _same_grades(frame, c, place["score"])]:
@@ -224,7 +229,7 @@ def part_of_frame(
     numbers = {
         f: to_numbers(frame, place[f], f, what, place, notes)
         for f in ("score", "severity", "confidence", "weight", "inclusion", "money_usd", "latency_s", "tokens_in",
-                  "tokens_out", "token_probability", "human")
+                  "tokens_out", "token_probability", "human", "human_severity")
         if f in place
     }  # fmt: skip
     if settled:
@@ -245,10 +250,20 @@ def part_of_frame(
         raise InputError(
             f"{what}: {place['human']} has {counted(len(odd), 'value that is', 'values that are')} "
             f"neither 0 nor 1, as {odd[0]:g}.",
-            remedy="It holds people's grades: write 1 for right and 0 for wrong, or give the column another name.",
+            remedy="It holds people's grades: write 1 for right and 0 for wrong, or call it human_severity if it holds "
+            "severities from 0 (right) to 4 (worst).",
+        )
+    if "inclusion" in numbers and (off := int((~numbers["inclusion"].is_between(0, 1, closed="right")).sum())):
+        raise InputError(
+            f"{what}: {brief(place['inclusion'])} is not a probability above 0 and up to 1 in {counted(off, 'row')}.",
+            remedy="Write the probability with which each answer was drawn for labelling, or leave the cell empty.",
         )
     rows = keys.with_columns(s.alias("value" if f == "score" else f) for f, s in numbers.items() if f != "severity")
-    texts = [f for f in ("group", "domain", "tier", "text", "error", "finish", "rater", "mechanism", "reason",
+    rows = rows.with_columns(
+        to_numbers(frame, column, name, what, place | {name: column}, notes).alias(f"measure\0{name}")
+        for name, column in own.items()
+    )
+    texts = [f for f in ("domain", "tier", "text", "error", "finish", "rater", "mechanism", "reason",
                          "cluster", "clustered_by", "human_cluster", "layer")
              if f in place]  # fmt: skip
     rows = rows.with_columns(text_of(frame[place[f]]).alias(f) for f in texts)
@@ -269,8 +284,6 @@ def part_of_frame(
     rows, repeated = _once(frame, rows, place, what, rated=len(ratings) > 0)
     notes += repeated
     rows = _first_tries(rows, place, notes)
-    if "group" in place and (alone := rows.unique("item", keep="first")["group"].null_count()):
-        notes.append(f"{counted(alone, 'item names', 'items name')} no group; each is taken as a group of its own")
     score = (
         ""
         if "score" not in place
@@ -283,15 +296,73 @@ def part_of_frame(
         name=what,
         answers=frame_of(rows, ROW),
         ratings=ratings,
-        others=pl.DataFrame(schema=OTHERS),
+        others=_measured_columns(rows, list(own)),
         conditions=rows["condition"].unique(maintain_order=True).to_list(),
         items=_items(frame, keys["item"], place),
         score=score,
         scale=ranges.pop() if len(ranges) == 1 else None,
         endless=bool(score) and all(map(has_no_end, wide or [place["score"]])),
         worded="score" in place and says_right(words if settled else frame[place["score"]]),
+        groupings=_groupings(frame, keys["item"], place),
+        graded_by=_grader_names(frame, place),
+        unused=_unused(frame, place, wide),
         notes=notes,
     )
+
+
+def _grouping_columns(frame: pl.DataFrame, place: Mapping[str, str]) -> list[str]:
+    """The columns that may say which items belong together: those mapped or made, then by name, the likelier first."""
+    own = [place[f] for f in ("group", "group_2") if place.get(f) in frame.columns]
+    other = {c for f, c in place.items() if f not in ("group", "group_2")}
+    named = {name(c): c for name in (leaf_name, plain_name) for c in reversed(frame.columns) if c not in other}
+    return list(dict.fromkeys([c for c in own if c not in other] + [named[n] for n in FIELDS["group"] if n in named]))
+
+
+def _groupings(frame: pl.DataFrame, items: pl.Series, place: Mapping[str, str]) -> pl.DataFrame:
+    """What each column that may group items says of every item."""
+    found = [
+        pl.DataFrame({"item": items, "value": text_of(frame[c])}).unique(maintain_order=True)
+        .with_columns(pl.lit(c).alias("column")).select(*GROUPINGS)
+        for c in _grouping_columns(frame, place)
+    ]  # fmt: skip
+    return pl.concat(found) if found else pl.DataFrame(schema=GROUPINGS)
+
+
+def _grader_columns(frame: pl.DataFrame, place: Mapping[str, str]) -> list[str]:
+    """Columns beside a score that name the models that graded; people and scores are none."""
+    if "score" not in place:
+        return []
+    fields = ("graded_by",) if "severity" in place else ("graded_by", "rater")  # who rated, beside severities
+    named = [place[f] for f in fields if place.get(f) in frame.columns]
+    named = [c for c in named if leaf_name(c) in (*FIELDS["graded_by"], "judge", "grader")]
+    held = {c: frame[c].drop_nulls().n_unique() for c in named if not holds_grades(frame[c])}
+    return [c for c, n in held.items() if 0 < n <= _FEW and text_of(frame[c]).str.len_chars().max() <= LONG]  # type: ignore[operator]
+
+
+def _grader_names(frame: pl.DataFrame, place: Mapping[str, str]) -> tuple[str, ...]:
+    """The names of the models that graded, by a column that says so."""
+    cells = (text_of(frame[c]).drop_nulls().unique(maintain_order=True) for c in _grader_columns(frame, place))
+    names = dict.fromkeys(name for own in cells for name in own if name.lower() not in MISSING)
+    return tuple(name for name in names if PEOPLE.isdisjoint(plain_name(name).split("_")))
+
+
+def _unused(frame: pl.DataFrame, place: Mapping[str, str], wide: Sequence[str]) -> list[str]:
+    """The columns that are called like something that changes claims, vary, and are not used.
+
+    A stratum and a chance of being drawn are used beside people's labels only, a rater beside severities or where it
+    tells several rows of an answer apart. What may group items is looked at where all sources are put together.
+    """
+    idle = set() if {"human", "human_severity", "rater"} & place.keys() else {"layer", "inclusion"}
+    alone = "draw" not in place and place.get("item") in frame.columns
+    keys = [place[f] for f in ("item", "condition", "run") if f in place and place[f] in frame.columns]
+    if "severity" not in place and alone and not frame.select(keys).is_duplicated().any():
+        idle.add("rater")
+    used = {c for f, c in place.items() if f not in idle} | {*wide, *_grader_columns(frame, place)}
+    used |= {own for c in frame.columns if re.fullmatch(r"judge_\d+", c) for own in (c, f"{c}_name")}
+    used |= {*_grouping_columns(frame, place)}
+    rest = [c for c in frame.columns if c not in used and "\0" not in c and bears_on_claims(c)]
+    rest = [c for c in rest if text_of(frame[c]).n_unique() > 1]
+    return [c for c in rest if frame[c].n_unique() < frame.height or holds_grades(frame[c])]
 
 
 def _same_grades(frame: pl.DataFrame, one: str, two: str) -> bool:
@@ -469,7 +540,13 @@ def _place(frame: pl.DataFrame, options: ReadOptions, what: str, made: Mapping[s
         if field not in place and found is not None:
             place[field] = found
             taken.add(found)
+    if "weight" in place and "weight" not in mapped and not _holds_numbers(frame[place["weight"]]):
+        del place["weight"]  # an importance in words
     return _settle(frame, place, lower)
+
+
+def _holds_numbers(column: pl.Series) -> bool:
+    return text_of(column).cast(pl.Float64, strict=False).null_count() < len(column)
 
 
 def _unlikely(column: str) -> tuple[bool, ...]:
@@ -568,6 +645,14 @@ def _faults(wide: Sequence[str]) -> list[str]:
     explained = {c[m.start() :] for c in wide if common and (m := _BRACKET.search(c))}
     found = [w for w in common if less_is_better(w) and all(w in own for own in words)][:1]
     return found or [text.strip() for text in explained if len(explained) == 1]
+
+
+def _measured_columns(rows: pl.DataFrame, measures: list[str]) -> pl.DataFrame:
+    """The values of measures that have a column of their own in the table of measures."""
+    parts = [
+        rows.select(*KEY, pl.lit(name).alias("metric"), pl.col(f"measure\0{name}").alias("value")) for name in measures
+    ]
+    return pl.concat([pl.DataFrame(schema=OTHERS), *parts], how="vertical_relaxed")
 
 
 def _of_conditions(frame: pl.DataFrame, graded: list[str], others: list[str], notes: list[str]) -> list[str]:
@@ -980,9 +1065,16 @@ def _ratings(
             severities(values, "severity", options.as_severity, what, any_scale=options.any_scale)
         )
         found.append(values.filter(pl.col("rater").is_not_null()).with_columns(pl.lit("judge").alias("kind")))
+    if "human_severity" in rows.columns:
+        people = rows.with_columns(
+            severities(rows, "human_severity", options.as_severity, what, any_scale=options.any_scale),
+            pl.lit(brief(place["human_severity"])).alias("rater"), pl.lit("human").alias("kind"),
+        )  # fmt: skip
+        found.append(people.filter(pl.col("severity").is_not_null()))
     if not found:
         return pl.DataFrame(schema=RATINGS)
     ratings = pl.concat([frame_of(part, RATINGS) for part in found])
+    ratings = ratings.with_columns(pl.when(pl.col("kind") == "human").then("inclusion").alias("inclusion"))
     twice = ratings.filter(pl.struct(*KEY, "rater").is_duplicated())
     clash = twice.group_by(*KEY, "rater").agg(pl.col("severity").n_unique()).filter(pl.col("severity") > 1)
     if len(clash):
@@ -1018,7 +1110,9 @@ def _once(
     frame: pl.DataFrame, rows: pl.DataFrame, place: Mapping[str, str], what: str, *, rated: bool
 ) -> tuple[pl.DataFrame, list[str]]:
     """One row an answer. Rows that say the same count once; rows that differ are shown and refused."""
-    dropped = [c for c in ("rater", "mechanism", "reason", "inclusion") if c in rows.columns]
+    dropped = [c for c in ("rater", "mechanism", "reason") if c in rows.columns]
+    if "inclusion" in rows.columns:  # an answer's, whoever's row has it
+        rows = rows.with_columns(pl.col("inclusion").max().over(KEY))
     if "rater" in place and rated:
         rows = rows.drop([*dropped, *(["severity"] if "severity" in rows.columns else [])])
         return rows.unique(KEY, keep="first", maintain_order=True), []

@@ -21,8 +21,9 @@ def write_tables(tables: Tables, run: RunLike, *, kind: RatingKind | None = None
     rows = tables.rows
     items = _items(tables)
     notes = list(tables.notes)
-    if rows["run"].null_count() < len(rows):
-        notes.append("a run keeps no `run` column: compare the file itself for claims about such runs")
+    lost = [name for name in ("run", "group_2", "human", "inclusion") if rows[name].null_count() < len(rows)]
+    if lost:
+        notes.append(f"A run does not keep the columns {', '.join(lost)}: compare the file itself to use them.")
     with new_run(run) as ledger:
         ledger.add_items(list(items.values()))
         ledger.add_conditions([Condition(name=name, model=name) for name in tables.conditions])

@@ -20,6 +20,9 @@ ROW: dict[str, type[pl.DataType]] = {
     **ANSWERS, "value": pl.Float64, "confidence": pl.Float64, "confidence_source": pl.String,
 }  # fmt: skip
 OTHERS: dict[str, type[pl.DataType]] = {name: SCORES[name] for name in (*KEY, "metric", "value")}
+GROUPINGS: dict[str, type[pl.DataType]] = {"item": pl.String, "column": pl.String, "value": pl.String}
+MAX_GROUPINGS = 2
+MAX_NAMED_UNUSED = 20  # columns in the note on those that are not used
 SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 5.0), (1.0, 7.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0))
 TOP = 4.0
 SHARED = 10  # items that have one broken score
@@ -35,7 +38,9 @@ class Part:
 
     `worded`: its grades are words that say themselves which is right, whatever the column is called. `scale`: the range
     of scores that the column's name states. `endless`: its name is that of an amount. `kept`: the scale and the
-    direction with which a run was imported.
+    direction with which a run was imported. `groupings`: what each column that may group items says of them, the
+    likelier columns first. `graded_by`: the names of models that graded. `unused`: columns that look as if they
+    changed claims and are not used.
     """
 
     name: str
@@ -49,6 +54,9 @@ class Part:
     scale: tuple[float, float] | None = None
     endless: bool = False
     kept: ReadOptions = dataclasses.field(default_factory=ReadOptions)
+    groupings: pl.DataFrame = dataclasses.field(default_factory=lambda: pl.DataFrame(schema=GROUPINGS))
+    graded_by: tuple[str, ...] = ()
+    unused: Sequence[str] = ()
     notes: list[str] = dataclasses.field(default_factory=list)
 
 
@@ -80,14 +88,14 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     if len(parts) > 1:
         answers, conditions = _without_yardstick(answers, conditions, parts, notes)
         _no_repeats(answers, parts)
+    answers, unused = _with_groups(answers, parts, options, notes)
+    if unused := unused | dict.fromkeys((name for part in parts for name in part.unused if name not in unused), ""):
+        notes.append(_unused_note(unused))
     answers, ratings = _in_order(answers, conditions), _in_order(ratings, conditions)
     if options.as_severity is not None and not (ratings["kind"] == "given").any():
         answers, ratings = _as_ratings(answers, ratings, parts, options.as_severity)
     failed = pl.col("error").fill_null("") != ""
-    graded_failures = answers.filter(failed & pl.col("value").is_not_null()).height
-    if graded_failures:
-        notes.append(f"{counted(graded_failures, 'row')} marked as failed calls carried a grade; it is not used")
-        answers = answers.with_columns(pl.when(failed).then(None).otherwise("value").alias("value"))
+    answers, ratings, others = _without_failures(answers, ratings, others, failed, notes)
     answers, lower = _turned(answers, parts, options, notes)
     names = list(dict.fromkeys(part.score for part in parts if part.score))
     ranks = None if lower or options.better or options.scale else _ranks(answers, len(conditions), names, notes)
@@ -132,7 +140,83 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         scored_by=() if by_severity else tuple(names),
         counting=counting,  # type: ignore[arg-type]
         reading=options,
+        graded_by=tuple(dict.fromkeys(name for part in parts for name in part.graded_by)),
     )
+
+
+def _without_failures(
+    answers: pl.DataFrame, ratings: pl.DataFrame, others: pl.DataFrame, failed: pl.Expr, notes: list[str]
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """The tables without what was said of failed calls: no grade, no rating and no further score of them is used."""
+    keys = answers.filter(failed).select(KEY)
+    rated = ratings.filter(pl.col("severity").is_not_null())
+    graded = pl.concat([answers.filter(pl.col("value").is_not_null()).select(KEY), rated.select(KEY)])
+    if used := keys.join(graded, on=KEY, how="semi").height:
+        notes.append(Note(f"{counted(used, 'failed call')} carried a grade or a severity, which is not used", "failed"))
+        answers = answers.with_columns(pl.when(failed).then(None).otherwise("value").alias("value"))
+        ratings = ratings.join(keys, on=KEY, how="anti", maintain_order="left")
+        others = others.join(keys, on=KEY, how="anti", maintain_order="left")
+    return answers, ratings, others
+
+
+def _with_groups(
+    answers: pl.DataFrame, parts: Sequence[Part], options: ReadOptions, notes: list[str]
+) -> tuple[pl.DataFrame, dict[str, str]]:
+    """The answers with up to two groupings of their items, and the columns that are none, with the reason.
+
+    A grouping gives every item one value at most. A column of one value, unless it is mapped, or of one for every item,
+    groups nothing; one that parts the items as another does adds nothing.
+    """
+    answers, n_items, unused = answers.drop("group", "group_2"), answers["item"].n_unique(), dict[str, str]()
+    pairs = pl.concat([part.groupings for part in parts]).drop_nulls().filter(pl.col("value") != "")
+    pairs = pairs.unique(maintain_order=True).join(answers, on="item", how="semi", maintain_order="left")
+    chosen: dict[str, pl.DataFrame] = {}
+    for (column,), own in pairs.group_by("column", maintain_order=True):
+        name, n_groups, n_named = str(column), own["value"].n_unique(), own["item"].n_unique()
+        explicit = name in (options.map.get("group"), options.map.get("group_2"))
+        if n_named < len(own):
+            if explicit:
+                raise _no_grouping_error(name, own)
+            if n_groups < answers.height:  # else every row has a value of its own
+                unused[name] = "an item has several of its values"
+        elif n_groups == n_named or any(_same_partition(own, other) for other in chosen.values()):
+            continue
+        elif n_groups == 1 and n_named == n_items and not explicit:
+            unused[name] = "all items have the same value"
+        elif len(chosen) == MAX_GROUPINGS:
+            unused[name] = f"{' and '.join(map(brief, chosen))} group the items"
+        else:
+            chosen[name] = own.select("item", "value")
+    for place, (name, own) in zip(("group", "group_2"), chosen.items(), strict=False):
+        answers = answers.join(own.rename({"value": place}), on="item", how="left", maintain_order="left")
+        if name not in (place, *options.map.values()) and "\0" not in name:
+            why = f"items with the same value vary together (--map {place}=COLUMN says which)"
+            notes.append(Note(f"column {brief(name)} is taken for the {place}: {why}", "group"))
+        if alone := n_items - len(own):
+            notes.append(f"{counted(alone, 'item names', 'items name')} no {place}; each is taken as one of its own")
+    return frame_of(answers, ROW), unused
+
+
+def _no_grouping_error(name: str, pairs: pl.DataFrame) -> InputError:
+    items = pairs.filter(pairs["item"].is_duplicated())["item"].n_unique()
+    return InputError(
+        f"{brief(name)} does not group the items: {counted(items, 'item has', 'items have')} several of its values.",
+        remedy="Map a column that has one value per item, or map no group.",
+    )
+
+
+def _same_partition(one: pl.DataFrame, two: pl.DataFrame) -> bool:
+    """Whether two groupings part the same items alike."""
+    both = one.join(two, on="item", how="inner")
+    pairs = both.select("value", "value_right").n_unique()
+    return len(both) == len(one) == len(two) and pairs == one["value"].n_unique() == two["value"].n_unique()
+
+
+def _unused_note(unused: Mapping[str, str]) -> Note:
+    """The note that names the columns that look as if they changed claims and are not used."""
+    shown = [brief(name) + (f" ({why})" if why else "") for name, why in unused.items()]
+    more = f" and {len(shown) - MAX_NAMED_UNUSED} more" if len(shown) > MAX_NAMED_UNUSED else ""
+    return Note(f"Columns not used: {', '.join(shown[:MAX_NAMED_UNUSED])}{more}.", "unused columns")
 
 
 def _turned(
@@ -407,6 +491,11 @@ def _understood(
     draws = int(answers["draw"].to_numpy().max(initial=0)) + 1
     if draws > 1:
         said.append(f"up to {counted(draws, 'draw')} an item")
+    groups = answers["group"].drop_nulls().n_unique()
+    if groups:
+        said.append(f"items in {counted(groups, 'group')}")
+    if answers["weight"].drop_nulls().n_unique() > 1:
+        said.append("items weighted")
     failed = answers.filter(pl.col("error").fill_null("") != "").height
     if failed:
         said.append(f"{failed:,} failed calls")

@@ -31,7 +31,6 @@ from richter.records import printable
 from richter.store import DatabaseRun, Ledger, Place, is_run, open_ledger
 from richter.tables._columns import common_roles, part_of_frame
 from richter.tables._logs import part_of_logs
-from richter.tables._looks import record_look
 from richter.tables._part import Part, assemble
 from richter.tables._read_run import part_of_ledger
 from richter.tables._shapes import factors
@@ -47,14 +46,13 @@ SHARED = 5  # items of one file each
 BLANK = b"\xef\xbb\xbf\xff\xfe\0 \r\n\t"
 
 
-def read_tables(*sources: Source, options: ReadOptions | None = None, shown: Sequence[str] | None = None) -> Tables:
+def read_tables(*sources: Source, options: ReadOptions | None = None) -> Tables:
     """Read one or several sources into one set of tables, each perhaps as `NAME=PATH`, which names its one condition.
 
     The conditions of a run that has several are then called `NAME: condition`, so that two runs can be compared.
 
     Conditions stand in the order given: of a run as it was asked, of a table as they appear, of a folder by the names
-    of its files. What cannot be known is asked for by the option that settles it. Whoever reads is taken to show the
-    outcomes, which goes into the log of looks; `shown` names the conditions if not all are, none if it is empty.
+    of its files. What cannot be known is asked for by the option that settles it. Reading writes nothing.
     """
     options = options or ReadOptions()
     if not sources:
@@ -68,9 +66,9 @@ def read_tables(*sources: Source, options: ReadOptions | None = None, shown: Seq
                 raise
             said, remedy = (text.replace(f"{scratch}/", "") for text in (error.what, error.remedy))
             raise InputError(said, remedy=remedy) from error
-    tables = dataclasses.replace(tables, places=tuple(_places(sources)))
-    record_look(tables, shown=shown)
-    return tables
+    pairs = (named_source(s) for s in sources if not is_frame(s))
+    named = {name: place for name, place in pairs if name is not None}
+    return dataclasses.replace(tables, places=tuple(_places(sources)), named_places=named, options=options)
 
 
 def read_ratings(source: Source) -> RatingsFile:
@@ -140,8 +138,9 @@ def tables_of(
 
     `tell` hears how much of the answers is read, from 0 to 1.
     """
-    tables = assemble([part_of_ledger(ledger, tell)], options or ReadOptions(), what=ledger.name, empty=True)
-    return dataclasses.replace(tables, places=(ledger.place,))
+    options = options or ReadOptions()
+    tables = assemble([part_of_ledger(ledger, tell)], options, what=ledger.name, empty=True)
+    return dataclasses.replace(tables, places=(ledger.place,), options=options)
 
 
 def holds_logs(path: Place) -> bool:
@@ -303,6 +302,7 @@ def _called(part: Part, names: Mapping[str, str], *, draw: int = 0, within: str 
     own = [pl.col("condition").replace(names), pl.col("draw") + draw, (pl.lit(inner) + pl.col("item")).alias("item")]
     part.answers, part.ratings = part.answers.with_columns(own), part.ratings.with_columns(own)
     part.others, part.conditions = part.others.with_columns(own), [names.get(c, c) for c in part.conditions]
+    part.groupings = part.groupings.with_columns(own[-1])
     part.items = {inner + i: dataclasses.replace(item, id=inner + i) for i, item in part.items.items()}
     return part
 

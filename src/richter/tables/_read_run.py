@@ -12,7 +12,7 @@ from richter.interop import IMPORT_NOTE
 from richter.records import Item, Rating
 from richter.store import Ledger
 from richter.tables._confidence import confidences
-from richter.tables._part import OTHERS, ROW, Part, frame_of
+from richter.tables._part import GROUPINGS, OTHERS, ROW, Part, frame_of
 from richter.tables._tables import KEY, RATINGS, ReadOptions
 
 T = TypeVar("T")
@@ -89,6 +89,7 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
         others=_frame(ledger, [(g.item, g.condition, g.draw, g.scorer, g.value) for g in grades if not g.main], OTHERS),
         conditions=conditions,
         items=items,
+        groupings=pl.DataFrame([(i.id, "group", i.group) for i in items.values()], schema=GROUPINGS, orient="row"),
         score=", ".join(scorers),
         kept=ReadOptions(scale=kept.scale, better=kept.better),
     )
@@ -145,9 +146,6 @@ def _with_rated(answers: pl.DataFrame, ratings: Sequence[Rating]) -> pl.DataFram
 
 
 def _of_items(items: dict[str, Item]) -> pl.DataFrame:
-    names = ("domain", "tier", "group", "weight")
-    rows = [
-        (i.id, i.domain or None, None if i.tier is None else str(i.tier), i.group or None, i.weight)
-        for i in items.values()
-    ]
+    names = ("domain", "tier", "weight")
+    rows = [(i.id, i.domain or None, None if i.tier is None else str(i.tier), i.weight) for i in items.values()]
     return pl.DataFrame(rows, schema={"item": pl.String, **{name: ROW[name] for name in names}}, orient="row")

@@ -417,9 +417,6 @@ def _alone(table: Table, place: dict[str, str], free: Sequence[str], notes: list
         ]
         if ids and {"score", "severity"} & place.keys():
             _take(place, "item", ids[0], "", notes, "no two rows share a value, so that nothing is paired")
-            people = [c for c in free if plain_name(c) in PEOPLE and 1 < table.n(c) < rows]
-            if people and "group" not in place:
-                _take(place, "group", people[0], "", notes, "rows of one user vary together")
         return
     names = [c for c in free if c != condition and hinted_fields(c) & {"other", "item"} != {"other"}]
     names = [c for c in names if not (table.graded(c) and table.text(c).str.contains("[.,%/]").any())]

@@ -20,6 +20,7 @@ SEVERITIES = {
     **dict.fromkeys(("major", "high", "severe", "serious", "schwer", "hoch"), 3.0),
     **dict.fromkeys(("critical", "catastrophic", "fatal", "extreme", "kritisch"), 4.0),
 }  # fmt: skip
+FIRST = "first\0"  # the row that names an answer first
 CHECKS = ("hotw-test", "hotw")
 _NAMES = {"severity", "harm", "damage", "gravity", "schwere", "schweregrad", "gravite", "gravedad", "gravita"}
 _KINDS = {"category", "mechanism", "type", "issue", "error", "errors", "kategorie", "fehler", "fehlerart"}
@@ -29,34 +30,74 @@ def worded(
     frame: pl.DataFrame, place: dict[str, str], options: ReadOptions, notes: list[str], what: str
 ) -> tuple[pl.DataFrame, dict[str, str]]:
     """Severities in words as numbers, which is said; empty ones of answers without error are 0; the worst counts."""
+    place = _of_people(frame, place)
+    if (people := place.get("human_severity", "")) in frame.columns and _in_words(frame[people]):
+        frame = _numbers(frame, people, notes, what)
     column = place.get("severity") or _of_harm(frame, place)
     if not column:
         return frame, place
     place = {**{f: c for f, c in place.items() if c != column}, "severity": column}
-    words = _plain(frame[column])
-    sizes = words.cast(pl.Float64, strict=False)
-    if frame[column].dtype != pl.String or (sizes != 0).any():
+    in_words = _in_words(frame[column])
+    if in_words:
+        frame = _numbers(frame, column, notes, what)
+    else:
+        words, sizes = _plain(frame[column]), text_of(frame[column]).cast(pl.Float64, strict=False)
         if (words == "none").any() and not (sizes == 0).any():
             shown = f"{(words == 'none').sum():,} cells of {brief(column)}"
             notes.append(f"{shown} say None: taken as not rated; write 0 there if nothing is wrong")
-        return _nothing_wrong(frame, place, options, notes)
-    if not words.is_in(list(SEVERITIES)).any():
-        return frame, place
-    frame = _numbers(frame, words, column, notes, what)
     frame, place = _nothing_wrong(frame, place, options, notes)
-    if plain_name(place.get("domain", "")) == "category":  # the error's, no item's
-        place = {"mechanism": place["domain"]} | {f: c for f, c in place.items() if f != "domain"}
+    place = _of_errors(frame, place, notes)
     answer = [place[f] for f in ("item", "condition", "draw", "run", "rater") if place.get(f) in frame.columns]
-    if place.get("item") in frame.columns and "draw" not in place:
-        worst = frame.sort(column, descending=True, nulls_last=True, maintain_order=True).unique(
+    if in_words and place.get("item") in frame.columns and "draw" not in place:
+        # in the order in which the file names the answers: what cells hold must not order the conditions
+        named = frame.with_row_index(FIRST).with_columns(pl.col(FIRST).min().over(answer))
+        worst = named.sort(column, descending=True, nulls_last=True, maintain_order=True).unique(
             answer, keep="first", maintain_order=True
         )
         if len(worst) < len(frame):
             notes.append(
                 f"{counted(len(frame), 'row')} of {len(worst):,} readings: of several errors in one the worst counts"
             )
-        frame = worst
+            frame = worst.sort(FIRST).drop(FIRST)
     return frame, place
+
+
+def _in_words(column: pl.Series) -> bool:
+    """Whether severities stand in words: no cell is a number but 0, and some are words for one."""
+    words = _plain(column)
+    sizes = words.cast(pl.Float64, strict=False)
+    return column.dtype == pl.String and not (sizes != 0).any() and words.is_in(list(SEVERITIES)).any()
+
+
+def _of_people(frame: pl.DataFrame, place: dict[str, str]) -> dict[str, str]:
+    """The places in which people's labels beside severities, where they are more than right and wrong, are such too."""
+    if not {"human", "severity"} <= place.keys() or "human_severity" in place:
+        return place
+    column = place["human"]
+    sizes = _plain(frame[column]).cast(pl.Float64, strict=False)
+    if not _only_severities(frame[column]) and not (~sizes.is_in([0.0, 1.0])).any():
+        return place
+    return {"human_severity" if f == "human" else f: c for f, c in place.items()}
+
+
+def _of_errors(frame: pl.DataFrame, place: dict[str, str], notes: list[str]) -> dict[str, str]:
+    """The places with what describes an answer's error: a category that is not the item's own, texts of `error`.
+
+    Those are no failed calls where they stand beside every severity above 0, of several sizes, and beside no other.
+    """
+    item, column, fault = (place.get(f, "") for f in ("item", "domain", "error"))
+    of_errors = plain_name(column) == "category" and {item, column} <= {*frame.columns}
+    if of_errors and (frame[column].n_unique() == 1 or frame.n_unique([item, column]) > frame[item].n_unique()):
+        place = {"mechanism": column} | {f: c for f, c in place.items() if f != "domain"}
+    if fault and "reason" not in place:
+        size = text_of(frame[place["severity"]]).cast(pl.Float64, strict=False)
+        named = ~text_of(frame[fault]).fill_null("").str.to_lowercase().is_in(MISSING)
+        if size.filter(named).n_unique() > 1 and (named == (size > 0).fill_null(value=False)).all():
+            notes.append(
+                f"{brief(fault)} stands beside every severity above 0: read as its reason, not as failed calls"
+            )
+            place = {"reason": fault} | {f: c for f, c in place.items() if f != "error"}
+    return place
 
 
 def _plain(column: pl.Series) -> pl.Series:
@@ -67,14 +108,17 @@ def _of_harm(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
     """The column that is called harm or the like and holds words for it, where no column is called a severity."""
     free = [c for c in frame.columns if c not in place.values() or c == place.get("error")]
     named = [c for c in free if _NAMES & set(plain_name(c).split("_")) or less_is_better(c)]
-    for c in named if "score" not in place else []:
-        words = set(_plain(frame[c]).drop_nulls().unique()) - set(MISSING) - {"none"}
-        if words and words <= SEVERITIES.keys() and any(SEVERITIES[word] for word in words):
-            return c
-    return ""
+    return next((c for c in named if "score" not in place and _only_severities(frame[c])), "")
 
 
-def _numbers(frame: pl.DataFrame, words: pl.Series, column: str, notes: list[str], what: str) -> pl.DataFrame:
+def _only_severities(column: pl.Series) -> bool:
+    """Whether every cell that says something is a word for a severity, some of them for one above 0."""
+    words = set(_plain(column).drop_nulls().unique()) - set(MISSING) - {"none"}
+    return words <= SEVERITIES.keys() and any(SEVERITIES[word] for word in words)
+
+
+def _numbers(frame: pl.DataFrame, column: str, notes: list[str], what: str) -> pl.DataFrame:
+    words = _plain(frame[column])
     checks = words.is_in(CHECKS).fill_null(value=False)
     odd = frame.filter(~words.is_in([*SEVERITIES, *CHECKS, *MISSING]))[column].drop_nulls()
     if len(odd):

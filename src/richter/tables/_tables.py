@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from richter.claims import METRICS, Outcomes, passes
+from richter.claims import METRICS, Metric, Outcomes, as_errors, passes
 from richter.errors import InputError
 from richter.interop import RatingKind
 from richter.records import Better, Item, Rating, counted, printable
@@ -32,9 +32,10 @@ _KEY = {"item": pl.String, "condition": pl.String, "draw": pl.Int64}
 ANSWERS: dict[str, type[pl.DataType]] = {
     **_KEY, "run": pl.String, "text": pl.String, "error": pl.String, "refused": pl.Boolean, "tokens_in": pl.Int64,
     "tokens_out": pl.Int64, "money_usd": pl.Float64, "latency_s": pl.Float64, "finish": pl.String, "group": pl.String,
+    "group_2": pl.String,
     "domain": pl.String, "tier": pl.String, "weight": pl.Float64, "cluster": pl.String, "clustered_by": pl.String,
     "human_cluster": pl.String,
-    "token_probability": pl.Float64, "layer": pl.String, "human": pl.Float64,
+    "token_probability": pl.Float64, "layer": pl.String, "inclusion": pl.Float64, "human": pl.Float64,
 }  # fmt: skip
 SCORES: dict[str, type[pl.DataType]] = {
     **_KEY, "metric": pl.String, "value": pl.Float64, "kind": pl.String, "low": pl.Float64, "high": pl.Float64,
@@ -81,8 +82,12 @@ class Tables:
     has a row for every answer that came, with a null value where it was not graded. `conditions` stand in the order
     given. `understood` says in one line what was read, `basis` who graded, `scored_by` what the scores are
     of (nothing where right and wrong follow from severities), `counting` the kind of rating that counts.
+    `graded_by` are the models that graded, where a column such as `judge` or `graded_by` names them.
     `asked` are the items as the source of each condition has them: two sources may have one id for two questions.
-    `places` are the files and runs that were read.
+    `places` are the files and runs that were read, `named_places` those of them that were given as `NAME=PATH`.
+    `options` are the reader's options as they were given, `reading` the same with what the data say of themselves.
+    `is_confirmed`: nothing of how they were read was inferred, or the user confirmed it. `whole` are the tables of
+    which these are some conditions.
     """
 
     name: str
@@ -96,9 +101,19 @@ class Tables:
     understood: str = ""
     basis: str = ""
     scored_by: tuple[str, ...] = ()
+    graded_by: tuple[str, ...] = ()
     counting: Literal["given", "human", "judge", "rule"] | None = None
     reading: ReadOptions = ReadOptions()
     places: tuple[Place, ...] = ()
+    named_places: Mapping[str, Place] = dataclasses.field(default_factory=dict)
+    options: ReadOptions = ReadOptions()
+    is_confirmed: bool = True
+    whole: "Tables | None" = None
+
+    @functools.cached_property
+    def memory(self) -> dict[Any, Any]:
+        """Facts of these data that were computed already."""
+        return {}
 
     @property
     def metric(self) -> str | None:
@@ -124,7 +139,7 @@ class Tables:
             raise InputError("A condition is named twice.", remedy="Name different conditions.")
         kept = {n: getattr(self, n).filter(pl.col("condition").is_in(list(conditions)))
                 for n in ("answers", "scores", "ratings")}  # fmt: skip
-        return dataclasses.replace(self, conditions=tuple(conditions), **kept)
+        return dataclasses.replace(self, conditions=tuple(conditions), whole=self.whole or self, **kept)
 
     def first_draws(self) -> "Tables":
         """The same with one answer an item and condition."""
@@ -154,7 +169,20 @@ class Tables:
         enums = {"item": pl.Enum(items.tolist()), "condition": pl.Enum(names)}
         failed = pl.col("error").fill_null("") != ""
         for frame in (
-            self.answers.select(*KEY, "run", failed, "group", "domain", "weight", "tokens_out", "money_usd"),
+            self.answers.select(
+                *KEY,
+                "run",
+                failed,
+                "group",
+                "group_2",
+                "domain",
+                "weight",
+                "tokens_out",
+                "money_usd",
+                "layer",
+                "inclusion",
+                "human",
+            ),
             self.scores.select(*KEY, "metric", "value", "confidence", "low", "high", "better"),
             self.ratings.select(*KEY, "rater", "kind", "severity", "mechanism"),
         ):
@@ -208,16 +236,19 @@ def most_rated(counts: Mapping[str, int]) -> str | None:
 
 # ------------------------------------------------------------------ views
 
-CATASTROPHIC = 3.0  # the severity from which an answer is catastrophic, on 0..4
-_OF_ANSWERS = {"tokens": "tokens_out", "latency": "latency_s", "money": "money_usd"}
+CATASTROPHIC = METRICS["catastrophic_rate"].at or 3.0  # the severity from which an answer is catastrophic
 
 
-# how a severity that people give speaks of each metric
-_LABELLED = {
-    "accuracy": pl.col("severity") == 0,
-    "mean_severity": pl.col("severity"),
-    "catastrophic_rate": pl.col("severity") >= CATASTROPHIC,
-}
+def _of_severity(metric: Metric) -> pl.Expr:
+    """A measure's value as the severity of an answer says it."""
+    if metric.name == "accuracy":
+        return pl.col("severity") == 0
+    return pl.col("severity") if metric.at is None else pl.col("severity") >= metric.at
+
+
+def _is_correctable(metric: Metric) -> bool:
+    """Whether a severity that people give says the measure's value."""
+    return metric.estimator == "mean" and (metric.name == "accuracy" or metric.source == "severity")
 
 
 def _measures(tables: Tables) -> list[str]:
@@ -225,7 +256,7 @@ def _measures(tables: Tables) -> list[str]:
     found = tables.scores["metric"].unique(maintain_order=True).to_list() or ["no scores"]
     found += ["severities"] if tables.counting else []
     found += ["ece"] if tables.scores["confidence"].null_count() < len(tables.scores) else []
-    return found + [m for m, column in _OF_ANSWERS.items() if tables.answers[column].null_count() < len(tables.answers)]
+    return found + [m.name for m in METRICS.values() if m.is_cost and tables.answers[m.column].drop_nulls().len()]
 
 
 def outcomes(tables: Tables, metric: str) -> Outcomes:
@@ -238,6 +269,8 @@ def outcomes(tables: Tables, metric: str) -> Outcomes:
     tries = re.fullmatch(r"pass([@^])([1-9]\d{0,5})", metric)
     if tries:
         return passes(outcomes(tables, "accuracy"), int(tries[2]), every=tries[1] == "^")
+    if metric == "error_rate":
+        return as_errors(outcomes(tables, "accuracy"))
     rows, described = _rows(tables, metric)
     have = rows.filter(pl.col("value").is_not_null() & pl.col("value").is_not_nan())
     if have.is_empty():
@@ -254,7 +287,7 @@ def outcomes(tables: Tables, metric: str) -> Outcomes:
         run_names = tuple(own.unique(maintain_order=True).to_list())
         run = own.cast(pl.Enum(run_names)).to_physical().to_numpy().astype(np.intp)
     lost = len(rows) - len(have)
-    labels, said = _labels(tables, metric, have)
+    labels, notes = _labels(tables, described, have)
     return Outcomes(
         metric=described,
         items=tables.item_ids,
@@ -269,7 +302,7 @@ def outcomes(tables: Tables, metric: str) -> Outcomes:
         notes=(
             *tables.notes,
             *([f"{counted(lost, 'answer has', 'answers have')} no {described.noun}"] if lost else []),
-            *said,
+            *notes,
         ),
         **labels,
         **_of_items(first),
@@ -290,7 +323,8 @@ def judges_of(tables: Tables, metric: str) -> tuple[str, ...]:
     Of a score that joins several (promptfoo's `pass`), its parts are looked at. Right and wrong that follow from
     severities are the raters'.
     """
-    if metric in ("mean_severity", "catastrophic_rate") or (metric in _LABELLED and not tables.scored_by):
+    row = METRICS.get(metric)
+    if (row is not None and row.source == "severity") or (metric == "accuracy" and not tables.scored_by):
         if tables.counting != "judge":
             return ()
         return tuple(tables.ratings.filter(pl.col("kind") == "judge")["rater"].unique().sort().to_list())
@@ -299,78 +333,74 @@ def judges_of(tables: Tables, metric: str) -> tuple[str, ...]:
     parts = [name.partition("/")[2].partition(" ")[2] or name for name in tables.scores["metric"].unique().sort()
              if name.startswith(tuple(f"{own}/" for own in tables.scored_by))]  # fmt: skip
     named = [name.removeprefix("column ") for name in (*tables.scored_by, *parts) if _JUDGE.search(name)]
-    return tuple(dict.fromkeys(named))
+    return tuple(dict.fromkeys((*named, *tables.graded_by)))
 
 
-def _labels(tables: Tables, metric: str, have: pl.DataFrame) -> tuple[dict[str, Any], list[str]]:
+def _labels(tables: Tables, metric: Metric, have: pl.DataFrame) -> tuple[dict[str, Any], list[str]]:
     """What people say of the answers, by row, and the strata in which these were drawn; empty where they graded all.
 
-    Of several people the median counts. Where it is known how answers were drawn for people, labels of others (given
-    of somebody's own accord) stand for none but themselves: they are left out and counted.
+    Of several people the median counts. Labels are a random sample of each stratum where the stratum of every answer is
+    known; answers that were drawn with the same chance are a stratum where every answer's chance is. Without either
+    they are taken as one random sample, which is said. Where chances differ and some are not known, labels stand for
+    nothing: `label_fault` says so, and a check blocks what they should correct. Labels of answers that were not drawn
+    (given of somebody's own accord) are left out and counted.
     """
-    if metric not in _LABELLED or tables.counting == "human":
+    if not _is_correctable(metric) or tables.counting == "human":
         return {}, []
     people = tables.ratings.filter(pl.col("kind") == "human", pl.col("severity").is_not_null())
-    if people.is_empty() and metric == "accuracy":  # a column `human`: 1 right, 0 wrong, empty where nobody looked
+    if people.is_empty() and metric.name == "accuracy":  # a column `human`: 1 right, 0 wrong, empty where nobody looked
         graded = tables.answers.filter(pl.col("human").is_not_null())
         people = graded.select(*KEY, (1 - pl.col("human")).alias("severity"), pl.lit(None).alias("inclusion"))
     if people.is_empty():
         return {}, []
-    label = people.group_by(KEY).agg(pl.col("severity").median(), pl.col("inclusion").max())
-    layer = tables.answers.select(*KEY, "layer")
+    label = people.group_by(KEY).agg(pl.col("severity").median(), pl.col("inclusion").max().alias("drawn"))
     rows = have.select(*KEY).join(label, on=KEY, how="left", maintain_order="left")
-    rows = rows.join(layer, on=KEY, how="left", maintain_order="left")
-    drawn, said = rows["layer"].null_count() == 0, []
-    if not drawn and rows.filter(pl.col("severity").is_not_null())["inclusion"].n_unique() > 1:
-        why = "people's labels were drawn with different chances, and of some answers the stratum is not known"
-        return {}, [f"{why}: labels correct nothing"]
-    if drawn:
-        own = int((rows["severity"].is_not_null() & rows["inclusion"].is_null()).sum())
-        rows = rows.with_columns(pl.when(pl.col("inclusion").is_not_null()).then(pl.col("severity")).alias("severity"))
-        said = [f"{counted(own, 'label')} of answers that were not drawn for labelling are left out"] if own else []
-    value = rows.select(_LABELLED[metric]).to_series().cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    found: dict[str, Any] = {"label": value}
-    if drawn:
-        found["layer"] = (rows["layer"].rank("dense") - 1).to_numpy().astype(np.intp)
-    return found, said
+    rows = rows.join(tables.answers.select(*KEY, "layer", "inclusion"), on=KEY, how="left", maintain_order="left")
+    rows = rows.with_columns(pl.coalesce("inclusion", "drawn").alias("drawn"))
+    has_label = pl.col("severity").is_not_null()
+    notes: list[str] = []
+    if rows["layer"].null_count() == 0 and rows.filter(has_label)["drawn"].count():
+        own = rows.filter(has_label & pl.col("drawn").is_null()).height
+        rows = rows.with_columns(pl.when(pl.col("drawn").is_not_null()).then("severity").alias("severity"))
+        notes = [f"{counted(own, 'label')} of answers that were not drawn for labelling are left out"] if own else []
+    value = rows.select(_of_severity(metric)).to_series().cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    labels: dict[str, Any] = {"label": value}
+    if rows["layer"].null_count() == 0:
+        labels["layer"] = (rows["layer"].rank("dense") - 1).to_numpy().astype(np.intp)
+    elif rows["inclusion"].null_count() == 0:
+        labels["layer"] = (rows["inclusion"].rank("dense") - 1).to_numpy().astype(np.intp)
+    elif rows.filter(has_label)["drawn"].n_unique() > 1 or rows.filter(has_label)["layer"].n_unique() > 1:
+        labels["label_fault"] = "human labels were drawn by stratum, and of some answers the stratum is not known"
+    return labels, notes
 
 
-def _rows(tables: Tables, metric: str) -> tuple[pl.DataFrame, Any]:
-    answers = tables.answers
-    came = answers.filter(pl.col("error").fill_null("") == "")
-    if metric in ("mean_severity", "catastrophic_rate"):
-        value = (
-            pl.col("severity") if metric == "mean_severity" else (pl.col("severity") >= CATASTROPHIC).cast(pl.Float64)
-        )
-        return severity_of(tables).select(*KEY, value.alias("value")), METRICS[metric]
-    if metric == "failure_rate":
-        return answers.select(*KEY, (pl.col("error").fill_null("") != "").cast(pl.Float64).alias("value")), METRICS[
-            metric
-        ]
-    if metric == "refusal_rate":
-        return came.select(*KEY, pl.col("refused").cast(pl.Float64).alias("value")), METRICS[metric]
-    if metric in _OF_ANSWERS:
-        return came.select(*KEY, pl.col(_OF_ANSWERS[metric]).cast(pl.Float64).alias("value")), METRICS[metric]
-    rows = tables.scores.filter(pl.col("metric") == metric)
-    if rows.is_empty():
-        return rows, METRICS.get(metric, METRICS["mean_score"])
-    known = METRICS.get(metric) or dataclasses.replace(METRICS["mean_score"], name=metric, noun=metric)
-    if metric == "accuracy":
-        return rows, known
+def _rows(tables: Tables, name: str) -> tuple[pl.DataFrame, Metric]:
+    """The rows of one measure with their `value`, and its metric."""
+    metric = METRICS.get(name)
+    failed = pl.col("error").fill_null("") != ""
+    if metric is not None and metric.source == "severity":
+        return severity_of(tables).select(*KEY, _of_severity(metric).cast(pl.Float64).alias("value")), metric
+    if metric is not None and metric.source == "failure":
+        return tables.answers.select(*KEY, failed.cast(pl.Float64).alias("value")), metric
+    if metric is not None and metric.source == "answer":
+        came = tables.answers.filter(~failed)
+        return came.select(*KEY, pl.col(metric.column).cast(pl.Float64).alias("value")), metric
+    rows = tables.scores.filter(pl.col("metric") == name)
+    if metric is not None and metric.source == "column":  # its row says its range and its direction
+        return rows, metric
+    if rows.is_empty() or name == "accuracy":
+        return rows, metric or METRICS["mean_score"]
+    metric = metric or dataclasses.replace(METRICS["mean_score"], name=name, noun=name)
     kind, low, high, better = rows.select("kind", "low", "high", "better").row(0)
-    return rows, dataclasses.replace(known, kind=kind, low=low, high=high, better=better)
+    return rows, dataclasses.replace(metric, kind=kind, low=low, high=high, better=better)
 
 
 def _of_items(first: pl.DataFrame) -> dict[str, Any]:
     """Group, stratum (the domain) and weight of each item; an item that names no group is one of its own."""
     found: dict[str, Any] = {}
-    if first["group"].null_count() < len(first):
-        # an item's own name, marked, keeps the unnamed apart from every named group
-        alone = pl.concat_str(pl.lit("item\0"), "item")
-        named = first.select(
-            pl.when(pl.col("group").is_null()).then(alone).otherwise(pl.concat_str(pl.lit("group\0"), "group"))
-        )
-        found["group"] = (named.to_series().rank("dense") - 1).to_numpy().astype(np.intp)
+    for name in ("group", "group_2"):
+        if name in first.columns and first[name].null_count() < len(first):
+            found[name] = _codes(first[name], first["item"])
     if first["domain"].null_count() < len(first):
         domain = first["domain"].fill_null("")
         found["strata"] = tuple(domain.unique().sort().to_list())

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from richter.tail._generators import *
     from richter.tail._gof import *
     from richter.tail._gpd import *
-    from richter.tail._paper import *
     from richter.tail._plan import *
     from richter.tail._power import *
     from richter.tail._size import *

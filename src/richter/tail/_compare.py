@@ -14,7 +14,7 @@ from richter.stats import Floats, Indices, Mapper
 from richter.stats._bootstrap import percentiles
 from richter.tail import _kernels
 from richter.tail._condition import ConditionTail, exceedances_above
-from richter.tail._gates import evaluate_gates, verdict_of
+from richter.tail._gates import evaluate_gates, is_inside, verdict_of
 from richter.tail._gpd import seeds_from
 from richter.tail._plan import TailPlan
 
@@ -172,7 +172,7 @@ def _sentence(
 
 def _remarks(a: ConditionTail, b: ConditionTail, plan: TailPlan, interval: Interval | None) -> tuple[str, ...]:
     remarks = []
-    if interval is not None and -plan.delta <= interval.low and interval.high <= plan.delta:
+    if interval is not None and is_inside(interval, plan.delta):
         remarks.append(
             f"The difference of shape lies within ±{plan.delta:g} "
             f"({100 * interval.level:.4g}% interval {interval.low:+.3f} to {interval.high:+.3f})."

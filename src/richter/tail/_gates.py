@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from richter.claims import Evidence, is_within
 from richter.records import Gate, Interval, Verdict, counted
 from richter.tail._condition import ConditionTail
 from richter.tail._plan import TailPlan
@@ -47,12 +48,17 @@ def evaluate_gates(
     )
 
 
+def is_inside(interval: Interval, tolerance: float) -> bool:
+    """Whether an interval of a difference, as it stands, shows it to be within a tolerance."""
+    found = Evidence(estimate=(interval.low + interval.high) / 2, interval=lambda _: interval)
+    return is_within(found, tolerance, alpha=(1 - interval.level) / 2)
+
+
 def _inside(name: str, what: str, interval: Interval, estimate: float, tolerance: float, n: int) -> Gate:
-    passed = -tolerance <= interval.low and interval.high <= tolerance
     return Gate(
         name=name,
         rule=f"{100 * interval.level:.4g}% interval of the difference in {what} inside ±{tolerance:.3g}",
-        passed=passed,
+        passed=is_inside(interval, tolerance),
         n=n,
         observed={"difference": estimate, "interval": interval, "tolerance": tolerance},
         detail=f"{estimate:+.3g} [{interval.low:+.3g}, {interval.high:+.3g}]",

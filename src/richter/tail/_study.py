@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, TypedDict
 
 import numpy as np
@@ -15,12 +15,12 @@ from richter.stats import Floats, Indices, Mapper
 from richter.stats._bootstrap import percentiles
 from richter.tail._compare import compare_pair, remarks_on, resample
 from richter.tail._condition import ConditionTail, condition_tail
-from richter.tail._gates import verdict_of
+from richter.tail._gates import GATES, is_inside, verdict_of
 from richter.tail._gof import rounding_step
 from richter.tail._plan import Step, TailPlan, name_of
 from richter.tail._transform import Transformed, on_half_steps, transform_scores
 
-__all__ = ["TailStudy", "compare_conditions", "compare_tails"]
+__all__ = ["TailStudy", "compare_conditions", "compare_tails", "with_checked_claims"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,12 +319,11 @@ def _sensitivity(pairs: Sequence[Claim], plan: TailPlan) -> tuple[ToleranceRow, 
     rows: list[ToleranceRow] = []
     for factor in (0.5, 1.0, 2.0):
         admissible = verified = 0
-        for pair in pairs:
+        for pair in (p for p in pairs if not _is_blocked_by_data(p)):
             gates = list(pair.gates)
             for k in (0, 1):
-                interval, tolerance = gates[k].observed["interval"], gates[k].observed["tolerance"] * factor
-                passed = -tolerance <= interval.low and interval.high <= tolerance
-                gates[k] = dataclasses.replace(gates[k], passed=passed)
+                tolerance = gates[k].observed["tolerance"] * factor
+                gates[k] = dataclasses.replace(gates[k], passed=is_inside(gates[k].observed["interval"], tolerance))
             admissible += all(g.passed for g in gates[:4])
             verified += verdict_of(gates)[0] is Verdict.VERIFIED
         rows.append(
@@ -374,14 +373,37 @@ def _study_claim(headline: Sequence[Claim], over_band: Mapping[float, Sequence[C
     undecided = [p for p in headline if p.verdict is Verdict.UNDECIDED]
     if undecided:
         return undecided[0]
-    order = [g.name for g in headline[0].gates]
-    furthest = max(headline, key=lambda p: order.index(p.blocked_by or order[0]))
+    untested = all(_is_blocked_by_data(p) or p.verdict is Verdict.UNTESTABLE for p in headline)
+    furthest = max(headline, key=lambda p: GATES.index(p.blocked_by) if p.blocked_by in GATES else -1)
+    if untested:
+        return furthest
     passes = sum(p.verdict is Verdict.VERIFIED for pairs in over_band.values() for p in pairs)
     tail = (
         f" At {passes} other (pair, threshold) of the band every gate passes: that is not a finding." if passes else ""
     )
     many = f"None of {len(headline)} pairs passes every gate; the furthest: " if len(headline) > 1 else ""
     return dataclasses.replace(furthest, sentence=many + furthest.sentence + tail)
+
+
+def _is_blocked_by_data(claim: Claim) -> bool:
+    """Whether a check of the data blocked a pair, and not a gate of the protocol."""
+    return claim.verdict is Verdict.BLOCKED and claim.blocked_by not in GATES
+
+
+def with_checked_claims(study: TailStudy, check: Callable[[Claim], Claim]) -> TailStudy:
+    """The study with every pair's claim as a check of the data leaves it, and the study's claim made from these."""
+    if not study.path:  # nothing was tested
+        return study
+    over_band = {q: tuple(map(check, claims)) for q, claims in study.over_band.items()}
+    headline = over_band[study.q]
+    return dataclasses.replace(
+        study,
+        claims=headline,
+        over_band=over_band,
+        sensitivity=_sensitivity(headline, study.plan),
+        probe=None if study.probe is None else check(study.probe),
+        claim=_study_claim(headline, over_band, study.claim.plan),
+    )
 
 
 def _sign(claim: Claim) -> float:

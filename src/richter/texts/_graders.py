@@ -58,29 +58,39 @@ def _quantities(text: str) -> list[_Quantity]:
     """Numbers in the order they stand, with scale ("3 million") and unit; "6 ft 1 in" is one."""
     found: list[_Quantity] = []
     for match in _NUMBER.finditer(text):
-        written = match.group(1).replace("−", "-")
-        plain = re.sub(r"[,\u00a0\u202f' ]", "", written)
-        value, end = float(plain), match.end()
-        places = len(plain.partition(".")[2]) if "." in plain and "e" not in plain.lower() else 0
-        step = 0.5 * 10.0**-places if places else 0.0
-        scale = re.match(r"\s*(thousand|million|billion|trillion)\b", text[end:], re.IGNORECASE)
-        if scale:
-            value, step, end = value * _SCALES[scale[1].lower()], step * _SCALES[scale[1].lower()], end + scale.end()
-        before = text[match.start() - 1] if match.start() else ""
-        unit, after = _MONEY.get(before, ""), re.match(_UNIT, text[end:])
-        word = (after[1] or "").lower() if after else ""
-        if word and _base(word) is not None:
-            unit, end = word, end + (after.end() if after else 0)
-        elif word and not unit and after and text[end : end + 1] not in (" ", ""):
-            unit = word  # "12x": glued to the number, so part of it
-        one = _Quantity(value, unit, step, match.start(), end)
+        one = _quantity(text, match)
         last = found[-1] if found else None
-        feet = last is not None and {_base(last.unit), _base(one.unit)} == {("length", 0.3048), ("length", 0.0254)}
-        if last is not None and feet and text[last.end : one.start].strip(" ,and") == "":
+        if last is not None and _are_feet_and_inches(last, one) and not text[last.end : one.start].strip(" ,and"):
             found[-1] = _Quantity(last.value * 12 + one.value, "in", one.step, last.start, one.end)
         else:
             found.append(one)
     return found
+
+
+def _quantity(text: str, match: re.Match[str]) -> _Quantity:
+    """A number with the scale and the unit that stand behind it."""
+    plain = re.sub(r"[,\u00a0\u202f' ]", "", match.group(1).replace("−", "-"))
+    places = len(plain.partition(".")[2]) if "e" not in plain.lower() else 0
+    scale = re.match(r"\s*(thousand|million|billion|trillion)\b", text[match.end() :], re.IGNORECASE)
+    factor, end = (_SCALES[scale[1].lower()], match.end() + scale.end()) if scale else (1.0, match.end())
+    step = 0.5 * 10.0**-places * factor if places else 0.0
+    unit, end = _unit(text, match.start(), end)
+    return _Quantity(float(plain) * factor, unit, step, match.start(), end)
+
+
+def _unit(text: str, start: int, end: int) -> tuple[str, int]:
+    """The unit of a number from `start` to `end`, and where it ends."""
+    money = _MONEY.get(text[start - 1] if start else "", "")
+    after = re.match(_UNIT, text[end:])
+    word = (after[1] or "").lower() if after else ""
+    if after and word and _base(word) is not None:
+        return word, end + after.end()
+    glued = word and not money and text[end : end + 1] not in (" ", "")  # "12x": part of the number
+    return (word if glued else money), end
+
+
+def _are_feet_and_inches(one: _Quantity, other: _Quantity) -> bool:
+    return {_base(one.unit), _base(other.unit)} == {("length", 0.3048), ("length", 0.0254)}
 
 
 def _base(unit: str) -> tuple[str, float] | None:
@@ -117,24 +127,26 @@ def _number(item: Item, text: str, tolerance: float | None) -> bool:
     text = re.sub(r"(?<![\d)]\s)\bminus\s+(?=\d)", "-", text, flags=re.IGNORECASE)
     if not any(map(_DECADE.search, _names(item))):  # the nineties are not 1990
         text = _DECADE.sub("", text)
-    said = _quantities(text)
-    if not said:
+    stated = _quantities(text)
+    if not stated:
         return matches_reference(text, _names(item))  # "twelve"
-    said = [q for q in said if not denied_at(text, q.start)]
+    stated = _final_quantities(text, [q for q in stated if not denied_at(text, q.start)], asked)
+    wanted = [found[0] for name in _names(item) if (found := _quantities(name))]
+    return any(_close(q, one, tolerance) for one in wanted for q in stated)
+
+
+def _final_quantities(text: str, found: list[_Quantity], asked: set[float]) -> list[_Quantity]:
+    """The number that is marked as the answer, else the first and the last that the question does not hold."""
     marks = [m.end() for m in _MARKED.finditer(text)]
-    marked = [q for q in said if any(0 <= q.start - at <= 3 for at in marks)]
-    if marked:
-        said = marked[-1:]
-    else:
-        own = [q for q in said if q.value not in asked] or said
-        in_range = [_RANGE.search(text[max(q.start - 40, 0) : q.start]) is not None for q in own]
-        own = [q for k, q in enumerate(own) if not in_range[k] and not (k + 1 < len(own) and in_range[k + 1])]
-        said = own[:1] + own[-1:]
-    for name in _names(item):
-        for wanted in _quantities(name)[:1]:
-            if any(_close(q, wanted, tolerance) for q in said):
-                return True
-    return False
+    marked = [q for q in found if any(0 <= q.start - at <= 3 for at in marks)]
+    own = _without_ranges(text, [q for q in found if q.value not in asked] or found)
+    return marked[-1:] or own[:1] + own[-1:]
+
+
+def _without_ranges(text: str, found: list[_Quantity]) -> list[_Quantity]:
+    """The numbers that are no end of a range."""
+    ends = [_RANGE.search(text[max(q.start - 40, 0) : q.start]) is not None for q in found]
+    return [q for k, q in enumerate(found) if not any(ends[k : k + 2])]
 
 
 # ---- choices ---------------------------------------------------------------------------------------------------------
@@ -168,29 +180,43 @@ def _said_letters(item: Item, text: str) -> set[str]:
     if re.fullmatch(rf"[\s*(\[{_QUOTES}]*[a-j][\s*)\].:{_QUOTES}]*", text):  # nothing but a letter, however written
         text = text.upper()
     own = _LISTED.sub("", text).strip() if len(set(_LISTED.findall(text))) > 1 else text
-    options = dict(zip(LETTERS, item.options, strict=False))
     answered = re.findall(r"(?im)^[\s*]*answer\s*:\s*(.+)$", text)[-1:]
-    for said in (*answered, own):  # "Answer: A dog" is no letter where an option is a dog
-        same = {a for a, option in options.items() if len(_bare(option)) > 1 and _bare(option) == _bare(said)}
+    options = dict(zip(LETTERS, item.options, strict=False))
+    for part in (*answered, own):  # "Answer: A dog" is no letter where an option is a dog
+        same = {a for a, option in options.items() if len(_bare(option)) > 1 and _bare(option) == _bare(part)}
         if len(same) == 1:
             return same
-    for said, pattern in zip((text, text, own, own), _SAID_LETTER, strict=True):
-        for match in reversed(list(pattern.finditer(said))):
-            letters = set(re.findall(r"[A-J]", next(g for g in match.groups() if g).upper()))
-            if (options and not letters & options.keys()) or denied_at(said, match.start(match.lastindex or 0)):
-                continue  # "Answer: I think ...", "It is not A."
-            ends = [a for a, option in options.items() if f" {normalise(said)}".endswith(f" {normalise(option)}")]
-            if pattern is _SAID_LETTER[-1] and len(ends) == 1 and len(_bare(options[ends[0]])) > 1:
-                return set(ends)  # "It is vitamin C."
-            rest = normalise(said[match.end() :].lstrip().partition("\n")[0])
-            also = {a for a, option in options.items() if rest and normalise(option) == rest}
-            return letters if len(letters) > 1 or letters & also else letters | also
-    for said in (*answered, own):
-        named = [k for k, option in enumerate(item.options) if matches_reference(said, [option])]
-        longest = [k for k in named if not any(k != j and _inside(item.options[k], item.options[j]) for j in named)]
-        if longest:
-            return {LETTERS[k] for k in longest if k < len(LETTERS)}
+    for part, pattern in zip((text, text, own, own), _SAID_LETTER, strict=True):
+        if letters := _letters_by_pattern(part, pattern, options):
+            return letters
+    return next(filter(None, (_letters_by_text(part, item.options) for part in (*answered, own))), set())
+
+
+def _letters_by_pattern(text: str, pattern: re.Pattern[str], options: Mapping[str, str]) -> set[str]:
+    """The letter of the last match that is an option's and is not denied, with the option whose text follows it."""
+    for match in reversed(list(pattern.finditer(text))):
+        letters = set(re.findall(r"[A-J]", next(g for g in match.groups() if g).upper()))
+        if (options and not letters & options.keys()) or denied_at(text, match.start(match.lastindex or 0)):
+            continue  # "Answer: I think ...", "It is not A."
+        if pattern is _SAID_LETTER[-1] and (ends := _option_at_end(text, options)):
+            return ends  # "It is vitamin C."
+        rest = normalise(text[match.end() :].lstrip().partition("\n")[0])
+        also = {a for a, option in options.items() if rest and normalise(option) == rest}
+        return letters if len(letters) > 1 or letters & also else letters | also
     return set()
+
+
+def _option_at_end(text: str, options: Mapping[str, str]) -> set[str]:
+    """The letter of the one option, of more than a letter, with which a text ends."""
+    ends = [a for a, option in options.items() if f" {normalise(text)}".endswith(f" {normalise(option)}")]
+    return set(ends) if len(ends) == 1 and len(_bare(options[ends[0]])) > 1 else set()
+
+
+def _letters_by_text(text: str, options: Sequence[str]) -> set[str]:
+    """The letters of the options that a text names, without those whose text is part of another's."""
+    named = [k for k, option in enumerate(options) if matches_reference(text, [option])]
+    longest = [k for k in named if not any(k != j and _inside(options[k], options[j]) for j in named)]
+    return {LETTERS[k] for k in longest if k < len(LETTERS)}
 
 
 def read_choice(item: Item, text: str) -> str | None:

@@ -81,37 +81,55 @@ def number_words_to_digits(words: list[str]) -> list[str]:
     "and" joins only inside a number that has a scale ("one hundred and five"). A lone "one" stays a word, since it
     is more often a pronoun.
     """
-    out: list[str] = []
-    i = 0
-    while i < len(words):
-        total = current = used = 0
-        scaled = False
-        j = i
-        while j < len(words):
-            word = words[j]
-            if word in _UNITS and (j == i or words[j - 1] in _TENS or words[j - 1] in _SCALES or words[j - 1] == "and"):
-                current += _UNITS[word]
-            elif word in _TENS and (j == i or words[j - 1] in _SCALES or words[j - 1] == "and"):
-                current += _TENS[word]
-            elif word in _SCALES and j == i:  # "a hundred", the article being gone
-                total, current, scaled = (0, 100, True) if word == "hundred" else (_SCALES[word], 0, True)
-            elif word == "hundred" and 0 < current < 10**15:  # "hundred hundred ..." without end is no number
-                current, scaled = current * 100, True
-            elif word in _SCALES and current:
-                total, current, scaled = total + current * _SCALES[word], 0, True
-            elif word == "and" and scaled and j + 1 < len(words) and (words[j + 1] in _UNITS or words[j + 1] in _TENS):
-                pass
-            else:
-                break
-            j += 1
-            used += 1
-        if used and words[i : i + used] != ["one"]:
-            out.append(str(total + current))
-            i += used
+    digits: list[str] = []
+    start = 0
+    while start < len(words):
+        number = _SpelledNumber()
+        end = start
+        while end < len(words) and number.take(
+            words[end], words[end - 1] if end > start else "", words[end + 1 : end + 2]
+        ):
+            end += 1
+        if end > start and words[start:end] != ["one"]:
+            digits.append(str(number.total + number.current))
+            start = end
         else:
-            out.append(words[i])
-            i += 1
-    return out
+            digits.append(words[start])
+            start += 1
+    return digits
+
+
+class _SpelledNumber:
+    """A number that is read word by word."""
+
+    def __init__(self) -> None:
+        self.total = self.current = 0
+        self.has_scale = False
+
+    def take(self, word: str, before: str, after: list[str]) -> bool:
+        """Go on with a word, where it goes on with the number; `before` is empty at its beginning."""
+        joins = before == "" or before in _SCALES or before == "and"
+        if word in _UNITS and (joins or before in _TENS):
+            self.current += _UNITS[word]
+        elif word in _TENS and joins:
+            self.current += _TENS[word]
+        elif word in _SCALES:
+            return self._take_scale(word, first=before == "")
+        else:
+            return word == "and" and self.has_scale and (after[:1] or [""])[0] in _UNITS | _TENS
+        return True
+
+    def _take_scale(self, word: str, *, first: bool) -> bool:
+        if first:  # "a hundred", the article being gone
+            self.total, self.current = (0, 100) if word == "hundred" else (_SCALES[word], 0)
+        elif word == "hundred" and 0 < self.current < 10**15:  # "hundred hundred ..." without end is no number
+            self.current *= 100
+        elif self.current:
+            self.total, self.current = self.total + self.current * _SCALES[word], 0
+        else:
+            return False
+        self.has_scale = True
+        return True
 
 
 def _plain(text: str) -> str:
@@ -164,24 +182,34 @@ def _statements(text: str) -> Iterator[str]:
     plain = _plain(text)
     if plain.strip(" .!?") in _NO_ANSWER:
         return
+    sentences = _sentences(plain)
+    for sentence in sentences:
+        rest = _without_disclaimer(sentence)
+        # two letters in a row are a word in any case; working out the words takes ten times as long
+        says_something = _LETTERS.search(rest) or content_words(rest)
+        if says_something and (not rest.endswith("?") or len(sentences) == 1):
+            yield rest
+
+
+def _sentences(plain: str) -> list[str]:
+    """The sentences of a text; an abbreviation ends none."""
     sentences: list[str] = []
     for part in _SENTENCE_END.split(plain.strip()):
         if sentences and _ABBREVIATION.search(sentences[-1][-8:]):
             sentences[-1] += " " + part
         elif part:
             sentences.append(part)
-    for sentence in sentences:
-        disclaimer = _DISCLAIMER.search(sentence)
-        if disclaimer:
-            turn = _TURN.search(sentence, disclaimer.end())
-            sentence = sentence[turn.end() :] if turn else ""
-            if len(sentence.split()) < 3 or _DISCLAIMER.search(sentence):
-                continue
-        # two letters in a row are a word in any case; working out the words takes ten times as long
-        if (_LETTERS.search(sentence) or content_words(sentence)) and (
-            not sentence.endswith("?") or len(sentences) == 1
-        ):
-            yield sentence
+    return sentences
+
+
+def _without_disclaimer(sentence: str) -> str:
+    """What a sentence says after a disclaimer and a turn, nothing where that is too little."""
+    disclaimer = _DISCLAIMER.search(sentence)
+    if not disclaimer:
+        return sentence
+    turn = _TURN.search(sentence, disclaimer.end())
+    rest = sentence[turn.end() :] if turn else ""
+    return "" if len(rest.split()) < 3 or _DISCLAIMER.search(rest) else rest
 
 
 def is_refusal(text: str) -> bool:
@@ -248,14 +276,14 @@ def _loosely(words: list[str], wanted: list[str]) -> bool:
     core = [w for w in wanted if w not in _BETWEEN]
     if len(core) < 3 and not (len(core) == 2 and all(w.isdigit() for w in core)):
         return False
-    for start in (i for i, word in enumerate(words) if word == core[0]):
-        at = start
-        last = min(len(words), start + len(core) + LOOSE)
-        for word in core[1:]:
-            at = next((k for k in range(at + 1, last) if words[k] == word), last)
-        if at < last:
-            return True
-    return False
+    starts = [i for i, word in enumerate(words) if word == core[0]]
+    return any(_in_order(words[start + 1 : start + len(core) + LOOSE], core[1:]) for start in starts)
+
+
+def _in_order(words: list[str], wanted: list[str]) -> bool:
+    """Whether the wanted words stand among these in their order."""
+    rest = iter(words)
+    return all(word in rest for word in wanted)
 
 
 def matches_reference(answer: str, references: Iterable[str]) -> bool:
@@ -267,35 +295,51 @@ def matches_reference(answer: str, references: Iterable[str]) -> bool:
     the reference wherever it names it ("not Paris"). Of yes and no the one that an answer begins with counts, else the
     last. This is lenient: "Paris or Rome" matches both. A judge is the stricter tool.
     """
-    said = statements(answer)
-    words = _reference_words(answer)
+    sentences, words = statements(answer), _reference_words(answer)
     for reference in references:
         wanted = _reference_words(reference)
-        if not wanted:
-            continue
-        if "".join(words) == "".join(wanted):  # "George Town" and "Georgetown"
+        if wanted and "".join(words) == "".join(wanted):  # "George Town" and "Georgetown"
             return True
-        if not said or _denied(answer, reference):
+        if not wanted or not sentences or _denied(answer, reference):
             continue
-        if len(wanted) == 1 and wanted[0] in _OPPOSITES:
-            pair = [word for word in words if word in (wanted[0], _OPPOSITES[wanted[0]])]
-            if (words[0] if words[0] in pair else pair[-1] if pair else "") == wanted[0]:
-                return True
-            continue
-        name = wanted[1:] if wanted[0] in _TITLES and len(wanted) > 2 else wanted
-        if len(name) > 2 and name[0] in _ABOUT and name[1].isdigit():  # "the mid-10th century BC"
-            name = name[1:]
-        # Rachel Sarah Bilson: three words that are a person's name, of which people say the first and the last
-        person = len(name) == 3 and len(re.findall(r"\b[A-Z][a-z]+", reference)) == 3 and name[0] != "united"
-        short = [name[0], name[2]] if person else None
-        if _holds(words, name) or (short is not None and _holds(words, short)):
+        if _names_reference(words, wanted, reference):
             return not _OPEN.search(_plain(answer))
-        if any(_loosely(_reference_words(sentence), wanted) for sentence in said):
-            return True
-        dates = find_dates(reference)
-        if len(wanted) <= 4 and dates and same_date(find_dates(answer), dates):
+        if _matches_loosely(answer, sentences, words, wanted, reference):
             return True
     return False
+
+
+def _matches_loosely(answer: str, sentences: list[str], words: list[str], wanted: list[str], reference: str) -> bool:
+    """Whether an answer says a reference in other ways than its words in a row."""
+    if _is_opposite(wanted):
+        return _chosen_opposite(words, wanted[0])
+    if any(_loosely(_reference_words(sentence), wanted) for sentence in sentences):
+        return True
+    dates = find_dates(reference)
+    return len(wanted) <= 4 and bool(dates) and same_date(find_dates(answer), dates)
+
+
+def _is_opposite(wanted: list[str]) -> bool:
+    """Whether a reference is yes or no, true or false."""
+    return len(wanted) == 1 and wanted[0] in _OPPOSITES
+
+
+def _chosen_opposite(words: list[str], wanted: str) -> bool:
+    """Whether an answer says yes and not no (or the reverse): the one it begins with counts, else the last."""
+    pair = [word for word in words if word in (wanted, _OPPOSITES[wanted])]
+    return bool(pair) and (words[0] if words[0] in pair else pair[-1]) == wanted
+
+
+def _names_reference(words: list[str], wanted: list[str], reference: str) -> bool:
+    """Whether the words hold a reference in a row: with or without its title, a person also without a middle name."""
+    if _is_opposite(wanted):
+        return False
+    name = wanted[1:] if wanted[0] in _TITLES and len(wanted) > 2 else wanted
+    if len(name) > 2 and name[0] in _ABOUT and name[1].isdigit():  # "the mid-10th century BC"
+        name = name[1:]
+    # Rachel Sarah Bilson: three words that are a person's name, of which people say the first and the last
+    is_person = len(name) == 3 and len(re.findall(r"\b[A-Z][a-z]+", reference)) == 3 and name[0] != "united"
+    return _holds(words, name) or (is_person and _holds(words, [name[0], name[2]]))
 
 
 def denied_at(text: str, at: int) -> bool:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from richter_audit.ascent._failing import *
     from richter_audit.ascent._field import *
     from richter_audit.ascent._graph import *
-    from richter_audit.ascent._graphml import *
     from richter_audit.ascent._judged import *
     from richter_audit.ascent._map import *
     from richter_audit.ascent._outcome import *

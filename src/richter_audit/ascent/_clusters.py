@@ -34,8 +34,9 @@ class Clustering(Result):
 
     `near` is the share of failing ones among the ten nearest points that were asked about in earlier steps, averaged
     over failing points; `near_at_random` the same over all points, which it would be if errors fell at random, and
-    `p_value` the one-sided test of the difference. Where that exceeds 1 - level all labels are 0. `silhouette` is the
-    best mean silhouette over 2 to 12 clusters, by which their number is chosen. None where every point is alike.
+    `p_value` the one-sided test of the difference. `is_closer`: it is at most 1 - level; else all labels are 0.
+    `silhouette` is the best mean silhouette over 2 to 12 clusters, by which their number is chosen. None where every
+    point is alike.
     """
 
     labels: tuple[int, ...]
@@ -44,6 +45,7 @@ class Clustering(Result):
     near: float | None
     near_at_random: float | None
     p_value: float | None
+    is_closer: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +94,7 @@ def cluster_vectors(
         near=near,
         near_at_random=at_random,
         p_value=p_value,
+        is_closer=p_value <= 1 - level,
     )
 
 

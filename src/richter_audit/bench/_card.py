@@ -106,8 +106,7 @@ def write_card(
         )
     content = card_rows(items)
     digest = hashlib.sha256(content).hexdigest()
-    terms = sorted({term for d in {i.domain for i in items} for _, term in SOURCES.get(d, ())}) if facts else []
-    known = [LICENSES[t] for t in ("Apache-2.0", *terms) if t in LICENSES] if facts else []
+    known = _fact_licenses(items) if facts else []
     about = About(
         name=name or "Richter facts",
         description=_description(items, facts=facts),
@@ -141,6 +140,12 @@ def write_card(
         "version": about.version,
         "sha256": {file.path: hashlib.sha256(file.content).hexdigest() for file in files},
     }
+
+
+def _fact_licenses(items: Sequence[Item]) -> list[tuple[str, str]]:
+    """The addresses and hub names of the terms that the sources of these items have."""
+    terms = sorted({term for domain in {i.domain for i in items} for _, term in SOURCES.get(domain, ())})
+    return [LICENSES[term] for term in ("Apache-2.0", *terms) if term in LICENSES]
 
 
 def _description(items: Sequence[Item], *, facts: bool) -> str:

@@ -1,102 +1,108 @@
 """Cities: in which country they lie, which capital and currency that leads to, and cities put in the wrong country."""
 
-from richter_audit.bench._draft import Asked, Cell, Draft, relation
+from functools import cached_property
+
+from richter_audit.bench._draft import Asked, Cell, Object, Slots, cells
 from richter_audit.bench._money import Money
-from richter_audit.bench._places import GEONAMES, capital_draft, country_draft, country_truth
+from richter_audit.bench._places import Places, country_truth
 from richter_audit.bench._text import ordered, pick, unique
-from richter_audit.bench._world import City, World
+from richter_audit.bench._world import World
+
+DENIALS = ("{name} is not in", "not in", "isn't in", "not a city in", "not located in")
+STATES = (
+    *(("US", "Denver", "Colorado"), ("US", "Houston", "Texas"), ("CA", "Calgary", "Alberta")),
+    *(("DE", "Munich", "Bavaria"), ("BR", "Curitiba", "Paraná"), ("AU", "Brisbane", "Queensland")),
+    *(("IN", "Pune", "Maharashtra"), ("IT", "Florence", "Tuscany")),
+)
+
+
+class Cities(Places):
+    """Cities by id, and what they lead to."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self.money = Money(world)
+
+    def slots(self, key: str) -> Slots:
+        """What a wording says of a city."""
+        city = self.world.cities[key]
+        kind = "city" if city.population >= 50_000 else "town"
+        return {"name": city.name, "called": self.world.call(city), "kind": kind}
+
+    def country_of(self, key: str) -> str:
+        """The code of a city's country."""
+        return self.world.cities[key].country
+
+    def capital_of_country(self, key: str, asked: Asked) -> Object | None:
+        """The capital of a city's country, unless the city is it."""
+        city = self.world.cities[key]
+        country = self.world.countries[city.country]
+        if city.name in (country.capital, *country.capital_aliases):
+            return None
+        biggest = self.world.biggest(city.country)[:3]
+        first = [c.name for c in biggest if c.id != key and c.name != country.capital][:1]
+        return self.capital(city.country, asked, first=first)
+
+    def trap_slots(self, fact: str) -> Slots:
+        """What a wording says of a city (before the bar) in a country where it is not (behind it)."""
+        key, code = fact.split("|")
+        city, claimed = self.world.cities[key], self.world.countries[code]
+        part = f"{self.world.division_terms[code]} of {claimed.the_name}"
+        return {"name": city.name, "called": self.world.call(city), "part": part}
+
+    def reject(self, fact: str, asked: Asked) -> Object:
+        """That a city does not lie in a country."""
+        key, code = fact.split("|")
+        name, claimed = asked.slots["name"], self.world.countries[code]
+        country = self.world.countries[self.country_of(key)]
+        forms = [form.format(name=name) for form in DENIALS]
+        denials = [f"{form} {land}" for form in forms for land in (claimed.the_name, claimed.name)]
+        return Object(
+            kind="trap",
+            answer=f"none, because {name} is in {country.the_name}",
+            wrong=pick([r.name for r in self.world.big_regions(code)], 3, asked.salt),
+            aliases=unique([country.name, *country.aliases, *denials, "none"]),
+            truth={
+                "premise": f"{name} lies in {claimed.the_name}",
+                "corrected": f"{name} lies in {country.the_name}",
+                "claimed_country": code,
+                **country_truth(self.world, country.code),
+            },
+        )
+
+    def between(self, least: int, most: int) -> list[str]:
+        """The cities of so many people that can be asked about."""
+        return [key for key in self.world.asked_cities if least <= self.world.cities[key].population < most]
+
+    @cached_property
+    def misplaced(self) -> list[str]:
+        """Cities with two countries each that they may be put into by mistake: a neighbour and another."""
+        claimable = sorted(self.world.division_terms)
+        return [f"{key}|{code}" for key in self.world.known_cities[:1500] for code in self._claims(key, claimable)]
+
+    def _claims(self, key: str, claimable: list[str]) -> list[str]:
+        own = self.country_of(key)
+        neighbours = [c for c in self.world.countries[own].neighbours if c in claimable]
+        others = [c for c in claimable if c != own and c not in neighbours]
+        return [*ordered(neighbours, key)[:1], *pick(others, 1, key)]
+
+    @cached_property
+    def solved_states(self) -> list[tuple[str, str]]:
+        """Cities with the division that they do lie in."""
+        terms, lands = self.world.division_terms, self.world.countries
+        stem = "The {} of {} in which {} lies is {}."
+        return [(stem.format(terms[c], lands[c].the_name, name, region), region) for c, name, region in STATES]
 
 
 def cities(world: World) -> list[Cell]:
     """The cells of the domain."""
-    money = Money(world)
-
-    def in_country(fact: str) -> Draft:
-        city = world.cities[fact]
-        kind, called = _kind(city), world.call(city)
-        stem = f"{called} is a {kind} in the country of"
-        asked = Asked(f"In which country is the {kind} of {called}?", city.name, stem)
-        return country_draft(world, city.country, asked, salt=fact)
-
-    def capital_of_its_country(fact: str) -> Draft | None:
-        city = world.cities[fact]
-        country = world.countries[city.country]
-        if not country.capital or city.name in (country.capital, *country.capital_aliases):
-            return None
-        called = world.call(city)
-        largest = [c.name for c in world.biggest(city.country)[:3] if c.id != fact and c.name != country.capital]
-        prompt = f"What is the capital of the country in which the {_kind(city)} of {called} lies?"
-        asked = Asked(prompt, city.name, f"The capital of the country in which {called} lies is")
-        return capital_draft(world, city.country, asked, salt=fact, first=largest[:1])
-
-    def money_of_its_country(fact: str) -> Draft | None:
-        city = world.cities[fact]
-        place = f"the {_kind(city)} of {world.call(city)}"
-        prompt = f"What is the main unit of the currency used in {place}?"
-        return money.unit_draft(city.country, Asked(prompt, city.name, f"People in {place} pay with the"))
-
-    def wrong_state(fact: str) -> Draft:
-        """A city said to lie in a division of a country that it is not in."""
-        key, code = fact.split("|")
-        city, claimed = world.cities[key], world.countries[code]
-        country, called = world.countries[city.country], world.call(city)
-        part = f"{world.division_terms[code]} of {claimed.the_name}"
-        forms = (f"{city.name} is not in", "not in", "isn't in", "not a city in", "not located in")
-        denials = [f"{form} {name}" for form in forms for name in (claimed.the_name, claimed.name)]
-        prompt = f"In which {part} is the city of {called}?"
-        return Asked(prompt, city.name, f"The {part} in which {called} lies is").trap(
-            f"none, because {city.name} is in {country.the_name}",
-            pick([r.name for r in world.big_regions(code)], 3, fact),
-            f"{city.name} lies in {claimed.the_name}",
-            f"{city.name} lies in {country.the_name}",
-            aliases=unique([country.name, *country.aliases, *denials, "none"]),
-            claimed_country=code,
-            **country_truth(world, city.country),
-        )
-
-    asked = world.asked_cities
-    people = {key: world.cities[key].population for key in asked}
-    famous, large = world.known_cities[:450], world.known_cities[450:3500]
-    middle = [key for key in asked if 20_000 <= people[key] < 100_000]
-    small = [key for key in asked if 5_000 <= people[key] < 20_000]
-    villages = [key for key in asked if 1_000 <= people[key] < 5_000]
-    claimable = sorted(world.division_terms)
-    traps = [f"{key}|{code}" for key in world.known_cities[:1500] for code in _claims(world, key, claimable)]
-    state_shots = [
-        (f"The {world.division_terms[c]} of {world.countries[c].the_name} in which {name} lies is {region}.", region)
-        for c, name, region in (
-            *(("US", "Denver", "Colorado"), ("US", "Houston", "Texas"), ("CA", "Calgary", "Alberta")),
-            *(("DE", "Munich", "Bavaria"), ("BR", "Curitiba", "Paraná"), ("AU", "Brisbane", "Queensland")),
-            *(("IN", "Pune", "Maharashtra"), ("IT", "Florence", "Tuscany")),
-        )
-    ]
-    plain = relation("city-country", GEONAMES, in_country, famous[:40])
-    capital = relation("city-country-capital", GEONAMES, capital_of_its_country, famous[:40], "compositional")
-    both = f"{GEONAMES}; CLDR (Unicode License) via babel"
-    unit = relation("city-country-unit", both, money_of_its_country, famous[:40], "compositional")
-    untrue = relation("city-in-wrong-country", GEONAMES, wrong_state, state_shots, "trap")
-    return [
-        plain(tier=1, facts=famous),
-        plain(tier=2, facts=large),
-        plain(tier=3, facts=middle, weight=3),
-        plain(tier=3, facts=small),
-        plain(tier=4, facts=villages, weight=3),
-        capital(tier=4, facts=[*famous, *large], weight=3),
-        unit(tier=4, facts=[*famous, *large], weight=2),
-        untrue(tier=4, facts=traps[: len(traps) // 2], weight=2),
-        capital(tier=5, facts=small, weight=3),
-        unit(tier=5, facts=small, weight=3),
-        untrue(tier=5, facts=traps[len(traps) // 2 :], weight=2),
-    ]
-
-
-def _kind(city: City) -> str:
-    return "city" if city.population >= 50_000 else "town"
-
-
-def _claims(world: World, key: str, claimable: list[str]) -> list[str]:
-    """Countries a city may be put into by mistake: a neighbour and another."""
-    city = world.cities[key]
-    neighbours = [c for c in world.countries[city.country].neighbours if c in claimable]
-    others = [c for c in claimable if c != city.country and c not in neighbours]
-    return [*ordered(neighbours, key)[:1], *pick(others, 1, key)]
+    d = Cities(world)
+    half = len(d.misplaced) // 2
+    pools = {
+        "middle": d.between(20_000, 100_000),
+        "small": d.between(5_000, 20_000),
+        "villages": d.between(1_000, 5_000),
+        "misplaced_first": d.misplaced[:half],
+        "misplaced_rest": d.misplaced[half:],
+    }
+    return cells("cities", d, pools)

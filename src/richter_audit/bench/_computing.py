@@ -1,18 +1,13 @@
 """Computing codes: top-level domains, file extensions, HTTP statuses, ports, ASCII, script codes; codes never given."""
 
-from collections.abc import Callable
-from functools import partial
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 
-from richter_audit.bench._draft import NO_SUCH, Asked, Cell, Draft, ask, relation, solve
-from richter_audit.bench._places import capital_draft, country_draft, country_truth, field_of, near_countries
+from richter_audit.bench._draft import Asked, Cell, Object, Slots, cells
+from richter_audit.bench._places import Places, country_truth, near_countries
 from richter_audit.bench._text import normalise_name, ordered, pick, words
 from richter_audit.bench._world import World
-
-GEO = "IANA root zone via GeoNames (CC BY 4.0)"
-PYGMENTS = "Pygments (BSD-2-Clause)"
-IANA = "IANA registries (public domain)"
-ASCII = "ASCII (ANSI X3.4)"
-ISO = "ISO 15924 via pycountry (LGPL-2.1)"
 
 # IANA's registry of HTTP status codes: the phrases of RFC 9110 and their old names.
 HTTP = {
@@ -105,6 +100,10 @@ LESSER = words(
     "psm1 ptx qvs rnc rake rktl rei savi scaml scdoc shex shen siv slim smali smithy smv sp ssp svh tact "
     "tea tid treetop twig usda vapi vcl vert wat whiley xquery xsd wsdl xpl yar"
 )
+PRINTED = range(33, 127)  # the characters of ASCII that can be seen
+NOT_ASCII = dict.fromkeys("éèüöäßñçåøæœ€£¥§©®±µ¶·¿¡«»×÷°²³¼½¾ÀÉÜÑÇØÅÞðþłşğžščřůőąęłńśźżαβγδπΩЖдя")
+# Top-level domains that no country of GeoNames has, and that are or were in use.
+MORE_DOMAINS = frozenset(words(".eu .su .uk .ac .gb .tp .yu .dd .zr .oc"))
 
 
 def software(world: World) -> dict[str, str]:
@@ -117,209 +116,213 @@ def software(world: World) -> dict[str, str]:
     return {ext: next(iter(names)) for ext, names in sorted(seen.items()) if len(names) == 1}
 
 
-def computing(world: World) -> list[Cell]:
-    """The cells of the domain."""
-    files = software(world)
-    made_names = sorted(set(files.values()))
-    known_names = sorted({files[e] for e in FAMILIAR if e in files})
+class Computing(Places):
+    """Codes of computing: domains by country, extensions, statuses, ports, characters and scripts by code."""
 
-    def tld_draft(code: str, asked: Asked) -> Draft:
-        country, salt = world.countries[code], asked.prompt
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self.files = software(world)
+
+    # ---- what wordings say -------------------------------------------------------------------------------------------
+
+    def status_slots(self, code: str) -> Slots:
+        """Of an HTTP status."""
+        return {"phrase": HTTP[int(code)]}
+
+    def port_slots(self, port: str) -> Slots:
+        """Of a port."""
+        return {"service": PORTS[int(port)]}
+
+    def character_slots(self, code: str) -> Slots:
+        """Of a character."""
+        return {"character": chr(int(code))}
+
+    # ---- answers -----------------------------------------------------------------------------------------------------
+
+    def domain(self, code: str, asked: Asked) -> Object:
+        """A country's top-level domain."""
+        country = self.world.countries[code]
         name = normalise_name(country.name).replace(" ", "")
-        real = {c.tld for c in world.countries.values()}
         made = [t for t in (f".{name[:2]}", f".{name[0]}{name[-1]}", f".{name[0]}{name[2]}") if t != country.tld]
-        near = [world.countries[c].tld for c in near_countries(world, code, salt)]
-        like = [t for t in sorted(real) if t[1:2] == country.tld[1:2] and t != country.tld]
-        wrong = [*ordered(made, salt)[:1], *ordered(like, salt)[:1], *near]
-        truth = {"code": country.tld, **country_truth(world, code)}
-        return asked.draft(country.tld, wrong, "code", also=[".gb"] if code == "GB" else (), code_of="domain", **truth)
-
-    def of_extension(fact: str) -> Draft:
-        name = files[fact]
-        prompt = f"Which programming language or file format uses the file extension .{fact}?"
-        return Asked(prompt, f".{fact}", f"Files with the extension .{fact} are written in").draft(
-            name,
-            [*pick(known_names, 3, fact), *pick(made_names, 3, fact)],
-            "software",
-            aliases=MORE_NAMES.get(name, ()),
-            also=[n for e, n in files.items() if e == fact],
-            name=name,
+        like = [t for t in sorted(self.domains) if t[1:2] == country.tld[1:2] and t != country.tld]
+        near = [self.world.countries[c].tld for c in near_countries(self.world, code, asked.salt)]
+        return Object(
+            kind="code",
+            of="domain",
+            answer=country.tld,
+            wrong=[*ordered(made, asked.salt)[:1], *ordered(like, asked.salt)[:1], *near],
+            also=[".gb"] if code == "GB" else (),
+            truth={"code": country.tld, **country_truth(self.world, code)},
         )
 
-    def of_status(fact: str) -> Draft:
+    def language(self, extension: str, asked: Asked) -> Object:
+        """The language or format of files with an extension."""
+        name = self.files[extension]
+        known = sorted({self.files[e] for e in FAMILIAR if e in self.files})
+        return Object(
+            kind="software",
+            answer=name,
+            wrong=[*pick(known, 3, asked.salt), *pick(sorted(set(self.files.values())), 3, asked.salt)],
+            aliases=MORE_NAMES.get(name, ()),
+            truth={"name": name},
+        )
+
+    def phrase(self, fact: str, asked: Asked) -> Object:
+        """The phrase of an HTTP status."""
         code = int(fact)
-        same = [phrase for other, phrase in HTTP.items() if other // 100 == code // 100 and other != code]
+        same = [HTTP[other] for other in self._same_class(code)]
         rest = [phrase for other, phrase in HTTP.items() if other // 100 != code // 100]
-        wrong = [*ordered(same, fact)[:2], *ordered(rest, fact)]
-        asked = Asked(f"What is the standard phrase for the HTTP status code {code}?", fact)
-        return asked.draft(HTTP[code], wrong, "status", aliases=HTTP_ALIASES.get(code, ()), value=code)
+        return Object(
+            kind="status",
+            answer=HTTP[code],
+            wrong=[*ordered(same, asked.salt)[:2], *ordered(rest, asked.salt)],
+            aliases=HTTP_ALIASES.get(code, ()),
+            truth={"value": code},
+        )
 
-    def number_draft(others: Callable[[int], list[int]], fact: str, asked: Asked) -> Draft:
-        wrong = [str(o) for o in ordered(others(int(fact)), asked.prompt)]
-        return asked.draft(fact, wrong, "number", value=int(fact))
+    def _number(self, value: int, others: Iterable[int], asked: Asked) -> Object:
+        wrong = [str(other) for other in ordered(others, asked.salt)]
+        return Object(kind="number", answer=str(value), wrong=wrong, truth={"value": value})
 
-    def same_class(code: int) -> list[int]:
+    def _same_class(self, code: int) -> list[int]:
         return [c for c in HTTP if c // 100 == code // 100 and c != code]
 
-    def near_ports(port: int) -> list[int]:
-        return sorted((p for p in PORTS if p != port), key=lambda p: abs(p - port))[:9]
+    def status(self, fact: str, asked: Asked) -> Object:
+        """The code of an HTTP status."""
+        return self._number(int(fact), self._same_class(int(fact)), asked)
 
-    def near_characters(value: int) -> list[int]:
-        near = [v for v in range(33, 127) if 0 < abs(v - value) <= 9]
-        return [*near, *([value ^ 32] if chr(value).isalpha() else [])]
-
-    def of_port(fact: str) -> Draft:
+    def port(self, fact: str, asked: Asked) -> Object:
+        """A service's port."""
         port = int(fact)
-        wrong = [PORTS[p] for p in pick(sorted(set(PORTS) - {port}), 5, fact)]
-        asked = Asked(f"Which service has the standard port number {port}?", fact)
-        return asked.draft(PORTS[port], wrong, "service", aliases=PORT_ALIASES.get(port, ()), value=port)
+        return self._number(port, sorted((p for p in PORTS if p != port), key=lambda p: abs(p - port))[:9], asked)
 
-    def based(fact: str, base: str) -> Draft:
-        value, form, character = int(fact), "02X" if base == "hexadecimal" else "07b", f"“{chr(int(fact))}”"
-        written = f"{value:{form}}"
-        near = [v for v in range(33, 127) if 0 < abs(v - value) <= 12]
-        stem = f"In {base}, the ASCII code of the character {character} is"
-        return Asked(f"Write the ASCII code of the character {character} in {base}.", chr(value), stem).draft(
-            written,
-            [f"{v:{form}}" for v in ordered(near, base, fact)],
-            "number",
-            aliases=[f"0x{written}", f"{written}h"] if base == "hexadecimal" else [f"0{written}", f"0b{written}"],
-            value=value,
-            base=base,
-            via=value,
-        )
-
-    def next_character(fact: str) -> Draft:
+    def character_code(self, fact: str, asked: Asked) -> Object:
+        """A character's number."""
         value = int(fact)
-        near = [v for v in range(48, 91) if chr(v).isalnum() and v != value]
-        wrong = [chr(v) for v in [*ordered([v for v in near if abs(v - value) < 5], fact), *near]]
-        asked = Asked(f"Which character has the decimal ASCII code {value}?", fact)
-        return asked.draft(chr(value), wrong, "character", value=value)
+        near = [v for v in PRINTED if 0 < abs(v - value) <= 9]
+        return self._number(value, [*near, *([value ^ 32] if chr(value).isalpha() else [])], asked)
 
-    scripts = {
-        s.alpha_4: s.name.split(" (")[0] for s in world.pycountry.scripts if not s.alpha_4.startswith(("Z", "Q"))
+    def service(self, fact: str, asked: Asked) -> Object:
+        """The service of a port."""
+        port = int(fact)
+        return Object(
+            kind="service",
+            answer=PORTS[port],
+            wrong=[PORTS[p] for p in pick(sorted(set(PORTS) - {port}), 5, asked.salt)],
+            aliases=PORT_ALIASES.get(port, ()),
+            truth={"value": port},
+        )
+
+    def _based(self, fact: str, asked: Asked, base: str, form: str, forms: Sequence[str]) -> Object:
+        """A character's number in another base; `forms` are further ways to write it."""
+        value = int(fact)
+        near = [v for v in PRINTED if 0 < abs(v - value) <= 12]
+        digits = f"{value:{form}}"
+        return Object(
+            kind="number",
+            answer=digits,
+            wrong=[f"{v:{form}}" for v in ordered(near, asked.salt)],
+            aliases=[way.format(digits) for way in forms],
+            truth={"value": value, "base": base, "via": value},
+        )
+
+    def hexadecimal(self, fact: str, asked: Asked) -> Object:
+        """A character's number in hexadecimal."""
+        return self._based(fact, asked, "hexadecimal", "02X", ("0x{}", "{}h"))
+
+    def binary(self, fact: str, asked: Asked) -> Object:
+        """A character's number in binary."""
+        return self._based(fact, asked, "binary", "07b", ("0{}", "0b{}"))
+
+    def character(self, fact: str, asked: Asked) -> Object:
+        """The character that has a number."""
+        value = int(fact)
+        others = [v for v in map(int, self.letters) if v != value]
+        near = ordered([v for v in others if abs(v - value) < 5], asked.salt)
+        return Object(
+            kind="character", answer=chr(value), wrong=[chr(v) for v in [*near, *others]], truth={"value": value}
+        )
+
+    def script(self, code: str, asked: Asked) -> Object:
+        """The script that has a code."""
+        name = self.scripts[code]
+        like = sorted(v for k, v in self.scripts.items() if k[0] == code[0] and v != name)
+        return Object(
+            kind="script",
+            answer=name,
+            wrong=[*pick(like, 2, asked.salt), *pick(sorted(self.scripts.values()), 4, asked.salt)],
+            aliases=[name, str(self.world.cldr.scripts.get(code, ""))],
+            truth={"script": code},
+        )
+
+    def some_countries(self, salt: str) -> list[str]:
+        """Four countries."""
+        return [self.world.countries[c].the_name for c in pick(self.world.states[:120], 4, salt)]
+
+    def some_phrases(self, salt: str) -> list[str]:
+        """Four phrases of HTTP statuses that say that the client erred."""
+        return [HTTP[c] for c in pick(sorted(c for c in HTTP if 400 <= c < 500), 4, salt)]
+
+    def some_characters(self, salt: str) -> list[str]:
+        """Four numbers of characters."""
+        return [str(v) for v in pick(PRINTED, 4, salt)]
+
+    # ---- facts -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def domains(self) -> set[str]:
+        """The domains of all countries."""
+        return {c.tld for c in self.world.countries.values()}
+
+    @cached_property
+    def with_domain(self) -> list[str]:
+        """The states that have a domain."""
+        return [c for c in self.world.states if self.world.countries[c].tld]
+
+    @cached_property
+    def free_domains(self) -> list[str]:
+        """Domains of two letters that nobody has."""
+        letters = "abcdefghijklmnopqrstuvwxyz"
+        made = [f".{a}{b}" for a in letters for b in letters]
+        return ordered([d for d in made if d not in self.domains | MORE_DOMAINS], "free domains")[:220]
+
+    @cached_property
+    def scripts(self) -> dict[str, str]:
+        """Writing systems of one or two words by code."""
+        rows = {s.alpha_4: s.name.split(" (")[0] for s in self.world.pycountry.scripts}
+        named = {code: name for code, name in rows.items() if not code.startswith(("Z", "Q"))}
+        return {k: v for k, v in named.items() if v.replace(" ", "").isalpha() and len(v.split()) < 3}
+
+    @cached_property
+    def own_ports(self) -> list[str]:
+        """The ports of services that have one only."""
+        users = Counter(PORTS.values())
+        return [str(port) for port, service in PORTS.items() if users[service] == 1]
+
+    @cached_property
+    def letters(self) -> list[str]:
+        """The numbers of digits and capital letters."""
+        return [str(v) for v in range(48, 91) if chr(v).isalnum()]
+
+
+def computing(world: World) -> list[Cell]:
+    """The cells of the domain."""
+    d = Computing(world)
+    usual = [e for e in FAMILIAR if e in d.files]
+    using = "The country that uses the internet top-level domain {} is {}."
+    lands = [world.countries[c] for c in d.with_domain[:30]]
+    pools = {
+        "characters": [str(v) for v in PRINTED],
+        "codes_by_character": [(chr(int(v)), v) for v in d.letters],
+        "foreign": [str(ord(character)) for character in NOT_ASCII],
+        "free_statuses": [str(c) for c in HTTP_FREE],
+        "phrases_by_status": [(str(c), phrase) for c, phrase in HTTP.items()],
+        "ports": [str(p) for p in PORTS],
+        "script_codes": sorted(d.scripts),
+        "script_shots": ordered(d.scripts, 0)[:40],
+        "solved_domains": [(using.format(land.tld, land.the_name), land.name) for land in lands],
+        "statuses": [str(c) for c in HTTP],
+        "unusual": [e for e in dict.fromkeys(LESSER) if e in d.files and e not in usual],
+        "usual": usual,
     }
-    plain_scripts = {k: v for k, v in scripts.items() if v.replace(" ", "").isalpha() and len(v.split()) < 3}
-
-    def of_script(fact: str) -> Draft:
-        name = plain_scripts[fact]
-        like = sorted(v for k, v in plain_scripts.items() if k[0] == fact[0] and v != name)
-        wrong = [*pick(like, 2, fact), *pick(sorted(plain_scripts.values()), 4, fact)]
-        aliases = [scripts[fact], str(world.cldr.scripts.get(fact, ""))]
-        asked = Asked(f"Which writing system has the ISO 15924 code {fact}?", fact)
-        return asked.draft(name, wrong, "script", aliases=aliases, script=fact)
-
-    def no_tld(fact: str) -> Draft:
-        stem = f"The country that uses the internet top-level domain {fact} is"
-        return Asked(f"Which country uses the internet top-level domain {fact}?", fact, stem).trap(
-            f"none, because {fact} is not assigned",
-            [world.countries[c].the_name for c in pick(world.states[:120], 4, fact)],
-            f"{fact} is a country's top-level domain",
-            aliases=[*NO_SUCH, "no country", "not a top-level domain", "not a country code"],
-        )
-
-    def no_status(fact: str) -> Draft:
-        return Asked(f"What is the standard phrase of the HTTP status code {fact}?", fact).trap(
-            f"none, because {fact} is not assigned",
-            [HTTP[c] for c in pick(sorted(c for c in HTTP if 400 <= c < 500), 4, fact)],
-            f"{fact} is a standard HTTP status code",
-            aliases=[*NO_SUCH, "no standard", "not standard", "non-standard"],
-        )
-
-    def no_ascii(fact: str) -> Draft:
-        character = chr(int(fact))
-        denials = ("not in ASCII", "not part of ASCII", "not an ASCII", "no ASCII", "Unicode", "outside")
-        return Asked(f"What is the ASCII code of the character “{character}”?", character).trap(
-            f"none, because “{character}” is not in ASCII",
-            [str(v) for v in pick(range(33, 127), 4, fact)],
-            f"“{character}” is an ASCII character",
-            aliases=[*NO_SUCH, *denials],
-        )
-
-    tlds = [c for c in world.states if world.countries[c].tld]
-    usual = [e for e in FAMILIAR if e in files]
-    unusual = [e for e in dict.fromkeys(LESSER) if e in files and e not in usual]
-    codes = [str(c) for c in HTTP]
-    ports = [str(p) for p in PORTS]
-    unique_ports = [p for p in ports if list(PORTS.values()).count(PORTS[int(p)]) == 1]
-    characters = [str(v) for v in range(33, 127) if chr(v) not in "“”"]
-    upper = [str(v) for v in range(48, 91) if chr(v).isalnum()]
-    real = {c.tld for c in world.countries.values()} | set(words(".eu .su .uk .ac .gb .tp .yu .dd .zr .oc"))
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    free = ordered([f".{a}{b}" for a in letters for b in letters if f".{a}{b}" not in real], "free domains")[:220]
-    foreign = [str(ord(ch)) for ch in "éèüöäßñçåøæœ€£¥§©®±µ¶·¿¡«»×÷°²³¼½¾ÀÉÜÑÇØÅÞðþłşğžščřůőąęłńśźżαβγδπΩЖдя"]
-    foreign = list(dict.fromkeys(foreign))
-
-    the, name, tld_of = (field_of(world, f) for f in ("the_name", "name", "tld"))
-    geo, iana, ascii_ = (partial(relation, source=source) for source in (GEO, IANA, ASCII))
-    chain = partial(relation, source=GEO, form="compositional")
-    top = tlds[:30]
-    write = ask(
-        lambda code, asked: country_draft(world, code, asked, salt="tld"),
-        "Which country has the internet top-level domain {}?",
-        tld_of,
-        stem="{} is the internet top-level domain of",
-    )
-    country = geo("tld-country", write=write, shots=top)
-    write = ask(tld_draft, "Give the internet top-level domain of {}.", the, name)
-    tld = geo("country-tld", write=write, shots=top)
-    write = ask(
-        tld_draft, "Give the internet top-level domain of the country whose capital is {}.", field_of(world, "capital")
-    )
-    capital_tld = chain("capital-tld", write=write, shots=top)
-    write = ask(
-        lambda code, asked: capital_draft(world, code, asked, salt="tld"),
-        "What is the capital of the country with the internet top-level domain {}?",
-        lambda code: tld_of(code) if world.countries[code].capital else "",
-    )
-    tld_capital = chain("tld-capital", write=write, shots=top)
-    file = relation("extension-language", PYGMENTS, of_extension, usual[:24])
-    phrase = iana("http-phrase", write=of_status, shots=codes)
-    write = ask(partial(number_draft, same_class), "Give the HTTP status code for “{}”.", lambda c: HTTP[int(c)])
-    status = iana("phrase-http", write=write, shots=codes)
-    service = iana("port-service", write=of_port, shots=ports[:24])
-    write = ask(partial(number_draft, near_ports), "What is the standard port number of {}?", lambda p: PORTS[int(p)])
-    port = iana("service-port", write=write, shots=unique_ports[:24])
-    write = ask(
-        partial(number_draft, near_characters),
-        "What is the decimal ASCII code of the character “{}”?",
-        lambda value: chr(int(value)),
-    )
-    code = ascii_("ascii-code", write=write, shots=upper)
-    char = ascii_("code-ascii", write=next_character, shots=upper)
-    system = relation("script-code", ISO, of_script, ordered(sorted(plain_scripts), 0)[:40])
-    in_hex = ascii_("ascii-hex", write=partial(based, base="hexadecimal"), shots=upper, form="compositional")
-    in_bits = ascii_("ascii-binary", write=partial(based, base="binary"), shots=upper, form="compositional")
-    uses = [
-        (f"The country that uses the internet top-level domain {land.tld} is {land.the_name}.", land.name)
-        for land in (world.countries[c] for c in top)
-    ]
-    of_the = [(text.replace("phrase for the", "phrase of the"), a) for text, a in solve(of_status, codes)]
-    bare = [(f"The ASCII code of the character “{chr(int(v))}” is {v}.", v) for v in upper]
-    no_domain = geo("tld-unassigned", write=no_tld, shots=uses, form="trap")
-    no_phrase = iana("http-unassigned", write=no_status, shots=of_the, form="trap")
-    no_char = ascii_("not-ascii", write=no_ascii, shots=bare, form="trap")
-    return [
-        country(tier=1, facts=tlds[:140], weight=2),
-        file(tier=1, facts=usual, weight=1),
-        phrase(tier=1, facts=codes, weight=1),
-        service(tier=1, facts=ports[:44], weight=1),
-        country(tier=2, facts=tlds[140:], weight=1),
-        tld(tier=2, facts=tlds[:128], weight=2),
-        status(tier=2, facts=codes, weight=1),
-        service(tier=2, facts=ports[44:], weight=1),
-        port(tier=3, facts=unique_ports, weight=1),
-        file(tier=3, facts=unusual, weight=2),
-        tld(tier=3, facts=tlds[128:], weight=1),
-        char(tier=3, facts=upper, weight=1),
-        code(tier=4, facts=characters, weight=1),
-        capital_tld(tier=4, facts=tlds, weight=2),
-        in_hex(tier=4, facts=characters, weight=1),
-        no_domain(tier=4, facts=free[:110], weight=1),
-        no_phrase(tier=4, facts=[str(c) for c in HTTP_FREE], weight=1),
-        system(tier=5, facts=sorted(plain_scripts), weight=2),
-        tld_capital(tier=5, facts=tlds, weight=2),
-        in_bits(tier=5, facts=characters, weight=1),
-        no_domain(tier=5, facts=free[110:], weight=1),
-        no_char(tier=5, facts=foreign, weight=1),
-    ]
+    return cells("computing", d, pools)

@@ -1,10 +1,14 @@
-"""From a fact to an item: what a domain writes down, and the checks that every item must pass."""
+"""From a table of templates to items: the one generator of all domains, and the checks that every item must pass."""
 
 import dataclasses
+import functools
 import hashlib
+import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 from richter.records import Item
@@ -21,127 +25,211 @@ NO_SUCH = (
 )  # fmt: skip
 
 Form = Literal["plain", "compositional", "trap"]
+Slots = Mapping[str, str]
+Shot = tuple[str, str]  # a solved sentence, and the answer in it
 
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """One question as a domain writes it.
-
-    `stem` is a sentence that the answer completes. `wrong` are plausible wrong answers, best first; what is also
-    right (`aliases`, `also`) is never offered among them.
-    """
-
-    prompt: str
-    stem: str
-    answer: str
-    wrong: Sequence[str]
-    truth: Mapping[str, Any]
-    aliases: Sequence[str] = ()
-    also: Sequence[str] = ()
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """The questions of one relation in one tier: the ids of its facts, and how one is written.
-
-    `weight` is the relation's share of its tier. `shots` are solved sentences of the same relation with their answers.
-    """
-
-    tier: int
-    relation: str
-    facts: Sequence[str]
-    write: Callable[[str], Draft | None]
-    shots: Sequence[tuple[str, str]]
-    source: str
-    form: Form = "plain"
-    weight: int = 1
-
-
-Write = Callable[[str], Draft | None]
+TEMPLATES = Path(__file__).with_name("templates.toml")
+SLOT = re.compile(r"\{\w+\}")
 STEMS = (
     (r"^(?:What is|Give) the (.*)[?.]$", r"The \1 is"),
     (r"^Which (.*) has the (.*)\?$", r"The \1 with the \2 is"),
 )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Asked:
-    """What is asked, the sentence that the answer completes, and what both are about.
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Object:
+    """What a question asks for.
 
-    "What is the code of X?" has the stem "The code of X is" of itself, "Which X has the Y?" has "The X with the Y is".
+    `wrong` are plausible wrong answers, best first (the distractor rule); what is also right (`aliases`, `also`) is
+    never offered among them. `truth` is what a wrong answer is measured against; it may give its own `kind`. A code
+    says what it is a code `of`.
     """
+
+    kind: str
+    answer: str
+    wrong: Sequence[str]
+    aliases: Sequence[str] = ()
+    also: Sequence[str] = ()
+    of: str = ""
+    truth: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question without its answer; `salt` settles every choice among wrong answers."""
+
+    fact: str
+    slots: Slots
+    prompt: str
+    salt: str
+
+
+Rule = Callable[[str, Asked], Object | None]
+
+
+def no_slots(fact: str) -> Slots:
+    """Nothing but the fact itself stands in the wording."""
+    return {}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Template:
+    """One relation of a domain: a row of `templates.toml`.
+
+    A fact is the id of what is asked about, and `slots` are the texts that stand for {name} in `prompt`, `stem` and
+    `subject` ({fact} is always there); where one of the prompt is empty there is no question. `stem` is a sentence
+    that the answer completes: "What is the code of X?" has the stem "The code of X is" of itself, "Which X has the
+    Y?" has "The X with the Y is". `about` leads from the fact to what `answer` is asked for: a capital's country.
+    `shots` are facts, or sentences solved already.
+    """
+
+    relation: str
+    source: str
+    prompt: str
+    answer: Rule
+    shots: Sequence[str] | Sequence[Shot]
+    stem: str
+    subject: str = "{fact}"
+    slots: Callable[[str], Slots] = no_slots
+    about: Callable[[str], str] = str
+    salt: str = "{prompt}"
+    form: Form = "plain"
+
+    @cached_property
+    def needed(self) -> list[str]:
+        """The slots that must be filled."""
+        return [slot[1:-1] for slot in SLOT.findall(self.prompt)]
+
+    @cached_property
+    def solved(self) -> list[Shot]:
+        """The shots as sentences, each with its answer."""
+        drafts = (self.write(shot) for shot in self.shots if isinstance(shot, str))
+        given = [shot for shot in self.shots if isinstance(shot, tuple)]
+        return given or [(f"{draft.stem} {draft.answer}.", draft.answer) for draft in drafts if draft and draft.answer]
+
+    def write(self, fact: str) -> "Draft | None":
+        """The question about a fact; None where there is none."""
+        slots = {**self.slots(fact), "fact": fact}
+        if not all(slots[name] for name in self.needed):
+            return None
+        prompt = self.prompt.format_map(slots)
+        asked = Asked(fact=fact, slots=slots, prompt=prompt, salt=self.salt.format(fact=fact, prompt=prompt))
+        found = self.answer(self.about(fact), asked)
+        if found is None:
+            return None
+        head = {} if "kind" in found.truth else {"kind": found.kind}
+        head |= {"of": found.of} if found.of else {}
+        return Draft(
+            prompt=prompt,
+            stem=self.stem.format_map(slots),
+            answer=found.answer,
+            wrong=found.wrong,
+            truth={**head, "subject": self.subject.format_map(slots), **found.truth},
+            aliases=found.aliases,
+            also=found.also,
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """One question as its template writes it."""
 
     prompt: str
-    subject: str
-    stem: str = ""
-
-    def draft(
-        self,
-        answer: str,
-        wrong: Sequence[str],
-        kind: str,
-        *,
-        aliases: Sequence[str] = (),
-        also: Sequence[str] = (),
-        code_of: str = "",
-        **truth: Any,
-    ) -> Draft:
-        """The question with its answer; the rest is what a wrong answer is measured against."""
-        stem = self.stem or next((re.sub(*rule, self.prompt) for rule in STEMS if re.match(rule[0], self.prompt)), "")
-        truth = {"kind": kind, **({"of": code_of} if code_of else {}), "subject": self.subject, **truth}
-        return Draft(prompt=self.prompt, stem=stem, answer=answer, wrong=wrong, truth=truth, aliases=aliases, also=also)
-
-    def trap(
-        self,
-        answer: str,
-        wrong: Sequence[str],
-        premise: str,
-        corrected: str = "unassigned",
-        *,
-        aliases: Sequence[str],
-        **truth: Any,
-    ) -> Draft:
-        """A question whose premise is false; `answer` says so."""
-        return self.draft(answer, wrong, "trap", aliases=aliases, premise=premise, corrected=corrected, **truth)
+    stem: str
+    answer: str
+    wrong: Sequence[str]
+    truth: Mapping[str, Any]
+    aliases: Sequence[str]
+    also: Sequence[str]
 
 
-def ask(
-    draft: Callable[[Any, Asked], Draft | None],
-    prompt: str,
-    shown: Callable[[str], str] = str,
-    subject: Callable[[str], str] | None = None,
-    *,
-    stem: str = "",
-    key: Callable[[str], Any] | None = None,
-) -> Write:
-    """How a fact is written: `shown` of it stands for {} in prompt and stem, and is the subject unless `subject` says.
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """The questions of one template in one tier; `weight` is its share of the tier."""
 
-    `draft` gets the fact, or its `key`. Where there is nothing to show there is no question.
+    template: Template
+    tier: int
+    facts: Sequence[str]
+    weight: int
+
+    @property
+    def relation(self) -> str:
+        """The template's."""
+        return self.template.relation
+
+
+def cells(domain: str, rules: object, pools: Mapping[str, Any]) -> list[Cell]:
+    """The cells of a domain; those of a tier take turns in the order of its templates.
+
+    What a template names is one of `pools` (facts, sentences, rules), or else an attribute of `rules`.
     """
 
-    def write(fact: str) -> Draft | None:
-        name = shown(fact)
-        if not name:
-            return None
-        asked = Asked(prompt.format(name), (subject or shown)(fact), stem.format(name))
-        return draft(key(fact) if key else fact, asked)
+    def find(name: str) -> Any:
+        name, _, part = name.partition("[")
+        value = pools[name] if name in pools else operator.attrgetter(name)(rules)
+        return value[slice(*(int(end) if end else None for end in part[:-1].split(":")))] if part else value
 
-    return write
-
-
-def relation(
-    name: str, source: str, write: Write, shots: Sequence[str] | Sequence[tuple[str, str]], form: Form = "plain"
-) -> Callable[..., Cell]:
-    """The cells of one relation, which lack tier, facts and weight. `shots` are facts, or sentences solved already."""
-    given = [shot for shot in shots if isinstance(shot, tuple)]
-    solved = given or solve(write, [fact for fact in shots if isinstance(fact, str)])
-    return partial(Cell, relation=name, source=source, write=write, shots=solved, form=form)
+    found = []
+    for row in _table()[domain]:
+        template = _template(row, find)
+        for entry in row["tiers"]:
+            tier, facts, weight = [*entry.split(), "1"][:3]
+            found.append(Cell(template=template, tier=int(tier), facts=find(facts), weight=int(weight)))
+    return found
 
 
-def solve(write: Write, facts: Sequence[str]) -> list[tuple[str, str]]:
-    """Solved sentences of a relation, for use as shots, each with its answer."""
-    drafts = (write(fact) for fact in facts)
-    return [(f"{draft.stem} {draft.answer}.", draft.answer) for draft in drafts if draft and draft.answer]
+@functools.cache
+def _table() -> dict[str, list[dict[str, Any]]]:
+    return tomllib.loads(TEMPLATES.read_text(encoding="utf-8"))
+
+
+def _template(row: Mapping[str, Any], find: Callable[[str], Any]) -> Template:
+    """A row of the table with what it names."""
+    stem, about = row.get("stem") or derive_stem(row["prompt"]), find(row["about"]) if "about" in row else str
+    if "trap" in row:
+        named = {key: row[key] for key in ("denials", "corrected") if key in row}
+        answer = trap(row["trap"], row["premise"], find(row["wrong"]), **named)
+    else:
+        answer = find(row["answer"])
+    return Template(
+        **{key: row[key] for key in ("relation", "source", "prompt", "form", "subject", "salt") if key in row},
+        stem=stem,
+        slots=find(row["slots"]) if "slots" in row else no_slots,
+        about=about.__getitem__ if isinstance(about, Mapping) else about,
+        answer=answer,
+        shots=solve(stem, find(row["solved"])) if "solved" in row else find(row["shots"]),
+    )
+
+
+def derive_stem(prompt: str) -> str:
+    """The sentence that the answer to a prompt completes, where its form says so; else nothing."""
+    return next((re.sub(*rule, prompt) for rule in STEMS if re.match(rule[0], prompt)), "")
+
+
+def solve(stem: str, pairs: Iterable[tuple[str, str]]) -> list[Shot]:
+    """Sentences of a stem with one slot: what stands there, and the answer."""
+    before, after = SLOT.split(stem)
+    return [(f"{before}{name}{after} {answer}.", answer) for name, answer in pairs]
+
+
+def trap(
+    answer: str,
+    premise: str,
+    wrong: Callable[[str], Sequence[str]],
+    *,
+    denials: Sequence[str] = (),
+    corrected: str = "unassigned",
+) -> Rule:
+    """The rule of a question whose premise is false; `answer` says so, and `denials` do besides `NO_SUCH`."""
+
+    def reject(key: str, asked: Asked) -> Object:
+        said = {"premise": premise.format_map(asked.slots), "corrected": corrected.format_map(asked.slots)}
+        aliases = [*NO_SUCH, *(denial.format_map(asked.slots) for denial in denials)]
+        return Object(
+            kind="trap", answer=answer.format_map(asked.slots), wrong=wrong(asked.salt), aliases=aliases, truth=said
+        )
+
+    return reject
 
 
 def finish(domain: str, cell: Cell, fact: str) -> Item | None:
@@ -150,7 +238,7 @@ def finish(domain: str, cell: Cell, fact: str) -> Item | None:
     Its group is what it asks about, within its domain: who knows little of a country fails several of its questions,
     and another draw of the benchmark would have other countries. Relations are no groups: every draw has the same.
     """
-    draft = cell.write(fact)
+    draft = cell.template.write(fact)
     if draft is None:
         return None
     aliases = unique([draft.answer, *draft.aliases])[1:]
@@ -173,8 +261,8 @@ def finish(domain: str, cell: Cell, fact: str) -> Item | None:
         domain=domain,
         tier=cell.tier,
         group=f"{domain}: {normalise_name(str(draft.truth.get('subject', draft.prompt)))}",
-        form=cell.form,
-        source=cell.source,
+        form=cell.template.form,
+        source=cell.template.source,
         truth={**draft.truth, "relation": cell.relation},
     )
 
@@ -183,7 +271,7 @@ def _shots(cell: Cell, draft: Draft) -> tuple[str, ...]:
     """Two solved sentences that neither hold the answer nor share one."""
     right = unique([draft.answer, *draft.aliases, *draft.also])
     chosen: dict[str, str] = {}
-    for text, answer in ordered(cell.shots, "shots", draft.prompt):
+    for text, answer in ordered(cell.template.solved, "shots", draft.prompt):
         if not leaks(right, text) and not text.startswith(draft.stem) and answer not in chosen:
             chosen[answer] = text
         if len(chosen) == 2:

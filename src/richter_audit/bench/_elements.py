@@ -1,13 +1,12 @@
 """Elements and isotopes: symbols, numbers, places in the table, neutrons; elements and isotopes that are not."""
 
-from functools import partial
+from functools import cached_property
 from typing import Any
 
-from richter_audit.bench._draft import NO_SUCH, Asked, Cell, Draft, ask, relation, solve
+from richter_audit.bench._draft import NO_SUCH, Asked, Cell, Object, Slots, cells
 from richter_audit.bench._text import ordered, pick, words
 from richter_audit.bench._world import Element, World
 
-SOURCE = "mendeleev 1.3.0 (MIT)"
 SPELLINGS = {"aluminum": ("aluminium",), "cesium": ("caesium",), "sulfur": ("sulphur",)}
 COMMON = words(
     "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Ti Cr Mn Fe Co Ni Cu Zn As Br Kr Ag Sn I Xe Ba W "
@@ -37,221 +36,208 @@ FOUND = {
     "Bk": 1949, "Cf": 1950, "Md": 1955,
 }  # fmt: skip
 # No stable isotope; bismuth and what decays beyond measuring are left out.
-NEVER_STABLE = (
+NEVER_STABLE = words(
     "Tc Pm Po At Rn Fr Ra Ac Pa Np Pu Am Cm Bk Cf Es Fm Md No Lr Rf Db Sg Bh Hs Mt Ds Rg Cn Nh Fl Mc Lv Ts Og"
 )
+# symbols once proposed or used
+ONCE_SYMBOLS = frozenset(words("Cb Ma Ab Em Ad Ha Ao Me Ka Az Bo Jo De Vm Ph Nt Tu Gl Dp Cp Ct Nv"))
+ORDINALS = ("zero", "first", "second", "third", "fourth", "fifth", "sixth", "seventh")
+ENGLISH = frozenset(words("am an as at be by do go he hi if in is it me my no of oh ok on or ox so to up us we"))
+STABLE = (("fluorine", "19"), ("sodium", "23"), ("aluminum", "27"), ("phosphorus", "31"), ("gold", "197"))
+
+
+class Elements:
+    """Elements by symbol, and isotopes by symbol and mass number."""
+
+    def __init__(self, world: World) -> None:
+        self.table = world.elements
+        self.by_symbol = {e.symbol: e for e in self.table}
+        self.family_of = {symbol: name for name, symbols in FAMILIES.items() for symbol in symbols.split()}
+
+    # ---- what wordings say -------------------------------------------------------------------------------------------
+
+    def slots(self, symbol: str) -> Slots:
+        """Of an element."""
+        element = self.by_symbol[symbol]
+        return {"name": element.name, "Name": element.name.capitalize(), "number": str(element.number)}
+
+    def isotope_slots(self, fact: str) -> Slots:
+        """Of an isotope."""
+        symbol, mass = fact.split("-")
+        return {"name": f"{self.by_symbol[symbol].name}-{mass}"}
+
+    # ---- answers -----------------------------------------------------------------------------------------------------
+
+    def truth(self, e: Element) -> dict[str, Any]:
+        """An element's place in the table."""
+        return {"element": e.symbol, "number": e.number, "period": e.period, "group": e.group, "block": e.block}
+
+    def following(self, symbol: str) -> str:
+        """The next element's symbol."""
+        return self.table[self.by_symbol[symbol].number].symbol
+
+    def near(self, e: Element, salt: str) -> list[Element]:
+        """Elements that a reader might mix up: neighbours in the table, same column, same first letter."""
+        beside = [x for x in self.table if 0 < abs(x.number - e.number) <= 3]
+        column = [x for x in self.table if e.group and x.group == e.group and x != e]
+        letter = [x for x in self.table if x.name[0] == e.name[0] and x != e]
+        pools = [ordered(pool, salt, e.symbol) for pool in (letter, column, beside)]
+        return [*(pool[0] for pool in pools if pool), *pick(self.table, 4, salt, e.symbol), *beside]
+
+    def name(self, symbol: str, asked: Asked) -> Object:
+        """An element's name."""
+        e = self.by_symbol[symbol]
+        wrong = [x.name for x in self.near(e, asked.salt)]
+        return Object(
+            kind="element", answer=e.name, wrong=wrong, aliases=SPELLINGS.get(e.name, ()), truth=self.truth(e)
+        )
+
+    def symbol(self, symbol: str, asked: Asked, **more: Any) -> Object:
+        """An element's symbol."""
+        e = self.by_symbol[symbol]
+        made = [s.title() for s in (e.name[0] + e.name[2:3], e.name[:2], e.name[0] + e.name[-1]) if len(s) == 2]
+        real = [x.symbol for x in self.near(e, asked.salt)]
+        wrong = [*ordered([s for s in made if s != symbol], asked.salt)[:1], *real]
+        return Object(kind="symbol", answer=symbol, wrong=wrong, truth={**self.truth(e), **more})
+
+    def next_symbol(self, symbol: str, asked: Asked) -> Object:
+        """The symbol of an element that is told by the one before it."""
+        return self.symbol(symbol, asked, via=self.by_symbol[symbol].name)
+
+    def _place(self, symbol: str, asked: Asked, value: int, wrong: list[int], aliases: tuple[str, ...]) -> Object:
+        """A place in the table; wrong ones in an order set by the salt."""
+        truth = {**self.truth(self.by_symbol[symbol]), "value": value}
+        numbers = [str(number) for number in ordered(wrong, asked.salt)]
+        return Object(kind="number", answer=str(value), wrong=numbers, aliases=aliases, truth=truth)
+
+    def _count(self, symbol: str, asked: Asked, value: int, spread: int, **more: Any) -> Object:
+        """A count of particles; wrong ones are off by at most `spread`."""
+        steps = [step for step in range(-spread, spread + 1) if step and value + step > 0]
+        wrong = [str(value + step) for step in ordered(steps, asked.salt)]
+        truth = {**self.truth(self.by_symbol[symbol]), "value": value, **more}
+        return Object(kind="number", answer=str(value), wrong=wrong, truth=truth)
+
+    def number(self, symbol: str, asked: Asked) -> Object:
+        """An element's atomic number."""
+        return self._count(symbol, asked, self.by_symbol[symbol].number, 6)
+
+    def protons(self, symbol: str, asked: Asked) -> Object:
+        """The atomic number of an element that is told by its symbol."""
+        return self._count(symbol, asked, self.by_symbol[symbol].number, 6, via=self.by_symbol[symbol].name)
+
+    def neutrons(self, fact: str, asked: Asked) -> Object:
+        """How many neutrons an isotope has."""
+        symbol, mass = fact.split("-")
+        number = self.by_symbol[symbol].number
+        return self._count(symbol, asked, int(mass) - number, 5, via=number)
+
+    def family(self, symbol: str, asked: Asked) -> Object:
+        """An element's family."""
+        own = self.family_of[symbol]
+        aliases = [own, *FAMILY_ALIASES.get(own, ()), *(f"{a}s" for a in FAMILY_ALIASES.get(own, ()))]
+        wrong = [_several(f) for f in ordered([f for f in FAMILIES if f != own], asked.salt)]
+        truth = {**self.truth(self.by_symbol[symbol]), "family": own}
+        return Object(kind="family", answer=_several(own), wrong=wrong, aliases=aliases, truth=truth)
+
+    def period(self, symbol: str, asked: Asked) -> Object:
+        """An element's period."""
+        own = self.by_symbol[symbol].period
+        aliases = (f"{own}{_ordinal(own)}", f"period {own}", f"row {own}", ORDINALS[own])
+        return self._place(symbol, asked, own, [p for p in range(1, 8) if p != own], aliases)
+
+    def group(self, symbol: str, asked: Asked) -> Object:
+        """An element's group."""
+        own = self.by_symbol[symbol].group
+        assert own
+        near = [g for g in range(1, 19) if g != own and abs(g - own) < 6]
+        return self._place(symbol, asked, own, near, (f"group {own}", f"{own}{_ordinal(own)}"))
+
+    def year(self, symbol: str, asked: Asked) -> Object:
+        """When an element was discovered."""
+        year = FOUND[symbol]
+        wrong = [str(year + step) for step in ordered([-48, -31, -19, -11, 12, 23, 34, 47], asked.salt)]
+        truth = {**self.truth(self.by_symbol[symbol]), "value": year}
+        return Object(kind="year", answer=str(year), wrong=wrong, truth=truth)
+
+    def main_isotope(self, symbol: str, asked: Asked) -> Object:
+        """The mass number of an element's most abundant isotope."""
+        e = self.by_symbol[symbol]
+        mass = _main_isotope(e)
+        others = [m for m, share in e.isotopes.items() if share and m != mass]
+        beside = [m for m in e.isotopes if 0 < abs(m - mass) <= 4 and m not in others]
+        wrong = [str(m) for m in [*ordered(others, asked.salt), *ordered(beside, asked.salt)]]
+        aliases = [f"{e.name}-{mass}", f"{symbol}-{mass}"]
+        truth = {**self.truth(e), "value": mass}
+        return Object(kind="number", answer=str(mass), wrong=wrong, aliases=aliases, truth=truth)
+
+    def no_stable_isotope(self, symbol: str, asked: Asked) -> Object:
+        """That an element has no stable isotope."""
+        e = self.by_symbol[symbol]
+        denials = ("no stable", "not have a stable", "not have any stable", "radioactive", "not stable")
+        said = {"premise": f"{e.name} has a stable isotope", "corrected": "no stable isotope"}
+        return Object(
+            kind="trap",
+            answer=f"none, because {e.name} has no stable isotope",
+            wrong=[str(m) for m in pick(sorted(e.isotopes), 4, asked.salt)],
+            aliases=[*NO_SUCH, *denials],
+            truth={**self.truth(e), **said},
+        )
+
+    def heavy_names(self, salt: str) -> list[str]:
+        """Three heavy elements."""
+        return [e.name for e in pick(self.table[80:], 3, salt)]
+
+    def some_numbers(self, salt: str) -> list[str]:
+        """Four atomic numbers."""
+        return [str(e.number) for e in pick(self.table, 4, salt)]
+
+    # ---- facts -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def grouped(self) -> list[str]:
+        """Elements whose column is settled."""
+        return [e.symbol for e in self.table if e.group and e.symbol not in UNSETTLED_COLUMN]
+
+    @cached_property
+    def natural(self) -> list[str]:
+        """Elements with two natural isotopes and more."""
+        return [e.symbol for e in self.table if sum(bool(share) for share in e.isotopes.values()) >= 2]
+
+    def isotopes(self, most: int, *, natural: bool) -> list[str]:
+        """The isotopes of the elements from the sixth to this one that occur in nature, or that do not."""
+        return [
+            f"{e.symbol}-{m}" for e in self.table[5:most] for m, share in e.isotopes.items() if bool(share) is natural
+        ]
+
+    @cached_property
+    def free_symbols(self) -> list[str]:
+        """What looks like a symbol and is none, nor was one, nor is an English word."""
+        made = [f"{a}{b}" for a in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" for b in "abdefgjkmoqvwxz"]
+        taken = {*self.by_symbol, *ONCE_SYMBOLS, *(word.title() for word in ENGLISH)}
+        return ordered([symbol for symbol in made if symbol not in taken], "free symbols")[:240]
 
 
 def elements(world: World) -> list[Cell]:
     """The cells of the domain."""
-    table = world.elements
-    by = {e.symbol: e for e in table}
-    rare = [e.symbol for e in table if e.symbol not in COMMON]
-    everything = [e.symbol for e in table]
-    family = {symbol: name for name, symbols in FAMILIES.items() for symbol in symbols.split()}
-
-    def place(e: Element) -> dict[str, Any]:
-        return {"element": e.symbol, "number": e.number, "period": e.period, "group": e.group, "block": e.block}
-
-    def near(e: Element, *salt: object) -> list[Element]:
-        """Elements that a reader might mix up: neighbours in the table, same column, same first letter."""
-        beside = [x for x in table if 0 < abs(x.number - e.number) <= 3]
-        column = [x for x in table if e.group and x.group == e.group and x != e]
-        letter = [x for x in table if x.name[0] == e.name[0] and x != e]
-        pools = [ordered(pool, *salt, e.symbol) for pool in (letter, column, beside)]
-        return [*(pool[0] for pool in pools if pool), *pick(table, 4, *salt, e.symbol), *beside]
-
-    def name_draft(symbol: str, asked: Asked) -> Draft:
-        e = by[symbol]
-        wrong = [x.name for x in near(e, asked.prompt)]
-        return asked.draft(e.name, wrong, "element", aliases=SPELLINGS.get(e.name, ()), **place(e))
-
-    def symbol_draft(symbol: str, asked: Asked, **more: Any) -> Draft:
-        e = by[symbol]
-        made = [s.title() for s in (e.name[0] + e.name[2:3], e.name[:2], e.name[0] + e.name[-1]) if len(s) == 2]
-        real = [x.symbol for x in near(e, asked.prompt)]
-        wrong = [*ordered([s for s in made if s != e.symbol], asked.prompt)[:1], *real]
-        return asked.draft(e.symbol, wrong, "symbol", **place(e), **more)
-
-    def number_draft(symbol: str, asked: Asked, value: int = 0, spread: int = 6, **more: Any) -> Draft:
-        value = value or by[symbol].number
-        steps = [d for d in range(-spread, spread + 1) if d and value + d > 0]
-        wrong = [str(value + d) for d in ordered(steps, asked.prompt)]
-        return asked.draft(str(value), wrong, "number", **place(by[symbol]), value=value, **more)
-
-    def called(symbol: str) -> str:
-        return by[symbol].name
-
-    def after(symbol: str) -> str:
-        return table[by[symbol].number].symbol
-
-    def family_of(fact: str) -> Draft:
-        e, own = by[fact], family[fact]
-        aliases = [own, *FAMILY_ALIASES.get(own, ()), *(f"{a}s" for a in FAMILY_ALIASES.get(own, ()))]
-        wrong = [_several(f) for f in ordered([f for f in FAMILIES if f != own], fact)]
-        prompt = f"To which family of chemical elements does {e.name} belong?"
-        asked = Asked(prompt, e.name, f"{e.name.capitalize()} belongs to the family of the")
-        return asked.draft(_several(own), wrong, "family", aliases=aliases, **place(e), family=own)
-
-    def period_of(fact: str) -> Draft:
-        e = by[fact]
-        aliases = [f"{e.period}{_ordinal(e.period)}", f"period {e.period}", f"row {e.period}", _WORDS[e.period]]
-        wrong = [str(p) for p in ordered([p for p in range(1, 8) if p != e.period], fact)]
-        prompt = f"In which period (row) of the periodic table is {e.name}?"
-        asked = Asked(prompt, e.name, f"The number of the period of the periodic table with {e.name} is")
-        return asked.draft(str(e.period), wrong, "number", aliases=aliases, **place(e), value=e.period)
-
-    def group_of(fact: str) -> Draft:
-        e = by[fact]
-        assert e.group
-        near = [g for g in range(1, 19) if g != e.group and abs(g - e.group) < 6]
-        prompt = f"In which group (column, IUPAC number) of the periodic table is {e.name}?"
-        return Asked(prompt, e.name, f"The number of the group of the periodic table with {e.name} is").draft(
-            str(e.group),
-            [str(g) for g in ordered(near, fact)],
-            "number",
-            aliases=[f"group {e.group}", f"{e.group}{_ordinal(e.group)}"],
-            **place(e),
-            value=e.group,
-        )
-
-    def year_of(fact: str) -> Draft:
-        e, year = by[fact], FOUND[fact]
-        wrong = [str(year + d) for d in ordered([-48, -31, -19, -11, 12, 23, 34, 47], fact)]
-        prompt = f"In which year was the chemical element {e.name} discovered?"
-        asked = Asked(prompt, e.name, f"The chemical element {e.name} was discovered in the year")
-        return asked.draft(str(year), wrong, "year", **place(e), value=year)
-
-    def neutrons(fact: str) -> Draft:
-        symbol, mass = fact.split("-")
-        e, name = by[symbol], f"{by[symbol].name}-{mass}"
-        prompt = f"How many neutrons are in the nucleus of an atom of {name}?"
-        asked = Asked(prompt, name, f"The number of neutrons in an atom of {name} is")
-        return number_draft(symbol, asked, value=int(mass) - e.number, spread=5, via=e.number)
-
-    def main_isotope(fact: str) -> Draft:
-        e = by[fact]
-        mass = _main_isotope(e)
-        others = [m for m, share in e.isotopes.items() if share and m != mass]
-        beside = [m for m in e.isotopes if 0 < abs(m - mass) <= 4 and m not in others]
-        wrong = [str(m) for m in [*ordered(others, fact), *ordered(beside, fact)]]
-        aliases = [f"{e.name}-{mass}", f"{fact}-{mass}"]
-        asked = Asked(f"What is the mass number of the most abundant natural isotope of {e.name}?", e.name)
-        return asked.draft(str(mass), wrong, "number", aliases=aliases, **place(e), value=mass)
-
-    def no_element(fact: str) -> Draft:
-        return Asked(f"What is the name of the chemical element with atomic number {fact}?", fact).trap(
-            f"none, because no element {fact} is known",
-            [e.name for e in pick(table[80:], 3, fact)],
-            f"element {fact} is known",
-            "118 elements are known",
-            aliases=[
-                *NO_SUCH,
-                *("not been discovered", "not yet been discovered", "undiscovered", "no element", "not known"),
-            ],
-        )
-
-    def no_symbol(fact: str) -> Draft:
-        return Asked(f"What is the atomic number of the chemical element with the symbol {fact}?", fact).trap(
-            f"none, because {fact} is no element's symbol",
-            [str(e.number) for e in pick(table, 4, fact)],
-            f"{fact} is the symbol of an element",
-            aliases=[*NO_SUCH, "no element", "not a chemical symbol", "not the symbol", "not an element"],
-        )
-
-    def no_stable(fact: str) -> Draft:
-        e = by[fact]
-        denials = ("no stable", "not have a stable", "not have any stable", "radioactive", "not stable")
-        return Asked(f"What is the mass number of the stable isotope of {e.name}?", e.name).draft(
-            f"none, because {e.name} has no stable isotope",
-            [str(m) for m in pick(sorted(e.isotopes), 4, fact)],
-            "trap",
-            aliases=[*NO_SUCH, *denials],
-            **place(e),
-            premise=f"{e.name} has a stable isotope",
-            corrected="no stable isotope",
-        )
-
-    familiar = [s for s in COMMON if s in family]
-    grouped = [e.symbol for e in table if e.group and e.symbol not in UNSETTLED_COLUMN]
-    natural = [e.symbol for e in table if sum(bool(a) for a in e.isotopes.values()) >= 2]
-    stable = [f"{e.symbol}-{m}" for e in table[5:83] for m, a in e.isotopes.items() if a]
-    known_isotopes = [f"{e.symbol}-{m}" for e in table[5:100] for m, a in e.isotopes.items() if not a]
-    free = [f"{a}{b}" for a in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" for b in "abdefgjkmoqvwxz" if f"{a}{b}" not in by]
-    free = ordered([s for s in free if s.lower() not in _ENGLISH and s not in _ONCE], "free symbols")[:240]
-    beyond = [str(n) for n in range(121, 200)]
-
-    plain = partial(relation, source=SOURCE)
-    chain = partial(relation, source=SOURCE, form="compositional")
-    untrue = partial(relation, source=SOURCE, form="trap")
-    some = COMMON[:30]
-    write = ask(name_draft, "Which chemical element has the symbol {}?", stem="{} is the chemical symbol of")
-    name = plain("symbol-element", write=write, shots=some)
-    write = ask(symbol_draft, "Give the chemical symbol for {}.", called)
-    symbol = plain("element-symbol", write=write, shots=COMMON[10:40])
-    write = ask(number_draft, "What is the atomic number of {}?", called)
-    number = plain("element-number", write=write, shots=COMMON[5:35])
-    with_number = ask(name_draft, "Which chemical element has the atomic number {}?", lambda s: str(by[s].number))
-    numbered = plain("number-element", write=with_number, shots=some)
-    kind = plain("element-family", write=family_of, shots=familiar[:24])
-    period = plain("element-period", write=period_of, shots=COMMON[:40])
-    group = plain("element-group", write=group_of, shots=[s for s in COMMON if s in grouped])
-    year = plain("element-year", write=year_of, shots=sorted(FOUND))
-    main = plain("main-isotope", write=main_isotope, shots=natural[:24])
-    write = ask(
-        lambda s, asked: symbol_draft(after(s), asked, via=called(after(s))),
-        "Give the symbol of the chemical element that follows {} in the periodic table.",
-        called,
-    )
-    next_symbol = chain("next-element-symbol", write=write, shots=some)
-    write = ask(
-        name_draft,
-        "Which chemical element comes right after the one with the symbol {} in the periodic table?",
-        stem="The chemical element right after the one with the symbol {} is",
-        key=after,
-    )
-    follows = chain("symbol-next-element", write=write, shots=some)
-    write = ask(
-        lambda s, asked: number_draft(s, asked, via=called(s)),
-        "How many protons are in the nucleus of an atom of the element with the symbol {}?",
-        stem="The number of protons in an atom of the element with the symbol {} is",
-    )
-    protons = chain("symbol-protons", write=write, shots=COMMON[5:30])
-    count = chain("isotope-neutrons", write=neutrons, shots=stable[:40])
-    unknown = untrue("no-such-element", write=no_element, shots=_named_shots(solve(with_number, COMMON)))
-    unsymbol = untrue("no-such-symbol", write=no_symbol, shots=_symbol_shots(by, COMMON))
-    lasting = [
-        (f"The mass number of the stable isotope of {n} is {m}.", str(m))
-        for n, m in (("fluorine", 19), ("sodium", 23), ("aluminum", 27), ("phosphorus", 31), ("gold", 197))
-    ]
-    unstable = untrue("no-stable-isotope", write=no_stable, shots=lasting)
-    return [
-        name(tier=1, facts=everything, weight=2),
-        symbol(tier=1, facts=everything, weight=2),
-        number(tier=1, facts=COMMON, weight=1),
-        numbered(tier=2, facts=everything, weight=2),
-        number(tier=2, facts=rare, weight=1),
-        kind(tier=2, facts=sorted(family), weight=2),
-        period(tier=3, facts=everything, weight=2),
-        group(tier=3, facts=grouped, weight=2),
-        year(tier=3, facts=sorted(FOUND), weight=1),
-        protons(tier=4, facts=everything, weight=2),
-        count(tier=4, facts=stable, weight=2),
-        next_symbol(tier=4, facts=everything[:117], weight=2),
-        unknown(tier=4, facts=beyond, weight=1),
-        unsymbol(tier=4, facts=free[:120], weight=1),
-        main(tier=5, facts=natural, weight=2),
-        follows(tier=5, facts=everything[:117], weight=1),
-        count(tier=5, facts=known_isotopes, weight=2),
-        unstable(tier=5, facts=NEVER_STABLE.split(), weight=1),
-        unsymbol(tier=5, facts=free[120:], weight=1),
-    ]
-
-
-# symbols once proposed or used
-_ONCE = frozenset(words("Cb Ma Ab Em Ad Ha Ao Me Ka Az Bo Jo De Vm Ph Nt Tu Gl Dp Cp Ct Nv"))
-_WORDS = ("zero", "first", "second", "third", "fourth", "fifth", "sixth", "seventh")
-_ENGLISH = frozenset(words("am an as at be by do go he hi if in is it me my no of oh ok on or ox so to up us we"))
+    d = Elements(world)
+    everything, known = list(d.by_symbol), [d.by_symbol[symbol] for symbol in COMMON]
+    pools = {
+        "beyond": [str(number) for number in range(121, 200)],
+        "common": COMMON,
+        "common_grouped": [symbol for symbol in COMMON if symbol in d.grouped],
+        "common_in_families": [symbol for symbol in COMMON if symbol in d.family_of],
+        "dated": sorted(FOUND),
+        "everything": everything,
+        "in_families": sorted(d.family_of),
+        "made_isotopes": d.isotopes(100, natural=False),
+        "names_by_number": [(str(e.number), e.name) for e in known],
+        "natural_isotopes": d.isotopes(83, natural=True),
+        "never_stable": NEVER_STABLE,
+        "numbers_by_symbol": [(e.symbol, str(e.number)) for e in known[:30]],
+        "rare": [symbol for symbol in everything if symbol not in COMMON],
+        "stable": STABLE,
+    }
+    return cells("elements", d, pools)
 
 
 def _several(family: str) -> str:
@@ -264,18 +250,3 @@ def _ordinal(n: int) -> str:
 
 def _main_isotope(e: Element) -> int:
     return max(((share or 0.0), -mass) for mass, share in e.isotopes.items())[1] * -1
-
-
-def _named_shots(shots: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The shots of the true relation in the words of the trap."""
-    return [
-        (text.replace("The chemical element with the atomic", "The name of the chemical element with atomic"), answer)
-        for text, answer in shots
-    ]
-
-
-def _symbol_shots(by: dict[str, Element], symbols: list[str]) -> list[tuple[str, str]]:
-    return [
-        (f"The atomic number of the chemical element with the symbol {s} is {by[s].number}.", str(by[s].number))
-        for s in symbols[:30]
-    ]

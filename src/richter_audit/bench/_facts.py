@@ -15,7 +15,7 @@ from richter_audit.bench._aviation import aviation
 from richter_audit.bench._cities import cities
 from richter_audit.bench._computing import computing
 from richter_audit.bench._countries import countries
-from richter_audit.bench._draft import Cell, finish
+from richter_audit.bench._draft import TEMPLATES, Cell, finish
 from richter_audit.bench._elements import elements
 from richter_audit.bench._gazetteer import Gazetteer, gather, pack
 from richter_audit.bench._items import write_items
@@ -139,7 +139,8 @@ def _draw(domain: str, cells: list[Cell], seed: int, prompts: set[str]) -> Itera
 def cached_facts(*, items: int, seed: int = 0) -> Path:
     """The items' file, its gazetteer beside it; built where this number, seed and versions were not built before."""
     versions = World().versions
-    code = [file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py"))]  # other code, other questions
+    files = [*sorted(Path(__file__).parent.glob("*.py")), TEMPLATES]  # other code, other questions
+    code = [file.read_bytes() for file in files]
     key = hashlib.sha256(repr(sorted(versions.items())).encode() + b"".join(code)).hexdigest()[:12]
     target = cache_folder() / f"facts-{key}" / f"facts-{items}-{seed}.jsonl"
     if not target.is_file():

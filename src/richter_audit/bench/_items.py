@@ -3,9 +3,9 @@
 import contextlib
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from richter.errors import InputError
 from richter.records import Item
@@ -13,7 +13,7 @@ from richter.store import write_file
 
 __all__ = ["read_items", "write_items"]
 
-REQUIRED = ("id", "prompt", "reference")
+REQUIRED = ("id", "prompt", "reference")  # columns; a row may lack its reference, and then nobody can grade it
 # what people call these columns in tables of their own; without ids the row's number is the id
 SPELT = {
     "item": "id", "question_id": "id", "doc_id": "id", "question": "prompt", "input": "prompt", "answer": "reference",
@@ -23,6 +23,57 @@ LISTS = ("aliases", "options", "shots")
 TEXTS = (*REQUIRED, "stem", "domain", "group", "source", "form")
 FORMS = ("plain", "compositional", "trap")
 FIELDS = (*TEXTS, *LISTS, "tier", "weight", "truth")
+
+
+class Fault(NamedTuple):
+    """What is wrong with a value, and what to do."""
+
+    what: str
+    remedy: str
+
+
+def _text(value: Any) -> str | Fault:
+    return value if isinstance(value, str) else Fault(f"{value!r} is not text", "Put it in quotes.")
+
+
+def _form(value: Any) -> str | Fault:
+    return value if value in FORMS else Fault(f"{value!r} is not a form", f"Use one of {', '.join(FORMS)}.")
+
+
+def _texts(value: Any) -> tuple[str, ...] | Fault:
+    if isinstance(value, list | tuple) and all(isinstance(v, str) and v.strip() for v in value):
+        return tuple(value)
+    return Fault(f"{value!r} is not a list of texts", 'Write it as ["one", "two"].')
+
+
+def _tier(value: Any) -> int | Fault:
+    value = int(value) if isinstance(value, float) and value.is_integer() else value
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 5:
+        return value
+    return Fault(f"{value!r} is not a tier", "Use a whole number from 1 (easy) to 5 (hard).")
+
+
+def _weight(value: Any) -> float | Fault:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf:
+        return float(value)
+    return Fault(f"{value!r} is not a weight", "Weights are above 0; leave items out instead.")
+
+
+def _truth(value: Any) -> dict[str, Any] | Fault:
+    if isinstance(value, dict):
+        return value
+    return Fault(f"{value!r} is not a JSON object", 'Write it as {"kind": "country", ...}.')
+
+
+# what is looked at in this order
+CHECKS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(TEXTS, _text),
+    **dict.fromkeys(LISTS, _texts),
+    "tier": _tier,
+    "weight": _weight,
+    "form": _form,
+    "truth": _truth,
+}
 
 
 def read_items(path: str | Path) -> list[Item]:
@@ -98,20 +149,23 @@ def _table_rows(path: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
         )
     for number, row in enumerate(frame.iter_rows(named=True), start=1):
         where = f"{path}, data row {number}"
-        given = {name: value for name, value in row.items() if value is not None and name in FIELDS}
-        for name in (*TEXTS, *LISTS):  # a workbook has numbers where an answer is one
-            if isinstance(given.get(name), int | float):
-                given[name] = str(given[name])
-        for name in LISTS:
-            if isinstance(given.get(name), str):
-                given[name] = _split(where, name, given[name])
-        for name in ("tier", "weight"):
-            if isinstance(given.get(name), str):
-                with contextlib.suppress(ValueError):  # what is no number is said below
-                    given[name] = float(given[name])
-        if isinstance(given.get("truth"), str):
-            given["truth"] = _json(where, "truth", given["truth"]) if given["truth"].strip() else {}
-        yield where, given
+        yield where, {name: _cell(where, name, v) for name, v in row.items() if v is not None and name in FIELDS}
+
+
+def _cell(where: str, name: str, value: Any) -> Any:
+    """A cell of a table as JSON would hold it; what is of another type is refused by `_item`."""
+    if name in (*TEXTS, *LISTS) and isinstance(value, int | float):
+        value = str(value)  # a workbook has numbers where an answer is one
+    if not isinstance(value, str):
+        return value
+    if name in LISTS:
+        return _split(where, name, value)
+    if name in ("tier", "weight"):
+        with contextlib.suppress(ValueError):
+            return float(value)
+    if name == "truth":
+        return _json(where, name, value) if value.strip() else {}
+    return value
 
 
 def _split(where: str, name: str, text: str) -> Any:
@@ -130,53 +184,25 @@ def _json(where: str, name: str, text: str) -> Any:
 
 
 def _item(where: str, row: Mapping[str, Any]) -> Item:
-    def fault(name: str, what: str, remedy: str) -> InputError:
-        return InputError(f"{where}, field {name}: {what}.", remedy=remedy)
-
-    values: dict[str, Any] = {}
-    for name in TEXTS:
-        value = row.get(name)
-        if value is None and name not in REQUIRED:
-            continue
-        if value is None and name == "reference":  # nobody can grade it; how many are so is said where they are graded
-            value = ""
-        if value is None:
-            raise fault(name, "missing", f"Give every item its {name}.")
-        if not isinstance(value, str):
-            raise fault(name, f"{value!r} is not text", "Put it in quotes.")
-        if name in ("id", "prompt") and not value.strip():
-            raise fault(name, "empty", f"Give every item its {name}.")
-        values[name] = value
-    for name in LISTS:
-        value = row.get(name)
-        if value is None:
-            continue
-        if not isinstance(value, list | tuple) or not all(isinstance(v, str) and v.strip() for v in value):
-            raise fault(name, f"{value!r} is not a list of texts", 'Write it as ["one", "two"].')
-        values[name] = tuple(value)
-    tier = row.get("tier")
-    if tier is not None:
-        if isinstance(tier, float) and tier.is_integer():
-            tier = int(tier)
-        if isinstance(tier, bool) or not isinstance(tier, int) or not 1 <= tier <= 5:
-            raise fault("tier", f"{tier!r} is not a tier", "Use a whole number from 1 (easy) to 5 (hard).")
-        values["tier"] = tier
-    weight = row.get("weight")
-    if weight is not None:
-        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < math.inf:
-            raise fault("weight", f"{weight!r} is not a weight", "Weights are above 0; leave items out instead.")
-        values["weight"] = float(weight)
-    if values.get("form", "plain") not in FORMS:
-        raise fault("form", f"{values['form']!r} is not a form", f"Use one of {', '.join(FORMS)}.")
-    truth = row.get("truth")
-    if truth is not None:
-        if not isinstance(truth, dict):
-            raise fault("truth", f"{truth!r} is not a JSON object", 'Write it as {"kind": "country", ...}.')
-        values["truth"] = truth
+    """The item of a row, every field of which is checked."""
+    given = {"reference": ""} | {name: value for name, value in row.items() if value is not None}
+    for name in ("id", "prompt"):
+        if not str(given.get(name, "")).strip():
+            what = "empty" if name in given else "missing"
+            raise _fault(where, name, Fault(what, f"Give every item its {name}."))
+    values: dict[str, Any] = {name: check(given[name]) for name, check in CHECKS.items() if name in given}
+    for name, found in values.items():
+        if isinstance(found, Fault):
+            raise _fault(where, name, found)
     options = values.get("options", ())
     if options and (len(set(options)) < len(options) or values["reference"] not in options):
-        raise fault("options", "they must differ and hold the reference", "List the reference among the options once.")
+        remedy = "List the reference among the options once."
+        raise _fault(where, "options", Fault("they must differ and hold the reference", remedy))
     return Item(**values)
+
+
+def _fault(where: str, name: str, fault: Fault) -> InputError:
+    return InputError(f"{where}, field {name}: {fault.what}.", remedy=fault.remedy)
 
 
 def write_items(items: Iterable[Item], path: str | Path) -> None:

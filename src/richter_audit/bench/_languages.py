@@ -1,20 +1,19 @@
 """Languages: where they are spoken, what they call themselves, their scripts and codes; codes that stand for none."""
 
+import dataclasses
 import xml.etree.ElementTree as ET
 from collections import defaultdict
+from collections.abc import Iterable
 from difflib import SequenceMatcher
-from functools import partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from richter_audit.bench._draft import NO_SUCH, Asked, Cell, Draft, ask, relation, solve
-from richter_audit.bench._places import capital_draft, country_truth, field_of, wrong_countries
+from richter_audit.bench._draft import NO_SUCH, Asked, Cell, Object, Rule, Slots, cells
+from richter_audit.bench._places import Places, country_truth
 from richter_audit.bench._text import normalise_name, ordered, pick, unique, words
 from richter_audit.bench._world import World
 
-CLDR = "CLDR (Unicode License) via babel"
-PEOPLE = "CLDR (Unicode License) via language_data"
-ISO = "ISO 639 via pycountry (LGPL-2.1)"
 NAMES = {"bn": "Bengali", "ny": "Chichewa", "mi": "Maori", "gez": "Geez", "lah": "Western Punjabi", "rn": "Kirundi"}
 NAME_ALIASES = {
     "fa": ("Farsi",), "zh": ("Mandarin", "Mandarin Chinese"), "es": ("Castilian",), "nl": ("Flemish",),
@@ -46,6 +45,10 @@ SCRIPT_ALIASES = {
     "Arab": ("Perso-Arabic", "Nastaliq"), "Deva": ("Nagari",), "Mymr": ("Myanmar", "Mon-Burmese"),
     "Cyrl": ("Cyrillic alphabet",), "Orya": ("Oriya",),
 }  # fmt: skip
+SCRIPTS = words("Latn Cyrl Arab Deva Grek Hebr Ethi Beng Thai Geor Armn Taml Khmr")
+# Codes of two letters that are withdrawn, or are words and names that a reader takes for something else.
+WITHDRAWN_CODES = frozenset(words("iw in ji jw mo sh bh eu"))
+CODES_THAT_ARE_WORDS = frozenset(words("ad ax do ex go ha hi if me oh ok ow ox pi re us we up ye yo by at"))
 
 
 class Tongues:
@@ -75,6 +78,11 @@ class Tongues:
     def people(self, code: str) -> int:
         """Speakers by CLDR."""
         return sum(self.speakers.get(code, {}).values())
+
+    def most_speakers(self, code: str) -> list[str]:
+        """The five countries with most speakers."""
+        table = self.speakers.get(code, {})
+        return sorted(table, key=lambda c: -table[c])[:5]
 
     def home(self, code: str) -> str:
         """The country where over nine tenths of the speakers live, or nothing."""
@@ -110,202 +118,176 @@ class Tongues:
         return found
 
 
-def languages(world: World) -> list[Cell]:
-    """The cells of the domain."""
-    tongues = Tongues(world)
-    two = sorted((c for c in tongues.iso2 if c not in ("sh", "bh")), key=lambda c: (-tongues.people(c), c))
-    scripts = tongues.scripts()
-    own = tongues.own_names()
-    official = {
-        code: [k for k, v in table.items() if v["official_status"] == "official"]
-        for code, table in world.cldr_table("territory_languages").items()
-        if code in world.states and code not in NOT_ONE_OFFICIAL
-    }
-    one = {code: found[0] for code, found in official.items() if len(found) == 1 and "_" not in found[0]}
+class Languages(Places):
+    """Languages by code, and countries by what they speak."""
 
-    def spoken(code: str) -> dict[str, Any]:
-        where = sorted(tongues.speakers.get(code, {}), key=lambda c: -tongues.speakers[code][c])[:5]
-        own = country_truth(world, where[0]) if where and where[0] in world.countries else {}
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self.tongues = Tongues(world)
+        self.scripts = self.tongues.scripts()
+        self.own_names = self.tongues.own_names()
+
+    # ---- what wordings say -------------------------------------------------------------------------------------------
+
+    def slots(self, code: str) -> Slots:
+        """Of a language."""
+        return {"name": self.tongues.name(code), "own_name": self.own_names.get(code, "")}
+
+    def country_slots(self, code: str) -> Slots:
+        """Of a country and its language."""
+        return {**super().country_slots(code), "language": self.tongues.name(self.official[code])}
+
+    # ---- answers -----------------------------------------------------------------------------------------------------
+
+    def truth(self, code: str) -> dict[str, Any]:
+        """Where a language is spoken."""
+        where = self.tongues.most_speakers(code)
+        own = country_truth(self.world, where[0]) if where and where[0] in self.world.countries else {}
         return {"language": code, "countries": where, **own}
 
-    def language_draft(pool: list[str], code: str, asked: Asked) -> Draft:
-        where = set(tongues.speakers.get(code, {}))
-        near = [c for c in pool if c != code and where & set(tongues.speakers.get(c, {}))]
-        wrong = [tongues.name(c) for c in [*pick(near, 2, asked.prompt), *pick(pool, 5, asked.prompt)]]
-        return asked.draft(tongues.name(code), wrong, "language", aliases=tongues.aliases(code), **spoken(code))
+    def language(self, pool: list[str]) -> Rule:
+        """A language's name; wrong ones come from a pool, those of the same countries first."""
+        spoken = {code: set(self.tongues.speakers.get(code, ())) for code in pool}
 
-    def home_of(fact: str) -> Draft:
-        country = world.countries[tongues.home(fact)]
-        name = tongues.name(fact)
-        stem = f"Most speakers of the {name} language live in"
-        return Asked(f"In which country do most speakers of the {name} language live?", name, stem).draft(
-            country.the_name,
-            wrong_countries(world, country.code, fact),
-            "country",
-            aliases=country.aliases,
-            also=[world.countries[c].name for c in tongues.speakers[fact] if c in world.countries],
-            **country_truth(world, country.code),
+        def name(code: str, asked: Asked) -> Object:
+            where = set(self.tongues.speakers.get(code, ()))
+            near = [c for c in pool if c != code and where & spoken[c]]
+            return Object(
+                kind="language",
+                answer=self.tongues.name(code),
+                wrong=[self.tongues.name(c) for c in [*pick(near, 2, asked.salt), *pick(pool, 5, asked.salt)]],
+                aliases=self.tongues.aliases(code),
+                truth=self.truth(code),
+            )
+
+        return name
+
+    def home(self, code: str, asked: Asked) -> Object:
+        """The country where a language is spoken."""
+        found, speakers = self.country(self.tongues.home(code), asked), self.tongues.speakers[code]
+        return dataclasses.replace(
+            found, also=[self.world.countries[c].name for c in speakers if c in self.world.countries]
         )
 
-    def code_draft(code: str, asked: Asked) -> Draft:
-        like = [c for c in two if c != code and c[0] == code[0]]
-        guess = normalise_name(asked.subject)[:2]
+    def code(self, code: str, asked: Asked) -> Object | None:
+        """A language's code of two letters, where it has one."""
+        if len(code) != 2:
+            return None
+        guess = normalise_name(self.tongues.name(code))[:2]
         made = [guess] if len(guess) == 2 and guess.isalpha() else []
-        wrong = [*made, *pick(like, 3, asked.prompt), *pick(two, 4, asked.prompt)]
-        return asked.draft(code, wrong, "code", **spoken(code), of="language", code=code)
+        like = [c for c in self.two if c != code and c[0] == code[0]]
+        wrong = [*made, *pick(like, 3, asked.salt), *pick(self.two, 4, asked.salt)]
+        return Object(kind="code", answer=code, wrong=wrong, truth={**self.truth(code), "of": "language", "code": code})
 
-    def script_draft(code: str, asked: Asked) -> Draft:
-        script, salt = scripts[code], asked.prompt
-        pool = words("Latn Cyrl Arab Deva Grek Hebr Ethi Beng Thai Geor Armn Taml Khmr")
-        wrong = [_script(world, s) for s in [*ordered(pool[:4], salt)[:2], *ordered(pool, salt)] if s != script]
-        aliases = SCRIPT_ALIASES.get(script, ())
-        return asked.draft(_script(world, script), wrong, "script", aliases=aliases, **spoken(code), script=script)
-
-    named3 = sorted(c for c in tongues.cldr if len(c) == 3 and c in tongues.iso3 and tongues.iso3[c].scope == "I")
-
-    def unassigned(fact: str) -> Draft:
-        stem = f"The language that the ISO 639-1 code {fact} denotes is"
-        return Asked(f"Which language does the ISO 639-1 code {fact} denote?", fact, stem).trap(
-            f"none, because {fact} is not assigned",
-            [tongues.name(c) for c in pick(two, 4, fact)],
-            f"{fact} is an ISO 639-1 code",
-            aliases=[*NO_SUCH, "no language", "not an ISO 639-1 code"],
+    def script(self, code: str, asked: Asked) -> Object:
+        """The script in which a language is written."""
+        script = self.scripts[code]
+        pool = [*ordered(SCRIPTS[:4], asked.salt)[:2], *ordered(SCRIPTS, asked.salt)]
+        return Object(
+            kind="script",
+            answer=self.script_name(script),
+            wrong=[self.script_name(s) for s in pool if s != script],
+            aliases=SCRIPT_ALIASES.get(script, ()),
+            truth={**self.truth(code), "script": script},
         )
 
-    def no_code2(fact: str) -> Draft:
-        name = tongues.name(fact)
-        like = [c for c in two if c[0] == normalise_name(name)[0]]
-        return Asked(f"What is the two-letter ISO 639-1 code of the {name} language?", name).trap(
-            f"none, because {name} has only a three-letter code",
-            [*pick(like, 2, fact), *pick(two, 3, fact)],
-            f"{name} has an ISO 639-1 code",
-            f"{name} has the ISO 639-3 code {fact} only",
-            aliases=[*NO_SUCH, "does not have", "doesn't have", "no two-letter", "only a three-letter", fact, "has no"],
+    def script_name(self, code: str) -> str:
+        """A script's usual English name."""
+        return SCRIPT_NAMES.get(code) or str(self.world.cldr.scripts[code])
+
+    def some_names(self, salt: str) -> list[str]:
+        """Four languages."""
+        return [self.tongues.name(c) for c in pick(self.two, 4, salt)]
+
+    def no_code(self, code: str, asked: Asked) -> Object:
+        """That a language has no code of two letters."""
+        name = self.tongues.name(code)
+        like = [c for c in self.two if c[0] == normalise_name(name)[0]]
+        denials = ("does not have", "doesn't have", "no two-letter", "only a three-letter", code, "has no")
+        corrected = f"{name} has the ISO 639-3 code {code} only"
+        return Object(
+            kind="trap",
+            answer=f"none, because {name} has only a three-letter code",
+            wrong=[*pick(like, 2, asked.salt), *pick(self.two, 3, asked.salt)],
+            aliases=[*NO_SUCH, *denials],
+            truth={"premise": f"{name} has an ISO 639-1 code", "corrected": corrected},
         )
 
-    homes = sorted((c for c in tongues.speakers if c in tongues.cldr), key=lambda c: (-tongues.people(c), c))
-    homes = [c for c in homes if tongues.home(c) in world.states]
-    writable = sorted(scripts, key=lambda c: (scripts[c] == "Latn", -tongues.people(c), c))
-    other = [c for c in writable if scripts[c] != "Latn"]
-    roman = [c for c in writable if scripts[c] == "Latn" and tongues.people(c) > 100_000]
-    selves = sorted(own, key=lambda c: (-tongues.people(c), c))
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    gone = {"iw", "in", "ji", "jw", "mo", "sh", "bh", "eu"}
-    free = [f"{a}{b}" for a in letters for b in letters if f"{a}{b}" not in tongues.iso2 and f"{a}{b}" not in gone]
-    free = ordered([c for c in free if c not in _WORDS], "free language codes")
-    only3 = [c for c in named3 if tongues.iso3[c].type == "L" and tongues.people(c) > 30_000]
-    named3.sort(key=lambda c: (-tongues.people(c), c))
-    nations = sorted(one, key=lambda c: (-world.countries[c].population, c))
+    # ---- facts -------------------------------------------------------------------------------------------------------
 
-    the, name, capital = (field_of(world, f) for f in ("the_name", "name", "capital"))
-    cldr, iso = partial(relation, source=CLDR), partial(relation, source=ISO)
-    chain = partial(relation, form="compositional", source=f"{CLDR}; GeoNames (CC BY 4.0)")
-    untrue = partial(relation, form="trap", source=ISO)
-    official_draft = partial(language_draft, sorted(set(one.values())))
-    known, lands, written = two[:30], nations[:40], [*other[:20], *roman[:4]]
-    write = ask(official_draft, "What is the official language of {}?", the, name, key=one.__getitem__)
-    tongue = cldr("country-language", write=write, shots=lands)
-    write = ask(
-        official_draft,
-        "What is the official language of the country whose capital is {}?",
-        capital,
-        key=one.__getitem__,
-    )
-    via_capital = chain("capital-language", write=write, shots=lands)
-    live = relation("language-country", PEOPLE, home_of, homes[:40])
-    with_code = ask(
-        partial(language_draft, two),
-        "Which language has the two-letter ISO 639-1 code {}?",
-        stem="The language with the ISO 639-1 code {} is",
-    )
-    code2 = iso("iso639-language", write=with_code, shots=known)
-    write = ask(
-        partial(language_draft, sorted(own)),
-        "Which language is called “{}” by its own speakers?",
-        own.__getitem__,
-        stem="“{}” is what its own speakers call",
-    )
-    self_name = cldr("autonym-language", write=write, shots=selves[:30])
-    write = ask(
-        partial(language_draft, named3),
-        "Which language has the three-letter ISO 639-3 code {}?",
-        stem="The language with the ISO 639-3 code {} is",
-    )
-    code3 = iso("iso639-3-language", write=write, shots=named3[:30])
-    code_of = ask(
-        code_draft,
-        "Give the two-letter ISO 639-1 code for the {} language.",
-        tongues.name,
-        stem="The ISO 639-1 code for the {} language is",
-    )
-    to_code = iso("language-iso639", write=code_of, shots=known)
-    write = ask(
-        code_draft,
-        "Give the two-letter ISO 639-1 code for the official language of {}.",
-        lambda land: the(land) if len(one[land]) == 2 else "",
-        lambda land: tongues.name(one[land]),
-        stem="The ISO 639-1 code for the official language of {} is",
-        key=one.__getitem__,
-    )
-    via_country = chain("country-language-code", write=write, shots=lands)
-    write = ask(
-        script_draft,
-        "In which script is the {} language written?",
-        tongues.name,
-        stem="The script in which the {} language is written is",
-    )
-    script = cldr("language-script", write=write, shots=written)
-    write = ask(
-        script_draft,
-        "In which script is the language with the ISO 639 code {} written?",
-        stem="The script of the language with the ISO 639 code {} is",
-    )
-    code_script = chain("code-script", write=write, shots=written)
-    write = ask(
-        lambda code, asked: capital_draft(world, tongues.home(code), asked, salt=code),
-        "What is the capital of the country where most speakers of the {} language live?",
-        lambda code: tongues.name(code) if capital(tongues.home(code)) else "",
-    )
-    seat = chain("language-capital", write=write, shots=homes[:40])
-    denoted = [
-        (text.replace("with the ISO", "that the ISO").replace(" is ", " denotes is "), a)
-        for text, a in solve(with_code, known)
-    ]
-    nobody = untrue("iso639-unassigned", write=unassigned, shots=denoted)
-    two_letter = [
-        (text.replace("The ISO 639-1 code for", "The two-letter ISO 639-1 code of"), a)
-        for text, a in solve(code_of, known)
-    ]
-    lacking = untrue("no-iso639-1-code", write=no_code2, shots=two_letter)
-    return [
-        tongue(tier=1, facts=nations, weight=2),
-        live(tier=1, facts=homes[:90], weight=2),
-        code2(tier=1, facts=two[:100], weight=1),
-        self_name(tier=2, facts=selves, weight=2),
-        code2(tier=2, facts=two[100:], weight=1),
-        script(tier=2, facts=[*other, *roman], weight=2),
-        to_code(tier=3, facts=two, weight=2),
-        live(tier=3, facts=homes[90:], weight=2),
-        via_capital(tier=4, facts=nations, weight=2),
-        code3(tier=4, facts=named3[:150], weight=2),
-        seat(tier=4, facts=homes[:150], weight=2),
-        nobody(tier=4, facts=free[:200], weight=1),
-        lacking(tier=4, facts=only3[:60], weight=1),
-        code3(tier=5, facts=named3[150:], weight=2),
-        via_country(tier=5, facts=nations, weight=1),
-        code_script(tier=5, facts=[*other, *roman], weight=1),
-        seat(tier=5, facts=homes[150:], weight=2),
-        nobody(tier=5, facts=free[200:], weight=1),
-        lacking(tier=5, facts=only3[60:], weight=1),
-    ]
+    def most_spoken_first(self, codes: Iterable[str]) -> list[str]:
+        """Languages by their speakers."""
+        return sorted(codes, key=lambda c: (-self.tongues.people(c), c))
+
+    @cached_property
+    def two(self) -> list[str]:
+        """Languages with a code of two letters."""
+        return self.most_spoken_first(c for c in self.tongues.iso2 if c not in ("sh", "bh"))
+
+    @cached_property
+    def three(self) -> list[str]:
+        """Single languages with a code of three letters and an English name."""
+        iso = self.tongues.iso3
+        return self.most_spoken_first(c for c in self.tongues.cldr if len(c) == 3 and c in iso and iso[c].scope == "I")
+
+    @cached_property
+    def only_three(self) -> list[str]:
+        """Living languages of some size that have no code of two letters, by their code."""
+        living = [c for c in sorted(self.three) if self.tongues.iso3[c].type == "L"]
+        return [c for c in living if self.tongues.people(c) > 30_000]
+
+    @cached_property
+    def homes(self) -> list[str]:
+        """Languages that are spoken in one state."""
+        known = self.most_spoken_first(c for c in self.tongues.speakers if c in self.tongues.cldr)
+        return [c for c in known if self.tongues.home(c) in self.world.states]
+
+    @cached_property
+    def written(self) -> list[str]:
+        """Languages of one script, those in other letters than ours first; in ours those of some size."""
+        other = self.most_spoken_first(c for c, script in self.scripts.items() if script != "Latn")
+        roman = self.most_spoken_first(c for c, script in self.scripts.items() if script == "Latn")
+        return [*other, *(c for c in roman if self.tongues.people(c) > 100_000)]
+
+    @cached_property
+    def written_shots(self) -> list[str]:
+        """Some of these."""
+        roman = [c for c in self.written if self.scripts[c] == "Latn"]
+        return [*[c for c in self.written if c not in roman][:20], *roman[:4]]
+
+    @cached_property
+    def official(self) -> dict[str, str]:
+        """The one official language of each state that has one, the most populous first."""
+        table = self.world.cldr_table("territory_languages")
+        states = [c for c in table if c in self.world.states and c not in NOT_ONE_OFFICIAL]
+        spoken = {c: [k for k, v in table[c].items() if v["official_status"] == "official"] for c in states}
+        one = {c: codes[0] for c, codes in spoken.items() if len(codes) == 1 and "_" not in codes[0]}
+        return dict(sorted(one.items(), key=lambda kv: (-self.world.countries[kv[0]].population, kv[0])))
+
+    @cached_property
+    def unassigned(self) -> list[str]:
+        """Pairs of letters that are no language's code and no word."""
+        letters = "abcdefghijklmnopqrstuvwxyz"
+        taken = {*self.tongues.iso2, *WITHDRAWN_CODES, *CODES_THAT_ARE_WORDS}
+        return ordered([a + b for a in letters for b in letters if a + b not in taken], "free language codes")
 
 
-_WORDS = frozenset(words("ad ax do ex go ha hi if me oh ok ow ox pi re us we up ye yo by at"))
+def languages(world: World) -> list[Cell]:
+    """The cells of the domain."""
+    d = Languages(world)
+    names = [(code, d.tongues.name(code)) for code in d.two[:30]]
+    pools = {
+        "codes_by_name": [(name, code) for code, name in names],
+        "names_by_code": names,
+        "nations": list(d.official),
+        "official_language": d.language(sorted(set(d.official.values()))),
+        "self_named_language": d.language(sorted(d.own_names)),
+        "selves": d.most_spoken_first(d.own_names),
+        "three_letter_language": d.language(d.three),
+        "two_letter_language": d.language(d.two),
+    }
+    return cells("languages", d, pools)
 
 
 def _plain(name: str) -> str:
     return name.split(" (")[0]
-
-
-def _script(world: World, code: str) -> str:
-    return SCRIPT_NAMES.get(code) or str(world.cldr.scripts[code])

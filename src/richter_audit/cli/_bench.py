@@ -165,44 +165,22 @@ def card(file: Path, output: Path, json_path: str | None, **options: Any) -> Non
 
 @bench.command("export")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--lm-eval", "lm_eval", type=click.Path(path_type=Path), help="The same as --to lm-eval -o FOLDER.")
-@click.option("--to", type=click.Choice(SETS), help="For whom.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="The file or folder to write.")
-@click.option("--name", help="What tasks are called; richter_ and the file's name unless given.")
+@click.option("--to", type=click.Choice(SETS), required=True, help="For whom.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The file or folder to write.")
+@click.option("--name", help="What the set is called; the file's name unless given.")
 @click.option("--force", is_flag=True, help="Write into a folder that is not empty.")
 @json_option
-def export(
-    file: Path,
-    lm_eval: Path | None,
-    to: str | None,
-    output: Path | None,
-    name: str | None,
-    force: bool,
-    json_path: str | None,
-) -> None:
-    """Write an item set for promptfoo, Inspect, pytest or lm-evaluation-harness.
-
-    For the latter one group scores the options by likelihood after the cloze stem, one grades free answers by name;
-    each has a task a domain.
+def export(file: Path, to: str, output: Path, name: str | None, force: bool, json_path: str | None) -> None:
+    """Write an item set for promptfoo, Inspect or pytest.
 
     \b
     Examples:
       richter bench export facts.jsonl --to promptfoo -o facts.yaml
-      richter bench export facts.jsonl --lm-eval tasks/facts
-      lm_eval --include_path tasks/facts --tasks richter_facts_cloze --model hf --model_args pretrained=gpt2
+      richter bench export facts.jsonl --to inspect -o tasks/facts
     """
-    from richter_audit.bench import read_items, write_lm_eval_tasks, write_set
+    from richter_audit.bench import read_items, write_set
 
     items = read_items(file)
-    if lm_eval is None:
-        if to is None or output is None:
-            raise click.UsageError("Give --to and -o, or --lm-eval.")
-        if to != "lm-eval":
-            written = write_set(items, output, to=to, name=name or file.name.split(".")[0], force=force)
-            out = publish({"files": written, "items": len(items)}, json_path, inputs=[file])
-            out.print(f"{len(items):,} items for {to}: {', '.join(map(str, written))}.")
-            return
-        lm_eval = output
-    groups = write_lm_eval_tasks(items, lm_eval, name=name or f"richter_{file.name.split('.')[0]}", force=force)
-    out = publish({"folder": lm_eval, "items": len(items), "groups": groups}, json_path, inputs=[file])
-    out.print(f"{lm_eval}: {len(items):,} items as {' and '.join(groups)}.")
+    files = write_set(items, output, to=to, name=name or file.name.split(".")[0], force=force)
+    out = publish({"files": files, "items": len(items)}, json_path, inputs=[file])
+    out.print(f"{len(items):,} items for {to}: {', '.join(map(str, files))}.")

@@ -95,7 +95,6 @@ def judge(
         return
     with calls.opened("judging") as asked:
         result = judge_run(run, judges=judges, **asked, **options)
-    read_tables(run)  # its outcomes are shown now
     _print(out, result)
     silent = result.failures is not None and result.failures.failed == result.failures.asked
     if output is not None and not (judges and silent):

@@ -45,7 +45,6 @@ BESIDE = {
 @click.option(
     "--map", "map_path", type=click.Path(path_type=Path), help="Write the map of errors here (.csv, .parquet)."
 )
-@click.option("--graphml", type=click.Path(path_type=Path), help="Write the relation graph here.")
 @json_option
 def show(
     run: Place,
@@ -55,7 +54,6 @@ def show(
     patterns: int,
     over: Literal["asked", "sample"],
     map_path: Path | None,
-    graphml: Path | None,
     json_path: str | None,
 ) -> None:
     """Show what a search found, step by step, what its errors have in common, and what it says of the whole base.
@@ -81,8 +79,6 @@ def show(
     found = ascent.search_patterns(run, over=over, rng=np.random.default_rng(summary.settings.seed))
     _print_patterns(out, found[:patterns], over)
     survey, prediction, missing = _from_base(out, run, base, map_path, summary)
-    if graphml is not None:
-        out.print(f"{graphml}: {ascent.write_graphml(run, graphml):,} paragraphs.")
     write_json(
         summary.to_dict()
         | {"by_category": rates, "failing": shown.questions}
@@ -182,7 +178,7 @@ def _print_clusters(out: Console, survey: ascent.ErrorSurvey) -> None:
             f"{found.near:.0%} of the ten nearest asked about before them fail too, {found.near_at_random:.0%} with "
             f"errors at random, p {found.p_value:.3f}"
         )
-        if found.clusters == 1 and found.p_value > 0.05:
+        if found.clusters == 1 and not found.is_closer:
             out.print(f"The failing paragraphs lie no closer together than errors at random would ({said}).")
         else:
             out.print(f"The failing paragraphs form {found.clusters} clusters ({said}):")

@@ -201,7 +201,7 @@ def _shards(blocks: Iterable[Prepared]) -> Iterator[list[Prepared]]:
 
 
 def _texts(folder: Path, info: BaseInfo) -> Iterator[str]:
-    return (t for i in range(info.shards) for t in pl.read_parquet(_file(folder, "paragraphs", i))["text"])
+    return (t for i in range(info.shards) for t in pl.read_parquet(_file(folder, "paragraphs", i), glob=False)["text"])
 
 
 def _seen(folder: Path, info: BaseInfo) -> set[int]:
@@ -372,7 +372,7 @@ class KnowledgeBase:
 
     def _table(self, kind: str, *columns: str) -> pl.DataFrame:
         files = [_file(self.folder, kind, i) for i in range(self.info.shards)]
-        return pl.read_parquet(files, columns=list(columns))
+        return pl.read_parquet(files, columns=list(columns), glob=False)
 
     @cached_property
     def first_rows(self) -> NDArray[np.int64]:
@@ -426,7 +426,7 @@ class KnowledgeBase:
         return [_paragraph(table[int(row)], self._by_row.get(int(row), ())) for row in rows]
 
     def _rows(self, rows: Sequence[int], *columns: str) -> pl.DataFrame:
-        frame = pl.scan_parquet([_file(self.folder, "paragraphs", i) for i in range(self.info.shards)])
+        frame = pl.scan_parquet([_file(self.folder, "paragraphs", i) for i in range(self.info.shards)], glob=False)
         wanted = pl.DataFrame({"row": list(rows)}, schema={"row": pl.UInt32})
         numbered = frame.select(columns).with_row_index("row")
         return numbered.join(wanted.lazy().unique(), on="row", how="semi").collect()

@@ -152,7 +152,7 @@ def _json_lines(path: Path) -> Iterator[Mapping[str, Any]]:
 
 def _parquet(path: Path) -> Iterator[Mapping[str, Any]]:
     try:
-        frame = pl.scan_parquet(path)
+        frame = pl.scan_parquet(path, glob=False)
         columns = frame.collect_schema().names()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise InputError(f"{path} is not a Parquet file: {str(error)[:200]}.", remedy="Check the file.") from error

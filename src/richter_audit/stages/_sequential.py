@@ -1,21 +1,26 @@
 """Ask until a claim is decided."""
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
+from richter.claims import Metric
 from richter.errors import InputError
 from richter.floors import StopRule, decide_claim
-from richter.records import Claim, Result, Verdict
+from richter.records import DEFAULT_LEVEL, Claim, Result, Verdict
 
 __all__ = ["Outcome", "SequentialAudit", "ask_until"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of asking one item of one condition, at one draw; all None with `failed`."""
+    """What came of asking one item of one condition, at one draw; all None with `failed`.
+
+    `score` is the main score and `scores` are all others by the name of their column or scorer.
+    """
 
     item: str
     condition: str
@@ -26,15 +31,18 @@ class Outcome:
     confidence: float | None = None
     severity: float | None = None
     failed: bool = False
+    scores: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
 IN_VAIN = 2  # batches without a single usable value after which nothing more is asked
+# what an answer must have, by where a measure's values come from
 NEEDED = {
-    "ece": "a grade with a confidence (stated in the answer, or of its tokens)",
-    "mean_score": "a score",
-    "mean_severity": "a severity",
-    "severity_given_error": "a severity",
-    "severity_at_least": "a severity",
+    "confidence": "a grade with a confidence (stated in the answer, or of its tokens)",
+    "severity": "a severity",
+    "score": "a grade",
+    "column": "a score",
+    "answer": "an answer",
+    "failure": "an answer",
 }
 Ask = Callable[[Sequence[str], Sequence[str]], Sequence[Outcome]]
 
@@ -80,15 +88,16 @@ def ask_until(
     rng: np.random.Generator,
     groups: Mapping[str, str] | None = None,
     batch: int = 25,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     on_batch: Callable[[Claim], None] | None = None,
 ) -> SequentialAudit:
     """Ask items in random order, a batch at a time, until the claim is verified or refuted or the items are spent.
 
     `ask(items, conditions)` gives the outcomes of a batch, in any order; draws of an item come together, and the item
-    counts once, by their mean. Items without a usable value (a failed call, no confidence) are counted and left out.
-    The random order is what makes early stopping honest: a file sorted by difficulty would not do. With `groups` (the
-    group of each item) groups come in random order, each whole, and the group is the unit.
+    counts once, by their mean. Items without a usable value (a failed call, no confidence) are counted; the verdict
+    must hold both without them and with them at the worse end (see `decide_claim`). The random order is what makes
+    early stopping honest: a file sorted by difficulty would not do. With `groups` (the group of each item) groups come
+    in random order, each whole, and the group is the unit.
     """
     if not items:
         raise InputError("There are no items to ask.", remedy="Give at least one.")
@@ -96,7 +105,7 @@ def ask_until(
         raise InputError(f"A batch of {batch} items asks nothing.", remedy="Give at least 1.")
     wanted = list(claim.conditions) or list(conditions)
     unknown = [c for c in wanted if c not in conditions]
-    if unknown or (claim.metric != "better" and len(wanted) != 1):
+    if unknown or (not claim.other and len(wanted) != 1):
         raise InputError(
             f"The claim {claim.text!r} must name {'one' if not unknown else 'known'} of the conditions.",
             remedy=f"There are {', '.join(conditions)}: write it as METRIC(CONDITION) < NUMBER.",
@@ -105,7 +114,7 @@ def ask_until(
     first: list[float] = []
     second: list[float] = []
     place: list[int] = []
-    unusable = 0
+    unusable = graded = 0
     decision = decide_claim(claim, [])
     asked = batches = 0
     while asked < len(order) and not decision.decided:
@@ -121,22 +130,23 @@ def ask_until(
         for number, name in enumerate(part, start=asked - len(part)):
             draws = sorted(draw for item, draw in found if item == name) or [0]
             pairs = [_values(claim, [found.get((name, draw), {}).get(c) for c in wanted]) for draw in draws]
-            usable = [pair for pair in pairs if pair is not None]
+            usable = [pair for pair in pairs if not any(map(math.isnan, pair))]
             unusable += not usable
-            first += [pair[0] for pair in usable]
-            second += [pair[1] for pair in usable]
-            place += [number] * len(usable)
+            graded += len(usable)
+            first += [pair[0] for pair in pairs]
+            second += [pair[1] for pair in pairs]
+            place += [number] * len(pairs)
         held = None if of is None else [of[order[k]] for k in place]
         decision = decide_claim(claim, first, second, item=place, group=held, sizes=sizes, level=level)
         if on_batch is not None:
             on_batch(decision)
-        if not first and batches == IN_VAIN:
+        if not graded and batches == IN_VAIN:
             break
-    if not first:
+    if not graded:
         decision = dataclasses.replace(
             decision,
             verdict=Verdict.UNTESTABLE,
-            sentence=f"{claim.text}: untestable, none of {asked} items gave {NEEDED.get(claim.metric, 'a grade')}.",
+            sentence=f"{claim.text}: untestable, none of {asked} items gave {NEEDED[claim.metric.source]}.",
         )
     return SequentialAudit(
         rule=claim, claim=decision, items=tuple(order[:asked]), available=len(order), unusable=unusable, batches=batches
@@ -158,23 +168,28 @@ def _order(
     return order, of, {name: len(own) for name, own in members.items()}
 
 
-def _values(claim: StopRule, outcomes: Sequence[Outcome | None]) -> tuple[float, float] | None:
-    """The two numbers that the claim's sequence takes from an answer, or None."""
-    if claim.metric == "failure_rate":
-        one = outcomes[0]
-        return None if one is None else (float(one.failed), 0.0)
-    if any(o is None or o.failed for o in outcomes):
-        return None
-    found = [o for o in outcomes if o is not None]
-    pair: tuple[float | None, float | None] = (found[0].correct, 0.0)
-    if claim.metric == "better":
-        pair = (found[0].correct, found[1].correct)
-    elif claim.metric == "ece":
-        pair = (found[0].correct, found[0].confidence)
-    elif claim.metric in ("mean_severity", "severity_given_error", "severity_at_least"):
-        pair = (found[0].severity, 0.0)
-    elif claim.metric == "mean_score":
-        pair = (found[0].score, 0.0)
-    elif claim.metric == "refusal_rate":
-        pair = (None if found[0].refused is None else float(found[0].refused), 0.0)
-    return None if pair[0] is None or pair[1] is None else (pair[0], pair[1])
+def _values(claim: StopRule, outcomes: Sequence[Outcome | None]) -> tuple[float, float]:
+    """The two numbers that the claim's sequence takes from an answer; NaN where it has none."""
+    found = [math.nan if o is None else _graded(claim.metric, o) for o in outcomes]
+    if claim.metric.source != "confidence":
+        return found[0], found[1] if claim.other else 0.0
+    stated = None if outcomes[0] is None else outcomes[0].confidence
+    return found[0], math.nan if stated is None else stated
+
+
+def _graded(metric: Metric, outcome: Outcome) -> float:
+    """What an answer has of a measure, by where the measure's values come from; `decide_claim` does the rest."""
+    if metric.source == "failure":
+        return float(outcome.failed)
+    if outcome.failed:
+        return math.nan
+    found: float | None
+    if metric.source == "severity":
+        found = outcome.severity
+    elif metric.source == "answer":
+        found = getattr(outcome, metric.column)
+    elif metric.source == "column":
+        found = outcome.scores.get(metric.column)
+    else:
+        found = outcome.score if metric.source == "score" and metric.kind != "binary" else outcome.correct
+    return math.nan if found is None else float(found)

@@ -19,7 +19,8 @@ import numpy as np
 import polars as pl
 
 from richter import store
-from richter.audit._plan import check_plan, read_plan
+from richter.audit._plan import read_plan
+from richter.audit._plan_lock import check_plan
 from richter.audit._results import STOP_NOTE
 from richter.audit._series import CANARIES
 from richter.errors import BudgetExhausted, InputError
@@ -144,19 +145,21 @@ def draw_conditions(conditions: Sequence[Condition], items: Sequence[Item]) -> t
 
 
 def adopt_plan(run: store.RunLike, plan: str | Path) -> str | None:
-    """Copy a plan and its lock into the run before anything is asked; says what keeps it from confirming anything."""
+    """Copy a plan, its lock and its log into the run before anything is asked; the reasons why it confirms nothing."""
     read_plan(plan)
     own = store.run_file(run, PLAN_NAME)
     if own is not None:
-        store.run_file(run, f"{PLAN_NAME}.lock")  # of a database: beside its plan
+        for ending in ("lock", "log"):  # of a database: beside its plan
+            store.run_file(run, f"{PLAN_NAME}.{ending}")
         if read_plan(own).hash != read_plan(plan).hash:
             raise InputError(f"{own} is another plan than {plan}.", remedy="Audit into a new run, or leave --plan out.")
     else:
-        if Path(f"{plan}.lock").exists():
-            store.keep_file(run, f"{PLAN_NAME}.lock", Path(f"{plan}.lock").read_bytes())
+        for ending in ("log", "lock"):
+            if (beside := Path(f"{plan}.{ending}")).exists():
+                store.keep_file(run, f"{PLAN_NAME}.{ending}", beside.read_bytes())
         own = store.keep_file(run, PLAN_NAME, Path(plan).read_bytes())
     status = check_plan(own)
-    return None if status.state == "locked" else "; ".join(status.reasons)
+    return None if status.confirmatory else "; ".join(status.reasons)
 
 
 def run_stages(
@@ -468,7 +471,7 @@ def drawn_items(items: Sequence[Item], settings: AuditSettings) -> list[Item]:
 def _write_scores(run: store.Place, *, source: RatingKind, nll: pl.DataFrame | None = None) -> None:
     """The run's scores.csv: severities as far as there are ratings, and `nll`, new or as it was."""
     path, keys = store.run_file(run, SCORES), ["item", "condition"]
-    tables = read_tables(run, shown=())
+    tables = read_tables(run)
     rated = tables.ratings.filter(pl.col("kind") == source, pl.col("severity").is_not_null()).height > 0
     if nll is None and path is not None:
         old = read_frame(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from pydantic import JsonValue
 
 from richter.errors import InputError
 from richter.floors import decide_claim, parse_claim
-from richter.records import Claim, plain
+from richter.records import DEFAULT_LEVEL, Claim, plain
 
 if TYPE_CHECKING:
     from inspect_ai.dataset import Sample
@@ -21,6 +22,7 @@ __all__ = ["StopWhen"]
 
 PATIENCE = 200
 LOOK_EVERY = 1.02  # growth in answers between looks
+NO_GRADE = (math.nan, math.nan)
 
 
 class StopWhen:
@@ -39,18 +41,22 @@ class StopWhen:
     where it was not.
     """
 
-    def __init__(self, claim: str, *, scorer: str | None = None, group: str | None = None, level: float = 0.95) -> None:
+    def __init__(
+        self, claim: str, *, scorer: str | None = None, group: str | None = None, level: float = DEFAULT_LEVEL
+    ) -> None:
         self.claim = parse_claim(claim)
-        if self.claim.metric == "better":
+        if self.claim.other:
             raise InputError(f"{claim!r} compares two models.", remedy="A task has one: bound one of its metrics.")
-        if self.claim.metric in ("refusal_rate", "failure_rate"):
-            raise InputError(f"Scores do not tell {self.claim.metric}.", remedy="Stop on a score, or audit the log.")
+        if self.claim.metric.source in ("answer", "failure"):
+            raise InputError(
+                f"Scores do not tell {self.claim.metric.name}.", remedy="Stop on a score, or audit the log."
+            )
         self.scorer, self.group, self.level = scorer, group, level
         self.decision: Claim = decide_claim(self.claim, [])
         self._units: list[list[str]] = []
         self._place: dict[str, int] = {}
         self._of: dict[str, str] = {}
-        self._arrived: dict[str, list[tuple[float, float] | None]] = {}
+        self._arrived: dict[str, list[tuple[float, float]]] = {}
         self._came = 0
         self._epochs = 1
         self._taken = 0
@@ -92,11 +98,11 @@ class StopWhen:
         self._arrived.setdefault(name, []).append(self._values(scores))
         while self._taken < len(self._units) and all(map(self._ready, self._units[self._taken])):
             for name in self._units[self._taken]:
-                usable = [pair for pair in self._arrived.get(name, []) if pair is not None]
-                self._unusable += not usable
-                self._first += [pair[0] for pair in usable]
-                self._second += [pair[1] for pair in usable]
-                self._item += [name] * len(usable)
+                pairs = self._arrived.get(name) or [NO_GRADE]
+                self._unusable += all(any(map(math.isnan, pair)) for pair in pairs)
+                self._first += [pair[0] for pair in pairs]
+                self._second += [pair[1] for pair in pairs]
+                self._item += [name] * len(pairs)
             self._taken += 1
         if len(self._first) >= self._next_look:  # a look costs the whole path; looking less often keeps the guarantee
             self.decision = self._decide()
@@ -126,23 +132,24 @@ class StopWhen:
             row["warning"] = "the samples were not shuffled: the limits hold only if their order is random"
         return row
 
-    def _values(self, scores: dict[str, SampleScore]) -> tuple[float, float] | None:
-        """The two numbers that the claim's sequence takes from an answer, or None."""
+    def _values(self, scores: dict[str, SampleScore]) -> tuple[float, float]:
+        """The two numbers that the claim's sequence takes from an answer; NaN where it has none."""
         if self.scorer is None and len(scores) > 1:
             raise InputError(
                 f"The task has several scores ({', '.join(scores)}).", remedy="Name one: StopWhen(.., scorer=..)."
             )
         found = scores.get(self.scorer) if self.scorer else next(iter(scores.values()), None)
         if found is None:
-            return None
+            return NO_GRADE
         value = value_to_float()(found.score.value)
-        if value != value:  # unscored
-            return None
+        if math.isnan(value):  # unscored
+            return NO_GRADE
         detail = found.score.metadata or {}
-        if self.claim.metric in ("mean_severity", "severity_given_error", "severity_at_least", "mean_score"):
+        metric = self.claim.metric
+        if metric.source in ("severity", "column") or (metric.source == "score" and metric.kind != "binary"):
             return value, 0.0
         correct = float(value == 0) if detail.get("kind") in ("rule", "judge") else float(value == 1)
-        if self.claim.metric != "ece":
+        if metric.source != "confidence":
             return correct, 0.0
         confidence = detail.get("confidence")
-        return None if confidence is None else (correct, float(confidence))
+        return NO_GRADE if confidence is None else (correct, float(confidence))

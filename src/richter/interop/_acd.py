@@ -1,38 +1,15 @@
-"""AutoBencher's `*.compare_answers.json` and ACD's `metadata.json`, the outputs of two error searches.
+"""ACD's `metadata.json`: the attempts at a family of tasks that an error search proposed.
 
-From the code that writes them (AutoBencher's `tool_util.py`; ACD's `generate_acd_tasks.py`); neither was run.
+From the code that writes it (ACD's `generate_acd_tasks.py`); it was not run.
 """
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from richter.interop._record import DOMAIN_KEYS, Reading, Sample, Setup, count_number, flat_text, mapping, pick
-from richter.interop._rows import companion, json_rows
+from richter.interop._record import Reading, Sample, Setup, count_number, flat_text
+from richter.interop._rows import companion
 from richter.interop._safe import decode, open_bytes
-
-
-def read_autobencher(path: Path, reading: Reading) -> Iterator[Sample]:
-    """Questions with the gold answer, the test taker's, and the judge's verdict."""
-    setup = Setup(path.parent.name or "test taker")
-    reading.scorer = "is_correct"
-    for place, row in enumerate(json_rows(path, reading)):
-        gold = flat_text(pick(row, "gold_answer", "answer"))
-        results = mapping(row.get("model_results")) or {"": row}
-        for model, part in results.items():
-            found = mapping(part)
-            stated = found.get("confidence")
-            yield Sample(
-                item=flat_text(pick(row, "question_id", "id")) or str(place),
-                setup=Setup(str(model)) if model else setup,
-                draw=0,
-                prompt=flat_text(row.get("question")),
-                references=(gold,) if gold else (),
-                domain=flat_text(pick(row, *DOMAIN_KEYS, "sub_category", "subcategory")),
-                answer=flat_text(pick(found, "test_taker_answer", "test_taker_response")),
-                scores={"is_correct": count_number(found.get("is_correct"), reading)},
-                confidences={"stated": float(stated)} if isinstance(stated, float) and 0 <= stated <= 1 else {},
-            )
 
 
 def read_acd(path: Path, reading: Reading) -> Iterator[Sample]:

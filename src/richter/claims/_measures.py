@@ -1,0 +1,309 @@
+"""The table of measures: what each one is, where its values come from, who estimates it, and its words.
+
+A measure is one row; no other list of measures exists. `compare`, `gate`, `watch`, `size`, `--stop-when`, plans and the
+page know what they may ask of a measure from its row.
+"""
+
+import dataclasses
+import math
+import re
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from richter.errors import InputError
+from richter.records import Better, Claim
+
+__all__ = [
+    "METRICS",
+    "Metric",
+    "Points",
+    "check_margin",
+    "claim_words",
+    "gateable_measures",
+    "labelled_measures",
+    "margin_on",
+    "measure_words",
+    "pass_metric",
+    "sequential_measures",
+    "watched_measures",
+]
+
+Kind = Literal["binary", "bounded", "ordinal", "real"]
+Source = Literal["score", "severity", "answer", "failure", "confidence", "draws", "column"]
+Estimator = Literal["mean", "given_error", "corrected", "dominance", "slope", "ece", "draws", "tail"]
+Scale = tuple[float, float]
+Floats = NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """What a value is: its kind, its range, which way is better, where it comes from, and its words.
+
+    `scale` and `suffix` turn a value into what people read (0.02 is "2.0 points"). The words are used as "b is
+    {better_word} than a". `source` says which table has its values, `column` which column of the answers, `at` from
+    which severity on an answer counts, `estimator` who makes the evidence. `is_cost`: an amount that is paid.
+    `gateable`: a plan may require it. `sequential`: asking may stop on it. `watched`: a series of runs is followed by
+    it (of what says the same thing twice, one). `default_margin` is the difference that sizes and plan templates are
+    for where nobody stated one; equivalence is tested at a stated margin only.
+    """
+
+    name: str
+    kind: Kind
+    better: Better
+    low: float | None = None
+    high: float | None = None
+    better_word: str = "better"
+    worse_word: str = "worse"
+    alike_word: str = "alike"
+    noun: str = "score"
+    scale: float = 1.0
+    suffix: str = ""
+    digits: int = 3
+    source: Source = "score"
+    column: str = ""
+    at: float | None = None
+    estimator: Estimator = "mean"
+    is_cost: bool = False
+    gateable: bool = False
+    sequential: bool = False
+    watched: bool = False
+    default_margin: float | None = None
+
+    def of_severity(self, severity: Floats) -> Floats:
+        """The measure's values as the severities of answers say them: an answer of severity `at` counts."""
+        if self.source == "score":
+            return (severity == 0).astype(np.float64) if self.better == "higher" else (severity > 0).astype(np.float64)
+        return severity if self.at is None else (severity >= self.at).astype(np.float64)
+
+    @property
+    def worst(self) -> float | None:
+        """The worse end of the range; None where a value has none."""
+        if self.kind == "real" or self.low is None or self.high is None:
+            return None
+        return self.low if self.better == "higher" else self.high
+
+    def amount(self, value: float, *, sign: bool = False) -> str:
+        """A value as people read it, without its unit."""
+        zero = abs(value * self.scale) < 0.5 * 10**-self.digits  # "-0.0" and "+0.0" would claim a direction
+        return f"{0.0 if zero else value * self.scale:{'+' if sign and not zero else ''},.{self.digits}f}"
+
+    def telling(self, *values: float, stated: float | None = None) -> "Metric":
+        """The same words with as many more digits as it takes to print different values differently, up to five.
+
+        A `stated` limit is one of them, and is printed as it was stated: an interval that was decided by 0.03 points
+        must not read as if it ended at the limit, nor a limit of 0.05% as 0.1%.
+        """
+        given = values if stated is None else (*values, stated)
+        known = {round(v * self.scale, 9) for v in given if math.isfinite(v)}
+        whole = 0.0 if stated is None else round(stated * self.scale, 9)
+        for digits in range(self.digits, self.digits + 6):
+            if len({round(v, digits) for v in known}) == len(known) and round(whole, digits) == whole:
+                break
+        return dataclasses.replace(self, digits=digits)
+
+    @property
+    def unit(self) -> str:
+        """What follows a value of one condition: a rate is in per cent, a difference of rates in points (`suffix`)."""
+        return "%" if self.suffix == " points" else self.suffix
+
+    @property
+    def read_on(self) -> str:
+        """The scale that a bare number is to be read on, in words; empty where it has a unit or no ends."""
+        bare = (
+            not self.suffix and self.kind in ("bounded", "ordinal") and self.low is not None and self.high is not None
+        )
+        return f" on a scale of {self.low:g} to {self.high:g}" if bare else ""
+
+
+_POINTS: dict[str, Any] = {"scale": 100.0, "suffix": " points", "digits": 1, "default_margin": 0.02, "low": 0.0,
+                           "high": 1.0}  # fmt: skip
+_SEVERITY: dict[str, Any] = {"low": 0.0, "high": 4.0, "default_margin": 0.1, "source": "severity"}
+_ASKED: dict[str, Any] = {"gateable": True, "sequential": True}
+_AMOUNT: dict[str, Any] = {"low": 0.0, "source": "answer", "is_cost": True, "gateable": True}
+
+
+def _row(name: str, kind: Kind, better: Better, words: str, *shared: dict[str, Any], **own: Any) -> Metric:
+    better_word, worse_word, alike_word, noun = words.split(" | ")
+    fields = {key: value for group in (*shared, own) for key, value in group.items()}
+    return Metric(
+        name=name, kind=kind, better=better, better_word=better_word, worse_word=worse_word, alike_word=alike_word,
+        noun=noun, **fields,
+    )  # fmt: skip
+
+
+def _severe_share(at: float) -> Metric:
+    often = f"often at severity {at:g} or more when wrong"
+    words = f"less {often} | more {often} | equally {often} | share of errors of severity {at:g} or more"
+    more = {"source": "severity", "at": at, "estimator": "given_error"}
+    return _row(f"severe_given_error_{at:g}", "binary", "lower", words, _POINTS, more)
+
+
+# better | worse | alike | what it is called
+METRICS: dict[str, Metric] = {
+    m.name: m
+    for m in (
+        _row("accuracy", "binary", "higher",
+             "more accurate | less accurate | equally accurate | accuracy", _POINTS, _ASKED),
+        _row("error_rate", "binary", "lower",
+             "less often wrong | more often wrong | equally often wrong | error rate", _POINTS, _ASKED, watched=True),
+        _row("mean_score", "bounded", "higher",
+             "better scored | worse scored | scored alike | mean score", _ASKED, watched=True),
+        _row("catastrophic_rate", "binary", "lower",
+             "less often catastrophic | more often catastrophic | equally often catastrophic | catastrophic rate",
+             _POINTS, _ASKED, source="severity", at=3.0),
+        _row("mean_severity", "ordinal", "lower",
+             "less severe over all answers | more severe over all answers | equally severe over all answers "
+             "| mean severity of all answers", _SEVERITY, _ASKED, watched=True),
+        _row("severity_given_error", "ordinal", "lower",
+             "less severe in its errors | more severe in its errors | equally severe in their errors "
+             "| mean severity of errors", _SEVERITY, estimator="given_error", sequential=True),
+        _row("true_severity_given_error", "ordinal", "lower",
+             "less severe in its errors, judges' errors allowed for, "
+             "| more severe in its errors, judges' errors allowed for, "
+             "| equally severe in their errors, judges' errors allowed for "
+             "| mean severity of errors, judges' errors allowed for", _SEVERITY, estimator="corrected"),
+        _row("graver_error", "bounded", "lower",
+             "less likely to make the more severe error | more likely to make the more severe error "
+             "| equally likely to make the more severe error | chance of the more severe error", _POINTS,
+             source="severity", estimator="given_error"),
+        *(_severe_share(at) for at in (2.0, 3.0)),
+        _row("dominance", "bounded", "lower",
+             "better at every severity reached | worse at every severity reached | alike at every severity reached "
+             "| smallest difference at any severity", {**_POINTS, "digits": 2}, source="severity",
+             estimator="dominance"),
+        _row("b", "real", "higher",
+             "lighter in the tail of its errors | heavier in the tail of its errors "
+             "| alike in the tails of their errors | slope b", default_margin=0.15, source="severity",
+             estimator="slope"),
+        _row("ece", "bounded", "lower",
+             "better calibrated | worse calibrated | equally calibrated | calibration error",
+             _POINTS, _ASKED, source="confidence", estimator="ece", watched=True),
+        _row("draws", "bounded", "lower",
+             "better calibrated over repeated answers | worse calibrated over repeated answers "
+             "| equally calibrated over repeated answers | calibration error over repeated answers",
+             _POINTS, source="draws", estimator="draws"),
+        _row("xi", "real", "lower",
+             "lighter in its worst errors | heavier in its worst errors | alike in their worst errors "
+             "| the worst errors (the tail)", source="severity", estimator="tail"),
+        _row("refusal_rate", "binary", "lower",
+             "less often refusing | more often refusing | refusing equally often | share of refusals", _POINTS, _ASKED,
+             source="answer", column="refused", watched=True),
+        _row("failure_rate", "binary", "lower",
+             "less often without an answer | more often without an answer | equally often without an answer "
+             "| share of failed calls", _POINTS, _ASKED, source="failure"),
+        _row("tokens", "real", "lower", "shorter | longer | equally long | tokens per answer", _AMOUNT, digits=1,
+             column="tokens_out", watched=True),
+        _row("latency", "real", "lower", "faster | slower | equally fast | seconds per answer", _AMOUNT, suffix=" s",
+             column="latency_s"),
+        _row("money", "real", "lower", "cheaper | more expensive | equally expensive | dollars per answer", _AMOUNT,
+             digits=6, column="money_usd", watched=True),
+    )
+}  # fmt: skip
+
+
+def gateable_measures() -> tuple[str, ...]:
+    """The measures that a gate may require something of."""
+    return tuple(m.name for m in METRICS.values() if m.gateable)
+
+
+def sequential_measures() -> tuple[str, ...]:
+    """The measures that asking may stop on."""
+    return tuple(m.name for m in METRICS.values() if m.sequential)
+
+
+def watched_measures() -> tuple[str, ...]:
+    """The measures that a series of runs is followed by."""
+    return tuple(m.name for m in METRICS.values() if m.watched)
+
+
+def labelled_measures() -> tuple[str, ...]:
+    """The measures that a person's severity of an answer says the value of, as `accuracy` and all from severities."""
+    return tuple(m.name for m in METRICS.values() if m.estimator == "mean"
+                 and (m.source == "severity" or m.name == "accuracy"))  # fmt: skip
+
+
+def pass_metric(k: int, *, every: bool = False) -> Metric:
+    """pass@k (one of k draws is right at the least), or pass^k where `every` one must be."""
+    name = f"pass{'^' if every else '@'}{k}"
+    more = f"right in {'all' if every else 'one'} of {k} tries"
+    return dataclasses.replace(
+        METRICS["accuracy"],
+        name=name,
+        kind="bounded",
+        better_word=f"more often {more}",
+        worse_word=f"less often {more}",
+        alike_word=f"equally often {more}",
+        noun=name,
+    )
+
+
+def measure_words(measure: str, scale: Scale | None = None) -> Metric:
+    """The words of a measure; for one without a line of its own its name serves.
+
+    `scale` holds the ends of the scale of scores, for the measures that have none of their own.
+    """
+    low, high = scale or (None, None)
+    known = METRICS.get(measure.split(":")[0])
+    if known is not None:
+        return dataclasses.replace(known, low=low, high=high) if known.name == "mean_score" else known
+    if tries := re.fullmatch(r"pass([@^])([1-9]\d{0,5})", measure):
+        return pass_metric(int(tries[2]), every=tries[1] == "^")
+    noun = measure.replace("_", " ")
+    return Metric(
+        name=measure,
+        kind="bounded",
+        low=low,
+        high=high,
+        better="higher",
+        better_word=f"better in {noun}",
+        worse_word=f"worse in {noun}",
+        alike_word=f"alike in {noun}",
+        noun=noun,
+    )
+
+
+def claim_words(claim: Claim, scale: Scale | None = None) -> Metric:
+    """The words of a claim's own numbers: of a ratio of two amounts (money, seconds, tokens) less 1, per cent."""
+    words = measure_words(claim.measure, scale)
+    if words.kind != "real" or words.low != 0 or len(claim.values) != 2 or claim.estimate is None:
+        return words
+    first, second = claim.values
+    if first and second is not None and math.isclose(second / first - 1, claim.estimate, abs_tol=1e-9):
+        return dataclasses.replace(words, scale=100.0, suffix="%", digits=1)
+    return words
+
+
+class Points(float):
+    """A margin in points: hundredths of the range of the measure that it is stated for."""
+
+
+def margin_on(margin: float, metric: Metric) -> float:
+    """A margin on its measure's scale: 2pt are 2 of 0 to 100 and 0.08 of 1 to 5; a bare number is as it stands.
+
+    Of an amount that is paid (money, seconds) a margin is relative, so that points are hundredths of the amount.
+    """
+    if not isinstance(margin, Points) or metric.is_cost:
+        return float(margin)
+    if metric.kind == "real" or metric.low is None or metric.high is None:
+        raise InputError(
+            f"The range of {metric.noun} is not known, so that points of it say nothing.",
+            remedy="State its ends (--scale LOW:HIGH), or the margin as a bare number of the score (--margin 0.5).",
+        )
+    return float(margin) * (metric.high - metric.low)
+
+
+def check_margin(metric: Metric, margin: float) -> None:
+    """Refuse a margin as large as the whole range of what it is of: within it are any two conditions."""
+    if metric.low is None or metric.high is None or metric.kind == "real" or margin < metric.high - metric.low:
+        return
+    if metric.suffix == " points":
+        raise InputError(
+            f"A margin of {margin:g} is {metric.amount(margin)} points of {metric.noun}, of which there are 100.",
+            remedy="Write 2pt (or 0.02) for two points.",
+        )
+    raise InputError(
+        f"A margin of {margin:g} is as large as the whole scale of {metric.noun}, {metric.low:g} to {metric.high:g}.",
+        remedy="Give the difference that would matter, on that scale.",
+    )

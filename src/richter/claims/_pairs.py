@@ -1,0 +1,130 @@
+"""Pairs of conditions: which are compared, what they share, and the sets that cannot be told apart."""
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from richter.claims._measures import Metric
+from richter.claims._units import Sample
+from richter.errors import InputError
+from richter.records import Claim, Verdict, printable
+from richter.stats import Bools
+
+__all__ = ["Shared", "maximal_sets", "pairs_of", "shared_items", "tiers_of", "too_few_shared"]
+
+MAX_PAIRS = 200_000  # some minutes; more are a column that holds no conditions
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """What two conditions have in common: items of both, of the first alone and of the second alone."""
+
+    conditions: tuple[str, str]
+    both: int
+    first_only: int
+    second_only: int
+
+    @property
+    def sides(self) -> tuple[int, int]:
+        """All items of each."""
+        return self.both + self.first_only, self.both + self.second_only
+
+
+def pairs_of(conditions: Sequence[str], *, control: str | None = None) -> list[tuple[str, str]]:
+    """Which pairs are compared, first and second: all, or all others against a control."""
+    if control is None and (number := math.comb(len(conditions), 2)) > MAX_PAIRS:
+        raise InputError(
+            f"{len(conditions):,} conditions make {number:,} pairs; at most {MAX_PAIRS:,} are compared.",
+            remedy="Name those to compare, or one to compare the others with (--control). If that column holds no "
+            "conditions, say which does: --map condition=COLUMN.",
+        )
+    if control is None:
+        return list(itertools.combinations(conditions, 2))
+    if control not in conditions:
+        raise InputError(f"No condition is named {control}.", remedy=f"There are {', '.join(conditions)}.")
+    return [(control, name) for name in conditions if name != control]
+
+
+def shared_items(sample: Sample, first: str, second: str) -> Shared:
+    """How many items two conditions have values for, together and alone."""
+    has_first, has_second = (~np.isnan(sample.mean[:, sample.place(name)]) for name in (first, second))
+    both = int(np.sum(has_first & has_second))
+    return Shared(
+        conditions=(first, second),
+        both=both,
+        first_only=int(np.sum(has_first)) - both,
+        second_only=int(np.sum(has_second)) - both,
+    )
+
+
+def too_few_shared(sample: Sample, shared: Shared, *, min_shared: float) -> str:
+    """Why two conditions share too few items to be compared; empty where they share enough."""
+    either = shared.both + shared.first_only + shared.second_only
+    if shared.both >= 1 and shared.both >= min_shared * either:
+        return ""
+    if shared.both == 0:
+        return f"they have no graded item in common ({_own_items(sample, *shared.conditions)})"
+    return (
+        f"only {shared.both} of {either} items were graded in both ({100 * shared.both / either:.0f}%, at least "
+        f"{100 * min_shared:.0f}% are asked for)"
+    )
+
+
+def _own_items(sample: Sample, first: str, second: str) -> str:
+    """An item of each, where they share none."""
+    one, two = (
+        sample.outcomes.items[int(np.flatnonzero(~np.isnan(sample.mean[:, sample.place(name)]))[0])]
+        for name in (first, second)
+    )
+    return f"one has {printable(one, limit=40)}, the other {printable(two, limit=40)}"
+
+
+def tiers_of(claims: Sequence[Claim], values: Mapping[str, float], metric: Metric) -> tuple[tuple[str, ...], ...]:
+    """Maximal sets of conditions of which no pair is told apart, members and sets best first; they may overlap.
+
+    `values` are the conditions' own means; one that has none is ranked by what its claims say of it. A blocked pair is
+    never alike, nor does it tell apart.
+    """
+    main = [c for c in claims if c.measure == metric.name and len(c.conditions) == 2 and c.estimate is not None]
+    known = dict.fromkeys((name for claim in main for name in claim.conditions), 0.0)
+    known |= {n: v for c in main for n, v in zip(c.conditions, c.values, strict=False) if v is not None}
+    known |= values
+    sign = -1 if metric.better == "higher" else 1
+    ranked = sorted(known, key=lambda name: sign * known[name])
+    place = {name: k for k, name in enumerate(ranked)}
+    alike = np.zeros((len(ranked), len(ranked)), dtype=bool)
+    compared = set[str]()
+    for claim in main:
+        compared |= set(claim.conditions)
+        i, j = (place[name] for name in claim.conditions)
+        alike[i, j] = alike[j, i] = claim.verdict in (Verdict.UNDECIDED, Verdict.EQUIVALENT)
+    sets = (tuple(ranked[k] for k in members) for members in maximal_sets(alike))
+    return tuple(members for members in sets if compared.issuperset(members))
+
+
+def maximal_sets(alike: Bools) -> list[list[int]]:
+    """All maximal sets of members of which every two are `alike` (a symmetric matrix), by Bron and Kerbosch.
+
+    Sets may overlap: with a ~ b and b ~ c but a and c told apart, {a, b} and {b, c} come out, never {a, b, c}. They
+    are ordered by their first member, and members keep their order.
+    """
+    number = len(alike)
+    near = [{j for j in range(number) if j != i and alike[i, j]} for i in range(number)]
+    found: list[list[int]] = []
+
+    def grow(members: set[int], candidates: set[int], done: set[int]) -> None:
+        if not candidates and not done:
+            found.append(sorted(members))
+            return
+        pivot = max(candidates | done, key=lambda v: len(near[v] & candidates))
+        for vertex in sorted(candidates - near[pivot]):
+            grow(members | {vertex}, candidates & near[vertex], done & near[vertex])
+            candidates = candidates - {vertex}
+            done = done | {vertex}
+
+    if number:
+        grow(set(), set(range(number)), set())
+    return sorted(found)

@@ -1,0 +1,96 @@
+"""How many units would settle a question, and what the units at hand could have shown."""
+
+import dataclasses
+import math
+
+from scipy.special import ndtri, stdtrit
+
+from richter.claims._evidence import LEAST_FREEDOM, Evidence
+from richter.claims._measures import Metric
+from richter.claims._question import Asked
+from richter.claims._unpaired import rates_needed
+
+__all__ = ["POWER", "min_detectable_difference", "needed_units", "reach_of", "units_for", "units_needed"]
+
+POWER = 0.8
+
+
+def reach_of(freedom: float, tail: float, power: float) -> float:
+    """Standard errors that a true difference must have to be shown at `tail` on its side with `power`: t + t_power."""
+    if math.isinf(freedom):
+        return float(ndtri(1 - tail) + ndtri(power))
+    return float(stdtrit(freedom, 1 - tail) + stdtrit(freedom, power))
+
+
+def units_for(variance: float, distance: float, *, tail: float, power: float, freedom: float = math.inf) -> int:
+    """The smallest n with n >= variance ((t_tail + t_power) / distance)^2, Student's t of n x `freedom` less 1.
+
+    `variance` is one unit's and `freedom` the degrees of freedom that one brings (1 where units count alike; infinite
+    where no t is taken, and t is z). A t test decides nothing under four of them.
+    """
+    n = math.ceil(variance * (reach_of(math.inf, tail, power) / distance) ** 2)
+    if math.isinf(freedom):
+        return n
+    n = max(n, math.ceil((LEAST_FREEDOM + 1) / freedom - 1e-9))
+    while n < variance * (reach_of(n * freedom - 1, tail, power) / distance) ** 2:
+        n += 1
+    return n
+
+
+def units_needed(evidence: Evidence, distance: float, *, tail: float, power: float = POWER) -> int:
+    """Units like these that show a true difference of `distance` at `tail` on its side with `power`.
+
+    Of two rates on different items as many as exact limits of their counts take (`rates_needed`).
+    """
+    assert evidence.standard_error is not None
+    variance, free = evidence.units * evidence.standard_error**2, (evidence.freedom + 1) / evidence.units
+    n = units_for(variance, distance, tail=tail, power=power, freedom=free)
+    return rates_needed(evidence, distance, n, tail=tail, power=power) if evidence.counts else n
+
+
+def needed_units(evidence: Evidence, aim: float, *, alpha: float, margin: bool = False) -> int | None:
+    """Units that settle a true difference of `aim` at two-sided `alpha` with 80% power; never the one that was seen.
+
+    units x ((t_a/2 + t_power) se / aim)^2, t being z where no t test decides; with a `margin` also enough to show being
+    within it when there is none: units x ((t_a + t_(1+power)/2) se / margin)^2.
+    """
+    if not evidence.standard_error or evidence.units < 1:
+        return None
+    tests = [(alpha / 2, POWER)] + [(alpha, (1 + POWER) / 2)] * margin
+    return max(units_needed(evidence, aim, tail=tail, power=power) for tail, power in tests)
+
+
+def min_detectable_difference(evidence: Evidence, metric: Metric, *, tail: float) -> float | None:
+    """The smallest difference shown with 80% power at `tail` on its side; None where the whole range is smaller."""
+    if not evidence.standard_error:
+        return None
+    reach = reach_of(evidence.freedom, tail, POWER) * evidence.standard_error
+    return None if metric.low is not None and metric.high is not None and reach > metric.high - metric.low else reach
+
+
+def requirement_needed(asked: Asked, alpha: float) -> tuple[int, float] | None:
+    """Units that show a requirement met, and the distance from its limit that they are for.
+
+    Of a difference the whole allowance (in truth there is no loss), of a level half of what is allowed.
+    """
+    evidence, question, words = asked.known, asked.question, asked.metric
+    if not evidence.standard_error or question.value == 0:
+        return None
+    distance = abs(question.value)
+    if len(question.conditions) == 2:
+        return units_needed(evidence, distance, tail=alpha), distance
+    if question.relation == "above":
+        distance = (1.0 if words.high is None else words.high) - question.value
+    distance /= 2
+    if distance <= 0:
+        return None
+    if words.kind == "binary":  # how much answers vary at the limit and at half of what is allowed, not as seen
+        at = (evidence.estimate * evidence.n + 0.5) / (evidence.n + 1)
+        effect = max(evidence.standard_error**2 * evidence.n / (at * (1 - at)), 1.0) * evidence.units / evidence.n
+        truth = question.value + distance if question.relation == "above" else question.value - distance
+        z_alpha, z_power = float(ndtri(1 - alpha)), float(ndtri(POWER))
+        limit = question.value
+        reach = z_alpha * math.sqrt(limit * (1 - limit)) + z_power * math.sqrt(truth * (1 - truth))
+        error = reach / (z_alpha + z_power) * math.sqrt(effect / evidence.units)
+        evidence = dataclasses.replace(evidence, standard_error=error)
+    return units_needed(evidence, distance, tail=alpha), distance

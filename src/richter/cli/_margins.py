@@ -1,0 +1,96 @@
+"""Margins and levels as every command takes them: one parser, one rule of scale, one default."""
+
+import contextlib
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from richter.claims import Points, check_margin, margin_on
+from richter.errors import InputError
+from richter.evidence import metric_of
+from richter.records import DEFAULT_LEVEL
+from richter.tables import Tables
+
+__all__ = ["level_option", "margin_option", "margins_on_scale", "parse_margin", "parse_share"]
+
+MAIN = ""  # the key of the main measure's margin
+
+
+def parse_margin(value: str | float) -> float:
+    """A margin: `2pt` (points), `2%` or `0.02`; of a score any number on its scale."""
+    text, number = str(value).strip().lower(), math.nan
+    given = re.fullmatch(r"(.*?)\s*(percentage points?|points?|pts?|pp|percent|%)", text)
+    with contextlib.suppress(ValueError):
+        number = float(given[1]) / 100 if given else float(text)
+    if math.isnan(number):
+        raise click.BadParameter(f"{value!r} is not a share; write 2pt, 2% or 0.02.")
+    if not number > 0:
+        raise click.BadParameter(f"{value!r} is not above 0; write 2pt or 0.02 for two points.")
+    if given and number >= 1:
+        raise click.BadParameter(f"{value!r} is not below 100 points; write 2pt or 0.02 for two points.")
+    return Points(number) if given else number
+
+
+def parse_share(value: str | float) -> float:
+    """A share, or a difference of shares, written as a margin is."""
+    number = parse_margin(value)
+    if number >= 1:
+        raise click.BadParameter(f"{value!r} is not below 100 points; write 2pt or 0.02 for two points.")
+    return number
+
+
+def parse_margins(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
+    """Margins by measure: `2pt` is the main measure's (the key is empty), `catastrophic_rate=0.5pt` another's."""
+    found: dict[str, float] = {}
+    for text in values:
+        name, equals, amount = str(text).rpartition("=")
+        if equals and not name.strip():
+            raise click.BadParameter(f"{text!r} names no measure; write MEASURE=0.5pt.")
+        if name.strip() in found:
+            of = f"of {name.strip()} " if name else ""
+            raise click.BadParameter(f"the margin {of}is given twice.")
+        found[name.strip()] = parse_margin(amount)
+    return found
+
+
+class _MarginOption(click.Option):
+    """An option that may be given again; a single value of `richter.toml` is one of it."""
+
+    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
+        """The values as texts."""
+        return super().type_cast_value(ctx, [str(value)] if isinstance(value, str | int | float) else value)
+
+
+margin_option = click.option(
+    "--margin",
+    cls=_MarginOption,
+    multiple=True,
+    callback=parse_margins,
+    metavar="2pt|MEASURE=0.5pt",
+    help="The difference that would matter, of the main measure or of MEASURE. Points are hundredths of its range.",
+)
+level_option = click.option(
+    "--level",
+    type=click.FloatRange(0.5, 0.9999),
+    default=DEFAULT_LEVEL,
+    help="Confidence level of intervals and verdicts.",
+)
+
+
+def margins_on_scale(given: Mapping[str, float], tables: Tables, main: str | None = None) -> dict[str, float]:
+    """The margins by measure, each on its measure's own scale; that without a name is the `main` measure's.
+
+    The main measure is that of the data where none is named.
+    """
+    first = main or tables.metric or "accuracy"
+    found: dict[str, float] = {}
+    for name, margin in given.items():
+        measure = name or first
+        if measure in found:
+            raise InputError(f"The margin of {measure} is given twice.", remedy="Give it once.")
+        found[measure] = margin_on(margin, metric_of(tables, measure))
+        check_margin(metric_of(tables, measure), found[measure])
+    return found

@@ -1,0 +1,158 @@
+"""From questions to claims: evidence on each by the one path, then one decision over all of them."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from richter.claims import (
+    Asked,
+    Blocked,
+    Evidence,
+    JointTests,
+    Question,
+    Sample,
+    Trade,
+    decide,
+    joint_tests,
+    measure_words,
+)
+from richter.errors import InputError, TooFewErrors
+from richter.evidence._checks import CHECKS, Finding, is_unpaired
+from richter.evidence._estimators import ESTIMATORS, filled_sample, lacking_of
+from richter.evidence._facts import metric_of, outcomes_of, sample_of
+from richter.evidence._policy import Policy
+from richter.records import DEFAULT_LEVEL, Claim, Gate, Verdict
+from richter.tables import Tables
+
+__all__ = [
+    "answer_questions",
+    "blocked_claim",
+    "evidence",
+    "has_values",
+    "joint_law_of",
+    "run_checks",
+    "trade",
+    "worst_sample",
+]
+
+
+def evidence(dataset: Tables, question: Question, policy: Policy | None = None) -> Asked:
+    """The evidence on a question, or the check that blocks it: the only way from data to evidence."""
+    policy = policy or Policy()
+    asked = Asked(
+        question=question, metric=measure_words(question.measure), evidence=Blocked(gate=None, reason=""),
+        basis=dataset.basis,
+    )  # fmt: skip
+    try:
+        asked = dataclasses.replace(asked, metric=metric_of(dataset, question.measure))
+        checked = run_checks(dataset, question, policy)
+        asked = dataclasses.replace(asked, notes=checked.notes)
+        if checked.block is not None:
+            return dataclasses.replace(asked, evidence=checked.block)
+        found = ESTIMATORS[asked.metric.estimator](dataset, question, policy)
+        gates = _gates_of(dataset, question, policy) if asked.metric.estimator == "slope" else ()
+        return dataclasses.replace(asked, evidence=found, gates=gates)
+    except (InputError, TooFewErrors) as fault:
+        block = Blocked(gate=None, reason=fault.what.rstrip("."), remedy=fault.remedy)
+        return dataclasses.replace(asked, evidence=block)
+
+
+def has_values(dataset: Tables, measure: str) -> bool:
+    """Whether the data hold any value of a measure: of its score, its column, a severity or a confidence."""
+    row = measure_words(measure)
+    if row.source in ("severity", "failure"):
+        return row.source == "failure" or dataset.counting is not None
+    if row.source == "answer":
+        return bool(dataset.answers[row.column].is_not_null().any())
+    is_own = row.source == "column" or (row.source == "score" and row.kind != "binary")
+    name = measure if is_own else "accuracy"
+    scores = dataset.scores.filter(pl.col("metric") == name, pl.col("value").is_not_null())
+    return bool(scores["confidence"].is_not_null().any()) if row.source == "confidence" else not scores.is_empty()
+
+
+def worst_sample(dataset: Tables, question: Question, policy: Policy | None = None) -> Sample:
+    """The values of a question's measure, items x conditions, with missing grades at the worse end of its range."""
+    lacking = lacking_of(dataset, question, policy or Policy())
+    return filled_sample(dataset, question.measure, lacking)
+
+
+def run_checks(dataset: Tables, question: Question, policy: Policy) -> Finding:
+    """The notes of all checks up to the first that blocks the question, and that block."""
+    notes: list[str] = []
+    for check in CHECKS:
+        finding = check(dataset, question, policy)
+        notes += finding.notes
+        if finding.block is not None:
+            return Finding(notes=tuple(notes), block=finding.block)
+    return Finding(notes=tuple(notes))
+
+
+def blocked_claim(claim: Claim, block: Blocked) -> Claim:
+    """A claim that was decided elsewhere, blocked by a check of the data: its numbers are gone."""
+    verdict = Verdict.UNTESTABLE if block.gate is None else Verdict.BLOCKED
+    first, second = claim.conditions
+    return dataclasses.replace(
+        claim, verdict=verdict, blocked_by=block.gate, reason=block.reason, remedy=block.remedy,
+        override=block.override, interval=None, p=None, p_adjusted=None,
+        sentence=f"{second} and {first} are not compared: {block.reason}.",
+    )  # fmt: skip
+
+
+def _gates_of(dataset: Tables, question: Question, policy: Policy) -> tuple[Gate, ...]:
+    """The gates that slopes stand behind."""
+    from richter.evidence._severities import severity_pairs
+
+    pairs = severity_pairs(dataset, policy.severity).pairs
+    return tuple(p.gate for p in pairs if p.names == question.conditions and p.gate is not None)
+
+
+def trade(quality: Asked, cost: Asked) -> Asked:
+    """Is the quality kept within its margin at a lower cost? One question from the evidence on both."""
+    for part in (quality, cost):
+        if isinstance(part.evidence, Blocked):
+            return dataclasses.replace(quality, evidence=part.evidence, notes=part.notes)
+    margin = quality.question.margin
+    assert margin is not None
+    both = Trade(quality=quality.known, cost=cost.known, metric=quality.metric, cost_metric=cost.metric, margin=margin)
+    return dataclasses.replace(quality, evidence=both, notes=tuple(dict.fromkeys((*quality.notes, *cost.notes))))
+
+
+def joint_law_of(
+    dataset: Tables, asked: Sequence[Asked], policy: Policy, *, rng: np.random.Generator
+) -> JointTests | None:
+    """The law of the main measure's differences from one control together; None where it is not that of t.
+
+    It is of plain paired differences: not of labels, missing grades both ways, adjusted or weighted ones.
+    """
+    main = [a for a in asked if a.question.family == "main" and isinstance(a.evidence, Evidence)]
+    main = [a for a in main if len(a.question.conditions) == 2 and a.metric.estimator == "mean"]
+    if len(main) < 2 or policy.about != "such-items" or policy.adjust or policy.suite is not None:
+        return None
+    measure = main[0].question.measure
+    values = outcomes_of(dataset, measure)
+    if values.label is not None or values.group_2 is not None or any(a.known.as_worst is not None for a in main):
+        return None
+    pairs = [a.question.conditions for a in main if not is_unpaired(dataset, a.question, policy)]
+    if len(pairs) < 2:
+        return None
+    return joint_tests(sample_of(dataset, measure), [(a, b) for a, b in pairs], rng=rng)
+
+
+def answer_questions(
+    dataset: Tables,
+    questions: Sequence[Question],
+    *,
+    policy: Policy | None = None,
+    level: float = DEFAULT_LEVEL,
+    tried: int = 1,
+    one_family: bool = False,
+    plan: str | None = None,
+    seed: int | None = None,
+) -> tuple[Claim, ...]:
+    """One claim for each question, in their order."""
+    asked = [evidence(dataset, question, policy) for question in questions]
+    return decide(
+        asked, level=level, tried=tried, one_family=one_family, plan=plan, data_hash=dataset.data_hash, seed=seed
+    )

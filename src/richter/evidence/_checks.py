@@ -1,0 +1,217 @@
+"""Every check between data and evidence, in one list: each gives notes and at most one block.
+
+A check that is added here works in every command at once.
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+from scipy.special import chdtrc
+
+from richter.claims import Blocked, Question, Shared, shared_items, too_few_shared
+from richter.evidence._facts import (
+    alignment_of,
+    describe_lacking,
+    has_shared_items,
+    lacking_grades,
+    metric_of,
+    outcomes_of,
+    rater_shares,
+    sample_of,
+    valued_by,
+)
+from richter.evidence._policy import Policy
+from richter.records import refusals
+from richter.tables import Tables
+
+__all__ = ["CHECKS", "Finding", "has_own_items", "is_unpaired", "shared_by"]
+
+MAX_UNBOUNDED_MISSING = 0.01  # share of missing grades above which a measure without a worse end is blocked
+MAX_RATER_DISTANCE = 0.1  # total variation of raters' shares above which raters may explain a difference
+RATER_P = 0.001
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a check says of a question: notes that go with its claim, and why it is blocked, if it is."""
+
+    notes: tuple[str, ...] = ()
+    block: Blocked | None = None
+
+
+FINE = Finding()
+Check = Callable[[Tables, Question, Policy], Finding]
+
+
+def is_unpaired(dataset: Tables, question: Question, policy: Policy) -> bool:
+    """Whether two conditions are compared as independent samples: as stated, or since no two share an item."""
+    if len(question.conditions) != 2:
+        return False
+    return policy.unpaired or not has_shared_items(dataset, valued_by(dataset, question.measure))
+
+
+def has_own_items(dataset: Tables, question: Question, policy: Policy) -> bool:
+    """Whether conditions have items of their own, so that none lacks what only another has."""
+    return policy.unpaired or is_unpaired(dataset, question, policy)
+
+
+def shared_by(dataset: Tables, question: Question) -> Shared:
+    """The items that the two conditions of a question share."""
+    key = ("shared", valued_by(dataset, question.measure), question.conditions)
+    if key not in dataset.memory:
+        first, second = question.conditions
+        dataset.memory[key] = shared_items(sample_of(dataset, key[1]), first, second)
+    found: Shared = dataset.memory[key]
+    return found
+
+
+def check_reading(dataset: Tables, question: Question, policy: Policy) -> Finding:
+    """A reading that was inferred and that nobody confirmed: a note, and a block in a gate."""
+    if dataset.is_confirmed:
+        return FINE
+    note = ("Reading not confirmed: columns were inferred.",)
+    if not policy.is_gate or policy.trust_reading:
+        return Finding(notes=note)
+    remedy = "Name the columns with --map, or confirm the reading with --save-reading."
+    reason = "how the file was read was inferred, and nobody confirmed it"
+    return Finding(notes=note, block=Blocked(gate="reading", reason=reason, remedy=remedy, override="--yes"))
+
+
+def check_alignment_of_items(dataset: Tables, question: Question, policy: Policy) -> Finding:
+    """Conditions whose ids stand for other questions, or for the same ones in another order."""
+    if len(question.conditions) != 2 or is_unpaired(dataset, question, policy):
+        return FINE
+    aligned = alignment_of(dataset, policy.trust_ids, policy.chance)
+    if frozenset(question.conditions) not in aligned.apart:
+        return FINE
+    lines = refusals((r.conditions, r.reason) for r in aligned.refused if set(r.conditions) & set(question.conditions))
+    return Finding(block=Blocked(
+        gate="items", reason=lines[0] if lines else "their items are in another order",
+        remedy="Export them again with question ids, or compare without pairs: --unpaired.", override="--trust-ids",
+    ))  # fmt: skip
+
+
+def check_shared_items(dataset: Tables, question: Question, policy: Policy) -> Finding:
+    """Conditions of which one has no grades, or which share too few items."""
+    if len(question.conditions) != 2:
+        return FINE
+    shared = shared_by(dataset, question)
+    for number, name in zip(shared.sides, question.conditions, strict=True):
+        if number == 0:
+            noun = metric_of(dataset, question.measure).noun
+            return Finding(block=Blocked(gate=None, reason=f"{name} has no item with a value of {noun}"))
+    if is_unpaired(dataset, question, policy):
+        if shared.both or policy.unpaired:
+            return FINE
+        return Finding(notes=("they share no item; where these are the same questions, write their ids alike",))
+    sample = sample_of(dataset, valued_by(dataset, question.measure))
+    reason = too_few_shared(sample, shared, min_shared=policy.min_shared)
+    if not reason:
+        return FINE
+    remedy = "Compare conditions that answered the same items, or all of their items as different ones: --unpaired."
+    return Finding(block=Blocked(gate="items", reason=reason, remedy=remedy, override="--min-shared"))
+
+
+def check_missing(dataset: Tables, question: Question, policy: Policy) -> Finding:
+    """Missing grades: a note, and a block for measures without a worse end that they could be counted at."""
+    metric = metric_of(dataset, question.measure)
+    apart = has_own_items(dataset, question, policy)
+    lacking = lacking_grades(dataset, question.measure, question.conditions, policy.is_gate, apart)
+    columns = [dataset.conditions.index(name) for name in question.conditions]
+    if not lacking.total(columns):
+        return FINE
+    notes = tuple(describe_lacking(lacking))
+    if policy.missing == "shared":
+        return Finding(notes=(*notes, "the claim is about the items of both (--missing shared)"))
+    if policy.missing == "at-random":
+        return Finding(notes=(*notes, "grades are taken to be missing at random (--missing at-random)"))
+    has_worst = metric.estimator == "mean" and metric.worst is not None
+    counts_as_worst = has_worst and policy.about != "such-runs"  # a missing grade has no run to be counted in
+    share = lacking.share(columns)
+    if counts_as_worst or share <= MAX_UNBOUNDED_MISSING:
+        return Finding(notes=notes)
+    why = "a claim about such runs cannot count them as wrong" if has_worst else f"{metric.noun} has no worst value"
+    reason = f"{100 * share:.1f}% of the grades are missing ({'; '.join(notes)}), and {why}"
+    remedy = "Ask the missing answers again."
+    return Finding(
+        notes=notes, block=Blocked(gate="missing", reason=reason, remedy=remedy, override="--missing at-random")
+    )
+
+
+def check_raters(dataset: Tables, question: Question, policy: Policy) -> Finding:
+    """Raters who rated one condition only, or mostly: how lenient they are may be all of a difference."""
+    metric = metric_of(dataset, question.measure)
+    by_raters = metric.source == "severity" or (metric.source in ("score", "confidence") and not dataset.scored_by)
+    if len(question.conditions) != 2 or not by_raters:
+        return FINE
+    shares = rater_shares(dataset, *question.conditions)
+    if shares is None or shares.distance <= MAX_RATER_DISTANCE:
+        return FINE
+    names = sorted({*shares.first, *shares.second})
+    table = [[of.get(name, 0) for name in names] for of in (shares.first, shares.second)]
+    if _independence_p(table) > RATER_P:
+        return FINE
+    who = " and ".join(
+        f"{condition} by {', '.join(sorted(of, key=of.__getitem__, reverse=True)[:3])}"
+        for condition, of in zip(question.conditions, (shares.first, shares.second), strict=True)
+    )
+    shared = set(shares.first) & set(shares.second)
+    reason = f"{'raters differ between the two' if shared else 'no rater rated both'} ({who})"
+    if policy.trust_raters:
+        return Finding(notes=(f"{reason}; taken as equally lenient (--trust-raters)",))
+    remedy = "Let the same raters rate both conditions."
+    return Finding(block=Blocked(gate="raters", reason=reason, remedy=remedy, override="--trust-raters"))
+
+
+def _independence_p(table: list[list[int]]) -> float:
+    """Pearson's chi-square p-value of two rows having the same shares."""
+    rows, columns = [sum(row) for row in table], [sum(column) for column in zip(*table, strict=True)]
+    total = sum(rows)
+    statistic = sum(
+        (seen - rows[i] * columns[j] / total) ** 2 / (rows[i] * columns[j] / total)
+        for i, row in enumerate(table)
+        for j, seen in enumerate(row)
+        if columns[j]
+    )
+    return float(chdtrc(max(len(columns) - 1, 1), statistic))
+
+
+def check_labels(dataset: Tables, question: Question, policy: Policy) -> Finding:
+    """Human labels whose design is not known: they correct nothing, and what they were drawn for is blocked."""
+    fault = outcomes_of(dataset, valued_by(dataset, question.measure)).label_fault
+    if not fault:
+        return FINE
+    if policy.trust_labels:
+        return Finding(notes=(f"{fault}; taken as a random sample (--trust-labels)",))
+    remedy = "Give the stratum or the inclusion probability of every answer, also of those that nobody labelled."
+    return Finding(block=Blocked(gate="labels", reason=fault, remedy=remedy, override="--trust-labels"))
+
+
+def check_groupings(dataset: Tables, question: Question, policy: Policy) -> Finding:
+    """Two groupings of the items, where the estimator allows for one."""
+    if "group_2" not in dataset.answers.columns or dataset.answers["group_2"].null_count() == len(dataset.answers):
+        return FINE
+    metric = metric_of(dataset, question.measure)
+    is_plain = (
+        metric.estimator == "mean"
+        and policy.about == "such-items"
+        and not (policy.adjust or policy.suite or question.column)
+        and outcomes_of(dataset, valued_by(dataset, question.measure)).label is None
+        and not is_unpaired(dataset, question, policy)
+    )
+    if is_plain:
+        return FINE
+    reason = f"items are grouped in two ways, and {metric.noun} allows for one grouping here"
+    remedy = "Name the grouping that counts: --map group=COLUMN."
+    return Finding(block=Blocked(gate="groups", reason=reason, remedy=remedy, override="--map group=COLUMN"))
+
+
+CHECKS: tuple[Check, ...] = (
+    check_reading,
+    check_shared_items,
+    check_alignment_of_items,
+    check_raters,
+    check_labels,
+    check_groupings,
+    check_missing,
+)

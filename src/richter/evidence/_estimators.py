@@ -1,0 +1,169 @@
+"""The estimators by the name that a measure's row gives: from a dataset and a question to evidence."""
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from richter.claims import (
+    Blocked,
+    Evidence,
+    Question,
+    Sample,
+    adjusted_difference,
+    as_sample,
+    both_ways,
+    by_ratio,
+    check_groups,
+    check_weights,
+    difference_evidence,
+    mean_evidence,
+    p_value,
+    passes,
+    suite_evidence,
+    unpaired_evidence,
+    with_missing_as_worst,
+    within,
+)
+from richter.evidence._checks import has_own_items, is_unpaired
+from richter.evidence._confidence import estimate_ece
+from richter.evidence._facts import lacking_grades, outcomes_of, sample_of
+from richter.evidence._policy import Policy
+from richter.evidence._severities import estimate_given_error
+from richter.stats import Bools
+from richter.tables import Tables, item_codes
+
+__all__ = ["ESTIMATORS"]
+
+ALPHA = 0.05  # of the note on how many missing grades undo a difference
+
+
+def estimate_mean(dataset: Tables, question: Question, policy: Policy) -> Evidence:
+    """A condition's mean, or the second's minus the first's, by unit; missing grades both ways.
+
+    Adjustment for difficulty and the weights of a suite concern the main measure's differences.
+    """
+    sample = _asked_of(dataset, question, sample_of(dataset, question.measure))
+    found = _estimate(dataset, question, policy, sample)
+    if policy.missing != "both-ways" or sample.metric.worst is None or policy.about == "such-runs":
+        return found
+    lacking = lacking_of(dataset, question, policy)
+    names = question.conditions
+    counts = {name: int(lacking[:, dataset.conditions.index(name)].sum()) for name in names}
+    if not any(counts.values()):
+        return found
+    filled = _estimate_filled(dataset, question, policy, lacking)
+    both = both_ways(found, filled, missing=counts)
+    if p_value(found, question.value) <= ALPHA < p_value(both, question.value):
+        number = _missing_to_undo(dataset, question, policy, found, lacking)
+        both = dataclasses.replace(both, notes=(*both.notes, f"{number:,} missing grades counted as wrong undo it"))
+    return both
+
+
+def _estimate_filled(dataset: Tables, question: Question, policy: Policy, lacking: np.ndarray) -> Evidence:
+    """The evidence with missing grades at the worse end."""
+    filled = _asked_of(dataset, question, filled_sample(dataset, question.measure, lacking))
+    return _estimate(dataset, question, policy, filled)
+
+
+def _missing_to_undo(
+    dataset: Tables, question: Question, policy: Policy, found: Evidence, lacking: np.ndarray
+) -> int:  # fmt: skip
+    """How many of the missing grades, counted as wrong in the order of items, undo what is shown without them."""
+    places = np.repeat(np.arange(lacking.size), lacking.ravel())
+    low, high = 0, len(places)
+    while high - low > 1:
+        middle = (low + high) // 2
+        some = np.bincount(places[:middle], minlength=lacking.size).reshape(lacking.shape).astype(np.intp)
+        filled = both_ways(found, _estimate_filled(dataset, question, policy, some), missing={})
+        is_undone = p_value(filled, question.value) > ALPHA  # also where it turns round
+        low, high = (low, middle) if is_undone else (middle, high)
+    return high
+
+
+def lacking_of(dataset: Tables, question: Question, policy: Policy) -> np.ndarray:
+    """How many grades each item that a question is about lacks, by condition."""
+    apart = has_own_items(dataset, question, policy)
+    lacking = lacking_grades(dataset, question.measure, question.conditions, policy.is_gate, apart).lacking
+    return np.where(_is_asked(dataset, question)[:, None], lacking, 0)
+
+
+def filled_sample(dataset: Tables, measure: str, lacking: np.ndarray) -> Sample:
+    """The sample of a measure with missing grades at the worse end."""
+    if not measure.startswith("pass"):
+        return as_sample(with_missing_as_worst(outcomes_of(dataset, measure), lacking))
+    filled = with_missing_as_worst(outcomes_of(dataset, "accuracy"), lacking)
+    return as_sample(passes(filled, int(measure[5:]), every=measure[4] == "^"))
+
+
+def _asked_of(dataset: Tables, question: Question, sample: Sample) -> Sample:
+    """The sample of the items that a question is about."""
+    return within(sample, _is_asked(dataset, question)) if question.column else sample
+
+
+def _is_asked(dataset: Tables, question: Question) -> Bools:
+    """Of every item whether a question is about it."""
+    if not question.column:
+        return np.ones(len(dataset.item_ids), dtype=bool)
+    codes, names = item_codes(dataset, question.column)
+    is_part: Bools = codes == names.index(question.part)
+    return is_part
+
+
+def _estimate(dataset: Tables, question: Question, policy: Policy, sample: Sample) -> Evidence:
+    if len(question.conditions) == 1:
+        return mean_evidence(sample, question.conditions[0], about=policy.about, exact=policy.is_gate)
+    first, second = question.conditions
+    if is_unpaired(dataset, question, policy):
+        return unpaired_evidence(sample, first, second, about=policy.about)
+    ratio = by_ratio(sample_of(dataset, question.measure), first, second)
+    if question.family == "main" and policy.suite is not None:
+        return _over_suite(dataset, question, policy, sample)
+    if question.family == "main" and policy.adjust:
+        return _adjusted(dataset, question, sample)
+    return difference_evidence(sample, first, second, about=policy.about, exact=policy.is_gate, ratio=ratio)
+
+
+def _adjusted(dataset: Tables, question: Question, sample: Sample) -> Evidence:
+    """Adjusted for difficulty as all conditions of the source see it: those that are not compared still tell."""
+    first, second = question.conditions
+    whole = dataset.whole
+    if whole is not None and whole is not dataset:
+        everyone = sample_of(whole, question.measure)
+        columns = [everyone.place(name) for name in dataset.conditions]
+        mean = everyone.mean.copy()
+        place = {item: k for k, item in enumerate(everyone.outcomes.items)}
+        rows = [place[item] for item in sample.outcomes.items]
+        mean[np.ix_(rows, columns)] = sample.mean
+        sample = Sample(outcomes=everyone.outcomes, mean=mean, draws=everyone.draws, within=everyone.within)
+    ratio = by_ratio(sample_of(dataset, question.measure), first, second)
+    return adjusted_difference(sample, first, second, ratio=ratio).evidence
+
+
+def _over_suite(dataset: Tables, question: Question, policy: Policy, sample: Sample) -> Evidence:
+    """The weighted mean over the benchmarks that items' domains name."""
+    assert policy.suite is not None
+    first, second = question.conditions
+    codes, names = item_codes(dataset, "domain")
+    check_weights(names, policy.suite)
+    check_groups(sample.outcomes, codes, "domain")
+    ratio = by_ratio(sample_of(dataset, question.measure), first, second)
+    parts = {}
+    for k, name in enumerate(names):
+        own = within(sample, codes == k)
+        if policy.adjust:
+            parts[name] = adjusted_difference(own, first, second, ratio=ratio).evidence
+        else:
+            parts[name] = difference_evidence(own, first, second, ratio=ratio)
+    return suite_evidence(parts, policy.suite)
+
+
+Estimate = Callable[[Tables, Question, Policy], Evidence | Blocked]
+
+ESTIMATORS: dict[str, Estimate] = {
+    "mean": estimate_mean,
+    "ece": estimate_ece,
+    "given_error": estimate_given_error,
+    "dominance": estimate_given_error,
+    "slope": estimate_given_error,
+}

@@ -1,0 +1,251 @@
+"""What is known of a dataset, each fact computed once: samples, alignment, missing grades, raters, labels."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import polars as pl
+
+from richter.claims import Alignment, Metric, Outcomes, Sample, as_sample, check_alignment, measure_words
+from richter.stats import Bools, Indices
+from richter.tables import Tables, chance_of, item_codes, outcomes, question_codes
+
+__all__ = [
+    "LackingGrades",
+    "RaterShares",
+    "alignment_of",
+    "describe_lacking",
+    "expected_draws",
+    "has_shared_items",
+    "lacking_grades",
+    "metric_of",
+    "once",
+    "outcomes_of",
+    "rater_shares",
+    "sample_of",
+    "valued_by",
+]
+
+T = TypeVar("T")
+
+
+def once(fact: Callable[..., T]) -> Callable[..., T]:
+    """A function of a dataset (and of names) that is computed once for each."""
+
+    @functools.wraps(fact)
+    def look_up(dataset: Tables, *names: Any) -> T:
+        key = (fact.__name__, *names)
+        if key not in dataset.memory:
+            dataset.memory[key] = fact(dataset, *names)
+        found: T = dataset.memory[key]
+        return found
+
+    return look_up
+
+
+@once
+def outcomes_of(dataset: Tables, measure: str) -> Outcomes:
+    """One measure's values on units."""
+    return outcomes(dataset, measure)
+
+
+@once
+def sample_of(dataset: Tables, measure: str) -> Sample:
+    """One measure as items x conditions."""
+    return as_sample(outcomes_of(dataset, measure))
+
+
+@once
+def metric_of(dataset: Tables, measure: str) -> Metric:
+    """The row of a measure; a score has the range and the direction that the data say."""
+    row = measure_words(measure)
+    return outcomes_of(dataset, measure).metric if row.source == "score" and row.estimator == "mean" else row
+
+
+@once
+def alignment_of(dataset: Tables, trust_ids: bool, chance: float | None) -> Alignment:
+    """Which conditions share one order of items, told by all conditions of the source."""
+    whole = dataset.whole or dataset
+    if whole.metric is None:
+        return Alignment(sets=(whole.conditions,))
+    guessing = chance_of(whole) if chance is None else chance
+    return check_alignment(
+        sample_of(whole, whole.metric), texts=question_codes(whole), chance=guessing, trust=trust_ids
+    )
+
+
+@once
+def has_shared_items(dataset: Tables, measure: str) -> bool:
+    """Whether any two conditions have a value for the same item."""
+    known = ~np.isnan(sample_of(dataset, measure).mean)
+    return bool((known.sum(axis=1) > 1).any())
+
+
+# ------------------------------------------------------------------ missing grades
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class LackingGrades:
+    """How many grades each item and condition lacks, and by kind over all: failed calls, no grade, no row."""
+
+    lacking: Indices
+    expected: Indices
+    kinds: dict[str, dict[str, int]]
+
+    def total(self, columns: Sequence[int]) -> int:
+        """All that these conditions lack."""
+        return int(self.lacking[:, columns].sum())
+
+    def share(self, columns: Sequence[int]) -> float:
+        """The share of the expected grades that these conditions lack."""
+        return self.total(columns) / max(int(self.expected[:, columns].sum()), 1)
+
+
+@once
+def expected_draws(dataset: Tables) -> Indices:
+    """How many draws a condition was asked for each item: as many different ones as it has anywhere."""
+    answers = dataset.answers
+    own = dict(answers.group_by("condition").agg(pl.col("draw").n_unique()).iter_rows())
+    return np.array([own.get(name, 0) for name in dataset.conditions], dtype=np.intp)
+
+
+@once
+def row_counts(dataset: Tables) -> tuple[Indices, Indices]:
+    """Rows and failed calls by item and condition."""
+    shape = (len(dataset.item_ids), len(dataset.conditions))
+    failed = pl.col("error").fill_null("") != ""
+    counts = []
+    for rows in (dataset.answers, dataset.answers.filter(failed)):
+        item = rows["item"].cast(pl.Enum(dataset.item_ids)).to_physical().to_numpy().astype(np.intp)
+        condition = rows["condition"].cast(pl.Enum(dataset.conditions)).to_physical().to_numpy().astype(np.intp)
+        cell = item * shape[1] + condition
+        counts.append(np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(np.intp))
+    return counts[0], counts[1]
+
+
+@once
+def absent_by_design(dataset: Tables) -> Bools:
+    """Items x conditions: whole groups or domains of two items and more of which a condition has no row."""
+    rows = row_counts(dataset)[0]
+    absent = np.zeros(rows.shape, dtype=bool)
+    for column in ("group", "domain"):
+        if dataset.answers[column].null_count() == len(dataset.answers):
+            continue
+        codes = item_codes(dataset, column).codes
+        sizes = np.bincount(codes)
+        for k in range(rows.shape[1]):
+            held = np.bincount(codes, weights=rows[:, k] > 0)
+            absent[:, k] |= ((held == 0) & (sizes > 1))[codes]
+    return absent
+
+
+def valued_by(dataset: Tables, measure: str) -> str:
+    """The measure whose values say which items another one has: severities for what is computed from them."""
+    row = measure_words(measure)
+    if row.estimator == "tail":
+        return str(dataset.metric)
+    if row.source == "severity":
+        return "mean_severity"
+    return "accuracy" if row.source in ("confidence", "draws") or measure.startswith("pass") else measure
+
+
+@once
+def grade_counts(dataset: Tables, measure: str) -> Indices:
+    """How many values of a measure each item and condition has."""
+    if measure_words(measure).estimator == "ece":
+        from richter.evidence._confidence import confident_counts
+
+        return confident_counts(dataset)
+    return sample_of(dataset, valued_by(dataset, measure)).draws
+
+
+@once
+def lacking_grades(
+    dataset: Tables, measure: str, names: tuple[str, ...], strict: bool, unpaired: bool
+) -> LackingGrades:
+    """The grades that the conditions `names` lack: the row has none, the call failed, or the row is absent.
+
+    An item that none of them has a value for is left out, unless each has its own items (`unpaired`). A row is absent
+    where another of them has the item; not where a whole group or domain is absent, and not where they have their own
+    items. With `strict` no absence is a design: groups, domains and draws that another condition of the dataset has are
+    absent, of one condition too.
+    """
+    columns = [dataset.conditions.index(name) for name in names]
+    rows, failed = row_counts(dataset)
+    graded = grade_counts(dataset, measure)
+    chosen = np.zeros(rows.shape[1], dtype=bool)
+    chosen[columns] = True
+    has_value: Bools = np.asarray((graded * chosen > 0).any(axis=1))
+    has_row = rows > 0
+    wanted = has_value[:, None] | (has_row & (unpaired or len(names) == 1))
+    of_others: Bools = np.asarray((graded * ~chosen > 0).any(axis=1))
+    if len(names) == 1 and strict and (has_value & of_others).any():  # it lacks what the others have, as in a pair
+        wanted = wanted | of_others[:, None]
+    wanted = wanted & chosen
+    if unpaired:
+        wanted &= has_row
+    elif not strict:
+        wanted &= has_row | ~absent_by_design(dataset)
+    asked = expected_draws(dataset)
+    if strict and not unpaired:  # a draw that one of them lacks wholly is absent too
+        asked = np.full_like(asked, asked.max())
+    expected = np.where(wanted, np.maximum(asked, rows), 0)
+    if measure_words(measure).source == "failure":  # a failed call is a value there
+        failed = np.zeros_like(failed)
+    lacking = np.maximum(expected - graded, 0)
+    kinds = {}
+    for name, k in zip(names, columns, strict=True):
+        gone = np.maximum(expected[:, k] - np.maximum(rows[:, k], graded[:, k]), 0)
+        lost = np.minimum(failed[:, k], lacking[:, k] - gone)
+        kinds[name] = {
+            "failed": int(lost[wanted[:, k]].sum()),
+            "ungraded": int((lacking[:, k] - gone - lost)[wanted[:, k]].sum()),
+            "absent": int(gone.sum()),
+        }
+    return LackingGrades(lacking=lacking, expected=expected, kinds=kinds)
+
+
+def describe_lacking(found: LackingGrades) -> list[str]:
+    """A note for each condition that lacks grades: how many, and why."""
+    notes = []
+    words = {"failed": "failed calls", "ungraded": "without a grade", "absent": "absent"}
+    for name, kinds in found.kinds.items():
+        if total := sum(kinds.values()):
+            parts = ", ".join(f"{n:,} {words[kind]}" for kind, n in kinds.items() if n)
+            notes.append(f"{name} lacks {total:,} {'grade' if total == 1 else 'grades'} ({parts})")
+    return notes
+
+
+# ------------------------------------------------------------------ raters
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class RaterShares:
+    """Who rated two conditions: the raters of each with their numbers of ratings."""
+
+    first: dict[str, int]
+    second: dict[str, int]
+
+    @property
+    def distance(self) -> float:
+        """The total variation distance of the two: 0 where raters have the same shares, 1 where none is shared."""
+        names = {*self.first, *self.second}
+        one, two = sum(self.first.values()) or 1, sum(self.second.values()) or 1
+        return sum(abs(self.first.get(n, 0) / one - self.second.get(n, 0) / two) for n in names) / 2
+
+
+@once
+def rater_shares(dataset: Tables, first: str, second: str) -> RaterShares | None:
+    """Who gave the severities that count, of two conditions; None where no single raters are known."""
+    rows = dataset.ratings.filter(pl.col("kind") == (dataset.counting or ""), pl.col("severity").is_not_null())
+    if dataset.counting in (None, "given") or rows.is_empty():
+        return None
+    table = {}
+    for name in (first, second):
+        own = rows.filter(pl.col("condition") == name)
+        table[name] = dict(own.group_by("rater").len().iter_rows())
+    if not table[first] or not table[second]:
+        return None
+    return RaterShares(first=table[first], second=table[second])

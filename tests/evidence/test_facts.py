@@ -1,0 +1,182 @@
+"""Facts of a dataset are computed once; runs and raters are matched by their names; answers to whole pages."""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from helpers.outcomes import dataset_of, keys_of, outcomes
+from richter.audit import compare_tables
+from richter.claims import Outcomes, Question, Trade, decide
+from richter.evidence import (
+    Policy,
+    alignment_of,
+    answer_questions,
+    evidence,
+    lacking_grades,
+    once,
+    outcomes_of,
+    rater_shares,
+    sample_of,
+    trade,
+)
+from richter.records import Verdict
+from richter.tables import Tables
+
+PAIR = Question(measure="accuracy", conditions=("a", "b"))
+
+
+def grades(n: int = 100, conditions: int = 2) -> Outcomes:
+    return outcomes((np.random.default_rng(0).random((n, conditions)) < 0.6).astype(float))
+
+
+def test_a_fact_is_computed_once_for_a_dataset_and_its_names() -> None:
+    calls = Counter[tuple[Any, ...]]()
+
+    @once
+    def fact(dataset: Tables, *names: str) -> tuple[str, ...]:
+        calls[names] += 1
+        return names
+
+    one, two = dataset_of(grades()), dataset_of(grades())
+    assert [fact(one, "x"), fact(one, "x"), fact(one, "y")] == [("x",), ("x",), ("y",)]
+    assert calls == {("x",): 1, ("y",): 1}
+    fact(two, "x")
+    assert calls["x",] == 2  # another dataset has its own memory
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        lambda d: outcomes_of(d, "accuracy"),
+        lambda d: sample_of(d, "accuracy"),
+        lambda d: alignment_of(d, False, None),
+        lambda d: lacking_grades(d, "accuracy", ("a", "b"), False, False),
+    ],
+)
+def test_facts_are_remembered_in_the_dataset(fact: Callable[[Tables], Any]) -> None:
+    dataset = dataset_of(grades())
+    first = fact(dataset)
+    assert fact(dataset) is first
+    assert any(first is value for value in dataset.memory.values())
+
+
+def test_a_page_makes_outcomes_of_a_measure_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from richter.evidence import _facts
+
+    calls, make = Counter[str](), _facts.outcomes
+
+    def counted(dataset: Tables, measure: str) -> Outcomes:
+        calls[measure] += 1
+        return make(dataset, measure)
+
+    monkeypatch.setattr(_facts, "outcomes", counted)
+    compare_tables(dataset_of(grades(conditions=4)), n_resamples=100)
+    assert calls
+    assert set(calls.values()) == {1}
+
+
+# ------------------------------------------------------------------ runs by name
+
+
+def with_runs(names: dict[str, tuple[str, ...]], measure: str) -> Tables:
+    """60 items, three draws each; the run of a draw is named by condition."""
+    rng = np.random.default_rng(1)
+    level = rng.normal(0, 0.1, (1, 1, 3))  # a run's own luck, the same for both where they are the same runs
+    wrong = rng.random((60, 2, 3)) < 0.4 + level
+    values = np.where(wrong, rng.integers(1, 9, (60, 2, 3)) / 2, 0.0) if measure == "mean_severity" else ~wrong
+    made = outcomes(values.astype(float), measure)
+    known = tuple(dict.fromkeys(name for own in names.values() for name in own))
+    run = [known.index(names[condition][draw]) for _, condition, draw in keys_of(made)]
+    return dataset_of(dataclasses.replace(made, run=np.array(run), runs=known))
+
+
+SAME = {"a": ("s1", "s2", "s3"), "b": ("s1", "s2", "s3")}
+TURNED = {"a": ("s1", "s2", "s3"), "b": ("s3", "s1", "s2")}
+OTHER = {"a": ("s1", "s2", "s3"), "b": ("t1", "t2", "t3")}
+
+
+@pytest.mark.parametrize(
+    ("measure", "stored"), [("accuracy", "accuracy"), ("mean_severity", "mean_severity"),
+                            ("severity_given_error", "mean_severity")]
+)  # fmt: skip
+def test_runs_are_crossed_by_their_names_and_not_by_their_numbers(measure: str, stored: str) -> None:
+    """Three runs of both are three units, three of each six; the order in which a condition numbers them is nothing."""
+    question = Question(measure=measure, conditions=("a", "b"))
+
+    def found(names: dict[str, tuple[str, ...]]) -> Any:
+        return evidence(with_runs(names, stored), question, Policy(about="such-runs")).known
+
+    same, turned, other = found(SAME), found(TURNED), found(OTHER)
+    assert [(e.unit, e.units) for e in (same, turned, other)] == [("run", 3), ("run", 3), ("run", 6)]
+    assert same.estimate == pytest.approx(turned.estimate) == pytest.approx(other.estimate)
+    widths = [e.interval(0.95).half_width for e in (same, turned, other)]
+    assert widths[0] != pytest.approx(widths[1])  # draw 0 of a goes with draw 1 of b there
+    assert widths[1] != pytest.approx(widths[2])
+
+
+def test_runs_numbered_in_another_order_are_the_same_runs_by_hand() -> None:
+    """The same answers under the same run names, b's draws numbered in another order: nothing changes."""
+    made = with_runs(SAME, "mean_severity")
+    rows = made.answers.to_dicts()
+    number = {0: 2, 1: 0, 2: 1}
+
+    def turn(frame: Any) -> Any:
+        turned = [row | {"draw": number[row["draw"]]} if row["condition"] == "b" else row for row in frame.to_dicts()]
+        return type(frame)(turned, schema=frame.schema)
+
+    again = dataclasses.replace(made, answers=turn(made.answers), ratings=turn(made.ratings))
+    assert len(rows) == len(again.answers)
+    for measure in ("mean_severity", "severity_given_error"):
+        question = Question(measure=measure, conditions=("a", "b"))
+        one, two = (evidence(d, question, Policy(about="such-runs")).known for d in (made, again))
+        assert (one.interval(0.95).low, one.interval(0.95).high) == pytest.approx(
+            (two.interval(0.95).low, two.interval(0.95).high)
+        )
+
+
+# ------------------------------------------------------------------ raters
+
+
+def test_shares_of_raters_by_hand() -> None:
+    severity = outcomes(np.ones((10, 2)), "mean_severity")
+    dataset = dataset_of(severity, kind="judge", rater=lambda item, condition, _: "x" if item < "q0008" else condition)
+    found = rater_shares(dataset, "a", "b")
+    assert found is not None
+    assert (found.first, found.second) == ({"x": 8, "a": 2}, {"x": 8, "b": 2})
+    assert found.distance == pytest.approx(0.2)  # half of 0.2 + 0.2
+    assert rater_shares(dataset_of(severity, kind="given"), "a", "b") is None
+
+
+# ------------------------------------------------------------------ pages
+
+
+def test_questions_are_answered_in_their_order_with_every_setting() -> None:
+    dataset = dataset_of(grades(400, 3))
+    pairs = (("a", "b"), ("a", "c"), ("b", "c"))
+    questions = [Question(measure="accuracy", conditions=pair) for pair in pairs]
+    claims = answer_questions(dataset, questions, level=0.9, tried=2, plan="p", seed=3)
+    want = decide([evidence(dataset, q) for q in questions], level=0.9, tried=2, plan="p", seed=3,
+                  data_hash=dataset.data_hash)  # fmt: skip
+    assert claims == want
+    assert [c.conditions for c in claims] == list(pairs)
+    one = answer_questions(dataset, [questions[0], dataclasses.replace(questions[1], family="other")], one_family=True)
+    assert {c.family.name for c in one if c.family} == {"page"}
+
+
+def test_a_trade_joins_the_evidence_on_quality_and_cost() -> None:
+    rng = np.random.default_rng(0)
+    money = outcomes(np.exp(rng.normal([0.0, -1.0], 0.3, (200, 2))), "money")
+    dataset = dataset_of(grades(200), money)
+    quality = evidence(dataset, dataclasses.replace(PAIR, margin=0.3))
+    cost = evidence(dataset, Question(measure="money", conditions=("a", "b")))
+    both = trade(quality, cost)
+    assert isinstance(both.evidence, Trade)
+    assert (both.evidence.quality, both.evidence.cost) == (quality.evidence, cost.evidence)
+    assert (both.evidence.margin, both.evidence.cost_metric.name) == (0.3, "money")
+    assert decide([both])[0].verdict is Verdict.VERIFIED
+    nothing = evidence(dataset, Question(measure="latency", conditions=("a", "b")))
+    assert trade(quality, nothing).evidence == nothing.evidence  # one half that is blocked blocks the trade

@@ -1,0 +1,299 @@
+"""Missing grades: which kind, what is expected, and claims that must hold both ways."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.outcomes import dataset_of, outcomes
+from richter.claims import METRICS, Outcomes, Question, decide, difference_evidence, with_missing_as_worst
+from richter.evidence import LackingGrades, Policy, evidence, lacking_grades
+from richter.records import Claim, Verdict
+from richter.tables import Tables
+
+PAIR = Question(measure="accuracy", conditions=("a", "b"))
+
+
+def lacking(
+    dataset: Tables, measure: str = "accuracy", *names: str, strict: bool = False, unpaired: bool = False
+) -> LackingGrades:
+    return lacking_grades(dataset, measure, names or ("a", "b"), strict, unpaired)
+
+
+def claim_of(dataset: Tables, question: Question = PAIR, **policy: Any) -> Claim:
+    return decide([evidence(dataset, question, Policy(**policy))])[0]
+
+
+def gate_of(dataset: Tables, *, conditions: tuple[str, ...] = ("a", "b"), value: float = -0.05) -> Claim:
+    question = Question(
+        measure="accuracy", conditions=conditions, relation="above", value=value, family="requirement"
+    )  # fmt: skip
+    return claim_of(dataset, question, is_gate=True)
+
+
+# ------------------------------------------------------------------ kinds
+
+
+def test_missing_grades_by_kind_by_hand() -> None:
+    """Ten items: a lacks none; b has a failed call, one without a grade and two absent; q9 nobody has a value for."""
+    table = np.ones((10, 2))
+    table[[0, 1, 2, 3], 1] = np.nan
+    table[9] = np.nan
+    dataset = dataset_of(
+        outcomes(table), failed=[("q0000", "b", 0)], ungraded=[("q0001", "b", 0), ("q0009", "a", 0), ("q0009", "b", 0)]
+    )  # fmt: skip
+    found = lacking(dataset)
+    assert found.kinds == {
+        "a": {"failed": 0, "ungraded": 0, "absent": 0},
+        "b": {"failed": 1, "ungraded": 1, "absent": 2},
+    }
+    assert found.total([0, 1]) == 4
+    assert found.total([0]) == 0
+    assert found.expected.sum(axis=0).tolist() == [9, 9]  # q9 is left out
+    assert found.share([0, 1]) == pytest.approx(4 / 18)
+    assert found.lacking[:, 1].tolist() == [1, 1, 1, 1, 0, 0, 0, 0, 0, 0]
+
+
+def test_a_failed_call_with_a_grade_is_no_missing_one() -> None:
+    dataset = dataset_of(outcomes(np.ones((5, 2))), failed=[("q0000", "b", 0)])
+    assert lacking(dataset).total([0, 1]) == 0
+
+
+def test_failed_calls_are_the_values_of_their_own_rate() -> None:
+    table = np.ones((10, 2))
+    table[:3, 1] = np.nan
+    dataset = dataset_of(outcomes(table), failed=[(f"q000{k}", "b", 0) for k in range(3)])
+    assert lacking(dataset, "failure_rate").total([0, 1]) == 0
+    assert lacking(dataset, "accuracy").kinds["b"]["failed"] == 3
+    assert claim_of(dataset, Question(measure="failure_rate", conditions=("a", "b"))).missing == {}
+
+
+def test_draws_that_are_missing_in_part_by_hand() -> None:
+    """Three draws were asked for: one item has two of them, one has none."""
+    table = np.ones((6, 2, 3))
+    table[0, 1, 2] = np.nan
+    table[1, 1, :] = np.nan
+    found = lacking(dataset_of(outcomes(table)))
+    assert found.kinds["b"] == {"failed": 0, "ungraded": 0, "absent": 4}
+    assert found.lacking[:2, 1].tolist() == [1, 3]
+    with_rows = dataset_of(outcomes(table), failed=[("q0000", "b", 2)], ungraded=[("q0001", "b", 0)])
+    assert lacking(with_rows).kinds["b"] == {"failed": 1, "ungraded": 1, "absent": 2}
+
+
+def test_fewer_draws_of_a_condition_everywhere_are_its_design() -> None:
+    table = np.ones((6, 2, 3))
+    table[:, 1, 1:] = np.nan
+    assert lacking(dataset_of(outcomes(table))).total([0, 1]) == 0
+
+
+@pytest.mark.parametrize("column", ["group", "domain"])
+def test_a_whole_group_or_domain_that_is_absent_is_a_design_except_in_a_gate(column: str) -> None:
+    table = np.ones((20, 2))
+    table[:5, 1] = np.nan
+    codes = np.arange(20) // 5
+    more: dict[str, Any] = {"group": codes} if column == "group" else {"stratum": codes, "strata": tuple("uvwx")}
+    dataset = dataset_of(outcomes(table, **more))
+    assert lacking(dataset).total([0, 1]) == 0
+    assert lacking(dataset, strict=True).kinds["b"]["absent"] == 5
+    assert claim_of(dataset).missing == {}
+    assert claim_of(dataset, is_gate=True).missing == {"a": 0, "b": 5}
+    table[5, 1] = np.nan  # of the next group one of five: that one is missing
+    assert lacking(dataset_of(outcomes(table, **more))).kinds["b"]["absent"] == 1
+
+
+def test_a_group_of_one_item_is_no_design() -> None:
+    table = np.ones((20, 2))
+    table[:5, 1] = np.nan
+    assert lacking(dataset_of(outcomes(table, group=np.arange(20)))).kinds["b"]["absent"] == 5
+
+
+def test_a_failed_row_keeps_its_group_from_being_a_design() -> None:
+    table = np.ones((20, 2))
+    table[:5, 1] = np.nan
+    dataset = dataset_of(outcomes(table, group=np.arange(20) // 5), failed=[("q0000", "b", 0)])
+    assert lacking(dataset).kinds["b"] == {"failed": 1, "ungraded": 0, "absent": 4}
+
+
+def test_conditions_with_items_of_their_own_lack_only_what_they_have_a_row_for() -> None:
+    table = np.full((20, 2), np.nan)
+    table[:10, 0] = table[10:, 1] = 1.0
+    table[19, 1] = np.nan
+    dataset = dataset_of(outcomes(table), failed=[("q0019", "b", 0)])
+    assert lacking(dataset, unpaired=True).kinds["b"] == {"failed": 1, "ungraded": 0, "absent": 0}
+    claim = claim_of(dataset)
+    assert claim.apart
+    assert claim.missing == {"a": 0, "b": 1}  # it was left out, since nobody has a value for that item
+    partly = np.ones((20, 2))
+    partly[:5, 1] = np.nan
+    dataset = dataset_of(outcomes(partly), failed=[("q0000", "b", 0)])
+    assert lacking(dataset, unpaired=True).kinds["b"] == {"failed": 1, "ungraded": 0, "absent": 0}
+
+
+def test_of_one_condition_rows_without_a_value_are_missing() -> None:
+    table = np.ones((20, 2))
+    table[:5, 1] = np.nan
+    dataset = dataset_of(outcomes(table), failed=[("q0000", "b", 0)], ungraded=[("q0001", "b", 0)])
+    assert lacking(dataset, "accuracy", "b").kinds["b"] == {"failed": 1, "ungraded": 1, "absent": 0}
+
+
+def test_in_a_gate_one_condition_lacks_what_the_others_have() -> None:
+    """It was met where the candidate's wrong answers were left out: of one condition no row was ever absent."""
+    table = np.ones((20, 2))
+    table[:5, 1] = np.nan
+    dataset = dataset_of(outcomes(table))
+    assert lacking(dataset, "accuracy", "b", strict=True).kinds["b"]["absent"] == 5
+    assert lacking(dataset, "accuracy", "b", strict=True, unpaired=True).kinds["b"]["absent"] == 0
+    own = np.full((20, 2), np.nan)
+    own[:10, 0] = own[10:, 1] = 1.0
+    assert lacking(dataset_of(outcomes(own)), "accuracy", "b", strict=True).total([1]) == 0  # none is shared
+    wrong = np.ones((200, 2))
+    wrong[:40, 1] = 0.0
+    full = dataset_of(outcomes(wrong))
+    assert gate_of(full, conditions=("b",), value=0.85).verdict is Verdict.REFUTED
+    wrong[:40, 1] = np.nan
+    less = gate_of(dataset_of(outcomes(wrong)), conditions=("b",), value=0.85)
+    assert less.verdict is not Verdict.VERIFIED
+    assert less.missing == {"b": 40}
+
+
+# ------------------------------------------------------------------ both ways
+
+
+def test_a_claim_has_both_ways_of_its_missing_grades_by_hand() -> None:
+    """b fixes 60 of a's errors; ten of these have no grade: 50 of 90 without them, 50 of 100 with them wrong."""
+    a = np.r_[np.zeros(60), np.ones(40)]
+    b = np.ones(100)
+    b[:10] = np.nan
+    dataset = dataset_of(outcomes(np.stack([a, b], axis=1)))
+    found = evidence(dataset, PAIR).known
+    assert found.ignoring is not None
+    assert found.as_worst is not None
+    assert (found.estimate, found.ignoring.estimate) == (pytest.approx(50 / 90), pytest.approx(50 / 90))
+    assert found.as_worst.estimate == pytest.approx(0.5)
+    filled = difference_evidence(outcomes(np.stack([a, np.nan_to_num(b)], axis=1)), "a", "b")
+    for level in (0.9, 0.95):
+        one, two, hull = found.ignoring.interval(level), filled.interval(level), found.interval(level)
+        assert (hull.low, hull.high) == pytest.approx((min(one.low, two.low), max(one.high, two.high)))
+    claim = claim_of(dataset)
+    assert claim.verdict is Verdict.VERIFIED
+    assert claim.missing == {"a": 0, "b": 10}
+
+
+def test_a_claim_that_missing_grades_turn_round_is_undecided_by_hand() -> None:
+    """10 fixed of 50 that both have; with b's 50 others wrong 40 more are broken."""
+    a = np.r_[np.zeros(60), np.ones(40)]
+    b = np.r_[np.full(50, np.nan), np.ones(40), np.full(10, np.nan)]
+    dataset = dataset_of(outcomes(np.stack([a, b], axis=1)))
+    assert claim_of(dataset, min_shared=0.1, missing="at-random").verdict is Verdict.VERIFIED
+    assert claim_of(dataset, min_shared=0.1, missing="shared").verdict is Verdict.VERIFIED
+    both = claim_of(dataset, min_shared=0.1)
+    assert both.verdict is Verdict.UNDECIDED
+    assert both.missing == {"a": 0, "b": 60}
+
+
+@pytest.mark.parametrize("better", ["higher", "lower"])
+def test_missing_scores_are_at_the_worse_end_of_their_scale_by_hand(better: str) -> None:
+    metric = dataclasses.replace(METRICS["mean_score"], low=1.0, high=5.0, better=better)
+    rng = np.random.default_rng(0)
+    table = rng.integers(1, 6, (50, 2)).astype(float)
+    table[:5, 1] = np.nan
+    dataset = dataset_of(dataclasses.replace(outcomes(table, "mean_score"), metric=metric))
+    found = evidence(dataset, Question(measure="mean_score", conditions=("a", "b"))).known
+    assert found.as_worst is not None
+    worst = 1.0 if better == "higher" else 5.0
+    assert found.as_worst.values == pytest.approx((table[:, 0].mean(), np.nan_to_num(table[:, 1], nan=worst).mean()))
+
+
+def test_missing_draws_are_wrong_ones_of_their_item_by_hand() -> None:
+    table = np.ones((30, 2, 2))
+    table[:10, 0] = 0.0
+    table[0, 1, 1] = np.nan
+    found = evidence(dataset_of(outcomes(table)), PAIR).known
+    assert found.as_worst is not None
+    assert found.as_worst.values[1] == pytest.approx((29 + 0.5) / 30)
+    assert found.ignoring is not None
+    assert found.ignoring.values[1] == pytest.approx(1.0)
+
+
+def test_missing_grades_of_labelled_answers_are_known_to_be_wrong_by_hand() -> None:
+    """They are a stratum of their own in which every label is 0: nobody else's labels change."""
+    made = Outcomes(
+        metric=METRICS["accuracy"], items=tuple("uvwxyz"), conditions=("a",), item=np.arange(4),
+        condition=np.zeros(4, dtype=np.intp), value=np.ones(4), label=np.array([1.0, 0.0, np.nan, np.nan]),
+    )  # fmt: skip
+    filled = with_missing_as_worst(made, np.array([[0], [0], [0], [0], [1], [2]]))
+    assert filled.item.tolist() == [0, 1, 2, 3, 4, 5, 5]
+    assert filled.value.tolist() == [1, 1, 1, 1, 0, 0, 0]
+    np.testing.assert_array_equal(filled.label, [1, 0, np.nan, np.nan, 0, 0, 0])
+    assert filled.layer is not None
+    assert filled.layer.tolist() == [0, 0, 0, 0, 1, 1, 1]
+
+
+def test_a_subgroup_counts_its_own_missing_grades() -> None:
+    """Grades were missing in u only, and claims on v said that they depend on them."""
+    table = np.ones((40, 2))
+    table[::3, 0] = 0.0
+    table[:4, 1] = np.nan
+    dataset = dataset_of(outcomes(table, stratum=np.arange(40) // 20, strata=("u", "v")))
+    by_part = {
+        part: evidence(dataset, dataclasses.replace(PAIR, family="subgroup", column="domain", part=part)).known
+        for part in "uv"
+    }
+    assert by_part["u"].missing == {"a": 0, "b": 4}
+    assert by_part["v"].missing == {}
+    assert by_part["v"].as_worst is None
+
+
+def test_how_many_missing_grades_undo_a_difference_by_trying_all() -> None:
+    """Also where all of them turn it round: the smallest number that leaves nothing shown."""
+    a = np.r_[np.zeros(30), np.ones(170)]
+    b = np.ones(200)
+    b[100:] = np.nan
+    dataset = dataset_of(outcomes(np.stack([a, b], axis=1)))
+    found = evidence(dataset, PAIR, Policy(min_shared=0.3)).known
+    for number in range(1, 101):
+        filled = b.copy()
+        filled[100 : 100 + number] = 0.0
+        both = difference_evidence(outcomes(np.stack([a, filled], axis=1)), "a", "b")
+        if both.p is not None and (both.p(0.0) > 0.05 or both.estimate <= 0):
+            break
+    assert any(note.startswith(f"{number} missing grades") for note in found.notes)
+
+
+# ------------------------------------------------------------------ a gate never gains from missing rows
+
+
+@given(seed=st.integers(0, 10**6), limit=st.sampled_from([0.02, 0.1]), draws=st.sampled_from([1, 2]))
+@settings(max_examples=40, deadline=None)
+def test_removing_rows_of_a_candidate_never_makes_its_gate_pass(seed: int, limit: float, draws: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(20, 120))
+    table = (rng.random((n, 2, draws)) < np.array([0.8, rng.uniform(0.6, 0.95)])[:, None]).astype(float)
+    less = table.copy()
+    lost = rng.random((n, draws)) < np.where(less[:, 1] == 0, rng.random(), 0.1 * rng.random())
+    lost[0] = False  # both draws are known to have been asked for
+    less[:, 1][lost] = np.nan
+    full, fewer = dataset_of(outcomes(table)), dataset_of(outcomes(less))
+    for conditions, value in ((("a", "b"), -limit), (("b",), 0.85)):
+        before = gate_of(full, conditions=conditions, value=value).verdict
+        after = gate_of(fewer, conditions=conditions, value=value).verdict
+        assert before is Verdict.VERIFIED or after is not Verdict.VERIFIED
+
+
+@pytest.mark.slow
+def test_wrong_answers_that_are_lost_verify_nothing_recovers_truth() -> None:
+    """Equal conditions, 10% of b's answers lost among its wrong ones: shown in nearly all ignoring them, in 5% here."""
+    rng, shown = np.random.default_rng(5), {"at-random": 0, "both-ways": 0}
+    for _ in range(100):
+        table = (rng.random((400, 2)) < 0.6).astype(float)
+        wrong = np.flatnonzero(table[:, 1] == 0)
+        table[rng.choice(wrong, 40, replace=False), 1] = np.nan
+        dataset = dataset_of(outcomes(table))
+        for missing in shown:
+            claim = claim_of(dataset, missing=missing)
+            shown[missing] += claim.verdict is Verdict.VERIFIED and (claim.estimate or 0) > 0
+    assert shown["at-random"] >= 50
+    assert shown["both-ways"] <= 11  # 0.05 and 2.6 binomial errors

@@ -1,0 +1,26 @@
+"""A file name with `[`, `*` or `?` is that file, and no other."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from richter.tables import read_tables
+
+ODD = ("branch[1]", "branch[12]", "a*", "b?", "[!x]", "{a,b}", "**", "[a-z]*")
+
+
+@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+def test_an_odd_name_is_that_file_by_hand(tmp_path: Path, name: str, ending: str) -> None:
+    own = pl.DataFrame({"item": ["1", "2", "3"], "condition": ["new"] * 3, "correct": [1, 1, 1]})
+    decoy = pl.DataFrame({"item": ["1", "2", "3"], "condition": ["decoy"] * 3, "correct": [0, 0, 0]})
+    write = {"csv": "write_csv", "parquet": "write_parquet", "jsonl": "write_ndjson"}[ending]
+    for other in ("branch1", "branch2", "aa", "bb", "y", "a", "b", "zz"):
+        with (tmp_path / f"{other}.{ending}").open("wb") as file:
+            getattr(decoy, write)(file)
+    with (tmp_path / f"{name}.{ending}").open("wb") as file:
+        getattr(own, write)(file)
+    tables = read_tables(tmp_path / f"{name}.{ending}")
+    assert tables.conditions == ("new",)
+    assert tables.scores["value"].to_list() == [1.0, 1.0, 1.0]
