@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "studies"))
-import core_family  # noqa: E402
-import missing_grades  # noqa: E402
+import core_family
+import missing_grades
 
 
 def most(n: int, rate: float = 0.055) -> float:
