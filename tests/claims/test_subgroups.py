@@ -27,7 +27,7 @@ def test_two_subgroups_against_scipy(rng: np.random.Generator) -> None:
 
 
 def test_the_tests_of_several_pairs_share_the_level(rng: np.random.Generator) -> None:
-    x, code = board(rng, [0.0, 0.05], 60)
+    x, code = board(rng, [0.0, 0.1], 60)
     one, three = (
         subgroup_differences(outcomes(x, "mean_score"), "a", "b", subgroup=code, names=("s", "t"), tests=k)
         for k in (1, 3)
