@@ -158,7 +158,7 @@ def test_long_names_stay_distinct_and_the_best_comes_first(
 
 
 def test_grades_missing_on_hard_items_are_counted_both_ways(tmp_path: Path, rng: np.random.Generator) -> None:
-    """60 of new's grades are absent where old is wrong: shown without them, and with all of them wrong or not at all."""
+    """60 of new's grades are absent where old is wrong: shown only with them ignored and with them wrong."""
     frame = pl.read_csv(board(tmp_path, rng, {"old": -1.0, "new": 1.0}, n=600))
     hard = frame.filter((pl.col("condition") == "old") & (pl.col("correct") == 0))["item"].to_list()[:60]
     less = frame.filter(~((pl.col("condition") == "new") & pl.col("item").is_in(hard)))

@@ -10,7 +10,6 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import jsonschema_rs
@@ -35,13 +34,13 @@ from richter.audit import (
     shared_sample,
     weigh_scores,
 )
-from richter.audit._measure_claims import ECE_MARGIN, Measured, calibration_claims_of, claims_of
+from richter.audit._measure_claims import ECE_MARGIN
 from richter.audit._plan_lock import VOUCHED_BY_RUN
 from richter.claims import ece_evidence, ece_side
 from richter.claims._decide import needed_units
 from richter.errors import InputError, LedgerNewer
 from richter.llm import Budget
-from richter.records import Answer, Claim, Condition, Decoding, Interval, Item, Rating, Verdict, at_most, plain
+from richter.records import Answer, Condition, Decoding, Item, Rating, at_most, plain
 from richter.stats import EceResult, benjamini_hochberg, ece, wilson
 from richter.store import LEDGER_NAME, Call, open_ledger
 from richter.tables import RatingsFile, ReadOptions, read_tables
@@ -138,11 +137,30 @@ def test_a_planted_pattern_is_found_against_scipy(tmp_path: Path) -> None:
     assert {g["group"].replace("domain ", "").replace(", tier ", "") for g in found} == kept == {"a1", "b2"}
 
 
+DECIDED = ("claims", "counts", "notes")  # on a page severities are corrected with all other measures
+
+
+def _same_evidence(ours: list[dict[str, Any]], alone: list[dict[str, Any]]) -> None:
+    """What a page says of a pair is what the command says of it, but for the claims that it is corrected with."""
+    own = {(c["measure"], tuple(c["conditions"])): c for c in alone}
+    assert ours
+    for claim in ours:
+        other = own[claim["measure"], tuple(claim["conditions"])]
+        assert {k: claim[k] for k in ALIKE} == {k: other[k] for k in ALIKE}
+
+
+ALIKE = ("estimate", "plain_interval", "values", "n", "units", "p")
+
+
 def test_sections_are_what_the_commands_print(run: Path, document: dict[str, Any]) -> None:
     sections = document["sections"]
-    assert sections["severity"]["study"] == plain(weigh_scores(run, n_resamples=RESAMPLES))
-    drawn = measure_calibration(run / "draws", rng=np.random.default_rng(0))
-    assert sections["calibration"]["draws"] == plain(drawn)
+    ours, alone = sections["severity"]["study"], plain(weigh_scores(run, n_resamples=RESAMPLES))
+    assert {k: v for k, v in ours.items() if k not in DECIDED} == {k: v for k, v in alone.items() if k not in DECIDED}
+    _same_evidence(ours["claims"], alone["claims"])
+    drawn = plain(measure_calibration(run / "draws", rng=np.random.default_rng(0)))
+    for name, condition in sections["calibration"]["draws"]["conditions"].items():
+        _same_evidence([condition.pop("claim")], [drawn["conditions"][name].pop("claim")])
+        assert condition == drawn["conditions"][name]
     with open_ledger(run) as ledger:
         source = RatingsFile(
             ratings=tuple(ledger.ratings()), domains={i.id: i.domain for i in ledger.items()}, strata={}
@@ -296,8 +314,7 @@ def test_people_correct_the_rates_where_their_sample_is_known(run: Path, tmp_pat
         bare.add_ratings([r for r in ledger.ratings() if r.kind == "human"])
     found = measured(other, only=["severity"])
     bound, shown = found["signature"]["bounds"][0], found["conditions"][0]["how_badly"]
-    assert bound["basis"].startswith("as people would grade (")
-    assert "beside rules" in bound["basis"]
+    assert bound["basis"].startswith("corrected by ")
     alone = measured(run, only=["severity"])["signature"]["bounds"][0]
     assert shown["what"].endswith("labels)")
     assert bound["upper"] > alone["upper"] > shown["estimate"]
@@ -578,38 +595,6 @@ def _too_sure(conditions: int) -> pl.DataFrame:
     )
 
 
-def test_on_a_page_draws_wait_for_the_confidences() -> None:
-    """Two lists, one family: the second is tested only where the first is settled."""
-    span = Interval(low=0.02, high=0.1, level=0.95, method="ece path")
-
-    def report(verdict: Verdict) -> Any:
-        claim = Claim(measure="ece", conditions=("m",), verdict=verdict, sentence="m is miscalibrated.", estimate=0.05,
-                      interval=span, plain_interval=span, n=100, units=100)  # fmt: skip
-        return SimpleNamespace(conditions=(SimpleNamespace(claim=claim),))
-
-    for first, second in ((Verdict.VERIFIED, Verdict.VERIFIED), (Verdict.UNDECIDED, Verdict.UNDECIDED)):
-        measured = Measured(exploratory=True, grades=report(first), draws=report(Verdict.VERIFIED))
-        found = {claim.measure: claim.verdict for claim in calibration_claims_of(measured)}
-        assert found == {"ece": first, "draws": second}
-
-
-@pytest.mark.parametrize("calibrated", [Verdict.VERIFIED, Verdict.UNDECIDED])
-def test_on_a_page_slopes_wait_for_the_calibration(calibrated: Verdict) -> None:
-    """Both came right after the differences, each with all of the level."""
-    span = Interval(low=0.02, high=0.1, level=0.95, method="given")
-    ece, slope = (
-        Claim(measure=measure, conditions=names, verdict=verdict, sentence="It is so.", estimate=0.05, interval=span,
-              plain_interval=span, n=100, units=100)
-        for measure, names, verdict in (("ece", ("m",), calibrated), ("b", ("m", "n"), Verdict.VERIFIED))
-    )  # fmt: skip
-    page: Any = SimpleNamespace(level=0.95, claims=(slope,), pairs=(), of=lambda measure: (slope,))
-    grades: Any = SimpleNamespace(conditions=(SimpleNamespace(claim=ece),))
-    told = claims_of(Measured(exploratory=True, comparison=page, grades=grades))
-    (found,) = (row.claim for row in told if row.claim.measure == "b")
-    assert found.verdict is calibrated
-    assert ("`richter severity`, which asks it first, says: It is so." in found.sentence) == (calibrated != "verified")
-
-
 def test_how_sure_and_how_often_right_stand_beside_a_calibration_error_by_hand() -> None:
     """The first screen says over- or under-confident from them."""
     frame = _too_sure(1)
@@ -618,15 +603,13 @@ def test_how_sure_and_how_often_right_stand_beside_a_calibration_error_by_hand()
     assert row["knows"]["right"] == pytest.approx(frame["correct"].mean())
 
 
-def test_a_page_is_one_family_and_calibration_waits_for_the_differences() -> None:
-    alone = measure_run(_too_sure(1)).to_dict()["claims"]
-    assert [c["verdict"] for c in alone if c["measure"] == "ece"] == ["verified"]
+def test_calibration_is_decided_beside_the_main_measure_whatever_that_shows() -> None:
     page = measure_run(_too_sure(2)).to_dict()["claims"]
     first = next(c for c in page if c["primary"])
-    assert (first["measure"], first["verdict"]) == ("accuracy", "undecided")
+    assert (first["measure"], first["verdict"], first["family"]["name"]) == ("accuracy", "undecided", "main")
     ours = [c for c in page if c["section"] == "calibration"]
-    assert [c["verdict"] for c in ours] == ["undecided", "undecided"]
-    assert all(c["interval"] is None and "was not tested here: " in c["sentence"] for c in ours)
+    assert [c["verdict"] for c in ours] == ["verified", "verified"]
+    assert {(c["family"]["name"], c["family"]["size"]) for c in ours} == {("other", 3)}  # with the difference of ECE
 
 
 def test_draws_of_an_item_do_not_narrow_a_conditions_rate_by_hand(tmp_path: Path) -> None:

@@ -96,7 +96,9 @@ def test_two_named_conditions_are_asked_in_the_direction_of_each_measure(dataset
 
 def test_a_margin_belongs_to_the_measure_it_was_stated_for(dataset: Tables) -> None:
     def margins(margin: Any, **more: Any) -> dict[str, float | None]:
-        return {c.measure: c.margin for c in compared(dataset, margin=margin, **more).claims if c.conditions == ("a", "b")}
+        return {
+            c.measure: c.margin for c in compared(dataset, margin=margin, **more).claims if c.conditions == ("a", "b")
+        }
 
     bare = margins(0.05)
     assert bare.pop("accuracy") == 0.05

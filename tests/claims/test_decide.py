@@ -212,7 +212,9 @@ def test_one_family_is_one_list_of_all_but_requirements_by_hand() -> None:
     """Six claims: the largest |z| must pass 2.638 (5% / 6); a requirement stays at one-sided 5%."""
     bound = float(ndtri(1 - 0.05 / 12))
     for z, verdict in ((bound - 0.01, Verdict.UNDECIDED), (bound + 0.01, Verdict.VERIFIED)):
-        asked = [ask(x, family=name) for name in ("main", "other", "subgroup") for x in (z if name == "other" else 1, 0)]
+        asked = [
+            ask(x, family=name) for name in ("main", "other", "subgroup") for x in (z if name == "other" else 1, 0)
+        ]
         *claims, gate = decide([*asked, ask(1.65, relation="above", family="requirement")], one_family=True)
         assert claims[2].verdict is verdict
         assert {(c.family.name, c.family.size) for c in claims if c.family} == {("page", 6)}
@@ -226,7 +228,9 @@ def test_one_family_is_one_list_of_all_but_requirements_by_hand() -> None:
 def test_a_margin_of_one_measure_decides_no_other() -> None:
     """0.2% against 2.4% catastrophic is within 5 points and not called alike: the 5 points are of accuracy."""
     rare = normal(0.022, 0.008)
-    main, other = decide([ask(normal(0.0, 0.01), "accuracy", margin=0.05), ask(rare, "catastrophic_rate", family="other")])
+    main, other = decide(
+        [ask(normal(0.0, 0.01), "accuracy", margin=0.05), ask(rare, "catastrophic_rate", family="other")]
+    )
     assert (main.verdict, main.margin) == (Verdict.EQUIVALENT, 0.05)
     assert (other.verdict, other.margin) == (Verdict.VERIFIED, None)
     small = decide([ask(0.0, margin=9.0), ask(normal(0.0, 1e-6), "catastrophic_rate", family="other")])

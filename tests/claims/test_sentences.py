@@ -129,8 +129,8 @@ MORE = "785 items would settle a difference of 2.0 points"  # 400 (2.802 0.01 / 
         (  # how much kinder a judge is cannot be held against a ratio
             ask(normal(0.1, relative=True, judged="graded by j; nobody checked it"), "money"),
             (
-                "By the judge's grades, new is more expensive than old: +10.0% [+8.0, +12.0] (ratio of geometric means) "
-                "on 400 items. Graded by j; nobody checked it."
+                "By the judge's grades, new is more expensive than old: +10.0% [+8.0, +12.0] (ratio of geometric "
+                "means) on 400 items. Graded by j; nobody checked it."
             ),
         ),
         (
@@ -375,7 +375,9 @@ def test_a_judge_nobody_checked_is_said_of_every_verdict_by_hand() -> None:
 def test_a_refutation_otherwise_than_by_sign_is_said_by_hand() -> None:
     (claim,) = decide([ask(normal_of(0.1, p_refuted=0.001, detail="they cross at 2"), "dominance")])
     assert claim.verdict is Verdict.REFUTED
-    assert claim.sentence.startswith("neither of old and new is worse at every severity reached: each is worse at some: ")
+    assert claim.sentence.startswith(
+        "neither of old and new is worse at every severity reached: each is worse at some: "
+    )
     assert "; they cross at 2" in claim.sentence
 
 
@@ -393,7 +395,9 @@ def test_sentences_of_trades_by_hand() -> None:
     assert of(normal(0.05), cheaper) == f"{words}: {spans} on 400 items."
     assert of(normal(-0.09), cheaper).startswith(f"It is not so that {words}: ")
     assert of(normal(-0.02), cheaper).startswith(f"Whether {words} is undecided (accuracy): ")
-    assert of(normal(0.05), normal(-0.001, relative=True)).startswith(f"Whether {words} is undecided (dollars per answer): ")
+    assert of(normal(0.05), normal(-0.001, relative=True)).startswith(
+        f"Whether {words} is undecided (dollars per answer): "
+    )
     against = normal(-0.1, relative=True, means=(1.0, 1.45))
     assert "in sum it is the other way round: 1 and 1.45 an item on average" in of(normal(0.05), against)
     assert of(normal(0.05, judged=UNCHECKED), cheaper).startswith(f"{words}, {UNCHECKED}: ")
@@ -410,7 +414,9 @@ def test_sums_that_go_the_other_way_are_said_by_hand(rng: np.random.Generator) -
 
 def test_unpaired_conditions_are_said_with_the_items_of_each() -> None:
     (shown,) = decide([ask(normal(0.3, 0.01, sides=(100, 120), n=220))])
-    assert shown.sentence == "new is more accurate than old: +30.0 points [+28.0, +32.0] on 100 and 120 different items."
+    assert (
+        shown.sentence == "new is more accurate than old: +30.0 points [+28.0, +32.0] on 100 and 120 different items."
+    )
     (level,) = decide([ask(normal(0.01, sides=(100, 120), n=220))])  # 220 (2.802 0.01 / 0.02)^2
     assert "432 items in all would settle a difference of 2.0 points" in level.sentence
 

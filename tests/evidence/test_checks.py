@@ -277,7 +277,9 @@ def test_missing_grades_are_noted_by_kind_and_block_what_has_no_worst_value() ->
     confidence = dict.fromkeys(keys_of(made), 0.7)
     kept = np.ones(400, dtype=bool)
     kept[1:20:2] = False  # ten of b's
-    less = dataclasses.replace(made, **{name: getattr(made, name)[kept] for name in ("item", "condition", "value", "draw")})
+    less = dataclasses.replace(
+        made, **{name: getattr(made, name)[kept] for name in ("item", "condition", "value", "draw")}
+    )
     dataset = dataset_of(less, confidence=confidence, failed=[("q0000", "b", 0)], ungraded=[("q0001", "b", 0)])
     assert block_of(dataset) is None
     note = "b lacks 10 grades (1 failed calls, 1 without a grade, 8 absent)"
@@ -300,7 +302,9 @@ def test_up_to_one_in_a_hundred_missing_leaves_what_has_no_worst_value_by_hand(l
     """200 items of two conditions: 4 of 400 are 1%."""
     made = grades(200)
     kept = ~((made.condition == 1) & (made.item < lost))
-    less = dataclasses.replace(made, **{name: getattr(made, name)[kept] for name in ("item", "condition", "value", "draw")})
+    less = dataclasses.replace(
+        made, **{name: getattr(made, name)[kept] for name in ("item", "condition", "value", "draw")}
+    )
     dataset = dataset_of(less, confidence=dict.fromkeys(keys_of(made), 0.7))
     block = block_of(dataset, Question(measure="ece", conditions=("a", "b")))
     assert (block is not None) is blocks

@@ -109,12 +109,15 @@ def _said(claim: Claim) -> Iterator[str]:
     items = re.search(r" on ([\d,]+) items?\b", text)
     if items and int(items[1].replace(",", "")) != claim.n:
         yield f"{claim.measure}: {items[1]} items are said of {claim.n}"
-    undecided = text.startswith(("Whether", "The slopes"))
-    if undecided != (claim.verdict.value not in ("verified", "refuted", "equivalent")):
+    is_undecided = text.startswith(("Whether", "By the judge's grades, whether"))
+    if claim.estimate is not None and is_undecided != (claim.verdict.value == "undecided"):
         yield f"{claim.verdict.value}: {text}"
     if claim.verdict.value == "verified" and claim.measure in WORDS and claim.estimate is not None:
         good = (claim.estimate > 0) == (claim.better == "higher")
-        if text.startswith(f"{claim.conditions[1]} is {WORDS[claim.measure]} ") != good:
+        if (
+            text.removeprefix("By the judge's grades, ").startswith(f"{claim.conditions[1]} is {WORDS[claim.measure]} ")
+            != good
+        ):
             yield f"the other way round: {text}"
 
 
@@ -149,5 +152,4 @@ def _numbers(claim: Claim) -> tuple[Any, ...]:
     span = claim.interval or claim.plain_interval
     ends = () if span is None else (span.low, span.high)
     numbers = [None if x is None or not np.isfinite(x) else round(x, 9) for x in (claim.estimate, *ends)]
-    said = re.sub(r", as judged by severity \(nobody checked it\)|; a judge .*", "", claim.sentence)
-    return claim.measure, claim.conditions, claim.verdict, claim.n, *numbers, claim.needed, said.rstrip(".")
+    return claim.measure, claim.conditions, claim.verdict, claim.n, *numbers, claim.needed

@@ -29,8 +29,12 @@ def normal(estimate: float, error: float = 1.0, *, n: int = 100, **more: Any) ->
 
 
 def ask(
-    evidence: Evidence | float, measure: str = "mean_severity", *, conditions: Sequence[str] = ("old", "new"), **more: Any
-) -> Asked:  # fmt: skip
+    evidence: Evidence | float,
+    measure: str = "mean_severity",
+    *,
+    conditions: Sequence[str] = ("old", "new"),
+    **more: Any,
+) -> Asked:
     """A question on a measure with this evidence, or with a normal estimate of standard error 1."""
     found = evidence if isinstance(evidence, Evidence) else normal(evidence)
     asked = {name: more.pop(name) for name in ("basis", "notes", "gates") if name in more}

@@ -103,6 +103,7 @@ def test_what_models_wrote_is_inert(tmp_path: Path) -> None:
         "p",
         "ul",
         "li",
+        "strong",
     ):
         allowed = allowed.replace(f"<{tag}>", "").replace(f"</{tag}>", "")
     assert "<" not in allowed
