@@ -39,8 +39,8 @@ SIZES = ("claims/_sizes.py", f"{TESTS}decide.py {TESTS}require.py")
 SIZING = ("floors/_sizing.py", "tests/floors/test_sizing.py")
 SUITE = ("claims/_suite.py", f"{TESTS}suite.py")
 LABELS = ("claims/_labels.py", f"{TESTS}labels.py")
-PAIRS = ("claims/_pairs.py", f"{TESTS}decide.py tests/evidence/test_checks.py tests/audit/test_compare_options.py")
-UNITS = ("claims/_units.py", f"{TESTS}units.py {TESTS}about.py")
+PAIRS = ("claims/_pairs.py", f"{TESTS}pairs.py tests/evidence/test_checks.py tests/audit/test_compare_options.py")
+UNITS = ("claims/_units.py", f"{TESTS}about.py {TESTS}units.py")
 CHECKS = ("evidence/_checks.py", "tests/evidence/test_checks.py")
 FACTS = (
     "evidence/_facts.py",
@@ -63,7 +63,7 @@ WHOLE = {
     ),
     "claims/_suite.py": f"{TESTS}suite.py",
     "claims/_missing.py": f"{WIRED} tests/wiring/test_removal.py",
-    "claims/_pairs.py": f"{TESTS}decide.py {PAGES}",
+    "claims/_pairs.py": f"{TESTS}pairs.py {TESTS}decide.py {PAGES}",
     "claims/_answer.py": f"{TESTS}answer.py",
     "evidence/_answers.py": PAGES,
     "evidence/_checks.py": PAGES,
