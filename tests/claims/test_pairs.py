@@ -9,7 +9,10 @@ VALUES = {"a": 0.7, "b": 0.6, "c": 0.5}
 
 
 def claim(first: str, second: str, verdict: Verdict, estimate: float | None = 0.1) -> Claim:
-    return Claim(measure="accuracy", conditions=(first, second), verdict=verdict, sentence="", estimate=estimate)
+    gate = "items" if verdict is Verdict.BLOCKED else None
+    return Claim(
+        measure="accuracy", conditions=(first, second), verdict=verdict, sentence="", estimate=estimate, blocked_by=gate
+    )
 
 
 @pytest.mark.parametrize("alike", [Verdict.UNDECIDED, Verdict.EQUIVALENT])
