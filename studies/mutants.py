@@ -39,8 +39,8 @@ SIZES = ("claims/_sizes.py", f"{TESTS}decide.py {TESTS}require.py")
 SIZING = ("floors/_sizing.py", "tests/floors/test_sizing.py")
 SUITE = ("claims/_suite.py", f"{TESTS}suite.py")
 LABELS = ("claims/_labels.py", f"{TESTS}labels.py")
-PAIRS = ("claims/_pairs.py", f"{TESTS}decide.py tests/evidence/test_checks.py tests/audit/test_compare_options.py")
-UNITS = ("claims/_units.py", f"{TESTS}units.py {TESTS}about.py")
+PAIRS = ("claims/_pairs.py", f"{TESTS}pairs.py tests/evidence/test_checks.py tests/audit/test_compare_options.py")
+UNITS = ("claims/_units.py", f"{TESTS}about.py {TESTS}units.py")
 CHECKS = ("evidence/_checks.py", "tests/evidence/test_checks.py")
 FACTS = (
     "evidence/_facts.py",
@@ -63,7 +63,7 @@ WHOLE = {
     ),
     "claims/_suite.py": f"{TESTS}suite.py",
     "claims/_missing.py": f"{WIRED} tests/wiring/test_removal.py",
-    "claims/_pairs.py": f"{TESTS}decide.py {PAGES}",
+    "claims/_pairs.py": f"{TESTS}pairs.py {TESTS}decide.py {PAGES}",
     "claims/_answer.py": f"{TESTS}answer.py",
     "evidence/_answers.py": PAGES,
     "evidence/_checks.py": PAGES,
@@ -185,7 +185,8 @@ MUTANTS = (
     Mutant("tail verdict without gates", "tail/_gates.py", "tests/tail/test_gates.py",
            "blocked = first_failed(gates[:5])\n", "blocked = first_failed(gates[:4])\n"),
     Mutant("severity violated by its upper limit", "severity/_requirement.py",
-           "tests/severity/test_deployment.py", "low, high = sides.lower * covered", "low, high = sides.upper * covered"),
+           "tests/severity/test_deployment.py", "low, high = sides.lower * covered",
+           "low, high = sides.upper * covered"),
     Mutant("law's gate", "severity/_discriminate.py", "tests/severity/test_discriminate.py",
            "passed=all(side.adequate for side in sides)", "passed=True"),
     Mutant("estimation's exponent", *SIZING, "error_rate / delta**3", "error_rate / delta**2"),

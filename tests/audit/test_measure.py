@@ -159,8 +159,9 @@ def test_sections_are_what_the_commands_print(run: Path, document: dict[str, Any
     _same_evidence(ours["claims"], alone["claims"])
     drawn = plain(measure_calibration(run / "draws", rng=np.random.default_rng(0)))
     for name, condition in sections["calibration"]["draws"]["conditions"].items():
-        _same_evidence([condition.pop("claim")], [drawn["conditions"][name].pop("claim")])
-        assert condition == drawn["conditions"][name]
+        other = drawn["conditions"][name]
+        _same_evidence([condition["claim"]], [other["claim"]])
+        assert {k: v for k, v in condition.items() if k != "claim"} == {k: v for k, v in other.items() if k != "claim"}
     with open_ledger(run) as ledger:
         source = RatingsFile(
             ratings=tuple(ledger.ratings()), domains={i.id: i.domain for i in ledger.items()}, strata={}
@@ -170,6 +171,8 @@ def test_sections_are_what_the_commands_print(run: Path, document: dict[str, Any
     tables = read_tables(run, options=ReadOptions(ratings="rule"))
     compared = {(c.measure, c.conditions): c for c in compare_tables(tables, n_resamples=RESAMPLES).claims}
     for claim in sections["floors"]["comparison"]["claims"]:
+        if len(claim["conditions"]) == 1:  # of calibration, in the family of other measures
+            continue
         theirs = compared[claim["measure"], tuple(claim["conditions"])]
         assert (claim["estimate"], claim["verdict"]) == (theirs.estimate, theirs.verdict.value)
 

@@ -104,3 +104,21 @@ def test_ece_is_asked_about_these_items_and_such_runs(rng: np.random.Generator) 
         (claim,) = richter.open(grades(rng, draws)).compare(about=about, on=["ece"]).of("ece")
         assert claim.verdict is Verdict.UNTESTABLE
         assert why in claim.reason
+
+
+def test_runs_of_other_names_are_not_crossed_though_as_many(rng: np.random.Generator) -> None:
+    """Runs 0-3 of one and 4-7 of the other are independent: which is listed beside which changes nothing."""
+    level = rng.normal(0, 0.1, size=4)
+    x = rng.normal(0.5, 0.1, size=(40, 2, 4)) + level  # runs of the same number move together
+    run = np.broadcast_to(np.array([[0, 1, 2, 3], [4, 5, 6, 7]]), x.shape).ravel()
+    turned = x.copy()
+    turned[:, 1] = x[:, 1, ::-1]
+    ends = [
+        difference_evidence(outcomes(y, "mean_score", run=run, runs=tuple("abcdefgh")), "a", "b", about="such-runs")
+        for y in (x, turned)
+    ]
+    assert ends[0].interval(0.95).low == pytest.approx(ends[1].interval(0.95).low, rel=1e-9)
+    same = np.broadcast_to(np.arange(4), x.shape).ravel()
+    crossed = difference_evidence(outcomes(x, "mean_score", run=same, runs=tuple("abcd")), "a", "b", about="such-runs")
+    assert crossed.units == 4
+    assert ends[0].units == 8

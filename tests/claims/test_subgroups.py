@@ -26,6 +26,17 @@ def test_two_subgroups_against_scipy(rng: np.random.Generator) -> None:
     assert found.subgroups[0].pooled is None  # two are too few to pool
 
 
+def test_the_tests_of_several_pairs_share_the_level(rng: np.random.Generator) -> None:
+    x, code = board(rng, [0.0, 0.1], 60)
+    one, three = (
+        subgroup_differences(outcomes(x, "mean_score"), "a", "b", subgroup=code, names=("s", "t"), tests=k)
+        for k in (1, 3)
+    )
+    assert one.p is not None
+    assert three.p == pytest.approx(min(1.0, 3 * one.p), rel=1e-12)
+    assert one.p < 1 / 3  # else 1 would stand for both
+
+
 def test_amounts_are_compared_by_their_ratio_as_on_the_whole_against_scipy(rng: np.random.Generator) -> None:
     """Prices a thousand times apart, each about a third less: one ratio. By plain differences p was 1e-12 and less."""
     code = np.repeat([0, 1, 2], 50)

@@ -124,7 +124,7 @@ def measure_run(
     only: Collection[str] | None = None,
     plan: str | Path | None = None,
     seed: int = 0,
-    level: float = DEFAULT_LEVEL,
+    level: float | None = None,
     margin: float | Mapping[str, float] | None = None,
     n_resamples: int = 2000,
     watch: Callable[[str], None] | None = None,
@@ -134,7 +134,8 @@ def measure_run(
 
     Nothing is written but, where there is a plan, a line of its log.
 
-    `options` and `conditions` say how to read and what to keep. `plan` is the run's plan.toml unless another is given.
+    `options` and `conditions` say how to read and what to keep. `plan` is the run's plan.toml unless another is given;
+    `level` is that of a severity plan unless another is stated.
     `watch` is told the name of each section as it begins, and `mapper` says where pairs are tested and calibrations
     measured. The same ledgers, plan and seed give the same document, byte for byte, whatever the mapper; the paths of
     the folder are not in it.
@@ -144,8 +145,12 @@ def measure_run(
         raise InputError(f"There is no section {unknown[0]!r}.", remedy=f"There are {', '.join(SECTIONS)}.")
     options = read_as_planned(sources, plan, options)
     with open_records(*sources, options=options, conditions=conditions) as records:
-        given = {"seed": seed, "level": level, "n_resamples": n_resamples, "conditions": list(conditions)}
+        given = {"seed": seed, "n_resamples": n_resamples, "conditions": list(conditions)}
+        given |= {} if level is None else {"level": level}
         chosen, status = run_plan(records, plan, options=given)
+        if level is None:
+            is_planned = chosen is not None and chosen.kind == "severity"
+            level = float(chosen.values["level"]) if chosen is not None and is_planned else DEFAULT_LEVEL
         exploratory = status is None or not status.confirmatory
         locked = None if chosen is None or exploratory else chosen.hash
         stamp = {"plan": locked, "data_hash": records.tables.data_hash, "seed": seed, "basis": records.tables.basis}

@@ -349,6 +349,12 @@ def settle_reading(reading: ReadOptions, planned: ReadOptions | None) -> ReadOpt
     return dataclasses.replace(planned, **typed)
 
 
+def typed_only(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with None for those that nobody typed: a plan fixes them."""
+    ctx = click.get_current_context()
+    return {name: v if ctx.get_parameter_source(name) is COMMANDLINE else None for name, v in options.items()}
+
+
 def without_settings(options: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """The options without what richter.toml says of these names, which the plan fixes."""
     ctx = click.get_current_context()

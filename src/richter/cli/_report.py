@@ -20,6 +20,7 @@ from richter.cli._io import (
     settle_reading,
     split_names,
     split_sources,
+    typed_only,
     write_json,
     write_text,
 )
@@ -30,7 +31,7 @@ from richter.interop import named_source
 from richter.records import printable
 from richter.report import MARKDOWN_MARK, markdown, write_figures, write_report
 from richter.stats import in_threads
-from richter.store import is_run, run_folder
+from richter.store import is_run, run_file, run_folder
 from richter.tables import ReadOptions
 
 PAGE_MARK = '<meta name="generator" content="Richter'
@@ -116,6 +117,9 @@ def report(
     if md_path not in (None, "-"):
         check_target(Path(str(md_path)), mark=MARKDOWN_MARK, inputs=inputs, force=force)
     sections = None if only is None else split_names(only)
+    stated: dict[str, Any] = {"level": level, "margin": margin}
+    if plan is not None or (run is not None and run_file(run, "plan.toml") is not None):
+        stated = typed_only(stated)  # a plan holds against richter.toml and defaults
     if plan is not None:
         reading = settle_reading(reading, read_plan(plan).reading)
     if stored is not None:
@@ -124,7 +128,7 @@ def report(
         return
     with open_mapper(engine, workers=workers, label=None, local=in_threads) as mapper, _measuring() as watch:
         results = measure_run(
-            *files, options=reading, conditions=names, only=sections, plan=plan, seed=seed, level=level, margin=margin,
+            *files, options=reading, conditions=names, only=sections, plan=plan, seed=seed, **stated,
             watch=watch, mapper=mapper,
         )  # fmt: skip
         document = results.to_dict()
