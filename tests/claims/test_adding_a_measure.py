@@ -110,11 +110,12 @@ def test_the_page_states_it(package: Path, data: Path) -> None:
     assert claim["sentence"] in (data / "page.html").read_text()
 
 
+@pytest.mark.audit
 def test_asking_may_stop_on_it(package: Path) -> None:
     script = """
 import numpy as np
-from richter.audit import Outcome, ask_until
 from richter.floors import CLAIM_GRAMMAR, parse_claim
+from richter_audit.stages import Outcome, ask_until
 assert "helpfulness" in CLAIM_GRAMMAR
 rng = np.random.default_rng(0)
 def ask(items, conditions):
@@ -125,6 +126,7 @@ for text, verdict in (("helpfulness > 7", "verified"), ("helpfulness < 7", "refu
     assert (found.measure, found.verdict.value) == ("helpfulness", verdict), found
     assert 7 <= found.interval.low < found.estimate < found.interval.high <= 10
 """
-    env = {**os.environ, "PYTHONPATH": str(package)}
+    both = os.pathsep.join([str(package), str(Path(richter.__file__).parents[1])])  # richter_audit as it is
+    env = {**os.environ, "PYTHONPATH": both}
     done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
