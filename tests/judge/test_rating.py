@@ -547,7 +547,7 @@ def test_people_decide_what_compare_gate_and_report_say(
         name: row["error_rate"]
         for name, row in json.loads((tmp_path / "before.json").read_text())["conditions"].items()
     }
-    assert "as judged by j (nobody checked it): " in capsys.readouterr().out
+    assert "Graded by j; nobody checked it." in capsys.readouterr().out
     rate_all(run, truth, most=100)
     call("compare", run, "--json", tmp_path / "c.json")
     assert "corrected by 100 human labels (drawn by stratum)" in capsys.readouterr().out

@@ -465,7 +465,8 @@ def hall(found: Evidence, part: Floats, ends: tuple[float, float], *, freedom: f
 def _t(estimate: float, error: float, freedom: float, frame: _Frame) -> Evidence:
     unit = frame.unit
     if freedom < LEAST_FREEDOM - 1e-9:
-        left = f"{counted(frame.units, f'{unit} leaves', f'{unit}s leave')} {max(freedom, 0):.2g} degrees of freedom"
+        number, left = f"{max(freedom, 0):.2g}", counted(frame.units, f"{unit} leaves", f"{unit}s leave")
+        left += f" {number} degree{'s' * (number != '1')} of freedom"
         return _undecidable(estimate, frame, f"{left}, and under {LEAST_FREEDOM:g} nothing is decided")
     name = f"t, {unit}s" if unit != "group" else "t, CR2 by group"
 

@@ -59,7 +59,8 @@ def _head(document: Row, width: int) -> Iterator[str]:
 def _reading(document: Row, width: int) -> Iterator[str]:
     """How the file was read, and what is to be known of the data: the first notes whole, the others counted."""
     if understood := str(document.get("understood") or ""):
-        yield from _wrap(f"Read as: {printable(understood)}", width, 2)
+        first, *rest = _wrap(f"Read as: {printable(understood)}".replace("…", "..."), width - 2, 2)
+        yield from (first, *(f"  {line}" for line in rest))
     notes = list(document.get("notes") or ())
     for note in notes[:NOTES]:
         yield from _wrap(f"  {printable(str(note))}", width, 1)

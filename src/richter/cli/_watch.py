@@ -6,7 +6,7 @@ import click
 from rich.console import Console
 
 from richter.audit import Day, WatchReport, noun_of, read_series, watch_series
-from richter.claims import margin_on, measure_words
+from richter.claims import check_margin, margin_on, measure_words
 from richter.cli._io import json_option, publish, reading_options
 from richter.cli._margins import level_option, margin_option
 from richter.records import counted, printable, sparkline
@@ -73,7 +73,12 @@ def _loss(given: Mapping[str, float], days: Sequence[Day]) -> float | None:
     if lead is None or not given:
         return None
     names = [n for n in (lead, "accuracy" if lead == "error_rate" else lead, "") if n in given]
-    return margin_on(given[names[0]], days[0].metric(lead)) if names else None
+    if not names:
+        return None
+    metric = days[0].metric(lead)
+    loss = margin_on(given[names[0]], metric)
+    check_margin(metric, loss)
+    return loss
 
 
 def show(out: Console, report: WatchReport) -> None:

@@ -100,12 +100,12 @@ def check_shared_items(dataset: Tables, question: Question, policy: Policy) -> F
         if number == 0:
             noun = metric_of(dataset, question.measure).noun
             return Finding(block=Blocked(gate=None, reason=f"{name} has no item with a value of {noun}"))
+    sample = sample_of(dataset, valued_by(dataset, question.measure))
+    reason = too_few_shared(sample, shared, min_shared=policy.min_shared)
     if is_unpaired(dataset, question, policy):
         if shared.both or policy.unpaired:
             return FINE
-        return Finding(notes=("they share no item; where these are the same questions, write their ids alike",))
-    sample = sample_of(dataset, valued_by(dataset, question.measure))
-    reason = too_few_shared(sample, shared, min_shared=policy.min_shared)
+        return Finding(notes=(f"{reason}; where these are the same questions, write their ids alike",))
     if not reason:
         return FINE
     remedy = "Compare conditions that answered the same items, or all of their items as different ones: --unpaired."

@@ -336,6 +336,11 @@ def judges_of(tables: Tables, metric: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*named, *tables.graded_by)))
 
 
+def _has_labels(tables: Tables) -> bool:
+    """Whether people labelled some answers."""
+    return bool((tables.ratings["kind"] == "human").any()) or tables.answers["human"].count() > 0
+
+
 def _labels(tables: Tables, metric: Metric, have: pl.DataFrame) -> tuple[dict[str, Any], list[str]]:
     """What people say of the answers, by row, and the strata in which these were drawn; empty where they graded all.
 
@@ -347,6 +352,8 @@ def _labels(tables: Tables, metric: Metric, have: pl.DataFrame) -> tuple[dict[st
     """
     if not _is_correctable(metric) or tables.counting == "human":
         return {}, []
+    if tables.reading.ratings is not None:
+        return {}, [f"Human labels are left aside (--ratings {tables.reading.ratings})."] * _has_labels(tables)
     people = tables.ratings.filter(pl.col("kind") == "human", pl.col("severity").is_not_null())
     if people.is_empty() and metric.name == "accuracy":  # a column `human`: 1 right, 0 wrong, empty where nobody looked
         graded = tables.answers.filter(pl.col("human").is_not_null())
