@@ -9,8 +9,18 @@ from pathlib import Path
 
 import numpy as np
 
-from richter.claims import METRICS, Outcomes, compare_outcomes
-from richter.records import Verdict
+from richter.claims import (
+    METRICS,
+    Asked,
+    Outcomes,
+    Question,
+    as_sample,
+    decide,
+    difference_evidence,
+    joint_tests,
+    pairs_of,
+)
+from richter.records import Claim, Verdict
 
 
 def grades(rng: np.random.Generator, n: int, prompts: int, discordance: float, gains: list[float]) -> np.ndarray:
@@ -35,14 +45,27 @@ def outcomes(x: np.ndarray) -> Outcomes:
     )
 
 
+def decided(x: Outcomes, control: str | None, rng: np.random.Generator) -> tuple[Claim, ...]:
+    """The claims on all pairs, or on all others against a control by the law of their largest t."""
+    sample, pairs = as_sample(x), pairs_of(x.conditions, control=control)
+    asked = [
+        Asked(
+            question=Question(measure="accuracy", conditions=pair),
+            metric=x.metric,
+            evidence=difference_evidence(sample, *pair),
+        )
+        for pair in pairs
+    ]
+    return decide(asked, joint=None if control is None else joint_tests(sample, pairs, rng=rng))
+
+
 def cell(discordance: float, gain: float, runs: int) -> dict[str, float]:
     rng = np.random.default_rng(round(1000 * discordance))
     row = {"control": 0.0, "pairs": 0.0, "false_control": 0.0, "false_pairs": 0.0}
     for _ in range(runs):
         x = outcomes(grades(rng, 500, 12, discordance, [gain] + [0.0] * 11))
         for name, control in (("control", "p0"), ("pairs", None)):
-            claims = compare_outcomes([x], control=control, rng=rng).claims
-            shown = {c.conditions for c in claims if c.verdict is Verdict.VERIFIED}
+            shown = {c.conditions for c in decided(x, control, rng) if c.verdict is Verdict.VERIFIED}
             row[name] += (("p0", "p1") in shown) / runs
             row[f"false_{name}"] += any("p1" not in pair or gain == 0 for pair in shown) / runs
     return row

@@ -4,9 +4,9 @@ Usage: python studies/core_size.py [OUT.jsonl] [runs] [part ..]   (again with th
        python studies/core_size.py OUT.jsonl table                (what is there, as Markdown)
 
 Parts: cells (two alike conditions, and a true difference, over groups x draws x kinds x items), pages (any false
-"verified" on a page of 2, 3 and 14 alike, calibrated conditions with every measure), reports (the same by the
-commands), gates (rules at their limit), margins, runs (crossed with items), unpaired (different items), rare (rates in
-groups of which few have an error: what the limits do on each side of the truth).
+"verified" in each family of a page of 2, 3 and 14 alike, calibrated conditions with every measure), reports (any false
+one by the commands), gates (rules at their limit), margins, runs (crossed with items), unpaired (different items), rare
+(rates in groups of which few have an error: what the limits do on each side of the truth).
 OUT: soak/core_size.jsonl by default.
 Conditions that are alike have effects on items and groups of their own, from one law: neither is better on average.
 """
@@ -28,16 +28,16 @@ from scipy.special import expit, ndtr
 from richter.audit import compare_tables, measure_run
 from richter.claims import (
     METRICS,
+    Asked,
+    Evidence,
     Outcomes,
     Question,
     Sample,
-    compare_outcomes,
     decide,
     difference_evidence,
     ece_difference,
     ece_side,
     mean_evidence,
-    require,
     unpaired_evidence,
 )
 from richter.records import Verdict
@@ -124,6 +124,29 @@ def sample_of(metric: str, mean: np.ndarray, draws: int = 1, group: np.ndarray |
     return Sample(outcomes=outcomes, mean=mean, draws=np.full(mean.shape, draws), within=np.zeros(mean.shape))
 
 
+def drawn_outcomes(metric: str, mean: np.ndarray, draws: int) -> Outcomes:
+    """Right or wrong of every draw, items x conditions x draws, from the means over draws."""
+    value = np.arange(draws) < np.rint(mean * draws)[:, :, None]
+    item, condition, draw = np.indices(value.shape).reshape(3, -1)
+    return Outcomes(
+        metric=METRICS[metric], items=names("", len(mean)), conditions=names("m", mean.shape[1]), item=item,
+        condition=condition, draw=draw if draws > 1 else None, value=value.ravel().astype(float),
+    )  # fmt: skip
+
+
+def ask(measure: str, conditions: tuple[str, ...], evidence: Evidence, **options: Any) -> Asked:
+    """A question on a measure with its evidence; `options` are the question's own."""
+    metric = METRICS[measure] if measure != "mean_score" else BOUNDED
+    question = Question(measure=measure, conditions=conditions, **options)
+    return Asked(question=question, metric=metric, evidence=evidence)
+
+
+def ask_pairs(sample: Sample, **options: Any) -> list[Asked]:
+    """A question on every pair of a sample's conditions."""
+    pairs = itertools.combinations(sample.outcomes.conditions, 2)
+    return [ask(sample.metric.name, pair, difference_evidence(sample, *pair), **options) for pair in pairs]
+
+
 def cells() -> Iterator[dict[str, Any]]:
     for kind, groups, draws, items in itertools.product(KINDS, (None, 15, 40, 200), (1, 4, 30), (20, 60, 400, 6000)):
         if groups is None or items >= 2 * groups:
@@ -169,7 +192,7 @@ def calibrated(rng: np.random.Generator, u: np.ndarray) -> tuple[np.ndarray, np.
 def run_page(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dict[str, float]:
     """Every measure of alike, calibrated conditions at once."""
     n, number, first = cell["items"], cell["conditions"], cell["first"]
-    false = 0
+    false = {"main": 0, "other": 0}
     for _ in range(runs):
         u = latent(rng, n, None, number)
         sure, right, severity = calibrated(rng, u)
@@ -184,21 +207,24 @@ def run_page(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dict[
             "latency": means_of(rng, "heavy", u, 1),
             "money": means_of(rng, "heavy", u, 1),
         }
-        samples = [sample_of(name, measures[name]) for name in sorted(measures, key=lambda name: name != first)]
+        asked = []
+        for name, mean in measures.items():
+            asked += ask_pairs(sample_of(name, mean), family="main" if name == first else "other")
         sides = [ece_side(sure[:, k], right[:, k].astype(float)) for k in range(number)]
-        more = []
         for i, j in itertools.combinations(range(number), 2):
             found = {
                 "ece": ece_difference(sides[i], sides[j]),
                 "severity_given_error": severity_given_error(severity[:, i], severity[:, j]),
             }
-            more += [
-                Question(metric=METRICS[name], conditions=(f"m{i}", f"m{j}"), evidence=e, primary=name == first)
+            asked += [
+                ask(name, (f"m{i}", f"m{j}"), e, family="main" if name == first else "other")
                 for name, e in found.items()
             ]
-        claims = compare_outcomes(samples, more=more).claims
-        false += any(c.verdict is Verdict.VERIFIED for c in claims)
-    return {"false": false / runs}
+        claims = decide(asked)
+        for family in false:
+            own = [c for c, a in zip(claims, asked, strict=True) if a.question.family == family]
+            false[family] += any(c.verdict is Verdict.VERIFIED for c in own)
+    return {f"false_{family}": count / runs for family, count in false.items()}
 
 
 def reports() -> Iterator[dict[str, Any]]:
@@ -242,12 +268,10 @@ def run_gate_cell(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> 
     for _ in range(runs):
         u = latent(rng, cell["items"], None, 2)
         if cell["rule"] == "error_rate below":
-            made = sample_of("error_rate", 1 - means_of(rng, kind, u, cell["draws"]), cell["draws"])
+            wrong = drawn_outcomes("error_rate", 1 - means_of(rng, kind, u, cell["draws"]), cell["draws"])
             limit = 1 - float(ndtr(0.4 / np.sqrt(1 + 0.7**2 + 0.4**2)))
-            evidence = mean_evidence(made, "m0", exact=True)
-            question = Question(
-                metric=METRICS["error_rate"], conditions=("m0",), evidence=evidence, relation="below", value=limit
-            )
+            evidence = mean_evidence(wrong, "m0", exact=True)
+            asked = ask("error_rate", ("m0",), evidence, relation="below", value=limit, family="requirement")
         else:
             sign = -1 if kind == "binary" else 1
             mean = means_of(rng, kind, u + np.array([0.0, sign * shift]), cell["draws"])
@@ -255,14 +279,10 @@ def run_gate_cell(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> 
             at = 0.4 if kind == "binary" else -2.4
             limit = float(ndtr((at + sign * shift) / spread) - ndtr(at / spread))
             made = sample_of(KINDS[kind], mean, cell["draws"])
-            question = Question(
-                metric=METRICS[KINDS[kind]],
-                conditions=("m0", "m1"),
-                evidence=difference_evidence(made, "m0", "m1", exact=True),
-                relation="above" if kind == "binary" else "below",
-                value=limit,
-            )
-        (claim,) = require([question])
+            evidence = difference_evidence(made, "m0", "m1", exact=True)
+            relation = "above" if kind == "binary" else "below"
+            asked = ask(KINDS[kind], ("m0", "m1"), evidence, relation=relation, value=limit, family="requirement")
+        (claim,) = decide([asked])
         passed += claim.verdict is Verdict.VERIFIED
         violated += claim.verdict is Verdict.REFUTED
     return {"false_pass": passed / runs, "false_violation": violated / runs}
@@ -274,25 +294,20 @@ def margins() -> Iterator[dict[str, Any]]:
 
 
 def run_margin(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dict[str, float]:
-    """Alike conditions with a margin: false differences; one at the margin: false "equivalent", or one after it."""
+    """Alike conditions with a margin: false differences; one at the margin: false "equivalent"."""
     n, number = cell["items"], cell["conditions"]
     verified = equivalent = 0
     for _ in range(runs):
         hard = rng.random((n, 1))
         right = (rng.random((n, number)) < hard).astype(float)
         made = sample_of("accuracy", right)
-        other = sample_of("catastrophic_rate", (rng.random((n, number)) < 0.1).astype(float))
-        claims = compare_outcomes([made, other], margins={"accuracy": cell["margin"]}).claims
+        claims = decide(ask_pairs(made, margin=cell["margin"]))
         verified += any(c.verdict is Verdict.VERIFIED or "real but within" in c.sentence for c in claims)
         up = right.copy()
         flips = rng.random(n) < cell["margin"] / 0.5
         up[:, -1] = np.where(flips, 1.0, right[:, -1])
-        claims = compare_outcomes([sample_of("accuracy", up), other], margins={"accuracy": cell["margin"]}).claims
-        equivalent += any(
-            c.verdict is Verdict.EQUIVALENT if c.measure == "accuracy" else c.verdict is Verdict.VERIFIED
-            for c in claims
-            if f"m{number - 1}" in c.conditions
-        )
+        claims = decide(ask_pairs(sample_of("accuracy", up), margin=cell["margin"]))
+        equivalent += any(c.verdict is Verdict.EQUIVALENT for c in claims if f"m{number - 1}" in c.conditions)
     return {"false": verified / runs, "false_equivalent": equivalent / runs}
 
 
@@ -441,7 +456,7 @@ def run_rare(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dict[
         found["rate_outside"] += cell["second"] not in both
         for name, margin in margins.items():
             within = -margin < narrow.low and narrow.high < margin  # where not, nothing shows it
-            asked = Question(metric=METRICS["error_rate"], conditions=("m0", "m1"), evidence=evidence, margin=margin)
+            asked = ask("error_rate", ("m0", "m1"), evidence, margin=margin)
             found[f"equivalent{name}"] += within and decide([asked])[0].verdict is Verdict.EQUIVALENT
     return {name: count / runs for name, count in found.items()}
 

@@ -33,7 +33,7 @@ def memory_tables(
     cube = {name: np.atleast_3d(value) for name, value in scores.items()}
     shape = next(iter(cube.values())).shape
     has_row = np.ones(shape, dtype=bool) if is_there is None else np.atleast_3d(is_there)
-    item, condition, draw = (index[has_row] for index in np.indices(shape))
+    item, condition, draw = np.nonzero(has_row)
     ids = pl.Series([f"q{k:05d}" for k in range(shape[0])])
     numbers = np.arange(shape[2]) if draws is None else draws
     key = {

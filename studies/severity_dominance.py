@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from richter.claims import METRICS, Question, decide
+from richter.claims import METRICS, Asked, Question, decide
 from richter.records import Verdict
 from richter.severity import compare_dominance
 
@@ -36,9 +36,9 @@ def main() -> None:
     for _ in range(replicates):
         data = [rng.choice(9, size=2000, p=p) / 2 for p in SIX]
         asked = [
-            Question(
+            Asked(
+                question=Question(measure="dominance", conditions=(str(i), str(j))),
                 metric=METRICS["dominance"],
-                conditions=(str(i), str(j)),
                 evidence=compare_dominance(data[i], data[j]).evidence,
             )
             for i, j in combinations(range(6), 2)

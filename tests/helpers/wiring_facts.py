@@ -195,7 +195,7 @@ def facts() -> list[Fact]:
         Fact(name="unbalanced raters", table=by_raters({"old": ("ann", "ann", "bob"), "new": ("bob", "bob", "ann")}),
              measure=SEVERITY, block="raters", note=r"raters differ between the two"),
         Fact(name="misaligned items", table=shuffled(), block="items", names=("old", "mixed"), note=r"order"),
-        Fact(name="unpaired items", table=apart, note=r"share no item|not paired"),
+        Fact(name="unpaired items", table=apart, note=r"no graded item in common|not paired"),
         Fact(name="severities in words", table=by_words),
         Fact(name="percentages", table=scored(100.0), measure=SCORE, margin=0.02, asked=("--margin", "2pt")),
         Fact(name="less is better", table=scored(1.0, name="loss"), measure=SCORE,

@@ -1,4 +1,4 @@
-"""Richter, by its documented Python entry points; the claims of a page are one family."""
+"""Richter, by its documented Python entry points; the claims on the main measure are one family."""
 
 import numpy as np
 import polars as pl
@@ -6,11 +6,9 @@ from play import Refused, claim
 
 import richter
 from richter.calibration import miscalibration
-from richter.claims import compare_outcomes
 from richter.errors import InputError
 from richter.floors import difference_sequence
 from richter.severity import discriminate
-from richter.tables import outcomes
 from richter.tail import TailPlan, compare_tails
 
 requires = "."
@@ -40,7 +38,7 @@ def answer(world, table, way):
     try:
         run = richter.open(frame)
         if world["question"] == "some-better":
-            return _told(compare_outcomes([outcomes(run.tables, "accuracy")], control="baseline", rng=rng).claims)
+            return _told(run.compare(control="baseline", n_resamples=200).of("accuracy"))
         measure = world.get("measure") or run.tables.metric
         return _told(run.compare("first", "second", on=MEASURES.get(measure, ()), n_resamples=200).of(measure))
     except InputError as error:

@@ -7,7 +7,7 @@ from richter.claims._measures import Metric, measure_words
 from richter.claims._question import Asked, Blocked
 from richter.records import Claim, Interval, Verdict, counted
 
-__all__ = ["claimed", "describe_blocked", "describe_claim", "describe_requirement", "requirement_name"]
+__all__ = ["claimed", "requirement_name"]
 
 JUDGE_ERROR_RATE = 0.1  # of a judge that nobody checked, for the number of labels that would settle a claim
 BY_JUDGE = "By the judge's grades, "

@@ -124,9 +124,9 @@ def compare(
     """Is the difference between conditions real?
 
     The same items are paired, draws of an item are averaged, groups and weights are allowed for. Each claim comes as
-    a sentence with its direction (the second minus the first), then the numbers; all claims of a page are one family.
-    Many conditions come out as the sets that cannot be told apart, not as a ranking. Where no two conditions
-    share an item they are compared without pairs, as independent samples.
+    a sentence with its direction (the second minus the first), then the numbers. Claims on the main measure share one
+    error risk, all others another. Many conditions come out as the sets that cannot be told apart, not as a ranking.
+    Where no two conditions share an item they are compared without pairs, as independent samples.
 
     \b
     Examples:

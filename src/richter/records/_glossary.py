@@ -42,9 +42,10 @@ GLOSSARY: dict[str, str] = {
     "tested together.",
     "margin": "The difference that would matter to you, named before looking: 2pt is two points of a hundred, of a "
     "score two hundredths of its scale (2 of 0 to 100, 0.08 of 1 to 5).",
-    "family": "The claims that are tested together. The more there are, the more each one must show, or one in twenty "
-    "would be verified by luck.",
-    "primary": "A claim that is tested first. Secondary claims are tested only when all primary ones are settled.",
+    "family": "Claims that share one error risk, so that one in twenty is not verified by luck: those on the main "
+    "measure, those on all others, and those on subgroups.",
+    "main measure": "The measure that a page is about: the plan's, else the first of --on, else correctness, else the "
+    "first score. Results never choose it.",
     "gate": "A check that must pass first; also the command that checks requirements in continuous integration.",
     "needed": "How many items would settle the claim for the named difference, in 8 of 10 cases.",
     "could have shown": "The smallest true difference that these data would have shown in 8 of 10 cases.",

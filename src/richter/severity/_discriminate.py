@@ -48,7 +48,6 @@ __all__ = [
     "discriminate",
     "estimate_all",
     "margin_of",
-    "pair_counts",
     "pair_questions",
     "weigh_pairs",
 ]

@@ -25,6 +25,8 @@ __all__ = [
     "missingness",
 ]
 
+ROUNDING = 1e-10  # eigenvalues below this share of the largest are 0
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeEffect(Shown):
@@ -71,21 +73,23 @@ def leniency(table: ArrayLike, *, level: float = 0.95) -> Leniency:
     # Normal equations of the within-item regression on judge indicators: X'X = sum_i (diag(s_i) - s_i s_i' / m_i).
     indicator = seen.astype(np.float64)
     information = np.diag(indicator.sum(axis=0)) - (indicator / per_item[:, None]).T @ indicator
-    if np.linalg.matrix_rank(information) < k - 1:
+    # Effects sum to zero: one eigenvalue is 0, which rounding leaves at up to 1e-15 of the largest.
+    rank = int(np.linalg.matrix_rank(information, tol=ROUNDING * float(np.trace(information)), hermitian=True))
+    if rank < k - 1:
         raise TooFewErrors(
             "Some judges share no item, even through other judges, so their leniency cannot be compared.",
-            n=int(np.linalg.matrix_rank(information)) + 1,
+            n=rank + 1,
             needed=k,
             remedy="Let judges overlap on some answers.",
         )
-    inverse = np.linalg.pinv(information)
+    inverse = np.linalg.pinv(information, rcond=ROUNDING, hermitian=True)
     effect = inverse @ centred.sum(axis=0)
     fitted = np.where(seen, effect, 0.0)
     residual = np.where(seen, centred - effect + (fitted.sum(axis=1) / per_item)[:, None], 0.0)
     # An item's score vector; within-item centring of residuals makes X_i' e_i equal to e_i itself.
     meat = residual.T @ residual * n / (n - 1)
     covariance = inverse @ meat @ inverse
-    wald = float(effect @ np.linalg.pinv(covariance, rcond=1e-10, hermitian=True) @ effect)
+    wald = float(effect @ np.linalg.pinv(covariance, rcond=ROUNDING, hermitian=True) @ effect)
     reach = float(ndtri((1 + level) / 2))
     errors = np.sqrt(np.diag(covariance))
     raw = [column[~np.isnan(column)] for column in values.T]
