@@ -37,7 +37,6 @@ OPEN: tuple[tuple[str, str, str], ...] = (
         for name in ("human labels", "labels by stratum", "labels with inclusion")
     ),
     ("unpaired items", "size", "a size from data takes pairs only"),
-    ("unchecked judge", "watch", "watch does not say that nobody checked the judge"),
 )
 # facts that a series of days of one condition shows too
 WATCHED = (

@@ -295,7 +295,7 @@ def _measured_day(dataset: Tables, *, at: str, name: str) -> Day:
             blocked[measure] = asked.evidence
             continue
         metrics[measure] = asked.metric
-        notes += [*asked.notes, *asked.known.notes]
+        notes += [*asked.notes, *asked.known.notes, *filter(None, [asked.known.judged])]
         if asked.metric.estimator != "mean":
             continue
         sample = sample_of(dataset, measure)
