@@ -310,7 +310,7 @@ def test_an_archive_makes_every_claim_of_its_run_again(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "run.zip") as packed:
         files = {name: packed.read(name) for name in packed.namelist() if name != "MANIFEST.sha256"}
     claims = json.loads(files["results.json"])["claims"]
-    assert {"severity", "calibration", "tail"} <= {claim["section"] for claim in claims}
+    assert {"floors", "calibration", "tail"} <= {claim["section"] for claim in claims}
     found = verify_archive(tmp_path / "run.zip")
     assert (found.exit_code, found.unmade) == (0, 0)
     assert found.notes[0] == f"of its {len(claims)} claims {len(claims)} were made again from its records"

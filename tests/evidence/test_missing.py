@@ -285,15 +285,18 @@ def test_removing_rows_of_a_candidate_never_makes_its_gate_pass(seed: int, limit
 
 @pytest.mark.slow
 def test_wrong_answers_that_are_lost_verify_nothing_recovers_truth() -> None:
-    """Equal conditions, 10% of b's answers lost among its wrong ones: shown in nearly all ignoring them, in 5% here."""
+    """Equal conditions, 10% of b's answers lost among its wrong ones: shown in most tables ignoring them, in 5% here.
+
+    Ignoring them b is right in 0.6 / 0.9 of 1,350 answers: 6.7 points more, 3.6 standard errors.
+    """
     rng, shown = np.random.default_rng(5), {"at-random": 0, "both-ways": 0}
-    for _ in range(100):
-        table = (rng.random((400, 2)) < 0.6).astype(float)
+    for _ in range(60):
+        table = (rng.random((1500, 2)) < 0.6).astype(float)
         wrong = np.flatnonzero(table[:, 1] == 0)
-        table[rng.choice(wrong, 40, replace=False), 1] = np.nan
+        table[rng.choice(wrong, 150, replace=False), 1] = np.nan
         dataset = dataset_of(outcomes(table))
         for missing in shown:
             claim = claim_of(dataset, missing=missing)
             shown[missing] += claim.verdict is Verdict.VERIFIED and (claim.estimate or 0) > 0
-    assert shown["at-random"] >= 50
-    assert shown["both-ways"] <= 11  # 0.05 and 2.6 binomial errors
+    assert shown["at-random"] >= 50  # 57 expected
+    assert shown["both-ways"] <= 7  # 0.05 and 2.6 binomial errors
