@@ -94,7 +94,7 @@ def test_from_asking_to_comparing(
     for plan in ("plan.toml", "severity.toml"):
         richter("plan", "lock", plan)
     # people called every answer wrong, and their labels decide over the rules
-    richter("gate", "plan.toml", url, "--ratings", "rule", exits=3)
+    richter("gate", "plan.toml", url, exits=3)
     found = json.loads(richter("severity", url, "--ratings", "rule", "--plan", "severity.toml", "--json", "-"))
     assert found["plan"]["confirmatory"] is False  # its outcomes were shown before the lock
     assert "used on     1 set of data" in richter("plan", "check", "severity.toml")

@@ -334,7 +334,8 @@ class _Measuring:
                 decided = {(c.measure, c.conditions): c for c in report.claims if len(c.conditions) == 1}
                 keys = [(a.question.name, a.question.conditions) for a in own.asked]
                 setattr(self.measured, name, own.with_claims([decided[key] for key in keys]))
-        return floors_section(report)
+        of_pairs = tuple(c for c in report.claims if len(c.conditions) == 2)  # others have sections of their own
+        return floors_section(dataclasses.replace(report, claims=of_pairs))
 
     def with_decided(self, section: Any) -> Any:
         """The section on calibration with the claims as the page decided them."""
