@@ -30,7 +30,7 @@ from richter.claims import (
     subgroup_differences,
     unpaired_evidence,
 )
-from richter.claims._sentences import float_to_two_figures
+from richter.claims._sentences import round_up_to_two_figures
 from richter.records import Hypothesis, Interval, Verdict, counted
 
 
@@ -343,7 +343,7 @@ def test_a_kinder_judge_undoes_what_is_beyond_the_value_by_hand(estimate: float,
     """
     (claim,) = decide([ask(normal(estimate, judged=UNCHECKED), value=value)])
     assert claim.sentence.startswith("By the judge's grades, new is ")
-    labels = float_to_two_figures(2 * math.ceil(2.8**2 * 0.2 / 0.03**2))
+    labels = round_up_to_two_figures(2 * math.ceil(2.8**2 * 0.2 / 0.03**2))
     assert claim.sentence.endswith(
         f" Graded by j; nobody checked it. This is gone if the judge is 1.0 points kinder to {who}. "
         f"About {labels:,} labels would settle it."

@@ -7,7 +7,7 @@ from typing import Any
 
 from richter.claims._control import JointTests, in_steps
 from richter.claims._evidence import is_within, one_sided, p_value
-from richter.claims._question import Asked, Blocked
+from richter.claims._question import JUDGE_UNCHECKED, Asked, Blocked
 from richter.claims._sentences import describe_blocked, describe_claim, describe_requirement
 from richter.claims._sizes import min_detectable_difference, needed_units, requirement_needed
 from richter.claims._suite import Trade, decide_trades
@@ -16,8 +16,6 @@ from richter.records import DEFAULT_LEVEL, Claim, Family, Hypothesis, Verdict
 from richter.stats import holm
 
 __all__ = ["decide"]
-
-JUDGE_UNCHECKED = "judge, unchecked"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -10,7 +10,9 @@ from richter.records import Gate
 if TYPE_CHECKING:
     from richter.claims._suite import Trade
 
-__all__ = ["Asked", "Blocked", "FamilyName", "Question", "Relation"]
+__all__ = ["JUDGE_UNCHECKED", "Asked", "Blocked", "FamilyName", "Question", "Relation"]
+
+JUDGE_UNCHECKED = "judge, unchecked"  # the basis of claims on grades of a judge that nobody checked
 
 Relation = Literal["above", "below", "differs"]
 FamilyName = Literal["main", "other", "subgroup", "requirement"]

@@ -3,7 +3,7 @@
 import math
 
 from richter.claims._evidence import TYPICAL, p_value
-from richter.claims._measures import Metric, measure_words
+from richter.claims._measures import Metric
 from richter.claims._question import Asked, Blocked
 from richter.records import Claim, Interval, Verdict, counted
 
@@ -142,10 +142,10 @@ def labels_to_settle(asked: Asked) -> int | None:
     sides = len(asked.question.conditions)
     variance = sides * JUDGE_ERROR_RATE * (words.high - words.low) ** 2
     number = sides * math.ceil(2.8**2 * variance / beyond**2)
-    return None if number > 1_000_000 else float_to_two_figures(number)
+    return None if number > 1_000_000 else round_up_to_two_figures(number)
 
 
-def float_to_two_figures(number: float) -> int:
+def round_up_to_two_figures(number: float) -> int:
     """A size rounded up to two figures: it is not known better."""
     step = 10 ** max(math.floor(math.log10(max(number, 1))) - 1, 0)
     return int(math.ceil(number / step) * step)
@@ -224,8 +224,3 @@ def _unit(words: Metric, two: bool) -> str:
 
 def _end(words: Metric, value: float, *, sign: bool) -> str:
     return str(value) if math.isinf(value) else words.amount(value, sign=sign)
-
-
-def measure_noun(measure: str) -> str:
-    """What a measure is called."""
-    return measure_words(measure).noun

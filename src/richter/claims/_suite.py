@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from richter.claims._evidence import TYPICAL, Evidence, joint_freedom, one_sided
 from richter.claims._measures import Metric
-from richter.claims._question import Asked
+from richter.claims._question import JUDGE_UNCHECKED, Asked
 from richter.errors import InputError
 from richter.records import Claim, Family, Hypothesis, Interval, Verdict
 from richter.stats import holm
@@ -175,7 +175,7 @@ def _trade_claim(
         margin=t.margin,
         better=t.metric.better,
         family=Family(method="holm of the larger p", size=size, name=asked.question.family),
-        basis="judge, unchecked" if t.quality.judged else asked.basis,
+        basis=JUDGE_UNCHECKED if t.quality.judged else asked.basis,
         judged=t.quality.judged,
         missing=dict(t.quality.missing),
         notes=(*asked.notes, *t.quality.notes, *t.cost.notes),

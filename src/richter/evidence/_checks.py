@@ -72,9 +72,9 @@ def check_reading(dataset: Tables, question: Question, policy: Policy) -> Findin
     note = ("Reading not confirmed: columns were inferred.",)
     if not policy.is_gate or policy.trust_reading:
         return Finding(notes=note)
-    remedy = "Name the columns with --map, or confirm the reading with --save-reading."
+    remedy = "Name the columns with --map."
     reason = "how the file was read was inferred, and nobody confirmed it"
-    return Finding(notes=note, block=Blocked(gate="reading", reason=reason, remedy=remedy, override="--yes"))
+    return Finding(notes=note, block=Blocked(gate="reading", reason=reason, remedy=remedy))
 
 
 def check_alignment_of_items(dataset: Tables, question: Question, policy: Policy) -> Finding:

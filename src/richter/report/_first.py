@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from richter.claims import SIDES, measure_words, rail
+from richter.claims import JUDGE_UNCHECKED, SIDES, measure_words, rail
 from richter.records import GLOSSARY, Verdict, at_most, printable, refusals
 from richter.report._numbers import among, count, interval_words, name, number, percent
 
@@ -448,7 +448,7 @@ def _group_of(claim: Mapping[str, Any]) -> str:
     if claim.get("verdict") == "blocked" and claim.get("reason"):
         return "blocked"
     found = _side(claim)
-    return "judge" if claim.get("basis") == "judge, unchecked" and found != "open" else found
+    return "judge" if claim.get("basis") == JUDGE_UNCHECKED and found != "open" else found
 
 
 def _refused(document: Mapping[str, Any]) -> list[str]:
