@@ -9,9 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.outcomes import dataset_of, outcomes
-from richter.claims import METRICS, Outcomes, Question, decide, difference_evidence, with_missing_as_worst
+from richter.claims import (
+    METRICS,
+    Outcomes,
+    Question,
+    decide,
+    difference_evidence,
+    mean_evidence,
+    with_missing_as_worst,
+)
 from richter.evidence import LackingGrades, Policy, evidence, lacking_grades
-from richter.records import Claim, Verdict
+from richter.records import Claim, Interval, Verdict
 from richter.tables import Tables
 
 PAIR = Question(measure="accuracy", conditions=("a", "b"))
@@ -300,3 +308,27 @@ def test_wrong_answers_that_are_lost_verify_nothing_recovers_truth() -> None:
             shown[missing] += claim.verdict is Verdict.VERIFIED and (claim.estimate or 0) > 0
     assert shown["at-random"] >= 50  # 57 expected
     assert shown["both-ways"] <= 7  # 0.05 and 2.6 binomial errors
+
+
+# ------------------------------------------------------------------ a gate's limits
+
+
+@pytest.mark.parametrize("conditions", [("a", "b"), ("b",)])
+def test_a_gate_asks_for_limits_that_never_fall_short(conditions: tuple[str, ...]) -> None:
+    """The same data: a gate's evidence has the limits that `exact` gives, a comparison's the usual, narrower ones."""
+    rng = np.random.default_rng(5)
+    table = (rng.random((40, 2, 3)) < [[0.97], [0.9]]).astype(float)
+    dataset = dataset_of(outcomes(table))
+    question = Question(measure="accuracy", conditions=conditions, relation="above", value=0.0, family="requirement")
+    sample = outcomes(table)
+
+    def by_itself(exact: bool) -> Interval:
+        if len(conditions) == 1:
+            return mean_evidence(sample, "b", exact=exact).interval(0.9)
+        return difference_evidence(sample, "a", "b", exact=exact).interval(0.9)
+
+    for is_gate in (True, False):
+        known = evidence(dataset, question, Policy(is_gate=is_gate)).known
+
+        assert known.interval(0.9) == by_itself(is_gate)
+    assert by_itself(True).low < by_itself(False).low
