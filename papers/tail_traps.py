@@ -15,8 +15,8 @@ from richter.errors import InputError
 from richter.records import Interval, Result
 from richter.stats import Floats, Mapper, run_trials, wilson
 from richter.tail._generators import draw_gpd, draw_severities
-from richter.tail._plan import TailPlan
-from richter.tail._study import compare_conditions
+from richter.tail._tail_plan import TailPlan
+from richter.tail._tail_study import compare_conditions
 
 TRAPS = ("G3", "G4", "G5")
 

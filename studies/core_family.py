@@ -26,7 +26,7 @@ from richter.audit import page_questions
 from richter.claims import METRICS, Asked, Evidence, Question, decide, joint_law
 from richter.evidence import evidence
 from richter.records import Claim, Interval, Verdict
-from richter.tables import Tables
+from richter.tables import Dataset
 
 NAMES = ("a", "b", "c")
 MEASURES = ("accuracy", "mean_severity", "quality", "refusal_rate")
@@ -43,7 +43,7 @@ PAGES: dict[str, dict[str, tuple[float, float, float]]] = {
 }  # fmt: skip
 
 
-def draw_page(world: Mapping[str, Sequence[float]], rng: np.random.Generator) -> Tables:
+def draw_page(world: Mapping[str, Sequence[float]], rng: np.random.Generator) -> Dataset:
     """Three conditions on the same questions: answers that are right, severe, scored and refused."""
     shape = (ITEMS, len(NAMES))
     hard = rng.normal(size=(ITEMS, 1))
@@ -60,7 +60,7 @@ def draw_page(world: Mapping[str, Sequence[float]], rng: np.random.Generator) ->
     )  # fmt: skip
 
 
-def decide_page(tables: Tables) -> tuple[Claim, ...]:
+def decide_page(tables: Dataset) -> tuple[Claim, ...]:
     """The claims of a comparison of all conditions on the four measures."""
     questions = page_questions(tables, on=MEASURES).questions
     return decide([evidence(tables, q) for q in questions if q.measure in MEASURES])

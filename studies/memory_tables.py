@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from richter.tables import Tables
+from richter.tables import Dataset
 from richter.tables._tables import ANSWERS, RATINGS, SCORES
 
 Floats = NDArray[np.float64]
@@ -25,8 +25,8 @@ def memory_tables(
     draws: NDArray[np.intp] | None = None,
     group: NDArray[np.intp] | None = None,
     weight: Floats | None = None,
-) -> Tables:
-    """Tables of items x conditions (x draws), NaN being no grade; `is_there` leaves rows out, `failed` marks calls.
+) -> Dataset:
+    """A dataset of items x conditions (x draws), NaN being no grade; `is_there` leaves rows out, `failed` marks calls.
 
     `draws` are the numbers of the draws, 0, 1, ... where they are not given. `group` and `weight` are by item.
     """
@@ -61,7 +61,7 @@ def memory_tables(
     if severity is not None:
         values = pl.Series(np.atleast_3d(severity)[has_row]).fill_nan(None)
         rated = _frame(RATINGS, key, rater="table", kind="given", severity=values)
-    return Tables(
+    return Dataset(
         name="memory", answers=_frame(ANSWERS, own), scores=rows, ratings=rated, conditions=conditions,
         scored_by=("column correct",), counting=None if severity is None else "given",
     )  # fmt: skip

@@ -23,7 +23,7 @@ from richter.audit import margin_plan, page_questions, run_gate
 from richter.claims import decide
 from richter.evidence import MissingPolicy, Policy, evidence
 from richter.records import Verdict
-from richter.tables import Tables
+from richter.tables import Dataset
 
 ITEMS = 1500
 SPREAD = 1.8  # of the questions' difficulty: where one condition is right, the other mostly is
@@ -72,7 +72,7 @@ WORLDS = {
 EXEMPT = "equal; 5% of old's answers lost, all right"  # 5.4-7% false: the one that both ways do not bound
 
 
-def draw_tables(world: World, rng: np.random.Generator) -> Tables:
+def draw_tables(world: World, rng: np.random.Generator) -> Dataset:
     """Grades of two conditions, of which some are lost."""
     hard = SPREAD * rng.normal(size=(ITEMS, 1))
     cut = np.sqrt(1 + SPREAD**2) * ndtri([0.7, 0.7 + world.gain])
@@ -91,7 +91,7 @@ def draw_tables(world: World, rng: np.random.Generator) -> Tables:
     )
 
 
-def shown_side(world: World, tables: Tables, missing: MissingPolicy) -> Literal["better", "worse", ""]:
+def shown_side(world: World, tables: Dataset, missing: MissingPolicy) -> Literal["better", "worse", ""]:
     """Whether `new` is shown to be better (its gate: met) or worse (violated), or neither."""
     policy = Policy(missing=missing)
     if world.is_gate:

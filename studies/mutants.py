@@ -46,10 +46,13 @@ FACTS = (
     "evidence/_facts.py",
     "tests/evidence/test_facts.py tests/evidence/test_missing.py tests/wiring/test_removal.py",
 )
-ANSWERS = ("evidence/_answers.py", f"{TESTS}control.py tests/evidence/test_checks.py tests/audit/test_page_claims.py")
+ANSWERS = (
+    "evidence/_answer_questions.py",
+    f"{TESTS}control.py tests/evidence/test_checks.py tests/audit/test_page_claims.py",
+)
 ESTIMATORS = ("evidence/_estimators.py", "tests/evidence/test_missing.py tests/audit/test_gate.py")
-COMPARE = ("audit/_compare.py", "tests/audit/test_page_claims.py tests/audit/test_compare_options.py")
-GATE = ("audit/_gate.py", "tests/audit/test_gate.py tests/audit/test_page_claims.py")
+COMPARE = ("audit/_comparison.py", "tests/audit/test_page_claims.py tests/audit/test_compare_options.py")
+GATE = ("audit/_gate_check.py", "tests/audit/test_gate.py tests/audit/test_page_claims.py")
 WATCH = ("audit/_watch.py", "tests/audit/test_watch.py")
 
 
@@ -65,14 +68,14 @@ WHOLE = {
     "claims/_missing.py": f"{WIRED} tests/wiring/test_removal.py",
     "claims/_pairs.py": f"{TESTS}pairs.py {TESTS}decide.py {PAGES}",
     "claims/_answer.py": f"{TESTS}answer.py",
-    "evidence/_answers.py": PAGES,
+    "evidence/_answer_questions.py": PAGES,
     "evidence/_checks.py": PAGES,
-    "evidence/_confidence.py": f"{TESTS}ece.py {PAGES}",
+    "evidence/_calibration_evidence.py": f"{TESTS}ece.py {PAGES}",
     "evidence/_estimators.py": PAGES,
     "evidence/_facts.py": f"{PAGES} tests/wiring/test_removal.py",
-    "evidence/_severities.py": f"{PAGES} tests/cli/test_severity.py",
-    "audit/_compare.py": PAGES,
-    "audit/_gate.py": PAGES,
+    "evidence/_severity_evidence.py": f"{PAGES} tests/cli/test_severity.py",
+    "audit/_comparison.py": PAGES,
+    "audit/_gate_check.py": PAGES,
     "audit/_measure.py": "tests/audit/test_measure.py tests/audit/test_page_claims.py",
     "audit/_measure_claims.py": "tests/audit/test_measure.py tests/audit/test_page_claims.py",
     "audit/_watch.py": "tests/audit/test_watch.py",
@@ -178,7 +181,7 @@ MUTANTS = (
            "n = math.ceil(variance * (reach_of(math.inf, tail, power) / distance) ** 1)"),
     Mutant("gate's needed", *SIZES, "units_needed(evidence, distance, tail=alpha)",
            "units_needed(evidence, distance, tail=alpha / 2)"),
-    Mutant("band satisfied by one threshold", "tail/_study.py", "tests/tail/test_compare.py",
+    Mutant("band satisfied by one threshold", "tail/_tail_study.py", "tests/tail/test_compare.py",
            "if kept == len(usable):", "if kept >= 1:"),
     Mutant("tail gate P2", "tail/_gates.py", "tests/tail/test_gates.py",
            "passed=abs(difference) > plan.delta if known", "passed=abs(difference) > 0 if known"),
@@ -195,7 +198,7 @@ MUTANTS = (
     Mutant("half width's size", *SIZING, "/ half_width**2", "/ half_width"),
     Mutant("floor's exponent", "floors/_rates.py", "tests/floors/test_rates.py",
            "(lipschitz * error_rate / n) ** (1 / 3)", "(lipschitz * error_rate / n) ** (1 / 2)"),
-    Mutant("Neyman without shrinkage", "floors/_active.py", "tests/floors/test_active.py",
+    Mutant("Neyman without shrinkage", "floors/_active_labels.py", "tests/floors/test_active.py",
            "size * (sigma + np.mean(sigma)) / 2", "size * sigma"),
     Mutant("side of a claim", "claims/_answer.py", "tests/claims/test_answer.py",
            'return "better" if above ==', 'return "worse" if above =='),

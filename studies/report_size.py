@@ -21,10 +21,10 @@ from simulated_run import build_run
 
 from richter.audit import measure_run
 from richter.report import write_report
-from richter.tables import Tables
+from richter.tables import Dataset
 
 
-def make_wordy(tables: Tables) -> Tables:
+def make_wordy(tables: Dataset) -> Dataset:
     """The same with random words, as frequent as Zipf's law has it."""
     rng = random.Random(0)
     words = ["".join(rng.choices("etaoinshrdlucmfwypvbgk", k=rng.randint(2, 9))) for _ in range(20_000)]

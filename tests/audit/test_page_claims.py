@@ -14,7 +14,7 @@ from richter.claims import Outcomes, pairs_of, subgroup_differences, tiers_of
 from richter.errors import InputError
 from richter.evidence import metric_of
 from richter.records import Verdict, plain
-from richter.tables import Tables, item_codes
+from richter.tables import Dataset, item_codes
 
 
 def answers(n: int = 800, seed: int = 0) -> tuple[Outcomes, Outcomes]:
@@ -26,16 +26,16 @@ def answers(n: int = 800, seed: int = 0) -> tuple[Outcomes, Outcomes]:
     return outcomes((~wrong).astype(float)), outcomes(severity, "mean_severity")
 
 
-def compared(dataset: Tables, **options: Any) -> CompareReport:
+def compared(dataset: Dataset, **options: Any) -> CompareReport:
     return compare_tables(dataset, **{"n_resamples": 100, **options})
 
 
 @pytest.fixture(scope="module")
-def dataset() -> Tables:
+def dataset() -> Dataset:
     return dataset_of(*answers())
 
 
-def test_conditions_that_are_alike_stand_in_one_set(dataset: Tables) -> None:
+def test_conditions_that_are_alike_stand_in_one_set(dataset: Dataset) -> None:
     found = compared(dataset, margin=0.02)
     assert [c.measure for c in found.claims[:3]] == ["accuracy"] * 3
     assert [c.primary for c in found.claims] == [c.measure == "accuracy" for c in found.claims]
@@ -48,7 +48,7 @@ def test_conditions_that_are_alike_stand_in_one_set(dataset: Tables) -> None:
     assert plain(found)["claims"][0]["verdict"] == "verified"
 
 
-def test_other_measures_are_decided_whatever_the_main_one_shows(dataset: Tables) -> None:
+def test_other_measures_are_decided_whatever_the_main_one_shows(dataset: Dataset) -> None:
     found = compared(dataset)
     main = found.of("accuracy")
     assert main[2].verdict is Verdict.UNDECIDED  # b and c
@@ -62,14 +62,14 @@ def test_other_measures_are_decided_whatever_the_main_one_shows(dataset: Tables)
     assert [c.verdict for c in severity] == [Verdict.VERIFIED, Verdict.VERIFIED, Verdict.UNDECIDED]
 
 
-def test_a_claim_on_the_main_measure_is_the_same_beside_others(dataset: Tables) -> None:
+def test_a_claim_on_the_main_measure_is_the_same_beside_others(dataset: Dataset) -> None:
     alone = compared(dataset_of(answers()[0])).of("accuracy")
     beside = compared(dataset).of("accuracy")
     for one, other in zip(alone, beside, strict=True):
         assert (one.verdict, one.interval, one.p_adjusted) == (other.verdict, other.interval, other.p_adjusted)
 
 
-def test_one_family_corrects_over_the_whole_page(dataset: Tables) -> None:
+def test_one_family_corrects_over_the_whole_page(dataset: Dataset) -> None:
     found = compared(dataset, one_family=True)
     decided = [c for c in found.claims if c.family]
     assert {(c.family.name, c.family.size) for c in decided if c.family} == {("page", len(decided))}
@@ -81,7 +81,7 @@ def test_one_family_corrects_over_the_whole_page(dataset: Tables) -> None:
         assert claim.p_adjusted >= other.p_adjusted - 1e-12
 
 
-def test_two_named_conditions_are_asked_in_the_direction_of_each_measure(dataset: Tables) -> None:
+def test_two_named_conditions_are_asked_in_the_direction_of_each_measure(dataset: Dataset) -> None:
     found = compared(dataset, conditions=("a", "b"))
     relations = {c.measure: c.hypothesis.relation for c in found.claims if c.hypothesis}
     assert relations["accuracy"] == "above"
@@ -94,7 +94,7 @@ def test_two_named_conditions_are_asked_in_the_direction_of_each_measure(dataset
 # ------------------------------------------------------------------ margins, attempts, level
 
 
-def test_a_margin_belongs_to_the_measure_it_was_stated_for(dataset: Tables) -> None:
+def test_a_margin_belongs_to_the_measure_it_was_stated_for(dataset: Dataset) -> None:
     def margins(margin: Any, **more: Any) -> dict[str, float | None]:
         return {
             c.measure: c.margin for c in compared(dataset, margin=margin, **more).claims if c.conditions == ("a", "b")
@@ -111,12 +111,12 @@ def test_a_margin_belongs_to_the_measure_it_was_stated_for(dataset: Tables) -> N
     assert (with_other_main["accuracy"], with_other_main["mean_severity"]) == (0.05, None)
 
 
-def test_no_claim_on_a_measure_is_equivalent_without_its_own_margin(dataset: Tables) -> None:
+def test_no_claim_on_a_measure_is_equivalent_without_its_own_margin(dataset: Dataset) -> None:
     for claim in compared(dataset, margin=0.5).claims:
         assert (claim.verdict is Verdict.EQUIVALENT) <= (claim.measure == "accuracy")
 
 
-def test_attempts_and_the_level_reach_every_family(dataset: Tables) -> None:
+def test_attempts_and_the_level_reach_every_family(dataset: Dataset) -> None:
     made, _ = answers()
     made = dataclasses.replace(made, stratum=np.arange(800) % 2, strata=("u", "v"))
     page = dataset_of(made, answers()[1])
@@ -137,7 +137,7 @@ def test_attempts_and_the_level_reach_every_family(dataset: Tables) -> None:
             assert high.plain_interval.level == 0.99
 
 
-def test_the_main_measure_is_the_first_that_is_named_and_never_chosen_by_results(dataset: Tables) -> None:
+def test_the_main_measure_is_the_first_that_is_named_and_never_chosen_by_results(dataset: Dataset) -> None:
     assert page_questions(dataset).main == "accuracy"
     page = page_questions(dataset, on=("mean_severity", "accuracy"))
     assert (page.main, page.quality) == ("mean_severity", "accuracy")
@@ -169,7 +169,7 @@ def test_blocked_pairs_say_why() -> None:
     assert found.groups == ()
 
 
-def test_these_items_with_one_draw_are_untestable_with_the_reason(dataset: Tables) -> None:
+def test_these_items_with_one_draw_are_untestable_with_the_reason(dataset: Dataset) -> None:
     found = compared(dataset, about="these-items")
     assert len(found.refused) == 3
     assert all("one draw" in c.reason and c.verdict is Verdict.UNTESTABLE for c in found.of("accuracy"))
@@ -182,7 +182,7 @@ def test_pairs_against_a_control() -> None:
         pairs_of("abc", control="d")
 
 
-def test_equivalent_conditions_stand_in_one_set_by_hand(dataset: Tables) -> None:
+def test_equivalent_conditions_stand_in_one_set_by_hand(dataset: Dataset) -> None:
     claims = compared(dataset, margin=0.2).of("accuracy")
     assert claims[2].verdict is Verdict.EQUIVALENT
     metric = metric_of(dataset, "accuracy")

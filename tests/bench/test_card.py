@@ -89,7 +89,7 @@ def test_card_says_what_is_in_it(bench: Path, tmp_path: Path) -> None:
 
 
 def test_every_domain_of_the_facts_has_its_source() -> None:
-    from richter_audit.bench._facts import DOMAINS
+    from richter_audit.bench._facts_benchmark import DOMAINS
 
     assert set(SOURCES) == set(DOMAINS)
 

@@ -14,10 +14,10 @@ from richter.audit import compare_tables
 from richter.claims import JointTests, Outcomes, Question, decide, difference_evidence, joint_tests
 from richter.evidence import Policy, evidence, joint_law_of
 from richter.records import Claim, Verdict
-from richter.tables import Tables
+from richter.tables import Dataset
 
 
-def page(x: Outcomes | Tables, **options: Any) -> tuple[Claim, ...]:
+def page(x: Outcomes | Dataset, **options: Any) -> tuple[Claim, ...]:
     dataset = dataset_of(x) if isinstance(x, Outcomes) else x
     return compare_tables(dataset, **{"control": "a", "n_resamples": 100, **options}).of("accuracy")
 
@@ -184,7 +184,7 @@ def test_a_free_item_of_another_condition_changes_no_law_of_a_ratio(rng: np.rand
     np.testing.assert_array_equal(with_d.p, without.p)
 
 
-def law_of(dataset: Tables, policy: Policy, measure: str = "accuracy", **more: Any) -> JointTests | None:
+def law_of(dataset: Dataset, policy: Policy, measure: str = "accuracy", **more: Any) -> JointTests | None:
     """The joint law of all claims against a."""
     pairs = [("a", name) for name in dataset.conditions if name != "a"]
     asked = [evidence(dataset, Question(measure=measure, conditions=pair, **more), policy) for pair in pairs]

@@ -8,7 +8,7 @@ import click
 import pytest
 
 from richter.cli import main
-from richter.cli._compare import compare
+from richter.cli._compare_command import compare
 from richter.cli._main import COMMANDS, GROUPS, _root
 from richter.records import GLOSSARY, explain
 

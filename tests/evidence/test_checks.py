@@ -10,7 +10,7 @@ from helpers.outcomes import dataset_of, keys_of, outcomes
 from richter.claims import Blocked, Outcomes, Question, decide
 from richter.evidence import CHECKS, Policy, blocked_claim, evidence, run_checks
 from richter.records import Item, Verdict
-from richter.tables import Tables
+from richter.tables import Dataset
 
 PAIR = Question(measure="accuracy", conditions=("a", "b"))
 SEVERITY = Question(measure="mean_severity", conditions=("a", "b"))
@@ -26,7 +26,7 @@ def severities(n: int = 100, *, seed: int = 0) -> Outcomes:
     return outcomes(np.where(rng.random((n, 2)) < 0.4, rng.integers(1, 9, (n, 2)) / 2, 0.0), "mean_severity")
 
 
-def block_of(dataset: Tables, question: Question = PAIR, **policy: Any) -> Blocked | None:
+def block_of(dataset: Dataset, question: Question = PAIR, **policy: Any) -> Blocked | None:
     """What blocks a question, which must be the same from the checks and from the evidence."""
     block = run_checks(dataset, question, Policy(**policy)).block
     asked = evidence(dataset, question, Policy(**policy)).evidence
@@ -34,7 +34,7 @@ def block_of(dataset: Tables, question: Question = PAIR, **policy: Any) -> Block
     return block
 
 
-def notes_of(dataset: Tables, question: Question = PAIR, **policy: Any) -> tuple[str, ...]:
+def notes_of(dataset: Dataset, question: Question = PAIR, **policy: Any) -> tuple[str, ...]:
     return evidence(dataset, question, Policy(**policy)).notes
 
 
@@ -103,7 +103,7 @@ def test_conditions_that_share_no_item_are_compared_unpaired_with_a_note() -> No
 # ------------------------------------------------------------------ alignment
 
 
-def with_texts(shift: int) -> Tables:
+def with_texts(shift: int) -> Dataset:
     """Two conditions whose ids stand for the same questions, or (shifted) for others."""
     made = grades()
     asked = {
@@ -141,7 +141,7 @@ def test_alignment_is_told_by_all_conditions_of_the_source() -> None:
 # ------------------------------------------------------------------ raters
 
 
-def by_raters(rater: Any, n: int = 100, kind: str = "judge") -> Tables:
+def by_raters(rater: Any, n: int = 100, kind: str = "judge") -> Dataset:
     return dataset_of(severities(n), rater=rater, kind=kind)
 
 
@@ -213,7 +213,7 @@ def test_grades_that_do_not_come_from_raters_are_not_blocked_by_them() -> None:
 # ------------------------------------------------------------------ human labels
 
 
-def labelled(kind: str) -> Tables:
+def labelled(kind: str) -> Dataset:
     """Half of the answers labelled; their chance differs and of the others it is not known, or is known."""
     made = grades(200)
     half = (made.item + made.condition) % 2 == 0

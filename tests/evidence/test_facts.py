@@ -24,7 +24,7 @@ from richter.evidence import (
     trade,
 )
 from richter.records import Verdict
-from richter.tables import Tables
+from richter.tables import Dataset
 
 PAIR = Question(measure="accuracy", conditions=("a", "b"))
 
@@ -37,7 +37,7 @@ def test_a_fact_is_computed_once_for_a_dataset_and_its_names() -> None:
     calls = Counter[tuple[Any, ...]]()
 
     @once
-    def fact(dataset: Tables, *names: str) -> tuple[str, ...]:
+    def fact(dataset: Dataset, *names: str) -> tuple[str, ...]:
         calls[names] += 1
         return names
 
@@ -57,7 +57,7 @@ def test_a_fact_is_computed_once_for_a_dataset_and_its_names() -> None:
         lambda d: lacking_grades(d, "accuracy", ("a", "b"), False, False),
     ],
 )
-def test_facts_are_remembered_in_the_dataset(fact: Callable[[Tables], Any]) -> None:
+def test_facts_are_remembered_in_the_dataset(fact: Callable[[Dataset], Any]) -> None:
     dataset = dataset_of(grades())
     first = fact(dataset)
     assert fact(dataset) is first
@@ -69,7 +69,7 @@ def test_a_page_makes_outcomes_of_a_measure_once(monkeypatch: pytest.MonkeyPatch
 
     calls, make = Counter[str](), _facts.outcomes
 
-    def counted(dataset: Tables, measure: str) -> Outcomes:
+    def counted(dataset: Dataset, measure: str) -> Outcomes:
         calls[measure] += 1
         return make(dataset, measure)
 
@@ -82,7 +82,7 @@ def test_a_page_makes_outcomes_of_a_measure_once(monkeypatch: pytest.MonkeyPatch
 # ------------------------------------------------------------------ runs by name
 
 
-def with_runs(names: dict[str, tuple[str, ...]], measure: str) -> Tables:
+def with_runs(names: dict[str, tuple[str, ...]], measure: str) -> Dataset:
     """60 items, three draws each; the run of a draw is named by condition."""
     rng = np.random.default_rng(1)
     level = rng.normal(0, 0.1, (1, 1, 3))  # a run's own luck, the same for both where they are the same runs

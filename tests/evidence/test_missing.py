@@ -20,22 +20,22 @@ from richter.claims import (
 )
 from richter.evidence import LackingGrades, Policy, evidence, lacking_grades
 from richter.records import Claim, Interval, Verdict
-from richter.tables import Tables
+from richter.tables import Dataset
 
 PAIR = Question(measure="accuracy", conditions=("a", "b"))
 
 
 def lacking(
-    dataset: Tables, measure: str = "accuracy", *names: str, strict: bool = False, unpaired: bool = False
+    dataset: Dataset, measure: str = "accuracy", *names: str, strict: bool = False, unpaired: bool = False
 ) -> LackingGrades:
     return lacking_grades(dataset, measure, names or ("a", "b"), strict, unpaired)
 
 
-def claim_of(dataset: Tables, question: Question = PAIR, **policy: Any) -> Claim:
+def claim_of(dataset: Dataset, question: Question = PAIR, **policy: Any) -> Claim:
     return decide([evidence(dataset, question, Policy(**policy))])[0]
 
 
-def gate_of(dataset: Tables, *, conditions: tuple[str, ...] = ("a", "b"), value: float = -0.05) -> Claim:
+def gate_of(dataset: Dataset, *, conditions: tuple[str, ...] = ("a", "b"), value: float = -0.05) -> Claim:
     question = Question(
         measure="accuracy", conditions=conditions, relation="above", value=value, family="requirement"
     )  # fmt: skip

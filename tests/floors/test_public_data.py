@@ -8,13 +8,13 @@ from richter.audit import CompareReport, compare_tables
 from richter.claims import unit_means
 from richter.floors import active_estimate, difference_sequence, next_batch, start_active
 from richter.records import Verdict
-from richter.tables import Tables, outcomes, read_tables
+from richter.tables import Dataset, outcomes, read_tables
 
 pytestmark = pytest.mark.real_data
 
 
 @pytest.fixture(scope="module", params=["arc", "truthfulqa"])
-def grades(request: pytest.FixtureRequest, shared_data: Path) -> Tables:
+def grades(request: pytest.FixtureRequest, shared_data: Path) -> Dataset:
     """14 models' grades of one benchmark; an unparseable answer counts as wrong."""
     frame = pl.read_csv(shared_data / f"mcq_{request.param}_14models.csv")
     return read_tables(
@@ -28,7 +28,7 @@ def grades(request: pytest.FixtureRequest, shared_data: Path) -> Tables:
 
 
 @pytest.fixture(scope="module")
-def board(grades: Tables) -> CompareReport:
+def board(grades: Dataset) -> CompareReport:
     return compare_tables(grades, n_resamples=100)
 
 
@@ -46,7 +46,7 @@ def test_leaderboard_is_whole_and_consistent(board: CompareReport) -> None:
         assert ("more accurate" in c.sentence) == (c.estimate > 0) or c.verdict is Verdict.UNDECIDED
 
 
-def test_a_paired_bootstrap_gives_the_same_intervals(grades: Tables, board: CompareReport) -> None:
+def test_a_paired_bootstrap_gives_the_same_intervals(grades: Dataset, board: CompareReport) -> None:
     """Two ways to an interval of one difference; 2,000 resamples place a 2.5% point to within 0.1 half-widths."""
     rng = np.random.default_rng(0)
     sample = outcomes(grades, "accuracy")
@@ -62,7 +62,7 @@ def test_a_paired_bootstrap_gives_the_same_intervals(grades: Tables, board: Comp
         assert high == pytest.approx(c.plain_interval.high, abs=0.15 * c.plain_interval.half_width)
 
 
-def test_chosen_labels_save_on_the_most_accurate_model(grades: Tables) -> None:
+def test_chosen_labels_save_on_the_most_accurate_model(grades: Dataset) -> None:
     # Mean squared error of the error rate, 120 runs of 300 labels; the study (400 runs) has 0.62 and 0.63, and a ratio
     # of two mean squares over 120 runs is off by 18%.
     rows = grades.scores.filter(pl.col("condition") == "gpt-4-turbo")
@@ -79,7 +79,7 @@ def test_chosen_labels_save_on_the_most_accurate_model(grades: Tables) -> None:
     assert np.mean(np.square(chosen)) < 0.95 * np.mean(np.square(plain))
 
 
-def test_clear_pairs_are_decided_on_a_fraction_of_the_items(grades: Tables) -> None:
+def test_clear_pairs_are_decided_on_a_fraction_of_the_items(grades: Dataset) -> None:
     sample = outcomes(grades, "accuracy")
     right = unit_means(sample).mean
     strong, weak = (right[:, sample.conditions.index(n)] for n in ("gpt-4-turbo", "Falcon-7b"))

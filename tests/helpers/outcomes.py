@@ -8,7 +8,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from richter.claims import METRICS, Outcomes
-from richter.tables import KEY, Tables
+from richter.tables import KEY, Dataset
 from richter.tables._tables import ANSWERS, RATINGS, SCORES
 
 Key = tuple[str, str, int]  # item, condition, draw
@@ -45,7 +45,7 @@ def dataset_of(
     inclusion: Mapping[Key, float] | None = None,
     group_2: Sequence[str] | None = None,
     **more: Any,
-) -> Tables:
+) -> Dataset:
     """The dataset that holds these measures: answers, scores, ratings, human labels, groups, weights, runs and draws.
 
     A severity is rated by `rater` (a name, or a function of item, condition and draw) of this `kind`. Labels of an
@@ -82,7 +82,7 @@ def dataset_of(
         "scored_by": whole.judges or (tuple(scored_by) if scores else ()),
         "counting": kind if any(row["kind"] == kind for row in ratings) else None,
     }
-    return Tables(**(fields | more))
+    return Dataset(**(fields | more))
 
 
 def keys_of(own: Outcomes) -> list[Key]:

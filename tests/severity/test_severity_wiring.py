@@ -12,7 +12,7 @@ import pytest
 from richter.audit import SeverityReport, compare_tables, weigh_scores
 from richter.records import Claim, Verdict
 from richter.severity import MEASURES
-from richter.tables import KEY, ReadOptions, Tables, read_tables
+from richter.tables import KEY, Dataset, ReadOptions, read_tables
 
 SHARED = ("severity_given_error", "catastrophic_rate", "mean_severity")
 FEW: dict[str, Any] = {"n_resamples": 200}
@@ -51,7 +51,7 @@ def by_judge(frame: pl.DataFrame, *, seed: int = 2, share: float = 0.4, design: 
     return both.drop([c for c in ("stratum", "inclusion") if c != design])
 
 
-def table(frame: pl.DataFrame) -> Tables:
+def table(frame: pl.DataFrame) -> Dataset:
     return read_tables(frame, options=ReadOptions(any_scale=True))
 
 

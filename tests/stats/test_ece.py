@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from richter.errors import InputError
 from richter.stats import bin_gaps, bootstrap_ece, ece, ece_interval
-from richter.stats._kernels import absolute_deviation
+from richter.stats._stats_kernels import absolute_deviation
 
 
 def test_ece_by_hand() -> None:

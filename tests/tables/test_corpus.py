@@ -14,9 +14,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from richter.cli import _compare
+from richter.cli import _compare_command as _compare
 from richter.cli._main import main
-from richter.tables import Tables
+from richter.tables import Dataset
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 FILES: list[dict[str, Any]] = tomllib.loads((CORPUS / "expected.toml").read_text("utf-8"))["file"]
@@ -38,10 +38,10 @@ class Run:
     """`richter ARGUMENTS` in this process: exit status, everything it printed, and what it read."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-        self.capsys, self.read = capsys, list[Tables]()
+        self.capsys, self.read = capsys, list[Dataset]()
         plain = _compare.read_given
 
-        def remembered(*given: Any) -> Tables:
+        def remembered(*given: Any) -> Dataset:
             self.read.append(plain(*given))
             return self.read[-1]
 
@@ -62,7 +62,7 @@ def richter(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
     return Run(capsys, monkeypatch)
 
 
-def means(tables: Tables) -> list[float]:
+def means(tables: Dataset) -> list[float]:
     """The mean over items of the mean over their draws, by condition; weights are not used."""
     main_score = tables.scores.filter(pl.col("metric") == tables.metric)
     by_item = main_score.group_by("condition", "item").agg(pl.col("value").mean())

@@ -17,7 +17,7 @@ from richter.errors import InputError
 from richter.interop import FIELDS, bears_on_claims
 from richter.records import Answer, Condition, Item, Note, Rating, of_kind
 from richter.store import Call, open_ledger
-from richter.tables import KEY, ReadOptions, Tables, outcomes, read_tables, severity_of
+from richter.tables import KEY, Dataset, ReadOptions, outcomes, read_tables, severity_of
 
 TWO = ("old", "new")
 N = 24
@@ -33,11 +33,11 @@ def crossed(n: int = N, **columns: object) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def of_items(tables: Tables, column: str) -> dict[str, str | None]:
+def of_items(tables: Dataset, column: str) -> dict[str, str | None]:
     return dict(tables.answers.select("item", column).unique("item", keep="first", maintain_order=True).iter_rows())
 
 
-def unused(tables: Tables) -> str:
+def unused(tables: Dataset) -> str:
     """The one note on columns that are not used; "" without one."""
     found = of_kind(tables.notes, "unused columns")
     assert len(found) <= 1

@@ -9,12 +9,12 @@ import pytest
 
 from richter.errors import InputError
 from richter.interop import less_is_better, stated_range
-from richter.tables import ReadOptions, Tables, read_tables
+from richter.tables import Dataset, ReadOptions, read_tables
 
 TWO = ("a", "b")
 
 
-def means(tables: Tables) -> dict[str, float]:
+def means(tables: Dataset) -> dict[str, float]:
     """The mean over items of the mean over draws, for each condition."""
     each = tables.scores.group_by("item", "condition").agg(pl.col("value").mean())
     return dict(each.group_by("condition").agg(pl.col("value").mean()).sort("condition").iter_rows())

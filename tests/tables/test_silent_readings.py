@@ -14,7 +14,7 @@ import richter
 from richter.audit import measure_calibration
 from richter.calibration import as_probability
 from richter.errors import InputError
-from richter.tables import ReadOptions, Tables, read_tables, severity_of
+from richter.tables import Dataset, ReadOptions, read_tables, severity_of
 
 ITEMS = [f"q{k}" for k in range(30)]
 
@@ -25,7 +25,7 @@ def long(column: str, a: list[object], b: list[object]) -> pl.DataFrame:
     return pl.DataFrame({"item": ITEMS * 2, "model": names, column: [*a, *b]}, strict=False)
 
 
-def mean(tables: Tables, condition: str) -> float:
+def mean(tables: Dataset, condition: str) -> float:
     return float(tables.scores.filter(pl.col("condition") == condition)["value"].mean())  # type: ignore[arg-type]
 
 
@@ -398,7 +398,7 @@ def test_an_average_beside_every_item_is_no_result_of_items() -> None:
     read_tables(long("score", [0.5, *[0.25] * 29], [0.25] * 30))  # one differs
 
 
-def severities_of(tables: Tables, condition: str) -> list[float]:
+def severities_of(tables: Dataset, condition: str) -> list[float]:
     return sorted(severity_of(tables).filter(condition=condition)["severity"].to_list())
 
 

@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 
 from richter.errors import InputError
-from richter.tables import ReadOptions, Tables, read_tables
+from richter.tables import Dataset, ReadOptions, read_tables
 
 TWO = ("a", "b")
 
 
-def means(tables: Tables) -> dict[str, float]:
+def means(tables: Dataset) -> dict[str, float]:
     each = tables.scores.drop_nulls("value").group_by("condition", "item").agg(pl.col("value").mean())
     return dict(each.group_by("condition").agg(pl.col("value").mean()).rows())
 

@@ -19,7 +19,7 @@ from richter.tail import (
     draw_severities,
 )
 from richter.tail._gates import _large
-from richter.tail._study import _study_claim
+from richter.tail._tail_study import _study_claim
 from tail.simulated import at_least, at_most, gpd
 from tail_traps import draw_trap, simulate_trap
 

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from richter.errors import InputError
-from richter.tail import _kernels, gpd_gof
+from richter.tail import _gpd_kernels as _kernels
+from richter.tail import gpd_gof
 from richter.tail._gof import gof_p_value, rounding_step
 from richter.tail._gpd import seeds_from
 from tail.simulated import gpd

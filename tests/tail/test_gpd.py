@@ -114,7 +114,7 @@ def test_bootstrap_intervals_against_scipy(rng: np.random.Generator) -> None:
 
 
 def test_warm_start_finds_the_same_maximum(rng: np.random.Generator) -> None:
-    from richter.tail import _kernels
+    from richter.tail import _gpd_kernels as _kernels
 
     for n in (15, 40, 300):
         x = gpd(n, 0.1, 1.0, rng)

@@ -13,7 +13,7 @@ from richter.tail import (
     simulate_protocol,
     tvar,
 )
-from richter.tail._size import p1_chance
+from richter.tail._tail_size import p1_chance
 
 PLAN = TailPlan(tolerance_mean=0.1, tolerance_tvar=0.2)
 

@@ -14,7 +14,7 @@ from richter.audit._plan import make_plan
 from richter.errors import InputError
 from richter.evidence import Policy
 from richter.records import Verdict
-from richter.tables import Tables
+from richter.tables import Dataset
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "studies"))
 from memory_tables import memory_tables
@@ -24,7 +24,7 @@ SHARED = Policy(missing="shared")
 KINDS = ("absent", "ungraded", "failed")
 
 
-def is_met(tables: Tables, margin: float, rule: str) -> bool:
+def is_met(tables: Dataset, margin: float, rule: str) -> bool:
     """Whether the gate on `new` passes: no worse than `old` by the margin, or wrong at most as often as it says."""
     plan = margin_plan(tables, margin)
     if rule == "below":
@@ -61,7 +61,7 @@ def worlds(draw: st.DrawFn, *, draws: int = 1, groups: bool = False, weights: bo
     }
 
 
-def tables_of(world: dict[str, Any], state: str) -> Tables:
+def tables_of(world: dict[str, Any], state: str) -> Dataset:
     """The tables before or after rows were lost."""
     kind, right = world[state], world["right"]
     return memory_tables(

@@ -17,7 +17,7 @@ from richter.ratings import SAMPLE_NOTE, Sample, extend_sample
 from richter.records import DEFAULT_LEVEL, Interval, Rating, Result, Verdict, counted, printable
 from richter.stats import Floats, LabelledPool, labelled_pool, more_labels
 from richter.store import Ledger
-from richter.tables import KEY, Tables
+from richter.tables import KEY, Dataset
 from richter.tables._tables import ANSWERS, RATINGS
 
 __all__ = ["LabelState", "Labelling", "labelling_of"]
@@ -70,7 +70,7 @@ class Labelling:
 
     def __init__(
         self,
-        dataset: Tables,
+        dataset: Dataset,
         metric: Metric,
         sides: Mapping[str, _Side],
         *,
@@ -95,7 +95,7 @@ class Labelling:
             found.append(labelled_pool(given, side.value, strata=side.layer, low=low, high=high))
         return found
 
-    def _labelled(self, labels: Mapping[Key, float]) -> Tables:
+    def _labelled(self, labels: Mapping[Key, float]) -> Dataset:
         """The data with these labels and no others, each in the stratum that its answer was drawn in."""
         strata = {
             key: str(name) for side in self.sides.values() for key, name in zip(side.keys, side.layer, strict=True)
@@ -176,7 +176,7 @@ def labels_of(ratings: Iterable[Rating], sample: Sample) -> dict[Key, float]:
 
 
 def labelling_of(
-    tables: Tables,
+    tables: Dataset,
     sample: Sample,
     *,
     conditions: Sequence[str] = (),

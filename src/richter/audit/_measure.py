@@ -17,12 +17,11 @@ import numpy as np
 import polars as pl
 
 from richter import __version__
-from richter.audit._agreement import JudgesSection, judges_section, measure_agreement
-from richter.audit._calibration import CalibrationReport, draws_table, measure_calibration
+from richter.audit._calibration_audit import CalibrationReport, draws_table, measure_calibration
 from richter.audit._calibration_map import CalibrationSection, drawn_questions
-from richter.audit._compare import compare_tables, margins_of
-from richter.audit._floors import FloorsSection, floors_section
-from richter.audit._gate import run_gate
+from richter.audit._comparison import compare_tables, margins_of
+from richter.audit._floors_audit import FloorsSection, floors_section
+from richter.audit._gate_check import run_gate
 from richter.audit._measure_claims import Measured, claims_of, searches_of
 from richter.audit._measure_conditions import measure_conditions
 from richter.audit._measure_run import RunRecords, open_records, read_as_planned, run_plan
@@ -32,6 +31,7 @@ from richter.audit._pictures import Picture, results_picture
 from richter.audit._plan import Plan, versions
 from richter.audit._plan_lock import PlanStatus, record_use
 from richter.audit._plan_tail import tail_plan
+from richter.audit._rating_agreement import JudgesSection, judges_section, measure_agreement
 from richter.audit._results import (
     SCHEMA,
     STOP_NOTE,
@@ -46,15 +46,15 @@ from richter.audit._results import (
     ToldClaim,
 )
 from richter.audit._search_section import SearchSection, find_search_reader
-from richter.audit._severity import weigh_scores
-from richter.audit._tail import SCORES, TailSection, study_column, tail_column, tail_section
+from richter.audit._severity_audit import weigh_scores
+from richter.audit._tail_audit import SCORES, TailSection, study_column, tail_column, tail_section
 from richter.claims import Asked
 from richter.errors import InputError
 from richter.interop import Source
 from richter.records import DEFAULT_LEVEL, Claim, Refused, Result, Shown, schema_of
 from richter.stats import Mapper, in_threads
 from richter.store import DatabaseRun
-from richter.tables import ReadOptions, Tables
+from richter.tables import Dataset, ReadOptions
 
 __all__ = ["SECTIONS", "RunResults", "measure_run", "results_schema"]
 
@@ -105,7 +105,7 @@ class RunResults(Shown):
     signature: Signature
     sections: Sections
     methods: Methods
-    tables: Tables
+    tables: Dataset
 
     def _shown(self) -> Picture:
         return results_picture(self)
@@ -369,7 +369,7 @@ class _Measuring:
             draws_missing=None if draws is not None else self._for_these("calibration", _missing(*why)).missing,
         )
 
-    def _calibrated(self, source: Source | Tables, *, stated: bool = False) -> CalibrationReport:
+    def _calibrated(self, source: Source | Dataset, *, stated: bool = False) -> CalibrationReport:
         rng = np.random.default_rng(self.seed)
         return measure_calibration(source, rng=rng, level=self.level, stated=stated, mapper=self.mapper)
 

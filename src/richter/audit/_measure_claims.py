@@ -6,14 +6,14 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from richter.audit._agreement import AgreementReport
-from richter.audit._calibration import CalibrationReport
-from richter.audit._compare import CompareReport
-from richter.audit._gate import GateReport
+from richter.audit._calibration_audit import CalibrationReport
+from richter.audit._comparison import CompareReport
+from richter.audit._gate_check import GateReport
 from richter.audit._measure_run import RunRecords
+from richter.audit._rating_agreement import AgreementReport
 from richter.audit._results import ToldClaim
-from richter.audit._severity import SeverityReport
-from richter.audit._tail import TailReport
+from richter.audit._severity_audit import SeverityReport
+from richter.audit._tail_audit import TailReport
 from richter.claims import side
 from richter.errors import LedgerCorrupt
 from richter.records import Claim, Interval, Verdict

@@ -20,7 +20,7 @@ from richter.errors import InputError, LedgerError, PlanError
 from richter.interop import ARCHIVE_NOTE, Source, evidence_run, is_evidence, is_frame, named_source
 from richter.records import Condition, Item, Rating
 from richter.store import DatabaseRun, Place, Spent, find_parts, is_run, kept_at, open_ledger, run_file, run_folder
-from richter.tables import RatingsFile, ReadOptions, Tables, ratings_of, read_tables, tables_of
+from richter.tables import Dataset, RatingsFile, ReadOptions, ratings_of, read_tables, tables_of
 
 Basis = Literal["given", "human", "rule", "judge", "grader"]
 BASES: dict[Basis, str] = {
@@ -63,7 +63,7 @@ class RunRecords:
     clock is ahead.
     """
 
-    tables: Tables
+    tables: Dataset
     conditions: tuple[Condition, ...]
     spent: Mapping[str, Any]
     drawn: Mapping[str, str] = dataclasses.field(default_factory=dict)  # the models of its parts' conditions

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from richter import severity as sev
-from richter.audit._agreement import self_judging
-from richter.audit._floors import gap_claims
+from richter.audit._floors_audit import gap_claims
 from richter.audit._measure_claims import ECE_MARGIN, Measured, calibration_claims_of
 from richter.audit._measure_conditions import SIMULATED, condition_outcomes
 from richter.audit._measure_run import BASES, RunRecords
 from richter.audit._plan import Plan
 from richter.audit._plan_lock import PlanStatus
+from richter.audit._rating_agreement import self_judging
 from richter.audit._results import Bound, Check, ConditionResults, NoSection, Signature
 from richter.claims import METRICS, answer, as_sample, mean_evidence
 from richter.errors import InputError

@@ -11,13 +11,13 @@ from richter.records import Mark, refusals
 Picture = tuple[list[str], list[Mark]]
 
 if TYPE_CHECKING:
-    from richter.audit._calibration import CalibrationReport
-    from richter.audit._compare import CompareReport
-    from richter.audit._floors import FloorsReport
-    from richter.audit._gate import GateReport
+    from richter.audit._calibration_audit import CalibrationReport
+    from richter.audit._comparison import CompareReport
+    from richter.audit._floors_audit import FloorsReport
+    from richter.audit._gate_check import GateReport
     from richter.audit._measure import RunResults
-    from richter.audit._severity import SeverityReport
-    from richter.audit._tail import TailReport
+    from richter.audit._severity_audit import SeverityReport
+    from richter.audit._tail_audit import TailReport
     from richter.floors import ConditionSummary
     from richter.records import Claim, Interval
 
@@ -76,7 +76,7 @@ def severity_picture(report: SeverityReport) -> Picture:
 
 def calibration_picture(report: CalibrationReport) -> Picture:
     """Debiased ECE of each condition, by each kind of confidence there is."""
-    from richter.audit._calibration import GradesCondition
+    from richter.audit._calibration_audit import GradesCondition
 
     rows: list[Row] = []
     for c in report.conditions:

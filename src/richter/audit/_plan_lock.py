@@ -39,7 +39,7 @@ from richter.audit._plan_log import (
 from richter.errors import PlanError, StorageError
 from richter.records import Claim, Result
 from richter.store import is_run, open_ledger, write_file
-from richter.tables import ReadOptions, Tables
+from richter.tables import Dataset, ReadOptions
 
 __all__ = [
     "PlanStatus",
@@ -181,7 +181,7 @@ def check_plan(path: str | Path) -> PlanStatus:
 
 def open_data(
     path: str | Path,
-    tables: Tables,
+    tables: Dataset,
     *,
     candidates: Sequence[str] = (),
     extra: Iterable[str] = (),
@@ -333,7 +333,7 @@ def _lock_faults(path: str | Path, lock: _Lock, log: PlanLog) -> tuple[str, ...]
     return tuple(reasons)
 
 
-def _run_times(tables: Tables, candidates: Sequence[str]) -> list[tuple[float, float]]:
+def _run_times(tables: Dataset, candidates: Sequence[str]) -> list[tuple[float, float]]:
     """Of every run among the sources that holds a candidate: when its first answer came, how far its clock is ahead."""
     found = []
     for run in (place for place in tables.places if is_run(place)):

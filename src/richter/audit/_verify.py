@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 
-from richter.audit._compare import compare_tables
+from richter.audit._comparison import compare_tables
 from richter.audit._measure import measure_run
 from richter.errors import InputError, LedgerError, PlanError
 from richter.interop import Source, evidence_files, is_evidence, is_frame, named_source

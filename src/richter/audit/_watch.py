@@ -33,7 +33,7 @@ from richter.records import (
 )
 from richter.stats import bin_gaps
 from richter.store import DatabaseRun, Place, find_parts, find_runs, is_run, open_ledger, run_place
-from richter.tables import ReadOptions, Tables, holds_logs, read_tables
+from richter.tables import Dataset, ReadOptions, holds_logs, read_tables
 
 __all__ = ["Day", "MetricSeries", "WatchReport", "history_of", "noun_of", "read_series", "watch_series"]
 
@@ -170,7 +170,7 @@ class _Entry(NamedTuple):
 
     at: str
     place: Place
-    tables: Tables
+    tables: Dataset
     unnamed: bool
 
 
@@ -187,7 +187,7 @@ def read_series(
 
     A source is a folder of runs, of logs or of tables, a database, or single files and runs. A run is dated by its
     first answer, a file by a date, a week or a month in its name, else by when it was changed. Entries of one day count
-    as one each. A table with a column of dates (`date` names it) is a series by itself, an entry a day. Tables without
+    as one each. A table with a column of dates (`date` names it) is a series by itself, an entry a day. Dataset without
     a column of conditions are all of one, called as their folder is.
     """
     places = [p for source in sources for p in _entries(run_place(source) if isinstance(source, str) else source)]
@@ -283,7 +283,7 @@ def _series_name(places: Sequence[Place]) -> str:
     return first.stem if len(paths) == 1 else first.resolve().parent.name
 
 
-def _measured_day(dataset: Tables, *, at: str, name: str) -> Day:
+def _measured_day(dataset: Dataset, *, at: str, name: str) -> Day:
     """An entry's measures by item, through the checks of every command; what a check blocks is not taken from it."""
     columns: dict[str, Floats] = {}
     filled: dict[str, Floats] = {}
@@ -312,13 +312,13 @@ def _measured_day(dataset: Tables, *, at: str, name: str) -> Day:
     )  # fmt: skip
 
 
-def _item_frame(dataset: Tables, weight: Floats, columns: Mapping[str, Floats]) -> pl.DataFrame:
+def _item_frame(dataset: Dataset, weight: Floats, columns: Mapping[str, Floats]) -> pl.DataFrame:
     """One row an item that has any value: its weight and its values, null where it has none."""
     frame = pl.DataFrame({"item": list(dataset.item_ids), "weight": weight, **columns}).fill_nan(None)
     return frame.filter(pl.any_horizontal(pl.col(name).is_not_null() for name in columns)) if columns else frame
 
 
-def _graded(dataset: Tables, weight: Floats) -> pl.DataFrame:
+def _graded(dataset: Dataset, weight: Floats) -> pl.DataFrame:
     """The answers that have a grade and a confidence; an item's draws share the item's weight."""
     rows, items = graded_rows(dataset), np.array(dataset.item_ids, dtype=object)
     confidence, correct, item = rows.of(0)
@@ -329,7 +329,7 @@ def _graded(dataset: Tables, weight: Floats) -> pl.DataFrame:
     return frame.with_columns(shared).sort("item", "confidence", "correct")
 
 
-def _made(place: Place, tables: Tables, condition: str) -> dict[str, str]:
+def _made(place: Place, tables: Dataset, condition: str) -> dict[str, str]:
     """What could have changed beside the model's own behaviour: its name and settings, raters, rubric, questions."""
     raters = sorted(tables.ratings["rater"].drop_nulls().unique().to_list())
     made = ({"model": condition} if condition else {}) | ({"judge": ", ".join(raters)} if raters else {})

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
+    from richter.calibration._calibration_study import *
     from richter.calibration._convergence import *
     from richter.calibration._draws import *
     from richter.calibration._gap import *
@@ -17,6 +18,5 @@ if TYPE_CHECKING:
     from richter.calibration._regimes import *
     from richter.calibration._selective import *
     from richter.calibration._sem import *
-    from richter.calibration._study import *
 
 lazy(__name__)

@@ -12,7 +12,7 @@ from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result, Shown
 from richter.stats import Bools, Floats, bin_gaps, ece
 from richter.stats._bootstrap import percentiles, stream_seed
-from richter.stats._kernels import index_pair
+from richter.stats._stats_kernels import index_pair
 
 __all__ = ["Boundary", "GapEstimate", "SemGap", "Stratum", "margin_strata", "sem_gap"]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from richter.claims._answer import *
     from richter.claims._control import *
     from richter.claims._decide import *
-    from richter.claims._ece import *
+    from richter.claims._ece_evidence import *
     from richter.claims._evidence import *
     from richter.claims._labels import *
     from richter.claims._measures import *

@@ -25,7 +25,7 @@ from richter.errors import InputError
 from richter.interop import named_source
 from richter.records import plain, printable
 from richter.store import RunLike, is_database, is_run, write_file
-from richter.tables import ReadOptions, Tables, read_tables, write_tables
+from richter.tables import Dataset, ReadOptions, read_tables, write_tables
 from richter.tables._words import map_option, wide_option
 
 COMMANDLINE, DEFAULT_MAP = ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP
@@ -364,14 +364,14 @@ def without_settings(options: Mapping[str, Any], names: Iterable[str]) -> dict[s
     }
 
 
-def read_given(files: Sequence[str], reading: ReadOptions) -> Tables:
+def read_given(files: Sequence[str], reading: ReadOptions) -> Dataset:
     """`read_tables`, once in a command even if two parts of it ask."""
     context = click.get_current_context(silent=True)
     memory: dict[str, Any] = {} if context is None else context.find_root().ensure_object(dict)
     known = memory.get("read")
     if known is None or known[:2] != (list(files), reading):
         known = memory["read"] = (list(files), reading, read_tables(*files, options=reading))
-    tables: Tables = known[2]
+    tables: Dataset = known[2]
     return tables
 
 

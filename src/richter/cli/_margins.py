@@ -12,7 +12,7 @@ from richter.claims import Points, check_margin, margin_on
 from richter.errors import InputError
 from richter.evidence import metric_of
 from richter.records import DEFAULT_LEVEL
-from richter.tables import Tables
+from richter.tables import Dataset
 
 __all__ = ["level_option", "margin_option", "margins_on_scale", "parse_margin", "parse_share"]
 
@@ -80,7 +80,7 @@ level_option = click.option(
 )
 
 
-def margins_on_scale(given: Mapping[str, float], tables: Tables, main: str | None = None) -> dict[str, float]:
+def margins_on_scale(given: Mapping[str, float], tables: Dataset, main: str | None = None) -> dict[str, float]:
     """The margins by measure, each on its measure's own scale; that without a name is the `main` measure's.
 
     The main measure is that of the data where none is named.

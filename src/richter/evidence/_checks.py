@@ -22,7 +22,7 @@ from richter.evidence._facts import (
 )
 from richter.evidence._policy import Policy
 from richter.records import refusals
-from richter.tables import Tables
+from richter.tables import Dataset
 
 __all__ = ["CHECKS", "Finding", "has_own_items", "is_unpaired", "shared_by"]
 
@@ -40,22 +40,22 @@ class Finding:
 
 
 FINE = Finding()
-Check = Callable[[Tables, Question, Policy], Finding]
+Check = Callable[[Dataset, Question, Policy], Finding]
 
 
-def is_unpaired(dataset: Tables, question: Question, policy: Policy) -> bool:
+def is_unpaired(dataset: Dataset, question: Question, policy: Policy) -> bool:
     """Whether two conditions are compared as independent samples: as stated, or since no two share an item."""
     if len(question.conditions) != 2:
         return False
     return policy.unpaired or not has_shared_items(dataset, valued_by(dataset, question.measure))
 
 
-def has_own_items(dataset: Tables, question: Question, policy: Policy) -> bool:
+def has_own_items(dataset: Dataset, question: Question, policy: Policy) -> bool:
     """Whether conditions have items of their own, so that none lacks what only another has."""
     return policy.unpaired or is_unpaired(dataset, question, policy)
 
 
-def shared_by(dataset: Tables, question: Question) -> Shared:
+def shared_by(dataset: Dataset, question: Question) -> Shared:
     """The items that the two conditions of a question share."""
     key = ("shared", valued_by(dataset, question.measure), question.conditions)
     if key not in dataset.memory:
@@ -65,7 +65,7 @@ def shared_by(dataset: Tables, question: Question) -> Shared:
     return found
 
 
-def check_reading(dataset: Tables, question: Question, policy: Policy) -> Finding:
+def check_reading(dataset: Dataset, question: Question, policy: Policy) -> Finding:
     """A reading that was inferred and that nobody confirmed: a note, and a block in a gate."""
     if dataset.is_confirmed:
         return FINE
@@ -77,7 +77,7 @@ def check_reading(dataset: Tables, question: Question, policy: Policy) -> Findin
     return Finding(notes=note, block=Blocked(gate="reading", reason=reason, remedy=remedy))
 
 
-def check_alignment_of_items(dataset: Tables, question: Question, policy: Policy) -> Finding:
+def check_alignment_of_items(dataset: Dataset, question: Question, policy: Policy) -> Finding:
     """Conditions whose ids stand for other questions, or for the same ones in another order."""
     if len(question.conditions) != 2 or is_unpaired(dataset, question, policy):
         return FINE
@@ -91,7 +91,7 @@ def check_alignment_of_items(dataset: Tables, question: Question, policy: Policy
     ))  # fmt: skip
 
 
-def check_shared_items(dataset: Tables, question: Question, policy: Policy) -> Finding:
+def check_shared_items(dataset: Dataset, question: Question, policy: Policy) -> Finding:
     """Conditions of which one has no grades, or which share too few items."""
     if len(question.conditions) != 2:
         return FINE
@@ -112,7 +112,7 @@ def check_shared_items(dataset: Tables, question: Question, policy: Policy) -> F
     return Finding(block=Blocked(gate="items", reason=reason, remedy=remedy, override="--min-shared"))
 
 
-def check_missing(dataset: Tables, question: Question, policy: Policy) -> Finding:
+def check_missing(dataset: Dataset, question: Question, policy: Policy) -> Finding:
     """Missing grades: a note, and a block for measures without a worse end that they could be counted at."""
     metric = metric_of(dataset, question.measure)
     apart = has_own_items(dataset, question, policy)
@@ -138,7 +138,7 @@ def check_missing(dataset: Tables, question: Question, policy: Policy) -> Findin
     )
 
 
-def check_raters(dataset: Tables, question: Question, policy: Policy) -> Finding:
+def check_raters(dataset: Dataset, question: Question, policy: Policy) -> Finding:
     """Raters who rated one condition only, or mostly: how lenient they are may be all of a difference."""
     metric = metric_of(dataset, question.measure)
     by_raters = metric.source == "severity" or (metric.source in ("score", "confidence") and not dataset.scored_by)
@@ -176,7 +176,7 @@ def _independence_p(table: list[list[int]]) -> float:
     return float(chdtrc(max(len(columns) - 1, 1), statistic))
 
 
-def check_labels(dataset: Tables, question: Question, policy: Policy) -> Finding:
+def check_labels(dataset: Dataset, question: Question, policy: Policy) -> Finding:
     """Human labels whose design is not known: they correct nothing, and what they were drawn for is blocked."""
     fault = outcomes_of(dataset, valued_by(dataset, question.measure)).label_fault
     if not fault:
@@ -187,7 +187,7 @@ def check_labels(dataset: Tables, question: Question, policy: Policy) -> Finding
     return Finding(block=Blocked(gate="labels", reason=fault, remedy=remedy, override="--trust-labels"))
 
 
-def check_groupings(dataset: Tables, question: Question, policy: Policy) -> Finding:
+def check_groupings(dataset: Dataset, question: Question, policy: Policy) -> Finding:
     """Two groupings of the items, where the estimator allows for one."""
     if "group_2" not in dataset.answers.columns or dataset.answers["group_2"].null_count() == len(dataset.answers):
         return FINE

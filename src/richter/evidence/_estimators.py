@@ -25,20 +25,20 @@ from richter.claims import (
     with_missing_as_worst,
     within,
 )
+from richter.evidence._calibration_evidence import estimate_ece
 from richter.evidence._checks import has_own_items, is_unpaired
-from richter.evidence._confidence import estimate_ece
 from richter.evidence._facts import lacking_grades, outcomes_of, sample_of
 from richter.evidence._policy import Policy
-from richter.evidence._severities import estimate_given_error
+from richter.evidence._severity_evidence import estimate_given_error
 from richter.stats import Bools
-from richter.tables import Tables, item_codes
+from richter.tables import Dataset, item_codes
 
 __all__ = ["ESTIMATORS"]
 
 ALPHA = 0.05  # of the note on how many missing grades undo a difference
 
 
-def estimate_mean(dataset: Tables, question: Question, policy: Policy) -> Evidence:
+def estimate_mean(dataset: Dataset, question: Question, policy: Policy) -> Evidence:
     """A condition's mean, or the second's minus the first's, by unit; missing grades both ways.
 
     Adjustment for difficulty and the weights of a suite concern the main measure's differences.
@@ -60,14 +60,14 @@ def estimate_mean(dataset: Tables, question: Question, policy: Policy) -> Eviden
     return both
 
 
-def _estimate_filled(dataset: Tables, question: Question, policy: Policy, lacking: np.ndarray) -> Evidence:
+def _estimate_filled(dataset: Dataset, question: Question, policy: Policy, lacking: np.ndarray) -> Evidence:
     """The evidence with missing grades at the worse end."""
     filled = _asked_of(dataset, question, filled_sample(dataset, question.measure, lacking))
     return _estimate(dataset, question, policy, filled)
 
 
 def _missing_to_undo(
-    dataset: Tables, question: Question, policy: Policy, found: Evidence, lacking: np.ndarray
+    dataset: Dataset, question: Question, policy: Policy, found: Evidence, lacking: np.ndarray
 ) -> int:  # fmt: skip
     """How many of the missing grades, counted as wrong in the order of items, undo what is shown without them."""
     places = np.repeat(np.arange(lacking.size), lacking.ravel())
@@ -81,14 +81,14 @@ def _missing_to_undo(
     return high
 
 
-def lacking_of(dataset: Tables, question: Question, policy: Policy) -> np.ndarray:
+def lacking_of(dataset: Dataset, question: Question, policy: Policy) -> np.ndarray:
     """How many grades each item that a question is about lacks, by condition."""
     apart = has_own_items(dataset, question, policy)
     lacking = lacking_grades(dataset, question.measure, question.conditions, policy.is_gate, apart).lacking
     return np.where(_is_asked(dataset, question)[:, None], lacking, 0)
 
 
-def filled_sample(dataset: Tables, measure: str, lacking: np.ndarray) -> Sample:
+def filled_sample(dataset: Dataset, measure: str, lacking: np.ndarray) -> Sample:
     """The sample of a measure with missing grades at the worse end."""
     if not measure.startswith("pass"):
         return as_sample(with_missing_as_worst(outcomes_of(dataset, measure), lacking))
@@ -96,12 +96,12 @@ def filled_sample(dataset: Tables, measure: str, lacking: np.ndarray) -> Sample:
     return as_sample(passes(filled, int(measure[5:]), every=measure[4] == "^"))
 
 
-def _asked_of(dataset: Tables, question: Question, sample: Sample) -> Sample:
+def _asked_of(dataset: Dataset, question: Question, sample: Sample) -> Sample:
     """The sample of the items that a question is about."""
     return within(sample, _is_asked(dataset, question)) if question.column else sample
 
 
-def _is_asked(dataset: Tables, question: Question) -> Bools:
+def _is_asked(dataset: Dataset, question: Question) -> Bools:
     """Of every item whether a question is about it."""
     if not question.column:
         return np.ones(len(dataset.item_ids), dtype=bool)
@@ -110,7 +110,7 @@ def _is_asked(dataset: Tables, question: Question) -> Bools:
     return is_part
 
 
-def _estimate(dataset: Tables, question: Question, policy: Policy, sample: Sample) -> Evidence:
+def _estimate(dataset: Dataset, question: Question, policy: Policy, sample: Sample) -> Evidence:
     if len(question.conditions) == 1:
         return mean_evidence(sample, question.conditions[0], about=policy.about, exact=policy.is_gate)
     first, second = question.conditions
@@ -124,7 +124,7 @@ def _estimate(dataset: Tables, question: Question, policy: Policy, sample: Sampl
     return difference_evidence(sample, first, second, about=policy.about, exact=policy.is_gate, ratio=ratio)
 
 
-def _adjusted(dataset: Tables, question: Question, sample: Sample) -> Evidence:
+def _adjusted(dataset: Dataset, question: Question, sample: Sample) -> Evidence:
     """Adjusted for difficulty as all conditions of the source see it: those that are not compared still tell."""
     first, second = question.conditions
     whole = dataset.whole
@@ -140,7 +140,7 @@ def _adjusted(dataset: Tables, question: Question, sample: Sample) -> Evidence:
     return adjusted_difference(sample, first, second, ratio=ratio).evidence
 
 
-def _over_suite(dataset: Tables, question: Question, policy: Policy, sample: Sample) -> Evidence:
+def _over_suite(dataset: Dataset, question: Question, policy: Policy, sample: Sample) -> Evidence:
     """The weighted mean over the benchmarks that items' domains name."""
     assert policy.suite is not None
     first, second = question.conditions
@@ -158,7 +158,7 @@ def _over_suite(dataset: Tables, question: Question, policy: Policy, sample: Sam
     return suite_evidence(parts, policy.suite)
 
 
-Estimate = Callable[[Tables, Question, Policy], Evidence | Blocked]
+Estimate = Callable[[Dataset, Question, Policy], Evidence | Blocked]
 
 ESTIMATORS: dict[str, Estimate] = {
     "mean": estimate_mean,

@@ -10,7 +10,7 @@ import polars as pl
 
 from richter.claims import Alignment, Metric, Outcomes, Sample, as_sample, check_alignment, measure_words
 from richter.stats import Bools, Indices
-from richter.tables import Tables, chance_of, item_codes, outcomes, question_codes
+from richter.tables import Dataset, chance_of, item_codes, outcomes, question_codes
 
 __all__ = [
     "LackingGrades",
@@ -35,7 +35,7 @@ def once(fact: Callable[..., T]) -> Callable[..., T]:
     """A function of a dataset (and of names) that is computed once for each."""
 
     @functools.wraps(fact)
-    def look_up(dataset: Tables, *names: Any) -> T:
+    def look_up(dataset: Dataset, *names: Any) -> T:
         key = (fact.__name__, *names)
         if key not in dataset.memory:
             dataset.memory[key] = fact(dataset, *names)
@@ -46,26 +46,26 @@ def once(fact: Callable[..., T]) -> Callable[..., T]:
 
 
 @once
-def outcomes_of(dataset: Tables, measure: str) -> Outcomes:
+def outcomes_of(dataset: Dataset, measure: str) -> Outcomes:
     """One measure's values on units."""
     return outcomes(dataset, measure)
 
 
 @once
-def sample_of(dataset: Tables, measure: str) -> Sample:
+def sample_of(dataset: Dataset, measure: str) -> Sample:
     """One measure as items x conditions."""
     return as_sample(outcomes_of(dataset, measure))
 
 
 @once
-def metric_of(dataset: Tables, measure: str) -> Metric:
+def metric_of(dataset: Dataset, measure: str) -> Metric:
     """The row of a measure; a score has the range and the direction that the data say."""
     row = measure_words(measure)
     return outcomes_of(dataset, measure).metric if row.source == "score" and row.estimator == "mean" else row
 
 
 @once
-def alignment_of(dataset: Tables, trust_ids: bool, chance: float | None) -> Alignment:
+def alignment_of(dataset: Dataset, trust_ids: bool, chance: float | None) -> Alignment:
     """Which conditions share one order of items, told by all conditions of the source."""
     whole = dataset.whole or dataset
     if whole.metric is None:
@@ -77,7 +77,7 @@ def alignment_of(dataset: Tables, trust_ids: bool, chance: float | None) -> Alig
 
 
 @once
-def has_shared_items(dataset: Tables, measure: str) -> bool:
+def has_shared_items(dataset: Dataset, measure: str) -> bool:
     """Whether any two conditions have a value for the same item."""
     known = ~np.isnan(sample_of(dataset, measure).mean)
     return bool((known.sum(axis=1) > 1).any())
@@ -104,7 +104,7 @@ class LackingGrades:
 
 
 @once
-def expected_draws(dataset: Tables) -> Indices:
+def expected_draws(dataset: Dataset) -> Indices:
     """How many draws a condition was asked for each item: as many different ones as it has anywhere."""
     answers = dataset.answers
     own = dict(answers.group_by("condition").agg(pl.col("draw").n_unique()).iter_rows())
@@ -112,7 +112,7 @@ def expected_draws(dataset: Tables) -> Indices:
 
 
 @once
-def row_counts(dataset: Tables) -> tuple[Indices, Indices]:
+def row_counts(dataset: Dataset) -> tuple[Indices, Indices]:
     """Rows and failed calls by item and condition."""
     shape = (len(dataset.item_ids), len(dataset.conditions))
     failed = pl.col("error").fill_null("") != ""
@@ -126,7 +126,7 @@ def row_counts(dataset: Tables) -> tuple[Indices, Indices]:
 
 
 @once
-def absent_by_design(dataset: Tables) -> Bools:
+def absent_by_design(dataset: Dataset) -> Bools:
     """Items x conditions: whole groups or domains of two items and more of which a condition has no row."""
     rows = row_counts(dataset)[0]
     absent = np.zeros(rows.shape, dtype=bool)
@@ -141,7 +141,7 @@ def absent_by_design(dataset: Tables) -> Bools:
     return absent
 
 
-def valued_by(dataset: Tables, measure: str) -> str:
+def valued_by(dataset: Dataset, measure: str) -> str:
     """The measure whose values say which items another one has: severities for what is computed from them."""
     row = measure_words(measure)
     if row.estimator == "tail":
@@ -152,10 +152,10 @@ def valued_by(dataset: Tables, measure: str) -> str:
 
 
 @once
-def grade_counts(dataset: Tables, measure: str) -> Indices:
+def grade_counts(dataset: Dataset, measure: str) -> Indices:
     """How many values of a measure each item and condition has."""
     if measure_words(measure).estimator == "ece":
-        from richter.evidence._confidence import confident_counts
+        from richter.evidence._calibration_evidence import confident_counts
 
         return confident_counts(dataset)
     return sample_of(dataset, valued_by(dataset, measure)).draws
@@ -163,7 +163,7 @@ def grade_counts(dataset: Tables, measure: str) -> Indices:
 
 @once
 def lacking_grades(
-    dataset: Tables, measure: str, names: tuple[str, ...], strict: bool, unpaired: bool
+    dataset: Dataset, measure: str, names: tuple[str, ...], strict: bool, unpaired: bool
 ) -> LackingGrades:
     """The grades that the conditions `names` lack: the row has none, the call failed, or the row is absent.
 
@@ -237,7 +237,7 @@ class RaterShares:
 
 
 @once
-def rater_shares(dataset: Tables, first: str, second: str) -> RaterShares | None:
+def rater_shares(dataset: Dataset, first: str, second: str) -> RaterShares | None:
     """Who gave the severities that count, of two conditions; None where no single raters are known."""
     rows = dataset.ratings.filter(pl.col("kind") == (dataset.counting or ""), pl.col("severity").is_not_null())
     if dataset.counting in (None, "given") or rows.is_empty():

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
-    from richter.floors._active import *
+    from richter.floors._active_labels import *
     from richter.floors._condition_floor import *
     from richter.floors._detection import *
     from richter.floors._drift import *

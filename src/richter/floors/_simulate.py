@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from richter.floors._active import active_estimate, next_batch, start_active
+from richter.floors._active_labels import active_estimate, next_batch, start_active
 from richter.floors._detection import detection_power
 from richter.floors._rates import bias_variance_bins, passive_floor
 from richter.records import Result

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from richter.errors import InputError, LedgerError
-from richter.interop._export import EXPORTS, export_table
-from richter.interop._import import imported_call
+from richter.interop._import_logs import imported_call
+from richter.interop._run_tables import EXPORTS, export_table
 from richter.interop._safe import Archive, Unreadable, stem_in
 from richter.records import Answer, Condition, Confidence, Grade, Item, Rating
 from richter.store import (

@@ -15,7 +15,7 @@ from richter.errors import MissingPart
 from richter.records import Result
 from richter.report import write_report
 from richter.store import RunLike, write_file
-from richter.tables import Tables
+from richter.tables import Dataset
 
 __all__ = ["Tracked", "log_to_mlflow", "log_to_wandb", "metrics_of", "params_of"]
 
@@ -85,7 +85,7 @@ def _named(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 @contextmanager
-def _artifacts(document: Mapping[str, Any], tables: Tables) -> Iterator[list[Path]]:
+def _artifacts(document: Mapping[str, Any], tables: Dataset) -> Iterator[list[Path]]:
     """The report and the document as files, gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="richter-") as folder:
         text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)

@@ -22,7 +22,7 @@ from richter.report._side_by_side import (
     visible,
 )
 from richter.store import RunLike, open_ledger
-from richter.tables import Tables
+from richter.tables import Dataset
 
 LIMIT = 100  # items in one reply at most
 TABLES = """
@@ -139,7 +139,7 @@ class EvidenceIndex:
         self._folder.cleanup()
 
 
-def _items(tables: Tables, judged: pl.DataFrame, numbers: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
+def _items(tables: Dataset, judged: pl.DataFrame, numbers: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
     """Of every item what is searched and filtered by: its words are all that was written on it, its names included."""
     said = judged.group_by("item").agg(pl.col("text").str.join("\n"))
     own = tables.ratings.filter(pl.col("draw") == 0)
@@ -153,7 +153,7 @@ def _items(tables: Tables, judged: pl.DataFrame, numbers: pl.DataFrame) -> Itera
         yield n, one, name, printable(item.domain, limit=60), item.tier, question, reference, hay
 
 
-def _cells(tables: Tables, judged: pl.DataFrame, numbers: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
+def _cells(tables: Dataset, judged: pl.DataFrame, numbers: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
     """Of every first answer what it is filtered and sorted by."""
     own = tables.ratings.filter(pl.col("draw") == 0, pl.col("mechanism").fill_null("") != "")
     named = {m: printable(m, limit=60) for m in own["mechanism"].unique().to_list()}

@@ -12,7 +12,7 @@ from richter.records import Claim, Verdict, at_most, markdown_safe, refusals
 from richter.report._first import signature_rows
 from richter.report._numbers import count, interval_words, number, percent
 from richter.report._side_by_side import judged_answers
-from richter.tables import Tables
+from richter.tables import Dataset
 
 __all__ = ["MARKDOWN_MARK", "gate_comment", "markdown"]
 
@@ -32,7 +32,7 @@ def gate_comment(
     sentence: str,
     claims: Sequence[Claim],
     requirements: Sequence[str],
-    tables: Tables,
+    tables: Dataset,
     *,
     small: str,
     page: str = "",
@@ -83,7 +83,7 @@ def interval_bar(claim: Claim, *, width: int = BAR) -> str:
     return "".join(cells)
 
 
-def _changes(tables: Tables, first: str, second: str) -> Iterator[str]:
+def _changes(tables: Dataset, first: str, second: str) -> Iterator[str]:
     """What got worse and what got better from one condition to the other, the largest changes first."""
     both = judged_answers(tables).filter(pl.col("condition").is_in([first, second]))
     wide = both.pivot("condition", index="item", values=["bad", "text"], aggregate_function="first")

@@ -24,7 +24,7 @@ from richter.report._numbers import count, name, number
 from richter.report._side_by_side import MOST_ITEMS, Evidence, read_evidence
 from richter.report._svg import panel_svg, shape_svg
 from richter.store import RunLike, write_file
-from richter.tables import Tables
+from richter.tables import Dataset
 
 __all__ = ["render_report", "write_report"]
 
@@ -44,7 +44,7 @@ MOST_ROWS = 2_000  # of a figure's numbers in the page; JSON has all
 
 def write_report(
     document: Mapping[str, Any],
-    run: RunLike | Tables | None,
+    run: RunLike | Dataset | None,
     path: str | Path,
     *,
     built_at: str | None = None,
@@ -59,7 +59,7 @@ def write_report(
 
 
 def render_report(
-    document: Mapping[str, Any], run: RunLike | Tables | None, *, built_at: str | None = None, redact: bool = False
+    document: Mapping[str, Any], run: RunLike | Dataset | None, *, built_at: str | None = None, redact: bool = False
 ) -> str:
     """The report as HTML.
 

@@ -17,7 +17,7 @@ import polars as pl
 from richter.records import Item, printable
 from richter.report._numbers import name
 from richter.store import RunLike, open_ledger
-from richter.tables import Tables, most_rated, tables_of
+from richter.tables import Dataset, most_rated, tables_of
 
 __all__ = ["Evidence", "read_evidence"]
 
@@ -42,7 +42,7 @@ class Evidence:
     cut: int  # characters at which an answer is cut
 
 
-def read_evidence(source: Tables | RunLike | None, *, most_bytes: int = MOST_BYTES, redact: bool = False) -> Evidence:
+def read_evidence(source: Dataset | RunLike | None, *, most_bytes: int = MOST_BYTES, redact: bool = False) -> Evidence:
     """The items whose answers differ most between conditions, then the gravest: at most `MOST_ITEMS`.
 
     Whose severities count is the tables' own rule (`severity_of`), so kinds never mix; where nothing is rated, grades
@@ -51,7 +51,7 @@ def read_evidence(source: Tables | RunLike | None, *, most_bytes: int = MOST_BYT
     """
     if source is None:
         return Evidence(packed="", kind=None, items=0, shown=0, wrong=0, cut=CUT)
-    tables = source if isinstance(source, Tables) else read_run_tables(source)
+    tables = source if isinstance(source, Dataset) else read_run_tables(source)
     judged = judged_answers(tables)
     order = (
         judged.group_by("item", maintain_order=True)
@@ -73,13 +73,13 @@ def read_evidence(source: Tables | RunLike | None, *, most_bytes: int = MOST_BYT
     return Evidence(packed=packed, kind=kind, items=len(order), shown=len(ids), wrong=wrong, cut=cut)
 
 
-def read_run_tables(run: RunLike, *, tell: Callable[[float], None] | None = None) -> Tables:
+def read_run_tables(run: RunLike, *, tell: Callable[[float], None] | None = None) -> Dataset:
     """A run's tables, also where it holds no answers yet; `tell` hears how much is read, from 0 to 1."""
     with open_ledger(run) as ledger:
         return tables_of(ledger, tell=tell)
 
 
-def read_item_tables(run: RunLike, items: Sequence[str]) -> list[Tables]:
+def read_item_tables(run: RunLike, items: Sequence[str]) -> list[Dataset]:
     """What a run holds of some items, each alone; whose severities count is the whole run's rule."""
     with open_ledger(run, checked=False) as ledger:
         counting = most_rated(ledger.rated())
@@ -90,7 +90,7 @@ def read_item_tables(run: RunLike, items: Sequence[str]) -> list[Tables]:
     return found
 
 
-def judged_answers(tables: Tables) -> pl.DataFrame:
+def judged_answers(tables: Dataset) -> pl.DataFrame:
     """One row a first answer: `bad` (more is worse), `wrong`, `severe`, `refused`, `disagree` and `mechanism`.
 
     `bad` is the severity where severities count, else 1 for a wrong answer, else the score with its sign turned where
@@ -140,7 +140,7 @@ def _shorten(text: str, limit: int) -> str:
 
 
 def answer_rows(
-    tables: Tables, judged: pl.DataFrame, ids: Iterable[str], *, cut: int = CUT, redact: bool = False
+    tables: Dataset, judged: pl.DataFrame, ids: Iterable[str], *, cut: int = CUT, redact: bool = False
 ) -> list[Row]:
     """The items in the order given, each with one cell for every condition (None where there is no answer).
 
@@ -202,7 +202,7 @@ def answer_rows(
     return found
 
 
-def _table(tables: Tables, judged: pl.DataFrame, ids: Sequence[str], cut: int, *, redact: bool) -> Row:
+def _table(tables: Dataset, judged: pl.DataFrame, ids: Sequence[str], cut: int, *, redact: bool) -> Row:
     rows = answer_rows(tables, judged, ids, cut=cut, redact=redact)
     return {"conditions": shown_names(tables.conditions), "rows": rows, "redacted": redact}
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from richter.severity._requirement import *
     from richter.severity._robustness import *
     from richter.severity._scaling import *
-    from richter.severity._study import *
+    from richter.severity._severity_study import *
     from richter.severity._true_severity import *
 
 lazy(__name__)

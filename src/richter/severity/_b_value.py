@@ -12,7 +12,7 @@ from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown, counted
 from richter.severity._deployment import rate_evidence
 from richter.severity._grid import DELTA, POSITIVE, count_levels, level_index
-from richter.severity._kernels import CENSORED, CODES, fit_fixed, fit_selected, fit_top_down
+from richter.severity._severity_kernels import CENSORED, CODES, fit_fixed, fit_selected, fit_top_down
 from richter.stats import Floats, Ints, root, wilson
 
 __all__ = [

@@ -13,7 +13,7 @@ from richter.records import Interval, Result
 from richter.severity._b_value import DEFAULT, PER_STEP, Recipe, fit_rows
 from richter.severity._given_error import Paired, linearised, paired
 from richter.severity._grid import POSITIVE, Scores, count_levels, level_index, snap
-from richter.severity._kernels import CODES, fit_from
+from richter.severity._severity_kernels import CODES, fit_from
 from richter.severity._true_severity import drawn_evidence
 from richter.stats import Floats, Ints, benjamini_hochberg
 

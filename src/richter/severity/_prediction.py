@@ -10,8 +10,8 @@ from richter.errors import InputError, TooFewErrors
 from richter.records import Result
 from richter.severity._b_value import DEFAULT, Recipe, fit_rows, law_on_grid
 from richter.severity._grid import DELTA, Scores, counts_of, level_index
-from richter.severity._kernels import CODES
 from richter.severity._scaling import RankCorrelation, correlate_ranks
+from richter.severity._severity_kernels import CODES
 from richter.stats import Floats, Ints
 
 __all__ = [

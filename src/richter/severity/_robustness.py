@@ -15,8 +15,8 @@ from richter.records import Result
 from richter.severity._b_value import DEFAULT, Recipe, fit_rows
 from richter.severity._discriminate import m_min_strategies
 from richter.severity._grid import POSITIVE, TOP, Scores, count_joint, counts_of, level_index, snap
-from richter.severity._kernels import CODES, fit_selected
 from richter.severity._recount import Recount, Slopes, count_disjoint, matched_pairs, recount, slopes
+from richter.severity._severity_kernels import CODES, fit_selected
 from richter.stats import Floats, benjamini_hochberg
 
 __all__ = [

@@ -19,7 +19,7 @@ from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result, Unit
 from richter.severity._b_value import PER_STEP, PLANNED
 from richter.severity._grid import LEVELS, POSITIVE, level_index, snap
-from richter.severity._kernels import TRUNCATED, fit_fixed
+from richter.severity._severity_kernels import TRUNCATED, fit_fixed
 from richter.stats import Floats, Indices, Ints, ppi_rate
 from richter.stats._bootstrap import percentiles
 

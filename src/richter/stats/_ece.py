@@ -341,7 +341,7 @@ def ece_interval(
 
 def _null_mean(c: Floats, index: Indices) -> float:
     """Mean plug-in ECE of a calibrated model with these confidences: sum over bins of E|sum (c - a)| / n."""
-    from richter.stats._kernels import absolute_deviation
+    from richter.stats._stats_kernels import absolute_deviation
 
     total = 0.0
     order = np.argsort(index, kind="stable")
@@ -448,7 +448,7 @@ def bootstrap_ece(
     """
     gaps = bin_gaps(confidence, correct, bins=bins, binning=binning)
     d = np.asarray(confidence, dtype=np.float64) - np.asarray(correct, dtype=np.float64)
-    from richter.stats._kernels import resample_ece
+    from richter.stats._stats_kernels import resample_ece
 
     values = resample_ece(d, gaps.index.astype(np.int32), len(gaps.gap), n_resamples, stream_seed(rng))
     return BootstrapResult(

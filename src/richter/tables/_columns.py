@@ -30,7 +30,7 @@ from richter.records import Item, Note, counted, of_kind, printable
 from richter.tables._part import GROUPINGS, OTHERS, ROW, USUAL, Part, frame_of, severities
 from richter.tables._references import answer_columns, are_answers, expert_key
 from richter.tables._roles import JUDGES, LONG, find_roles
-from richter.tables._severities import worded
+from richter.tables._severity_words import worded
 from richter.tables._shapes import CONDITION, ORDER, VALUE, long_form
 from richter.tables._tables import KEY, RATINGS, ReadOptions
 from richter.tables._words import (

@@ -8,12 +8,12 @@ import polars as pl
 from richter.interop import IMPORT_NOTE, RatingKind, imported_call
 from richter.records import Answer, Condition, Confidence, Grade, Item, Rating
 from richter.store import Call, RunLike, new_run
-from richter.tables._tables import KEY, Tables, ratings_of
+from richter.tables._tables import KEY, Dataset, ratings_of
 
 __all__ = ["write_tables"]
 
 
-def write_tables(tables: Tables, run: RunLike, *, kind: RatingKind | None = None) -> None:
+def write_tables(tables: Dataset, run: RunLike, *, kind: RatingKind | None = None) -> None:
     """Keep answers, scores, confidences and ratings as a new run.
 
     Severities of the table's own are of `kind`; with none said they stay what they are, given and not judged.
@@ -49,7 +49,7 @@ def write_tables(tables: Tables, run: RunLike, *, kind: RatingKind | None = None
         )
 
 
-def _score(tables: Tables) -> dict[str, object] | None:
+def _score(tables: Dataset) -> dict[str, object] | None:
     """The scale of the main score, where it has one, and which end of it is good: a ledger's grades do not say."""
     main = tables.scores.filter(pl.col("metric") == "mean_score").head(1).to_dicts()
     if tables.metric != "mean_score" or not main:
@@ -58,7 +58,7 @@ def _score(tables: Tables) -> dict[str, object] | None:
     return {"scale": [main[0]["low"], main[0]["high"]] if known else None, "better": main[0]["better"]}
 
 
-def _items(tables: Tables) -> dict[str, Item]:
+def _items(tables: Dataset) -> dict[str, Item]:
     """The items with what the table says of each: domain, tier, group and weight."""
     found = {}
     rows = tables.rows.unique("item", keep="first", maintain_order=True)
@@ -81,7 +81,7 @@ def _call(row: dict[str, object]) -> Call:
     return imported_call(answer, model=answer.condition)
 
 
-def _grades(tables: Tables) -> list[Grade]:
+def _grades(tables: Dataset) -> list[Grade]:
     """The scores that the source gave; right and wrong that only follow from severities are not graded again."""
     found = tables.scores.filter(pl.col("value").is_not_null())
     if tables.scored_by == ():

@@ -12,7 +12,17 @@ import polars as pl
 from richter.errors import InputError
 from richter.interop import less_is_better
 from richter.records import Better, Item, Note, counted, of_kind, printable
-from richter.tables._tables import ANSWERS, KEY, KINDS, RATINGS, SCORES, ReadOptions, Tables, counting_kind, severity_of
+from richter.tables._tables import (
+    ANSWERS,
+    KEY,
+    KINDS,
+    RATINGS,
+    SCORES,
+    Dataset,
+    ReadOptions,
+    counting_kind,
+    severity_of,
+)
 from richter.tables._words import EMPTY, brief
 
 # an answer with its main score before it is known what that is
@@ -70,7 +80,7 @@ def frame_of(rows: pl.DataFrame, schema: Mapping[str, type[pl.DataType]]) -> pl.
     return frame if "draw" in present else frame.with_columns(pl.lit(0, dtype=pl.Int64).alias("draw"))
 
 
-def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: bool = False) -> Tables:
+def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: bool = False) -> Dataset:
     """Put the parts together. What contradicts itself is shown and refused."""
     kept = {(part.kept.scale, part.kept.better) for part in parts}
     if options.scale is None and options.better is None and len(kept) == 1:
@@ -101,7 +111,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     ranks = None if lower or options.better or options.scale else _ranks(answers, len(conditions), names, notes)
     notes += doubts(answers, conditions, options, what)
     counting = counting_kind(ratings, options.ratings, what)
-    draft = Tables(
+    draft = Dataset(
         name=what, answers=answers, scores=pl.DataFrame(schema=SCORES), ratings=ratings, conditions=conditions,
         counting=counting,  # type: ignore[arg-type]
         reading=options,
@@ -126,7 +136,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     graded = f"grades from {', '.join(names)}" if names and not by_severity else ""
     rated = "" if counting is None else _rated(counting, ratings)
     scored = pl.concat(scores) if scores else pl.DataFrame(schema=SCORES)
-    return Tables(
+    return Dataset(
         name=what,
         answers=_with_refusals(answers.select(*ANSWERS)),
         scores=scored,
@@ -349,7 +359,7 @@ def _no_repeats(answers: pl.DataFrame, parts: Sequence[Part]) -> None:
     )
 
 
-def _graded_by_severity(tables: Tables) -> tuple[pl.DataFrame, bool]:
+def _graded_by_severity(tables: Dataset) -> tuple[pl.DataFrame, bool]:
     """Answers of conditions without any grade are right where their severity is 0; whether that was done."""
     answers = tables.answers
     if tables.counting is None:

@@ -30,11 +30,11 @@ from richter.interop import (
 from richter.records import printable
 from richter.store import DatabaseRun, Ledger, Place, is_run, open_ledger
 from richter.tables._columns import common_roles, part_of_frame
-from richter.tables._logs import part_of_logs
+from richter.tables._log_rows import part_of_logs
 from richter.tables._part import Part, assemble
 from richter.tables._read_run import part_of_ledger
 from richter.tables._shapes import factors
-from richter.tables._tables import RatingsFile, ReadOptions, Tables, ratings_of
+from richter.tables._tables import Dataset, RatingsFile, ReadOptions, ratings_of
 from richter.tables._words import brief
 
 __all__ = ["holds_logs", "read_ratings", "read_tables", "tables_of"]
@@ -46,7 +46,7 @@ SHARED = 5  # items of one file each
 BLANK = b"\xef\xbb\xbf\xff\xfe\0 \r\n\t"
 
 
-def read_tables(*sources: Source, options: ReadOptions | None = None) -> Tables:
+def read_tables(*sources: Source, options: ReadOptions | None = None) -> Dataset:
     """Read one or several sources into one set of tables, each perhaps as `NAME=PATH`, which names its one condition.
 
     The conditions of a run that has several are then called `NAME: condition`, so that two runs can be compared.
@@ -90,7 +90,7 @@ def _unpacked(source: Source, folder: Path) -> Source:
     return str(found) if name is None else f"{name}={found}"
 
 
-def _read(sources: Sequence[Source], options: ReadOptions, what: str) -> Tables:
+def _read(sources: Sequence[Source], options: ReadOptions, what: str) -> Dataset:
     logs = [s for s in sources if not is_frame(s) and holds_logs(named_source(s)[1])]
     parts: list[Part] = []
     for k, source in enumerate(sources):
@@ -133,7 +133,7 @@ def _places(sources: Sequence[Source]) -> Iterator[Place]:
 
 def tables_of(
     ledger: Ledger, options: ReadOptions | None = None, *, tell: Callable[[float], None] | None = None
-) -> Tables:
+) -> Dataset:
     """The tables of an open ledger; those of a run that was not asked yet are empty.
 
     `tell` hears how much of the answers is read, from 0 to 1.

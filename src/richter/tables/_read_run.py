@@ -11,7 +11,7 @@ from richter.errors import LedgerCorrupt
 from richter.interop import IMPORT_NOTE
 from richter.records import Item, Rating
 from richter.store import Ledger
-from richter.tables._confidence import confidences
+from richter.tables._confidence_source import confidences
 from richter.tables._part import GROUPINGS, OTHERS, ROW, Part, frame_of
 from richter.tables._tables import KEY, RATINGS, ReadOptions
 

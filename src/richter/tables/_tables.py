@@ -23,9 +23,23 @@ from richter.store import Place
 if TYPE_CHECKING:
     from richter.severity import Scores
 
-__all__ = ["CATASTROPHIC", "KEY", "RatingsFile", "ReadOptions", "Tables", "chance_of", "item_codes", "judges_of",
-           "most_rated", "outcomes", "question_codes", "ratings_of", "scores_table", "severity_of",
-           "severity_scores"]  # fmt: skip
+__all__ = [
+    "CATASTROPHIC",
+    "KEY",
+    "Dataset",
+    "RatingsFile",
+    "ReadOptions",
+    "chance_of",
+    "item_codes",
+    "judges_of",
+    "most_rated",
+    "outcomes",
+    "question_codes",
+    "ratings_of",
+    "scores_table",
+    "severity_of",
+    "severity_scores",
+]  # fmt: skip
 
 KEY = ("item", "condition", "draw")
 _KEY = {"item": pl.String, "condition": pl.String, "draw": pl.Int64}
@@ -75,7 +89,7 @@ class ReadOptions:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Tables:
+class Dataset:
     """All that was read: one row per item, condition and draw in `answers`, `scores` and `ratings` on the same key.
 
     `scores` begins with the main metric: `accuracy` (0 or 1), or `mean_score` where a score has steps or a range; it
@@ -108,7 +122,7 @@ class Tables:
     named_places: Mapping[str, Place] = dataclasses.field(default_factory=dict)
     options: ReadOptions = ReadOptions()
     is_confirmed: bool = True
-    whole: "Tables | None" = None
+    whole: "Dataset | None" = None
 
     @functools.cached_property
     def memory(self) -> dict[Any, Any]:
@@ -127,7 +141,7 @@ class Tables:
         """The items by name."""
         return tuple(self.answers["item"].unique().sort().to_list())
 
-    def select(self, conditions: Sequence[str]) -> "Tables":
+    def select(self, conditions: Sequence[str]) -> "Dataset":
         """Only these conditions, in this order."""
         unknown = [n for n in conditions if n not in self.conditions]
         if unknown:
@@ -141,7 +155,7 @@ class Tables:
                 for n in ("answers", "scores", "ratings")}  # fmt: skip
         return dataclasses.replace(self, conditions=tuple(conditions), whole=self.whole or self, **kept)
 
-    def first_draws(self) -> "Tables":
+    def first_draws(self) -> "Dataset":
         """The same with one answer an item and condition."""
         kept = {n: getattr(self, n).filter(pl.col("draw") == 0) for n in ("answers", "scores", "ratings")}
         return dataclasses.replace(self, **kept)
@@ -203,7 +217,7 @@ class Tables:
         return digest.hexdigest()[:16]
 
 
-def severity_of(tables: Tables) -> pl.DataFrame:
+def severity_of(tables: Dataset) -> pl.DataFrame:
     """The severity of every rated answer: item, condition, draw, severity, raters.
 
     It is the median over the raters of the kind that counts (of two raters, their mean): the kind named by `ratings`,
@@ -251,7 +265,7 @@ def _is_correctable(metric: Metric) -> bool:
     return metric.estimator == "mean" and (metric.name == "accuracy" or metric.source == "severity")
 
 
-def _measures(tables: Tables) -> list[str]:
+def _measures(tables: Dataset) -> list[str]:
     """What outcomes can be had of, to be named to whoever asked for another."""
     found = tables.scores["metric"].unique(maintain_order=True).to_list() or ["no scores"]
     found += ["severities"] if tables.counting else []
@@ -259,7 +273,7 @@ def _measures(tables: Tables) -> list[str]:
     return found + [m.name for m in METRICS.values() if m.is_cost and tables.answers[m.column].drop_nulls().len()]
 
 
-def outcomes(tables: Tables, metric: str) -> Outcomes:
+def outcomes(tables: Dataset, metric: str) -> Outcomes:
     """One metric, a row for every answer that has a value; how many have none is in the notes.
 
     `accuracy`, `mean_score` and other scores by their name come from the scores; `mean_severity` and
@@ -317,7 +331,7 @@ _JUDGE = re.compile(
 )
 
 
-def judges_of(tables: Tables, metric: str) -> tuple[str, ...]:
+def judges_of(tables: Dataset, metric: str) -> tuple[str, ...]:
     """Who graded by this metric, where judge models did: raters of that kind, else scores whose names say it.
 
     Of a score that joins several (promptfoo's `pass`), its parts are looked at. Right and wrong that follow from
@@ -336,12 +350,12 @@ def judges_of(tables: Tables, metric: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*named, *tables.graded_by)))
 
 
-def _has_labels(tables: Tables) -> bool:
+def _has_labels(tables: Dataset) -> bool:
     """Whether people labelled some answers."""
     return bool((tables.ratings["kind"] == "human").any()) or tables.answers["human"].count() > 0
 
 
-def _labels(tables: Tables, metric: Metric, have: pl.DataFrame) -> tuple[dict[str, Any], list[str]]:
+def _labels(tables: Dataset, metric: Metric, have: pl.DataFrame) -> tuple[dict[str, Any], list[str]]:
     """What people say of the answers, by row, and the strata in which these were drawn; empty where they graded all.
 
     Of several people the median counts. Labels are a random sample of each stratum where the stratum of every answer is
@@ -381,7 +395,7 @@ def _labels(tables: Tables, metric: Metric, have: pl.DataFrame) -> tuple[dict[st
     return labels, notes
 
 
-def _rows(tables: Tables, name: str) -> tuple[pl.DataFrame, Metric]:
+def _rows(tables: Dataset, name: str) -> tuple[pl.DataFrame, Metric]:
     """The rows of one measure with their `value`, and its metric."""
     metric = METRICS.get(name)
     failed = pl.col("error").fill_null("") != ""
@@ -417,7 +431,7 @@ def _of_items(first: pl.DataFrame) -> dict[str, Any]:
     return found
 
 
-def severity_scores(tables: Tables) -> "Scores":
+def severity_scores(tables: Dataset) -> "Scores":
     """The severities of first draws as items x conditions, with groups, domains, tiers and all raters' own scores."""
     from richter.severity import Scores  # here, since it loads numba, which other tables need not wait for
 
@@ -468,7 +482,7 @@ def severity_scores(tables: Tables) -> "Scores":
 
 
 def _judges(
-    tables: Tables, items: tuple[str, ...], conditions: tuple[str, ...], place: Any
+    tables: Dataset, items: tuple[str, ...], conditions: tuple[str, ...], place: Any
 ) -> tuple[Floats | None, NDArray[np.str_] | None]:
     kind = "judge" if tables.counting == "given" else tables.counting
     rows = tables.ratings.filter(
@@ -510,7 +524,7 @@ class ItemCodes(NamedTuple):
     names: tuple[str, ...]
 
 
-def item_codes(tables: Tables, column: str) -> ItemCodes:
+def item_codes(tables: Dataset, column: str) -> ItemCodes:
     """What a column says of every item, as codes in the order of `item_ids`, and the names that they stand for."""
     if column not in ("domain", "tier", "group"):
         raise InputError(f"Items have no {column}.", remedy="Use domain, tier or group, or name a column of the file.")
@@ -525,7 +539,7 @@ def item_codes(tables: Tables, column: str) -> ItemCodes:
     return ItemCodes(filled.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.intp), names)
 
 
-def question_codes(tables: Tables) -> Indices | None:
+def question_codes(tables: Dataset) -> Indices | None:
     """Items x conditions: a code of the question's text in each condition's own source, -1 where it is not known."""
     if not any(tables.asked.get(name) for name in tables.conditions):
         return None
@@ -547,7 +561,7 @@ def question_codes(tables: Tables) -> Indices | None:
     return found if codes else None
 
 
-def chance_of(tables: Tables) -> float | None:
+def chance_of(tables: Dataset) -> float | None:
     """The share of right answers by guessing, where every item has its options; None where that is not known."""
     options = [len(tables.items[i].options) for i in tables.item_ids if i in tables.items]
     if len(options) < len(tables.item_ids) or not options or min(options) < 2:
@@ -555,7 +569,7 @@ def chance_of(tables: Tables) -> float | None:
     return float(np.mean(1 / np.array(options)))
 
 
-def scores_table(tables: Tables) -> pl.DataFrame:
+def scores_table(tables: Dataset) -> pl.DataFrame:
     """`item`, `condition`, `severity`, `domain`, `tier` of first answers, and two raters' own where there are two."""
     first = tables.first_draws()
     found = severity_of(first).drop("draw", "raters")
@@ -583,7 +597,7 @@ class RatingsFile:
     strata: dict[tuple[str, str, int], str]  # (item, condition, draw) -> stratum of the label sample
 
 
-def ratings_of(tables: Tables) -> RatingsFile:
+def ratings_of(tables: Dataset) -> RatingsFile:
     """Every rater's own rating; one without a severity is a rater that failed to give one."""
     names = [f.name for f in dataclasses.fields(Rating) if f.name in tables.ratings.columns]
     rows = tables.ratings.filter(pl.col("kind") != "given").select(names)

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from richter.tail._generators import *
     from richter.tail._gof import *
     from richter.tail._gpd import *
-    from richter.tail._plan import *
     from richter.tail._power import *
-    from richter.tail._size import *
-    from richter.tail._study import *
+    from richter.tail._tail_plan import *
+    from richter.tail._tail_size import *
+    from richter.tail._tail_study import *
     from richter.tail._transform import *
 
 lazy(__name__)

@@ -12,10 +12,10 @@ from scipy.special import ndtr
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result, Shown
 from richter.stats import Floats
-from richter.tail import _kernels
+from richter.tail import _gpd_kernels as _kernels
 from richter.tail._gof import GofResult, gpd_gof
 from richter.tail._gpd import MIN_EXCEEDANCES, GpdFit, fit_gpd, tvar
-from richter.tail._plan import TailPlan
+from richter.tail._tail_plan import TailPlan
 from richter.tail._transform import Bound, find_bound
 
 __all__ = ["ConditionTail", "ScanPoint", "StabilityScan", "condition_tail", "stability_scan"]

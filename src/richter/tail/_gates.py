@@ -7,8 +7,8 @@ from typing import NamedTuple
 from richter.claims import Evidence, is_within
 from richter.records import Gate, Interval, Verdict, counted
 from richter.tail._condition import ConditionTail
-from richter.tail._plan import TailPlan
-from richter.tail._size import required_exceedances
+from richter.tail._tail_plan import TailPlan
+from richter.tail._tail_size import required_exceedances
 
 __all__ = ["GATES", "GatedVerdict", "evaluate_gates", "verdict_of"]
 

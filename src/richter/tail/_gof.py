@@ -12,7 +12,7 @@ from scipy.special import eval_legendre, roots_legendre
 from richter.errors import InputError
 from richter.records import Result
 from richter.stats import Floats
-from richter.tail import _kernels
+from richter.tail import _gpd_kernels as _kernels
 from richter.tail._gpd import fit_gpd, seeds_from
 
 __all__ = ["GofResult", "gpd_gof"]

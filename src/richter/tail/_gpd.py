@@ -13,7 +13,7 @@ from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown
 from richter.stats import Floats
 from richter.stats._bootstrap import bca_levels
-from richter.tail import _kernels
+from richter.tail import _gpd_kernels as _kernels
 
 __all__ = ["GpdFit", "fit_gpd", "gpd_tvar", "tvar"]
 

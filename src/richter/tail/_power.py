@@ -11,13 +11,13 @@ from richter.errors import InputError
 from richter.records import Interval, Result, Verdict
 from richter.stats import Floats, Mapper, run_trials, wilson
 from richter.stats._bootstrap import percentiles
-from richter.tail import _kernels
+from richter.tail import _gpd_kernels as _kernels
 from richter.tail._condition import ConditionTail, exceedances_above, stability_of
 from richter.tail._gates import GATES, evaluate_gates, verdict_of
 from richter.tail._generators import GENERATORS, draw_gpd, draw_pair
 from richter.tail._gof import GofResult, gof_p_value
 from richter.tail._gpd import GpdFit, bootstrap_xi, seeds_from, tvar
-from richter.tail._plan import TailPlan
+from richter.tail._tail_plan import TailPlan
 from richter.tail._transform import find_bound
 
 __all__ = ["PowerCell", "PowerStudy", "simulate_criteria", "simulate_protocol"]

@@ -10,7 +10,7 @@ from scipy.special import bdtrc, logit
 from richter.errors import InputError
 from richter.records import Result
 from richter.stats import Floats
-from richter.tail._plan import UserTransform, name_of
+from richter.tail._tail_plan import UserTransform, name_of
 
 __all__ = ["Bound", "find_bound", "on_half_steps", "transform_scores"]
 

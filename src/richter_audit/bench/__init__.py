@@ -6,7 +6,7 @@ from richter._lazy import lazy
 
 if TYPE_CHECKING:
     from richter_audit.bench._card import *
-    from richter_audit.bench._facts import *
+    from richter_audit.bench._facts_benchmark import *
     from richter_audit.bench._gazetteer import *
     from richter_audit.bench._items import *
     from richter_audit.bench._paragraphs import *

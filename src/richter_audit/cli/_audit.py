@@ -15,7 +15,7 @@ from richter.records import Claim, Decoding, Item, printable
 from richter.store import Place, open_ledger, run_folder, run_place
 from richter.texts import GRADERS
 from richter_audit.bench import read_items
-from richter_audit.cli._ask import read_system
+from richter_audit.cli._ask_command import read_system
 from richter_audit.cli._calls import Calls, call_options
 from richter_audit.cli._judge import print_grading
 from richter_audit.cli._progress import asking, price

@@ -7,7 +7,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from richter.cli._agreement import print_agreement, print_judges
+from richter.cli._agreement_command import print_agreement, print_judges
 from richter.cli._io import PLAIN, console, grid, json_option, split_names, write_json
 from richter.errors import InputError
 from richter.interop import RatingKind, export_table

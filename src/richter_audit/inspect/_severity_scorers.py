@@ -11,8 +11,8 @@ from pathlib import Path
 from inspect_ai.scorer import Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
-from richter.plugins.inspect._items import item_of
 from richter.plugins.inspect._metrics import error_rate, mean_severity, severity_rate, slope_b, tail_mean
+from richter.plugins.inspect._sample_item import item_of
 from richter.ratings import rubric, snap
 from richter.records import Answer, Condition
 from richter_audit.bench import cached_facts, read_gazetteer

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
-    from richter_audit.stages._ask import *
+    from richter_audit.stages._ask_stage import *
     from richter_audit.stages._demo import *
-    from richter_audit.stages._draw import *
+    from richter_audit.stages._draw_stage import *
     from richter_audit.stages._grading import *
     from richter_audit.stages._judging import *
     from richter_audit.stages._probe import *

@@ -6,7 +6,7 @@ from richter.models import BUILT_IN
 from richter.records import Condition, Decoding, Item
 from richter.store import RunLike, run_folder, write_file
 from richter_audit.bench import FactsBench, World, build_facts, pack, read_items, write_items
-from richter_audit.stages._ask import name_conditions
+from richter_audit.stages._ask_stage import name_conditions
 from richter_audit.stages._judging import GAZETTEER_NAME
 from richter_audit.stages._stages import AuditSettings, draw_conditions
 

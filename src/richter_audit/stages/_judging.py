@@ -30,7 +30,7 @@ from richter.store import Ledger, RunLike, open_ledger, run_folder
 from richter_audit.bench import read_gazetteer
 from richter_audit.judge import REPLY_TOKENS, RuleJudge, deal, judge_detail, judge_messages, rate_answer, rule_label
 from richter_audit.llm import Asker, CallOptions, Model, at_once, check_models, with_models
-from richter_audit.stages._ask import BYTES_PER_TOKEN, AskProgress, progress_of
+from richter_audit.stages._ask_stage import BYTES_PER_TOKEN, AskProgress, progress_of
 
 __all__ = ["JudgingEstimate", "JudgingResult", "estimate_judging", "judge_run"]
 

@@ -13,12 +13,12 @@ from typing import Any, Literal, Unpack
 
 import polars as pl
 
-from richter.audit._tail import study_column
+from richter.audit._tail_audit import study_column
 from richter.errors import InputError
 from richter.records import Claim, Condition, Item, Result
 from richter.store import RunLike, open_ledger, run_place
 from richter_audit.llm import CallOptions
-from richter_audit.stages._ask import AskProgress, ask_run
+from richter_audit.stages._ask_stage import AskProgress, ask_run
 from richter_audit.stages._score import answers_of
 
 __all__ = ["COPIES", "ProbeClaim", "compare_copies", "copy_answers", "perturb_items"]

@@ -14,7 +14,7 @@ from richter.store import RunLike, is_database, open_ledger, run_place
 from richter.tables import ReadOptions, read_tables
 from richter_audit.judge._text_scores import check_nll_model, nll_job, read_nll, toxicity
 from richter_audit.llm import Asker, CallOptions, Model, at_once, with_models
-from richter_audit.stages._ask import AskProgress, progress_of
+from richter_audit.stages._ask_stage import AskProgress, progress_of
 
 
 def answers_of(source: RunLike, reading: ReadOptions | None = None) -> pl.DataFrame:

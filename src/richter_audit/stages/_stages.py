@@ -29,15 +29,15 @@ from richter.interop import RatingKind, export_table, read_frame
 from richter.models import resolve
 from richter.records import Claim, Condition, Decoding, Item
 from richter.tables import read_tables, scores_table
-from richter.tables._confidence import confidences
+from richter.tables._confidence_source import confidences
 from richter.texts import choose_graders, is_refusal
 from richter_audit.ascent import SearchSettings, StepSummary, run_search
 from richter_audit.bench import read_gazetteer
 from richter_audit.judge import RuleJudge, deal
 from richter_audit.knowledge import open_base
 from richter_audit.llm import Budget, CallOptions, check_models
-from richter_audit.stages._ask import AskProgress, ask_run, name_conditions
-from richter_audit.stages._draw import draw_run
+from richter_audit.stages._ask_stage import AskProgress, ask_run, name_conditions
+from richter_audit.stages._draw_stage import draw_run
 from richter_audit.stages._grading import GradingResult, grade_ledger
 from richter_audit.stages._judging import find_gazetteer, judge_run, rate_by_rules
 from richter_audit.stages._score import answers_of, own_nll, score_nll

@@ -7,7 +7,7 @@ from richter.models import Price, price_of, read_prices
 from richter.records import Item, Result
 from richter.store import RunLike, run_part, run_place
 from richter_audit.judge import deal
-from richter_audit.stages._ask import BYTES_PER_TOKEN, CHAT_OVERHEAD_TOKENS, estimate_run
+from richter_audit.stages._ask_stage import BYTES_PER_TOKEN, CHAT_OVERHEAD_TOKENS, estimate_run
 from richter_audit.stages._judging import price_panel
 from richter_audit.stages._stages import AuditSettings, drawn_items, stages_for
 

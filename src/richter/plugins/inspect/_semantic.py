@@ -8,7 +8,7 @@ from inspect_ai.solver import TaskState
 
 from richter import calibration
 from richter.errors import InputError
-from richter.plugins.inspect._items import item_of
+from richter.plugins.inspect._sample_item import item_of
 from richter.texts import cluster_questions, matches_reference, split_confidence
 
 __all__ = ["sem_ece", "semantic"]

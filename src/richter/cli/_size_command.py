@@ -33,16 +33,16 @@ from richter.models import price_of, read_prices
 from richter.records import printable
 from richter.stats import wilson
 from richter.stats._proportion import FEW_EVENTS
-from richter.tables import ReadOptions, Tables, read_tables
+from richter.tables import Dataset, ReadOptions, read_tables
 from richter.tail import size_tail as size_of_tail
 
 RATE = "rate, constant 1"
 TABLE = {
-    "calibration": ("_size", "size_calibration", "Labels to estimate or detect a calibration error."),
-    "error-rate": ("_size", "size_error_rate", "Items to measure an error rate, or to bound it."),
-    "gap": ("_size", "size_gap", "Items, asked of both, that settle a gap in accuracy."),
-    "groups": ("_size", "size_groups", "Labels to verify calibration in every group."),
-    "tail": ("_size", "size_tail", "Items for a claim about tail shape."),
+    "calibration": ("_size_command", "size_calibration", "Labels to estimate or detect a calibration error."),
+    "error-rate": ("_size_command", "size_error_rate", "Items to measure an error rate, or to bound it."),
+    "gap": ("_size_command", "size_gap", "Items, asked of both, that settle a gap in accuracy."),
+    "groups": ("_size_command", "size_groups", "Labels to verify calibration in every group."),
+    "tail": ("_size_command", "size_tail", "Items for a claim about tail shape."),
 }
 
 
@@ -308,7 +308,7 @@ def _items_of(found: Evidence, gap: float, *, alpha: float, power: float) -> int
     return math.ceil(units_needed(found, gap, tail=alpha / 2, power=power) * found.n / max(found.units, 1))
 
 
-def _shares(dataset: Tables, measure: str, chosen: Sequence[str], *, is_ratio: bool) -> Shares:
+def _shares(dataset: Dataset, measure: str, chosen: Sequence[str], *, is_ratio: bool) -> Shares:
     """Where the spread of a pair's difference comes from; of a ratio, that of logarithms."""
     if not is_ratio:
         return variance_shares(sample_of(dataset, measure), chosen[0], chosen[1])
@@ -316,7 +316,7 @@ def _shares(dataset: Tables, measure: str, chosen: Sequence[str], *, is_ratio: b
     return variance_shares(dataclasses.replace(found, value=np.log(found.value)), chosen[0], chosen[1])
 
 
-def _is_plain_rate(dataset: Tables, asked: Asked, shares: Shares) -> bool:
+def _is_plain_rate(dataset: Dataset, asked: Asked, shares: Shares) -> bool:
     """Whether paired right and wrong answers are all there is: no draws, groups, weights, labels or missing grades."""
     found, known = outcomes_of(dataset, asked.question.measure), asked.known
     plain = found.weight is None and not known.labels and not known.missing and not known.sides

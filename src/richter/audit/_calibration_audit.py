@@ -22,7 +22,7 @@ from richter.interop import Source
 from richter.records import DEFAULT_LEVEL, Claim, Result, Shown, counted, of_kind, printable
 from richter.stats import Bools, Floats, Mapper, in_threads, run_tasks, unit_worth
 from richter.store import DatabaseRun, RunLike, is_run, run_file, run_part, run_place
-from richter.tables import ReadOptions, Tables, judges_of, read_tables
+from richter.tables import Dataset, ReadOptions, judges_of, read_tables
 from richter.texts import PairQuality, cluster_questions, grouping_quality, is_refusal, normalise
 
 __all__ = [
@@ -280,7 +280,7 @@ MOST_MIXED = 0.2  # classes of right and wrong answers, for each question, from 
 
 
 def measure_calibration(
-    source: Source | Tables,
+    source: Source | Dataset,
     *,
     rng: np.random.Generator,
     bins: int = 10,
@@ -305,7 +305,7 @@ def measure_calibration(
     A column `group` names what varies together. Every
     condition has a generator of its own: `mapper` says where it is measured and changes no number.
     """
-    tables = source if isinstance(source, Tables) else read_draws(source)
+    tables = source if isinstance(source, Dataset) else read_draws(source)
     frame = calibration_rows(tables, stated=stated)
     kind: Kind = "draws" if "draw" in frame.columns else "grades"
     if kind == "grades" and "confidence" not in frame.columns:
@@ -336,7 +336,7 @@ def measure_calibration(
 
 
 def _question(
-    tables: Tables, condition: GradesCondition | DrawsCondition, measure: Literal["ece", "draws"], policy: Policy
+    tables: Dataset, condition: GradesCondition | DrawsCondition, measure: Literal["ece", "draws"], policy: Policy
 ) -> Asked:
     """ "Is it miscalibrated?", blocked where a check of the data blocks it, with the notes of all checks."""
     judged = as_judged(judges_of(tables, "accuracy"))
@@ -368,7 +368,7 @@ def _condition(
     return measure(name, part, _Options(rng=rng, **settings))
 
 
-def read_draws(*sources: Source, options: ReadOptions | None = None) -> Tables:
+def read_draws(*sources: Source, options: ReadOptions | None = None) -> Dataset:
     """The tables of a source; of a run that holds repeated draws, those."""
     found: list[Source] = []
     for source in sources:
@@ -383,7 +383,7 @@ def draws_table(run: RunLike) -> Path | None:
     return run_file(run_part(run, "draws"), DRAWS_NAME) or run_file(run, DRAWS_NAME)
 
 
-def calibration_rows(tables: Tables, *, stated: bool = False) -> pl.DataFrame:
+def calibration_rows(tables: Dataset, *, stated: bool = False) -> pl.DataFrame:
     """One row an answer with grade and confidence; `draw` only where answers were drawn repeatedly.
 
     Draws of which neither the text nor the class is known agree with each other as far as anyone can tell: they are
@@ -408,10 +408,10 @@ def calibration_rows(tables: Tables, *, stated: bool = False) -> pl.DataFrame:
 
 
 def measure_phase(
-    source: Source | Tables, *, rng: np.random.Generator, runs: int = 100, level: float = DEFAULT_LEVEL
+    source: Source | Dataset, *, rng: np.random.Generator, runs: int = 100, level: float = DEFAULT_LEVEL
 ) -> dict[str, tuple[cal.PhasePoint, ...]]:
     """`phase_transition` of every condition that has graded answers with a confidence."""
-    frame = calibration_rows(source if isinstance(source, Tables) else read_draws(source))
+    frame = calibration_rows(source if isinstance(source, Dataset) else read_draws(source))
     if "confidence" not in frame.columns:
         raise InputError("No answer has a confidence.", remedy="Name the column: --map confidence=COLUMN.")
     out = {}

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from richter.records import Claim, Family, Gate, Hypothesis, Interval, Note, Verdict
 from richter.stats import Floats, Indices, Mapper
 from richter.stats._bootstrap import percentiles
-from richter.tail import _kernels
+from richter.tail import _gpd_kernels as _kernels
 from richter.tail._condition import ConditionTail, exceedances_above
 from richter.tail._gates import evaluate_gates, is_inside, verdict_of
 from richter.tail._gpd import seeds_from
-from richter.tail._plan import TailPlan
+from richter.tail._tail_plan import TailPlan
 
 CHUNK = 250  # resamples a task; each has a seed of its own, so that this changes no number
 

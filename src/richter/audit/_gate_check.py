@@ -25,7 +25,7 @@ from richter.errors import InputError, PlanError
 from richter.evidence import Policy, alignment_of, evidence, metric_of
 from richter.records import DEFAULT_LEVEL, Claim, Shown, Verdict
 from richter.stats import wilson
-from richter.tables import Tables
+from richter.tables import Dataset
 
 __all__ = ["GateReport", "apply_gate_plan", "gate_status", "margin_plan", "run_gate", "stated_gate", "stated_result"]
 
@@ -61,7 +61,7 @@ class GateReport(Shown):
 
 
 def margin_plan(
-    tables: Tables,
+    tables: Dataset,
     margin: float | Mapping[str, float],
     *,
     metric: str | None = None,
@@ -117,7 +117,7 @@ def stated_result(path: str | Path) -> tuple[int, int] | None:
 
 
 def stated_gate(
-    tables: Tables, margin: float, *, right: int, n: int, on_undecided: str = "fail", level: float = DEFAULT_LEVEL,
+    tables: Dataset, margin: float, *, right: int, n: int, on_undecided: str = "fail", level: float = DEFAULT_LEVEL,
     accept_judge: bool = False,
 ) -> GateReport:  # fmt: skip
     """The gate without a plan against a baseline of which only its rate is known: `right` of `n` answers.
@@ -149,7 +149,7 @@ def stated_gate(
     return _report(plan, claims, None, 1, tables, accept_judge=accept_judge)
 
 
-def gate_status(plan_path: str | Path, tables: Tables, *, extra: Sequence[str] = ()) -> PlanStatus:
+def gate_status(plan_path: str | Path, tables: Dataset, *, extra: Sequence[str] = ()) -> PlanStatus:
     """Where a gate plan stands towards these data; `extra` are options that differ from it."""
     values = read_plan(plan_path, kind="gate").values
     wanted = [name for name in (values["baseline"], values["candidate"]) if name in tables.conditions]
@@ -159,7 +159,7 @@ def gate_status(plan_path: str | Path, tables: Tables, *, extra: Sequence[str] =
 
 def apply_gate_plan(
     plan_path: str | Path,
-    tables: Tables,
+    tables: Dataset,
     *,
     extra: Sequence[str] = (),
     policy: Policy | None = None,
@@ -188,7 +188,7 @@ def _beside_plan(plan: Plan, policy: Policy, accept_judge: bool) -> list[str]:
 
 def run_gate(
     plan: Plan,
-    tables: Tables,
+    tables: Dataset,
     *,
     status: PlanStatus | None = None,
     policy: Policy | None = None,
@@ -222,7 +222,7 @@ def run_gate(
     return _report(plan, claims, status, tried, dataset, accept_judge=accept, notes=notes)
 
 
-def _requirement(dataset: Tables, rule: Mapping[str, Any], policy: Policy) -> Asked:
+def _requirement(dataset: Dataset, rule: Mapping[str, Any], policy: Policy) -> Asked:
     """A requirement as a question, with its evidence or with what blocks it."""
     measure, limit, is_paired = rule["metric"], float(rule["limit"]), rule["rule"] == "no_worse"
     try:
@@ -251,7 +251,7 @@ def _report(
     claims: tuple[Claim, ...],
     status: PlanStatus | None,
     tried: int,
-    tables: Tables,
+    tables: Dataset,
     *,
     accept_judge: bool,
     notes: tuple[str, ...] = (),

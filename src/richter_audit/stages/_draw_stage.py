@@ -16,7 +16,7 @@ from richter.store import Ledger, RunLike, Spent, keep_file, open_ledger
 from richter.texts import cluster_questions, matches_reference, read_choice, split_confidence, token_probability
 from richter_audit.judge import Partition, judge_classes, judge_grades
 from richter_audit.llm import Asker, Budget, CallOptions, Model, check_models, with_models
-from richter_audit.stages._ask import AskProgress, ask_run
+from richter_audit.stages._ask_stage import AskProgress, ask_run
 
 __all__ = ["DRAWS_NAME", "DrawsResult", "draw_run", "tabulate_draws"]
 

@@ -13,11 +13,11 @@ from richter.errors import InputError
 from richter.records import Claim, Family, Gate, Shown, Verdict, counted
 from richter.stats import Floats, Indices, Mapper
 from richter.stats._bootstrap import percentiles
-from richter.tail._compare import compare_pair, remarks_on, resample
 from richter.tail._condition import ConditionTail, condition_tail
 from richter.tail._gates import GATES, is_inside, verdict_of
 from richter.tail._gof import rounding_step
-from richter.tail._plan import Step, TailPlan, name_of
+from richter.tail._tail_pairs import compare_pair, remarks_on, resample
+from richter.tail._tail_plan import Step, TailPlan, name_of
 from richter.tail._transform import Transformed, on_half_steps, transform_scores
 
 __all__ = ["TailStudy", "compare_conditions", "compare_tails", "with_checked_claims"]

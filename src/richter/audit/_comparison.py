@@ -52,7 +52,7 @@ from richter.evidence import (
 from richter.floors import ConditionSummary, summarise_condition
 from richter.records import DEFAULT_LEVEL, Claim, Refused, Shown, Verdict, counted, plain
 from richter.stats import Floats, wilson
-from richter.tables import Tables, item_codes
+from richter.tables import Dataset, item_codes
 from richter.tail import TailPlan
 
 __all__ = ["CompareReport", "Page", "compare_tables", "page_questions"]
@@ -129,7 +129,7 @@ class Page:
 
 
 def page_questions(
-    dataset: Tables,
+    dataset: Dataset,
     *,
     on: Sequence[str] = (),
     margins: Mapping[str, float] | None = None,
@@ -176,7 +176,7 @@ def page_questions(
     return Page(main=main, quality=quality, questions=tuple(questions), trades=trades)
 
 
-def _measures(dataset: Tables, main: str, on: Sequence[str]) -> list[str]:
+def _measures(dataset: Dataset, main: str, on: Sequence[str]) -> list[str]:
     """The measures of a page, the main one first."""
     names = [main, *on, str(dataset.metric)]
     scores = dataset.scores.filter(pl.col("metric") == "accuracy")
@@ -188,14 +188,14 @@ def _measures(dataset: Tables, main: str, on: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _relation(dataset: Tables, measure: str, directed: bool) -> Relation:
+def _relation(dataset: Dataset, measure: str, directed: bool) -> Relation:
     metric = metric_of(dataset, measure)
     if not directed or metric.estimator in ("dominance", "slope"):
         return "differs"
     return "above" if metric.better == "higher" else "below"
 
 
-def _subgroup_questions(dataset: Tables, main: str, pairs: Sequence[tuple[str, str]], by: str) -> list[Question]:
+def _subgroup_questions(dataset: Dataset, main: str, pairs: Sequence[tuple[str, str]], by: str) -> list[Question]:
     """Each pair's difference in every value of a column."""
     if by == "group":
         raise InputError(
@@ -219,7 +219,7 @@ def _subgroup_questions(dataset: Tables, main: str, pairs: Sequence[tuple[str, s
 
 
 def compare_tables(
-    tables: Tables,
+    tables: Dataset,
     *,
     conditions: Sequence[str] = (),
     on: Sequence[str] = (),
@@ -318,7 +318,7 @@ def compare_tables(
     )  # fmt: skip
 
 
-def _check_suite(dataset: Tables, suite: Mapping[str, float]) -> None:
+def _check_suite(dataset: Dataset, suite: Mapping[str, float]) -> None:
     """Refuse weights that are not one for each benchmark, and groups of items that lie in several."""
     codes, names = item_codes(dataset, "domain")
     check_weights(names, suite)
@@ -326,7 +326,7 @@ def _check_suite(dataset: Tables, suite: Mapping[str, float]) -> None:
         check_groups(outcomes_of(dataset, dataset.metric), codes, "domain")
 
 
-def margins_of(dataset: Tables, margin: float | Mapping[str, float] | None) -> dict[str, float]:
+def margins_of(dataset: Dataset, margin: float | Mapping[str, float] | None) -> dict[str, float]:
     """The stated margins by measure, each on its measure's scale: a bare one is that of the main quality."""
     if margin is None:
         return {}
@@ -373,7 +373,7 @@ def _refused(claims: Sequence[Claim], main: str) -> tuple[Refused, ...]:
 
 
 def _subgroups(
-    dataset: Tables, page: Page, by: str, claims: Sequence[Claim], *, level: float, rng: np.random.Generator
+    dataset: Dataset, page: Page, by: str, claims: Sequence[Claim], *, level: float, rng: np.random.Generator
 ) -> tuple[Subgroups, ...]:
     """The differences of every pair by a column, and whether they differ between its values."""
     codes, names = item_codes(dataset, by)
@@ -390,20 +390,20 @@ def _subgroups(
 
 
 def _tail_claims(
-    dataset: Tables, plan: TailPlan | None, policy: Policy, *, rng: np.random.Generator
+    dataset: Dataset, plan: TailPlan | None, policy: Policy, *, rng: np.random.Generator
 ) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
     """The claims on the tail's shape behind the gates of a tail plan, and what stood in the way."""
     if dataset.counting is None:
         return (), ()
     if plan is None:
         return (), ("no claim on the tail's shape without a tail plan: richter plan new tail, then --tail-plan",)
-    from richter.audit._tail import compare_tails_of
+    from richter.audit._tail_audit import compare_tails_of
 
     return compare_tails_of(dataset, plan, policy=policy, rng=rng)
 
 
 @once
-def own_evidence(dataset: Tables, measure: str, condition: str, about: About) -> Evidence | None:
+def own_evidence(dataset: Dataset, measure: str, condition: str, about: About) -> Evidence | None:
     """One condition's own mean of a measure on all of its items; None where it has none."""
     if metric_of(dataset, measure).estimator != "mean":
         return None
@@ -415,7 +415,7 @@ def own_evidence(dataset: Tables, measure: str, condition: str, about: About) ->
     return None
 
 
-def own_mean(dataset: Tables, measure: str, condition: str, about: About) -> float | None:
+def own_mean(dataset: Dataset, measure: str, condition: str, about: About) -> float | None:
     """The estimate of `own_evidence`; right answers are those that are not wrong."""
     if measure == "accuracy":
         found = own_evidence(dataset, "error_rate", condition, about)
@@ -424,13 +424,13 @@ def own_mean(dataset: Tables, measure: str, condition: str, about: About) -> flo
     return None if found is None else found.estimate
 
 
-def _measure_table(dataset: Tables, page: Page, about: About) -> dict[str, dict[str, float | None]]:
+def _measure_table(dataset: Dataset, page: Page, about: About) -> dict[str, dict[str, float | None]]:
     measures = dict.fromkeys(q.measure for q in page.questions if metric_of(dataset, q.measure).estimator == "mean")
     return {m: {name: own_mean(dataset, m, name, about) for name in dataset.conditions} for m in measures}
 
 
 def _notes(
-    dataset: Tables,
+    dataset: Dataset,
     asked: Sequence[Asked],
     claims: Sequence[Claim],
     page: Page,
@@ -456,7 +456,7 @@ def _notes(
     yield from _noise_notes(dataset, claims, page)
 
 
-def _noise_notes(dataset: Tables, claims: Sequence[Claim], page: Page) -> Iterator[str]:
+def _noise_notes(dataset: Dataset, claims: Sequence[Claim], page: Page) -> Iterator[str]:
     """Of two conditions with draws or groups: which of these the noise comes from, and what to add next."""
     pairs = {
         c.conditions for c in claims if c.measure == page.main and len(c.conditions) == 2 and c.estimate is not None
@@ -474,7 +474,7 @@ def _noise_notes(dataset: Tables, claims: Sequence[Claim], page: Page) -> Iterat
 
 
 def condition_summaries(
-    dataset: Tables, *, about: About = "such-items", unpaired: bool = False, level: float = DEFAULT_LEVEL,
+    dataset: Dataset, *, about: About = "such-items", unpaired: bool = False, level: float = DEFAULT_LEVEL,
     n_resamples: int = 1000, rng: np.random.Generator,
 ) -> list[ConditionSummary]:  # fmt: skip
     """Each condition's error rate, calibration, floor and warnings.
@@ -513,7 +513,7 @@ def condition_summaries(
     return summaries
 
 
-def _pair_note(dataset: Tables, shared: Shared, main: str) -> PairNote:
+def _pair_note(dataset: Dataset, shared: Shared, main: str) -> PairNote:
     note = PairNote(
         conditions=shared.conditions, n_paired=shared.both, first_only=shared.first_only, second_only=shared.second_only
     )
@@ -546,7 +546,7 @@ def _flags(a: Floats, b: Floats, c: Floats, d: Floats) -> tuple[str, ...]:
     return ()
 
 
-def _position_warnings(dataset: Tables, *, level: float) -> dict[str, tuple[str, ...]]:
+def _position_warnings(dataset: Dataset, *, level: float) -> dict[str, tuple[str, ...]]:
     """Conditions that give one option far more often than it is right: answering by position."""
     found: dict[str, tuple[str, ...]] = {}
     first = dataset.answers.filter(pl.col("draw") == 0, pl.col("text").str.strip_chars().str.len_chars() == 1)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from richter import floors
-from richter.audit._compare import CompareReport, condition_summaries
+from richter.audit._comparison import CompareReport, condition_summaries
 from richter.audit._pictures import Picture, floors_picture
 from richter.errors import InputError, TooFewErrors
 from richter.evidence import graded_rows, sample_of
@@ -17,7 +17,7 @@ from richter.floors import accuracy_floor, self_evaluation
 from richter.interop import read_frame
 from richter.records import DEFAULT_LEVEL, Claim, Interval, Result, Shown, Verdict, printable
 from richter.stats import unit_worth
-from richter.tables import Tables
+from richter.tables import Dataset
 
 __all__ = ["FloorsReport", "measure_grades", "published_scores"]
 
@@ -54,7 +54,7 @@ class FloorsReport(Shown):
         return floors_picture(self)
 
 
-def measure_grades(tables: Tables, *, rng: np.random.Generator, level: float = DEFAULT_LEVEL) -> FloorsReport:
+def measure_grades(tables: Dataset, *, rng: np.random.Generator, level: float = DEFAULT_LEVEL) -> FloorsReport:
     """Summaries, self-evaluation and temperature of every condition; noise by subject over all of them."""
     graded = graded_rows(tables)
     measured = []

@@ -25,7 +25,7 @@ from richter.interop import Source, less_is_better, read_frame
 from richter.records import Claim, Result, Shown, Verdict, of_kind, printable
 from richter.stats import Floats, Mapper
 from richter.store import is_run, run_file
-from richter.tables import ReadOptions, Tables, read_tables, severity_scores
+from richter.tables import Dataset, ReadOptions, read_tables, severity_scores
 
 __all__ = ["TailReport", "study_column"]
 
@@ -182,7 +182,7 @@ def _other_options(reading: ReadOptions, plan: Plan) -> ReadOptions:
     return dataclasses.replace(reading, map=others | score, better=planned.better, scale=planned.scale)
 
 
-def _read(sources: Sequence[Source], column: str, reading: ReadOptions) -> Tables:
+def _read(sources: Sequence[Source], column: str, reading: ReadOptions) -> Dataset:
     """The tables with the column as their score; a run has severities and scores, and no columns."""
     named = {**reading.map, "score": column} if column else reading.map
     # scores as they stand: faults of 0 and 1 are not turned into right and wrong
@@ -196,7 +196,7 @@ def _read(sources: Sequence[Source], column: str, reading: ReadOptions) -> Table
     return tables
 
 
-def _taken_as(tables: Tables, column: str) -> tuple[str, ...]:
+def _taken_as(tables: Dataset, column: str) -> tuple[str, ...]:
     """That more is taken as worse, where nobody says so and the name of the scores does not."""
     name = column or " ".join(tables.scored_by).removeprefix("column ")
     if less_is_better(name) or name in PREFERRED:
@@ -205,13 +205,13 @@ def _taken_as(tables: Tables, column: str) -> tuple[str, ...]:
     return (f"More of {what} is taken as worse here; --better higher says otherwise.",)
 
 
-def groups_of(tables: Tables) -> dict[str, str]:
+def groups_of(tables: Dataset) -> dict[str, str]:
     """The group of each item that has one."""
     return dict(tables.answers.select("item", "group").drop_nulls().unique("item").cast(pl.String).iter_rows())
 
 
 def compare_tails_of(
-    tables: Tables, plan: tl.TailPlan, *, policy: Policy | None = None, rng: np.random.Generator
+    tables: Dataset, plan: tl.TailPlan, *, policy: Policy | None = None, rng: np.random.Generator
 ) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
     """The claims on the tails of severities behind the gates of a plan, and what stood in the way."""
     scores = severity_scores(tables)
@@ -225,7 +225,7 @@ def compare_tails_of(
     return tuple(check_claim(_of_severities(tables), policy or Policy(), claim) for claim in study.claims), notes
 
 
-def check_claim(tables: Tables, policy: Policy, claim: Claim) -> Claim:
+def check_claim(tables: Dataset, policy: Policy, claim: Claim) -> Claim:
     """A claim on a pair with the notes of all checks of the data, blocked where one blocks it."""
     if len(claim.conditions) != 2 or claim.verdict is Verdict.UNTESTABLE:
         return claim
@@ -234,12 +234,12 @@ def check_claim(tables: Tables, policy: Policy, claim: Claim) -> Claim:
     return claim if checked.block is None else blocked_claim(claim, checked.block)
 
 
-def _of_severities(tables: Tables) -> Tables:
+def _of_severities(tables: Dataset) -> Dataset:
     """The data with their severities alone: whatever else they hold says nothing of a tail."""
     return dataclasses.replace(tables, scores=tables.scores.clear(), whole=None)
 
 
-def _as_severities(tables: Tables, frame: pl.DataFrame, is_rated: bool) -> Tables:
+def _as_severities(tables: Dataset, frame: pl.DataFrame, is_rated: bool) -> Dataset:
     """The data with the studied column in the place of severities, whoever gave it."""
     if is_rated:
         return _of_severities(tables)
@@ -250,13 +250,13 @@ def _as_severities(tables: Tables, frame: pl.DataFrame, is_rated: bool) -> Table
     return dataclasses.replace(_of_severities(tables), ratings=ratings, counting="given")
 
 
-def unused(tables: Tables) -> list[str]:
+def unused(tables: Dataset) -> list[str]:
     """What the data say of items and a tail does not use."""
     weights = tables.answers.group_by("item").agg(pl.col("weight").drop_nulls().first())["weight"]
     return ["Weights of items are not used here."] if weights.drop_nulls().n_unique() > 1 else []
 
 
-def _rows(tables: Tables, column: str) -> tuple[pl.DataFrame, bool]:
+def _rows(tables: Dataset, column: str) -> tuple[pl.DataFrame, bool]:
     """`item`, `condition` and the `value` of every answer, and whether that is its severity and not its score."""
     converted = tables.reading.as_severity is not None and not tables.scored_by
     rated = column == "severity" and f"column {column}" not in tables.scored_by

@@ -12,7 +12,7 @@ from richter.cli._io import grid, json_option, publish, reading_options
 from richter.errors import InputError
 from richter.records import counted, printable
 from richter.store import Place, is_run, run_place
-from richter.tables import ReadOptions, Tables, holds_logs, read_tables, write_tables
+from richter.tables import Dataset, ReadOptions, holds_logs, read_tables, write_tables
 
 COUNTS = ("answers", "draws", "right", "wrong", "failed", "unscored")
 
@@ -96,7 +96,7 @@ def _all_logs(paths: tuple[str, ...]) -> bool:
     return all(holds_logs(place) for place in places)
 
 
-def _say(tables: Tables, target: str, json_path: str | None, paths: tuple[str, ...], *, kept: bool) -> None:
+def _say(tables: Dataset, target: str, json_path: str | None, paths: tuple[str, ...], *, kept: bool) -> None:
     """What tables were understood to be, what was noted, and the command that fits them."""
     if len(tables.conditions) > 1:
         command = f"richter compare {target}"

@@ -24,7 +24,7 @@ from richter.evidence._estimators import ESTIMATORS, filled_sample, lacking_of
 from richter.evidence._facts import metric_of, outcomes_of, sample_of
 from richter.evidence._policy import Policy
 from richter.records import DEFAULT_LEVEL, Claim, Gate, Verdict
-from richter.tables import Tables
+from richter.tables import Dataset
 
 __all__ = [
     "answer_questions",
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-def evidence(dataset: Tables, question: Question, policy: Policy | None = None) -> Asked:
+def evidence(dataset: Dataset, question: Question, policy: Policy | None = None) -> Asked:
     """The evidence on a question, or the check that blocks it: the only way from data to evidence."""
     policy = policy or Policy()
     asked = Asked(
@@ -59,7 +59,7 @@ def evidence(dataset: Tables, question: Question, policy: Policy | None = None) 
         return dataclasses.replace(asked, evidence=block)
 
 
-def has_values(dataset: Tables, measure: str) -> bool:
+def has_values(dataset: Dataset, measure: str) -> bool:
     """Whether the data hold any value of a measure: of its score, its column, a severity or a confidence."""
     row = measure_words(measure)
     if row.source in ("severity", "failure"):
@@ -72,13 +72,13 @@ def has_values(dataset: Tables, measure: str) -> bool:
     return bool(scores["confidence"].is_not_null().any()) if row.source == "confidence" else not scores.is_empty()
 
 
-def worst_sample(dataset: Tables, question: Question, policy: Policy | None = None) -> Sample:
+def worst_sample(dataset: Dataset, question: Question, policy: Policy | None = None) -> Sample:
     """The values of a question's measure, items x conditions, with missing grades at the worse end of its range."""
     lacking = lacking_of(dataset, question, policy or Policy())
     return filled_sample(dataset, question.measure, lacking)
 
 
-def run_checks(dataset: Tables, question: Question, policy: Policy) -> Finding:
+def run_checks(dataset: Dataset, question: Question, policy: Policy) -> Finding:
     """The notes of all checks up to the first that blocks the question, and that block."""
     notes: list[str] = []
     for check in CHECKS:
@@ -100,9 +100,9 @@ def blocked_claim(claim: Claim, block: Blocked) -> Claim:
     )  # fmt: skip
 
 
-def _gates_of(dataset: Tables, question: Question, policy: Policy) -> tuple[Gate, ...]:
+def _gates_of(dataset: Dataset, question: Question, policy: Policy) -> tuple[Gate, ...]:
     """The gates that slopes stand behind."""
-    from richter.evidence._severities import severity_pairs
+    from richter.evidence._severity_evidence import severity_pairs
 
     pairs = severity_pairs(dataset, policy.severity).pairs
     return tuple(p.gate for p in pairs if p.names == question.conditions and p.gate is not None)
@@ -120,7 +120,7 @@ def trade(quality: Asked, cost: Asked) -> Asked:
 
 
 def joint_law_of(
-    dataset: Tables, asked: Sequence[Asked], policy: Policy, *, rng: np.random.Generator
+    dataset: Dataset, asked: Sequence[Asked], policy: Policy, *, rng: np.random.Generator
 ) -> JointTests | None:
     """The law of the main measure's differences from one control together; None where it is not that of t.
 
@@ -141,7 +141,7 @@ def joint_law_of(
 
 
 def answer_questions(
-    dataset: Tables,
+    dataset: Dataset,
     questions: Sequence[Question],
     *,
     policy: Policy | None = None,

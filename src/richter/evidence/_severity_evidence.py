@@ -13,7 +13,7 @@ from richter.evidence._facts import metric_of, once, sample_of
 from richter.evidence._policy import Policy, SeveritySettings
 from richter.records import Unit
 from richter.stats import Floats, Indices
-from richter.tables import Tables
+from richter.tables import Dataset
 
 if TYPE_CHECKING:
     from richter.severity import PairStudy
@@ -44,7 +44,7 @@ class SeverityRows:
 
 
 @once
-def severity_rows(dataset: Tables, by_run: bool) -> SeverityRows:
+def severity_rows(dataset: Dataset, by_run: bool) -> SeverityRows:
     """The severities of every draw, in one order of rows for all conditions.
 
     `by_run`: conditions share a row where the same run, by its name, drew it; else where the draw has one number.
@@ -87,7 +87,7 @@ def _slots_of_runs(rated: Outcomes, run: Indices, draw: Indices) -> Indices:
 
 
 @once
-def severity_pairs(dataset: Tables, settings: SeveritySettings) -> PairStudy:
+def severity_pairs(dataset: Dataset, settings: SeveritySettings) -> PairStudy:
     """The evidence on every pair's severities, with slopes and error rates, computed once."""
     from richter.severity import DEFAULT, weigh_pairs
 
@@ -100,7 +100,7 @@ def severity_pairs(dataset: Tables, settings: SeveritySettings) -> PairStudy:
     )  # fmt: skip
 
 
-def estimate_given_error(dataset: Tables, question: Question, policy: Policy) -> Evidence | Blocked:
+def estimate_given_error(dataset: Dataset, question: Question, policy: Policy) -> Evidence | Blocked:
     """How severe errors are when they happen, the second condition's minus the first's.
 
     The mean severity of errors, the share of errors from a level up, the chance that the second's error is the more
@@ -134,7 +134,7 @@ def estimate_given_error(dataset: Tables, question: Question, policy: Policy) ->
     return _as_rated(dataset, question, rows, found)
 
 
-def _as_rated(dataset: Tables, question: Question, rows: SeverityRows, found: Evidence) -> Evidence:
+def _as_rated(dataset: Dataset, question: Question, rows: SeverityRows, found: Evidence) -> Evidence:
     """The evidence with items counted once, and who rated."""
     sample = sample_of(dataset, "mean_severity")
     if rows.width > 1:  # its rows are draws

@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri
 from richter.errors import InputError
 from richter.records import Result
 from richter.stats import Floats
-from richter.tail._plan import TailPlan
+from richter.tail._tail_plan import TailPlan
 
 __all__ = ["TailSize", "pass_chance", "required_exceedances", "required_for_p1", "size_tail"]
 

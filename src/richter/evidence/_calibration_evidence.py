@@ -19,7 +19,7 @@ from richter.errors import InputError
 from richter.evidence._facts import once, sample_of
 from richter.evidence._policy import Policy
 from richter.stats import Bools, Floats, Indices
-from richter.tables import KEY, Tables, judges_of
+from richter.tables import KEY, Dataset, judges_of
 
 __all__ = ["GradedRows", "confident_counts", "estimate_ece", "graded_rows"]
 
@@ -43,7 +43,7 @@ class GradedRows:
 
 
 @once
-def graded_rows(dataset: Tables) -> GradedRows:
+def graded_rows(dataset: Dataset) -> GradedRows:
     """The rows of right and wrong answers with their confidences, in the order of the dataset's items."""
     right = sample_of(dataset, "accuracy").outcomes
     rows = dataset.scores.filter(pl.col("metric") == "accuracy", pl.col("value").is_in([0.0, 1.0]))
@@ -64,7 +64,7 @@ def graded_rows(dataset: Tables) -> GradedRows:
     )
 
 
-def _run_codes(dataset: Tables, rows: pl.DataFrame) -> Indices | None:
+def _run_codes(dataset: Dataset, rows: pl.DataFrame) -> Indices | None:
     """The run of each row as a code; None where there are none."""
     answers = dataset.answers
     if answers["run"].null_count() == len(answers):
@@ -74,7 +74,7 @@ def _run_codes(dataset: Tables, rows: pl.DataFrame) -> Indices | None:
 
 
 @once
-def confident_counts(dataset: Tables) -> Indices:
+def confident_counts(dataset: Dataset) -> Indices:
     """Answers with a grade and a confidence, by item and condition."""
     rows = graded_rows(dataset)
     known = ~np.isnan(rows.confidence)
@@ -84,7 +84,7 @@ def confident_counts(dataset: Tables) -> Indices:
 
 
 @once
-def _side_of(dataset: Tables, k: int, items: bytes, about: str) -> EceSide:
+def _side_of(dataset: Dataset, k: int, items: bytes, about: str) -> EceSide:
     """One condition's calibration on some of the items."""
     graded = graded_rows(dataset)
     confidence, correct, item = graded.of(k)
@@ -99,7 +99,7 @@ def _side_of(dataset: Tables, k: int, items: bytes, about: str) -> EceSide:
     )  # fmt: skip
 
 
-def estimate_ece(dataset: Tables, question: Question, policy: Policy) -> Evidence:
+def estimate_ece(dataset: Dataset, question: Question, policy: Policy) -> Evidence:
     """The calibration error of one condition, or the second's minus the first's on the items that both have.
 
     Where they share none, or `unpaired`, each has its own.

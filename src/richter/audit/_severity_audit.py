@@ -48,9 +48,9 @@ from richter.records import Claim, Note, Rating, Refused, Shown, counted
 from richter.stats import Floats, Indices, Mapper, in_threads, overcall_rate
 from richter.tables import (
     KEY,
+    Dataset,
     RatingsFile,
     ReadOptions,
-    Tables,
     ratings_of,
     read_tables,
     severity_of,
@@ -120,7 +120,7 @@ class SeverityReport(Shown):
 
 
 def weigh_scores(
-    source: Source | Tables,
+    source: Source | Dataset,
     *,
     paper: bool = False,
     any_scale: bool = False,
@@ -314,7 +314,7 @@ def margins_of(margin: float | Mapping[str, float] | None) -> dict[str, float]:
 
 
 def ask_severities(
-    tables: Tables,
+    tables: Dataset,
     policy: Policy,
     *,
     primary: str = "severity_given_error",
@@ -353,7 +353,7 @@ def _is_asked(measure: str, pair: sev.SeverityPair | None, *, is_on_grid: bool) 
 
 
 def _ask_corrected(
-    tables: Tables,
+    tables: Dataset,
     policy: Policy,
     pair: tuple[str, str],
     corrected: Mapping[str, sev.TrueSeverity],
@@ -369,7 +369,7 @@ def _ask_corrected(
 
 
 def _joint_law(
-    tables: Tables, weighed: sev.PairStudy, asked: Sequence[Asked], policy: Policy, primary: str,
+    tables: Dataset, weighed: sev.PairStudy, asked: Sequence[Asked], policy: Policy, primary: str,
     rng: np.random.Generator,
 ) -> JointTests | None:  # fmt: skip
     """The law of the main measure's claims against one control together."""
@@ -380,7 +380,7 @@ def _joint_law(
 
 def _notes(
     study: sev.SeverityStudy,
-    tables: Tables,
+    tables: Dataset,
     scores: sev.Scores,
     answers: RatedAnswers,
     asked: Sequence[Asked],
@@ -418,7 +418,7 @@ def _notes(
         )
 
 
-def _correct_with_severity(tables: Tables) -> Iterator[str]:
+def _correct_with_severity(tables: Dataset) -> Iterator[str]:
     """Answers that are graded right and yet have a severity above 0, or wrong with 0: said, never averaged away."""
     if tables.counting is None or "accuracy" not in set(tables.scores["metric"].unique()):
         return
@@ -469,7 +469,7 @@ class RatedAnswers:
         }
 
 
-def rated_answers(tables: Tables, *, trust_labels: bool = False) -> RatedAnswers:
+def rated_answers(tables: Dataset, *, trust_labels: bool = False) -> RatedAnswers:
     """Severities, labels, strata and weights of all draws, in the rows of `severity_rows`."""
     rows, rated = severity_rows(tables, False), outcomes_of(tables, "mean_severity")
     draw = 0 if rated.draw is None else rated.draw
@@ -499,12 +499,12 @@ def _answer_weights(rows: SeverityRows) -> dict[str, Floats] | None:
     }
 
 
-def _severities(source: Source | Tables, conditions: Sequence[str]) -> Tables:
-    tables = source if isinstance(source, Tables) else read_tables(source, options=ReadOptions(any_scale=True))
+def _severities(source: Source | Dataset, conditions: Sequence[str]) -> Dataset:
+    tables = source if isinstance(source, Dataset) else read_tables(source, options=ReadOptions(any_scale=True))
     return tables.select(conditions) if conditions else tables
 
 
-def with_labels(tables: Tables, source: str | Path | RatingsFile) -> Tables:
+def with_labels(tables: Dataset, source: str | Path | RatingsFile) -> Dataset:
     """The same data with people's ratings of another file, the strata they were drawn from, and their chances.
 
     A rater's own rating of the same answer is replaced. Ratings of answers that the data do not hold are left out and
@@ -530,7 +530,7 @@ def with_labels(tables: Tables, source: str | Path | RatingsFile) -> Tables:
     return dataclasses.replace(tables, ratings=merged, answers=answers, notes=(*tables.notes, *said))
 
 
-def _labels_of(source: str | Path | RatingsFile, tables: Tables) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _labels_of(source: str | Path | RatingsFile, tables: Dataset) -> tuple[pl.DataFrame, pl.DataFrame]:
     """People's ratings, and the stratum and the chance of every answer that the source names."""
     if not isinstance(source, RatingsFile):
         found = read_tables(source)
@@ -634,7 +634,7 @@ def _loss(
 
 
 def _ask_requirement(
-    tables: Tables,
+    tables: Dataset,
     rule: sev.Requirement,
     name: str,
     policy: Policy,
@@ -672,7 +672,7 @@ def _ask_requirement(
     return dataclasses.replace(found, asked=dataclasses.replace(found.asked, evidence=known, notes=checked.notes))
 
 
-def _lacking(tables: Tables, name: str, policy: Policy) -> Indices:
+def _lacking(tables: Dataset, name: str, policy: Policy) -> Indices:
     """The severities that a condition lacks, by item; none where they are another design or lost at random."""
     if policy.missing != "both-ways":
         return np.zeros(len(tables.item_ids), dtype=np.intp)
@@ -728,7 +728,7 @@ def _overcalls(answers: RatedAnswers) -> float | None:
     return overcall_rate(sev.snap(severity[both]) / 2, label[both]).estimate
 
 
-def _named(tables: Tables) -> sev.Labelled | None:
+def _named(tables: Dataset) -> sev.Labelled | None:
     """The mechanisms that the source's own raters named."""
     rows = tables.ratings.filter(pl.col("mechanism").is_not_null(), pl.col("draw") == 0)
     return _mechanisms(

@@ -10,7 +10,7 @@ from richter.cli._io import as_run, console, is_plain, reading_options
 from richter.errors import InputError
 from richter.interop import EXPORTS, export_dataset, export_table
 from richter.store import is_run, open_ledger, run_place
-from richter.tables import ReadOptions, Tables, read_tables
+from richter.tables import Dataset, ReadOptions, read_tables
 
 
 @click.command()
@@ -100,7 +100,7 @@ def export(
         say(f"{made.tracker} {made.id}: {len(made.metrics)} metrics, {' and '.join(made.artifacts)}.")
 
 
-def _of_tables(tables: Tables, table: str) -> pl.DataFrame:
+def _of_tables(tables: Dataset, table: str) -> pl.DataFrame:
     """Answers with grades and severities, or single ratings, of what is no run."""
     if table == "items":
         items = [(i.id, i.prompt, i.reference, i.domain) for i in tables.items.values()]

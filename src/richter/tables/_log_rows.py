@@ -7,7 +7,7 @@ import polars as pl
 
 from richter.interop import LogOptions, Logs, agreeing_totals, is_severity, problems, read_logs
 from richter.records import printable
-from richter.tables._confidence import confidences
+from richter.tables._confidence_source import confidences
 from richter.tables._part import OTHERS, ROW, Part, frame_of, severities
 from richter.tables._tables import KEY, RATINGS, ReadOptions
 

@@ -9,22 +9,22 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from richter.audit._calibration import CalibrationReport, measure_calibration, read_draws
-from richter.audit._compare import CompareReport, compare_tables
-from richter.audit._floors import FloorsReport, measure_grades
-from richter.audit._gate import GateReport, apply_gate_plan
+from richter.audit._calibration_audit import CalibrationReport, measure_calibration, read_draws
+from richter.audit._comparison import CompareReport, compare_tables
+from richter.audit._floors_audit import FloorsReport, measure_grades
+from richter.audit._gate_check import GateReport, apply_gate_plan
 from richter.audit._measure import RunResults, measure_run
 from richter.audit._plan import read_plan
 from richter.audit._plan_tail import tail_plan
-from richter.audit._severity import SeverityReport, weigh_scores
-from richter.audit._tail import TailReport, study_column
+from richter.audit._severity_audit import SeverityReport, weigh_scores
+from richter.audit._tail_audit import TailReport, study_column
 from richter.claims import About
 from richter.errors import InputError
 from richter.evidence import MissingPolicy
 from richter.interop import RatingKind, Source, is_frame, named_source, source_name
 from richter.records import DEFAULT_LEVEL, Claim, picture
 from richter.store import DatabaseRun, Place, is_run, open_ledger
-from richter.tables import ReadOptions, Tables, read_tables
+from richter.tables import Dataset, ReadOptions, read_tables
 
 __all__ = ["Run", "open_run"]
 
@@ -83,7 +83,7 @@ class Run:
     # ---- records -------------------------------------------------------------------------------------------------
 
     @functools.cached_property
-    def tables(self) -> Tables:
+    def tables(self) -> Dataset:
         """Answers, scores and ratings, as every command reads them."""
         return read_tables(*self.sources, options=self.options)
 
@@ -191,7 +191,7 @@ class Run:
         """A gate plan's requirements: met, violated, or not shown either way."""
         return apply_gate_plan(plan, self._tables_for(plan))
 
-    def _tables_for(self, plan: str | Path | None) -> Tables:
+    def _tables_for(self, plan: str | Path | None) -> Dataset:
         """The tables read as the plan says, unless this was opened with options of reading."""
         planned = None if plan is None or self.options != ReadOptions() else read_plan(plan).reading
         return self.tables if planned is None else read_tables(*self.sources, options=planned)
