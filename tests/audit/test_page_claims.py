@@ -160,7 +160,7 @@ def test_blocked_pairs_say_why() -> None:
     found = compared(dataset_of(outcomes(right)))
     claims = {c.conditions: c for c in found.of("accuracy")}
     assert [(c.verdict, c.blocked_by) for c in claims.values()] == [
-        (Verdict.BLOCKED, "items"), (Verdict.UNTESTABLE, None), (Verdict.UNTESTABLE, None),
+        (Verdict.BLOCKED, "shared"), (Verdict.UNTESTABLE, None), (Verdict.UNTESTABLE, None),
     ]  # fmt: skip
     assert claims["a", "b"].override == "--min-shared"
     assert "300 of 800" in claims["a", "b"].reason

@@ -46,7 +46,7 @@ WATCHED = (
 DAYS = 6
 CLOSE = 1e-9
 LIMIT = "0.02"  # of the plan's requirement, in shares of the scale
-DATA_CHECKS = ("reading", "items", "raters", "labels", "groupings", "missing")
+DATA_CHECKS = ("reading", "items", "shared", "raters", "labels", "groups", "missing")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -38,7 +38,8 @@ class Evidence:
     first, minus 1 (amounts with heavy tails), and `means` are the plain means. `sides`: where two conditions have
     different items, how many each. `counts`: both are plain rates, with exact limits of their counts. `missing` counts
     the grades that each condition lacks; the evidence then holds both ways (`both_ways`), `ignoring` them and taking
-    them at the worse end of the range (`as_worst`). `p_refuted` is the p-value of the statement being false in another
+    them at the worse end of the range (`as_worst`); `missing_to_undo` says how many of them undo what a test shows
+    without them. `p_refuted` is the p-value of the statement being false in another
     way than by the estimate's sign, and `detail` what its sentence adds.
     """
 
@@ -60,6 +61,7 @@ class Evidence:
     missing: Mapping[str, int] = dataclasses.field(default_factory=dict)
     ignoring: "Evidence | None" = None
     as_worst: "Evidence | None" = None
+    missing_to_undo: "Callable[[Callable[[Evidence], bool]], int] | None" = None
     p_refuted: float | None = None
     detail: str = ""
     notes: tuple[str, ...] = ()
@@ -102,7 +104,7 @@ def p_value(evidence: Evidence, value: float) -> float:
         interval = evidence.interval(1 - math.exp(log_alpha))
         return float(max(interval.low - value, value - interval.high)) or -1.0  # an end is inside
 
-    low, high = math.log(1e-12), math.log(1 - 1e-12)
+    low, high = math.log(1e-12), math.log1p(-1e-9)  # nearer to 1 quantiles of t round to 0
     if distance_outside(low) > 0:
         return 1e-12
     return math.exp(root(distance_outside, low, high)) if distance_outside(high) > 0 else 1.0
