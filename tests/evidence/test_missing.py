@@ -324,7 +324,7 @@ def test_wrong_answers_that_are_lost_verify_nothing_recovers_truth() -> None:
 
 @pytest.mark.parametrize("conditions", [("a", "b"), ("b",)])
 def test_a_gate_asks_for_limits_that_never_fall_short(conditions: tuple[str, ...]) -> None:
-    """The same data: a gate is violated by the limit that `exact` gives, and passes by its own; a comparison has neither."""
+    """A gate is violated by the limit that `exact` gives and passes by its own; a comparison has the usual ones."""
     rng = np.random.default_rng(5)
     table = (rng.random((40, 2, 3)) < [[0.97], [0.9]]).astype(float)
     dataset = dataset_of(outcomes(table))

@@ -147,8 +147,9 @@ def _fills_by(worst: Sample, best: Sample, conditions: tuple[str, ...], known: n
     """The units of a coding of the items, with the value of a candidate at both ends of its missing grades."""
     metric, weight = worst.metric, weights_of(worst.outcomes.weight, known)
     sign = 1.0 if metric.better == "higher" else -1.0
-    assert metric.low is not None and metric.high is not None
-    candidate, bad, good = worst.place(conditions[-1]), *sorted((sign * metric.low, sign * metric.high))
+    assert metric.worst is not None
+    assert metric.best is not None
+    candidate, bad, good = worst.place(conditions[-1]), sign * metric.worst, sign * metric.best
     least, most = (sign * sample.mean[known, candidate] for sample in (worst, best))
     bases = (bad, good)
     if len(conditions) == 2:

@@ -16,9 +16,8 @@ def with_missing_at(outcomes: Outcomes, lacking: Codes, end: Literal["worst", "b
     `lacking` counts them by item and condition. Where people labelled some answers, the added rows are a stratum of
     their own in which every label is known.
     """
-    metric = outcomes.metric
-    assert metric.worst is not None and metric.low is not None and metric.high is not None
-    value = metric.worst if end == "worst" else metric.low + metric.high - metric.worst
+    value = outcomes.metric.worst if end == "worst" else outcomes.metric.best
+    assert value is not None
     item, condition = (np.repeat(code, lacking.ravel()) for code in np.indices(lacking.shape).reshape(2, -1))
     added, before = len(item), len(outcomes.item)
     changes: dict[str, object] = {

@@ -109,7 +109,9 @@ def check_shared_items(dataset: Dataset, question: Question, policy: Policy) -> 
     # in a gate the items that only the candidate has count for nothing: it could lose them
     reason = too_few_shared(sample, shared, min_shared=policy.min_shared, of_first=policy.is_gate)
     if is_unpaired(dataset, question, policy):
-        if shared.both or policy.unpaired:
+        if policy.unpaired:
+            return Finding(notes=("taken as different items, not paired (--unpaired)",))
+        if shared.both:
             return FINE
         return Finding(notes=(f"{reason}; where these are the same questions, write their ids alike",))
     if not reason:
