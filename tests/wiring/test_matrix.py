@@ -21,19 +21,25 @@ from click.testing import CliRunner
 import richter
 from helpers.wiring_facts import Fact, facts
 from richter.audit import compare_tables, margin_plan, run_gate
+from richter.claims import Blocked, Question
 from richter.cli._main import _root
-from richter.evidence import Policy
+from richter.evidence import Policy, evidence
 from richter.plugins import pytest_gate
 from richter.records import Claim, Verdict, plain
 from richter.tables import ReadOptions, read_tables
 
 FACTS = facts()
 
-# facts that a series of days of one condition shows too
-WATCHED = (
-    *("rows without a grade", "failed calls", "failed calls with grades", "one grouping", "two groupings", "weights"),
-    *("sample weights", "draws", "human labels", "unchecked judge"),
-)
+# facts that a series of days of one condition cannot show, and why
+NOT_WATCHED = {
+    "rows absent": "a row that every day lacks leaves no trace; of days that differ only common items are watched",
+    "disjoint raters": "one condition has no second one with other raters; raters that change by day are a change",
+    "unbalanced raters": "as of disjoint raters",
+    "misaligned items": "one condition has no second one in another order",
+    "unpaired items": "one condition has no second one to be paired with",
+    "unpaired items as stated": "as of unpaired items",
+    "tried": "the level of a series is that of all looks; there are no attempts",
+}
 DAYS = 6
 CLOSE = 1e-9
 LIMIT = "0.02"  # of the plan's requirement, in shares of the scale
@@ -227,13 +233,29 @@ class Surfaces:
 
     def watched(self) -> Iterator[tuple[str, Cell]]:
         """Days of the same answers of one condition."""
-        if self.fact.name in WATCHED:
-            rows = self.fact.table.filter(pl.col("condition") == "new")
-            days = [rows.with_columns(date=pl.lit(f"2026-01-{k + 1:02d}")) for k in range(DAYS)]
-            path = self.folder / "series.parquet"
-            pl.concat(days).drop("confidence", strict=False).write_parquet(path)
-            output, fault = self.invoke("watch", path, "--date", "date", "--condition", "new", *self.fact.options)
-            yield "watch", Cell(text=output, fault=fault)
+        fact = self.fact
+        if fact.name in NOT_WATCHED:
+            return
+        rows = fact.table.filter(pl.col("condition") == "new")
+        days = [rows.with_columns(date=pl.lit(f"2026-01-{k + 1:02d}")) for k in range(DAYS)]
+        path, target = self.folder / "series.parquet", self.folder / "watch.json"
+        pl.concat(days).drop("confidence", strict=False).write_parquet(path)
+        asked = ["--date", "date", "--condition", "new", *fact.options, *fact.asked, "--json", target]
+        output, fault = self.invoke("watch", path, *asked)
+        if fault or not target.exists():
+            yield "watch", Cell(fault=fault or output[:200])
+            return
+        document = json.loads(target.read_text(encoding="utf-8"))
+        words = " ".join((output, *strings_in(document)))
+        level = document["level"]
+        blocks = [reason for reason in [self.own_block()] if reason and not same_words(reason, words)]
+        fault = f"level {level}" if level != fact.level else f"no block: {blocks[0]}" if blocks else ""
+        yield "watch", Cell(text=output, fault=fault)
+
+    def own_block(self) -> str:
+        """Why a check blocks the watched condition's own measure; empty where none does."""
+        asked = evidence(self.tables.select(["new"]), Question(measure=self.fact.measure, conditions=("new",)))
+        return asked.evidence.reason if isinstance(asked.evidence, Blocked) else ""
 
     def in_python(self) -> Iterator[tuple[str, Cell]]:
         fact = self.fact
@@ -408,3 +430,7 @@ def test_a_reading_that_nobody_confirmed_is_noted_and_blocks_a_gate(tmp_path: Pa
     assert (open_claim.blocked_by, closed.blocked_by, closed.override) == (None, "reading", "")
     (trusted,) = run_gate(plan, inferred, policy=Policy(trust_reading=True)).claims
     assert (trusted.verdict, trusted.estimate) == (open_claim.verdict, open_claim.estimate)
+
+
+def test_only_facts_are_left_out_of_a_series() -> None:
+    assert NOT_WATCHED.keys() <= {fact.name for fact in FACTS}

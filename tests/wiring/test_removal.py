@@ -89,19 +89,16 @@ def test_losing_rows_never_makes_a_gate_pass(world: dict[str, Any]) -> None:
     never_met_by_losing(world)
 
 
-
 @given(worlds(draws=3))
 @settings(max_examples=100)
 def test_losing_draws_never_makes_a_gate_pass(world: dict[str, Any]) -> None:
     never_met_by_losing(world)
 
 
-
 @given(worlds(groups=True))
 @settings(max_examples=80)
 def test_losing_rows_of_groups_never_makes_a_gate_pass(world: dict[str, Any]) -> None:
     never_met_by_losing(world)
-
 
 
 @given(worlds(weights=True))
