@@ -131,7 +131,10 @@ def world_row(name: str, repeats: int) -> dict[str, Any]:
     row: dict[str, Any] = {"world": name, "repeats": repeats}
     for what, loss in (("false", world.margin), ("power", 0.0)):
         met = np.array([met_by(world, loss, rng) for _ in range(repeats)])
-        row |= {f"{what} {when} %": round(100 * float(x), 1) for when, x in zip(("before", "now"), met.mean(axis=0))}
+        row |= {
+            f"{what} {when} %": round(100 * float(x), 1)
+            for when, x in zip(("before", "now"), met.mean(axis=0), strict=True)
+        }
     return row
 
 

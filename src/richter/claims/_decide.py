@@ -6,17 +6,20 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from richter.claims._control import JointTests, in_steps
 from richter.claims._evidence import Evidence, is_within, one_sided, p_value
 from richter.claims._question import JUDGE_UNCHECKED, Asked, Blocked
-from richter.claims._sentences import describe_blocked, describe_claim, describe_requirement
+from richter.claims._sentences import describe_blocked, describe_claim, describe_heterogeneity, describe_requirement
 from richter.claims._sizes import min_detectable_difference, needed_units, requirement_needed
+from richter.claims._subgroups import Subgroups
 from richter.claims._suite import Trade, decide_trades
 from richter.errors import InputError
 from richter.records import DEFAULT_LEVEL, Claim, Family, Hypothesis, Verdict
 from richter.stats import holm
 
-__all__ = ["decide"]
+__all__ = ["decide", "decide_heterogeneity"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -184,7 +187,7 @@ def undecided_claim(asked: Asked, *, level: float) -> Claim:
         apart=bool(evidence.sides),
         missing=dict(evidence.missing),
         gates=asked.gates,
-        notes=(*asked.notes, *evidence.notes),
+        notes=(*asked.notes, *evidence.notes_at(level)),
     )
 
 
@@ -221,7 +224,7 @@ def _difference_claim(
         needed_for=None if needed is None else aim,
         could_show=min_detectable_difference(evidence, asked.metric, tail=differs.alpha / 2),
         family=family,
-        notes=(*asked.notes, *evidence.notes, *undone),
+        notes=(*asked.notes, *evidence.notes_at(level), *undone),
     )
 
 
@@ -267,13 +270,31 @@ def _decide_requirements(asked: Sequence[Asked], level: float, tried: int) -> tu
                 needed=None if needed is None else needed[0],
                 needed_for=None if needed is None else needed[1],
                 could_show=min_detectable_difference(evidence, one.metric, tail=alpha),
-                notes=(*one.notes, *evidence.notes, *_undone_by_missing(evidence, is_met)),
+                notes=(*one.notes, *evidence.notes_at(level), *_undone_by_missing(evidence, is_met)),
                 family=Family(
                     method="intersection-union to pass, holm to violate", size=len(asked), name="requirement"
                 ),
             )
         )
     return tuple(claims)
+
+
+def decide_heterogeneity(
+    found: Sequence[Subgroups], *, level: float = DEFAULT_LEVEL, tried: int = 1
+) -> tuple[Subgroups, ...]:
+    """The subgroups of every pair with the verdict on their having one effect: `verified` where it differs.
+
+    The pairs' tests are one Holm family at 1 - `level`, which `tried` attempts share.
+    """
+    tested = [one.p for one in found if one.p is not None]
+    adjusted = iter(np.minimum(holm(tested) * tried, 1.0).tolist() if tested else ())
+    decided = []
+    for one in found:
+        p = None if one.p is None else next(adjusted)
+        verdict = Verdict.UNTESTABLE if p is None else Verdict.VERIFIED if p <= 1 - level else Verdict.UNDECIDED
+        sentence = describe_heterogeneity(one, verdict, p)
+        decided.append(dataclasses.replace(one, p_adjusted=p, verdict=verdict, sentence=sentence))
+    return tuple(decided)
 
 
 def _is_beyond(evidence: Evidence, *, value: float, above: bool, alpha: float) -> bool:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from richter.errors import InputError
 from richter.records import Interval, Unit
@@ -40,7 +40,8 @@ class Evidence:
     the grades that each condition lacks; the evidence then holds both ways (`both_ways`), `ignoring` them and taking
     them at the worse end of the range (`as_worst`); `missing_to_undo` says how many of them undo what a test shows
     without them. `p_refuted` is the p-value of the statement being false in another
-    way than by the estimate's sign, and `detail` what its sentence adds.
+    way than by the estimate's sign, and `detail` what its sentence adds. `describe_at(level)` is a note with intervals
+    at that level.
     """
 
     estimate: float
@@ -65,6 +66,11 @@ class Evidence:
     p_refuted: float | None = None
     detail: str = ""
     notes: tuple[str, ...] = ()
+    describe_at: Callable[[float], str] | None = None
+
+    def notes_at(self, level: float) -> tuple[str, ...]:
+        """All notes, those with intervals at a level."""
+        return self.notes if self.describe_at is None else (*self.notes, self.describe_at(level))
 
     @property
     def against(self) -> str:
@@ -93,6 +99,12 @@ def both_ways(ignoring: Evidence, as_worst: Evidence, *, missing: Mapping[str, i
     return dataclasses.replace(
         ignoring, interval=interval, p=p, missing=dict(missing), ignoring=ignoring, as_worst=as_worst
     )
+
+
+def describe_each(parts: Sequence[Evidence]) -> Callable[[float], str] | None:
+    """The notes with intervals of several parts as one; None where there are none."""
+    known = [part.describe_at for part in parts if part.describe_at is not None]
+    return (lambda level: "; ".join(dict.fromkeys(describe(level) for describe in known))) if known else None
 
 
 def p_value(evidence: Evidence, value: float) -> float:

@@ -77,10 +77,10 @@ def with_gate_limit(found: Evidence, worst: Sample, best: Sample, *, conditions:
     """The evidence of a gate with the limit that it passes by; `worst` and `best` hold the missing grades' two ends.
 
     Single answers that are right or wrong have their own limits at `worst` (Tango's, Clopper and Pearson's), which no
-    worse answer improves. All else has the smaller of two limits. The first is the smallest mean, less Student's t times
-    the largest standard error (CR2). The second is a quantile of the mean under random (Dirichlet) weights of the units
-    and of one more unit (Gaffke 2005). That unit is as bad as the worst one, or as the range allows where few units
-    depart. With G < 23 groups the limit L becomes (G L + worst) / (G + 1): another group may fail wholly.
+    worse answer improves. All else has the smaller of two limits. The first is the smallest mean, less Student's t
+    times the largest standard error (CR2). The second is a quantile of the mean under random (Dirichlet) weights of the
+    units and of one more unit (Gaffke 2005). That unit is as bad as the worst one, or as the range allows where few
+    units depart. With G < 23 groups the limit L becomes (G L + worst) / (G + 1): another group may fail wholly.
     """
     is_rising = worst.metric.better == "higher"
     limit = _limit_of_counts(worst, conditions) or _limit_of_units(worst, best, conditions)

@@ -20,7 +20,7 @@ from richter.claims._labels import as_judged, corrected, enough_labels, labelled
 from richter.claims._measures import Metric
 from richter.claims._outcomes import Codes, Floats, Outcomes, unit_means
 from richter.errors import InputError
-from richter.records import Interval, Unit, counted
+from richter.records import DEFAULT_LEVEL, Interval, Unit, counted
 from richter.stats import clopper_pearson, root, wilson
 from richter.stats._proportion import FEW, departures, unit_freedom, worth_of
 
@@ -292,7 +292,7 @@ def _score(plus: int, minus: int, n: int, delta: float) -> float:
 
 
 @functools.lru_cache(maxsize=4096)  # many pairs of a board have the same counts, and a claim asks for its own again
-def tango(plus: int, minus: int, n: int, *, level: float = 0.95) -> Interval:
+def tango(plus: int, minus: int, n: int, *, level: float = DEFAULT_LEVEL) -> Interval:
     """Tango's score interval for (plus - minus) / n: items that only the second, and only the first, got right."""
     z = float(ndtri(0.5 + level / 2))
     delta, edge = (plus - minus) / n, 1 - 1e-12

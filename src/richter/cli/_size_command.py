@@ -256,7 +256,7 @@ def _gap_from_data(
     if isinstance(asked.evidence, Blocked):
         raise InputError(f"{asked.evidence.reason}.", remedy=asked.evidence.remedy)
     found = _size_from_evidence(dataset, asked, margin, alpha=alpha, power=power, costs=costs)
-    notes = tuple(dict.fromkeys((*dataset.notes, *asked.notes, *asked.known.notes, *found.notes)))
+    notes = tuple(dict.fromkeys((*dataset.notes, *asked.notes, *asked.known.notes_at(level), *found.notes)))
     row = {
         "labels": found.items, "draws": found.draws, "measure": measure, "margin": margin, "power": power,
         "level": level, "alpha": alpha, "shares": found.shares, "cheapest": found.design,
