@@ -21,7 +21,6 @@ from richter.claims import (
     METRICS,
     Asked,
     FamilyName,
-    JointTests,
     Question,
     as_judged,
     check_margin,
@@ -235,9 +234,7 @@ def weigh_scores(
     asked: list[Asked] = []
     if decided is None:
         asked = ask_severities(tables, policy, primary=values["primary"], margins=margins, corrected=corrected)
-        joint = None
-        if values["control"] is not None and not corrected:
-            joint = _joint_law(tables, weighed, asked, policy, values["primary"], rng)
+        joint = None if values["control"] is None or corrected else joint_law_of(tables, asked, policy)
         claims = decide(asked, level=level, joint=joint, data_hash=tables.data_hash, seed=seed)
     else:
         claims = tuple(c for c in decided if c.measure in sev.MEASURES or c.measure == CORRECTED)
@@ -366,16 +363,6 @@ def _ask_corrected(
     checked = run_checks(tables, question, policy)
     found = checked.block or sev.true_difference(first, second)
     return Asked(question=question, metric=METRICS[CORRECTED], evidence=found, basis=first.basis, notes=checked.notes)
-
-
-def _joint_law(
-    tables: Dataset, weighed: sev.PairStudy, asked: Sequence[Asked], policy: Policy, primary: str,
-    rng: np.random.Generator,
-) -> JointTests | None:  # fmt: skip
-    """The law of the main measure's claims against one control together."""
-    if METRICS[primary].estimator == "mean":
-        return joint_law_of(tables, asked, policy, rng=rng)
-    return weighed.joint_law(primary, rng)
 
 
 def _notes(

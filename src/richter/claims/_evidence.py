@@ -11,7 +11,6 @@ from richter.stats import root
 __all__ = [
     "UNPAIRED",
     "Evidence",
-    "both_ways",
     "is_within",
     "one_sided",
     "p_value",
@@ -78,27 +77,6 @@ class Evidence:
         if len(self.means) < 2 or self.estimate * (self.means[1] - self.means[0]) >= 0:
             return ""
         return f"; in sum it is the other way round: {self.means[0]:.4g} and {self.means[1]:.4g} an item on average"
-
-
-def both_ways(ignoring: Evidence, as_worst: Evidence, *, missing: Mapping[str, int]) -> Evidence:
-    """Evidence that shows only what holds both with missing grades ignored and with them at the worse end.
-
-    Its interval spans both intervals, and its p-value is the larger one (1 where the two lie on different sides).
-    """
-
-    def interval(level: float) -> Interval:
-        one, two = ignoring.interval(level), as_worst.interval(level)
-        method = f"{one.method}; missing grades both ways"
-        return Interval(low=min(one.low, two.low), high=max(one.high, two.high), level=level, method=method)
-
-    def p(value: float) -> float:
-        if (ignoring.estimate - value) * (as_worst.estimate - value) <= 0:
-            return 1.0
-        return max(p_value(ignoring, value), p_value(as_worst, value))
-
-    return dataclasses.replace(
-        ignoring, interval=interval, p=p, missing=dict(missing), ignoring=ignoring, as_worst=as_worst
-    )
 
 
 def describe_each(parts: Sequence[Evidence]) -> Callable[[float], str] | None:

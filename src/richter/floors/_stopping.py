@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from richter.claims import METRICS, Metric, sequential_measures
+from richter.claims import METRICS, Metric, block_by_missing, sequential_measures, spanning_both
 from richter.errors import InputError
 from richter.floors._sequences import Sequence, ece_sequence, mean_sequence, rate_sequence
 from richter.records import DEFAULT_LEVEL, Claim, Family, Hypothesis, Verdict
@@ -22,7 +22,6 @@ CLAIM_GRAMMAR = (
     "optionally METRIC(CONDITION); or 'A better than B', 'A better than B by 2pt'."
 )
 
-MAX_UNBOUNDED_MISSING = 0.01  # share of missing grades above which a measure without a worse end is blocked
 OUTSIDE = "the running estimate has left the interval"
 EMPTY = "the limits have crossed, so that nothing is decided"
 
@@ -268,9 +267,7 @@ def _both_ways(rule: StopRule, ignoring: Claim, as_worst: Claim, count: int) -> 
     notes = (*ignoring.notes, f"{count:,} grades are missing")
     one, two, interval = ignoring.interval, as_worst.interval, ignoring.interval
     if one is not None and two is not None:
-        interval = dataclasses.replace(
-            one, low=min(one.low, two.low), high=max(one.high, two.high), method=f"{one.method}; missing both ways"
-        )
+        interval = spanning_both(one, two)
     missing = {rule.condition: count}
     if ignoring.verdict is as_worst.verdict:
         return dataclasses.replace(ignoring, interval=interval, notes=notes, missing=missing)
@@ -288,12 +285,12 @@ def _blocked_by_missing(rule: StopRule, found: Claim, count: int, total: int) ->
     noted = dataclasses.replace(
         found, notes=(*found.notes, f"{count:,} grades are missing"), missing={rule.condition: count}
     )
-    if not found.decided or count <= MAX_UNBOUNDED_MISSING * total:
+    block = block_by_missing(count, total, why=f"{rule.metric.noun} has no worst value")
+    if not found.decided or block is None:
         return noted
-    reason = f"{count:,} of {total:,} grades are missing, and {rule.metric.noun} has no worst value"
     return dataclasses.replace(
-        noted, verdict=Verdict.BLOCKED, blocked_by="missing", reason=reason, remedy="Ask the missing answers again.",
-        sentence=f"{rule.text}: blocked, {reason}.",
+        noted, verdict=Verdict.BLOCKED, blocked_by=block.gate, reason=block.reason, remedy=block.remedy,
+        sentence=f"{rule.text}: blocked, {block.reason}.",
     )  # fmt: skip
 
 
