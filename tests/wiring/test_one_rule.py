@@ -23,7 +23,9 @@ def weighed(seed: int = 3) -> Dataset:
     """Severities of four conditions, of which the last has the more severe errors."""
     rng = np.random.default_rng(seed)
     wrong = rng.random((300, 4)) < [0.4, 0.4, 0.4, 0.6]
-    severity = np.where(wrong, np.minimum(rng.integers(1, 5, size=(300, 4)) + [0, 0, 0, 1], 4), 0).astype(float)
+    severity = np.where(wrong, np.minimum(rng.integers(1, 5, size=(300, 4)) + np.array([0, 0, 0, 1]), 4), 0).astype(
+        float
+    )
     return memory_tables({"accuracy": (severity == 0).astype(float)}, conditions=NAMES, severity=severity)
 
 
