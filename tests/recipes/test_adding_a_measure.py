@@ -1,8 +1,6 @@
 """Adding a measure is adding a row: a copy of the package with one more row, asked by every command."""
 
-import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +10,7 @@ import polars as pl
 import pytest
 
 import richter
+from helpers.package_copy import copy_package, document, insert
 
 ROW = """
 METRICS["helpfulness"] = _row(
@@ -26,12 +25,8 @@ MARK = "\n\ndef gateable_measures()"
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that holds the package with one more row in its table of measures, and nothing else changed."""
-    folder = tmp_path_factory.mktemp("package")
-    shutil.copytree(Path(richter.__file__).parent, folder / "richter", ignore=shutil.ignore_patterns("__pycache__"))
-    table = folder / "richter" / "claims" / "_measures.py"
-    text = table.read_text()
-    assert text.count(MARK) == 1
-    table.write_text(text.replace(MARK, ROW + MARK))
+    folder = copy_package(tmp_path_factory.mktemp("package"))
+    insert(folder / "richter" / "claims" / "_measures.py", ROW, before=MARK)
     return folder
 
 
@@ -55,20 +50,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(package: Path, data: Path, *arguments: str) -> dict[str, object]:
-    """What a command of the copy writes as JSON."""
-    out = data / "out.json"
-    command = [sys.executable, "-m", "richter", *arguments, "--json", str(out)]
-    env = {**os.environ, "PYTHONPATH": str(package)}
-    done = subprocess.run(command, cwd=data, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode in (0, 3, 4), done.stderr
-    found: dict[str, object] = json.loads(out.read_text())
-    return found
-
-
 def test_compare_takes_it_as_its_main_measure_with_its_words_and_its_margin(package: Path, data: Path) -> None:
     asked = ("compare", "results.csv", "old", "new", "--on", "helpfulness", "--margin", "helpfulness=2pt")
-    found = run(package, data, *asked)
+    found = document(package, data, *asked)
     claim = next(c for c in found["claims"] if c["measure"] == "helpfulness")
     assert found["primary"] == "helpfulness"
     assert (claim["verdict"], claim["better"], claim["family"]["name"]) == ("verified", "higher", "main")
@@ -77,18 +61,18 @@ def test_compare_takes_it_as_its_main_measure_with_its_words_and_its_margin(pack
 
 
 def test_gate_and_a_gate_plan_require_it(package: Path, data: Path) -> None:
-    found = run(package, data, "gate", "results.csv", "old", "new", "--margin", "helpfulness=5pt")
+    found = document(package, data, "gate", "results.csv", "old", "new", "--margin", "helpfulness=5pt")
     assert [(c["measure"], c["verdict"]) for c in found["claims"]] == [("helpfulness", "verified")]
     (data / "plan.toml").write_text(
         'kind = "gate"\ncandidate = "new"\nbaseline = "old"\n'
         '[[require]]\nmetric = "helpfulness"\nrule = "no_worse"\nlimit = 0.5\n'
     )
-    planned = run(package, data, "gate", "plan.toml", "results.csv")
+    planned = document(package, data, "gate", "plan.toml", "results.csv")
     assert [(c["measure"], c["verdict"]) for c in planned["claims"]] == [("helpfulness", "verified")]
 
 
 def test_watch_follows_it_and_divides_the_level_by_it(package: Path, data: Path) -> None:
-    found = run(package, data, "watch", "days")
+    found = document(package, data, "watch", "days")
     series = {s["metric"]: s for s in found["series"]}
     assert set(series) == {"error_rate", "helpfulness"}
     assert series["helpfulness"]["limit"] == pytest.approx(2 / 0.05)
@@ -96,15 +80,15 @@ def test_watch_follows_it_and_divides_the_level_by_it(package: Path, data: Path)
 
 
 def test_size_reads_its_margin_on_its_scale(package: Path, data: Path) -> None:
-    two = run(package, data, "size", "gap", "results.csv", "old", "new", "--on", "helpfulness", "--margin", "2pt")
+    two = document(package, data, "size", "gap", "results.csv", "old", "new", "--on", "helpfulness", "--margin", "2pt")
     assert two["margin"] == pytest.approx(0.2)
     assert two["measure"] == "helpfulness"
-    bare = run(package, data, "size", "gap", "results.csv", "old", "new", "--on", "helpfulness", "--margin", "0.2")
+    bare = document(package, data, "size", "gap", "results.csv", "old", "new", "--on", "helpfulness", "--margin", "0.2")
     assert two["labels"] == bare["labels"] > 100
 
 
 def test_the_page_states_it(package: Path, data: Path) -> None:
-    found = run(package, data, "report", "results.csv", "-o", "page.html")
+    found = document(package, data, "report", "results.csv", "-o", "page.html")
     claim = next(c for c in found["claims"] if c["measure"] == "helpfulness")
     assert (claim["verdict"], claim["better"], claim["family"]["name"]) == ("verified", "higher", "other")
     assert claim["sentence"] in (data / "page.html").read_text()
