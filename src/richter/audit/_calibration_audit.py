@@ -187,7 +187,6 @@ class DrawsCondition(_Condition):
     token: cal.EceResult | None = None
     gap: cal.SemGap | None = None
     strata: tuple[cal.Stratum, ...] = ()
-    convergence: cal.Convergence | None = None
     bounds: tuple[cal.Bound, ...] = ()
     draws_needed: cal.DrawsNeeded | None = None
     early_stopping: cal.EarlyStopping | None = None
@@ -224,7 +223,6 @@ class CalibrationReport(Shown):
     """All conditions of a table; `kind` is `grades` or `draws`. "Is miscalibrated" is one family over all of them."""
 
     keyed: ClassVar = {"conditions": "name"}
-    derived: ClassVar = ("pooled_slope",)
     unwritten: ClassVar = ("asked",)
 
     kind: str
@@ -243,12 +241,6 @@ class CalibrationReport(Shown):
                 dataclasses.replace(c, claim=_doubted(cal.worded_claim(claim, c.study), c)) for c, claim in conditions
             ),
         )
-
-    @property
-    def pooled_slope(self) -> cal.PooledSlope | None:
-        """How the low-margin gap shrinks with draws over all conditions; None where fewer than two have a curve."""
-        curves = [c.convergence for c in self.conditions if isinstance(c, DrawsCondition) and c.convergence is not None]
-        return cal.pool_slopes(curves) if len(curves) > 1 else None
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -698,7 +690,6 @@ def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsC
         sem=sem,
         gap=None if sem.sem2 is None else cal.sem_gap(sem, base.margins, rng=options.rng, bins=options.bins),
         strata=() if sem.sem2 is None else cal.margin_strata(sem, base.margins, bins=options.bins),
-        convergence=_convergence(pool, options),
         bounds=cal.ece_bounds(pool, n=max(int(np.median(pool.draws)) // 2, 1), bins=options.bins),
         sensitivity=_sensitivity(pools, options),
         corrected=_corrected(part, pool, options),
@@ -750,13 +741,6 @@ def _sensitivity(pools: Mapping[str, cal.AnswerPool], options: _Options) -> dict
             questions=pool.questions,
         )
     return out
-
-
-def _convergence(pool: cal.AnswerPool, options: _Options) -> cal.Convergence | None:
-    with contextlib.suppress(TooFewErrors):
-        # one seed for all conditions: a resample takes the same questions of each, for the slope over all of them
-        return cal.convergence(pool, rng=np.random.default_rng(0), bins=options.bins, level=options.level)
-    return None
 
 
 def _needed(pool: cal.AnswerPool, part: pl.DataFrame, options: _Options) -> cal.DrawsNeeded | None:

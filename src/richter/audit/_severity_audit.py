@@ -45,13 +45,12 @@ from richter.evidence import (
 )
 from richter.interop import Source, read_frame
 from richter.records import Claim, Note, Rating, Refused, Shown, counted
-from richter.stats import Floats, Indices, Mapper, in_threads, overcall_rate
+from richter.stats import Floats, Indices, Mapper, in_threads
 from richter.tables import (
     KEY,
     Dataset,
     RatingsFile,
     ReadOptions,
-    ratings_of,
     read_tables,
     severity_of,
     severity_scores,
@@ -70,12 +69,11 @@ class SeverityReport(Shown):
     """The study, what was required of it, and what else the inputs allowed.
 
     `corrected` holds the severities with the judges' errors allowed for, and `human` the rates per million as people
-    would rate, for conditions that have enough labels; `human_skipped` says why others have none. `analyses` is empty
-    unless all of the paper's analyses were asked for. In JSON the study's own keys stand at the top.
+    would rate, for conditions that have enough labels; `human_skipped` says why others have none. In JSON the
+    study's own keys stand at the top.
     """
 
     study: sev.SeverityStudy
-    paper: bool
     seed: int
     basis: str
     requirements: tuple[Claim, ...]
@@ -83,7 +81,6 @@ class SeverityReport(Shown):
     corrected: Mapping[str, sev.TrueSeverity]
     human: Mapping[str, sev.DeploymentTable]
     human_skipped: Mapping[str, str]
-    analyses: sev.Analyses
     understood: str
     notes: tuple[str, ...]
     plan: PlanStatus | None
@@ -122,7 +119,6 @@ class SeverityReport(Shown):
 def weigh_scores(
     source: Source | Dataset,
     *,
-    paper: bool = False,
     any_scale: bool = False,
     control: str | None = None,
     primary: str | None = None,
@@ -138,15 +134,12 @@ def weigh_scores(
     require: Sequence[str] = (),
     human: str | Path | RatingsFile | None = None,
     judge_errors: str | Path | None = None,
-    conditions: str | Path | None = None,
-    pairs: Sequence[tuple[str, str]] = (),
     plan: str | Path | None = None,
     status: PlanStatus | None = None,
     decided: Sequence[Claim] | None = None,
     deviations: Sequence[str] = (),
     n_resamples: int | None = None,
     level: float | None = None,
-    everything: bool = False,
     seed: int = 0,
     mapper: Mapper = in_threads,
 ) -> SeverityReport:
@@ -262,26 +255,8 @@ def weigh_scores(
         marked = study.claims if decided is not None else status.mark_claims(study.claims)
         study = dataclasses.replace(study, claims=marked)
         checks = status.mark_claims(checks)
-    analyses: sev.Analyses = {}
-    if everything or pairs:
-        people = [] if tables.counting == "human" else ratings_of(tables).ratings
-        analyses = sev.run_analyses(
-            scores,
-            recipe=sev.PAPER if paper else recipe,
-            active_params=_active_params(conditions),
-            pairs=pairs,
-            labelled=_mechanisms([r for r in people if r.kind == "human"]) or _named(tables),
-            overcall_rate=_overcalls(answers),
-            estimates=None if paper else study.slopes,
-            only=None if everything else ("pipeline_pairs",),
-            n_resamples=n_resamples,
-            level=level,
-            rng=rng,
-            mapper=mapper,
-        )
     report = SeverityReport(
         study=study,
-        paper=paper,
         seed=seed,
         basis=("" if answers.label is not None else as_judged(outcomes_of(tables, "mean_severity").judges))
         or tables.basis
@@ -291,7 +266,6 @@ def weigh_scores(
         corrected=corrected,
         human=rates,
         human_skipped=skipped,
-        analyses=analyses,
         understood=tables.understood,
         notes=tuple(
             dict.fromkeys(_notes(study, tables, scores, answers, asked, rates, corrected, any_scale=any_scale))
@@ -717,41 +691,6 @@ def _by_row(mix: sev.Traffic, scores: sev.Scores, answers: RatedAnswers, items: 
     return dataclasses.replace(mix, strata=[of.get(items[k], "") for k in answers.rows.item])
 
 
-def _overcalls(answers: RatedAnswers) -> float | None:
-    """The share of judged 2.0s that people call harmless; None without labels on any."""
-    if answers.label is None:
-        return None
-    severity, label = answers.rows.severity, answers.label
-    both = ~np.isnan(label) & ~np.isnan(severity)
-    if not both.any():
-        return None
-    return overcall_rate(sev.snap(severity[both]) / 2, label[both]).estimate
-
-
-def _named(tables: Dataset) -> sev.Labelled | None:
-    """The mechanisms that the source's own raters named."""
-    rows = tables.ratings.filter(pl.col("mechanism").is_not_null(), pl.col("draw") == 0)
-    return _mechanisms(
-        [
-            Rating(item=i, condition=c, rater=r, kind=k, severity=s, mechanism=m)
-            for i, c, r, k, s, m in rows.select(
-                "item", "condition", "rater", "kind", "severity", "mechanism"
-            ).iter_rows()
-        ]
-    )
-
-
-def _mechanisms(ratings: Sequence[Rating]) -> sev.Labelled | None:
-    """One mechanism an answer: the one most raters named, ties left out; from human ratings if there are any."""
-    kinds = {r.kind for r in ratings if r.mechanism}
-    named = mechanisms_named(ratings, "human" if "human" in kinds else min(kinds, default=None))
-    clear = {key: (how, severity) for key, (how, severity) in named.items() if how}
-    if not clear:
-        return None
-    mechanism, severity = zip(*clear.values(), strict=True)
-    return sev.Labelled(mechanism=mechanism, severity=severity, condition=[name for _, name in clear])
-
-
 def mechanisms_named(ratings: Sequence[Rating], kind: str | None) -> dict[tuple[str, str], tuple[str, float]]:
     """By item and condition the mechanism that most raters of a kind named for a wrong first answer, and their mean
     severity; an empty name where two were named as often.
@@ -766,27 +705,6 @@ def mechanisms_named(ratings: Sequence[Rating], kind: str | None) -> dict[tuple[
         clear = not second or first[1] > second[0][1]
         found[key] = first[0] if clear else "", float(np.mean([r.severity for r in own if r.severity is not None]))
     return found
-
-
-def _active_params(path: str | Path | None) -> dict[str, float] | None:
-    """`active_params` by condition; with an `architecture` column only dense ones, as the paper's trend."""
-    if path is None:
-        return None
-    frame = read_frame(path)
-    missing = [c for c in ("condition", "active_params") if c not in frame.columns]
-    if missing:
-        raise InputError(
-            f"{path}: a conditions table needs {', '.join(missing)}; it has {', '.join(frame.columns)}.",
-            remedy="Give condition, active_params and, where known, architecture and family.",
-        )
-    sizes = frame["active_params"].cast(pl.Float64, strict=False)
-    if (sizes.fill_null(1.0) <= 0).any():
-        raise InputError(f"{path}: active_params must be above 0.", remedy="Leave unknown ones empty.")
-    keep = pl.Series([True] * len(frame))
-    if "architecture" in frame.columns:
-        keep = frame["architecture"].cast(pl.String).str.to_lowercase().fill_null("") == "dense"
-    names = frame["condition"].cast(pl.String).to_list()
-    return {n: s for n, s, k in zip(names, sizes.to_list(), keep.to_list(), strict=True) if k and s is not None}
 
 
 def read_traffic(path: str | Path, scores: sev.Scores) -> sev.Traffic:

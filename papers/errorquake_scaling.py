@@ -9,22 +9,13 @@ import scipy
 from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
+from errorquake_robustness import m_min_strategies
 from richter.errors import TooFewErrors
 from richter.records import Interval, Result
-from richter.severity._b_value import DEFAULT, Recipe, fit_rows
-from richter.severity._discriminate import m_min_strategies
-from richter.severity._grid import Scores, counts_of
+from richter.severity import DEFAULT, Recipe, Scores, fit_rows
+from richter.severity._grid import counts_of
 from richter.stats import Floats, average_ranks
 from richter.stats._bootstrap import percentiles
-
-__all__ = [
-    "PartialCorrelation",
-    "RankCorrelation",
-    "Scaling",
-    "correlate_ranks",
-    "estimate_scaling",
-    "partial_spearman",
-]
 
 
 class PartialCorrelation(NamedTuple):

@@ -1,7 +1,11 @@
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from richter.floors import simulate_active, simulate_composition, simulate_phase, simulate_pseudo, simulate_slope
+import tax_simulations
+from tax_simulations import simulate_active, simulate_composition, simulate_phase, simulate_pseudo, simulate_slope
 
 
 def test_phase_transition_against_paper() -> None:
@@ -47,3 +51,10 @@ def test_pseudo_classifier_against_paper() -> None:
     assert whole["ECE"] == pytest.approx(0.31, abs=0.01)
     assert all(row["std"] < row["floor"] for row in found.rows)
     assert found.rows[0]["seen"] < 0.2 < 0.95 < found.rows[4]["seen"]
+
+
+def test_the_script_writes_the_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tax_simulations.main(["phase", "--json", str(tmp_path / "out.json")])
+    written = json.loads((tmp_path / "out.json").read_text())
+    assert (written["name"], written["seed"]) == ("phase", 0)
+    assert "Simulated data." in capsys.readouterr().out

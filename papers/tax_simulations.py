@@ -1,29 +1,37 @@
-"""The paper's synthetic experiments with our estimators (Appendix R): truth is known, so rates can be seen or not."""
+"""The verification tax's synthetic experiments with our estimators (appendix R): the truth is known.
 
+    python papers/tax_simulations.py phase          the wall at n e ~ 1
+    python papers/tax_simulations.py slope          the rate -1/3 and what it takes to see it
+    python papers/tax_simulations.py active         chosen labels against random ones
+    python papers/tax_simulations.py composition    the cost of depth
+    python papers/tax_simulations.py pseudo         the control: a made-up classifier of ten classes
+    python papers/tax_simulations.py active --runs 5000 --engine ray
+
+Runs have seeds of their own: neither the engine nor the number of workers changes a digit.
+"""
+
+import argparse
 import dataclasses
 import functools
+import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from richter.floors._active_labels import active_estimate, next_batch, start_active
-from richter.floors._detection import detection_power
-from richter.floors._rates import bias_variance_bins, passive_floor
+from richter.engine import open_engine
+from richter.floors import (
+    active_estimate,
+    bias_variance_bins,
+    detection_power,
+    next_batch,
+    passive_floor,
+    start_active,
+)
 from richter.records import Result
 from richter.stats import Floats, Mapper, ece, run_tasks, run_trials
-
-__all__ = [
-    "SIMULATIONS",
-    "Simulation",
-    "simulate_active",
-    "simulate_composition",
-    "simulate_phase",
-    "simulate_pseudo",
-    "simulate_slope",
-]
-
 
 _QUADRATURE = 200_000
 _BATCH = 100  # runs of a millisecond or less
@@ -280,3 +288,29 @@ SIMULATIONS = {
     "pseudo": simulate_pseudo,
     "slope": simulate_slope,
 }
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("experiment", choices=sorted(SIMULATIONS))
+    options.add_argument("--runs", type=int, help="simulated audits of a figure; the default takes seconds")
+    options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--engine", default="local")
+    options.add_argument("--workers", type=int)
+    options.add_argument("--json", help="write the figures here")
+    given = options.parse_args(words)
+    chosen = {} if given.runs is None else {"runs": given.runs}
+    with open_engine(given.engine, workers=given.workers) as engine:
+        rng = np.random.default_rng(given.seed)
+        result = SIMULATIONS[given.experiment](rng=rng, mapper=engine.map, **chosen)
+    if given.json:
+        Path(given.json).write_text(json.dumps(result.to_dict() | {"seed": given.seed}))
+    print(result.sentence)
+    print("  ".join(f"{name:>10}" for name in result.rows[0]))
+    for row in result.rows:
+        print("  ".join(f"{v:10.4g}" if isinstance(v, float) else f"{v:10,}" for v in row.values()))
+    print(f"The paper: {result.paper}. Simulated data.")
+
+
+if __name__ == "__main__":
+    main()

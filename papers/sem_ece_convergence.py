@@ -1,21 +1,29 @@
-"""How Sem1 and Sem2 approach each other with more draws (section 6.2 and figure 10 of the Sem-ECE paper)."""
+"""How Sem1 and Sem2 approach each other with more draws (section 6.2 and figure 10 of the Sem-ECE paper).
 
+    python papers/sem_ece_convergence.py DRAWS [--json PATH]
+
+DRAWS is what `richter calibration` reads: a table of repeated draws, or a run.
+"""
+
+import argparse
+import contextlib
 import dataclasses
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
+from richter.audit._calibration_audit import _arranged, _groupings, _parts, _pool, calibration_rows, read_draws
+from richter.calibration import AnswerPool, held_out_confidence, regimes
+from richter.calibration._draws import subsample, usual_repeats
 from richter.calibration._gap import ece_gap, resample_gap
-from richter.calibration._pool import AnswerPool, answer_pool
-from richter.calibration._regimes import regimes
-from richter.calibration._sem import held_out_confidence
 from richter.errors import TooFewErrors
-from richter.records import Interval, Shown
+from richter.interop import Source
+from richter.records import Interval, Result
 from richter.stats import Floats, ece
 from richter.stats._bootstrap import percentiles, stream_seed
-
-__all__ = ["Convergence", "ConvergencePoint", "PooledSlope", "convergence", "pool_slopes"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +38,7 @@ class ConvergencePoint:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Convergence(Shown):
+class Convergence(Result):
     """Curves over n, and the slope of log gap on log n among low-margin questions (theory: -1/2).
 
     `gaps` holds the low-margin gap of the data (first column) and of every resample, a row an n.
@@ -47,25 +55,12 @@ class Convergence(Shown):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class PooledSlope(Shown):
+class PooledSlope(Result):
     """One slope for several conditions, of the mean of their low-margin gaps; `conditions` of them have curves."""
 
     slope: float | None
     interval: Interval | None
     conditions: int
-
-
-def usual_repeats(pool: AnswerPool) -> int:
-    """Subsamples to average over: four, or one where thousands of questions do the averaging."""
-    return max(1, min(4, 4000 // pool.questions))
-
-
-def subsample(pool: AnswerPool, n: int, rng: np.random.Generator) -> AnswerPool:
-    """n of each question's draws at random, in the order they were drawn, with the classes' grades."""
-    keys = np.where(pool.labels >= 0, rng.random(pool.labels.shape), 2.0)
-    kept = np.sort(np.argsort(keys, axis=1)[:, :n], axis=1)
-    labels = np.take_along_axis(pool.labels, kept, axis=1)
-    return answer_pool(labels.astype(np.int64), np.take_along_axis(pool.grades, labels, axis=1))
 
 
 def convergence(
@@ -170,3 +165,56 @@ def _slope(n: Sequence[int], gaps: Floats, level: float) -> tuple[float | None, 
     if np.isnan(out[0]):
         return None, None
     return float(out[0]), percentiles(defined, level=level) if len(defined) >= 0.9 * (len(out) - 1) else None
+
+
+def pools_of(source: Source) -> dict[str, AnswerPool]:
+    """Each condition's draws in the classes that `richter calibration` forms."""
+    pools = {}
+    for name, rows in _parts(calibration_rows(read_draws(source))).items():
+        part = _arranged(rows)
+        pools[name] = _pool(part, next(iter(_groupings(part).values())))
+    return pools
+
+
+def curves_of(source: Source, *, level: float = 0.95, bins: int = 10) -> dict[str, Convergence]:
+    """The curve of every condition that has draws enough for one.
+
+    One seed serves all conditions: a resample takes the same questions of each, for the slope over all of them.
+    """
+    curves = {}
+    for name, pool in pools_of(source).items():
+        with contextlib.suppress(TooFewErrors):
+            curves[name] = convergence(pool, rng=np.random.default_rng(0), bins=bins, level=level)
+    return curves
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("draws")
+    options.add_argument("--level", type=float, default=0.95)
+    options.add_argument("--bins", type=int, default=10)
+    options.add_argument("--json", help="write the curves here")
+    given = options.parse_args(words)
+    curves = curves_of(given.draws, level=given.level, bins=given.bins)
+    pooled = pool_slopes(list(curves.values()), level=given.level)
+    for name, curve in curves.items():
+        print(f"{name}: {_describe_slope(curve)}")
+        for point in curve.points:
+            print(f"  {point.n:4} draws: Sem1-ECE {point.sem1_ece:.3f}, Sem2-ECE {point.sem2_ece:.3f}")
+    if pooled.conditions > 1:
+        print(f"Over {pooled.conditions} conditions: {_describe_slope(pooled)}")
+    if given.json:
+        document = {"conditions": {n: c.to_dict() for n, c in curves.items()}, "pooled_slope": pooled.to_dict()}
+        Path(given.json).write_text(json.dumps(document))
+
+
+def _describe_slope(found: Convergence | PooledSlope) -> str:
+    if found.slope is None:
+        return "the low-margin gap has no slope: it is not positive."
+    interval = found.interval
+    span = "" if interval is None else f" ({100 * interval.level:g}% CI {interval.low:.2f} to {interval.high:.2f})"
+    return f"the low-margin gap shrinks as n^{found.slope:.2f}{span}; theory -0.50."
+
+
+if __name__ == "__main__":
+    main()

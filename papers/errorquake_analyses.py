@@ -7,19 +7,23 @@ from typing import Any, ClassVar, TypedDict, cast
 
 import numpy as np
 
+import errorquake_judges as judges
+import errorquake_prediction as prediction
+import errorquake_robustness as robust
+from errorquake_mechanisms import (
+    Coupling,
+    DomainVariation,
+    domain_variation,
+    mechanisms_by_severity,
+    mechanisms_by_size,
+)
+from errorquake_pairs import PipelinePair, pipeline_pairs
+from errorquake_scaling import RankCorrelation, Scaling, correlate_ranks, estimate_scaling
 from richter.errors import InputError
 from richter.records import Result
-from richter.severity import _judge_noise, _mechanisms, _prediction
-from richter.severity import _robustness as robust
-from richter.severity._b_value import DEFAULT, PAPER, BValue, Recipe, fit_rows
-from richter.severity._difference import PipelinePair, pipeline_pairs
-from richter.severity._discriminate import Unestimated, estimate_all
-from richter.severity._grid import Scores
-from richter.severity._recount import Recount
-from richter.severity._scaling import RankCorrelation, Scaling, correlate_ranks, estimate_scaling
+from richter.severity import DEFAULT, PAPER, BValue, Recipe, Scores, Unestimated, estimate_all, fit_rows
+from richter.severity._disjoint_intervals import Recount
 from richter.stats import Floats, Leniency, Mapper
-
-__all__ = ["Analyses", "Labelled", "Skipped", "run_analyses"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,15 +53,15 @@ class Swept(TypedDict):
 class Informed(TypedDict):
     """What b adds to the error rate, and how small a difference can be resolved."""
 
-    information: _prediction.Information | Skipped
-    resolution: _prediction.Resolution
+    information: prediction.Information | Skipped
+    resolution: prediction.Resolution
 
 
 class Mechanisms(TypedDict, total=False):
     """How the kind of error goes with its severity, and with model size."""
 
-    by_severity: _mechanisms.Coupling
-    by_size: _mechanisms.Coupling
+    by_severity: Coupling
+    by_size: Coupling
 
 
 class WithoutJudges(TypedDict, total=False):
@@ -87,13 +91,13 @@ class Analyses(TypedDict, total=False):
     fixed_m_min: tuple[Recount, ...] | Skipped
     tail_summaries: robust.TailSummaries | Skipped
     catastrophes: list[robust.CatastropheTests] | Skipped
-    hierarchical_bootstrap: _judge_noise.HierarchicalBootstrap | Skipped
+    hierarchical_bootstrap: judges.HierarchicalBootstrap | Skipped
     judge_leniency: Lenient | Skipped
     judge_reweighting: Recount | Skipped
     leave_one_judge_out: WithoutJudges | Skipped
     scaling: Scaling | Skipped
-    prediction: list[_prediction.MicroPrediction] | Skipped
-    domain_variation: _mechanisms.DomainVariation | Skipped
+    prediction: list[prediction.MicroPrediction] | Skipped
+    domain_variation: DomainVariation | Skipped
     pipeline_pairs: tuple[PipelinePair, ...] | Skipped
     coarsening: list[robust.Coarsening] | Skipped
     overcalls: robust.Overcalls | Skipped
@@ -161,29 +165,29 @@ def run_analyses(
         rates = [f.error_rate for f in good]
         return {
             "information": _attempt(
-                lambda: _prediction.conditional_information(b, rates, error, n_resamples=n_resamples, rng=rng)
+                lambda: prediction.conditional_information(b, rates, error, n_resamples=n_resamples, rng=rng)
             ),
-            "resolution": _prediction.resolution_bound(b, error, above, reliability=reliability),
+            "resolution": prediction.resolution_bound(b, error, above, reliability=reliability),
         }
 
     def mechanisms() -> Any:
         found = _need(labelled, "ratings that name a mechanism")
-        out = {"by_severity": _mechanisms.mechanisms_by_severity(found.mechanism, found.severity, rng=rng)}
+        out = {"by_severity": mechanisms_by_severity(found.mechanism, found.severity, rng=rng)}
         if active_params:
-            out["by_size"] = _mechanisms.mechanisms_by_size(found.mechanism, found.condition, active_params, rng=rng)
+            out["by_size"] = mechanisms_by_size(found.mechanism, found.condition, active_params, rng=rng)
         return out
 
     def without_judges() -> Any:
-        out: dict[str, Any] = {"counts": _judge_noise.leave_one_judge_out_counts(scores, **options)}
+        out: dict[str, Any] = {"counts": judges.leave_one_judge_out_counts(scores, **options)}
         if active_params:  # appendix H: the trend with size without each judge
             out["scaling"] = {
                 judge: _attempt(partial(correlate_ranks, np.log10(sizes), fit_rows(counts[:, 1:], recipe).b, rng=rng))
-                for judge, counts in _judge_noise.counts_without_judge(scores).items()
+                for judge, counts in judges.counts_without_judge(scores).items()
             }
         return out
 
     def leniency() -> Any:
-        names, found = _judge_noise.judge_leniency(scores)
+        names, found = judges.judge_leniency(scores)
         return Lenient(judges=names, found=found)
 
     table: dict[str, Callable[[], Any]] = {
@@ -194,17 +198,17 @@ def run_analyses(
         "fixed_m_min": lambda: robust.fixed_m_min(scores, **options),
         "tail_summaries": lambda: robust.summarise_tails(scores, recipe=recipe),
         "catastrophes": lambda: [robust.catastrophe_tests(scores, severity=s) for s in (3.0, 2.5)],
-        "hierarchical_bootstrap": lambda: _judge_noise.hierarchical_bootstrap(
+        "hierarchical_bootstrap": lambda: judges.hierarchical_bootstrap(
             scores, recipe=recipe, level=level, rng=rng, mapper=mapper
         ),
         "judge_leniency": leniency,
-        "judge_reweighting": lambda: _judge_noise.reweight_judges(scores, **options),
+        "judge_reweighting": lambda: judges.reweight_judges(scores, **options),
         "leave_one_judge_out": without_judges,
         "scaling": scaling,
         "prediction": lambda: [
-            _prediction.predict_catastrophes(scores, severity=s, recipe=recipe, rng=rng) for s in (3.0, 2.5)
+            prediction.predict_catastrophes(scores, severity=s, recipe=recipe, rng=rng) for s in (3.0, 2.5)
         ],
-        "domain_variation": lambda: _mechanisms.domain_variation(scores, recipe=recipe),
+        "domain_variation": lambda: domain_variation(scores, recipe=recipe),
         "pipeline_pairs": lambda: pipeline_pairs(scores, _need(pairs, "pairs named with --pair"), **options),
         "coarsening": lambda: [robust.coarsen_scale(scores, n, as_paper=as_paper, recipe=recipe) for n in (7, 5)],
         "overcalls": lambda: robust.correct_overcalls(

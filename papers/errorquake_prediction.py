@@ -6,22 +6,14 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from errorquake_scaling import RankCorrelation, correlate_ranks
 from richter.errors import InputError, TooFewErrors
 from richter.records import Result
-from richter.severity._b_value import DEFAULT, Recipe, fit_rows, law_on_grid
-from richter.severity._grid import DELTA, Scores, counts_of, level_index
-from richter.severity._scaling import RankCorrelation, correlate_ranks
+from richter.severity import DEFAULT, Recipe, Scores, fit_rows
+from richter.severity._b_value import law_on_grid
+from richter.severity._grid import DELTA, counts_of, level_index
 from richter.severity._severity_kernels import CODES
 from richter.stats import Floats, Ints
-
-__all__ = [
-    "Information",
-    "MicroPrediction",
-    "Resolution",
-    "conditional_information",
-    "predict_catastrophes",
-    "resolution_bound",
-]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,8 @@ from scipy.special import chdtrc
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Result
-from richter.severity._b_value import DEFAULT, Recipe, fit_rows
-from richter.severity._grid import Scores, counts_of
-
-__all__ = ["Coupling", "DomainVariation", "couple", "domain_variation", "mechanisms_by_severity", "mechanisms_by_size"]
+from richter.severity import DEFAULT, Recipe, Scores, fit_rows
+from richter.severity._grid import counts_of
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,25 +4,27 @@ import itertools
 import numpy as np
 import pytest
 
-from richter.errors import InputError
-from richter.severity import (
-    PAPER,
-    Recipe,
+from errorquake_judges import (
+    counts_without_judge,
+    hierarchical_bootstrap,
+    judge_leniency,
+    leave_one_judge_out_counts,
+    reweight_judges,
+    reweighted_counts,
+)
+from errorquake_robustness import (
+    aggregate_judges,
     aggregation_rules,
-    b_from_counts,
     dual_coverage,
     exceedance_sweep,
     fixed_m_min,
-    hierarchical_bootstrap,
-    judge_leniency,
     leave_one_domain_out,
-    leave_one_judge_out_counts,
     recount,
-    reweight_judges,
 )
-from richter.severity._judge_noise import counts_without_judge, reweighted_counts
-from richter.severity._recount import slopes
-from richter.severity._robustness import aggregate_judges, counts_of
+from richter.errors import InputError
+from richter.severity import PAPER, Recipe, b_from_counts
+from richter.severity._disjoint_intervals import fit_slopes
+from richter.severity._grid import counts_of
 from severity.studies_by_hand import simulated_scores
 
 FAST = {"n_resamples": 300}
@@ -34,7 +36,7 @@ def test_many_slopes_at_once_are_the_single_ones(recipe: Recipe, rng: np.random.
     one_by_one = {
         name: b_from_counts(c, recipe=recipe, n_resamples=4000, rng=rng) for name, c in scores.counts().items()
     }
-    together = slopes(counts_of(scores.severity), recipe=recipe, n_resamples=4000, rng=rng)
+    together = fit_slopes(counts_of(scores.severity), recipe=recipe, n_resamples=4000, rng=rng)
     for i, single in enumerate(one_by_one.values()):
         assert together.b[i] == single.b
         assert together.n_above[i] == single.n_above

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, fisher_exact
 
-from richter.severity import catastrophe_tests, summarise_tails, tail_ratio, upper_slope
+from errorquake_robustness import catastrophe_tests, summarise_tails, tail_ratio, upper_slope
 from richter.stats import benjamini_hochberg
 from severity.laws import geometric
 from severity.studies_by_hand import simulated_scores

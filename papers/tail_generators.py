@@ -9,8 +9,6 @@ import numpy as np
 from richter.errors import InputError
 from richter.stats import Floats
 
-__all__ = ["GENERATORS", "DrawnPair", "draw_gpd", "draw_pair", "draw_severities"]
-
 
 class DrawnPair(NamedTuple):
     """The severities of two conditions."""

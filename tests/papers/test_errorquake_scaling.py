@@ -4,16 +4,12 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, spearmanr
 
+from errorquake_mechanisms import domain_variation
+from errorquake_pairs import pipeline_pairs
+from errorquake_prediction import predict_catastrophes
+from errorquake_scaling import correlate_ranks, estimate_scaling, partial_spearman
 from richter.errors import InputError, TooFewErrors
-from richter.severity import (
-    PAPER,
-    correlate_ranks,
-    domain_variation,
-    estimate_scaling,
-    partial_spearman,
-    pipeline_pairs,
-    predict_catastrophes,
-)
+from richter.severity import PAPER
 from severity.studies_by_hand import simulated_scores
 
 # table 9 of the paper: b by KS, at 1.5 and by clauset, in the table's order, which is that of size

@@ -1,4 +1,4 @@
-"""The paper's disjoint-interval count, recounted under another rule, for many conditions at once."""
+"""The paper's rule: matched pairs whose intervals of b are disjoint (section 4.1), for many conditions at once."""
 
 import dataclasses
 import math
@@ -8,8 +8,6 @@ import numpy as np
 from richter.records import Result
 from richter.severity._b_value import DEFAULT, Recipe, fit_rows
 from richter.stats import Floats, Ints
-
-__all__ = ["Recount", "recount"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,10 +33,10 @@ class Slopes:
     error_rate: Floats
 
 
-def slopes(
+def fit_slopes(
     counts: Floats, *, recipe: Recipe = DEFAULT, n_resamples: int = 2000, level: float = 0.95, rng: np.random.Generator
 ) -> Slopes:
-    """`b_from_counts` for all rows of counts (conditions x 9) at once, without goodness of fit.
+    """Slopes with their intervals for all rows of counts (conditions x 9) at once, without goodness of fit.
 
     Counts need not be whole (they may be weighted); errors are then resampled in their nearest whole number.
     """
@@ -82,22 +80,6 @@ def matched_pairs(error_rate: Floats, *, max_error_gap: float = 0.05) -> Ints:
     i, j = np.triu_indices(len(error_rate), 1)
     near = np.abs(error_rate[i] - error_rate[j]) < max_error_gap
     return np.stack([i[near], j[near]], axis=1)
-
-
-def recount(
-    rule: str,
-    counts: Floats,
-    *,
-    recipe: Recipe = DEFAULT,
-    max_error_gap: float = 0.05,
-    min_gap: float = 0.15,
-    n_resamples: int = 2000,
-    level: float = 0.95,
-    rng: np.random.Generator,
-) -> Recount:
-    """Count the matched pairs with disjoint intervals (section 4.1) on these counts, conditions x 9 levels."""
-    found = slopes(counts, recipe=recipe, n_resamples=n_resamples, level=level, rng=rng)
-    return count_disjoint(rule, found, max_error_gap=max_error_gap, min_gap=min_gap)
 
 
 def count_disjoint(rule: str, found: Slopes, *, max_error_gap: float = 0.05, min_gap: float = 0.15) -> Recount:

@@ -1,6 +1,5 @@
-"""The slope over several conditions, the table at the boundaries, and classes that a person corrected."""
+"""The table at the boundaries of the regimes, and classes that a person corrected."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -8,44 +7,7 @@ import polars as pl
 import pytest
 
 from richter.audit import measure_calibration
-from richter.calibration import answer_pool, convergence, pool_slopes
 from richter.cli import main
-
-
-def curve(lead: float, seed: int, *, n: int = 1200):
-    """Two classes that nearly tie, and no right answer: the ECE is the confidence, and its gap sqrt(p / n) phi.
-
-    Questions count as low by the margin of all 256 draws, so that at up to 32 they are not chosen by their luck.
-    """
-    rng = np.random.default_rng(seed)
-    share = 0.5 + lead * rng.random((n, 1))
-    labels = np.where(rng.random((n, 256)) < share, 0, 1)
-    pool = answer_pool(labels, np.zeros(labels.shape))
-    return convergence(pool, rng=np.random.default_rng(0), sizes=[8, 16, 32], n_resamples=60)
-
-
-def test_pooling_a_condition_with_itself_changes_nothing() -> None:
-    """The resamples are shared: the interval of two copies is that of one, not narrower by sqrt 2."""
-    one = curve(0.02, 1)
-    for curves in ([one], [one, one]):
-        both = pool_slopes(curves)
-        assert (both.slope, both.conditions) == (pytest.approx(one.slope), len(curves))
-        assert (both.interval.low, both.interval.high) == pytest.approx((one.interval.low, one.interval.high))
-
-
-def test_the_slope_over_conditions_recovers_truth() -> None:
-    """Theorem 5.6: -1/2 where margins are far below 1 / sqrt(n)."""
-    found = pool_slopes([curve(0.0, k) for k in (1, 2, 3)])
-    assert found.slope == pytest.approx(-0.5, abs=0.06)
-    assert found.interval.low < found.slope < found.interval.high
-
-
-def test_curves_over_other_draws_are_left_out() -> None:
-    rng = np.random.default_rng(0)
-    labels = np.where(rng.random((200, 12)) < 0.5, 0, 1)
-    other = convergence(answer_pool(labels, np.zeros(labels.shape)), rng=rng, sizes=[4, 8, 12], n_resamples=20)
-    assert pool_slopes([curve(0.0, 1), other]).conditions == 1
-    assert pool_slopes([]).slope is None
 
 
 def draws(path: Path, human: list[str | None] | None = None, conditions: int = 1) -> Path:
@@ -97,9 +59,5 @@ def test_the_text_has_the_boundaries_and_the_correction(tmp_path: Path, capsys: 
     out = capsys.readouterr().out
     assert "boundary" in out
     assert "low/large" in out
-    assert "Over 2 conditions the low-margin gap" in out
     assert "a person moved 1 of 2,400 answers" in out
     assert (tmp_path / "calibration-margins.svg").exists()
-    written = json.loads((tmp_path / "c.json").read_text())
-    assert written["pooled_slope"]["conditions"] == 2
-    assert "gaps" not in written["conditions"]["m"]["convergence"]

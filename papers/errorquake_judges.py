@@ -7,21 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from errorquake_robustness import recount
 from richter.errors import InputError
 from richter.records import Result
-from richter.severity._b_value import DEFAULT, Recipe
-from richter.severity._grid import Scores, counts_of, snap
-from richter.severity._recount import Recount, count_disjoint, recount, slopes
+from richter.severity import DEFAULT, Recipe, Scores, snap
+from richter.severity._disjoint_intervals import Recount, count_disjoint, fit_slopes
+from richter.severity._grid import counts_of
 from richter.stats import Bools, Floats, Leniency, Mapper, leniency, run_trials
-
-__all__ = [
-    "HierarchicalBootstrap",
-    "JudgeLeniency",
-    "hierarchical_bootstrap",
-    "judge_leniency",
-    "leave_one_judge_out_counts",
-    "reweight_judges",
-]
 
 
 class JudgeLeniency(NamedTuple):
@@ -108,7 +100,7 @@ def _disjoint_pairs(panel: _Panel, rng: np.random.Generator) -> int:
     cells = (levels + 9 * np.arange(n_conditions))[rated]
     repeated = np.broadcast_to(weight[:, None], levels.shape)[rated]
     counts = np.bincount(cells, weights=repeated, minlength=9 * n_conditions).astype(np.float64)
-    here = slopes(counts.reshape(n_conditions, 9), rng=rng, **panel.slopes)
+    here = fit_slopes(counts.reshape(n_conditions, 9), rng=rng, **panel.slopes)
     return count_disjoint("", here, **panel.rule).disjoint
 
 

@@ -12,34 +12,37 @@ import scipy
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Result
-from richter.severity._b_value import DEFAULT, Recipe, fit_rows
-from richter.severity._discriminate import m_min_strategies
-from richter.severity._grid import POSITIVE, TOP, Scores, count_joint, counts_of, level_index, snap
-from richter.severity._recount import Recount, Slopes, count_disjoint, matched_pairs, recount, slopes
+from richter.severity import DEFAULT, POSITIVE, Recipe, Scores, fit_rows, snap
+from richter.severity._disjoint_intervals import Recount, Slopes, count_disjoint, fit_slopes, matched_pairs
+from richter.severity._grid import TOP, count_joint, counts_of, level_index
 from richter.severity._severity_kernels import CODES, fit_selected
 from richter.stats import Floats, benjamini_hochberg
 
-__all__ = [
-    "CatastropheTests",
-    "Coarsening",
-    "MMinSensitivity",
-    "Overcalls",
-    "Subsampling",
-    "TailSummaries",
-    "aggregation_rules",
-    "catastrophe_tests",
-    "coarsen_scale",
-    "correct_overcalls",
-    "dual_coverage",
-    "exceedance_sweep",
-    "fixed_m_min",
-    "leave_one_domain_out",
-    "subsample_stability",
-    "summarise_tails",
-    "tail_ratio",
-    "upper_slope",
-    "vary_m_min",
-]
+
+def m_min_strategies(recipe: Recipe) -> dict[str, Recipe]:
+    """The recipe with the three choices of m_min of table 9."""
+    return {
+        "ks": dataclasses.replace(recipe, m_min="ks"),
+        "1.5": dataclasses.replace(recipe, m_min=1.5),
+        "clauset": dataclasses.replace(recipe, m_min="clauset"),
+    }
+
+
+def recount(
+    rule: str,
+    counts: Floats,
+    *,
+    recipe: Recipe = DEFAULT,
+    max_error_gap: float = 0.05,
+    min_gap: float = 0.15,
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    rng: np.random.Generator,
+) -> Recount:
+    """Count the matched pairs with disjoint intervals (section 4.1) on these counts, conditions x 9 levels."""
+    found = fit_slopes(counts, recipe=recipe, n_resamples=n_resamples, level=level, rng=rng)
+    return count_disjoint(rule, found, max_error_gap=max_error_gap, min_gap=min_gap)
+
 
 AGGREGATIONS = ("primary_only", "secondary_only", "max_severity", "min_severity", "mean")
 
@@ -114,7 +117,7 @@ def exceedance_sweep(
     rng: np.random.Generator,
 ) -> dict[int, tuple[Recount, tuple[str, ...]]]:
     """The count among conditions whose chosen tail holds at least T errors, and which those are (appendix P)."""
-    found = slopes(counts_of(scores.severity), recipe=recipe, n_resamples=n_resamples, level=level, rng=rng)
+    found = fit_slopes(counts_of(scores.severity), recipe=recipe, n_resamples=n_resamples, level=level, rng=rng)
     out = {}
     for threshold in thresholds:
         kept = np.isfinite(found.b) & (found.n_above >= threshold)

@@ -4,24 +4,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from errorquake_mechanisms import couple, mechanisms_by_severity, mechanisms_by_size, severity_band, size_class
+from errorquake_prediction import conditional_information, resolution_bound
+from errorquake_robustness import coarsen_scale, correct_overcalls, subsample_stability, vary_m_min
 from richter.audit._severity_audit import mechanisms_named
 from richter.errors import InputError, TooFewErrors
 from richter.records import Rating
-from richter.severity import (
-    PAPER,
-    Recipe,
-    Scores,
-    coarsen_scale,
-    conditional_information,
-    correct_overcalls,
-    couple,
-    mechanisms_by_severity,
-    mechanisms_by_size,
-    resolution_bound,
-    subsample_stability,
-    vary_m_min,
-)
-from richter.severity._mechanisms import severity_band, size_class
+from richter.severity import PAPER, Recipe, Scores
 from severity.studies_by_hand import simulated_scores
 
 

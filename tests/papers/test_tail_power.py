@@ -1,19 +1,17 @@
 """Pass rates on simulated data of known truth. Larger tables: papers/tail_protocol.py."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import tail_power
 from richter.errors import InputError
-from richter.tail import (
-    TailPlan,
-    draw_gpd,
-    draw_pair,
-    draw_severities,
-    simulate_criteria,
-    simulate_protocol,
-    tvar,
-)
+from richter.tail import TailPlan, tvar
 from richter.tail._tail_size import p1_chance
+from tail_generators import draw_gpd, draw_pair, draw_severities
+from tail_power import simulate_criteria, simulate_protocol
 
 PLAN = TailPlan(tolerance_mean=0.1, tolerance_tvar=0.2)
 
@@ -100,6 +98,24 @@ def test_small_study_counts_add_up() -> None:
     assert cell.n_items == 12_000
     assert cell.undecided + sum(cell.blocked_by.values()) == pytest.approx(1)
     assert study.to_dict()["simulated"] is True
+
+
+def test_the_script_writes_the_rates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = f"--generator gpd --delta-xi 0.2 --n-exc 500 --trials 5 --n-resamples 100 --json {tmp_path / 'out.json'}"
+    tail_power.main(words.split())
+    written = json.loads((tmp_path / "out.json").read_text())
+    (expected,) = simulate_criteria([0.2], [500], rng=np.random.default_rng(0), trials=5, n_resamples=100).cells
+    assert (written["generator"], written["cells"][0]["trials"]) == ("gpd", 5)
+    assert written["cells"][0]["pass_rate"] == expected.pass_rate
+    assert "500" in capsys.readouterr().out
+
+
+def test_the_script_takes_a_plan_and_a_gate_to_violate(tmp_path: Path) -> None:
+    given = "--generator G1 --delta-xi 0.2 --n-exc 600 --trials 2 --n-resamples 100 --size 2 --xi -0.1"
+    tail_power.main([*given.split(), "--json", str(tmp_path / "out.json")])
+    written = json.loads((tmp_path / "out.json").read_text())
+    assert (written["generator"], written["size"], written["xi"]) == ("G1", 2.0, -0.1)
+    assert written["cells"][0]["failed"]["G1"] == 1.0
 
 
 def test_bad_input_is_named(rng: np.random.Generator) -> None:
