@@ -180,12 +180,12 @@ def test_no_clock_of_the_server_makes_a_run_damaged(url: str) -> None:
         assert [d.what for d in check_integrity(url).parts[0].damage] == ["was changed"]
 
 
-def test_the_chain_does_not_grow_with_answers_that_an_item_has(url: str) -> None:
+def test_no_hash_is_added_for_answers_that_an_item_has(url: str) -> None:
     with open_ledger(url, mode="write") as one, open_ledger(url, mode="write") as other:
         record(one, call(1), call(2))
-        before = other._rows("SELECT count(*) FROM chain")
+        before = other._rows("SELECT count(*) FROM hashes")
         assert claim(other, 1, 2) == ["text 1", "text 2"]
-        assert other._rows("SELECT count(*) FROM chain") == before
+        assert other._rows("SELECT count(*) FROM hashes") == before
 
 
 def lease_over(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

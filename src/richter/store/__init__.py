@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
-    from richter.store._chain import *
+    from richter.store._hashes import *
     from richter.store._integrity import *
     from richter.store._kept import *
     from richter.store._ledger import *

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 from richter.errors import InputError, LedgerCorrupt, StorageError
 from richter.records import Answer, Condition, Confidence, Grade, Item, Rating
-from richter.store._chain import COLUMNS, select
+from richter.store._hashes import COLUMNS, select
 from richter.store._database import Database, Transaction, UnstorableValue, Values
 from richter.store._grouped import Grouped
 from richter.store._place import DatabaseRun, Place, RunLike, is_run, run_place, whole_run

@@ -18,8 +18,8 @@ from richter.errors import (
     RichterError,
     StorageError,
 )
-from richter.store._chain import Watched, new_writer
 from richter.store._database import Stream, Transaction, UnstorableValue, Values
+from richter.store._hashes import HashedTransaction
 from richter.store._place import DatabaseRun, can_name, named_run
 from richter.store._schema import CLOCK, MARK, MIGRATIONS, SHARED, check_version, for_postgres
 
@@ -53,10 +53,6 @@ class PostgresDatabase:
     command ends and can be resumed.
     """
 
-    # by the server's clock, which may step back; so no commit stands before an earlier one of its writer
-    commit_order = "max(at) OVER (PARTITION BY writer ORDER BY place), writer, place"
-    has_one_writer = False
-
     def __init__(self, place: DatabaseRun, *, writable: bool, alone: bool = False) -> None:
         try:
             import asyncpg
@@ -69,7 +65,6 @@ class PostgresDatabase:
         self.reconnected_at: float | None = None  # when a lost server was last found again, by time.monotonic
         self._asyncpg = asyncpg
         self._place = place
-        self._writer = new_writer()
         self._writable = writable
         self._alone = alone
         self._guard = threading.RLock()
@@ -230,9 +225,9 @@ class PostgresDatabase:
         transaction = connection.transaction()
         self._wait(transaction.start())
         try:
-            watched = Watched(_Writing(self._wait, connection), self._writer)
-            result = work(watched)
-            watched.bind()
+            hashed = HashedTransaction(_Writing(self._wait, connection))
+            result = work(hashed)
+            hashed.keep_hashes()
             self._wait(transaction.commit())
         except BaseException:
             try:
