@@ -202,7 +202,7 @@ def test_stops_when_decided_and_stays_stopped(tmp_path: Path) -> None:
         assert asked < 200
         assert said[-1] == "refuted"
         with open_ledger(tmp_path) as ledger:
-            assert len(ledger.answered(settings.conditions[1].name)) == asked  # the others on the same items
+            assert len(ledger.answered_draws(settings.conditions[1].name)) == asked  # the others on the same items
             note = ledger.note(STOP_NOTE)
         assert note is not None
         assert len(note["items"]) == asked

@@ -89,7 +89,7 @@ def hold(ledger: Ledger, limits: Limits, *bounds: Usage) -> list[str]:
     granted = [room.granted for room in asyncio.run(main())]
     for attempt, fits in zip(wanted, granted, strict=True):
         if fits:
-            ledger.sent(attempt.id)
+            ledger.mark_sent(attempt.id)
     return [attempt.id if fits else "" for attempt, fits in zip(wanted, granted, strict=True)]
 
 
@@ -152,9 +152,9 @@ def test_an_answer_found_is_linked_to_the_item_that_asked(url: str) -> None:
         record(ledger, call(1))
         found = asyncio.run(ledger.claim("key1", "again", "other", 4))
         assert isinstance(found, Answer)
-        assert ledger.answered("other") == {("again", 4)}
+        assert ledger.answered_draws("other") == {("again", 4)}
         asyncio.run(ledger.claim("key1", "third", "other", 0, unless=lambda answer: answer.text == "text 1"))
-        assert ledger.answered("other") == {("again", 4)}
+        assert ledger.answered_draws("other") == {("again", 4)}
 
 
 def set_clock(ledger: Ledger, moment: float) -> None:

@@ -5,8 +5,8 @@ import dataclasses
 
 from richter.errors import LedgerError
 from richter.store._hashes import MOST_NAMED, Damage, check_hashes, has_hashes
-from richter.store._ledger import find_parts, open_ledger
 from richter.store._place import Place, RunLike, run_place
+from richter.store._runs import find_parts, open_ledger
 from richter.store._sqlite import SqliteDatabase
 
 __all__ = ["Integrity", "PartIntegrity", "check_integrity"]

@@ -184,7 +184,7 @@ def estimate_run(
     done: dict[str, set[tuple[str, int]]] = {}
     if has_ledger(run):
         with open_ledger(run) as ledger:
-            done = {c.name: ledger.answered(c.name) for c in conditions}
+            done = {c.name: ledger.answered_draws(c.name) for c in conditions}
     rows = []
     for condition in conditions:
         missing = [(i, d) for d in range(draws) for i in items if (i.id, d) not in done.get(condition.name, set())]
@@ -264,7 +264,7 @@ async def _ask_all(
     models: Mapping[str, llm.Model],
     watch: Callable[[AskProgress], None] | None,
 ) -> None:
-    done = {c.name: ledger.answered(c.name) for c in conditions}
+    done = {c.name: ledger.answered_draws(c.name) for c in conditions}
     total = len(items) * len(conditions) * draws
     wanted = {item.id for item in items}
     before = sum(1 for pairs in done.values() for item, draw in pairs if item in wanted and draw < draws)

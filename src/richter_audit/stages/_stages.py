@@ -362,7 +362,7 @@ class _Audit:
         with store.open_ledger(part, mode="write") as ledger:
             ledger.add_items([items[name] for name in sorted({a.item for a in fixed})])
             ledger.add_conditions(conditions)
-            known = {(c.name, item) for c in conditions for item, _ in ledger.answered(c.name)}
+            known = {(c.name, item) for c in conditions for item, _ in ledger.answered_draws(c.name)}
             ledger.add_calls(
                 [
                     store.Call(key=f"canary {a.condition} {a.item}", model=a.condition, request="canary", answer=a)
