@@ -163,12 +163,16 @@ class PostgresDatabase:
             except (self._asyncpg.PostgresError, self._asyncpg.InterfaceError, OSError, TimeoutError) as error:
                 lost = True
                 self._drop(purpose)
-                again = whole and (self._reached or getattr(error, "sqlstate", None) == "57P03")  # it is starting up
-                if not (self._is_lost(error) and again) or time.monotonic() > until or self._closed:
+                if not self._may_come_back(error, whole=whole) or time.monotonic() > until:
                     self._reached = False  # one long wait is enough: what comes after it ends at once
                     raise self._ours(error) from error
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_S)
+
+    def _may_come_back(self, error: Exception, *, whole: bool) -> bool:
+        """Whether work that failed so may be done again from its beginning."""
+        starting = getattr(error, "sqlstate", None) == "57P03"
+        return self._is_lost(error) and whole and (self._reached or starting) and not self._closed
 
     def _drop(self, purpose: str) -> None:
         connection = self._connections.pop(purpose, None)
