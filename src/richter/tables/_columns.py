@@ -28,6 +28,7 @@ from richter.interop import (
 )
 from richter.records import Item, Note, counted, of_kind, printable
 from richter.tables._part import GROUPINGS, OTHERS, ROW, USUAL, Part, frame_of, severities
+from richter.tables._propose import reading_of
 from richter.tables._references import answer_columns, are_answers, expert_key
 from richter.tables._roles import JUDGES, LONG, find_roles
 from richter.tables._severity_words import worded
@@ -100,7 +101,7 @@ def common_roles(frames: Mapping[str, pl.DataFrame], options: ReadOptions, notes
         .with_columns(pl.lit(name).alias(CONDITION))
         for name, frame in frames.items()
     )  # fmt: skip
-    if joint.is_empty() or long_form(joint.drop(CONDITION), [])[1]:
+    if joint.is_empty() or long_form(joint.drop(CONDITION), []).made:
         return {}
     joint = joint.drop(c for c in columns if all(f[c].n_unique() == 1 for f in frames.values()))  # facts of a file
     place = _place(joint, options, "", {})
@@ -135,7 +136,11 @@ def part_of_frame(
     notes: list[str] = []
     frame = _without_totals(frame, {}, notes)
     settled_by_user = bool(options.map) or options.wide is not None
-    frame, made = (frame, {}) if settled_by_user else long_form(frame, notes)
+    given, steps = frame, list[str]()
+    made: dict[str, str] = {}
+    if options.layout or not settled_by_user:
+        frame, made, found_steps = long_form(frame, notes)
+        steps += found_steps
     made = {**(common or {}), **made}
     frame, place = worded(*_segments(frame, _place(frame, options, what, made), options), options, notes, what)
     headed = place or any("score" in hinted_fields(c) for c in frame.columns)
@@ -223,6 +228,7 @@ def part_of_frame(
         filled = text_of(frame[place["score"]]).fill_null("").replace("", EMPTY)
         frame = frame.with_columns(filled.alias(place["score"]))
     settled = _settled(frame[place["score"]], options, notes) if "score" in place else {}
+    inferred_grades = _inferred_grades(frame[place["score"]], options) if "score" in place else {}
     words = frame[place["score"]] if settled else pl.Series(dtype=pl.String)
     if settled:
         frame = frame.with_columns(words.set(words.is_in(list(settled)), None).alias(place["score"]))
@@ -304,6 +310,7 @@ def part_of_frame(
         endless=bool(score) and all(map(has_no_end, wide or [place["score"]])),
         worded="score" in place and says_right(words if settled else frame[place["score"]]),
         groupings=_groupings(frame, keys["item"], place),
+        reading=reading_of(given, frame, place, wide, steps, inferred_grades, options, what),
         graded_by=_grader_names(frame, place),
         unused=_unused(frame, place, wide),
         notes=notes,
@@ -700,6 +707,23 @@ def _settled(column: pl.Series, options: ReadOptions, notes: list[str]) -> dict[
                 f"(--grade {shlex.quote(f'{word}=missing')} leaves them out)"
             )
     return known
+
+
+PLAIN_WORDS = frozenset("true false yes no pass fail passed failed correct incorrect right wrong".split())
+
+
+def _inferred_grades(column: pl.Series, options: ReadOptions) -> dict[str, float | None]:
+    """What words among the grades are taken for, where neither the user nor the short list of words says it."""
+    if column.dtype != pl.String:
+        return {}
+    given = {word.strip().lower() for word in options.grade}
+    values = column.str.strip_chars().cast(pl.Float64, strict=False)
+    cells = column.filter(values.is_null()).drop_nulls().unique(maintain_order=True).head(100)
+    words = [cell.strip() for cell in cells if cell.strip().lower() not in (*given, *PLAIN_WORDS, *MISSING)]
+    words = [word for word in words if not re.fullmatch(r"[-+\d.,%/ ]+", word)]
+    ranks = ordered_words(words)
+    known = {word: ranks.get(word, number_of(word)) for word in words}
+    return {word: 0.0 if value is None and word.lower() in DECLINED else value for word, value in known.items()}
 
 
 def _plain_number(word: str) -> float | None:

@@ -12,6 +12,7 @@ import polars as pl
 from richter.errors import InputError
 from richter.interop import less_is_better
 from richter.records import Better, Item, Note, counted, of_kind, printable
+from richter.tables._reading import Reading
 from richter.tables._tables import (
     ANSWERS,
     KEY,
@@ -68,6 +69,7 @@ class Part:
     graded_by: tuple[str, ...] = ()
     unused: Sequence[str] = ()
     notes: list[str] = dataclasses.field(default_factory=list)
+    reading: Reading | None = None  # None where a tool or a run says itself what it holds
 
 
 def frame_of(rows: pl.DataFrame, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:

@@ -32,6 +32,7 @@ from richter.store import DatabaseRun, Ledger, Place, is_run, open_ledger
 from richter.tables._columns import common_roles, part_of_frame
 from richter.tables._log_rows import part_of_logs
 from richter.tables._part import Part, assemble
+from richter.tables._reading import options_for, proposal_of
 from richter.tables._read_run import part_of_ledger
 from richter.tables._shapes import factors
 from richter.tables._tables import Dataset, RatingsFile, ReadOptions, ratings_of
@@ -99,7 +100,12 @@ def _read(sources: Sequence[Source], options: ReadOptions, what: str) -> Dataset
                 parts.append(part_of_logs([str(s) for s in logs], options))
             continue
         parts += _parts(source, options, stem=f"frame {k + 1}" if len(sources) > 1 else "frame")
-    return assemble([_by_references(part) for part in parts], options, what=what)
+    readings = tuple(part.reading for part in parts if part.reading is not None)
+    inferred = [reading for reading in readings if not reading.is_known]
+    if inferred and not options.confirm:
+        raise proposal_of(inferred[0])
+    tables = assemble([_by_references(part) for part in parts], options, what=what)
+    return dataclasses.replace(tables, is_confirmed=not inferred, readings=readings)
 
 
 def _by_references(part: Part) -> Part:
@@ -154,6 +160,7 @@ def _parts(source: Source, options: ReadOptions, *, stem: str) -> list[Part]:
     if is_frame(source):
         return [part_of_frame(as_frame(source), options, what="The frame", stem=stem)]
     name, path = named_source(source)
+    options = options_for(str(path), options)
     if isinstance(path, DatabaseRun) or is_run(path):
         with open_ledger(path) as ledger:
             parts = [part_of_ledger(ledger)]
