@@ -29,11 +29,11 @@ from richter.interop import (
 )
 from richter.records import printable
 from richter.store import DatabaseRun, Ledger, Place, is_run, open_ledger
-from richter.tables._columns import common_roles, part_of_frame
+from richter.tables._infer_table import common_roles, part_of_frame
 from richter.tables._log_rows import part_of_logs
 from richter.tables._part import Part, assemble
-from richter.tables._reading import options_for, proposal_of
 from richter.tables._read_run import part_of_ledger
+from richter.tables._reading import options_for, proposal_of
 from richter.tables._shapes import factors
 from richter.tables._tables import Dataset, RatingsFile, ReadOptions, ratings_of
 from richter.tables._words import brief
