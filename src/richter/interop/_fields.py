@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 __all__ = ["FIELDS", "HINTS", "LISTED", "LOWER", "MEASURE_NAMES", "PEOPLE", "bears_on_claims", "has_no_end",
-           "hinted_fields", "is_listed", "known_fields", "leaf_name", "less_is_better", "plain_name", "rater_of", "stated_range"]  # fmt: skip
+           "hinted_fields", "is_listed", "known_fields", "leaf_name", "less_is_better", "plain_name", "rater_of",
+           "stated_range"]  # fmt: skip
 
 
 def _set(words: str) -> frozenset[str]:
@@ -65,6 +66,9 @@ FIELDS: dict[str, tuple[str, ...]] = {
               "answer_correctness", "factual_correctness", "faithfulness", "answer_relevancy", "context_precision",
               "context_recall", "mqm_avg_score", "mqm_score", "mqm",
               "resolved", "is_resolved", "solved", "is_solved", "thumb", "thumbs",
+              "acc_norm", "helpfulness", "relevance", "coherence", "fluency", "groundedness", "completeness",
+              "conciseness", "clarity", "harmlessness", "honesty", "readability", "satisfaction", "bleu", "rouge",
+              "rouge_l", "chrf", "comet", "meteor", "bertscore", "precision", "recall", "mrr", "ndcg",
               "正誤", "正误", "是否正确", "正确", "得分", "分数", "スコア", "得点", "채점",
               *LOWER),
     "severity": ("severity",),
@@ -120,12 +124,15 @@ FIELDS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 # names of what decides numbers that are acted on; of any other the role is proposed
 LISTED: dict[str, frozenset[str]] = {
-    "item": _set("item item_id id question_id doc_id qid sample_id example_id task_id case_id test_id prompt_id instance_id"
-                 " problem_id query_id uid"),
+    "item": _set("item item_id id question_id doc_id qid sample_id example_id task_id case_id test_id prompt_id"
+                 " instance_id problem_id query_id uid"),
     "condition": _set("condition model model_name model_id system variant arm llm"),
-    "score": _set("correct is_correct score grade passed pass acc accuracy exact_match em f1 correctness success resolved"
-                  " is_resolved solved is_solved rating overall_score reward faithfulness answer_relevancy"
-                  " context_precision context_recall answer_correctness factual_correctness wer cer ter toxicity"),
+    "score": _set("correct is_correct score grade passed pass acc acc_norm accuracy exact_match em f1 correctness"
+                  " success resolved is_resolved solved is_solved rating overall_score reward answer_correctness"
+                  " factual_correctness faithfulness answer_relevancy context_precision context_recall helpfulness"
+                  " relevance coherence fluency groundedness completeness conciseness clarity harmlessness honesty"
+                  " readability satisfaction bleu rouge rouge_l chrf comet meteor bertscore precision recall mrr ndcg"
+                  " wer cer ter toxicity"),
     "severity": _set("severity"),
     "confidence": _set("confidence"),
     "draw": _set("draw epoch repeat"),

@@ -1,5 +1,6 @@
 """A table's columns by what they are usually called, long or wide, and its cells as numbers."""
 
+import dataclasses
 import math
 import re
 import shlex
@@ -18,8 +19,9 @@ from richter.interop import (
     leaf_name,
     less_is_better,
     plain_name,
+    tool_table,
 )
-from richter.records import counted, of_kind, printable
+from richter.records import Note, counted, of_kind, printable
 from richter.tables._answer_keys import item_option
 from richter.tables._build_part import build_part
 from richter.tables._clean_rows import drop_blanks, drop_totals, unnest
@@ -120,8 +122,18 @@ def part_of_frame(
         raise InputError(f"{what} has a header and no rows.", remedy="It needs at least one row: export it again.")
     notes: list[str] = []
     rows = drop_totals(rows, {}, notes)
+    options = _with_tool(rows, options, notes)
     table = known_table(rows, options, notes) or infer_table(rows, options, notes, what, common=common, named=named)
     return build_part(table, options, what=what, stem=stem)
+
+
+def _with_tool(rows: pl.DataFrame, options: ReadOptions, notes: list[str]) -> ReadOptions:
+    """The options with what the tool's own columns say, where a tool wrote the table and the user says nothing."""
+    tool = None if options.map or options.wide is not None or options.layout else tool_table(rows.columns)
+    if tool is None:
+        return options
+    notes.append(Note(f"read as a table of {tool.name}", "tool"))
+    return dataclasses.replace(options, map=tool.columns(rows.columns) or {}, layout=tool.layout)
 
 
 def infer_table(

@@ -48,8 +48,8 @@ class Reading:
     source: str
     roles: tuple[Role, ...] = ()
     unused: tuple[str, ...] = ()
-    given: ReadOptions = ReadOptions()
-    options: ReadOptions = ReadOptions()
+    given: ReadOptions = dataclasses.field(default_factory=ReadOptions)
+    options: ReadOptions = dataclasses.field(default_factory=ReadOptions)
 
     @property
     def is_known(self) -> bool:
