@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from richter.audit._severity_audit import mechanisms_named
+from richter.audit._severity_labels import mechanisms_named
 from richter.errors import InputError, TooFewErrors
 from richter.records import Rating
 from richter.severity import (
