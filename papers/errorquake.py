@@ -18,7 +18,7 @@ import polars as pl
 import richter.severity as sev
 from errorquake_analyses import Analyses, Labelled, Skipped, run_analyses
 from richter.audit import with_labels
-from richter.audit._severity_audit import RatedAnswers, mechanisms_named, rated_answers
+from richter.audit._severity_labels import RatedAnswers, mechanisms_named, rated_answers
 from richter.claims import decide
 from richter.engine import open_engine
 from richter.errors import InputError, RichterError

@@ -15,7 +15,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from richter.audit._calibration_audit import _arranged, _groupings, _parts, _pool, calibration_rows, read_draws
+from richter.audit._calibration_audit import _parts, calibration_rows, read_draws
+from richter.audit._calibration_draws import _arranged, _groupings, _pool
 from richter.calibration import AnswerPool, held_out_confidence, regimes
 from richter.calibration._draws import subsample, usual_repeats
 from richter.calibration._gap import ece_gap, resample_gap

@@ -7,7 +7,7 @@ import pytest
 from errorquake_mechanisms import couple, mechanisms_by_severity, mechanisms_by_size, severity_band, size_class
 from errorquake_prediction import conditional_information, resolution_bound
 from errorquake_robustness import coarsen_scale, correct_overcalls, subsample_stability, vary_m_min
-from richter.audit._severity_audit import mechanisms_named
+from richter.audit._severity_labels import mechanisms_named
 from richter.errors import InputError, TooFewErrors
 from richter.records import Rating
 from richter.severity import PAPER, Recipe, Scores

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from richter.audit._calibration_audit import CalibrationReport, measure_calibration, read_draws
+from richter.audit._calibration_audit import measure_calibration, read_draws
+from richter.audit._calibration_results import CalibrationReport
 from richter.audit._comparison import CompareReport, compare_tables
 from richter.audit._floors_audit import FloorsReport, measure_grades
 from richter.audit._gate_check import GateReport, apply_gate_plan

@@ -99,9 +99,7 @@ def _search_start(x: Floats, w: Counts, total: int, lower: float, scale: float) 
 
 
 @njit(cache=True)
-def _profile_near_zero(
-    tau: float, m1: float, m2: float, m3: float
-) -> tuple[float, float, float, float, float]:
+def _profile_near_zero(tau: float, m1: float, m2: float, m3: float) -> tuple[float, float, float, float, float]:
     """As `_profile_at`, by expansions at tau = 0: there its formulas cancel, and these are exact enough."""
     slope0 = m2 / (2 * m1) - m1  # the derivative and its slope at tau = 0
     curve0 = 2 * (m2 / 2 + m2 * m2 / (8 * m1 * m1) - m3 / (3 * m1))
