@@ -10,7 +10,6 @@ from rich.console import Console
 
 from richter import floors as fl
 from richter.audit import FloorsReport, published_scores
-from richter.cli._engine_options import engine_options, open_mapper
 from richter.cli._io import PLAIN, Group, cells, grid, json_option, listing, publish, reading_options, split_sources
 from richter.records import counted, printable
 from richter.tables import ReadOptions, read_tables
@@ -399,36 +398,6 @@ def next_items(file: str, budget: int, memory: str | None, json_path: str | None
     out.print(f"Label next ({result.phase}, {len(result.items)} items):")
     for item in result.items:
         out.print(f"  {printable(item)}")
-
-
-@floors.command()
-@click.argument("experiment", type=click.Choice(sorted(fl.SIMULATIONS)))
-@click.option("--runs", type=click.IntRange(min=2), help="Simulated audits a figure; the default takes seconds.")
-@click.option("--seed", type=click.IntRange(0), default=0)
-@engine_options
-@json_option
-def simulate(
-    experiment: str, runs: int | None, seed: int, engine: str, workers: int | None, json_path: str | None
-) -> None:
-    """Redo a synthetic experiment of the paper with Richter's estimators.
-
-    \b
-    Examples:
-      richter floors simulate phase         the wall at n e ~ 1
-      richter floors simulate slope         the rate -1/3 and what it takes to see it
-      richter floors simulate active        chosen labels against random ones
-      richter floors simulate composition   the cost of depth
-      richter floors simulate pseudo        the control: a made-up classifier of ten classes
-      richter floors simulate active --runs 5000 --engine ray
-    """
-    options = {} if runs is None else {"runs": runs}
-    with open_mapper(engine, workers=workers, label="simulating") as mapper:
-        result = fl.SIMULATIONS[experiment](rng=np.random.default_rng(seed), mapper=mapper, **options)
-    out = publish(result.to_dict() | {"seed": seed}, json_path)
-    out.print(result.sentence)
-    rows = ([f"{v:.4g}" if isinstance(v, float) else f"{v:,}" for v in row.values()] for row in result.rows)
-    out.print(grid([*result.rows[0]], rows, **PLAIN))
-    out.print(f"The paper: {result.paper}. Simulated data.")
 
 
 def show_floors(out: Console, report: FloorsReport) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import difflib
 import io
 import logging
+import shlex
 import signal
 import sys
 import threading
@@ -17,7 +18,7 @@ import click
 
 from richter import __version__
 from richter._lazy import load_entry_point
-from richter.errors import InputError, MissingPart, RichterError, without_passwords
+from richter.errors import InputError, MissingPart, ReadingProposed, RichterError, without_passwords
 from richter.records import printable
 
 # name -> (module under richter.cli, attribute, one line of help); those without a module are other packages', found by
@@ -155,7 +156,7 @@ NAME = "richter.toml"
 KNOWN: dict[str, tuple[type, ...]] = {
     "map": (dict,), "scale": (str,), "better": (str,), "as_severity": (str,), "grade": (dict,), "ratings": (str,),
     "scorer": (str,), "filter": (str,), "pass_at": (int, float), "margin": (str, int, float, dict),
-    "severity_margin": (int, float), "level": (int, float), "seed": (int,), "prices": (str,),
+    "severity_margin": (int, float), "level": (int, float), "seed": (int,), "prices": (str,), "read": (dict,),
 }  # fmt: skip
 
 TAKE_DATA = (
@@ -190,7 +191,7 @@ def project_defaults(folder: Path) -> dict[str, Any]:
         values["margin"] = _margins_of(values.get("margin")) | {"mean_severity": values.pop("severity_margin")}
         said = f"{NAME}: severity_margin is now [margin] mean_severity = {values['margin']['mean_severity']:g}."
         click.echo(f"richter: {said}", err=True)
-    found = {name: _as_option(value) for name, value in values.items()}
+    found = {name: value if name == "read" else _as_option(value) for name, value in values.items()}
     if isinstance(values.get("margin"), Mapping):
         found["margin"] = [f"{name}={value}" if name else str(value) for name, value in values["margin"].items()]
     return found
@@ -237,7 +238,7 @@ def _root(ctx: click.Context, debug: bool) -> None:
     Exit status: 0 fine, 1 error, 2 usage, 3 a requirement is violated, 4 undecided.
     """
     defaults = project_defaults(Path.cwd())
-    ctx.ensure_object(dict).update(debug=debug, defaults=defaults)
+    ctx.ensure_object(dict).update(debug=debug, readings=defaults.pop("read", {}), defaults=defaults)
     inner = {**defaults, **dict.fromkeys(TAKE_DATA, defaults)}
     ctx.default_map = dict.fromkeys(COMMANDS, inner) if defaults else None
 
@@ -300,6 +301,11 @@ def main(args: list[str] | None = None) -> None:
     except BrokenPipeError:
         sys.stderr.close()
         code = 0
+    except ReadingProposed as proposal:
+        keep = " ".join(["richter", shlex.join(argv), *(proposal.added or ["--yes"])])
+        for line in (*proposal.lines, f"Keep it: {keep}   (or --save-reading, or --yes)"):
+            click.echo(printable(line), err=True)
+        code = proposal.exit_code
     except RichterError as error:
         if "--debug" in argv:
             raise

@@ -5,13 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import click
-import numpy as np
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from richter.audit import TailReport, read_plan, study_column
-from richter.audit._plan_tail import tail_plan
 from richter.cli._engine_options import engine_options, open_mapper
 from richter.cli._io import (
     DEFAULT_MAP,
@@ -27,7 +24,7 @@ from richter.cli._io import (
 from richter.evidence import MissingPolicy
 from richter.records import Claim, Verdict, counted, of_kind, printable
 from richter.tables import ReadOptions
-from richter.tail import GATES, GENERATORS, TRANSFORMS, TailPlan, simulate_criteria, simulate_protocol
+from richter.tail import GATES, TRANSFORMS
 
 _MARKS = {True: "pass", False: "FAIL", None: "-"}
 
@@ -44,7 +41,6 @@ def tail() -> None:
 
     \b
     test    run the protocol on a numeric column of a file
-    power   simulate how often a true difference would pass
     score   give every answer a continuous severity
     probe   ask a run's questions in other words and compare the tails
 
@@ -149,75 +145,6 @@ def _typed(ctx: click.Context, reading: ReadOptions, planned: Mapping[str, Any])
     return dataclasses.replace(
         reading, map=named, better=None if better else reading.better, scale=None if scale else reading.scale
     )
-
-
-@tail.command()
-@click.option("--delta-xi", "deltas", type=float, multiple=True, help="True difference. [default: 0 to 0.2 by 0.05]")
-@click.option("--n-exc", "n_excs", type=click.IntRange(50), multiple=True, help="Exceedances each. [default: 1570]")
-@click.option(
-    "--generator",
-    type=click.Choice(["gpd", *GENERATORS]),
-    default="positive",
-    help="gpd: the paper's figure 5, P1 and P2 only. positive: all gates, equal mean and tail mean. G1..G5: as "
-    "positive, and that gate is violated.",
-)
-@click.option("--size", type=float, default=1.0, help="How strongly the gate is violated.")
-@click.option("--xi", type=float, default=0.0, help="The shape of the lighter condition.")
-@click.option("--plan", "plan_path", metavar="PLAN", help="Take thresholds and tolerances from a tail plan.")
-@click.option("--trials", type=click.IntRange(1), default=200)
-@click.option("--n-resamples", type=click.IntRange(100), default=500)
-@click.option("--seed", type=click.IntRange(0), default=0)
-@engine_options
-@json_option
-def power(
-    deltas: tuple[float, ...],
-    n_excs: tuple[int, ...],
-    generator: str,
-    size: float,
-    plan_path: str | None,
-    seed: int,
-    engine: str,
-    workers: int | None,
-    json_path: str | None,
-    **options: Any,
-) -> None:
-    """Simulate how often a pair of known truth passes, and which gates fall. All data are simulated.
-
-    \b
-    Examples:
-      richter tail power --delta-xi 0.1 --delta-xi 0.2 --n-exc 1570
-      richter tail power --generator gpd --n-exc 500 --n-exc 1000 --trials 500
-      richter tail power --generator G5 --delta-xi 0.2
-      richter tail power --trials 2000 --engine ray
-    """
-    deltas = deltas or (0.0, 0.05, 0.10, 0.15, 0.20)
-    n_excs = n_excs or (1570,)
-    plan = TailPlan(tolerance_mean=0.10, tolerance_tvar=0.20)
-    if plan_path is not None:
-        plan = tail_plan(read_plan(plan_path, kind="tail"))
-    options["rng"] = np.random.default_rng(seed)
-    with open_mapper(engine, workers=workers, label="simulating") as mapper:
-        if generator == "gpd":
-            study = simulate_criteria(deltas, n_excs, floor=plan.delta, level=1 - plan.alpha, mapper=mapper, **options)
-        else:
-            study = simulate_protocol(deltas, n_excs, plan, generator=generator, size=size, mapper=mapper, **options)
-    out = publish(study, json_path)
-    best = max(study.cells, key=lambda c: c.pass_rate)
-    what = "P1 and P2" if generator == "gpd" else "every gate"
-    out.print(
-        f"Simulated: {what} passed in at most {best.pass_rate:.0%} of {options['trials']} trials "
-        f"(true difference {best.delta:g}, {counted(best.n_exc, 'exceedance')} each)."
-    )
-    gates = [g for g in GATES if g in study.cells[0].failed]
-    figures = (
-        "{r.delta:g}|{r.n_exc:,}|{r.n_items:,}|{r.pass_rate:.2f}|{r.interval.low:.2f}–{r.interval.high:.2f}|"
-        "{r.criteria_rate:.2f}|{r.undecided:.2f}"
-    )
-    rows = ([*cells(figures, c), *(f"{c.failed[g]:.2f}" for g in gates)] for c in study.cells)
-    title = f"pass rates, and the share of trials in which each gate fails (simulated, generator {study.generator})"
-    headings = ["delta xi", "exceed", "items", "pass", "95% interval", "P1, P2", "undecided", *gates]
-    look: dict[str, Any] = {"box": SIMPLE_HEAD, "pad_edge": False, "padding": (0, 1, 0, 0)}
-    out.print(grid(headings, rows, right=0, title=title, title_justify="left", **look))
 
 
 def _show(out: Console, report: TailReport) -> None:

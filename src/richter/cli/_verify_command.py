@@ -31,7 +31,7 @@ def verify(
     reading: ReadOptions,
     json_path: str | None,
 ) -> None:
-    """Check a results document against its data, an evidence archive against its manifest, or a run against its chain.
+    """Check a results document against its data, an evidence archive against its manifest, or a run against its hashes.
 
     Of a document every claim is computed again from the data that follow it, of an archive from its records; without
     data only consistency is checked. Exit 0: all follows; 1: something does not; 4: something was not made again.
@@ -51,8 +51,8 @@ def verify(
         faults = []
         for part in found.parts:
             faults += [f"{part.name or 'the run'}: {d.table} {d.record} {d.what}".strip() for d in part.damage]
-            if part.expected not in (None, part.seal) and not part.grown:
-                faults.append(f"{part.name or 'the run'}: it never had the seal that was kept")
+            if part.expected not in (None, part.seal):
+                faults.append(f"{part.name or 'the run'}: its records are not those that it had when the seal was kept")
         checked = sum(part.records for part in found.parts)
         result = Verification(checked=checked, recomputed=checked, faults=tuple(faults), what="records")
         for part in found.parts:
