@@ -60,6 +60,7 @@ from richter.tail import TailPlan
 __all__ = ["CompareReport", "Page", "compare_tables", "page_questions"]
 
 MAX_SUBGROUPS = 1000
+MIN_SINGLE_LETTERS = 30  # answers of one letter from which a habit of position is looked for
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,11 +156,7 @@ def page_questions(
             "A table's column that holds grades is named by --map.",
         )
     margins, main, quality = dict(margins or {}), on[0] if on else dataset.metric, dataset.metric
-    for measure in on:  # one that the data do not hold is a mistake in the command
-        if metric_of(dataset, measure).estimator == "mean":
-            sample_of(dataset, measure)
-    for measure, margin in margins.items():
-        check_margin(metric_of(dataset, measure), margin)
+    _check_measures(dataset, on, margins)
     trades = metric_of(dataset, main).is_cost and quality in margins
     if trades and quality == main:
         raise InputError(f"{main} alone is no trade.", remedy="Give grades or scores beside the costs.")
@@ -175,6 +172,15 @@ def page_questions(
     if by is not None:
         questions += _subgroup_questions(dataset, main, pairs, by)
     return Page(main=main, quality=quality, questions=tuple(questions), trades=trades)
+
+
+def _check_measures(dataset: Dataset, on: Sequence[str], margins: Mapping[str, float]) -> None:
+    """Refuse measures that the data do not hold, which are a mistake in the command, and margins beyond the scale."""
+    for measure in on:
+        if metric_of(dataset, measure).estimator == "mean":
+            sample_of(dataset, measure)
+    for measure, margin in margins.items():
+        check_margin(metric_of(dataset, measure), margin)
 
 
 def _measures(dataset: Dataset, main: str, on: Sequence[str]) -> list[str]:
@@ -441,9 +447,7 @@ def _notes(
 ) -> Iterator[str]:
     """What stands below the claims: of missing grades, of alignment, of labels, and where the noise comes from."""
     main = [a for a in asked if a.question.measure in (page.main, page.quality) and not a.question.column]
-    for measure in dict.fromkeys((page.main, *(a.question.measure for a in asked if a.metric.estimator == "mean"))):
-        if metric_of(dataset, measure.split(" and ")[0]).estimator == "mean" and " and " not in measure:
-            yield from (n for n in outcomes_of(dataset, measure).notes if n not in dataset.notes)
+    yield from _outcome_notes(dataset, asked, page)
     yield from dict.fromkeys(note for a in main for note in a.notes)
     if not policy.unpaired:
         yield from alignment_of(dataset, policy.trust_ids, policy.chance).warnings
@@ -456,6 +460,14 @@ def _notes(
         who = "" if len(subgroups) == 1 else f"{found_in.conditions[1]} and {found_in.conditions[0]}: "
         yield who + found_in.sentence
     yield from _noise_notes(dataset, claims, page)
+
+
+def _outcome_notes(dataset: Dataset, asked: Sequence[Asked], page: Page) -> Iterator[str]:
+    """The notes of the values behind each measure that is a mean, but for those of the data."""
+    measures = dict.fromkeys((page.main, *(a.question.measure for a in asked if a.metric.estimator == "mean")))
+    for measure in measures:
+        if " and " not in measure and metric_of(dataset, measure).estimator == "mean":
+            yield from (n for n in outcomes_of(dataset, measure).notes if n not in dataset.notes)
 
 
 def _noise_notes(dataset: Dataset, claims: Sequence[Claim], page: Page) -> Iterator[str]:
@@ -550,22 +562,27 @@ def _flags(a: Floats, b: Floats, c: Floats, d: Floats) -> tuple[str, ...]:
 
 def _position_warnings(dataset: Dataset, *, level: float) -> dict[str, tuple[str, ...]]:
     """Conditions that give one option far more often than it is right: answering by position."""
-    found: dict[str, tuple[str, ...]] = {}
     first = dataset.answers.filter(pl.col("draw") == 0, pl.col("text").str.strip_chars().str.len_chars() == 1)
-    for (name,), rows in first.group_by("condition", maintain_order=True):
-        given = [text.strip() for text in rows["text"].to_list()]
-        n, options = len(given), set(given)
-        if n >= 30 and len(options) == 1:
-            found[str(name)] = (f"answering by position: all {counted(n, 'answer is', 'answers are')} {given[0]!r}",)
-            continue
-        if n < 30 or n < 0.9 * len(dataset.item_ids) or len(options) > 10:
-            continue
-        option, times = Counter(given).most_common(1)[0]
-        share = 1 / len(options)
-        right = [dataset.items[i].reference for i in rows["item"].to_list() if i in dataset.items]
-        right = [x.strip() for x in right if x]
-        if right:
-            share = max(share, sum(x == option for x in right) / len(right))
-        if wilson(times, n, level=level).low > 1.5 * share:
-            found[str(name)] = (f"answering by position: {100 * times / n:.0f}% of answers are {option!r}",)
-    return found
+    warnings = {
+        str(name): _position_warning(dataset, rows, level=level)
+        for (name,), rows in first.group_by("condition", maintain_order=True)
+        if len(rows) >= MIN_SINGLE_LETTERS
+    }
+    return {name: (line,) for name, line in warnings.items() if line}
+
+
+def _position_warning(dataset: Dataset, rows: pl.DataFrame, *, level: float) -> str:
+    """That one condition's answers are mostly one option; empty where they are not."""
+    given = [text.strip() for text in rows["text"].to_list()]
+    n, options = len(given), set(given)
+    if len(options) == 1:
+        return f"answering by position: all {counted(n, 'answer is', 'answers are')} {given[0]!r}"
+    if n < 0.9 * len(dataset.item_ids) or len(options) > 10:
+        return ""
+    option, times = Counter(given).most_common(1)[0]
+    known = (dataset.items[i].reference for i in rows["item"].to_list() if i in dataset.items)
+    right = [reference.strip() for reference in known if reference]
+    share = max(1 / len(options), sum(x == option for x in right) / len(right) if right else 0.0)
+    if wilson(times, n, level=level).low <= 1.5 * share:
+        return ""
+    return f"answering by position: {100 * times / n:.0f}% of answers are {option!r}"

@@ -4,7 +4,7 @@ import dataclasses
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from richter.audit._pictures import Picture, gate_picture
 from richter.audit._plan import Plan, make_plan, read_plan
@@ -263,28 +263,11 @@ def _report(
     """The outcome of all requirements; one that only an unchecked judge's grades meet does not pass by itself."""
     values, known = plan.values, None if status is None else status.attempts
     names = tuple(requirement_name(claim_words(c), c) for c in claims)
-    unchecked = [n for n, c in zip(names, claims, strict=True) if c.verdict is Verdict.VERIFIED and c.judged]
-    violated = [n for n, c in zip(names, claims, strict=True) if c.verdict is Verdict.REFUTED]
-    still = [n for n, c in zip(names, claims, strict=True) if c.verdict not in (Verdict.VERIFIED, Verdict.REFUTED)]
-    if violated:
-        outcome, code = Verdict.REFUTED, 3
-        sentence = f"{values['candidate']} violates: {'; '.join(violated)}."
-    elif still:
-        outcome, code = Verdict.UNDECIDED, 4 if values["on_undecided"] == "fail" else 0
-        sentence = f"Not shown either way: {'; '.join(still)}."
-    elif unchecked and not accept_judge:
-        outcome, code = Verdict.UNDECIDED, 4
-        sentence = f"Met by the judge's grades only, which nobody checked: {'; '.join(unchecked)}."
-        notes = (*notes, "label some answers (richter label), or accept the judge: --accept-judge")
-    else:
-        outcome, code = Verdict.VERIFIED, 0
-        met = f"all {len(claims)} requirements" if len(claims) > 1 else "its requirement"
-        by_judge = " by the judge's grades" if unchecked else ""
-        sentence = f"{values['candidate']} meets {met}{by_judge}."
+    ended = _outcome_of([*zip(names, claims, strict=True)], values, accept_judge=accept_judge)
     return GateReport(
-        sentence=sentence,
-        outcome=outcome,
-        exit_code=code,
+        sentence=ended.sentence,
+        outcome=ended.outcome,
+        exit_code=ended.exit_code,
         claims=claims,
         requirements=names,
         on_undecided=values["on_undecided"],
@@ -297,5 +280,33 @@ def _report(
         level=values["level"],
         vouched="" if status is None else status.vouched,
         understood=tables.understood,
-        notes=tuple(dict.fromkeys((*tables.notes, *notes))),
+        notes=tuple(dict.fromkeys((*tables.notes, *notes, *ended.notes))),
     )
+
+
+class _Outcome(NamedTuple):
+    """How a gate ends: its outcome, exit status and sentence, and what is to be done."""
+
+    outcome: Verdict
+    exit_code: int
+    sentence: str
+    notes: tuple[str, ...] = ()
+
+
+def _outcome_of(claims: Sequence[tuple[str, Claim]], values: Mapping[str, Any], *, accept_judge: bool) -> _Outcome:
+    """The outcome of requirements, each with its name."""
+    violated = [name for name, c in claims if c.verdict is Verdict.REFUTED]
+    if violated:
+        return _Outcome(Verdict.REFUTED, 3, f"{values['candidate']} violates: {'; '.join(violated)}.")
+    still_open = [name for name, c in claims if c.verdict is not Verdict.VERIFIED]
+    if still_open:
+        code = 4 if values["on_undecided"] == "fail" else 0
+        return _Outcome(Verdict.UNDECIDED, code, f"Not shown either way: {'; '.join(still_open)}.")
+    unchecked = [name for name, c in claims if c.judged]
+    if unchecked and not accept_judge:
+        sentence = f"Met by the judge's grades only, which nobody checked: {'; '.join(unchecked)}."
+        advice = "label some answers (richter label), or accept the judge: --accept-judge"
+        return _Outcome(Verdict.UNDECIDED, 4, sentence, (advice,))
+    met = f"all {len(claims)} requirements" if len(claims) > 1 else "its requirement"
+    by_judge = " by the judge's grades" if unchecked else ""
+    return _Outcome(Verdict.VERIFIED, 0, f"{values['candidate']} meets {met}{by_judge}.")

@@ -215,6 +215,11 @@ def _value(name: str, value: Any, field: PlanField) -> tuple[Any, list[str]]:
         return _checked(value, field.type, f"{name}.")
     if field.type is ReadOptions:
         return _checked_reading(name, value)
+    return _simple_value(name, value, field)
+
+
+def _simple_value(name: str, value: Any, field: PlanField) -> tuple[Any, list[str]]:
+    """A number, text or flag as its type has it, and what is wrong with it."""
     words = {float: "number", int: "whole number", str: "text", bool: "flag"}
     chosen = get_args(field.type) if get_origin(field.type) is Literal else ()
     kind = str if chosen else next(k for k in words if k in (field.type, *get_args(field.type)))

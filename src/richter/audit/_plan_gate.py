@@ -58,14 +58,19 @@ def faults(values: Mapping[str, Any]) -> Iterable[str]:
     for n, rule in enumerate(values["require"], 1):
         if rule["rule"] == "no_worse" and not values["baseline"]:
             yield f"require[{n}] says no_worse, but the plan names no baseline."
-        if rule["rule"] == "no_worse" and rule["limit"] == 0:
-            yield f"require[{n}] allows a loss of 0, which no number of items can show; give a limit above 0."
-        metric = METRICS[rule["metric"]]
-        if metric.high is not None and rule["limit"] >= metric.high:
-            yield f"require[{n}].limit = {rule['limit']:g} is not below {metric.high} for {metric.name}."
-        if metric.high is None and not metric.is_cost:  # of a score only the data say which way is better
-            continue
-        if rule["rule"] == "above" and metric.better == "lower":
-            yield f"require[{n}] asks {metric.name} to be above a limit, where more is worse."
-        if rule["rule"] == "below" and metric.better == "higher":
-            yield f"require[{n}] asks {metric.name} to be below a limit, where more is better."
+        yield from (f"require[{n}]{fault}" for fault in _rule_faults(rule))
+
+
+def _rule_faults(rule: Mapping[str, Any]) -> Iterable[str]:
+    """What is wrong with one requirement by itself."""
+    metric = METRICS[rule["metric"]]
+    if rule["rule"] == "no_worse" and rule["limit"] == 0:
+        yield " allows a loss of 0, which no number of items can show; give a limit above 0."
+    if metric.high is not None and rule["limit"] >= metric.high:
+        yield f".limit = {rule['limit']:g} is not below {metric.high} for {metric.name}."
+    if metric.high is None and not metric.is_cost:  # of a score only the data say which way is better
+        return
+    if rule["rule"] == "above" and metric.better == "lower":
+        yield f" asks {metric.name} to be above a limit, where more is worse."
+    if rule["rule"] == "below" and metric.better == "higher":
+        yield f" asks {metric.name} to be below a limit, where more is better."

@@ -8,7 +8,7 @@ import dataclasses
 import itertools
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,23 +94,17 @@ def check_alignment(
         return Alignment(sets=(names,))
     short = distinct_names(names)
     displaced = {} if texts is None else _displaced(texts)  # condition: items that have another item's text
-    lost = [
-        ([k], f"another item's question under {wrong:,} of {n:,} ids")
-        for k, (wrong, n) in displaced.items()
-        if wrong > 0
-    ]
-    empty = {k for k in range(number) if np.isnan(values[:, k]).all()}  # it has no order
-    usable = [k for k in range(number) if k not in empty and displaced.get(k, (0, 0))[0] == 0]
+    wrong = {k: line for k, (number_wrong, n) in displaced.items() if (line := _describe_displaced(number_wrong, n))}
+    lost = [([k], line) for k, line in wrong.items()]
+    is_empty = np.isnan(values).all(axis=0)  # it has no order
+    usable = [k for k in range(number) if not is_empty[k] and k not in wrong]
     unchecked: dict[int, str] = {}
     warnings: list[str] = []
     if any(k not in displaced for k in usable):
         graded = _check_usable(values, usable, set(displaced), outcomes, chance)
         lost, unchecked = [*lost, *graded.lost], graded.unchecked
         warnings = [f"{short[k]}: {line}; possibly near chance, so it is not refused" for k, line in graded.unsure]
-    warnings += [
-        f"cannot be checked whether ids mean the same questions for {_listed(short[k] for k in some)}: {why}"
-        for why, some in itertools.groupby(sorted(unchecked, key=lambda k: unchecked[k]), key=lambda k: unchecked[k])
-    ]
+    warnings += _describe_unchecked(unchecked, short)
     alone = tuple(names[k] for k in sorted(unchecked))
     if trust:
         warnings += [f"the ids of {_listed(short[k] for k in own)} are trusted: {line}" for own, line in lost]
@@ -125,6 +119,17 @@ def check_alignment(
         unchecked=alone,
         warnings=tuple(warnings),
     )
+
+
+def _describe_displaced(wrong: int, n: int) -> str:
+    """That ids stand for other items' questions; empty where none does."""
+    return f"another item's question under {wrong:,} of {n:,} ids" if wrong > 0 else ""
+
+
+def _describe_unchecked(unchecked: Mapping[int, str], short: Sequence[str]) -> Iterator[str]:
+    """One line for each reason why the order of conditions cannot be checked."""
+    for why, some in itertools.groupby(sorted(unchecked, key=lambda k: unchecked[k]), key=lambda k: unchecked[k]):
+        yield f"cannot be checked whether ids mean the same questions for {_listed(short[k] for k in some)}: {why}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -147,14 +152,11 @@ def _check_usable(
     main = [k for place, k in enumerate(usable) if not any(place in part for part in apart)]
     outside = [[usable[k] for k in part] for part in apart]
     lost = [(members, _order_line(members, main, values, outcomes.items)) for members in outside]
-    unsure = []
-    for k, line in (_by_parts(values, outcomes.items, main) if whole else {}).items():
-        if k in displaced or k in unchecked:
-            continue
-        if usable.index(k) in whole:
-            lost.append(([k], line))
-        else:
-            unsure.append((k, line))
+    partly = _by_parts(values, outcomes.items, main) if whole else {}
+    partly = {k: line for k, line in partly.items() if k not in displaced and k not in unchecked}
+    is_sure = {usable[place] for place in whole}
+    lost += [([k], line) for k, line in partly.items() if k in is_sure]
+    unsure = [(k, line) for k, line in partly.items() if k not in is_sure]
     known = ~np.isnan(values)
     shared = known.sum(axis=1) > 1
     unchecked = {k: reason for k, reason in unchecked.items() if known[shared, k].any()}  # else its items are its own

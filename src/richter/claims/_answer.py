@@ -138,23 +138,26 @@ def _board(claims: Sequence[Claim], conditions: Sequence[str]) -> str:
         over = _describe_beaten(lead, unbeaten[0], len(compared) - 1, is_all=not apart)
         return f"By {words.noun} {unbeaten[0]} is the best: it is shown to be better than {over}{left}."
     if len(unbeaten) > MOST_NAMED:
-        rest = [name for name in compared if name in beaten]
-        worse = f"{_named(rest)} {'is' if len(rest) == 1 else 'are'} shown to be worse than some other"
-        which = f"{', '.join(unbeaten[:MOST_NAMED])} and {len(unbeaten) - MOST_NAMED} more"
-        alike = f"{len(unbeaten)} of {len(compared)} conditions cannot be told apart ({which})"
-        return f"By {words.noun} {alike}; {worse}{left}."
+        return f"By {words.noun} {_describe_many_unbeaten(compared, unbeaten)}{left}."
     best = f"{_named(unbeaten)} are the best of {len(compared)}"
     return f"By {words.noun} {best}; among them no difference is shown{left}."
 
 
+def _describe_many_unbeaten(compared: Sequence[str], unbeaten: Sequence[str]) -> str:
+    """That many conditions cannot be told apart, and which ones some other beats."""
+    rest = [name for name in compared if name not in unbeaten]
+    worse = f"{_named(rest)} {'is' if len(rest) == 1 else 'are'} shown to be worse than some other"
+    which = f"{', '.join(unbeaten[:MOST_NAMED])} and {len(unbeaten) - MOST_NAMED} more"
+    return f"{len(unbeaten)} of {len(compared)} conditions cannot be told apart ({which}); {worse}"
+
+
 def _ranked(lead: Sequence[Claim], conditions: Sequence[str], beaten: set[str]) -> tuple[list[str], list[str]]:
     """The conditions that were compared, and those that none beats, by their mean value, the best first."""
-    own: dict[str, list[float]] = {name: [] for c in lead for name in c.conditions}
-    for c in lead:
-        for name, value in zip(c.conditions, c.values, strict=False):
-            if value is not None:
-                own[name].append(value)
-    compared = [name for name in conditions if name in own]
+    seen = {name for c in lead for name in c.conditions}
+    own: dict[str, list[float]] = {}
+    for name, value in (pair for c in lead for pair in zip(c.conditions, c.values, strict=False)):
+        own.setdefault(name, []).extend([] if value is None else [value])
+    compared = [name for name in conditions if name in seen]
     means = {name: sum(values) / len(values) for name, values in own.items() if values}
     best_first = sorted((n for n in compared if n in means), key=means.__getitem__, reverse=lead[0].better == "higher")
     return compared, [n for n in dict.fromkeys((*best_first, *compared)) if n not in beaten]

@@ -73,28 +73,39 @@ def decide(
     if tried < 1:
         raise InputError(f"tried={tried} is not a number of attempts.", remedy="Give at least 1.")
     alpha = (1 - level) / tried
-    claims: dict[int, Claim] = {}
-    families: dict[str, list[int]] = {}
-    for k, one in enumerate(asked):
-        if isinstance(one.evidence, Blocked):
-            claims[k] = _blocked_claim(one, one.evidence)
-        else:
-            is_page = one_family and one.question.family != "requirement"
-            families.setdefault("page" if is_page else one.question.family, []).append(k)
-    for name, places in families.items():
-        trades = [k for k in places if isinstance(asked[k].evidence, Trade)]
-        others = [k for k in places if k not in trades]
+    claims = {k: _blocked_claim(one, one.evidence) for k, one in enumerate(asked) if isinstance(one.evidence, Blocked)}
+    for name, places in _families_of(asked, one_family=one_family).items():
         if name == "requirement":
-            claims |= dict(zip(places, _decide_requirements([asked[k] for k in places], level, tried), strict=True))
-            continue
-        # trades are a list of their own; where they share a family with others, each list has its share of the level
-        decided = decide_trades([asked[k] for k in trades], level=level, alpha=alpha * len(trades) / len(places))
-        claims |= dict(zip(trades, decided, strict=True))
-        if others:
-            own = alpha * len(others) / len(places)
-            claims |= _decide_family(asked, others, level=level, alpha=own, joint=joint, name=name)
+            decided = _decide_requirements([asked[k] for k in places], level, tried)
+            claims |= dict(zip(places, decided, strict=True))
+        else:
+            claims |= _decide_lists(asked, places, level=level, alpha=alpha, joint=joint, name=name)
     stamp: dict[str, Any] = {"plan": plan, "data_hash": data_hash, "seed": seed}
     return tuple(dataclasses.replace(claims[k], **stamp) for k in range(len(asked)))
+
+
+def _families_of(asked: Sequence[Asked], *, one_family: bool) -> dict[str, list[int]]:
+    """The places of the questions that have evidence, by family; `one_family` puts all but requirements into one."""
+    families: dict[str, list[int]] = {}
+    for k, one in enumerate(asked):
+        if not isinstance(one.evidence, Blocked):
+            is_page = one_family and one.question.family != "requirement"
+            families.setdefault("page" if is_page else one.question.family, []).append(k)
+    return families
+
+
+def _decide_lists(
+    asked: Sequence[Asked], places: list[int], *, level: float, alpha: float, joint: JointTests | None, name: str
+) -> dict[int, Claim]:
+    """The claims of a family: trades are a list of their own, and each list has its share of the level."""
+    trades = [k for k in places if isinstance(asked[k].evidence, Trade)]
+    others = [k for k in places if k not in trades]
+    decided = decide_trades([asked[k] for k in trades], level=level, alpha=alpha * len(trades) / len(places))
+    claims = dict(zip(trades, decided, strict=True))
+    if others:
+        own = alpha * len(others) / len(places)
+        claims |= _decide_family(asked, others, level=level, alpha=own, joint=joint, name=name)
+    return claims
 
 
 def _decide_family(
@@ -145,22 +156,25 @@ def _holm_steps(
     gone = list(itertools.accumulate((number == last[t.place] for number, t in enumerate(order)), initial=0))
     still_rejecting, stop, worst = True, len(order), 0.0
     for number, test in enumerate(order):
-        question, evidence = asked[test.place].question, asked[test.place].known
         level = alpha / (len(places) - gone[min(number, stop)])
         if steps is None:
             worst = max(worst, test.p * (len(places) - gone[number]))
         else:
             level, worst = steps[0](gone[min(number, stop)]), max(worst, steps[1](gone[number], test.p))
-        if test.within:
-            assert question.margin is not None
-            rejected = is_within(evidence, question.margin, alpha=level, value=question.value)
-        else:
-            rejected = question.value not in evidence.interval(1 - level)
-        still_rejecting = still_rejecting and rejected
+        still_rejecting = still_rejecting and _is_rejected(asked[test.place], level, within=test.within)
         lines[test.place, test.within] = _Line(still_rejecting, level, worst)
         if not still_rejecting and stop == len(order):
             stop = number
     return lines
+
+
+def _is_rejected(asked: Asked, level: float, *, within: bool) -> bool:
+    """Whether a test at `level` rejects no difference, or (`within`) a difference of the margin or more."""
+    question, evidence = asked.question, asked.known
+    if not within:
+        return question.value not in evidence.interval(1 - level)
+    assert question.margin is not None
+    return is_within(evidence, question.margin, alpha=level, value=question.value)
 
 
 def undecided_claim(asked: Asked, *, level: float) -> Claim:

@@ -99,53 +99,29 @@ def corrected(metric: Metric, sides: Sequence[Labelled], own: Evidence, *, these
     least 1): effective labels are divided by it, and by (t / z)^2 for the few units that carry labels, as Korn and
     Graubard (1998) do for rare rates. Under 4 degrees of freedom nothing is decided.
     """
-    low, high = metric.low, metric.high
-    if low is None or high is None:
+    if metric.low is None or metric.high is None:
         raise InputError(f"{metric.noun} has no range.", remedy="Labels correct rates, severities and bounded scores.")
-    kind: Side = "exact" if exact else "both"
     alone = all(side.alone for side in sides)
-    drawn = sides[0].layer is not None
-    paired = alone and not drawn and len(sides) == 2 and _same_labelled(*sides)
-    if paired:
-        first, second = sides
-        gap, span = second.label - first.label, high - low
-        pools = [labelled_pool(gap, second.value - first.value, low=-span, high=span)]
-        middle = float(np.mean([labelled_pool(s.label, s.value, low=low, high=high).estimate for s in sides]))
-        values = tuple(middle + sign * pools[0].estimate / 2 for sign in (-1, 1))  # as far apart as is said
-    else:
-        pools = [
-            labelled_pool(s.label, s.value, strata=s.layer, weight=None if alone else s.weight, low=low, high=high)
-            for s in sides
-        ]
-        values = tuple(pool.estimate for pool in pools)
+    pools, values = _pools_of(sides, metric.low, metric.high, alone=alone)
     estimate = pools[-1].estimate - (pools[0].estimate if len(pools) == 2 else 0.0)
     effect = _Effect(deff=1.0, between=None, freedom=math.inf) if alone else _effect(pools, sides, these=these)
-    reach = (high - low) if len(sides) == 2 else None
+    ends = (metric.low, metric.high) if len(sides) == 1 else (metric.low - metric.high, metric.high - metric.low)
 
     def limits(of: Sequence[LabelledPool], level: float) -> Interval:
         if effect.freedom < LEAST_FREEDOM:
-            ends = (low, high) if reach is None else (-reach, reach)
             return Interval(low=ends[0], high=ends[1], level=level, method="the whole range")
-        tail = 0.5 + level / 2
-        ratio = 1.0 if alone else float(stdtrit(effect.freedom, tail) / ndtri(tail)) ** 2
-        between = None if effect.between is None else effect.between * ratio
-        of = [dataclasses.replace(pool, n=pool.n / (effect.deff * ratio)) for pool in of]
-        if len(of) == 1:
-            return pool_interval(of[0], level=level, side=kind, between=between)
-        return pool_difference(of[0], of[1], level=level, side=kind, same_items=alone, between=between)
-
-    labels = sum(int(pool.count.sum()) for pool in pools)
+        return _limits_of(of, effect, level, side="exact" if exact else "both", alone=alone)
 
     def half_width(extra: int, level: float) -> float:
         return limits(more_labels(pools, extra), level).half_width
 
+    labels = sum(int(pool.count.sum()) for pool in pools)
     units = labels if alone else len(np.unique(np.concatenate([s.unit[~np.isnan(s.label)] for s in sides])))
     unit: Unit = "draw" if these else own.unit
-    few = (
-        [f"{counted(units, unit)} with labels leave {effect.freedom:.2g} degrees of freedom: nothing is decided"]
-        if effect.freedom < LEAST_FREEDOM
-        else []
-    )
+    notes = [*own.notes, _describe_labels(labels, sides[0].layer is not None)]
+    if effect.freedom < LEAST_FREEDOM:
+        left = f"{effect.freedom:.2g} degrees of freedom"
+        notes.append(f"{counted(units, unit)} with labels leave {left}: nothing is decided")
     return Evidence(
         estimate=estimate,
         interval=lambda level: limits(pools, level),
@@ -154,9 +130,40 @@ def corrected(metric: Metric, sides: Sequence[Labelled], own: Evidence, *, these
         units=labels if these else units,
         unit=unit,
         labels=labels,
-        notes=(*own.notes, _describe_labels(labels, drawn), *few),
+        notes=tuple(notes),
         describe_at=lambda level: _describe_correction(metric, own, half_width, level),
     )
+
+
+def _pools_of(
+    sides: Sequence[Labelled], low: float, high: float, *, alone: bool
+) -> tuple[list[LabelledPool], tuple[float, ...]]:
+    """The pools that limits are made of, and each condition's corrected value.
+
+    Where the same items are labelled for both and no strata are known, one pool of the items' differences.
+    """
+    if alone and sides[0].layer is None and len(sides) == 2 and _same_labelled(*sides):
+        first, second = sides
+        span = high - low
+        gap = labelled_pool(second.label - first.label, second.value - first.value, low=-span, high=span)
+        middle = float(np.mean([labelled_pool(s.label, s.value, low=low, high=high).estimate for s in sides]))
+        return [gap], tuple(middle + sign * gap.estimate / 2 for sign in (-1, 1))  # as far apart as is said
+    pools = [
+        labelled_pool(s.label, s.value, strata=s.layer, weight=None if alone else s.weight, low=low, high=high)
+        for s in sides
+    ]
+    return pools, tuple(pool.estimate for pool in pools)
+
+
+def _limits_of(pools: Sequence[LabelledPool], effect: "_Effect", level: float, *, side: Side, alone: bool) -> Interval:
+    """The interval of one pool, or of the difference of two, with as many labels as these are worth."""
+    tail = 0.5 + level / 2
+    ratio = 1.0 if alone else float(stdtrit(effect.freedom, tail) / ndtri(tail)) ** 2
+    between = None if effect.between is None else effect.between * ratio
+    pools = [dataclasses.replace(pool, n=pool.n / (effect.deff * ratio)) for pool in pools]
+    if len(pools) == 1:
+        return pool_interval(pools[0], level=level, side=side, between=between)
+    return pool_difference(pools[0], pools[1], level=level, side=side, same_items=alone, between=between)
 
 
 def _same_labelled(first: Labelled, second: Labelled) -> bool:
