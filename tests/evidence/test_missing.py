@@ -15,14 +15,16 @@ from richter.claims import (
     Outcomes,
     Question,
     as_sample,
+    both_ways,
     decide,
     difference_evidence,
     mean_evidence,
+    p_value,
     with_gate_limit,
     with_missing_at,
 )
 from richter.evidence import LackingGrades, Policy, evidence, lacking_grades
-from richter.records import Claim, Verdict
+from richter.records import Claim, Interval, Verdict
 from richter.tables import Dataset
 
 PAIR = Question(measure="accuracy", conditions=("a", "b"))
@@ -352,3 +354,16 @@ def test_what_the_baseline_lacks_is_left_out_of_a_gate() -> None:
     question = Question(measure="accuracy", conditions=("a", "b"), relation="above", value=-0.1, family="requirement")
     low = evidence(dataset_of(outcomes(table)), question, Policy(is_gate=True)).known.interval(0.9).low
     assert low == difference_evidence(outcomes(table[30:]), "a", "b", exact=True).interval(0.9).low
+
+
+def test_the_p_value_of_both_ways_is_the_larger_one_whichever_it_is_by_hand() -> None:
+    def evidence_at(estimate: float, p: float) -> Evidence:
+        return Evidence(
+            estimate=estimate, interval=lambda level: Interval(low=0, high=1, level=level, method=""), p=lambda _: p
+        )  # fmt: skip
+
+    ways = {(0.01, 0.04): 0.04, (0.04, 0.01): 0.04, (0.2, 0.2): 0.2}
+    for (one, two), larger in ways.items():
+        both = both_ways(evidence_at(0.3, one), evidence_at(0.2, two), missing={})
+        assert p_value(both, 0.1) == larger
+        assert p_value(both, 0.25) == 1.0  # the two lie on different sides of it

@@ -83,14 +83,15 @@ def with_gate_limit(found: Evidence, worst: Sample, best: Sample, *, conditions:
     units depart. With G < 23 groups the limit L becomes (G L + worst) / (G + 1): another group may fail wholly.
     """
     is_rising = worst.metric.better == "higher"
-    limit = _limit_of_counts(worst, conditions) or _limit_of_units(worst, best, conditions)
+    by_counts = _limit_of_counts(worst, conditions)
+    limit = by_counts or _limit_of_units(worst, best, conditions)
 
     def interval(level: float) -> Interval:
         own, end = found.interval(level), limit((1 - level) / 2)
         low, high = (end, max(own.high, end)) if is_rising else (min(own.low, -end), -end)
         return Interval(low=low, high=high, level=level, method=f"{own.method}; gate limit")
 
-    return dataclasses.replace(found, interval=interval, p=None)
+    return dataclasses.replace(found, interval=interval, p=None if by_counts is None else found.p)
 
 
 def _limit_of_counts(worst: Sample, conditions: tuple[str, ...]) -> Limit | None:
