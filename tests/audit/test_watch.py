@@ -298,7 +298,7 @@ def test_a_folder_without_models_and_one_table_with_dates_say_what_a_folder_with
 def test_the_column_of_dates_may_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [f"{d:02}.03.2026,q{i},{int((i + d) % 9 > 0)}" for d in range(1, 13) for i in range(50)]
     path = tmp_path / "asked.csv"
-    path.write_text("\n".join(["asked_on,question,correct", *rows]))
+    path.write_text("\n".join(["asked_on,item,correct", *rows]))
     assert run("watch", path, "--date", "asked_on") == 0
     assert "No change of asked is shown in 12 days." in capsys.readouterr().out
     assert run("watch", path, "--date", "asked") == 1

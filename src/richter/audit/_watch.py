@@ -200,30 +200,38 @@ def read_series(
         key=lambda e: (e.at, str(e.place)),
     )
     series = _series_name([e.place for e in read])
-    names = [{series} if e.unnamed else set(e.tables.conditions) for e in read]
-    if condition is None:
-        common = set.intersection(*names)
-        if len(common) != 1:
-            every = ", ".join(printable(n) for n in sorted(set.union(*names)))
-            raise InputError("Which condition is watched is open.", remedy=f"Name it with --condition: {every}.")
-        condition = common.pop()
-    called = (condition,) if isinstance(condition, str) else tuple(condition)
+    called = (condition,) if isinstance(condition, str) else tuple(condition or [_only_condition(read, series)])
     days = []
-    for at, place, tables, unnamed in read:
-        name = next((n for n in called if n in tables.conditions), None)
-        name = tables.conditions[0] if name is None and unnamed and series in called else name
+    for entry in read:
+        name = _name_in(entry, called, series)
         if name is None:
-            notes.append(f"{at}: {place.name} has no {' or '.join(called)} and is left out")
+            notes.append(f"{entry.at}: {entry.place.name} has no {' or '.join(called)} and is left out")
             continue
-        own = tables.select([name])
+        own = entry.tables.select([name])
         days.append(
             dataclasses.replace(
-                _measured_day(own, at=at, name=place.name),
-                made=_made(place, own, "" if unnamed else name),
-                judge=_judge(place, options),
+                _measured_day(own, at=entry.at, name=entry.place.name),
+                made=_made(entry.place, own, "" if entry.unnamed else name),
+                judge=_judge(entry.place, options),
             )
         )
     return Series(called[0], days, tuple(notes))
+
+
+def _only_condition(read: Sequence[_Entry], series: str) -> str:
+    """The one condition that all entries have; an error where there is none, or several."""
+    names = [{series} if e.unnamed else set(e.tables.conditions) for e in read]
+    common = set.intersection(*names)
+    if len(common) != 1:
+        every = ", ".join(printable(n) for n in sorted(set.union(*names)))
+        raise InputError("Which condition is watched is open.", remedy=f"Name it with --condition: {every}.")
+    return common.pop()
+
+
+def _name_in(entry: _Entry, called: Sequence[str], series: str) -> str | None:
+    """What the watched condition is called in an entry; None where it has none."""
+    name = next((n for n in called if n in entry.tables.conditions), None)
+    return entry.tables.conditions[0] if name is None and entry.unnamed and series in called else name
 
 
 def _entries(place: Place) -> list[Place]:
@@ -264,17 +272,23 @@ def _read(
     frame = read_frame(place, text=True) if split and isinstance(place, Path) else pl.DataFrame()
     if date is not None and table and date not in frame.columns:
         raise InputError(f"{place} has no column {date!r}.", remedy=f"It has {', '.join(frame.columns)}.")
-    for column in [date] if date is not None and table else [c for c in frame.columns if plain_name(c) in _DATED]:
+    columns = [date] if date is not None and table else [c for c in frame.columns if plain_name(c) in _DATED]
+    for column in columns:
         at = pl.Series("at\0", [date_in(cell or "")[:10] for cell in frame[column].cast(pl.String).to_list()])
         if at.n_unique() > 1 and (date is not None or (at != "").all()):
             notes.append(f"an entry for each {printable(column, limit=40)} of {place.name}")
-            for (day,), rows in frame.drop(column).with_columns(at).group_by("at\0", maintain_order=True):
-                if day:
-                    tables = read_tables(rows.drop("at\0"), options=options)
-                    yield _Entry(str(day), place, tables, tables.conditions == ("frame",))
+            yield from _entries_by_date(place, frame.drop(column).with_columns(at), options)
             return
     tables = read_tables(place, options=options)
     yield _Entry(_date(place, notes), place, tables, table and tables.conditions == (Path(place.name).stem,))
+
+
+def _entries_by_date(place: Place, frame: pl.DataFrame, options: ReadOptions | None) -> Iterator[_Entry]:
+    """An entry for each date of a table."""
+    for (day,), rows in frame.group_by("at\0", maintain_order=True):
+        if day:
+            tables = read_tables(rows.drop("at\0"), options=options)
+            yield _Entry(str(day), place, tables, tables.conditions == ("frame",))
 
 
 def _series_name(places: Sequence[Place]) -> str:
@@ -394,38 +408,16 @@ def watch_series(
     limit = len(table) / alpha if table else 1 / alpha  # all metrics together raise a false alarm in at most alpha
     series = []
     for metric, (at, values) in table.items():
-        found += _carried(metric, values, independent=independent)
-        one = _series(
-            days[0].metric(metric), metric, [days[k].at for k in at], values,
-            _change_evidence(values, seed=seed, independent=independent), limit=limit,
-        )  # fmt: skip
-        one, more = _hold_both_ways(one, days, items, at, seed=seed, independent=independent)
+        one, more = _watched_metric(metric, values, days, items, at, limit=limit, seed=seed, independent=independent)
         found += more
-        reach = _judges_reach(one, days)
-        if one.before is not None and one.after is not None and abs(one.after - one.before) <= reach:
-            found.append(
-                f"the {noun_of(metric)} moved by {one.after - one.before:+.3g} about {one.changed} beyond the fixed "
-                f"answers; judges who drift otherwise on new ones may explain up to {reach:.2g}, so it is no alarm"
-            )
-            one = _without_alarm(one)
         series.append(one)
     claims = tuple(_claim(s, condition, len(table), level, days) for s in series)
     alarmed = [s for s in series if s.alarm is not None]
     judge = next((s for s in alarmed if s.metric == JUDGE), None)
-    model = [s for s in alarmed if s.metric != JUDGE]
     changes, step = _changes(days), _step(days)
     if judge is not None:
         changes.insert(0, f"the judges rate the same answers otherwise since {judge.changed}: judges drifted")
-    if any(s.worse for s in model):
-        code, sentence = 3, " ".join(_alarm(s, condition) for s in model if s.worse)
-    elif len(days) < FEWEST or not series:
-        code = 4
-        few = f"{counted(len(days), step)} of {printable(condition)}"
-        sentence = f"{few} are too few to tell a change; {FEWEST} are the least."
-    else:
-        code = 0
-        better = " ".join(_alarm(s, condition) for s in model)
-        sentence = better or f"No change of {printable(condition)} is shown in {len(days)} {step}s."
+    code, sentence = _verdict_on(series, condition, len(days), step)
     return WatchReport(
         sentence=sentence,
         exit_code=code,
@@ -443,6 +435,40 @@ def watch_series(
         understood=days[-1].understood,
         basis=days[-1].basis,
     )
+
+
+def _watched_metric(
+    metric: str, values: Floats, days: Sequence[Day], items: set[str] | None, at: Sequence[int], *, limit: float,
+    seed: int, independent: bool,
+) -> tuple[MetricSeries, list[str]]:  # fmt: skip
+    """One metric's series, with an alarm that neither missing grades nor the judges' drift explain, and notes."""
+    notes = _carried(metric, values, independent=independent)
+    one = _series(
+        days[0].metric(metric), metric, [days[k].at for k in at], values,
+        _change_evidence(values, seed=seed, independent=independent), limit=limit,
+    )  # fmt: skip
+    one, more = _hold_both_ways(one, days, items, at, seed=seed, independent=independent)
+    notes += more
+    reach = _judges_reach(one, days)
+    if one.before is not None and one.after is not None and abs(one.after - one.before) <= reach:
+        notes.append(
+            f"the {noun_of(metric)} moved by {one.after - one.before:+.3g} about {one.changed} beyond the fixed "
+            f"answers; judges who drift otherwise on new ones may explain up to {reach:.2g}, so it is no alarm"
+        )
+        one = _without_alarm(one)
+    return one, notes
+
+
+def _verdict_on(series: Sequence[MetricSeries], condition: str, n_days: int, step: str) -> tuple[int, str]:
+    """The exit status and the sentence of a series: got worse, too few days, got better, or no change shown."""
+    model = [s for s in series if s.alarm is not None and s.metric != JUDGE]
+    if any(s.worse for s in model):
+        return 3, " ".join(_alarm(s, condition) for s in model if s.worse)
+    if n_days < FEWEST or not series:
+        few = f"{counted(n_days, step)} of {printable(condition)}"
+        return 4, f"{few} are too few to tell a change; {FEWEST} are the least."
+    better = " ".join(_alarm(s, condition) for s in model)
+    return 0, better or f"No change of {printable(condition)} is shown in {n_days} {step}s."
 
 
 def _change_evidence(values: Floats, *, seed: int, independent: bool) -> Floats:
@@ -546,34 +572,43 @@ def _gaps(days: Sequence[Day]) -> list[str]:
 
 def _daily(days: Sequence[Day], items: set[str] | None) -> dict[str, tuple[list[int], Floats]]:
     """Each metric that there is: on which days, and its value there."""
+    drift = _judges_drift(days)
     found: dict[str, tuple[list[int], Floats]] = {}
-    canaries = set.intersection(*(set(d.judge) for d in days if d.judge)) if any(d.judge for d in days) else set()
-    rated = [[d.judge[i] for i in sorted(canaries)] if d.judge else [] for d in days]
-    watched = watched_measures()
-    drift = {
-        measure: [float(np.mean(METRICS[measure].of_severity(np.array(r)))) if r else np.nan for r in rated]
-        for measure in dict.fromkeys((*filter(_is_judged, watched), "mean_severity"))
-    }
-    for metric in watched:
-        at, values = [], []
-        for k, day in enumerate(days):
-            is_ece = measure_words(metric).estimator == "ece"
-            value = _ece(day.graded, items) if is_ece else _mean(day.values, metric, items)
-            if value is not None:
-                at.append(k)
-                values.append(value)
-        if metric in drift and days[0].judged and canaries:
-            moved = np.array(drift[metric]) - np.nanmean(drift[metric])
-            both = [j for j, k in enumerate(at) if np.isfinite(moved[k])]
-            at, values = [at[j] for j in both], [values[j] - moved[at[j]] for j in both]
+    for metric in watched_measures():
+        values = np.array([_value_on(day, metric, items) for day in days])
+        if metric in drift and days[0].judged:
+            values = values - (drift[metric] - np.nanmean(drift[metric]))
+        at = np.flatnonzero(np.isfinite(values))
         if len(at) >= max(2, len(days) // 2):
-            found[metric] = at, np.array(values)
+            found[metric] = at.tolist(), values[at]
     for cheaper in [m for m in found if METRICS[m].is_cost][:-1]:  # one cost is enough: money rather than tokens
         del found[cheaper]
-    known = [k for k, v in enumerate(drift["mean_severity"]) if np.isfinite(v)]
-    if len(known) >= 2:
-        found[JUDGE] = known, np.array([drift["mean_severity"][k] for k in known])
+    judged = np.flatnonzero(np.isfinite(drift["mean_severity"])) if drift else np.array([])
+    if len(judged) >= 2:
+        found[JUDGE] = judged.tolist(), drift["mean_severity"][judged]
     return found
+
+
+def _value_on(day: Day, metric: str, items: set[str] | None) -> float:
+    """A metric's value on a day; NaN where it has none."""
+    is_ece = measure_words(metric).estimator == "ece"
+    value = _ece(day.graded, items) if is_ece else _mean(day.values, metric, items)
+    return np.nan if value is None else value
+
+
+def _judges_drift(days: Sequence[Day]) -> dict[str, Floats]:
+    """What the judges said of the fixed answers each day, by measure; empty where no day has any."""
+    if not any(day.judge for day in days):
+        return {}
+    fixed = sorted(set.intersection(*(set(day.judge) for day in days if day.judge)))
+    if not fixed:
+        return {}
+    rated = [np.array([day.judge[i] for i in fixed]) if day.judge else None for day in days]
+    measures = dict.fromkeys((*filter(_is_judged, watched_measures()), "mean_severity"))
+    return {
+        measure: np.array([np.nan if r is None else np.mean(METRICS[measure].of_severity(r)) for r in rated])
+        for measure in measures
+    }
 
 
 def _judges_reach(s: MetricSeries, days: Sequence[Day]) -> float:
@@ -699,18 +734,25 @@ def _claim(s: MetricSeries, condition: str, size: int, level: float, days: Seque
 
 def _changes(days: Sequence[Day]) -> list[str]:
     """What the runs themselves say has changed: model and settings, judge, rubric, questions."""
-    said = []
-    for name in dict.fromkeys(name for day in days for name in day.made):
-        for one, two in itertools.pairwise(day for day in days if name in day.made):
+    names = dict.fromkeys(name for day in days for name in day.made)
+    return [*(line for name in names for line in _changes_of(name, days)), *_item_changes(days)]
+
+
+def _changes_of(name: str, days: Sequence[Day]) -> Iterator[str]:
+    """When one of the settings changed, and from what to what."""
+    for one, two in itertools.pairwise(day for day in days if name in day.made):
+        if one.made[name] != two.made[name]:
             a, b = (printable(day.made[name], limit=120) or "none" for day in (one, two))
-            if one.made[name] != two.made[name]:
-                said.append(f"the {name} changed on {two.at}: {a} -> {b}")
+            yield f"the {name} changed on {two.at}: {a} -> {b}"
+
+
+def _item_changes(days: Sequence[Day]) -> Iterator[str]:
+    """When items came or went while others stayed."""
     items = [set(d.values["item"].to_list()) for d in days]
-    for k in range(1, len(days)):
-        new, gone = len(items[k] - items[k - 1]), len(items[k - 1] - items[k])
-        if (new or gone) and items[k] & items[k - 1]:
-            said.append(f"the items changed on {days[k].at}: {new:,} new, {gone:,} gone")
-    return said
+    for (before, after), day in zip(itertools.pairwise(items), days[1:], strict=True):
+        new, gone = len(after - before), len(before - after)
+        if (new or gone) and after & before:
+            yield f"the items changed on {day.at}: {new:,} new, {gone:,} gone"
 
 
 def _flipped(days: Sequence[Day], items: set[str] | None, alarmed: Sequence[MetricSeries]) -> tuple[str, ...]:

@@ -74,27 +74,16 @@ def adjusted_difference(
     x = difficulty(sample, without=(first, second))
     use = ~np.isnan(d) & ~np.isnan(x)
     unadjusted = Adjusted(evidence=plain, variance_ratio=1.0, others=others)
-    labelled = sample.outcomes.label is not None  # people's labels correct the plain difference
-    if (
-        labelled
-        or plain.relative
-        or int(np.sum(d[use] != 0)) < FEW
-        or np.ptp(x[use]) == 0
-        or plain.standard_error is None
-    ):
+    # people's labels correct the plain difference
+    has_own_estimate = sample.outcomes.label is not None or plain.relative or plain.standard_error is None
+    if has_own_estimate or int(np.sum(d[use] != 0)) < FEW or np.ptp(x[use]) == 0:
         return unadjusted
-    outcomes, metric = sample.outcomes, sample.metric
+    outcomes, metric, whole = sample.outcomes, sample.metric, ~np.isnan(x)
     weight = np.ones(len(d)) if outcomes.weight is None else outcomes.weight
     units = np.arange(len(d)) if outcomes.group is None else outcomes.group
-    fold = _folds(units, np.random.default_rng(0) if rng is None else rng)
-    fitted = np.full(len(d), np.nan)
-    whole = ~np.isnan(x)
-    for k in range(FOLDS):
-        learn, apply = use & (fold != k), whole & (fold == k)
-        if int(learn.sum()) < FEW:
-            return unadjusted
-        if apply.any():
-            fitted[apply] = _fit(x[learn], d[learn], weight[learn])(x[apply])
+    fitted = _cross_fitted(d, x, weight, _folds(units, np.random.default_rng(0) if rng is None else rng))
+    if fitted is None:
+        return unadjusted
     centre = float(np.average(fitted[whole], weights=weight[whole]))
     span = np.inf if metric.low is None or metric.high is None else metric.high - metric.low
     n = int(use.sum())
@@ -114,6 +103,19 @@ def adjusted_difference(
     )
     evidence = dataclasses.replace(found, judged=plain.judged, notes=(*found.notes, note))
     return Adjusted(evidence=evidence, variance_ratio=share, others=others)
+
+
+def _cross_fitted(d: Floats, x: Floats, weight: Floats, fold: np.ndarray) -> Floats | None:
+    """The fit of d on x for each part of the items, learnt on the other parts; None where these are too few."""
+    fitted = np.full(len(d), np.nan)
+    use, whole = ~np.isnan(d) & ~np.isnan(x), ~np.isnan(x)
+    for k in range(FOLDS):
+        learn, apply = use & (fold != k), whole & (fold == k)
+        if int(learn.sum()) < FEW:
+            return None
+        if apply.any():
+            fitted[apply] = _fit(x[learn], d[learn], weight[learn])(x[apply])
+    return fitted
 
 
 def _folds(units: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -120,26 +120,25 @@ def _limit_of_units(worst: Sample, best: Sample, conditions: tuple[str, ...]) ->
     groupings = [codes_of_groups(codes, known) for codes in (outcomes.group, outcomes.group_2)]
     codings = [codes for codes in groupings if codes is not None] or [np.arange(int(np.sum(known)))]
     fills = [_fills_by(worst, best, conditions, known, codes) for codes in codings]
-    error = _largest_error(fills[0])
-    freedom = float(len(fills[0].share) - 1)
+    groups = min(len(one.share) for one in fills)
     if len(fills) == 2:
         both = np.unique(np.stack(codings), axis=1, return_inverse=True)[1].ravel()
         error = _largest_crossed_error(*fills, _fills_by(worst, best, conditions, known, both))
-        freedom = float(min(len(one.share) for one in fills) - 1)
-    elif groupings[0] is not None or weights_of(outcomes.weight, known) is not None:
-        freedom = unit_freedom(fills[0].share)
+        freedom = groups - 1.0
+    else:
+        error = _largest_error(fills[0])
+        has_shares = any(g is not None for g in (*groupings, weights_of(outcomes.weight, known)))
+        freedom = unit_freedom(fills[0].share) if has_shares else groups - 1.0
     weighted = [_WeightedMeans.of(one) for one in fills]
+    bottom, is_few = fills[0].worst, fills[0].are_groups and groups < MIN_GROUPS
 
     def limit(tail: float) -> float:
         if freedom < LEAST_FREEDOM - 1e-9:
-            return fills[0].worst
-        ends = [float(np.sum(fills[0].least)) - float(stdtrit(freedom, 1 - tail)) * error]
-        ends += [means.quantile(tail) for means in weighted]
-        groups = min(len(one.share) for one in fills)
-        end = min(ends)
-        if fills[0].are_groups and groups < MIN_GROUPS:
-            end = (groups * end + fills[0].worst) / (groups + 1)
-        return max(end, fills[0].worst)
+            return bottom
+        student = float(np.sum(fills[0].least)) - float(stdtrit(freedom, 1 - tail)) * error
+        end = min(student, *(means.quantile(tail) for means in weighted))
+        end = (groups * end + bottom) / (groups + 1) if is_few else end
+        return max(end, bottom)
 
     return limit
 

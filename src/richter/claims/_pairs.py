@@ -92,11 +92,7 @@ def tiers_of(claims: Sequence[Claim], values: Mapping[str, float], metric: Metri
     never alike, nor does it tell apart.
     """
     main = [c for c in claims if c.measure == metric.name and len(c.conditions) == 2 and c.estimate is not None]
-    known = dict.fromkeys((name for claim in main for name in claim.conditions), 0.0)
-    known |= {n: v for c in main for n, v in zip(c.conditions, c.values, strict=False) if v is not None}
-    known |= values
-    sign = -1 if metric.better == "higher" else 1
-    ranked = sorted(known, key=lambda name: sign * known[name])
+    ranked = _ranked_conditions(main, values, metric)
     place = {name: k for k, name in enumerate(ranked)}
     alike = np.zeros((len(ranked), len(ranked)), dtype=bool)
     compared = set[str]()
@@ -106,6 +102,15 @@ def tiers_of(claims: Sequence[Claim], values: Mapping[str, float], metric: Metri
         alike[i, j] = alike[j, i] = claim.verdict in (Verdict.UNDECIDED, Verdict.EQUIVALENT)
     sets = (tuple(ranked[k] for k in members) for members in maximal_sets(alike))
     return tuple(members for members in sets if compared.issuperset(members))
+
+
+def _ranked_conditions(main: Sequence[Claim], values: Mapping[str, float], metric: Metric) -> list[str]:
+    """The conditions of claims, the best first, by their own means or else by what the claims say of them."""
+    known = dict.fromkeys((name for claim in main for name in claim.conditions), 0.0)
+    known |= {n: v for c in main for n, v in zip(c.conditions, c.values, strict=False) if v is not None}
+    known |= values
+    sign = -1 if metric.better == "higher" else 1
+    return sorted(known, key=lambda name: sign * known[name])
 
 
 def maximal_sets(alike: Bools) -> list[list[int]]:

@@ -3,7 +3,7 @@
 import math
 from typing import TYPE_CHECKING
 
-from richter.claims._evidence import TYPICAL, p_value
+from richter.claims._evidence import TYPICAL, Evidence, p_value
 from richter.claims._measures import Metric
 from richter.claims._question import Asked, Blocked
 from richter.records import Claim, Interval, Verdict, counted
@@ -46,13 +46,17 @@ def describe_claim(
     else:
         whether = "whether" if lead else "Whether"
         text = f"{lead}{whether} {statement} is undecided: {span}{describe_missing(asked, interval.level)}"
-        if needed is not None and aim is not None:
-            more = "would settle" if needed > evidence.units else "were enough for"
-            more = f"in all {more}" if evidence.sides else more
-            text += f"; {counted(needed, evidence.unit)} {more} a difference of {words.amount(aim)}{unit}"
-        elif evidence.notes:
-            text += f"; {evidence.notes[-1]}"
+        text += _describe_needed(evidence, needed, "" if aim is None else f"{words.amount(aim)}{unit}")
     return f"{text}.{judge}"
+
+
+def _describe_needed(evidence: Evidence, needed: int | None, difference: str) -> str:
+    """How many units would settle a difference; where no number is known, the last note."""
+    if needed is None or not difference:
+        return f"; {evidence.notes[-1]}" if evidence.notes else ""
+    more = "would settle" if needed > evidence.units else "were enough for"
+    more = f"in all {more}" if evidence.sides else more
+    return f"; {counted(needed, evidence.unit)} {more} a difference of {difference}"
 
 
 def describe_requirement(

@@ -397,14 +397,18 @@ def _by_units(
     variance = float(np.sum(residual**2 / (1 - shares))) if units > 1 else 0.0
     freedom = unit_freedom(shares) if weight is not None or group is not None else units - 1.0
     found = _t(estimate, math.sqrt(variance), freedom, frame)
-    square = float(np.sum(residual**2))
-    near = float(np.sum(away**2)) < 1.5 * square  # departures are what varies
-    skew = abs(float(np.sum(residual**3))) / square**1.5 if square > 0 else 0.0  # of the mean
-    if not frame.exact or not near or freedom < LEAST_FREEDOM or skew <= SKEWED:
+    if not frame.exact or freedom < LEAST_FREEDOM or not _is_skewed(residual, away):
         return found
     if 2 * int(np.sum(rare)) < units:
         return _wider(found, _sparse(away[rare], float(np.sum(shares**2)), frame))
     return hall(found, residual, (frame.low, frame.high), freedom=freedom)
+
+
+def _is_skewed(residual: Floats, away: Floats) -> bool:
+    """Whether departures are what varies, and the mean is so skewed by them that one side of t falls short."""
+    square = float(np.sum(residual**2))
+    is_near = float(np.sum(away**2)) < 1.5 * square
+    return is_near and abs(float(np.sum(residual**3))) / square**1.5 > SKEWED
 
 
 def _by_two_groupings(d: Floats, weight: Floats | None, first: Codes, second: Codes, frame: _Frame) -> Evidence:
@@ -630,20 +634,8 @@ def _by_runs(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], f
     codes = outcomes.run
     if codes is None or len(np.unique(codes)) < 2:
         raise single_run_error()
-    place = np.cumsum(use) - 1
     weight = np.ones(int(np.sum(use))) if outcomes.weight is None else outcomes.weight[use]
-    tables = []
-    for column in columns:
-        rows = (outcomes.condition == column) & use[outcomes.item]
-        runs, run = np.unique(codes[rows], return_inverse=True)
-        if len(runs) < 2:
-            raise single_run_error(outcomes.conditions[column])
-        cell = place[outcomes.item[rows]] * len(runs) + run
-        size = len(weight) * len(runs)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            mean = np.bincount(cell, weights=outcomes.value[rows], minlength=size) / np.bincount(cell, minlength=size)
-        tables.append((runs, mean.reshape(len(weight), len(runs))))
-
+    tables = [_by_run(outcomes, codes, use, column) for column in columns]
     crossed = len(tables) == 2 and np.array_equal(tables[0][0], tables[1][0])
     parts = [tables[1][1] - tables[0][1]] if crossed else [table for _, table in tables]
     terms, both = [], 0.0
@@ -671,6 +663,19 @@ def _by_runs(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], f
         return Interval(low=low, high=high, level=level, method="t, runs and items")
 
     return frame.evidence(estimate, interval, error=error, freedom=min(f for _, f in terms[:-1]))
+
+
+def _by_run(outcomes: Outcomes, codes: Codes, use: NDArray[np.bool_], column: int) -> tuple[Codes, Floats]:
+    """The runs of one condition, and the mean of each item in use in each of them."""
+    rows = (outcomes.condition == column) & use[outcomes.item]
+    runs, run = np.unique(codes[rows], return_inverse=True)
+    if len(runs) < 2:
+        raise single_run_error(outcomes.conditions[column])
+    place, items = np.cumsum(use) - 1, int(np.sum(use))
+    cell, size = place[outcomes.item[rows]] * len(runs) + run, items * len(runs)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.bincount(cell, weights=outcomes.value[rows], minlength=size) / np.bincount(cell, minlength=size)
+    return runs, mean.reshape(items, len(runs))
 
 
 def _interaction(table: Floats, means: Floats, weight: Floats, group: Codes | None) -> float:
