@@ -302,7 +302,7 @@ def test_the_column_of_dates_may_be_named(tmp_path: Path, capsys: pytest.Capture
     assert run("watch", path, "--date", "asked_on") == 0
     assert "No change of asked is shown in 12 days." in capsys.readouterr().out
     assert run("watch", path, "--date", "asked") == 1
-    assert "It has asked_on, question, correct." in capsys.readouterr().err
+    assert "It has asked_on, item, correct." in capsys.readouterr().err
 
 
 def daily(tables: dict[str, pl.DataFrame], folder: Path) -> Path:

@@ -290,18 +290,14 @@ def compare_tables(
     subgroups = () if by is None else _subgroups(dataset, page, by, claims, level=level, tried=tried, rng=rng)
     tail_claims, tail_notes = _tail_claims(dataset, tail_plan, policy, rng=rng)
     report_claims = (*claims, *tail_claims)
-    shared = [shared_by(dataset, a.question) for a in asked if a.question.family == "main" and _is_paired(a)]
-    if page.trades:
-        shared = [shared_by(dataset, a.question) for a in asked if a.question.measure == page.main and _is_paired(a)]
     notes = _notes(dataset, asked, claims, page, policy, subgroups)
-    own = {name: m for name in dataset.conditions if (m := own_mean(dataset, page.main, name, about)) is not None}
     return CompareReport(
         claims=report_claims,
         refused=_refused(claims, page.main),
         conditions={c.name: c for c in condition_summaries(dataset, about=about, unpaired=unpaired, level=level,
                                                            n_resamples=n_resamples, rng=rng)},
-        pairs=tuple(_pair_note(dataset, pair, page.main) for pair in shared),
-        groups=() if control is not None or page.trades else tiers_of(claims, own, metric_of(dataset, page.main)),
+        pairs=_pair_notes(dataset, asked, page),
+        groups=() if control is not None or page.trades else _tiers(dataset, claims, page, about),
         measures=_measure_table(dataset, page, about),
         primary=page.main,
         about=about,
@@ -525,6 +521,19 @@ def condition_summaries(
         )
         summaries.append(dataclasses.replace(summary, warnings=(*summary.warnings, *positions.get(name, ()))))
     return summaries
+
+
+def _tiers(dataset: Dataset, claims: Sequence[Claim], page: Page, about: About) -> tuple[tuple[str, ...], ...]:
+    """The sets of conditions that the main measure does not tell apart, ranked by their own means."""
+    own = {name: m for name in dataset.conditions if (m := own_mean(dataset, page.main, name, about)) is not None}
+    return tiers_of(claims, own, metric_of(dataset, page.main))
+
+
+def _pair_notes(dataset: Dataset, asked: Sequence[Asked], page: Page) -> tuple[PairNote, ...]:
+    """What each pair shares, of those that the main measure (of trades the cost) compares on the same items."""
+    main = [a for a in asked if _is_paired(a)]
+    main = [a for a in main if (a.question.measure == page.main if page.trades else a.question.family == "main")]
+    return tuple(_pair_note(dataset, shared_by(dataset, a.question), page.main) for a in main)
 
 
 def _pair_note(dataset: Dataset, shared: Shared, main: str) -> PairNote:

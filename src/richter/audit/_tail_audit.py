@@ -104,9 +104,7 @@ def study_column(
     n_missing = int(frame["value"].null_count())
     frame = frame.drop_nulls("value")
     severities, items = _by_condition(frame, values, plan, tables.name)
-    for name in probe or ():
-        if name not in severities:
-            raise InputError(f"There is no condition {name!r} to probe.", remedy=f"There are {', '.join(severities)}.")
+    _check_probe(probe, severities)
     opened: PlanStatus | None = None
     if plan is not None and plan_path is not None and status is None:
         read_by_plan = dataclasses.replace(tables.select([*severities]), options=_other_options(reading, plan))
@@ -127,10 +125,8 @@ def study_column(
         mapper=mapper,
     )
     study = _with_checks(study, functools.partial(check_claim, _as_severities(tables, frame, is_rated), policy))
-    far = of_kind(tables.notes, "scale")  # far values are what a tail is made of
-    read = (note for note in tables.notes if note not in far)
     way = () if is_rated or "lower_is_worse" in given or plan is not None else _taken_as(tables, column)
-    study = dataclasses.replace(study, notes=(*study.notes, *read, *way, *unused(tables)))
+    study = dataclasses.replace(study, notes=(*study.notes, *_reading_notes(tables), *way, *unused(tables)))
     moved = {
         name: tl.transform_scores(x, study.transform, bounds=chosen.bounds, clip=chosen.clip).values
         for name, x in (severities if study.path else {}).items()
@@ -149,6 +145,19 @@ def study_column(
     if plan_path is not None and opened is not None:
         record_use(plan_path, opened)
     return report
+
+
+def _check_probe(probe: tuple[str, str] | None, severities: Mapping[str, Floats]) -> None:
+    """Refuse to probe conditions that there are not."""
+    for name in probe or ():
+        if name not in severities:
+            raise InputError(f"There is no condition {name!r} to probe.", remedy=f"There are {', '.join(severities)}.")
+
+
+def _reading_notes(tables: Dataset) -> list[str]:
+    """The notes of the data but for those on far values, which a tail is made of."""
+    far = of_kind(tables.notes, "scale")
+    return [note for note in tables.notes if note not in far]
 
 
 def _given_fields(

@@ -267,20 +267,30 @@ def _read(
     place: Place, date: str | None, options: ReadOptions | None, notes: list[str], *, alone: bool
 ) -> Iterator[_Entry]:
     """The entries of one source: itself; of a table with several dates that is the whole series, one a date."""
-    table = isinstance(place, Path) and place.is_file() and not holds_logs(place)
-    split = table and (alone or date is not None)
-    frame = read_frame(place, text=True) if split and isinstance(place, Path) else pl.DataFrame()
-    if date is not None and table and date not in frame.columns:
-        raise InputError(f"{place} has no column {date!r}.", remedy=f"It has {', '.join(frame.columns)}.")
-    columns = [date] if date is not None and table else [c for c in frame.columns if plain_name(c) in _DATED]
+    is_table = isinstance(place, Path) and place.is_file() and not holds_logs(place)
+    if is_table and (alone or date is not None):
+        assert isinstance(place, Path)
+        frame = read_frame(place, text=True)
+        if date is not None and date not in frame.columns:
+            raise InputError(f"{place} has no column {date!r}.", remedy=f"It has {', '.join(frame.columns)}.")
+        dated = _with_dates(frame, date)
+        if dated is not None:
+            column, dates = dated
+            notes.append(f"an entry for each {printable(column, limit=40)} of {place.name}")
+            yield from _entries_by_date(place, frame.drop(column).with_columns(dates), options)
+            return
+    tables = read_tables(place, options=options)
+    yield _Entry(_date(place, notes), place, tables, is_table and tables.conditions == (Path(place.name).stem,))
+
+
+def _with_dates(frame: pl.DataFrame, date: str | None) -> tuple[str, pl.Series] | None:
+    """The column of several dates and the date of each row; None where a table has none."""
+    columns = [date] if date is not None else [c for c in frame.columns if plain_name(c) in _DATED]
     for column in columns:
         at = pl.Series("at\0", [date_in(cell or "")[:10] for cell in frame[column].cast(pl.String).to_list()])
         if at.n_unique() > 1 and (date is not None or (at != "").all()):
-            notes.append(f"an entry for each {printable(column, limit=40)} of {place.name}")
-            yield from _entries_by_date(place, frame.drop(column).with_columns(at), options)
-            return
-    tables = read_tables(place, options=options)
-    yield _Entry(_date(place, notes), place, tables, table and tables.conditions == (Path(place.name).stem,))
+            return column, at
+    return None
 
 
 def _entries_by_date(place: Place, frame: pl.DataFrame, options: ReadOptions | None) -> Iterator[_Entry]:

@@ -171,13 +171,7 @@ def _evidence(
     def p(value: float) -> float:
         if few and lowest <= value <= highest:
             return 1.0
-        reached = down if value <= estimate else up
-        distance = abs(value - estimate)
-        place = int(np.searchsorted(reached, distance))  # the first limit that reaches the value
-        if place in (0, len(_Z)):
-            z = float(_Z[min(place, len(_Z) - 1)])
-        else:
-            z = float(np.interp(distance, reached[place - 1 : place + 1], _Z[place - 1 : place + 1]))
+        z = _z_reaching(abs(value - estimate), down if value <= estimate else up)
         return 2 * float(stdtr(freedom, -z) if math.isfinite(freedom) else ndtr(-z))
 
     notes = (f"Only {counted(units, 'unit')}: too few to say how much a calibration error varies.",) if few else ()
@@ -193,3 +187,11 @@ def _evidence(
         freedom=freedom,
         notes=notes,
     )
+
+
+def _z_reaching(distance: float, reached: Floats) -> float:
+    """The smallest z on the grid, interpolated, whose limit is as far away as `distance`."""
+    place = int(np.searchsorted(reached, distance))
+    if place in (0, len(_Z)):
+        return float(_Z[min(place, len(_Z) - 1)])
+    return float(np.interp(distance, reached[place - 1 : place + 1], _Z[place - 1 : place + 1]))

@@ -636,17 +636,15 @@ def _by_runs(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], f
         raise single_run_error()
     weight = np.ones(int(np.sum(use))) if outcomes.weight is None else outcomes.weight[use]
     tables = [_by_run(outcomes, codes, use, column) for column in columns]
-    crossed = len(tables) == 2 and np.array_equal(tables[0][0], tables[1][0])
-    parts = [tables[1][1] - tables[0][1]] if crossed else [table for _, table in tables]
-    terms, both = [], 0.0
-    for part in parts:
-        means: Floats = weight @ np.nan_to_num(part) / (weight @ ~np.isnan(part))  # of each run
-        terms.append((float(np.var(means, ddof=1)) / len(means), len(means) - 1.0))
-        both += _interaction(part, means, weight, codes_of_groups(outcomes.group, use))
+    is_crossed = len(tables) == 2 and np.array_equal(tables[0][0], tables[1][0])
+    parts = [tables[1][1] - tables[0][1]] if is_crossed else [table for _, table in tables]
+    group = codes_of_groups(outcomes.group, use)
+    means: list[Floats] = [weight @ np.nan_to_num(part) / (weight @ ~np.isnan(part)) for part in parts]  # of each run
+    terms = [(float(np.var(m, ddof=1)) / len(m), len(m) - 1.0) for m in means]
+    both = sum(_interaction(part, m, weight, group) for part, m in zip(parts, means, strict=True))
     per_item = [np.nanmean(table, axis=1) for _, table in tables]
     d = per_item[-1] - per_item[0] if len(tables) == 2 else per_item[0]
     estimate = float(np.average(d, weights=weight))
-    group = codes_of_groups(outcomes.group, use)
     items = _by_units(d, None if np.ptp(weight) == 0 else weight, group, frame)
     if items.standard_error is None:
         return items

@@ -9,6 +9,7 @@ import scipy
 from scipy.special import betaincinv
 
 from richter.claims._evidence import Evidence, describe_each, joint_freedom
+from richter.claims._measures import Metric
 from richter.claims._outcomes import Outcomes
 from richter.claims._units import About, Sample, as_ratio, as_sample, hall, mean_evidence
 from richter.records import Interval
@@ -72,15 +73,19 @@ def _side(sample: Sample, name: str, about: About, *, room: bool = False) -> Evi
             return dataclasses.replace(own, low=low, high=high)
 
         return dataclasses.replace(found, interval=interval, p=None, counts=group is None and weight is None)
-    low, high = (sample.metric.low, sample.metric.high) if sample.metric.kind != "real" else (None, None)
-    ends = -math.inf if low is None else low, math.inf if high is None else high
     weight = np.ones(len(x)) if weight is None else weight
     part, shares = weight * (x - found.estimate) / np.sum(weight), weight / np.sum(weight)
     if group is not None:
         place = np.unique(group, return_inverse=True)[1]
         part, shares = (np.bincount(place, weights=v).astype(np.float64) for v in (part, shares))
     freedom = unit_freedom(shares)
-    return found if freedom < 1 else hall(found, part, ends, freedom=freedom)
+    return found if freedom < 1 else hall(found, part, _ends(sample.metric), freedom=freedom)
+
+
+def _ends(metric: Metric) -> tuple[float, float]:
+    """The range of a measure; infinite where it has none."""
+    low, high = (metric.low, metric.high) if metric.kind != "real" else (None, None)
+    return -math.inf if low is None else low, math.inf if high is None else high
 
 
 def apart_evidence(first: Evidence, second: Evidence, *, note: str = ALIKE) -> Evidence:

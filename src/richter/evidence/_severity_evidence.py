@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from richter.claims import Blocked, Evidence, Outcomes, Question, as_judged
+from richter.claims import Blocked, Evidence, Metric, Outcomes, Question, as_judged
 from richter.errors import InputError
 from richter.evidence._facts import metric_of, once, sample_of
 from richter.evidence._policy import Policy, SeveritySettings
@@ -107,20 +107,33 @@ def estimate_given_error(dataset: Dataset, question: Question, policy: Policy) -
     severe one, the difference at every severity, or the slope. Human labels do not correct it: it stays the judge's
     where a judge rated.
     """
-    from richter.severity import severity_given_error
-
     rows = severity_rows(dataset, policy.about == "such-runs")
     metric = metric_of(dataset, question.measure)
     without = [name for name in question.conditions if not (rows.of(name) > 0).any()]
     if without:
         raise InputError(f"{' and '.join(without)} has no error to weigh.", remedy="Rate more answers.")
-    if policy.about == "such-items":
-        pairs = severity_pairs(dataset, policy.severity).pairs
-        pair = next((p for p in pairs if p.names == question.conditions), None)
-        if pair is None or (question.measure not in pair.evidence and question.measure != "b"):
-            raise InputError(f"{metric.noun} needs severities from 0 to 4.", remedy="Use --as-severity RIGHT:WORST.")
-        found = pair.of(question.measure)
-        return found if isinstance(found, Blocked) else _as_rated(dataset, question, rows, found)
+    found = (
+        _weighed(dataset, question, policy)
+        if policy.about == "such-items"
+        else _by_rows(question, policy, rows, metric)
+    )
+    return found if isinstance(found, Blocked) else _as_rated(dataset, question, rows, found)
+
+
+def _weighed(dataset: Dataset, question: Question, policy: Policy) -> Evidence | Blocked:
+    """The evidence on items like these, from the study of all pairs."""
+    pairs = severity_pairs(dataset, policy.severity).pairs
+    pair = next((p for p in pairs if p.names == question.conditions), None)
+    if pair is None or (question.measure not in pair.evidence and question.measure != "b"):
+        noun = metric_of(dataset, question.measure).noun
+        raise InputError(f"{noun} needs severities from 0 to 4.", remedy="Use --as-severity RIGHT:WORST.")
+    return pair.of(question.measure)
+
+
+def _by_rows(question: Question, policy: Policy, rows: SeverityRows, metric: Metric) -> Evidence:
+    """The evidence on these very items, or on such runs."""
+    from richter.severity import severity_given_error
+
     if metric.estimator != "given_error" or metric.name == "graver_error":
         raise InputError(f"{metric.noun} is about items like these only.", remedy="Leave out --about.")
     first, second = (rows.of(name) for name in question.conditions)
@@ -128,10 +141,9 @@ def estimate_given_error(dataset: Dataset, question: Question, policy: Policy) -
     if policy.about == "such-runs":
         runs = np.zeros(len(rows.item), dtype=np.intp) if rows.run is None else rows.run
     items = rows.item if policy.about == "these-items" else None
-    found = severity_given_error(
+    return severity_given_error(
         first, second, at=metric.at, groups=rows.groups, items=items, runs=runs, weights=rows.weight
     )
-    return _as_rated(dataset, question, rows, found)
 
 
 def _as_rated(dataset: Dataset, question: Question, rows: SeverityRows, found: Evidence) -> Evidence:
