@@ -137,3 +137,89 @@ def test_the_error_rate_has_the_limit_of_its_better_side() -> None:
         ends = with_gate_limit(found, sample, sample, conditions=("a",)).interval(0.9)
         highs.append(ends.high if metric == "error_rate" else 1 - ends.low)
     assert highs[0] == pytest.approx(highs[1], abs=1e-12)
+
+
+def swings(units: int, *, size: int = 1, step: float = 1.0) -> np.ndarray:
+    """Items x two conditions x two draws, the differences of units being +step and -step by turns."""
+    gain = np.repeat(np.where(np.arange(units) % 2 == 0, step, -step), size)
+    first, second = np.where(gain > 0, 0.0, step), np.where(gain > 0, step, 0.0)
+    return np.repeat(np.stack([first, second], axis=1)[:, :, None], 2, axis=2)
+
+
+def student_low(table: np.ndarray, **more: Any) -> float:
+    """The lower limit by t that a comparison has."""
+    return difference_evidence(as_sample(outcomes(table, **more)), "a", "b").interval(1 - 2 * ALPHA).low
+
+
+def test_where_students_limit_is_the_smaller_one_it_decides_by_hand() -> None:
+    """Eight items at +1 and -1: 0 less t(7) times sqrt(8 / 7) / sqrt(8); the weighted means end at -0.61."""
+    low = gate_low(swings(8))
+    assert low == pytest.approx(-t.ppf(1 - ALPHA, 7) / 7**0.5, abs=1e-12)
+    assert low == pytest.approx(student_low(swings(8)), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"weight": np.array([1.0, 1.2, 1.1, 1.0, 1.3, 1.0, 1.1, 1.2])},
+        {"group": np.repeat(np.arange(8), 2)},
+        {"group_2": np.repeat(np.arange(8), 2)},
+        {"group": np.repeat(np.arange(8), 2), "group_2": np.repeat(np.arange(8), 2)[::-1] // 1},
+        {"group": np.repeat(np.arange(8), 2), "group_2": np.array([0, 1, 2, 3, 4, 5, 6, 7] * 2)},
+    ],
+    ids=["weights", "groups", "second grouping", "two alike", "two crossed"],
+)
+def test_students_limit_is_that_of_a_comparison(more: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing is missing the standard error and the degrees of freedom are those of `difference_evidence`."""
+    monkeypatch.setattr(_gate_limits, "MIN_GROUPS", 0)
+    table = swings(8, size=1 if "weight" in more else 2)
+    assert gate_low(table, **more) == pytest.approx(student_low(table, **more), abs=1e-9)
+
+
+@pytest.mark.parametrize(("items", "decides"), [(4, False), (5, True)])
+def test_under_four_degrees_of_freedom_nothing_is_excluded(items: int, decides: bool) -> None:
+    table = swings(items, step=0.5)
+    low = gate_low(table)
+    assert (low == -1.0) is not decides
+    if decides:
+        assert low == pytest.approx(student_low(table), abs=1e-12)
+
+
+def test_the_limit_is_the_mean_that_so_many_lie_below_by_hand() -> None:
+    means = _gate_limits._WeightedMeans(means=np.arange(9999.0))
+    assert means.quantile(0.05) == 499.0  # the 500th of 9,999
+    assert means.quantile(0.0501) == 500.0
+    assert means.quantile(1e-9) == 0.0
+
+
+def test_half_of_the_units_are_not_few() -> None:
+    def depart(number: int, base: float = 0.0) -> UnitFills:
+        return fills(base + np.r_[np.arange(1, number + 1) / 100, np.zeros(10 - number)], bases=(base,))
+
+    assert depart(4).may_depart_rarely()
+    assert not depart(5).may_depart_rarely()
+    assert depart(4, 0.3).may_depart_rarely()
+    assert not depart(5, 0.3).may_depart_rarely()
+    below = fills(np.r_[-np.arange(1, 6) / 100, np.zeros(5)])
+    assert not below.may_depart_rarely()
+    assert fills(np.r_[-np.arange(1, 5) / 100, np.zeros(6)]).may_depart_rarely()
+
+
+def test_counts_of_errors_pass_by_their_upper_limit() -> None:
+    wrong = np.zeros((50, 2))
+    wrong[:6, 1] = wrong[4:9, 0] = 1.0
+    sample = as_sample(outcomes(wrong, metric="error_rate"))
+    for conditions in (("b",), ("a", "b")):
+        found = (
+            mean_evidence(sample, "b", exact=True)
+            if len(conditions) == 1
+            else difference_evidence(sample, "a", "b", exact=True)
+        )
+        made = with_gate_limit(found, sample, sample, conditions=conditions)
+        assert (made.interval(0.9).low, made.interval(0.9).high) == (found.interval(0.9).low, found.interval(0.9).high)
+        assert made.p is found.p
+    many = as_sample(outcomes(np.repeat(wrong[:, :, None], 2, axis=2), metric="error_rate"))
+    found = difference_evidence(many, "a", "b", exact=True)
+    made = with_gate_limit(found, many, many, conditions=("a", "b"))
+    assert made.p is None  # found from the interval, so that both agree
+    assert made.interval(0.9).low == found.interval(0.9).low
