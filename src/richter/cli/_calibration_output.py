@@ -10,19 +10,16 @@ from rich.console import Console
 
 from richter import audit
 from richter.calibration import Convergence, EceResult, PooledSlope, Score
-from richter.cli._engine_options import engine_options, open_mapper
+from richter.cli._engine_options import open_mapper
 from richter.cli._io import (
     PLAIN,
-    Group,
     cells,
     console,
     grid,
-    json_option,
     keep_inputs,
     listing,
     money,
     publish,
-    reading_options,
     split_sources,
     write_json,
 )
@@ -32,93 +29,10 @@ from richter.stats import in_threads
 from richter.tables import ReadOptions
 
 
-class _WithDefault(Group):
-    """`richter calibration FILE` measures; a word that names a subcommand is one."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the default in front where no subcommand is named."""
-        if args and args[0] not in (*self.commands, *self.get_help_option_names(ctx)):
-            args = ["measure", *args]
-        return super().parse_args(ctx, args)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """A word that names no subcommand is a file to measure."""
-        return super().get_command(ctx, cmd_name) or self.commands["measure"]
-
-
-@click.group(cls=_WithDefault)
-def calibration() -> None:
-    """Does the model know when it is wrong?
-
-    `richter calibration FILE` is short for `richter calibration measure FILE`.
-
-    \b
-    Examples:
-      richter calibration grades.csv
-      richter calibration grades.csv --target-error 0.02      from which confidence may it answer alone?
-      richter calibration grades.csv --save-map map.json      a recalibration to use
-      richter calibration apply map.json new.csv -o recalibrated.csv
-      richter calibration pipeline stages.csv                 two stages and their composition
-      richter calibration phase grades.csv                    how many labels it takes to see it
-    """
-
-
-@calibration.command()
-@click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN ..")
-@reading_options
-@click.option("--bins", type=click.IntRange(min=1), default=10, help="Bins of confidence.")
-@click.option(
-    "--binning", type=click.Choice(["width", "mass"]), default="width", help="Bins of equal width or of equal counts."
-)
-@click.option("--level", type=float, default=0.95, help="Level of the intervals.")
-@click.option(
-    "--target-error",
-    "target",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.05,
-    help="Share of errors allowed to answers that it gives alone.",
-)
-@click.option(
-    "--by",
-    type=click.Choice(["domain", "subject", "tier", "group"]),
-    help="Show error rate and ECE by this, partially pooled.",
-)
-@click.option(
-    "--refusals",
-    type=click.Choice(["keep", "leave-out"]),
-    default="keep",
-    help="Questions that were declined count as wrong answers, or are left out.",
-)
-@click.option(
-    "--splits",
-    type=click.IntRange(min=1),
-    help="Random half-splits for Sem2 (the paper's is 10). Without it: the exact average over all of them.",
-)
-@click.option(
-    "--precision",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.02,
-    help="Draws: how closely mean confidence should be known, for the number of draws advised.",
-)
-@click.option(
-    "--questions",
-    "questions_path",
-    type=click.Path(path_type=Path),
-    help="Draws: write margin, regime, Sem1, Sem2 and their gap per question to PATH (.csv, .parquet, .jsonl).",
-)
-@click.option(
-    "--save-map",
-    "map_path",
-    metavar="PATH",
-    help="Write the recalibration that is advised (else the best on held-out items) to PATH, for `apply`.",
-)
-@click.option("--svg", "svg_folder", type=click.Path(path_type=Path), help="Write the figures to this folder as SVG.")
-@click.option("--seed", type=click.IntRange(0), default=0, help="Seed of everything random.")
-@engine_options
-@json_option
-def measure(
+def calibration(
     sources: tuple[str, ...],
     reading: ReadOptions,
+    is_pipeline: bool,
     questions_path: Path | None,
     map_path: str | None,
     svg_folder: Path | None,
@@ -128,22 +42,11 @@ def measure(
     json_path: str | None,
     **options: Any,
 ) -> None:
-    """Is its confidence right, how far off is it, and what may be done with it?
-
-    FILE is a grades table (item, condition, correct, confidence; a column `group` names items that vary together,
-    `human` holds people's grades of some), a draws table (item, condition, draw, answer, and if there: question,
-    cluster, correct, reference, confidence), or a run that `richter draw` made. On draws, confidence is how often the
-    model repeats its answer: on all draws (Sem1) and on held-out halves (Sem2).
-
-    \b
-    Examples:
-      richter calibration grades.csv
-      richter calibration grades.csv --by subject --svg figures
-      richter calibration run1/draws.jsonl --json calibration.json
-      richter calibration draws.jsonl --splits 10 --seed 1        the paper's Sem2
-      richter calibration draws.jsonl --questions hardest.csv
-    """
+    """Print and write how far confidences are off, and what may be done with them."""
     files, names = split_sources(sources)
+    if is_pipeline:
+        _measure_stages(files, seed=seed, level=options["level"], json_path=json_path)
+        return
     tables = audit.read_draws(*files, options=reading)
     with open_mapper(engine, workers=workers, label="measuring", local=in_threads) as mapper:
         report = audit.measure_calibration(
@@ -182,15 +85,7 @@ def _figures(out: Console, section: dict[str, Any], folder: Path | None) -> None
             out.print(f"Wrote {path}")
 
 
-@calibration.command()
-@click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN ..")
-@reading_options
-@click.option("--runs", type=click.IntRange(min=2), default=100, help="Parts taken at each size.")
-@click.option("--level", type=float, default=0.95, help="Level of the test and the intervals.")
-@click.option("--svg", "svg_folder", type=click.Path(path_type=Path), help="Write the figure to this folder as SVG.")
-@click.option("--seed", type=click.IntRange(0), default=0, help="Seed of everything random.")
-@json_option
-def phase(
+def size_by_parts(
     sources: tuple[str, ...],
     reading: ReadOptions,
     runs: int,
@@ -199,13 +94,7 @@ def phase(
     seed: int,
     json_path: str | None,
 ) -> None:
-    """How many labels does it take to see miscalibration? Parts of your own grades, from 10 labels to half of them.
-
-    \b
-    Examples:
-      richter calibration phase grades.csv
-      richter calibration phase grades.csv --runs 200 --svg figures
-    """
+    """Print and write in how many parts of each size, from 10 labels to half of them, miscalibration is shown."""
     files, names = split_sources(sources)
     tables = audit.read_draws(*files, options=reading)
     found = audit.measure_phase(
@@ -223,23 +112,8 @@ def phase(
     _figures(out, {"phase": plain(found)}, svg_folder)
 
 
-@calibration.command()
-@click.argument("map_file", metavar="MAP")
-@click.argument("file")
-@click.option(
-    "-o", "--output", "--out", "out_path", type=click.Path(path_type=Path), required=True, help="Table to write."
-)
-@click.option("--column", default="confidence", help="The column to recalibrate.")
-def apply(map_file: str, file: str, out_path: Path, column: str) -> None:
-    """Recalibrate the confidences of a table by a map that `--save-map` wrote.
-
-    The column given is kept as `<column>_before`. No label is needed.
-
-    \b
-    Examples:
-      richter calibration apply map.json new.csv -o recalibrated.csv
-      richter calibration apply map.json new.parquet -o recalibrated.csv
-    """
+def apply_map(map_file: str, file: str, out_path: Path, column: str) -> None:
+    """Recalibrate the confidences of a table by a map that `--save-map` wrote."""
     keep_inputs(out_path, (map_file, file))
     result = audit.apply_map(map_file, file, column=column)
     export_table(result.table, out_path)
@@ -253,22 +127,11 @@ def apply(map_file: str, file: str, out_path: Path, column: str) -> None:
         out.print(f"- {result.note}")
 
 
-@calibration.command()
-@click.argument("file")
-@click.option("--level", type=float, default=0.95, help="Level of the intervals.")
-@click.option("--seed", type=click.IntRange(0), default=0, help="Seed of everything random.")
-@json_option
-def pipeline(file: str, level: float, seed: int, json_path: str | None) -> None:
-    """Two stages or more in a row: each one's calibration, and the whole's.
-
-    FILE has a row an item and condition with columns correct_1, confidence_1, correct_2, confidence_2, ... : the
-    stages in order. The whole is right where every stage is; its confidence is their product.
-
-    \b
-    Examples:
-      richter calibration pipeline stages.csv
-      richter calibration pipeline stages.csv --json -
-    """
+def _measure_stages(files: list[str], *, level: float, seed: int, json_path: str | None) -> None:
+    """Print and write the calibration of each stage of a pipeline, and the whole's."""
+    if len(files) > 1:
+        raise click.UsageError("A pipeline is one table.")
+    (file,) = files
     report = audit.measure_pipeline(file, rng=np.random.default_rng(seed), level=level)
     out = publish(report, json_path, inputs=[file])
     columns = (

@@ -8,16 +8,12 @@ import click
 from richter import audit
 from richter.cli._io import (
     console,
-    json_option,
-    md_option,
-    policy_options,
-    reading_options,
     settle_reading,
     split_sources,
     write_json,
     write_text,
 )
-from richter.cli._margins import level_option, margin_option, margins_on_scale
+from richter.cli._margins import margins_on_scale
 from richter.errors import RichterError
 from richter.evidence import Policy
 from richter.records import Verdict, printable
@@ -25,30 +21,7 @@ from richter.report import gate_comment, history_line
 from richter.tables import ReadOptions, read_tables
 
 
-@click.command()
-@click.argument("sources", nargs=-1, required=True, metavar="[PLAN] FILE|RUN | NAME=FILE ..")
-@margin_option
-@click.option("--on", "metric", metavar="METRIC", help="Without a plan: what the margin is of; the main metric.")
-@click.option(
-    "--baseline",
-    metavar="FILE|RUN",
-    help="What the given source is held against: any source, evidence.zip, results.json.",
-)
-@click.option(
-    "--page", metavar="URL", default="", show_default=False, help="Where the page lies, to be linked from the Markdown."
-)
-@policy_options
-@click.option("--accept-judge", is_flag=True, help="Pass on grades of a judge that nobody checked.")
-@level_option
-@reading_options
-@click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
-@md_option
-@click.option("--history", metavar="SERIES", help="Put the last ten runs of this series into the Markdown.")
-@json_option
-@click.pass_context
 def gate(
-    ctx: click.Context,
-    /,
     sources: tuple[str, ...],
     margin: dict[str, float],
     metric: str | None,
@@ -62,22 +35,8 @@ def gate(
     history: str | None,
     json_path: str | None,
     **vouched: Any,
-) -> None:
-    """Check a gate plan's requirements. Exit 0 met, 3 violated, 4 undecided (0 with a warning if the plan says so).
-
-    A requirement is judged by limits that hold at the plan's level, never by single items that changed. Without a plan
-    the second of two conditions may not be worse than the first by --margin or more.
-
-    \b
-    Examples:
-      richter gate old=main.csv new=branch.csv --margin 2pt --md comment.md
-      richter gate new=branch.csv --baseline main.csv --margin 2pt
-      richter plan new gate --set candidate=new --set baseline=old \\
-          --set 'require=[{metric="accuracy", rule="no_worse", limit=0.02}]'
-      richter plan lock plan.toml
-      richter gate plan.toml old=main.csv new=branch.csv --junit gate.xml
-      richter gate plan.toml results.csv --md gate.md
-    """
+) -> int:
+    """Check a gate plan's requirements. Exit 0 met, 3 violated, 4 undecided (0 with a warning if the plan says so)."""
     plan_path = None if margin and not sources[0].endswith(".toml") else sources[0]
     try:
         plan = None if plan_path is None else audit.read_plan(plan_path, kind="gate")
@@ -137,7 +96,7 @@ def gate(
         if note:
             out.print(f"  {printable(note)}", soft_wrap=True)
     out.print(f"  {small}")
-    ctx.exit(report.exit_code)
+    return report.exit_code
 
 
 def small_print(report: audit.GateReport) -> str:

@@ -4,20 +4,16 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-import click
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from richter.audit import SeverityReport, read_plan, weigh_scores
-from richter.cli._engine_options import engine_options, open_mapper
+from richter.cli._engine_options import open_mapper
 from richter.cli._io import (
     cells,
     grid,
-    json_option,
-    policy_options,
     publish,
-    reading_options,
     settle_reading,
     split_sources,
     without_settings,
@@ -41,50 +37,7 @@ _FAMILY = {
 }
 
 
-@click.command()
-@click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN .. [A B ..]")
-@click.option("--control", metavar="NAME", help="Compare all others with this condition, not all pairs.")
-@click.option("--on", "primary", type=click.Choice(list(MEASURES)), help="The main measure. [severity_given_error]")
-@click.option(
-    "--margin",
-    "margins",  # not `margin`, which richter.toml has for scores
-    metavar="S|MEASURE=S",
-    multiple=True,
-    help="The difference that would matter, of the mean severity of errors or of MEASURE. Gives 'equivalent'.",
-)
-@policy_options
-@click.option(
-    "--min-shared",
-    type=click.FloatRange(0, 1),
-    default=0.5,
-    help="Refuse a pair that shares less than this share of its items.",
-)
-@click.option("--all", "everything", is_flag=True, help="Print every claim, the rates at all levels and the law.")
-@click.option("--paper", is_flag=True, help="Print the ERRORQUAKE paper's slopes and counts beside ours.")
-@click.option("--full", is_flag=True, help="Run every further analysis of the paper that the columns allow.")
-@click.option("--human", metavar="RATINGS", help="Ratings table with human labels: severities as people would rate.")
-@click.option(
-    "--judge-errors",
-    metavar="TABLE",
-    help="Table of true, judged, share; or `independent` with three ratings an answer.",
-)
-@click.option("--conditions", metavar="TABLE", help="Table of condition, active_params, architecture (for --full).")
-@click.option("--pair", "pairs", metavar="A,B", multiple=True, help="Test the slopes of this pair at a shared m_min.")
-@click.option("--plan", metavar="PLAN", help="A severity plan (richter plan new severity). Locked: confirmatory.")
-@click.option("--any-scale", is_flag=True, help="Severities above 4 are meant: no law, no rates at levels, no note.")
-@reading_options
-@click.option("--traffic", metavar="MIX", help="Table of `share` by `domain` and/or `tier`: weight to your traffic.")
-@click.option("--cost", "costs", metavar="LEVEL=COST", multiple=True, help="Cost of an answer at LEVEL or above.")
-@click.option("--require", metavar="RULE", multiple=True, help="As 'severity>=3 below 100 per million'.")
-@click.option("--resamples", "n_resamples", type=click.IntRange(min=200), help="[default: 2000]")
-@click.option("--level", type=click.FloatRange(0.5, 0.9999), help="[default: 0.95]")
-@click.option("--seed", type=click.IntRange(0), default=0, help="Without a plan; with one, its hash is the seed.")
-@engine_options
-@json_option
-@click.pass_context
 def severity(
-    ctx: click.Context,
-    /,
     sources: tuple[str, ...],
     everything: bool,
     full: bool,
@@ -96,26 +49,8 @@ def severity(
     workers: int | None,
     json_path: str | None,
     **options: Any,
-) -> None:
-    """Whose errors are worse, and how bad are they?
-
-    FILE is a run, a log, or a table: item, condition, severity (0 correct .. 4 worst), optionally group, domain, tier,
-    judge_1, judge_2, judge_1_name, judge_2_name. Claims need no law and no scale; the slope b is a description behind a
-    gate on how far the errors are from its law. Where people rated some answers beside judges or rules, their labels
-    correct these. With --require the exit status is 0 (shown), 3 (violated) or 4
-    (undecided).
-
-    \b
-    Examples:
-      richter severity scores.csv
-      richter severity bot_a.jsonl bot_b.jsonl --map score=judge_score --as-severity 5:1
-      richter severity scores.csv --control base --on severe_given_error_3
-      richter severity scores.csv --margin 0.2 --margin catastrophic_rate=0.5pt
-      richter severity scores.csv --require "severity>=3 below 100 per million"
-      richter severity scores.csv --traffic mix.csv --cost 1=5 --cost 3=2000 --json result.json
-      richter severity scores.csv --human ratings.csv --paper --full --conditions models.csv
-      richter severity mqm.csv --map score=mqm --as-severity 0:-25
-    """
+) -> int:
+    """Whose errors are worse, and how bad are they?"""
     files, names = split_sources(sources)
     if options["plan"] is not None:
         planned = read_plan(options["plan"], kind="severity")
@@ -139,7 +74,7 @@ def severity(
     out = publish(report, json_path, inputs=[*files, *given])
     _print(out, report, everything=everything)
     verdicts = {check.verdict for check in report.requirements}
-    ctx.exit(3 if Verdict.REFUTED in verdicts else 4 if verdicts - {Verdict.VERIFIED} else 0)
+    return 3 if Verdict.REFUTED in verdicts else 4 if verdicts - {Verdict.VERIFIED} else 0
 
 
 def _print(out: Console, report: SeverityReport, *, everything: bool) -> None:

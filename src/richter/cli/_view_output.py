@@ -6,33 +6,14 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
-import click
-
-from richter.cli._io import as_run, console, is_plain, reading_options
+from richter.cli._io import as_run, console, is_plain
 from richter.errors import InputError, RichterError
 from richter.store import RunLike
 from richter.tables import ReadOptions
 
 
-@click.command()
-@click.argument("runs", nargs=-1, metavar="[RUN|FILE ..]")
-@reading_options
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the app; a free one by default.")
-@click.option("--no-browser", is_flag=True, help="Print the address only.")
 def view(runs: tuple[str, ...], reading: ReadOptions, port: int, no_browser: bool) -> None:
-    """Look at runs or files in a local web app: progress, report, the answers behind each figure, rating, export.
-
-    Given are runs, folders of runs, or files as `richter compare` takes them, which are one run together, kept while
-    the app runs; without any, the runs in the current folder. The app answers on this machine only, to whoever opens
-    the printed address first. Nothing that a model wrote can run in it.
-
-    \b
-    Examples:
-      richter view
-      richter view run1 run2
-      richter view old.eval new.eval
-      richter view runs/ --no-browser --port 8700
-    """
+    """Look at runs or files in a local web app: progress, report, the answers behind each figure, rating, export."""
     from richter.report import find_runs
 
     plain = [run for run in runs if is_plain(run)]

@@ -21,16 +21,12 @@ from richter.cli._io import (
     cells,
     console,
     grid,
-    json_option,
-    md_option,
-    policy_options,
     read_given,
-    reading_options,
     split_sources,
     write_json,
     write_text,
 )
-from richter.cli._margins import level_option, margin_option, margins_on_scale
+from richter.cli._margins import margins_on_scale
 from richter.floors import ConditionSummary
 from richter.interop import named_source, read_frame
 from richter.records import (
@@ -48,70 +44,7 @@ from richter.report._markdown import how_read
 from richter.tables import ReadOptions
 
 
-def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None) -> dict[str, float] | None:
-    """`NAME=WEIGHT,NAME=WEIGHT`."""
-    if value is None:
-        return None
-    try:
-        pairs = [part.rsplit("=", 1) for part in value.split(",")]
-        return {name.strip(): float(weight) for name, weight in pairs}
-    except ValueError as error:
-        raise click.BadParameter(f"{value!r} is not NAME=WEIGHT,NAME=WEIGHT.") from error
-
-
-@click.command()
-@click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN [A B ..] | NAME=FILE NAME=FILE ..")
-@margin_option
-@click.option(
-    "--on",
-    multiple=True,
-    metavar="METRIC",
-    help="The measure that comes first (accuracy, mean_score, ece, mean_severity, money, ...); more may follow.",
-)
-@click.option(
-    "--about",
-    type=click.Choice(["such-items", "these-items", "such-runs"]),
-    default="such-items",
-    help="What is generalised to: items like these, these very items (only draws vary), or runs like these.",
-)
-@click.option("--control", metavar="NAME", help="Compare all conditions with this one only.")
-@click.option("--by", metavar="COLUMN", help="Each value of this column by itself, and whether the difference differs.")
-@click.option("--adjust", is_flag=True, help="Take out how hard items are, as the other conditions see it.")
-@click.option(
-    "--suite", callback=parse_weights, metavar="A=2,B=1", help="One claim over benchmarks (domains) with these weights."
-)
-@click.option("--chance", type=click.FloatRange(0, 1), help="Right answers by guessing: near it order is uncheckable.")
-@policy_options
-@click.option(
-    "--family",
-    type=click.Choice(["measures", "page"]),
-    default="measures",
-    help="Correct the main measure's claims and all others' separately, or all claims of the page together.",
-)
-@click.option("--tail-plan", "tail_path", metavar="PLAN", help="A tail plan, for a claim on the tail's shape.")
-@click.option(
-    "--tried",
-    type=click.IntRange(1, 1_000_000),
-    default=1,
-    metavar="N",
-    help="Attempts of which the shown one is the best; the level is divided by their number.",
-)
-@click.option(
-    "--min-shared",
-    type=click.FloatRange(0, 1),
-    default=0.5,
-    help="Refuse a pair that shares less than this share of its items.",
-)
-@reading_options
-@level_option
-@click.option("--resamples", "n_resamples", type=click.IntRange(min=100), default=2000)
-@click.option("--seed", type=click.IntRange(0), default=0)
-@md_option
-@json_option
-@click.pass_context
 def compare(
-    ctx: click.Context,
-    /,
     sources: tuple[str, ...],
     by: str | None,
     tail_path: str | None,
@@ -120,27 +53,8 @@ def compare(
     md_path: str | None,
     json_path: str | None,
     **options: Any,
-) -> None:
-    """Is the difference between conditions real?
-
-    The same items are paired, draws of an item are averaged, groups and weights are allowed for. Each claim comes as
-    a sentence with its direction (the second minus the first), then the numbers. Claims on the main measure share one
-    error risk, all others another. Many conditions come out as the sets that cannot be told apart, not as a ranking.
-    Where no two conditions share an item they are compared without pairs, as independent samples.
-
-    \b
-    Examples:
-      richter compare grades.csv                            all conditions of a file
-      richter compare grades.csv old new --margin 2pt       is new better than old?
-      richter compare old=a.csv new=b.csv --tried 12 --md pr.md
-      richter compare old=a.eval new=b.eval --margin 2pt    straight from logs (see richter import)
-      richter compare runs/demo small large --ratings human
-      richter compare prompts.csv --control baseline        all prompts against one
-      richter compare grades.csv old new --by subject       in each subject, and whether they differ
-      richter compare runs.csv old new --on pass@5          one of five draws is right
-      richter compare logs.csv old new --margin 1pt --on money     no worse by a point, and cheaper
-      richter compare ab.csv A B --unpaired                 other users on each side
-    """
+) -> int:
+    """Print and write a comparison; the exit status."""
     files, names = split_sources(sources)
     if by is not None and by not in ("domain", "tier", "group"):  # any other column of a table stands in for a domain
         reading, by = dataclasses.replace(reading, map={**reading.map, "domain": by}), "domain"
@@ -160,19 +74,15 @@ def compare(
     if line := _by_date(files, reading, list(report.conditions)):
         out.print(printable(line), soft_wrap=True)
     show(out, report)
-    if all(c.verdict in (Verdict.BLOCKED, Verdict.UNTESTABLE) for c in report.claims):
-        ctx.exit(4)  # nothing could be said, which a pipeline must not take for fine
+    # where nothing could be said a pipeline must not take it for fine
+    return 4 if all(c.verdict in (Verdict.BLOCKED, Verdict.UNTESTABLE) for c in report.claims) else 0
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@click.pass_context
-def look(ctx: click.Context, arguments: tuple[str, ...]) -> None:
-    """Say what PATH .. hold and what can be said of them: a comparison of conditions, or a summary of one.
+def look(arguments: tuple[str, ...]) -> None:
+    """Say what PATH .. hold and what can be said of them: a comparison of conditions, or a summary of one."""
+    from richter.cli._decide_commands import compare as command
 
-    Options are those of `richter compare`.
-    """
-    inner = compare.make_context("compare", list(arguments), parent=ctx.parent)
+    inner = command.make_context("compare", list(arguments), parent=click.get_current_context().parent)
     sources = inner.params["sources"]
     files, names = split_sources(sources)
     reading = ReadOptions(**{name: inner.params[name] for name in READING})
@@ -180,7 +90,7 @@ def look(ctx: click.Context, arguments: tuple[str, ...]) -> None:
         tables = read_given(files, reading)
         out = console(inner.params.get("json_path"))
         if len(names or tables.conditions) > 1:
-            compare.invoke(inner)
+            command.invoke(inner)
         else:
             from richter.audit import measure_run
             from richter.cli._screen import summarise

@@ -1,4 +1,4 @@
-"""`richter size`: how many items a claim will need, on rates, gaps, calibration, groups and tails."""
+"""What `richter size` and `richter size tail` print: the items that a claim on a rate, a gap or a tail needs."""
 
 import dataclasses
 import functools
@@ -24,9 +24,8 @@ from richter.claims import (
     units_needed,
     variance_shares,
 )
-from richter.cli._io import PLAIN, grid, json_option, publish, reading_options, split_sources
-from richter.cli._main import LazyGroup
-from richter.cli._margins import level_option, margin_option, margins_on_scale, parse_share
+from richter.cli._io import publish, split_sources
+from richter.cli._margins import margins_on_scale
 from richter.errors import InputError
 from richter.evidence import evidence, outcomes_of, sample_of
 from richter.models import price_of, read_prices
@@ -36,34 +35,14 @@ from richter.stats._proportion import FEW_EVENTS
 from richter.tables import Dataset, ReadOptions, read_tables
 from richter.tail import size_tail as size_of_tail
 
-RATE = "rate, constant 1"
-TABLE = {
-    "calibration": ("_size_command", "size_calibration", "Labels to estimate or detect a calibration error."),
-    "error-rate": ("_size_command", "size_error_rate", "Items to measure an error rate, or to bound it."),
-    "gap": ("_size_command", "size_gap", "Items, asked of both, that settle a gap in accuracy."),
-    "groups": ("_size_command", "size_groups", "Labels to verify calibration in every group."),
-    "tail": ("_size_command", "size_tail", "Items for a claim about tail shape."),
-}
 
-
-@click.group(cls=LazyGroup, table=TABLE)
-def size() -> None:
-    """How many items a claim will need, before anyone asks a model.
-
-    \b
-    Examples:
-      richter size gap --margin 2pt --discordance 0.12
-      richter size error-rate --rate 0.1 --half-width 2pt
-    """
-
-
-power_option = click.option("--power", type=click.FloatRange(0.05, 0.9999), default=0.8)
-
-
-def correlation_options(command: Any) -> Any:
-    """Options for items that come in clusters."""
-    command = click.option("--intraclass", type=float, help="Correlation of items within a cluster.")(command)
-    return click.option("--cluster-size", type=float, help="Items a cluster (passage, template, dialogue).")(command)
+def size(rate: float | None, half_width: float | None, below: float | None, errors: int, **options: Any) -> None:
+    """Print and write the items for a claim on an error rate, where one is given, else on a gap of two conditions."""
+    if below is None and rate is None and half_width is None:
+        size_gap(**options)
+        return
+    shared = {name: options[name] for name in ("level", "json_path", "cluster_size", "intraclass")}
+    size_error_rate(rate=rate, half_width=half_width, below=below, errors=errors, **shared)
 
 
 def _inflated(labels: int, clusters: dict[str, Any], *, tail: float, power: float = 0.5) -> int:
@@ -77,14 +56,6 @@ def _inflated(labels: int, clusters: dict[str, Any], *, tail: float, power: floa
     return units_for(variance, 1.0, tail=tail, power=power, freedom=1 / clusters["cluster_size"])
 
 
-@click.command("error-rate")
-@click.option("--rate", type=parse_share, metavar="2%", help="The error rate expected.")
-@click.option("--half-width", type=parse_share, metavar="2pt", help="The interval wanted around it.")
-@click.option("--below", type=parse_share, metavar="1%", help="Show the rate to be below this.")
-@click.option("--errors", type=click.IntRange(min=0), default=0, help="Errors allowed with --below.")
-@correlation_options
-@level_option
-@json_option
 def size_error_rate(
     rate: float | None,
     half_width: float | None,
@@ -94,13 +65,7 @@ def size_error_rate(
     json_path: str | None,
     **clusters: Any,
 ) -> None:
-    """Items to measure an error rate, or to show that it is below a limit.
-
-    \b
-    Examples:
-      richter size error-rate --rate 0.1 --half-width 2pt
-      richter size error-rate --below 0.01 --errors 2
-    """
+    """Items to measure an error rate, or to show that it is below a limit."""
     at = f"{100 * level:g}%"
     if below is not None:
         n, alone = floors.zero_error_labels(below, errors=errors, level=level), ""
@@ -122,26 +87,6 @@ def size_error_rate(
     publish({"labels": n, **asked, "level": level}, json_path).print(said)
 
 
-@click.command("gap")
-@click.argument("sources", nargs=-1, metavar="[FILE|RUN A B]")
-@margin_option
-@click.option(
-    "--discordance",
-    type=parse_share,
-    metavar="12%",
-    help="Share of items on which exactly one is right; else from --accuracy and --phi.",
-)
-@click.option("--accuracy", nargs=2, type=parse_share, metavar="A B", help="The two accuracies expected.")
-@click.option("--phi", type=float, default=0.3, help="Correlation of their grades over items.")
-@click.option("--pairs", type=click.IntRange(min=1), default=1, help="Pairs judged together.")
-@click.option("--on", metavar="METRIC", help="With data: the measure that the gap is in.")
-@click.option("--cost-item", type=float, default=0.0, help="With data: a new item's own cost.")
-@click.option("--cost-draw", type=float, default=1.0, help="With data: the cost of a draw.")
-@correlation_options
-@reading_options
-@power_option
-@level_option
-@json_option
 def size_gap(
     sources: tuple[str, ...],
     margin: dict[str, float],
@@ -158,17 +103,7 @@ def size_gap(
     json_path: str | None,
     **clusters: Any,
 ) -> None:
-    """Items, asked of both conditions, that settle a gap as large as the margin.
-
-    With data of two conditions the spread comes from them: from groups, items and draws apart, with what is cheaper,
-    more items or more draws of each.
-
-    \b
-    Examples:
-      richter size gap --margin 2pt --accuracy 0.85 0.87 --phi 0.4
-      richter size gap --margin 1pt --discordance 0.12 --pairs 10
-      richter size gap pilot.csv old new --margin 2pt --cost-item 0.5 --cost-draw 0.01
-    """
+    """Items, asked of both conditions, that settle a gap as large as the margin."""
     alpha = (1 - level) / pairs
     few = "Data say themselves how items vary together; leave --cluster-size and --intraclass out."
     if sources and any(clusters.values()):
@@ -323,91 +258,6 @@ def _is_plain_rate(dataset: Dataset, asked: Asked, shares: Shares) -> bool:
     return plain and asked.metric.kind == "binary" and shares.draws is None and shares.groups is None
 
 
-@click.command("calibration")
-@click.option("--delta", type=parse_share, metavar="2pt", required=True, help="The calibration error to resolve.")
-@click.option("--error-rate", type=parse_share, metavar="5%", required=True, help="The error rate expected.")
-@click.option("--lipschitz", type=float, default=1.0)
-@click.option("--stages", type=click.IntRange(min=1), default=1, help="Equal stages of a pipeline, each with L.")
-@power_option
-@json_option
-def size_calibration(
-    delta: float, error_rate: float, lipschitz: float, stages: int, power: float, json_path: str | None
-) -> None:
-    """Labels to estimate or detect a calibration error.
-
-    \b
-    Examples:
-      richter size calibration --delta 0.02 --error-rate 0.05
-      richter size calibration --delta 0.05 --error-rate 0.05 --lipschitz 2 --stages 3
-    """
-    smooth = lipschitz if stages == 1 else lipschitz**stages + 1
-    result = floors.labels_needed(delta, error_rate, lipschitz=smooth, power=power)
-    out = publish(result.to_dict() | {"labels": result.estimation}, json_path)
-    out.print(f"{result.estimation:,} labels estimate calibration error to {delta:g} (L e / d^3; {RATE}).")
-    if result.detection_claim is not None:
-        out.print(
-            f"  {result.detection_claim:,} show a constant excess error of {delta:g} as `richter calibration` tests it "
-            f"(power {power:g}); {result.detection_test:,} where its place and direction are known"
-        )
-    out.print(f"  no method detects it with fewer than {result.detection_bound:,} (Le Cam, exact constant)")
-
-
-@click.command("groups")
-@click.option("--preset", type=click.Choice(sorted(floors.PRESETS)), help="The paper's reading of a regulation.")
-@click.option("--groups", "count", type=click.IntRange(min=1), default=1)
-@click.option("--min-share", type=float, help="Share of the smallest group.")
-@click.option("--delta", type=parse_share, metavar="2pt", help="The calibration error to resolve in each.")
-@click.option("--error-rate", type=parse_share, metavar="5%", help="The error rate expected.")
-@click.option("--lipschitz", type=float, default=1.0)
-@json_option
-def size_groups(
-    preset: str | None,
-    count: int,
-    min_share: float | None,
-    delta: float | None,
-    error_rate: float | None,
-    lipschitz: float,
-    json_path: str | None,
-) -> None:
-    """Labels to verify calibration in every group.
-
-    \b
-    Examples:
-      richter size groups --groups 4 --min-share 0.1 --delta 0.03 --error-rate 0.05
-      richter size groups --preset eu-ai-act
-    """
-    if preset is not None:
-        result = floors.PRESETS[preset].labels()
-    elif min_share is None or delta is None or error_rate is None:
-        raise click.UsageError("Give --preset, or --min-share, --delta and --error-rate.")
-    else:
-        result = floors.group_labels(delta, error_rate, min_share=min_share, groups=count, lipschitz=lipschitz)
-    out = publish(result.to_dict() | {"labels": result.total}, json_path)
-    out.print(
-        f"{result.total:,} labels verify {result.groups} groups one after the other to {result.delta:g} ({RATE})."
-    )
-    rows = [
-        ("until the smallest group has enough", f"{result.smallest_group:,}", f"L e / (share d^3); {RATE}"),
-        ("with chosen labels", f"{result.active_rate.value:,}", "a rate that is not proved"),
-    ]
-    out.print(grid("||", rows, show_header=False, **PLAIN))
-
-
-@click.command("tail")
-@click.option("--delta-xi", "delta", type=float, default=0.1, help="The smallest difference of shape worth a claim.")
-@click.option("--true-xi", "true", type=float, help="The difference that is to be shown; else 1.5 times that.")
-@click.option("--q", type=float, default=0.95, help="The threshold: only what lies above it counts.")
-@click.option("--xi", type=float, default=0.0, help="The shape expected.")
-@click.option("--alpha", type=float, default=0.05)
-@click.option("--power", type=float, default=0.8)
-@click.option("--floor", type=click.IntRange(1), default=500, help="G3's floor of exceedances.")
-@click.option("--conditions", type=click.IntRange(2), default=2, help="Conditions in the matrix of pairs.")
-@click.option("--usd-per-call", type=float, help="The price of one answer, to say it in money.")
-@click.option("--model", help="Or a model whose price is known, with --tokens.")
-@click.option(
-    "--tokens", type=(click.IntRange(0), click.IntRange(0)), default=(100, 200), help="In and out, each call."
-)
-@json_option
 def size_tail(
     delta: float,
     true: float | None,
@@ -417,17 +267,7 @@ def size_tail(
     json_path: str | None,
     **asked: Any,
 ) -> None:
-    """Items per condition for a claim that two tail shapes differ.
-
-    All gates of `tail test` that rest on the number of items pass with the power that is asked for. G1 and G2 (equal
-    means and tail means within the plan's tolerances) rest on the scores: they are taken as passed.
-
-    \b
-    Examples:
-      richter size tail --delta-xi 0.1 --q 0.95
-      richter size tail --delta-xi 0.1 --true-xi 0.2 --conditions 4 --usd-per-call 0.0004
-      richter size tail --delta-xi 0.15 --model openai/gpt-4o-mini --tokens 80 150
-    """
+    """Items per condition for a claim that two tail shapes differ."""
     if model is not None and usd_per_call is None:
         price = price_of(model, read_prices())
         if price is None:

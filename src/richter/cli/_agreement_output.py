@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-import click
 import numpy as np
 from rich.console import Console
 
 from richter.audit import LoneRater, measure_agreement
-from richter.cli._io import PLAIN, console, grid, json_option, write_json
+from richter.cli._io import PLAIN, console, grid, write_json
 from richter.errors import InputError
 from richter.ratings import Agreement, Correction, JudgeReport, Undefined
 from richter.records import Interval, counted, printable
@@ -18,27 +17,8 @@ from richter.tables import RatingsFile, read_ratings
 KINDS = ("human", "judge", "rule")
 
 
-@click.command()
-@click.argument("file", metavar="FILE", type=click.Path())
-@click.option("--kind", type=click.Choice(KINDS), help="Only this kind of rating; an error where there is none.")
-@click.option("--reference", type=click.Choice(["human", "rule"]), help="Hold the judges against this kind.")
-@click.option("--by", type=click.Choice(["condition", "domain"]), help="Also for each condition or each domain.")
-@click.option("--any-scale", is_flag=True, help="Ratings on another scale than 0 to 4 in half steps.")
-@click.option("--seed", type=click.IntRange(0), default=0, help="Seed of the bootstrap.")
-@json_option
-def agreement(file: str, seed: int, json_path: str | None, **options: Any) -> None:
-    """How far raters and judges agree, and what that is worth.
-
-    FILE is a ratings table (item, condition, rater, kind, severity), a scores table with judge_1 and judge_2, or a run
-    folder. Each kind of rating (human, judge, rule) is reported by itself; with a human or rule reference, judges are
-    held against it, and judge figures are corrected by the human labels.
-
-    \b
-    Examples:
-      richter agreement ratings.csv
-      richter agreement ratings.csv --kind human --by domain
-      richter agreement runs/facts --reference rule --json -
-    """
+def label_agreement(file: str, seed: int, json_path: str | None, **options: Any) -> None:
+    """How far raters and judges agree, and what that is worth."""
     out = console(json_path)
     report = measure_agreement(_read(file), rng=np.random.default_rng(seed), file=str(run_place(file)), **options)
     for name, found in report.kinds.items():

@@ -5,10 +5,8 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import click
-
 from richter import __version__
-from richter.cli._io import grid, json_option, publish
+from richter.cli._io import grid, publish
 from richter.models import PROVIDERS, WEIGHTS, weights_cached
 from richter.store import cache_folder
 
@@ -28,16 +26,8 @@ EXTRAS = {
 }
 
 
-@click.command()
-@json_option
 def doctor(json_path: str | None) -> None:
-    """Say what is installed, which model and keys are found, and what to do about what is missing.
-
-    \b
-    Example:
-      richter doctor
-      richter doctor --json -
-    """
+    """Say what is installed, which model and keys are found, and what to do about what is missing."""
     rows: list[dict[str, str]] = []
 
     def add(what: str, ok: bool, state: str, remedy: str = "") -> None:

@@ -6,30 +6,14 @@ from pathlib import Path
 import click
 import polars as pl
 
-from richter.cli._io import as_run, console, is_plain, reading_options
+from richter.cli._io import as_run, console, is_plain
 from richter.errors import InputError
 from richter.interop import EXPORTS, export_dataset, export_table
 from richter.store import is_run, open_ledger, run_place
 from richter.tables import Dataset, ReadOptions, read_tables
 
 
-@click.command()
-@click.argument("sources", nargs=-1, required=True, metavar="RUN|FILE ..")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="answers.parquet, .csv or .jsonl")
-@click.option("--table", type=click.Choice(sorted(EXPORTS)), default="answers")
-@click.option("--force", is_flag=True, help="Overwrite the output if it exists.")
-@click.option("--evidence", type=click.Path(path_type=Path), help="Write everything that a reviewer needs to this zip.")
-@click.option("--hub", type=click.Path(path_type=Path), help="Write all tables as a Hugging Face data set there.")
-@click.option(
-    "--license", "license_name", default="", show_default=False, help="With --hub: the terms, such as cc-by-4.0."
-)
-@click.option("--creator", default="", show_default=False, help="With --hub: who made it.")
-@click.option("--mlflow", "experiment", metavar="EXPERIMENT", help="Log the results and the report to MLflow.")
-@click.option("--wandb", "project", metavar="PROJECT", help="Log the results and the report to Weights & Biases.")
-@reading_options
-@click.pass_context
 def export(
-    ctx: click.Context,
     sources: tuple[str, ...],
     output: Path | None,
     table: str,
@@ -42,23 +26,7 @@ def export(
     project: str | None,
     reading: ReadOptions,
 ) -> None:
-    """Write records to a file or a data set, all the evidence to an archive, or results to a tracker.
-
-    Takes a run, or any files that `richter compare` takes.
-
-    The evidence archive holds the records (JSONL), the plan with its lock, results.json, report.html, the versions and
-    a SHA-256 of each file. The same run gives the same archive.
-
-    \b
-    Examples:
-      richter export run1 -o answers.parquet
-      richter export run1 --table ratings -o ratings.csv
-      richter export run1 --evidence run1.zip
-      richter export results.xlsx -o results.parquet
-      richter export old.eval new.eval --evidence both.zip
-      richter export run1 --hub dataset --license cc-by-4.0 --creator "Us"
-      richter export run1 --mlflow audits
-    """
+    """Write records to a file or a data set, all the evidence to an archive, or results to a tracker."""
     ways = {"-o": output, "--evidence": evidence, "--hub": hub, "--mlflow": experiment, "--wandb": project}
     chosen = [name for name, value in ways.items() if value is not None]
     if len(chosen) != 1:
@@ -81,7 +49,7 @@ def export(
         say(f"{output}: {frame.height} rows.")
         return
     if plain:
-        source = as_run(plain, reading, Path(ctx.with_resource(tempfile.TemporaryDirectory())))
+        source = as_run(plain, reading, Path(click.get_current_context().with_resource(tempfile.TemporaryDirectory())))
     if hub is not None:
         name = source.resolve().name if isinstance(source, Path) else source.name
         with open_ledger(source) as ledger:
@@ -89,7 +57,7 @@ def export(
         say(f"{hub}: " + ", ".join(f"{n:,} {kind}" for kind, n in rows.items()) + ".")
         return
     if evidence is not None:
-        from richter.cli._view import save_evidence
+        from richter.cli._view_output import save_evidence
 
         save_evidence(source, evidence)
         say(f"{evidence}: records, plan, results, report and versions, with MANIFEST.sha256.")

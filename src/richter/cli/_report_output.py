@@ -1,22 +1,16 @@
 """`richter report`: what a run shows, as a page, as JSON, as Markdown, as figures."""
 
 import datetime
-import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-import click
-
-from richter.audit import SECTIONS, history_of, measure_run, read_plan, results_schema, stored_results
-from richter.cli._engine_options import engine_options, open_mapper
+from richter.audit import history_of, measure_run, read_plan, stored_results
+from richter.cli._engine_options import open_mapper
 from richter.cli._io import (
     console,
-    json_option,
-    md_option,
     progress_console,
-    reading_options,
     settle_reading,
     split_names,
     split_sources,
@@ -24,7 +18,6 @@ from richter.cli._io import (
     write_json,
     write_text,
 )
-from richter.cli._margins import level_option, margin_option
 from richter.cli._screen import summarise
 from richter.errors import InputError
 from richter.interop import named_source
@@ -39,34 +32,6 @@ MADE = (".html", ".md", ".json", ".svg", ".png")  # what reports are written as;
 HEAD = 8192  # characters in which a report says that it is one
 
 
-def _schema(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    if value:
-        click.echo(json.dumps(results_schema(), indent=1))
-        ctx.exit()
-
-
-@click.command()
-@click.argument("sources", nargs=-1, required=True, metavar="RUN|FILE ..")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="The page to write. [default: RUN/report.html]")
-@md_option
-@click.option(
-    "--figures", "folder", type=click.Path(path_type=Path), help="Write each figure to a file in this folder."
-)
-@click.option("--format", "form", type=click.Choice(["svg", "png"]), default="svg")
-@click.option("--only", metavar="SECTIONS", help=f"Only these, with commas: {','.join(SECTIONS)}.")
-@click.option("--plan", type=click.Path(path_type=Path), help="The plan that holds. [default: RUN/plan.toml]")
-@click.option("--history", metavar="SERIES", help="Show the runs of this series, as `richter watch` sees them.")
-@level_option
-@margin_option
-@click.option("--seed", type=click.IntRange(0), default=0, help="Seed of everything random.")
-@click.option("--redact", is_flag=True, help="A page without questions, references, answers and reasons.")
-@click.option("--force", is_flag=True, help="Overwrite a file that is not a report.")
-@click.option(
-    "--schema", is_flag=True, is_eager=True, expose_value=False, callback=_schema, help="Print the JSON schema."
-)
-@reading_options
-@engine_options
-@json_option
 def report(
     sources: tuple[str, ...],
     output: Path | None,
@@ -86,24 +51,7 @@ def report(
     workers: int | None,
     json_path: str | None,
 ) -> None:
-    """What a run or any files show: one page that opens offline, and the same as JSON, Markdown and figures.
-
-    Everything comes from what was given; no model is asked and nothing in it is changed. A section that cannot be had
-    says which command would get it. Without -o the page is written to RUN/report.html (of files: report.html), unless
-    only JSON, Markdown or figures are asked for. An older report is replaced; any other file only with --force. A
-    results document, also of an older version, is drawn as it is: what it says, without the answers.
-
-    \b
-    Examples:
-      richter report run1
-      richter report old.eval new.eval -o page.html
-      richter report answers.csv --map score=quality --scale 1:5
-      richter report run1 -o audit.html --md pr.md
-      richter report run1 --json - --only severity,floors
-      richter report run1 --figures figures --format png
-      richter report run1 --redact -o for-others.html
-      richter report results.json -o page.html
-    """
+    """What a run or any files show: one page that opens offline, and the same as JSON, Markdown and figures."""
     files, names = split_sources(sources)
     place = named_source(files[0])[1] if len(files) == 1 else None
     run = place if place is not None and is_run(place) else None

@@ -6,39 +6,14 @@ from pathlib import Path
 import click
 
 from richter.audit import PlanStatus, check_plan, check_receipt, is_receipt, lock_plan, new_plan, parse_value, read_plan
-from richter.audit._plan import KINDS
-from richter.cli._io import Group, console, json_option, publish
+from richter.cli._io import console, publish
 from richter.errors import InputError, RichterError
 from richter.records import printable
 from richter.store import write_file
 
 
-@click.group(cls=Group)
-def plan() -> None:
-    """Write, lock and check a plan before looking at data.
-
-    A result is confirmatory when its plan was locked before its first use and has not changed since. The attempts are
-    kept beside the plan, in PLAN.log.
-
-    \b
-    Examples:
-      richter plan new gate --set candidate=new --set baseline=old
-      richter plan lock plan.toml
-    """
-
-
-@plan.command()
-@click.argument("kind", type=click.Choice(sorted(KINDS)))
-@click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Set a field; may be given several times.")
-@click.option("-o", "--output", "output", metavar="PATH", default="plan.toml", help="Where to write; '-' prints.")
-def new(kind: str, settings: tuple[str, ...], output: str) -> None:
-    """Write a plan of this KIND with every field, its meaning and its default.
-
-    \b
-    Examples:
-      richter plan new tail --set tolerance_mean=0.1 --set tolerance_tvar=0.2
-      richter plan new tail -o toxicity.toml --set 'transform="logit"' --set band=[0.95,0.97]
-    """
+def plan_new(kind: str, settings: tuple[str, ...], output: str) -> None:
+    """Write a plan of this KIND with every field, its meaning and its default."""
     given = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
@@ -61,37 +36,19 @@ def new(kind: str, settings: tuple[str, ...], output: str) -> None:
     click.echo(f"Wrote {target}. {left}: richter plan lock {shlex.quote(str(target))}")
 
 
-@plan.command()
-@click.argument("file", metavar="PLAN")
-@json_option
-def lock(file: str, json_path: str | None) -> None:
-    """Lock PLAN: write its hash, values, time and versions to PLAN.lock and PLAN.log, and a receipt to keep elsewhere.
-
-    \b
-    Examples:
-      richter plan lock plan.toml
-      richter plan lock gates/release.toml
-    """
+def plan_lock(file: str, json_path: str | None) -> None:
+    """Lock a plan, and print its state and where its receipt is."""
     _show(file, lock_plan(file), json_path)
     console(json_path).print(printable(f"  receipt     {file}.receipt: keep it where others can date it"))
 
 
-@plan.command()
-@click.argument("file", metavar="PLAN|RECEIPT")
-@click.argument("plan_path", metavar="[PLAN]", required=False)
-@json_option
-@click.pass_context
-def check(ctx: click.Context, file: str, plan_path: str | None, json_path: str | None) -> None:
-    """Say whether PLAN is sound, locked, and unchanged since; list every deviation; check its log line by line.
+def is_plan(file: str) -> bool:
+    """Whether a file is a plan or the receipt of one."""
+    return file.endswith(".toml") or (Path(file).is_file() and file.endswith(".receipt") and is_receipt(file))
 
-    Exit 3 if the plan was changed or its log does not confirm the lock. A receipt is held against the plan beside it,
-    or the one named after it, its lock and its log.
 
-    \b
-    Examples:
-      richter plan check plan.toml
-      richter plan check kept/plan.toml.receipt plan.toml
-    """
+def verify_plan(file: str, plan_path: str | None, json_path: str | None) -> int:
+    """Print whether a plan is sound, locked and unchanged since, with every deviation; the exit status."""
     if is_receipt(file):
         found = check_receipt(file, plan_path)
         out = publish(found, json_path, inputs=[file])
@@ -99,11 +56,10 @@ def check(ctx: click.Context, file: str, plan_path: str | None, json_path: str |
         out.print(printable(f"{found.plan} {answer}: locked {found.locked_at}, hash {found.hash[:16]}…."))
         for fault in found.faults:
             out.print(f"  fault       {printable(fault)}")
-        ctx.exit(3 if found.faults else 0)
+        return 3 if found.faults else 0
     status = check_plan(file)
     _show(file, status, json_path)
-    if status.state != "unlocked" and not status.confirmatory:
-        ctx.exit(3)
+    return 3 if status.state != "unlocked" and not status.confirmatory else 0
 
 
 def _show(file: str, status: PlanStatus, json_path: str | None) -> None:

@@ -4,9 +4,8 @@ import json
 import zipfile
 from pathlib import Path
 
-import click
-
-from richter.cli._io import console, json_option, reading_options, write_json
+from richter.cli._io import console, write_json
+from richter.cli._plan_output import is_plan, verify_plan
 from richter.errors import InputError
 from richter.interop import evidence_files
 from richter.records import printable
@@ -14,35 +13,16 @@ from richter.store import check_integrity, is_database, is_run, run_place
 from richter.tables import ReadOptions
 
 
-@click.command()
-@click.argument("what", metavar="RESULTS|RUN|ARCHIVE")
-@click.argument("evidence", nargs=-1)
-@click.option(
-    "--seals", "seals_path", metavar="FILE", help="Seals of a run that were kept: JSON, or an evidence archive."
-)
-@reading_options
-@json_option
-@click.pass_context
 def verify(
-    ctx: click.Context,
     what: str,
     evidence: tuple[str, ...],
     seals_path: str | None,
     reading: ReadOptions,
     json_path: str | None,
-) -> None:
-    """Check a results document against its data, an evidence archive against its manifest, or a run against its chain.
-
-    Of a document every claim is computed again from the data that follow it, of an archive from its records; without
-    data only consistency is checked. Exit 0: all follows; 1: something does not; 4: something was not made again.
-
-    \b
-    Examples:
-      richter compare grades.csv --json results.json && richter verify results.json grades.csv
-      richter verify results.json run1
-      richter verify run1 --seals run1.zip
-      richter verify run1.zip
-    """
+) -> int:
+    """Print and write whether results follow from their data, or a file is unchanged; the exit status."""
+    if is_plan(what):
+        return verify_plan(what, evidence[0] if evidence else None, json_path)
     from richter.audit import Verification, verify_archive, verify_results
 
     out = console(json_path)
@@ -65,7 +45,7 @@ def verify(
     out.print(printable(result.sentence))
     for line in (*result.faults[1:20], *result.notes[:5]):
         out.print(printable(line))
-    ctx.exit(result.exit_code)
+    return result.exit_code
 
 
 def _seals(path: str | None) -> dict[str, str] | None:
