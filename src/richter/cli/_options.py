@@ -13,6 +13,7 @@ from richter.records import DEFAULT_LEVEL
 __all__ = [
     "READING",
     "VOUCHING",
+    "Command",
     "DataCommand",
     "Names",
     "add_options",
@@ -118,9 +119,10 @@ def command(
 
         run.__doc__, run.__name__ = declared.__doc__, declared.__name__
         vars(run).update(vars(declared))  # the options that click has put there
-        if not reads and not vouches:
-            return click.command(**settings)(run)
-        return click.command(cls=DataCommand, reads=reads, vouches=vouches, **settings)(run)
+        if reads or vouches:
+            settings.update(cls=DataCommand, reads=reads, vouches=vouches)
+        made: click.Command = click.command(**settings)(run)
+        return made
 
     return make
 

@@ -5,18 +5,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-import click
 import numpy as np
 import polars as pl
 from rich.console import Console
 
-from richter.cli._io import cells, console, grid, json_option, listing, money, write_json
+from richter.cli._io import cells, console, grid, listing, money, write_json
 from richter.errors import InputError, TooFewErrors
 from richter.interop import export_table
 from richter.records import printable
-from richter.store import Place, run_place
+from richter.store import Place, open_ledger
 from richter_audit import ascent
+from richter_audit.ascent._summary import summarise
 from richter_audit.cli._progress import price
+from richter_audit.cli._search_compare_output import compare_searches
 from richter_audit.knowledge import IndexInfo, KnowledgeBase, open_base
 
 T = TypeVar("T")
@@ -33,51 +34,36 @@ BESIDE = {
 }
 
 
-@click.command("show")
-@click.argument("run", type=run_place)
-@click.option("--categories", type=click.IntRange(0), default=10, help="Category rates shown.")
-@click.option("--failing", type=click.IntRange(0), default=12, help="Failing questions shown.")
-@click.option("--patterns", type=click.IntRange(0), default=8, help="Contrasts shown.")
-@click.option("--over", type=click.Choice(["asked", "sample"]), default="asked", help="What contrasts cover.")
-@click.option(
-    "--kb", "base_path", type=click.Path(path_type=Path), help="The base that was searched, if it lies elsewhere now."
-)
-@click.option(
-    "--map", "map_path", type=click.Path(path_type=Path), help="Write the map of errors here (.csv, .parquet)."
-)
-@json_option
-def show(
-    run: Place,
+def search_show(
+    runs: tuple[Place, ...],
     categories: int,
     failing: int,
     base_path: Path | None,
     patterns: int,
     over: Literal["asked", "sample"],
     map_path: Path | None,
+    level: float,
     json_path: str | None,
 ) -> None:
-    """Show what a search found, step by step, what its errors have in common, and what it says of the whole base.
-
-    Map, clusters and prediction come from the base's vectors: they need the base where the search found it, or --kb.
-
-    \b
-    Examples:
-      richter search show run1
-      richter search show run1 --failing 30 --map errors.csv
-    """
-    summary, out = ascent.read_search(run), console(json_path)
+    """Print and write what a search found, or how several compare."""
+    if len(runs) > 1:
+        compare_searches(runs, json_path)
+        return
+    (run,), out = runs, console(json_path)
+    with open_ledger(run) as ledger:
+        summary = summarise(ledger, level=level)
     print_search(summary, json_path, table=True)
     folder = base_path or ascent.base_of(run)
     base = open_base(folder) if folder else None
-    rates = ascent.search_categories(run, base) if base else summary.by_category
+    rates = ascent.search_categories(run, base, level=level) if base else summary.by_category
     rows = sorted(rates.items(), key=lambda kv: -kv[1].n)[:categories]
     if rows:
         told = ((printable(name, limit=40), str(rate.n), f"{rate.size:,}", *_rate_cells(rate)) for name, rate in rows)
-        out.print(grid("category|asked|paragraphs|error rate|95% interval", told))
+        out.print(grid(f"category|asked|paragraphs|error rate|{100 * level:.4g}% interval", told))
     shown = ascent.failing_questions(run, base, confirmed=False)
     _print_failing(out, shown, failing)
-    found = ascent.search_patterns(run, over=over, rng=np.random.default_rng(summary.settings.seed))
-    _print_patterns(out, found[:patterns], over)
+    found = ascent.search_patterns(run, over=over, level=level, rng=np.random.default_rng(summary.settings.seed))
+    _print_patterns(out, found[:patterns], over, level)
     survey, prediction, missing = _from_base(out, run, base, map_path, summary)
     write_json(
         summary.to_dict()
@@ -95,7 +81,7 @@ def _print_failing(out: Console, found: ascent.FailingSet, most: int) -> None:
         return
     modes = Counter(q.mode for q in found.questions)
     out.print(
-        f"{len(found.questions):,} failing questions of {len(modes):,} modes; `richter export --failing` writes all:"
+        f"{len(found.questions):,} failing questions of {len(modes):,} modes; `richter search export` writes all:"
     )
     each = max(1, most // len(modes))
     told: Counter[str] = Counter()
@@ -197,11 +183,11 @@ def _print_clusters(out: Console, survey: ascent.ErrorSurvey) -> None:
     )
 
 
-def _print_patterns(out: Console, patterns: Sequence[ascent.Pattern], over: str) -> None:
+def _print_patterns(out: Console, patterns: Sequence[ascent.Pattern], over: str, level: float) -> None:
     if not patterns:
         return
     where = "in the random sample" if over == "sample" else "in what was asked about, which the search chose"
-    out.print(f"What fails {where} (permutation tests, Benjamini-Hochberg at 5%):")
+    out.print(f"What fails {where} (permutation tests, Benjamini-Hochberg at {100 * (1 - level):.3g}%):")
     figures = "{r.paragraphs}|{r.error:.0%}|{r.error_of_others:.0%}|{r.adjusted_p_value:.3f}"
     named = [(printable(", ".join(f"{k}: {v}" for k, v in p.attributes.items()), limit=60), p) for p in patterns]
     rows = ([name, *cells(figures, p)] for name, p in named)

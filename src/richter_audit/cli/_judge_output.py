@@ -4,54 +4,21 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-import click
 from rich.console import Console
 
-from richter.cli._agreement_command import print_agreement, print_judges
-from richter.cli._io import PLAIN, console, grid, json_option, split_names, write_json
+from richter.cli._agreement_output import print_agreement, print_judges
+from richter.cli._io import PLAIN, console, grid, split_names, write_json
 from richter.errors import InputError
 from richter.interop import RatingKind, export_table
 from richter.records import printable
-from richter.store import Place, run_place
+from richter.store import Place
 from richter.tables import ReadOptions, read_tables, scores_table
-from richter.texts import GRADERS
-from richter_audit.cli._calls import Calls, call_options
+from richter_audit.cli._calls import Calls
 from richter_audit.cli._progress import price_at_most
 from richter_audit.judge import LABELS, judge_decoding
 from richter_audit.stages import GradingResult, JudgingResult, estimate_judging, grade_run, judge_run, name_conditions
 
-EXAMPLES = """
-\b
-Examples:
-  richter judge run1 --rules
-  richter judge run1 --judges openai/gpt-4o-mini,mistral/mistral-large-latest --budget 2usd
-  richter judge run1 --judges openai/gpt-4o-mini,groq/llama-3.3-70b-versatile --dry-run
-  richter judge run1 --grader auto
-  richter judge run1 --grader number --tolerance 0.01
-  richter judge run1 --rules -o scores.csv && richter severity scores.csv
-  richter judge run1 --rules --judges smollm2 --judge-system "" --judge-system "Be strict." --allow-self --limit 40
-The same command again asks only what is missing.
-"""
 
-
-@click.command(epilog=EXAMPLES)
-@click.argument("run", type=run_place)
-@click.option("--rules", is_flag=True, help="Judge by rules, from the items' structured truth; no model is asked.")
-@click.option(
-    "--grader",
-    type=click.Choice(["auto", *GRADERS]),
-    help="Grade right or wrong by the references alone; auto: the grader that fits each reference.",
-)
-@click.option("--tolerance", type=click.FloatRange(0), help="Of numbers, relative: 0.01 is one percent.")
-@click.option("--judges", "judge_names", help="Judge models, separated by commas; dealt round robin, two an answer.")
-@click.option("--judge-system", "systems", multiple=True, help="More instructions; several make several conditions.")
-@click.option("--gazetteer", type=click.Path(path_type=Path), help="What `richter bench build` wrote beside the items.")
-@click.option("--allow-self", is_flag=True, help="Let a model judge its own answers (a trial; the report says so).")
-@click.option("--limit", type=click.IntRange(1), help="Only so many answers go to the judge models.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write a scores table (CSV, Parquet or JSONL).")
-@call_options(engine=True, dry_run="Count and price the calls; ask nothing.")
-@click.option("--seed", type=click.IntRange(0), default=0, help="Seed of the intervals.")
-@json_option
 def judge(
     run: Place,
     grader: str | None,
@@ -63,13 +30,7 @@ def judge(
     json_path: str | None,
     **options: Any,
 ) -> None:
-    """Rate a run's answers from 0 (correct) to 4 (wholesale fabrication), and say how far the ratings can be trusted.
-
-    Two judges rate each answer, never the audited model under any name; where they differ by more than 1.0 a third
-    is asked and the median counts. Ratings go into the folder RUN. With --grader answers are graded right or wrong by
-    the items' references, without any model; where the run holds other grades of the same answers (of a log, or of
-    another grader) the differences are counted and shown.
-    """
+    """Rate or grade a run's answers; print and write how far the ratings can be trusted."""
     out = console(json_path)
     graded = None
     if grader is not None and not calls.dry_run:

@@ -1,7 +1,6 @@
-"""`richter tail score` and `richter tail probe`: what asks models for a tail study."""
+"""What `richter severity score` prints: continuous severities, and the tails of copies in other words."""
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,62 +8,51 @@ import click
 import polars as pl
 
 from richter.audit import study_column
-from richter.cli._io import console, json_option, reading_options, write_json
+from richter.cli._io import console, write_json
 from richter.errors import InputError
 from richter.records import Verdict, counted, printable
 from richter.store import Place, is_database, keep_file, run_file, run_folder, run_place
 from richter.tables import ReadOptions
-from richter_audit.cli._calls import Calls, call_options
+from richter_audit.cli._calls import Calls
 from richter_audit.cli._progress import asking, downloading
-from richter_audit.stages._probe import COPIES, Copy, compare_copies, copy_answers
-from richter_audit.stages._score import SCORERS, answers_of, own_nll, score_by, write_scored
-
-SCORING = (
-    click.option(
-        "--scorer", "scorers", type=click.Choice(SCORERS), multiple=True, required=True, help="Several may be given."
-    ),
-    click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV or Parquet to write."),
-    click.option("--model", default="smollm2", help="nll: the local judge model (or a GGUF file)."),
-    click.option("--max-tokens", type=click.IntRange(1), default=256, help="nll: tokens read at most."),
-    click.option("--slots", type=click.IntRange(1), default=16, help="nll: texts read in parallel."),
-)
+from richter_audit.stages._probe import Copy, compare_copies, copy_answers
+from richter_audit.stages._score import answers_of, own_nll, score_by, write_scored
 
 
-def _scoring(command: Callable[..., None]) -> Callable[..., None]:
-    for option in reversed(SCORING):
-        command = option(command)
-    return command
-
-
-@click.command()
-@click.argument("source", metavar="RUN|FILE")
-@_scoring
-@functools.partial(reading_options, names=("map", "wide", "filter"))  # of scores it needs none
-@click.option("--test", "test_too", is_flag=True, help="Run the protocol on every scorer's column.")
-@json_option
-def score(
+def severity_score(
     source: str,
     reading: ReadOptions,
     scorers: tuple[str, ...],
     output: Path,
     test_too: bool,
+    probes: bool,
+    copies: tuple[Copy, ...],
+    json_path: str | None,
+    **options: Any,
+) -> None:
+    """Score answers of a run or a file, or those to copies of a run's questions; print and write what came of it."""
+    _check_output(output, source)
+    nll = {name: options.pop(name) for name in ("model", "max_tokens", "slots")}
+    if probes:
+        copies = copies or ("template", "length")
+        _probe(run_place(source), copies, scorers, output, json_path=json_path, nll=nll, **options)
+        return
+    if copies:
+        raise click.UsageError("--copy goes with --probe.")
+    _score(source, reading, scorers, output, test_too=test_too, json_path=json_path, **nll)
+
+
+def _score(
+    source: str,
+    reading: ReadOptions,
+    scorers: tuple[str, ...],
+    output: Path,
+    *,
+    test_too: bool,
     json_path: str | None,
     **nll: Any,
 ) -> None:
-    """Give every answer of a RUN or a FILE, which is any data with answers that `richter compare` takes, a continuous
-    severity.
-
-    nll: the mean negative log-likelihood per token under a judge model that runs here. toxicity: a probability by
-    alt-profanity-check, bounded in [0, 1]. length: characters. None says that an answer is wrong.
-    Other columns of a table that is already at OUTPUT are kept. Then: richter tail test OUTPUT, or --test.
-
-    \b
-    Examples:
-      richter tail score run1 --scorer nll -o scores.csv
-      richter tail score answers.csv --scorer toxicity -o scores.csv --map answer=reply
-      richter tail score run1 --scorer nll --scorer toxicity --test -o scores.csv
-    """
-    _check_output(output, source)
+    """Give every answer a continuous severity by each scorer, and with `test_too` run the protocol on it."""
     frame = answers_of(source, reading)
     run = source if is_database(source) or Path(source).is_dir() else f"{output}.run"
     frame = _scored(frame, scorers, run, own=run == source, **nll)
@@ -88,49 +76,28 @@ def score(
             out.print(printable(f"{scorer}: {reports[scorer].study.claim.sentence}"))
         else:
             how = " --transform logit" * (scorer == "toxicity")
-            out.print(f"  richter tail test {output} --map score={scorer}{how}")
+            out.print(f"  richter severity tail {output} --map score={scorer}{how}")
     if len(reports) > 1:
         held = [name for name, r in reports.items() if r.study.claim.verdict is Verdict.VERIFIED]
         out.print(f"A difference of tail shape is shown under {len(held)} of {len(reports)} scorers.")
     write_json({"scorers": dict(reports)}, json_path, inputs=[output])
 
 
-@click.command()
-@click.argument("run", type=run_place)
-@click.option("--copy", "copies", type=click.Choice(COPIES), multiple=True, help="How; default template and length.")
-@_scoring
-@click.option("--paraphraser", help="model: who puts the questions into other words.")
-@click.option("--limit", type=click.IntRange(1), help="Only the first N items.")
-@click.option("--n-resamples", type=click.IntRange(200), default=2000)
-@click.option("--seed", type=click.IntRange(0), default=0)
-@call_options("5usd, 20000calls or 2Mtok: of each copy.", dry_run="Say how much it would ask, and ask nothing.")
-@json_option
-def probe(
+def _probe(
     run: Place,
     copies: tuple[Copy, ...],
     scorers: tuple[str, ...],
     output: Path,
+    *,
     paraphraser: str | None,
     limit: int | None,
     n_resamples: int,
     seed: int,
     calls: Calls,
+    nll: Mapping[str, Any],
     json_path: str | None,
-    **nll: Any,
 ) -> None:
-    """Is a tail a trait of the model, or of the words it was asked in? Makes copies of a RUN, asks, scores, compares.
-
-    template: the same questions in a frame of words. model: in another model's words. length: for a longer answer.
-    judge: the same answers, the nll judge being asked otherwise. Copies are asked into OUTPUT.COPY and nothing is
-    paid for twice. Every condition goes through all gates of the protocol against each of its copies.
-
-    \b
-    Examples:
-      richter tail probe run1 --scorer nll -o probe.csv
-      richter tail probe run1 --copy template --copy model --paraphraser openai/gpt-4o-mini --scorer nll -o probe.csv
-    """
-    copies = copies or ("template", "length")
-    _check_output(output, str(run))
+    """Ask copies of a run's questions, score them, and print and write how their tails compare."""
     if calls.dry_run:
         clean = answers_of(run).filter(
             pl.col("item").is_in(answers_of(run)["item"].unique(maintain_order=True)[:limit])

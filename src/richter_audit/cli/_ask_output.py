@@ -7,58 +7,16 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-import click
-
-from richter.cli._io import cells, grid, json_option, money, publish
+from richter.cli._io import cells, grid, money, publish
 from richter.errors import InputError, ModelError
 from richter.records import Decoding, counted, printable
-from richter.store import Place, open_ledger, run_place
+from richter.store import Place, open_ledger
 from richter_audit.bench import read_items
-from richter_audit.cli._calls import Calls, call_options
+from richter_audit.cli._calls import Calls
 from richter_audit.cli._progress import price
 from richter_audit.stages import ask_run, estimate_run, name_conditions
 
-EXAMPLES = """
-\b
-Examples:
-  richter bench build facts --items 1000 -o facts.jsonl
-  richter ask run1 --bench facts.jsonl --model smollm2 --limit 50 --max-tokens 32
-  richter ask run1 --bench facts.jsonl --model smollm2 --style cloze --shots 0 --shots 2
-  richter ask run1 --bench facts.jsonl --model openai/gpt-4o-mini --dry-run
-  richter ask run1 --bench facts.jsonl --model openai/gpt-4o-mini --budget 5usd
-  richter ask run1 --bench facts.jsonl --model http://localhost:8000/v1#my-model --temperature 0 --temperature 1
-The same command again resumes: only what is missing is asked.
-"""
 
-
-@click.command(epilog=EXAMPLES)
-@click.argument("run", type=run_place)
-@click.option("--bench", required=True, type=click.Path(path_type=Path), help="Items: JSONL, CSV or Parquet.")
-@click.option("--model", "models", required=True, multiple=True, help="A model; may be given several times.")
-@click.option("--temperature", "temperatures", multiple=True, type=click.FloatRange(0, 2), help="Default 0 (greedy).")
-@click.option("--system", "systems", multiple=True, help="A system prompt, or @FILE; several make several conditions.")
-@click.option(
-    "--style",
-    type=click.Choice(["chat", "choice", "cloze"]),
-    help="chat: the question alone; choice: with its options, shuffled; cloze: complete a sentence by an option. "
-    "Default: choice where items have options and no sentence, else chat.",
-)
-@click.option(
-    "--shots",
-    multiple=True,
-    type=click.IntRange(0),
-    help="cloze: solved examples before the sentence. Default: all of the item's; several make several conditions.",
-)
-@click.option("--max-tokens", type=click.IntRange(1), default=500, help="Of an answer, at first: see --most-tokens.")
-@click.option("--top-p", type=click.FloatRange(0, 1), default=None)
-@click.option("--seed", type=int, default=None, help="Sampling seed, sent to the model; draws get seeds of their own.")
-@click.option("--logprobs", is_flag=True, help="Keep the log-probabilities of the answer's tokens.")
-@click.option("--draws", type=click.IntRange(1), default=1, help="Answers per item and condition.")
-@click.option("--limit", type=click.IntRange(1), default=None, help="Only the first N items.")
-@call_options(parallel=True, engine=True, dry_run="Price it and ask nothing.")
-@click.option("--context-tokens", type=click.IntRange(64), default=None, help="Local models: tokens per slot.")
-@click.option("--timeout", "timeout_s", type=click.FloatRange(min=0.1), default=120.0, help="Seconds.")
-@json_option
 def ask(
     run: Place,
     bench: Path,
@@ -111,7 +69,9 @@ def ask(
     for reason, count in failed.most_common(3):
         out.print(f"{count} not answered: {printable(reason, limit=400)}", soft_wrap=True)
     how = "--grader auto" if any(item.reference for item in items) else "--judges MODEL,MODEL"
-    out.print(f"Next: richter judge {quote(str(run))} {how} && richter report {quote(str(run))}", soft_wrap=True)
+    out.print(
+        f"Next: richter audit --only judge {quote(str(run))} {how} && richter report {quote(str(run))}", soft_wrap=True
+    )
     if failed and not given:
         raise ModelError("Nothing was answered.", remedy="See above, then run the same command again.")
 

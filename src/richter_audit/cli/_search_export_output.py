@@ -2,45 +2,22 @@
 
 from pathlib import Path
 
-import click
-
 from richter.cli._io import console
 from richter.errors import InputError, ModelError, TooFewErrors
-from richter.store import Place, run_place
+from richter.store import Place
 from richter_audit.ascent import FailingSet, base_of, failing_questions, judge_answers, keep_stable
-from richter_audit.bench import SETS, write_set
-from richter_audit.cli._calls import Calls, call_options
+from richter_audit.bench import write_set
+from richter_audit.cli._calls import Calls
 from richter_audit.cli._progress import price_at_most
-from richter_audit.cli._search_show import say_keys
+from richter_audit.cli._search_show_output import say_keys
 from richter_audit.knowledge import open_base
 from richter_audit.stages import ask_run, estimate_run
 
 
-@click.command()
-@click.argument("run", type=run_place)
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The file or folder to write.")
-@click.option("--to", type=click.Choice(SETS), default="items", help="For whom.")
-@click.option(
-    "--again",
-    type=click.IntRange(0),
-    help="Ask each N times again first and keep what fails every time; 1 unless told, 0 asks nothing.",
-)
-@call_options("Of asking again.", dry_run="Say what it would ask.")
-@click.option("--kb", "base_path", type=click.Path(path_type=Path), help="The base, if it moved.")
-@click.option("--force", is_flag=True, help="Overwrite the output if it exists.")
-def export(
+def search_export(
     run: Place, output: Path, to: str, again: int | None, calls: Calls, base_path: Path | None, force: bool
 ) -> None:
-    """Write the questions that a search found answered wrongly, as a set of items.
-
-    Each question is asked once more before it is written, and kept where it fails again.
-
-    \b
-    Examples:
-      richter search export search1 --to promptfoo -o regressions.yaml
-      richter search export search1 --to pytest --again 2 --budget 500calls -o tests/regressions
-      richter search export search1 --again 0 -o items.jsonl
-    """
+    """Write the questions that a search found answered wrongly, as a set of items."""
     if output.exists() and not force:
         raise InputError(f"{output} exists.", remedy="Choose another name, or add --force.")
     export_failing(run, output, to=to, again=again, calls=calls, base_path=base_path, force=force)

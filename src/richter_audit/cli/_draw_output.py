@@ -4,52 +4,18 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-import click
-
-from richter.cli._io import json_option, money, publish
+from richter.cli._io import money, publish
 from richter.records import Decoding, counted, printable
-from richter.store import Place, run_place
+from richter.store import Place
 from richter.texts import CONFIDENCE_REQUEST
 from richter_audit.bench import read_items
-from richter_audit.cli._calls import Calls, call_options
+from richter_audit.cli._calls import Calls
 from richter_audit.cli._progress import price_at_most
 from richter_audit.stages import draw_run, estimate_run, name_conditions, usual_style
 
 JUDGE_CALLS = 3  # a question's answers are grouped, at most once again, and graded
 
-EXAMPLES = """
-\b
-Examples:
-  richter draw run1 --model smollm2 --bench facts.jsonl --draws 20 --limit 60 --style cloze
-  richter draw run1 --model openai/gpt-4o-mini --bench facts.jsonl --draws 50 --dry-run
-  richter draw run1 --model openai/gpt-4o-mini --bench facts.jsonl --draws 50 --budget 5usd
-  richter draw run1 --model smollm2 --bench facts.jsonl --judge openai/gpt-4o-mini
-  richter draw run1 --model smollm2 --bench facts.jsonl --draws 50 --adaptive
-Then: richter calibration run1/draws.jsonl. The same command again resumes: only what is missing is asked.
-"""
 
-
-@click.command(epilog=EXAMPLES)
-@click.argument("run", type=run_place)
-@click.option("--bench", required=True, type=click.Path(path_type=Path), help="Items: JSONL, CSV or Parquet.")
-@click.option("--model", "models", required=True, multiple=True, help="A model; may be given several times.")
-@click.option("--draws", type=click.IntRange(1), default=50, help="Answers per item and model.")
-@click.option("--temperature", type=click.FloatRange(0, 2, min_open=True), default=1.0, help="Above 0.")
-@click.option("--max-tokens", type=click.IntRange(1), default=200, help="Of an answer, at first: see --most-tokens.")
-@click.option("--top-p", type=click.FloatRange(0, 1), default=None)
-@click.option("--seed", type=int, default=0, help="Sampling seed; draws get seeds of their own.")
-@click.option(
-    "--style",
-    type=click.Choice(["chat", "choice", "cloze"]),
-    help="choice: with the options listed; cloze: complete a sentence by one. Default as in `richter ask`.",
-)
-@click.option("--plain", is_flag=True, help="Ask the question alone, without asking for a confidence.")
-@click.option("--no-logprobs", is_flag=True, help="Do not ask for token log-probabilities.")
-@click.option("--judge", help="A model that groups the answers by meaning. Without it: offline, by rules and vectors.")
-@click.option("--adaptive", is_flag=True, help="Draw no more where the most likely answer is already settled.")
-@click.option("--limit", type=click.IntRange(1), default=None, help="Only the first N items.")
-@call_options(parallel=True, engine=True, dry_run="Price it and ask nothing.")
-@json_option
 def draw(
     run: Place,
     bench: Path,

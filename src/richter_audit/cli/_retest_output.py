@@ -1,4 +1,4 @@
-"""`richter search pilot|retest|cross|explain`: ask again what was answered wrongly, ask others, ask why."""
+"""What `richter search retest` prints: asking again what was answered wrongly, asking others, asking why."""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -7,32 +7,51 @@ import click
 import numpy as np
 from rich.console import Console
 
-from richter.cli._io import grid, json_option, publish
+from richter.cli._io import grid, publish
 from richter.errors import InputError
 from richter.models import resolve
-from richter.records import Decoding, printable
-from richter.store import Place, run_place
+from richter.records import printable
+from richter.store import Place
 from richter_audit import ascent
-from richter_audit.cli._calls import Calls, call_options
+from richter_audit.cli._calls import Calls
 from richter_audit.cli._progress import price_at_most
-from richter_audit.cli._search_show import say_keys
-from richter_audit.knowledge import KnowledgeBase, open_base, usual_retrieval
-from richter_audit.stages import ask_run, estimate_run, name_conditions
+from richter_audit.cli._search_show_output import say_keys
+from richter_audit.knowledge import KnowledgeBase, open_base
+from richter_audit.stages import ask_run, estimate_run
 
-KB_HELP = "The base that was searched, if it lies elsewhere now."
+Kind = Literal["open", "context", "cross", "explain"]
+MOST_QUESTIONS, MOST_PARAGRAPHS = 200, 60  # unless --limit says otherwise
 
 
-@click.command("retest")
-@click.argument("out_run", metavar="OUT", type=run_place)
-@click.argument("run", type=run_place)
-@click.option("--kb", "base_path", type=click.Path(path_type=Path), help=KB_HELP)
-@click.option("--kind", type=click.Choice(["open", "context"]), required=True, help="No options, or the text in view.")
-@click.option("--limit", type=click.IntRange(1), default=200, help="Questions at most.")
-@click.option("--judge", help="A model that may call a free-form answer right whose words are others.")
-@click.option("--seed", type=click.IntRange(0), default=0)
-@call_options("Over all that OUT asks.", required=True)
-@json_option
-def retest(
+def search_retest(
+    out_run: Place,
+    runs: tuple[Place, ...],
+    kind: Kind,
+    limit: int | None,
+    judge: str | None,
+    subset: str,
+    model: str | None,
+    base_path: Path | None,
+    seed: int,
+    calls: Calls,
+    json_path: str | None,
+) -> None:
+    """Ask again what searches found answered wrongly, in the way that `kind` names; print and write the result."""
+    if kind == "cross":
+        _ask_others(out_run, runs, subset, calls, json_path)
+        return
+    if len(runs) != 1:
+        raise click.UsageError(f"--kind {kind} takes one search.")
+    shared: dict[str, Any] = {"base_path": base_path, "seed": seed, "calls": calls, "json_path": json_path}
+    if kind == "explain":
+        if model is None:
+            raise click.UsageError("--kind explain needs --model, which reads the errors.")
+        _explain(out_run, runs[0], model=model, limit=limit or MOST_PARAGRAPHS, **shared)
+        return
+    _ask_again(out_run, runs[0], kind=kind, limit=limit or MOST_QUESTIONS, judge=judge, **shared)
+
+
+def _ask_again(
     out_run: Place,
     run: Place,
     base_path: Path | None,
@@ -43,16 +62,7 @@ def retest(
     calls: Calls,
     json_path: str | None,
 ) -> None:
-    """Ask again what the search RUN found answered wrongly, another way, into the folder OUT.
-
-    `--kind open` asks without options: does the model state something false when left to itself? `--kind context`
-    shows it the paragraph: does it use what it is told?
-
-    \b
-    Examples:
-      richter search retest open run1 --kind open --budget 200calls
-      richter search retest seen run1 --kind context --budget 200calls
-    """
+    """Ask again what the search RUN found answered wrongly, another way, into the folder OUT."""
     rng = np.random.default_rng(seed)
     base = _base(run, base_path)
     items, condition = ascent.prepare_retest(run, base, kind=kind, limit=limit, rng=rng)
@@ -73,73 +83,8 @@ def retest(
     say_keys(out, base.folder)
 
 
-@click.command("pilot")
-@click.argument("run", type=run_place)
-@click.option("--model", required=True, help="The model to test.")
-@click.option("--kb", "base_path", required=True, type=click.Path(path_type=Path), help="The base, from `richter kb`.")
-@click.option("--paragraphs", type=click.IntRange(40), default=400, help="Of the search to come.")
-@click.option("--strategy", type=click.Choice(["modes", "sea", "bayes"]), default="modes")
-@click.option("--style", type=click.Choice(["chat", "choice", "cloze"]), help="Default as in `search run`.")
-@click.option("--max-tokens", type=click.IntRange(1), default=1024, help="Of an answer.")
-@call_options("Over all that RUN asks.", default="110calls", dry_run="")
-@click.option("--seed", type=click.IntRange(0), default=0)
-@json_option
-def pilot(
-    run: Place,
-    model: str,
-    base_path: Path,
-    paragraphs: int,
-    strategy: str,
-    style: str | None,
-    max_tokens: int,
-    calls: Calls,
-    seed: int,
-    json_path: str | None,
-) -> None:
-    """Ask 100 questions, 4 in each of 25 neighbourhoods: would a search find more than asking at random?
-
-    A search gains where neighbours fail alike. The pilot says how far they do (the intraclass correlation), whether
-    that is more than chance, and what a search would gain by it, with an interval.
-
-    \b
-    Examples:
-      richter search pilot first --model smollm2 --kb facts.kb
-      richter search pilot first --model openai/gpt-4o-mini --kb wiki.kb --budget 1usd
-    """
-    base, rng = open_base(base_path), np.random.default_rng(seed)
-    settings = ascent.SearchSettings.from_dict({"strategy": strategy, "seed": seed, "retrieval": usual_retrieval(base)})
-    planned = ascent.plan_pilot(base, settings, rng=rng)
-    style = style or ("cloze" if resolve(model).backend == "local" else "choice")
-    (condition,) = name_conditions([model], decoding=Decoding(max_tokens=max_tokens), style=style)
-    with calls.opened() as asked:
-        ask_run(run, planned.items(), [condition], **asked)
-    found = ascent.score_pilot(run, planned, base, condition, settings, paragraphs=paragraphs, rng=rng)
-    out = publish(found.to_dict() | {"worthwhile": found.worthwhile}, json_path)
-    out.print(str(found), soft_wrap=True)
-    say_keys(out, base_path)
-
-
-@click.command("cross")
-@click.argument("out_run", metavar="OUT", type=run_place)
-@click.argument("runs", nargs=-1, required=True, type=run_place)
-@click.option(
-    "--subset",
-    type=click.Choice(["asked", "failing"]),
-    default="asked",
-    help="All that a search asked about, or its failing paragraphs alone (then there is no correlation).",
-)
-@call_options("Over all that OUT asks.", required=True)
-@json_option
-def cross(out_run: Place, runs: tuple[Place, ...], subset: str, calls: Calls, json_path: str | None) -> None:
-    """Ask each model what the searches of the others asked (RUNS of one base), into the folder OUT.
-
-    What a model answered in its own search is not asked again.
-
-    \b
-    Examples:
-      richter search cross both run1 run2 --budget 2000calls
-      richter search cross both run1 run2 --subset failing --budget 500calls
-    """
+def _ask_others(out_run: Place, runs: tuple[Place, ...], subset: str, calls: Calls, json_path: str | None) -> None:
+    """Ask each model what the searches of the others asked (RUNS of one base), into the folder OUT."""
     subsets = [ascent.read_subset(run, failing=subset == "failing") for run in runs]
     names = [s.condition.name for s in subsets]
     if len(set(names)) < len(runs):
@@ -193,16 +138,7 @@ def _print_matrix(out: Console, matrix: ascent.CrossMatrix, subset: str) -> None
     out.print("A row was chosen by its own model's errors: its accuracy there is low by selection.", style="dim")
 
 
-@click.command("explain")
-@click.argument("out_run", metavar="OUT", type=run_place)
-@click.argument("run", type=run_place)
-@click.option("--model", required=True, help="The model that reads the errors.")
-@click.option("--kb", "base_path", type=click.Path(path_type=Path), help=KB_HELP)
-@click.option("--limit", type=click.IntRange(1), default=60, help="Failing paragraphs at most.")
-@click.option("--seed", type=click.IntRange(0), default=0)
-@call_options("Over all that OUT asks.", required=True)
-@json_option
-def explain(
+def _explain(
     out_run: Place,
     run: Place,
     model: str,
@@ -212,16 +148,7 @@ def explain(
     calls: Calls,
     json_path: str | None,
 ) -> None:
-    """Let a model put into words what the errors of the search RUN have in common, into the folder OUT.
-
-    It reads each wrong answer, then each paragraph, then all of them. The words are that model's reading, not a
-    finding: `search show` tests contrasts.
-
-    \b
-    Examples:
-      richter search explain why run1 --model openai/gpt-4o --budget 1usd
-      richter search explain why run1 --model openai/gpt-4o --limit 20 --budget 100calls
-    """
+    """Let a model put into words what the errors of the search RUN have in common, into the folder OUT."""
     rng, budget = np.random.default_rng(seed), calls.budget
     if calls.dry_run:
         wrong = ascent.wrong_answers(run, limit=limit, rng=rng)

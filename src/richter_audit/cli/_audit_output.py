@@ -4,20 +4,17 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-import click
-
 from richter.audit import measure_run
-from richter.cli._io import cells, console, grid, json_option, money, progress_console, publish, split_names, write_json
+from richter.cli._io import cells, console, grid, money, progress_console, publish, split_names, write_json
 from richter.cli._screen import summarise
 from richter.floors import parse_claim
 from richter.models import resolve
 from richter.records import Claim, Decoding, Item, printable
-from richter.store import Place, open_ledger, run_folder, run_place
-from richter.texts import GRADERS
+from richter.store import Place, open_ledger, run_folder
 from richter_audit.bench import read_items
-from richter_audit.cli._ask_command import read_system
-from richter_audit.cli._calls import Calls, call_options
-from richter_audit.cli._judge import print_grading
+from richter_audit.cli._ask_output import read_system
+from richter_audit.cli._calls import Calls
+from richter_audit.cli._judge_output import print_grading
 from richter_audit.cli._progress import asking, price
 from richter_audit.judge import judge_decoding
 from richter_audit.stages import (
@@ -42,65 +39,8 @@ LABELS = {
     "search": "searching for errors",
 }
 
-EXAMPLES = """
-\b
-Examples:
-  richter bench build facts --items 400 -o facts.jsonl
-  richter audit run1 --bench facts.jsonl --model smollm2 --temperature 0 --temperature 1 --nll smollm2
-  richter audit run2 --bench facts.jsonl --model openai/gpt-4o-mini --model openai/gpt-4o --dry-run
-  richter audit run2 --bench facts.jsonl --model openai/gpt-4o-mini --model openai/gpt-4o --budget 5usd
-  richter audit run3 --bench facts.jsonl --model smollm2 --plan plan.toml
-  richter audit run4 --bench facts.jsonl --model smollm2 --stop-when "error_rate < 0.05" --draws 0
-  richter audit run1 --bench facts.jsonl --model smollm2 --only severity,floors
-  richter audit run5 --bench qa.csv --model openai/gpt-4o-mini
-The same command again resumes: only what is missing is asked.
-"""
 
-
-@click.command(epilog=EXAMPLES)
-@click.argument("run", type=run_place)
-@click.option("--bench", required=True, type=click.Path(path_type=Path), help="Items: JSONL, CSV or Parquet.")
-@click.option("--model", "models", required=True, multiple=True, help="A model; may be given several times.")
-@click.option("--temperature", "temperatures", multiple=True, type=click.FloatRange(0, 2), help="Default 0 (greedy).")
-@click.option("--system", "systems", multiple=True, help="A system prompt, or @FILE; several make several conditions.")
-@click.option("--style", type=click.Choice(["chat", "choice"]), help="Default as in `richter ask`.")
-@click.option("--max-tokens", type=click.IntRange(1), default=200, help="Of an answer, at first: see --most-tokens.")
-@click.option("--limit", type=click.IntRange(1), default=None, help="Only the first N items.")
-@click.option(
-    "--grader", type=click.Choice(["auto", *GRADERS]), help="Right or wrong by the references, without a model."
-)
-@click.option("--tolerance", type=click.FloatRange(0), help="Of graded numbers, relative: 0.01 is one percent.")
-@click.option(
-    "--judges",
-    "judge_names",
-    default="",
-    show_default=False,
-    help="Judge models, separated by commas; two rate an answer.",
-)
-@click.option("--judged", type=click.IntRange(1), default=None, help="So many answers go to the judges. Default: all.")
-@click.option("--allow-self", is_flag=True, help="Let a model judge its own answers (a trial; the report says so).")
-@click.option("--gazetteer", type=click.Path(path_type=Path), help="For the rules; found beside the bench by itself.")
-@click.option("--draws", type=click.IntRange(0), default=20, help="Of each drawn item; 0: none.")
-@click.option("--drawn", type=click.IntRange(1), default=60, help="Items drawn repeatedly.")
-@click.option("--nll", metavar="MODEL", help="Score every answer's token NLL by this local model, for the tail.")
-@click.option("--kb", "base", type=click.Path(path_type=Path), help="Search this knowledge base for errors.")
-@click.option("--search-calls", type=click.IntRange(1), default=600, help="For each model.")
-@click.option("--canaries", type=run_place, metavar="RUN", help="Re-ask this run's items and re-rate its answers.")
-@click.option("--plan", "plan_path", type=click.Path(path_type=Path), help="A plan; lock it before.")
-@click.option("--stop-when", metavar="CLAIM", help="Stop when decided: 'error_rate < 0.05', 'A better than B'.")
-@click.option("--only", metavar="SECTIONS", help="severity,tail,calibration,floors,search,judges.")
-@click.option("--seed", type=click.IntRange(0), default=0)
-@call_options(
-    "5usd, 20000calls or 2Mtok, over all stages together: never exceeded.",
-    parallel=True,
-    engine=True,
-    dry_run="Price every stage and ask nothing.",
-)
-@json_option
-@click.pass_context
 def audit(
-    ctx: click.Context,
-    /,
     run: Place,
     bench: Path,
     models: tuple[str, ...],
@@ -121,13 +61,8 @@ def audit(
     calls: Calls,
     json_path: str | None,
     **options: Any,
-) -> None:
-    """Audit models on a benchmark, into the folder RUN: how often they fail, how badly, do they know it, where.
-
-    Stages: ask, judge (by rules where the benchmark allows, by --judges, else by the references), draw, score for the
-    tail (--nll), search (--kb); then everything is measured and RUN/report.html is written. Each stage goes on where it
-    stopped. With a plan that has requirements the exit status is 0 (met), 3 (violated) or 4 (undecided).
-    """
+) -> int:
+    """Audit models on a benchmark, into the folder RUN: how often they fail, how badly, do they know it, where."""
     items = read_items(bench)[:limit]
     if canaries is not None:
         with open_ledger(canaries) as ledger:
@@ -157,13 +92,13 @@ def audit(
     wanted = None if only is None else split_names(only)
     if calls.dry_run:
         _price(run, items, settings, calls, only=wanted, json_path=json_path)
-        return
+        return 0
     if plan_path is not None and (why := adopt_plan(run, plan_path)) is not None:
         progress_console().print(
             f"{printable(str(plan_path))}: {why}; every finding will be exploratory.", soft_wrap=True
         )
     result = run_audit(run, items, settings, calls, only=wanted, stop_when=stop_when)
-    ctx.exit(finish(run, result, only=wanted, seed=seed, json_path=json_path))
+    return finish(run, result, only=wanted, seed=seed, json_path=json_path)
 
 
 def run_audit(
@@ -247,26 +182,8 @@ def _price(
     calls.say_prices(out)
 
 
-@click.command()
-@click.argument("run", type=run_place, default="demo")
-@click.option("--quick", is_flag=True, help="50 questions instead of 300, in about a minute: too few to decide most.")
-@click.option(
-    "--also", metavar="MODEL", help="A second model, asked as `examples` is: gemma-270m (253 MB, Gemma's terms)."
-)
-@json_option
-@click.pass_context
-def demo(ctx: click.Context, run: Place, quick: bool, also: str | None, json_path: str | None) -> None:
-    """The new prompt is better, they say. Is it? Three prompts for the built-in small model on real questions.
-
-    `plain` is a sentence to complete, `examples` puts two solved ones before it, `expert` also tells the model that it
-    is an expert. No key, no GPU, no network after the first download; it ends in a page.
-
-    \b
-    Examples:
-      richter demo
-      richter demo --quick
-      richter demo --also gemma-270m
-    """
+def demo(run: Place, quick: bool, also: str | None, json_path: str | None) -> int:
+    """The new prompt is better, they say. Is it? Three prompts for the built-in small model on real questions."""
     size = DemoSize.quick() if quick else DemoSize()
     progress_console().print(
         f"building {size.items} questions, to be asked under three prompts"
@@ -275,4 +192,4 @@ def demo(ctx: click.Context, run: Place, quick: bool, also: str | None, json_pat
     )
     items = prepare_demo(run, size)
     result = run_audit(run, items, demo_settings(run, items, size, also=also), Calls())
-    ctx.exit(finish(run, result, only=None, seed=0, json_path=json_path))
+    return finish(run, result, only=None, seed=0, json_path=json_path)
