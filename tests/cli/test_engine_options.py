@@ -4,7 +4,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from richter.cli._engine_options import engine_options
+from richter.cli._options import engine_options
 
 
 @click.command()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from richter.cli._options import Names, command, json_option, level_option, page_options, seed_option
+from richter.cli._options import command, json_option, level_option, one_of, page_options, seed_option
 from richter.store import run_place
 
 
@@ -43,7 +43,7 @@ def plan_lock() -> None:
 @click.argument("conditions", nargs=-1)
 @click.option(
     "--on",
-    type=Names("richter.claims", "labelled_measures"),
+    type=one_of("richter.claims", "labelled_measures"),
     metavar="MEASURE",
     help="What the claim is on; by default what the run is graded by.",
 )

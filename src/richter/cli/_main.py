@@ -139,7 +139,8 @@ class CommandTable(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command named by two words, else by one; for a path, the command that takes paths."""
+        """The command named by two words, else by one, also by old ones; for a path, the command that takes paths."""
+        args = respell(args)
         if " ".join(args[:2]) in COMMANDS:
             name = " ".join(args[:2])
             return name, self.get_command(ctx, name), args[2:]
@@ -294,7 +295,7 @@ def _ending_politely(ended: list[int]) -> Iterator[None]:
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line; errors become one line on stderr and exit status 1."""
-    argv = respell(sys.argv[1:] if args is None else args)
+    argv = sys.argv[1:] if args is None else args
     ended: list[int] = []
     on_success: list[Callable[[], None]] = []  # what is written once the command has ended well
     try:

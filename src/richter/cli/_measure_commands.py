@@ -7,11 +7,11 @@ import click
 from richter.cli._margins import margin_option
 from richter.cli._options import (
     READING,
-    Names,
     command,
     engine_options,
     json_option,
     level_option,
+    one_of,
     resamples_option,
     seed_option,
 )
@@ -23,7 +23,7 @@ from richter.cli._options import (
 @click.option(
     "--on",
     "primary",
-    type=Names("richter.severity", "MEASURES"),
+    type=one_of("richter.severity", "MEASURES"),
     metavar="MEASURE",
     help="The main measure. [default: severity_given_error]",
 )

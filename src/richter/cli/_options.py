@@ -15,7 +15,6 @@ __all__ = [
     "VOUCHING",
     "Command",
     "DataCommand",
-    "Names",
     "add_options",
     "cluster_options",
     "command",
@@ -23,6 +22,7 @@ __all__ = [
     "json_option",
     "level_option",
     "md_option",
+    "one_of",
     "output_option",
     "page_options",
     "power_option",
@@ -127,22 +127,17 @@ def command(
     return make
 
 
-class Names(click.ParamType):
-    """One of the names that a module lists, which loads when a name is given."""
+def one_of(module: str, attribute: str) -> Callable[[str], str]:
+    """A type of options: one of the names that a module lists, which loads when a name is given."""
 
-    name = "name"
+    def name(value: str) -> str:
+        found = getattr(import_module(module), attribute)
+        known = list(found() if callable(found) else found)
+        if value not in known:
+            raise click.BadParameter(f"{value!r} is not one of {', '.join(known)}.")
+        return value
 
-    def __init__(self, module: str, attribute: str) -> None:
-        self.module, self.attribute = module, attribute
-
-    def known(self) -> list[str]:
-        """All names."""
-        found = getattr(import_module(self.module), self.attribute)
-        return list(found() if callable(found) else found)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The name, if it is listed."""
-        return click.Choice(self.known()).convert(value, param, ctx)
+    return name
 
 
 def _refuse_second_result(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

@@ -248,8 +248,13 @@ def _rounds_shown(asked: _Asked) -> _Answer:
 def _labels_of_transfer(asked: _Asked) -> _Answer:
     """Labels for a fine-tuned model whose parent was verified, against a fresh audit."""
     assert asked.shift is not None
-    smooth = {"lipschitz": asked.lipschitz, "shift_lipschitz": asked.shift_lipschitz}
-    result = floors.transfer_labels(asked.shift, asked.delta, error_rate=asked.error_rate, **smooth)
+    result = floors.transfer_labels(
+        asked.shift,
+        asked.delta,
+        error_rate=asked.error_rate,
+        lipschitz=asked.lipschitz,
+        shift_lipschitz=asked.shift_lipschitz,
+    )
     text = (
         f"Building on the verified parent {'saves labels' if result.helps else 'saves nothing'}: "
         f"{result.with_transfer:,} labels for the change to {asked.shift:g}, {result.from_scratch:,} for a fresh audit "

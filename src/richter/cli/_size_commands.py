@@ -7,12 +7,12 @@ import click
 from richter.cli._margins import margin_option, parse_share
 from richter.cli._options import (
     READING,
-    Names,
     cluster_options,
     command,
     engine_options,
     json_option,
     level_option,
+    one_of,
     power_option,
     resamples_option,
     seed_option,
@@ -176,7 +176,7 @@ def size_published() -> None:
 
 
 @command("_simulate_output:size_simulate")
-@click.argument("experiment", type=Names("richter.cli._simulate_output", "EXPERIMENTS"), metavar="EXPERIMENT")
+@click.argument("experiment", type=one_of("richter.cli._simulate_output", "EXPERIMENTS"), metavar="EXPERIMENT")
 @click.option("--runs", type=click.IntRange(min=1), help="Simulated audits per figure. The default takes seconds.")
 @click.option(
     "--delta-xi", "deltas", type=float, multiple=True, help="tail: true difference. [default: 0 to 0.2 by 0.05]"

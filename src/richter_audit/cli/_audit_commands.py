@@ -46,7 +46,7 @@ class StagedCommand(click.Command):
             stage = value if equals else " ".join(args[k + 1 : k + 2])
             if option == "--only" and stage in self.stages:
                 rest = [*args[:k], *args[k + taken :]]
-                extra["default_map"] = ((parent and parent.default_map) or {}).get(info_name)
+                extra["default_map"] = ((parent and parent.default_map) or {}).get(info_name or "")
                 return self.stages[stage].make_context(f"{info_name} --only {stage}", rest, parent, **extra)
         return super().make_context(info_name, args, parent, **extra)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from richter.cli._options import Names, command, engine_options, json_option, level_option, seed_option
+from richter.cli._options import command, engine_options, json_option, level_option, one_of, seed_option
 from richter.store import run_place
 from richter_audit.cli._call_options import call_options
 
@@ -17,7 +17,7 @@ from richter_audit.cli._call_options import call_options
 )
 @click.option(
     "--strategy",
-    type=Names("richter_audit.ascent", "STRATEGIES"),
+    type=one_of("richter_audit.ascent", "STRATEGIES"),
     metavar="STRATEGY",
     default="modes",
     help="modes: many kinds of failure; sea: the highest error (the paper's); random: no search; also bayes, tasks.",
