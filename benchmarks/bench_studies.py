@@ -1,6 +1,6 @@
 """A power study in this process and on a Ray cluster with two workers on this machine, and what a task costs there.
 
-The study is `richter tail power --delta-xi 0.1 --trials 80`: 8 tasks of 10 trials. In this process its bootstraps use
+The study is `richter size simulate tail --delta-xi 0.1 --runs 80`: 8 tasks of 10. In this process its bootstraps use
 all processors, unless they are held to one; on the cluster every task has one. The rates are the same in all three.
 """
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import click
 import pytest
+from richter.cli._tail_command import tail
 
 from richter.audit import results_schema
 from richter.cli import main
 from richter.cli._main import COMMANDS, respell
-from richter.cli._tail_command import tail
 from richter.errors import EXTRAS
 
 ROOT = Path(__file__).parents[1]

@@ -40,8 +40,8 @@ OLD = {
     "agreement": "--kind --reference --by --any-scale --seed --json",
     "ask": f"--bench --model --temperature --system --style --shots --max-tokens --top-p --seed --logprobs --draws "
     f"--limit {PAID} {PARALLEL} {ENGINE} --dry-run --context-tokens --timeout --json",
-    "audit": "--bench --model --temperature --system --style --max-tokens --limit --grader --tolerance --judges --judged "
-    f"--allow-self --gazetteer --draws --drawn --nll --kb --search-calls --canaries --plan --stop-when --only --seed "
+    "audit": "--bench --model --temperature --system --style --max-tokens --limit --grader --tolerance --judges "
+    f"--judged --allow-self --gazetteer --draws --drawn --nll --kb --search-calls --canaries --plan --stop-when --only --seed "
     f"{PAID} {PARALLEL} {ENGINE} --dry-run --json",
     "bench build": "--items --seed --output --json",
     "bench card": "--output --name --license --creator --url --published --force --json",
@@ -98,12 +98,12 @@ OLD = {
     "search export": f"--output --to --again {PAID} --dry-run --kb --force",
     "search pilot": f"--model --kb --paragraphs --strategy --style --max-tokens {PAID} --seed --json",
     "search retest": f"--kb --kind --limit --judge --seed {PAID} --dry-run --json",
-    "search run": "--model --kb --strategy --style --temperature --xi --gamma --no-prune --neighbours --batch --questions "
-    "--phrasings --wordings --uniform --start --retrieval --seed --steps --max-tokens --generator --judge --embedding "
+    "search run": "--model --kb --strategy --style --temperature --xi --gamma --no-prune --neighbours --batch "
+    "--questions --phrasings --wordings --uniform --start --retrieval --seed --steps --max-tokens --generator --judge --embedding "
     f"{PAID} {PARALLEL} {ENGINE} --dry-run --json",
     "search show": "--categories --failing --patterns --over --kb --map --json",
-    "severity": f"--control --on --margin {VOUCHES} --min-shared --all --paper --full --human --judge-errors --conditions "
-    f"--pair --plan --any-scale {READS} --traffic --cost --require --resamples --level --seed {ENGINE} --json",
+    "severity": f"--control --on --margin {VOUCHES} --min-shared --all --paper --full --human --judge-errors "
+    f"--conditions --pair --plan --any-scale {READS} --traffic --cost --require --resamples --level --seed {ENGINE} --json",
     "size calibration": "--delta --error-rate --lipschitz --stages --power --json",
     "size error-rate": "--rate --half-width --below --errors --cluster-size --intraclass --level --json",
     "size gap": f"--margin --discordance --accuracy --phi --pairs --on --cost-item --cost-draw --cluster-size "
@@ -112,11 +112,11 @@ OLD = {
     "size tail": "--delta-xi --true-xi --q --xi --alpha --power --floor --conditions --usd-per-call --model --tokens "
     "--json",
     "tail power": f"--delta-xi --n-exc --generator --size --xi --plan --trials --n-resamples --seed {ENGINE} --json",
-    "tail probe": f"--copy --scorer --output --model --max-tokens --slots --paraphraser --limit --n-resamples --seed {PAID} "
-    "--dry-run --json",
+    "tail probe": f"--copy --scorer --output --model --max-tokens --slots --paraphraser --limit --n-resamples --seed "
+    f"{PAID} --dry-run --json",
     "tail score": "--scorer --output --model --max-tokens --slots --map --wide --filter --test --json",
-    "tail test": f"{READS} --plan --q --transform --tolerance-mean --tolerance-tvar --delta --pairing --family {VOUCHES} "
-    f"--level --n-resamples --probe --scan --seed --exit-code {ENGINE} --json",
+    "tail test": f"{READS} --plan --q --transform --tolerance-mean --tolerance-tvar --delta --pairing --family "
+    f"{VOUCHES} --level --n-resamples --probe --scan --seed --exit-code {ENGINE} --json",
     "verify": f"--seals {READS} --json",
     "view": f"{READS} --port --no-browser",
     "watch": f"--condition --margin --date {READS} --independent-days --level --seed --json",
@@ -137,7 +137,7 @@ def test_help_loads_no_data_no_statistics_and_no_page() -> None:
 
 
 def test_help_names_the_options_for_reading_that_there_are() -> None:
-    assert READING == tuple(READ_BY)
+    assert tuple(READ_BY) == READING
 
     def bare() -> None: ...
 

@@ -312,7 +312,7 @@ def measure_calibration(
         odd = " ".join(of_kind(tables.notes, "no confidence"))
         raise InputError(
             odd or "No answer has a confidence, and none was drawn repeatedly with its text.",
-            remedy="Name the column (--map confidence=COLUMN, 0 to 1), or draw answers: richter draw",
+            remedy="Name the column (--map confidence=COLUMN, 0 to 1), or draw answers: richter audit --only draw",
         )
     by = {"subject": "domain"}.get(by or "", by)
     if by is not None and by not in frame.columns:
@@ -379,7 +379,7 @@ def read_draws(*sources: Source, options: ReadOptions | None = None) -> Dataset:
 
 
 def draws_table(run: RunLike) -> Path | None:
-    """RUN/draws/draws.jsonl, or draws.jsonl in the run itself where `richter draw` made it."""
+    """RUN/draws/draws.jsonl, or draws.jsonl in the run itself where `richter audit --only draw` made it."""
     return run_file(run_part(run, "draws"), DRAWS_NAME) or run_file(run, DRAWS_NAME)
 
 
@@ -539,7 +539,7 @@ def _grader(rows: pl.DataFrame, options: _Options) -> tuple[cal.GraderError | No
 
 
 def _floor(rows: pl.DataFrame) -> float | None:
-    """The passive floor at as many labels as these are worth and the estimated L, as `richter floors data` has it."""
+    """The passive floor at as many labels as these are worth and the estimated L, as `size calibration` has it."""
     a = rows["correct"].to_numpy()
     wrong = float(np.mean(a == 0))
     if not 0 < wrong < 1:
@@ -601,7 +601,7 @@ def _corrected(part: pl.DataFrame, after: cal.AnswerPool, options: _Options) -> 
 
 
 def _made_by(part: pl.DataFrame) -> str:
-    """Who formed the given classes, where the table says so (`richter draw` does)."""
+    """Who formed the given classes, where the table says so (`richter audit --only draw` does)."""
     if "human_cluster" in part.columns:
         return "corrected by a person"
     names = part["clustered_by"].unique().to_list() if "clustered_by" in part.columns else []

@@ -173,7 +173,7 @@ def self_judging(records: RunRecords) -> SelfJudging | None:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class JudgesSection(Result):
-    """Agreement as `richter agreement --json` prints it, with leniency and overcall by judge."""
+    """Agreement as `richter label agreement --json` prints it, with leniency and overcall by judge."""
 
     flat: ClassVar = ("report",)
 

@@ -1,4 +1,4 @@
-"""`richter agreement`: how far raters and judges agree, and what that is worth."""
+"""`richter label agreement`: how far raters and judges agree, and what that is worth."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -40,7 +40,9 @@ def label_agreement(file: str, seed: int, json_path: str | None, **options: Any)
 def _read(file: str) -> RatingsFile:
     found = read_ratings(file)
     if not found.ratings:
-        raise InputError(f"{file} holds no ratings.", remedy="Run `richter judge` or `richter label` on it first.")
+        raise InputError(
+            f"{file} holds no ratings.", remedy="Run `richter audit --only judge` or `richter label` on it first."
+        )
     return found
 
 

@@ -45,7 +45,7 @@ def label(
         return
     if source is not None:
         found = import_ratings(run, source, rater=rater)
-        out.print(f"{printable(str(found), limit=600)} Next: richter agreement {quote(str(run))}", soft_wrap=True)
+        out.print(f"{printable(str(found), limit=600)} Next: richter label agreement {quote(str(run))}", soft_wrap=True)
         return
 
     def ready(address: str, total: int) -> None:

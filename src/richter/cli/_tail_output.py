@@ -1,4 +1,4 @@
-"""`richter tail`: is one condition's tail heavier? Only behind every gate."""
+"""`richter severity tail`: is one condition's tail heavier? Only behind every gate."""
 
 import dataclasses
 from collections.abc import Mapping

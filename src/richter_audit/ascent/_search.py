@@ -120,7 +120,7 @@ def run_search(
     if generator is None and not base.askable.any():
         raise InputError(
             f"{base.folder} has no paragraph with a question to ask.",
-            remedy="Write some with `richter kb questions`, or give a generator model.",
+            remedy="Write some with `richter search questions`, or give a generator model.",
         )
     if settings.strategy == "tasks":
         if generator is None:
@@ -275,7 +275,7 @@ def estimate_search(
     if not len(rows):
         raise InputError(
             f"{base.folder} has no paragraph with a question to ask.",
-            remedy="Write some with `richter kb questions`, or give a generator model.",
+            remedy="Write some with `richter search questions`, or give a generator model.",
         )
     high = _calls_a_paragraph(
         settings,

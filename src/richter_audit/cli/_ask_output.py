@@ -1,4 +1,4 @@
-"""`richter ask`."""
+"""`richter audit --only ask`."""
 
 import dataclasses
 from collections import Counter

@@ -1,4 +1,4 @@
-"""`richter draw`: repeated answers for calibration."""
+"""`richter audit --only draw`: repeated answers for calibration."""
 
 from pathlib import Path
 from shlex import quote

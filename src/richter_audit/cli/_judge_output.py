@@ -1,4 +1,4 @@
-"""`richter judge`."""
+"""`richter audit --only judge`."""
 
 from pathlib import Path
 from shlex import quote

@@ -35,7 +35,7 @@ def facts(
 ) -> Task:
     """The facts benchmark, scored by severity.
 
-    `items` and `seed` as for `richter bench build facts`; built once, then kept in the cache; `path` takes a built one.
+    `items` and `seed` as for `richter bench facts`; built once, then kept in the cache; `path` takes a built one.
     `domain` and `tier` keep a part. `draws` above 1 asks each question as often (at temperature 1 unless one is given)
     and adds semantic calibration. `judges`, separated by commas, add a panel. `stop_when` is a claim, such as
     `error_rate < 0.5`: asking ends when it is decided.
@@ -47,9 +47,7 @@ def facts(
         if (domain is None or item.domain == domain) and (tier is None or item.tier == int(tier))
     ]
     if not chosen:
-        raise InputError(
-            f"No item is of domain {domain!r} and tier {tier!r}.", remedy="`richter bench show` lists them."
-        )
+        raise InputError(f"No item is of domain {domain!r} and tier {tier!r}.", remedy="`richter bench` lists them.")
     scorers: list[Scorer] = [severity(gazetteer=str(source))]
     if draws > 1:
         scorers.append(semantic())
