@@ -43,7 +43,7 @@ def lines_in(text: str) -> list[list[str]]:
     """The command lines that a text holds, each in its words up to the next command of the shell."""
     found = []
     for line in _LINE.findall(text):
-        part = re.split(r"\s(?:&&|\||#)\s|\\$|;|\.\s|\s\s", line.strip())[0]
+        part = re.split(r"\s(?:&&|\||#)\s|\\$|[;,.:)]\s|\s\s", line.strip())[0]
         try:
             words = shlex.split(part)
         except ValueError:  # a quotation that goes on in the next line
