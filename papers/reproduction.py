@@ -25,13 +25,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+import errorquake
+import errorquake_robustness as robust
 import richter.calibration as cal
 import richter.floors as floors
 import richter.severity as sev
 import richter.tail as tail
 import richter_audit.bench as bench
 import richter_audit.judge as judge
+import sem_ece_convergence
 import tail_traps
+from errorquake_mechanisms import mechanisms_by_severity
+from tail_generators import draw_gpd, draw_pair, draw_severities
+from tail_power import simulate_criteria
+from tax_simulations import SIMULATIONS, Simulation
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("RICHTER_SHARED_DATA", ROOT.parent / "shared" / "data"))
@@ -137,16 +144,15 @@ def draws() -> Path:
     return path
 
 
+@functools.cache
 def severity() -> dict[str, Any]:
-    return richter(
-        "severity",
-        scores(),
-        "--paper",
-        "--full",
-        "--conditions",
-        WORK / "models.csv",
-        *(w for a, b in PAIRS for w in ("--pair", f"{a},{b}")),
-    )
+    """What `papers/errorquake.py` makes of the scores."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out.json"
+        words = [str(scores()), "--conditions", str(WORK / "models.csv"), "--json", str(out)]
+        errorquake.main([*words, *(w for a, b in PAIRS for w in ("--pair", f"{a},{b}"))])
+        found: dict[str, Any] = json.loads(out.read_text())
+        return found
 
 
 PAIRS = (
@@ -365,7 +371,7 @@ def pipelines() -> str:
 @row
 def s1() -> str:
     told = ", ".join(f"{r['spearman']:.3f} ({r['n_levels']} levels)" for r in analysis("coarsening"))
-    own = [sev.coarsen_scale(_scores(), n, recipe=sev.PAPER).spearman for n in (7, 5)]
+    own = [robust.coarsen_scale(_scores(), n, recipe=sev.PAPER).spearman for n in (7, 5)]
     return f"{told}; evenly spaced {own[0]:.2f}, {own[1]:.2f}"
 
 
@@ -379,8 +385,10 @@ def _scores() -> sev.Scores:
 @row
 def s2() -> str:
     found = analysis("overcalls")
-    at = sev.correct_overcalls(_scores(), overcall_rate=0.335, as_paper=True, n_trials=1, recipe=sev.PAPER, rng=rng())
-    own = sev.correct_overcalls(_scores(), recipe=sev.PAPER, rng=rng())
+    at = robust.correct_overcalls(
+        _scores(), overcall_rate=0.335, as_paper=True, n_trials=1, recipe=sev.PAPER, rng=rng()
+    )
+    own = robust.correct_overcalls(_scores(), recipe=sev.PAPER, rng=rng())
     return (
         f"{found['mean_spearman']:.3f} at 33%, {at.mean_spearman:.3f} at 33.5%; drawn anew "
         f"{own.mean_spearman:.2f} ({own.low:.2f} to {own.high:.2f})"
@@ -423,7 +431,7 @@ def mechanisms() -> str:
             g.choice(["retrieval", "fabrication"], size=519, p=[0.26, 0.74]),
         ),
     )
-    found = sev.mechanisms_by_severity(kind.tolist(), level, rng=g)
+    found = mechanisms_by_severity(kind.tolist(), level, rng=g)
     return f"simulated: p {found.p:.2g}, Cramer's V {found.cramers_v:.2f}"
 
 
@@ -474,7 +482,7 @@ def mqm() -> dict[str, np.ndarray]:
 @row
 def gpd() -> str:
     g = rng()
-    fits = [tail.fit_gpd(tail.draw_gpd(500, 0.2, 1.0, rng=g)) for _ in range(500)]
+    fits = [tail.fit_gpd(draw_gpd(500, 0.2, 1.0, rng=g)) for _ in range(500)]
     inside = np.mean([0.2 in f.interval for f in fits])
     spread = np.std([f.xi for f in fits]) * math.sqrt(500)
     return f"simulated, xi 0.2, n 500: covers {inside:.3f} of 500, sd x sqrt(n) {spread:.2f} (1.20)"
@@ -482,7 +490,7 @@ def gpd() -> str:
 
 @row
 def tvar() -> str:
-    values = tail.draw_severities(200_000, 0.2, rng=rng())
+    values = draw_severities(200_000, 0.2, rng=rng())
     return f"simulated with a true TVaR of 4: {tail.tvar(values):.3f}"
 
 
@@ -532,7 +540,7 @@ def matrix() -> str:
 @row
 def tolerance() -> str:
     g = rng()
-    a, b = tail.draw_pair(31_400, 0.2, rng=g)
+    a, b = draw_pair(31_400, 0.2, rng=g)
     out = []
     for factor in (0.5, 1.0, 2.0):
         plan = tail.TailPlan(tolerance_mean=0.1 * factor, tolerance_tvar=0.2 * factor, n_resamples=500)
@@ -542,7 +550,7 @@ def tolerance() -> str:
 
 @row
 def recovery() -> str:
-    cells = tail.simulate_criteria([0.10, 0.15, 0.20], [1570], rng=rng(), trials=200, n_resamples=200)
+    cells = simulate_criteria([0.10, 0.15, 0.20], [1570], rng=rng(), trials=200, n_resamples=200)
     return ", ".join(f"{c.pass_rate:.0%} at {c.delta:.2f}" for c in cells.cells) + " of 200"
 
 
@@ -645,12 +653,14 @@ def convergence() -> str:
     for k in range(3):
         labels = (np.random.default_rng(k).random((2000, 400)) < 0.5).astype(np.int64)
         pool = cal.answer_pool(labels, np.zeros(labels.shape))
-        curves.append(cal.convergence(pool, rng=rng(), sizes=[10, 20, 30, 40, 50], n_resamples=100, repeats=1))
-    found = cal.pool_slopes(curves)
+        curves.append(
+            sem_ece_convergence.convergence(pool, rng=rng(), sizes=range(10, 51, 10), n_resamples=100, repeats=1)
+        )
+    found = sem_ece_convergence.pool_slopes(curves)
     slope = (
         "none" if found.slope is None else f"{found.slope:.2f} ({found.interval.low:.2f} to {found.interval.high:.2f})"
     )
-    real = sem()["convergence"]["slope"]
+    (real,) = (curve.slope for curve in sem_ece_convergence.curves_of(draws()).values())
     return f"simulated: {slope}; TriviaQA: {'none (the gap changes sign)' if real is None else f'{real:.2f}'}"
 
 
@@ -742,21 +752,25 @@ def leaderboard() -> str:
     return f"shown: {told}; below the paper's floor {below} of {len(found['claims'])}"
 
 
+def simulation(name: str) -> Simulation:
+    return SIMULATIONS[name](rng=rng())
+
+
 @row
 def phase() -> str:
     found = richter("calibration", "phase", grades("truthfulqa"), "--runs", "20")
-    text = richter("floors", "simulate", "phase")
+    text = simulation("phase").sentence
     first = {name: next((p["n"] for p in points if p["shown"] >= 0.8), None) for name, points in found.items()}
     known = sorted(n for n in first.values() if n)
     return (
-        f"{text['sentence'].split(':')[0]}; TruthfulQA: 80% shown at {known[0]} to {known[-1]} labels "
+        f"{text.split(':')[0]}; TruthfulQA: 80% shown at {known[0]} to {known[-1]} labels "
         f"({len(known)} of {len(first)} models)"
     )
 
 
 @row
 def active() -> str:
-    return str(richter("floors", "simulate", "active")["sentence"])
+    return simulation("active").sentence
 
 
 @row
@@ -773,7 +787,7 @@ def sequential() -> str:
 
 @row
 def composition() -> str:
-    return str(richter("floors", "simulate", "composition")["sentence"]) + f" {_pipeline()}"
+    return f"{simulation('composition').sentence} {_pipeline()}"
 
 
 def _pipeline() -> str:
@@ -823,7 +837,7 @@ def transfer() -> str:
 
 @row
 def synthetic() -> str:
-    return " ".join(str(richter("floors", "simulate", name)["sentence"]) for name in ("slope", "pseudo"))
+    return " ".join(simulation(name).sentence for name in ("slope", "pseudo"))
 
 
 # ------------------------------------------------------------------------------------------------------------ SEA

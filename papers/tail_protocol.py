@@ -13,19 +13,12 @@ import numpy as np
 
 from richter.engine import open_engine
 from richter.stats import Mapper
-from richter.tail import (
-    GENERATORS,
-    TailPlan,
-    _kernels,
-    draw_gpd,
-    fit_gpd,
-    gpd_gof,
-    simulate_criteria,
-    simulate_protocol,
-    size_tail,
-)
+from richter.tail import TailPlan, fit_gpd, gpd_gof, size_tail
+from richter.tail import _gpd_kernels as _kernels
 from richter.tail._gof import gof_p_value
 from richter.tail._gpd import seeds_from
+from tail_generators import GENERATORS, draw_gpd
+from tail_power import simulate_criteria, simulate_protocol
 from tail_traps import TRAPS, simulate_trap
 
 PLAN = TailPlan(tolerance_mean=0.10, tolerance_tvar=0.20)

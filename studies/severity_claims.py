@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from richter.records import Verdict
 from richter.severity import PAPER, count_levels, discriminate
-from richter.severity._recount import slopes
+from richter.severity._disjoint_intervals import fit_slopes
 
 Law = NDArray[np.float64]
 
@@ -96,7 +96,7 @@ def study(name: str, number: int) -> dict[str, float]:
     hit = [c.verdict is Verdict.VERIFIED for c in first]
     counts = found.counts
     table = np.array([count_levels(x) for x in data.values()], dtype=np.float64)
-    paper = slopes(table, recipe=PAPER, n_resamples=400, rng=rng)
+    paper = fit_slopes(table, recipe=PAPER, n_resamples=400, rng=rng)
     i, j = np.triu_indices(len(laws), 1)
     apart = (paper.low[i] > paper.high[j]) | (paper.low[j] > paper.high[i])
     differ = np.array([laws[a] is not laws[b] for a, b in zip(i, j, strict=True)])

@@ -1,4 +1,4 @@
-"""Spoil 300 ledgers as disks, copies and hands do: each is named as damaged, or every record in it reads identical.
+"""Spoil 600 ledgers as disks, copies and hands do: each is named as damaged, or every record in it reads identical.
 
 Usage: python studies/soak_ledgers.py [NUMBER]
 """
@@ -35,4 +35,4 @@ def attempt(k: int) -> str:
 
 
 if __name__ == "__main__":
-    campaign("ledgers", attempt, number=300, batch=50)
+    campaign("ledgers", attempt, number=600, batch=50)

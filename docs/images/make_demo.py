@@ -34,7 +34,7 @@ def main() -> None:
         console.print(line)
     svg = re.sub(r"@font-face \{.*?\}", "", console.export_svg(title="make demo"), flags=re.S)  # nothing from elsewhere
     (HERE / "demo.svg").write_text(svg, encoding="utf-8")
-    rows = read_tables(run).rows.select("item", prompt="condition", correct=pl.col("correct").cast(pl.Int64))
+    rows = read_tables(run).rows.select("item", "condition", correct=pl.col("correct").cast(pl.Int64))
     rows.sort("item", maintain_order=True).write_csv(HERE.parent / "examples" / "prompts.csv")
     with tempfile.TemporaryDirectory() as folder, open_browser(Path(folder)) as browser:
         page = write_report(document, run, Path(folder) / "report.html")

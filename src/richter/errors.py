@@ -2,6 +2,7 @@
 
 RichterError                    everything below; the command line prints it in one line and exits 1
 ├── InputError                  a file, a row or an argument breaks a stated rule
+│   ├── ReadingProposed         how a table is read was inferred; carries the options that confirm it
 │   └── TooFewErrors            the data cannot carry this estimate; carries n and the n needed
 ├── PlanError                   a plan is malformed, unlocked where it must be locked, or was changed
 ├── LedgerError                 the run's ledger cannot be used
@@ -39,6 +40,7 @@ __all__ = [
     "MissingPart",
     "ModelError",
     "PlanError",
+    "ReadingProposed",
     "RichterError",
     "StorageError",
     "TooFewErrors",
@@ -81,6 +83,19 @@ def without_passwords(text: str) -> str:
 
 class InputError(RichterError):
     """A file, a row or an argument breaks a stated rule."""
+
+
+class ReadingProposed(InputError):
+    """How a table is read was inferred: `lines` describe it, and `options` (`richter.tables.ReadOptions`) confirm it.
+
+    `source` is the table, and `added` are the options of the command line that confirm it.
+    """
+
+    exit_code = 2
+
+    def __init__(self, what: str, *, lines: tuple[str, ...], source: str, options: Any, added: tuple[str, ...]) -> None:
+        self.lines, self.source, self.options, self.added = lines, source, options, added
+        super().__init__(what, remedy="Pass its .options to confirm it, or confirm=True to go on without.")
 
 
 class TooFewErrors(InputError):

@@ -12,7 +12,7 @@ from richter.errors import InputError
 from richter.records import Answer, Condition, Decoding, Item
 from richter.store import open_ledger
 from richter_audit.ascent import SearchSettings, failing_questions, grade, read_search, run_search
-from richter_audit.ascent._search import _calls_a_paragraph
+from richter_audit.ascent._search_cost import calls_per_paragraph
 from richter_audit.llm import parse_budget
 
 ITEM = Item(id="0.0.0", prompt="Who?", reference="Ann Bell", options=("Tom", "Ann Bell", "Sue", "Jim"))
@@ -165,7 +165,7 @@ def test_a_judge_calls_right_what_says_the_same_in_other_words_within_the_budget
     assert found.errors_found == len(failing.questions)
     assert found.confirmed == found.reworded == found.errors_found
     assert {row.role: row.calls for row in found.costs} == {"tested": len(asked) - len(judged), "judge": len(judged)}
-    per = _calls_a_paragraph(SearchSettings(), "chat", generated=False, judged=True)
+    per = calls_per_paragraph(SearchSettings(), "chat", generated=False, judged=True)
     assert per == 4  # two wordings, and a judge of each
 
 
@@ -227,5 +227,5 @@ def test_a_cloze_over_http_is_corrected_by_the_servers_likelihoods_by_hand(tmp_p
     assert len(asked[0]["prompt"]) == 4
     assert (found.preferred, found.errors_found, found.uncorrected) == ((10, 10, 0) if echoes else (0, 20, 20))
     assert found.spent.calls == len(api.bodies)
-    per = _calls_a_paragraph(SearchSettings(), "cloze", generated=False, remote=True)
+    per = calls_per_paragraph(SearchSettings(), "cloze", generated=False, remote=True)
     assert per == 6  # two wordings and four options

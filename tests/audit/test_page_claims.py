@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from helpers.outcomes import dataset_of, keys_of, outcomes
 from richter.audit import CompareReport, compare_tables, page_questions
-from richter.claims import Outcomes, pairs_of, subgroup_differences, tiers_of
+from richter.claims import Outcomes, decide_heterogeneity, pairs_of, subgroup_differences, tiers_of
 from richter.errors import InputError
 from richter.evidence import metric_of
 from richter.records import Verdict, plain
@@ -160,7 +160,7 @@ def test_blocked_pairs_say_why() -> None:
     found = compared(dataset_of(outcomes(right)))
     claims = {c.conditions: c for c in found.of("accuracy")}
     assert [(c.verdict, c.blocked_by) for c in claims.values()] == [
-        (Verdict.BLOCKED, "items"), (Verdict.UNTESTABLE, None), (Verdict.UNTESTABLE, None),
+        (Verdict.BLOCKED, "shared"), (Verdict.UNTESTABLE, None), (Verdict.UNTESTABLE, None),
     ]  # fmt: skip
     assert claims["a", "b"].override == "--min-shared"
     assert "300 of 800" in claims["a", "b"].reason
@@ -204,20 +204,20 @@ def test_a_main_measure_without_a_mean_of_its_own_has_sets_too() -> None:
 # ------------------------------------------------------------------ subgroups
 
 
-def test_the_test_of_one_effect_is_multiplied_by_the_pairs_by_hand() -> None:
+def test_the_pairs_and_attempts_of_a_page_share_the_test_of_one_effect() -> None:
     made, _ = answers()
     made = dataclasses.replace(made, stratum=np.arange(800) % 2, strata=("u", "v"))
     dataset = dataset_of(made)
     codes, names = item_codes(dataset, "domain")
-    found = compared(dataset, by="domain")
-    assert len(found.subgroups) == 3
-    for one in found.subgroups:
-        alone = subgroup_differences(made, *one.conditions, subgroup=codes, names=names)
-        assert alone.p is not None
-        assert one.p == pytest.approx(min(1.0, 3 * alone.p))
+    for tried in (1, 4):
+        found = compared(dataset, by="domain", tried=tried).subgroups
+        alone = [subgroup_differences(made, *one.conditions, subgroup=codes, names=names) for one in found]
+        assert len(found) == 3
+        assert [one.p for one in found] == [pytest.approx(x.p) for x in alone]
+        expected = decide_heterogeneity(alone, tried=tried)
+        assert [one.p_adjusted for one in found] == [pytest.approx(x.p_adjusted) for x in expected]
     (pair,) = compared(dataset, by="domain", conditions=("a", "b")).subgroups
-    alone = subgroup_differences(made, "a", "b", subgroup=codes, names=names)
-    assert pair.p == pytest.approx(alone.p)
+    assert pair.p_adjusted == pytest.approx(pair.p)
 
 
 def test_subgroups_are_a_family_of_their_own() -> None:

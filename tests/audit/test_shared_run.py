@@ -13,7 +13,7 @@ import pytest
 
 from helpers.postgres import PASSWORD, QUOTED, PostgresServer
 from helpers.server import FakeApi, answer_for
-from richter.store import being_written, open_ledger
+from richter.store import open_ledger
 
 SOURCE = Path(__file__).parents[2] / "src"
 ITEMS, PROCESSES, AT_ONCE = 2000, 8, 8
@@ -114,5 +114,5 @@ def test_writers_whose_clocks_are_hours_apart(postgres: PostgresServer, tmp_path
         assert ledger.counts() == {"fake": (30, 0)}
         times = ledger._rows("SELECT created_at FROM calls UNION ALL SELECT started_at FROM workers")
         ends = ledger._rows("SELECT expires_at FROM workers")
-        assert not being_written(url)
+        assert not ledger.being_written()
     assert all(before - 5 < at < time.time() + 5 for (at,) in times + ends)  # the server's clock alone

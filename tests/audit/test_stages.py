@@ -202,7 +202,7 @@ def test_stops_when_decided_and_stays_stopped(tmp_path: Path) -> None:
         assert asked < 200
         assert said[-1] == "refuted"
         with open_ledger(tmp_path) as ledger:
-            assert len(ledger.answered(settings.conditions[1].name)) == asked  # the others on the same items
+            assert len(ledger.answered_draws(settings.conditions[1].name)) == asked  # the others on the same items
             note = ledger.note(STOP_NOTE)
         assert note is not None
         assert len(note["items"]) == asked
@@ -267,7 +267,7 @@ def test_asking_for_confidence_in_vain_ends_early(tmp_path: Path) -> None:
 def test_what_would_fail_later_is_said_before_the_first_call(tmp_path: Path) -> None:
     with FakeApi(reply=reply) as api:
         bare = [Item(id="a", prompt="question 1", reference="")]
-        with pytest.raises(InputError, match="Nobody is to judge"):
+        with pytest.raises(InputError, match="No judge given"):
             run_stages(tmp_path, bare, settings_for(api, gazetteer=None))
         own = tuple(name_conditions([api.model], decoding=judge_decoding()))
         with pytest.raises(InputError, match="No judge is left"):

@@ -1,4 +1,4 @@
-"""The gap's bootstrap, convergence, bounds, draws needed, early stopping and recalibration."""
+"""The gap's bootstrap, bounds, draws needed, early stopping and recalibration."""
 
 import math
 
@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from richter.calibration import (
     AnswerPool,
     answer_pool,
-    convergence,
     draws_needed,
     ece_bounds,
     margin_strata,
@@ -70,18 +69,6 @@ def test_gap_same_seed_same_bits() -> None:
 def test_too_few_low_margin_questions_have_no_gap() -> None:
     labels = np.zeros((40, 10), dtype=int)
     assert sem_gap(sem_ece(labels, np.ones(40)), regimes(labels), rng=np.random.default_rng(0)).low_margin_ece is None
-
-
-def test_gap_shrinks_at_the_predicted_rate_recovers_truth(rng: np.random.Generator) -> None:
-    # two classes and margins that keep every question in the low-margin regime at every n used
-    margin = rng.uniform(0, 0.08, 3000)
-    labels = (rng.random((3000, 80)) > (0.5 + margin / 2)[:, None]).astype(int)
-    pool = answer_pool(labels, np.zeros((3000, 80)))
-    curve = convergence(pool, rng=rng, sizes=[10, 20, 40, 80], repeats=2, n_resamples=100)
-    assert curve.slope == pytest.approx(-0.5, abs=0.1)  # the paper's own slopes lie within 0.08 of it
-    assert curve.interval is not None
-    first, last = curve.points[0], curve.points[-1]
-    assert first.sem1_ece > last.sem1_ece > last.sem2_ece > first.sem2_ece
 
 
 def test_strata_cover_all_questions(rng: np.random.Generator) -> None:

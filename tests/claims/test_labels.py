@@ -67,7 +67,9 @@ def test_the_corrected_difference_is_the_pools_by_hand(rng: np.random.Generator)
     assert found.estimate == pytest.approx(pools[1].estimate - pools[0].estimate)
     assert found.values == pytest.approx([p.estimate for p in pools])
     assert "corrected by 100 human labels (drawn by stratum)" in found.notes[-1]
-    assert "50 more labels would narrow it" in found.notes[-1]
+    *_, correction = found.notes_at(0.9)
+    assert "50 more labels would narrow the interval" in correction
+    assert "(90% CI " in correction
     one = mean_evidence(sample, "new", exact=True)
     assert one.interval(0.9).high == pool_interval(pools[1], level=0.9, side="exact").high
 

@@ -22,6 +22,7 @@ from richter.claims import (
     both_ways,
     claimed,
     decide,
+    decide_heterogeneity,
     difference_evidence,
     needed_units,
     requirement_name,
@@ -436,8 +437,12 @@ def test_errors_name_whose_runs_and_draws_are_too_few() -> None:
 def test_subgroups_that_differ_or_do_not_are_said(rng: np.random.Generator) -> None:
     part = np.arange(400) % 2
     x = rng.normal(0, 0.1, (400, 2)) + 0.5
-    same = subgroup_differences(outcomes(x, "mean_score"), "a", "b", subgroup=part, names=("u", "v"))
+    same, = decide_heterogeneity([
+        subgroup_differences(outcomes(x, "mean_score"), "a", "b", subgroup=part, names=("u", "v"))
+    ])  # fmt: skip
     assert same.sentence.startswith("that the effect differs between the 2 subgroups is not shown (p ")
     x[:, 1] += 0.3 * part
-    other = subgroup_differences(outcomes(x, "mean_score"), "a", "b", subgroup=part, names=("u", "v"))
+    other, = decide_heterogeneity([
+        subgroup_differences(outcomes(x, "mean_score"), "a", "b", subgroup=part, names=("u", "v"))
+    ])  # fmt: skip
     assert other.sentence.startswith("the effect differs between the 2 subgroups (p ")

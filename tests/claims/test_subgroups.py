@@ -1,13 +1,16 @@
 """One difference in subgroups: own evidence, one test, partial pooling."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
 from helpers.outcomes import outcomes
-from richter.claims import difference_evidence, subgroup_differences
+from richter.claims import Subgroups, decide_heterogeneity, difference_evidence, subgroup_differences
 from richter.claims._subgroups import _pool
 from richter.errors import InputError
+from richter.records import Verdict
 
 
 def board(rng: np.random.Generator, effects: list[float], size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -26,15 +29,19 @@ def test_two_subgroups_against_scipy(rng: np.random.Generator) -> None:
     assert found.subgroups[0].pooled is None  # two are too few to pool
 
 
-def test_the_tests_of_several_pairs_share_the_level(rng: np.random.Generator) -> None:
-    x, code = board(rng, [0.0, 0.1], 60)
-    one, three = (
-        subgroup_differences(outcomes(x, "mean_score"), "a", "b", subgroup=code, names=("s", "t"), tests=k)
-        for k in (1, 3)
-    )
-    assert one.p is not None
-    assert three.p == pytest.approx(min(1.0, 3 * one.p), rel=1e-12)
-    assert one.p < 1 / 3  # else 1 would stand for both
+def test_pairs_and_attempts_share_the_level_of_one_effect_by_hand() -> None:
+    """Holm over three pairs, of which one cannot be tested: 2 x 0.004, 0.03; with three attempts three times that."""
+    one = Subgroups(conditions=("a", "b"), subgroups=(), p=0.004, method="", spread=None, left_out=0)
+    found = [one, dataclasses.replace(one, p=None), dataclasses.replace(one, p=0.03)]
+    decided = decide_heterogeneity(found)
+    assert [x.p_adjusted for x in decided] == [pytest.approx(0.008), None, pytest.approx(0.03)]
+    assert [x.verdict for x in decided] == [Verdict.VERIFIED, Verdict.UNTESTABLE, Verdict.VERIFIED]
+    assert [x.p for x in decided] == [0.004, None, 0.03]
+    thrice = decide_heterogeneity(found, tried=3)
+    assert [x.p_adjusted for x in thrice] == [pytest.approx(0.024), None, pytest.approx(0.09)]
+    assert [x.verdict for x in thrice] == [Verdict.VERIFIED, Verdict.UNTESTABLE, Verdict.UNDECIDED]
+    strict = decide_heterogeneity(found, level=0.99)
+    assert [x.verdict for x in strict] == [Verdict.VERIFIED, Verdict.UNTESTABLE, Verdict.UNDECIDED]
 
 
 def test_amounts_are_compared_by_their_ratio_as_on_the_whole_against_scipy(rng: np.random.Generator) -> None:
@@ -46,7 +53,7 @@ def test_amounts_are_compared_by_their_ratio_as_on_the_whole_against_scipy(rng: 
     logs = np.log(x[:, 1] / x[:, 0])
     assert found.p == pytest.approx(ttest_ind(logs[code == 0], logs[code == 1], equal_var=False).pvalue, rel=1e-9)
     assert found.relative
-    assert "the effect (ratio of geometric means)" in found.sentence
+    assert "the effect (ratio of geometric means)" in decide_heterogeneity([found])[0].sentence
     assert found.subgroups[0].estimate == pytest.approx(np.exp(logs[code == 0].mean()) - 1)
     three = subgroup_differences(outcomes(x, "money"), "a", "b", subgroup=code, names=tuple("stu"))
     own = [logs[code == k] for k in range(3)]
@@ -83,7 +90,7 @@ def test_effects_that_differ_are_told_and_pooled_lie_between(rng: np.random.Gene
     found = subgroup_differences(outcomes(x, "mean_score"), "a", "b", subgroup=code, names=tuple("stuvw"))
     assert found.p is not None
     assert found.p < 1e-4
-    assert "the effect differs between the 5 subgroups" in found.sentence
+    assert "the effect differs between the 5 subgroups" in decide_heterogeneity([found])[0].sentence
     overall = float(np.mean(x[:, 1] - x[:, 0]))
     for s in found.subgroups:
         low, high = sorted((s.estimate, overall))

@@ -192,7 +192,7 @@ def test_a_pair_that_was_refused_is_in_no_set() -> None:
     table = np.array([[1, 1, 1], [1, np.nan, 1], [np.nan, 0, 0]] * 20, dtype=float)
     found = page(table, conditions=("a", "b"))
     (claim,) = found.of("accuracy")
-    assert (claim.verdict, claim.blocked_by, claim.override) == (Verdict.BLOCKED, "items", "--min-shared")
+    assert (claim.verdict, claim.blocked_by, claim.override) == (Verdict.BLOCKED, "shared", "--min-shared")
     assert [r.conditions for r in found.refused] == [("a", "b")]
     assert found.groups == ()
     again = page(table, conditions=("a", "b"), unpaired=True)
@@ -208,7 +208,7 @@ def test_a_condition_on_another_set_of_items_is_refused_beside_those_that_share_
     )
     found = page(table)
     verdicts = {c.conditions: c.blocked_by for c in found.of("accuracy")}
-    assert verdicts == {("a", "b"): None, ("a", "c"): "items", ("b", "c"): "items"}
+    assert verdicts == {("a", "b"): None, ("a", "c"): "shared", ("b", "c"): "shared"}
     assert {r.conditions for r in found.refused} == {("a", "c"), ("b", "c")}
     assert not any("c" in members for members in found.groups)
     assert [c.blocked_by for c in page(table, unpaired=True).of("accuracy")] == [None] * 3

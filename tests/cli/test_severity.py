@@ -7,7 +7,6 @@ import pytest
 
 from richter.cli import main
 from severity.laws import geometric
-from severity.studies_by_hand import simulated_scores
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
@@ -84,7 +83,7 @@ def test_text_says_the_verdict_first(scores: Path, capsys: pytest.CaptureFixture
 
 
 def test_the_papers_rule_stands_beside_ours(scores: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = run(capsys, str(scores), "--json", "-", "--paper", "--resamples", "300")
+    _, out, _ = run(capsys, str(scores), "--json", "-", "--resamples", "300")
     result = json.loads(out)
     assert (result["recipe"]["estimator"], result["recipe"]["m_min"]) == ("truncated", 1.5)
     heavy = result["conditions"]["heavy"]
@@ -92,7 +91,7 @@ def test_the_papers_rule_stands_beside_ours(scores: Path, capsys: pytest.Capture
     above = {s: n for s, n in at.items() if s >= heavy["paper"]["m_min"]}
     mean = sum(s * n for s, n in above.items()) / sum(above.values())
     assert heavy["paper"]["b"] == pytest.approx(math.log10(math.e) / (mean - heavy["paper"]["m_min"] + 0.25))
-    _, out, _ = run(capsys, str(scores), "--paper", "--resamples", "300")
+    _, out, _ = run(capsys, str(scores), "--all", "--resamples", "300")
     text = " ".join(out.split())
     assert "Of 3 pairs within 5 points of error rate the paper's rule (disjoint intervals of b" in text
     assert "with |delta b| > 0.15; without a law, at a false-discovery rate of 5%, " in text
@@ -202,61 +201,6 @@ def test_names_from_a_file_cannot_move_the_cursor(tmp_path: Path, capsys: pytest
     assert "\x1b" not in out
 
 
-@pytest.fixture
-def judged(tmp_path: Path) -> Path:
-    """A simulated study with two simulated judges, domains and tiers."""
-    scores = simulated_scores(np.random.default_rng(8), [0.3, 0.45, 0.6, 0.75, 0.9], n=1600)
-    lines = ["item,condition,severity,domain,tier,judge_1,judge_2,judge_1_name,judge_2_name,length"]
-    for i, item in enumerate(scores.items):
-        for j, name in enumerate(scores.conditions):
-            first, second = scores.judges[:, i, j]
-            judges = ",".join(scores.judge_names[:, i, j])
-            where = f"{scores.domain[i]},{scores.tier[i]}"
-            lines.append(f"{item},{name},{scores.severity[i, j]},{where},{first},{second},{judges},{i % 97}")
-    path = tmp_path / "judged.csv"
-    path.write_text("\n".join(lines))
-    return path
-
-
-@pytest.mark.slow
-def test_full_runs_every_analysis(judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    models = tmp_path / "models.csv"
-    models.write_text(
-        "condition,active_params,architecture\n" + "\n".join(f"m{i},{3 * 2**i}e9,dense" for i in range(5))
-    )
-    ratings = ["item,condition,rater,kind,severity,mechanism"]
-    rows = [line.split(",") for line in judged.read_text().splitlines()[1:]]
-    for row in rows[:2500]:
-        kind = ("fabrication" if float(row[2]) > 2 else "retrieval") if float(row[2]) else ""
-        ratings.append(f"{row[0]},{row[1]},r1,human,{row[2]},{kind}")
-    human = tmp_path / "ratings.csv"
-    human.write_text("\n".join(ratings))
-    target = tmp_path / "out.json"
-    code, out, _ = run(
-        capsys, str(judged), "--full", "--conditions", str(models), "--human", str(human), "--pair", "m0,m4",
-        "--resamples", "200", "--json", str(target),
-    )  # fmt: skip
-    assert code == 0
-    result = json.loads(target.read_text())
-    assert len(result["analyses"]) == 21
-    # slopes by tier and by domain need more errors above m_min than these conditions have there
-    assert {n for n, v in result["analyses"].items() if "skipped" in v} <= {"prediction", "domain_variation"}
-    assert result["human"]["m0"]["basis"] == "corrected by 500 human labels"
-    assert result["claims"][0]["measure"] == "true_severity_given_error"
-    assert "Scaling: " in out
-    assert max(len(line) for line in out.splitlines() if line.startswith(" ")) <= 120  # the tables
-
-
-def test_full_without_columns_says_what_is_missing(scores: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, str(scores), "--full", "--resamples", "200")
-    assert code == 0
-    text = " ".join(out.split())
-    assert "Scaling: not run. It needs a conditions table with active_params." in text
-    assert (
-        "Aggregation rules: not run. The judges' own scores are not given. Add the columns judge_1 and judge_2." in text
-    )
-
-
 def test_a_locked_plan_makes_it_confirmatory(scores: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from richter.audit import lock_plan, new_plan
 
@@ -294,9 +238,7 @@ def test_bad_options_are_one_line(scores: Path, tmp_path: Path, capsys: pytest.C
     for args, message in (
         (["--traffic", str(mix)], "a traffic mix needs `share` and `domain` or `tier`"),
         (["--cost", "3"], "is not LEVEL=COST"),
-        (["--pair", "m0"], "is not A,B"),
         (["--require", "severity<3"], "cannot be read"),
-        (["--conditions", str(mix), "--full"], "a conditions table needs condition, active_params"),
     ):
         code, _, err = run(capsys, str(scores), "--resamples", "200", *args)
         assert code == 1

@@ -201,16 +201,6 @@ def test_size_in_items_and_money(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("size", "tail", "--delta-xi", "-1") == 1
 
 
-def test_power_prints_simulated_rates(capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--delta-xi", "0.2", "--n-exc", "500", "--trials", "5", "--n-resamples", "100", "--json", "-"]
-    assert run("tail", "power", "--generator", "gpd", *options) == 0
-    captured = capsys.readouterr()
-    result = json.loads(captured.out)
-    assert result["cells"][0]["trials"] == 5
-    assert result["simulated"] is True
-    assert "Simulated" in captured.err
-
-
 def test_level_and_what_the_user_vouches_for_are_options(
     scores: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,9 +10,9 @@ import pytest
 from helpers.server import FakeApi
 from richter.cli import main
 from richter.records import Item, Verdict
-from richter.tail import draw_severities
 from richter_audit.bench import write_items
 from richter_audit.stages import compare_copies, perturb_items
+from tail_generators import draw_severities
 
 
 def run(*words: object) -> int:

@@ -12,15 +12,17 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from errorquake_judges import hierarchical_bootstrap
 from helpers.ray_cluster import RayCluster
 from helpers.simulated import simulated_run
 from richter.audit import measure_run
 from richter.cli._main import _root
 from richter.engine import RayEngine, open_engine
-from richter.floors import SIMULATIONS
-from richter.severity import Scores, hierarchical_bootstrap
+from richter.severity import Scores
 from richter.stats import Mapper, in_threads, run_tasks, run_trials
-from richter.tail import TailPlan, compare_conditions, simulate_criteria, simulate_protocol
+from richter.tail import TailPlan, compare_conditions
+from tail_power import simulate_criteria, simulate_protocol
+from tax_simulations import SIMULATIONS
 
 pytestmark = pytest.mark.xdist_group("ray")  # in one process: what is expected is computed once
 T = TypeVar("T")
@@ -145,11 +147,8 @@ def test_any_number_of_workers_gives_the_bits_of_one_process(
 def test_commands_take_an_engine(run: Path, engine: RayEngine) -> None:
     assert engine.ray.is_initialized()  # a command uses the connection that is there
     commands = [
-        "tail power --generator gpd --n-exc 60 --delta-xi 0.3 --trials 11 --n-resamples 100",
-        "tail power --n-exc 400 --delta-xi 0.1 --trials 11 --n-resamples 100",
         f"tail test {run / 'scores.csv'} --map score=nll --n-resamples 600",
-        "floors simulate slope --runs 2",
-        f"severity {run / 'scores.csv'} --resamples 200 --full",
+        f"severity {run / 'scores.csv'} --resamples 200",
         f"calibration {run / 'draws'}",
         f"report {run} --only severity,calibration",
     ]

@@ -73,7 +73,7 @@ def test_the_least_share_that_is_asked_for_is_enough_by_hand(shared: int, blocks
     block = block_of(dataset)
     assert (block is not None) is blocks
     if block is not None:
-        assert (block.gate, block.override) == ("items", "--min-shared")
+        assert (block.gate, block.override) == ("shared", "--min-shared")
         assert "49 of 100" in block.reason
         assert block_of(dataset, min_shared=0.49) is None
         assert block_of(dataset, unpaired=True) is None

@@ -11,15 +11,18 @@ from hypothesis import strategies as st
 from helpers.outcomes import dataset_of, outcomes
 from richter.claims import (
     METRICS,
+    Evidence,
     Outcomes,
     Question,
+    as_sample,
     decide,
     difference_evidence,
     mean_evidence,
-    with_missing_as_worst,
+    with_gate_limit,
+    with_missing_at,
 )
 from richter.evidence import LackingGrades, Policy, evidence, lacking_grades
-from richter.records import Claim, Interval, Verdict
+from richter.records import Claim, Verdict
 from richter.tables import Dataset
 
 PAIR = Question(measure="accuracy", conditions=("a", "b"))
@@ -156,7 +159,13 @@ def test_in_a_gate_one_condition_lacks_what_the_others_have() -> None:
     assert lacking(dataset, "accuracy", "b", strict=True, unpaired=True).kinds["b"]["absent"] == 0
     own = np.full((20, 2), np.nan)
     own[:10, 0] = own[10:, 1] = 1.0
-    assert lacking(dataset_of(outcomes(own)), "accuracy", "b", strict=True).total([1]) == 0  # none is shared
+    stripped = dataset_of(outcomes(own))
+    assert gate_of(stripped, conditions=("b",), value=0.5).blocked_by == "shared"  # as where it lost all of a's
+    assert gate_of(stripped).blocked_by == "shared"
+    stated = claim_of(stripped, Question(measure="accuracy", conditions=("b",), relation="above", value=0.5,
+                                         family="requirement"), is_gate=True, unpaired=True)  # fmt: skip
+    assert stated.verdict is Verdict.VERIFIED
+    assert lacking(stripped, "accuracy", "b", strict=True, unpaired=True).total([1]) == 0
     wrong = np.ones((200, 2))
     wrong[:40, 1] = 0.0
     full = dataset_of(outcomes(wrong))
@@ -232,7 +241,7 @@ def test_missing_grades_of_labelled_answers_are_known_to_be_wrong_by_hand() -> N
         metric=METRICS["accuracy"], items=tuple("uvwxyz"), conditions=("a",), item=np.arange(4),
         condition=np.zeros(4, dtype=np.intp), value=np.ones(4), label=np.array([1.0, 0.0, np.nan, np.nan]),
     )  # fmt: skip
-    filled = with_missing_as_worst(made, np.array([[0], [0], [0], [0], [1], [2]]))
+    filled = with_missing_at(made, np.array([[0], [0], [0], [0], [1], [2]]))
     assert filled.item.tolist() == [0, 1, 2, 3, 4, 5, 5]
     assert filled.value.tolist() == [1, 1, 1, 1, 0, 0, 0]
     np.testing.assert_array_equal(filled.label, [1, 0, np.nan, np.nan, 0, 0, 0])
@@ -261,14 +270,14 @@ def test_how_many_missing_grades_undo_a_difference_by_trying_all() -> None:
     b = np.ones(200)
     b[100:] = np.nan
     dataset = dataset_of(outcomes(np.stack([a, b], axis=1)))
-    found = evidence(dataset, PAIR, Policy(min_shared=0.3)).known
+    claim = claim_of(dataset, min_shared=0.3)
     for number in range(1, 101):
         filled = b.copy()
         filled[100 : 100 + number] = 0.0
         both = difference_evidence(outcomes(np.stack([a, filled], axis=1)), "a", "b")
         if both.p is not None and (both.p(0.0) > 0.05 or both.estimate <= 0):
             break
-    assert any(note.startswith(f"{number} missing grades") for note in found.notes)
+    assert any(note.startswith(f"{number} missing grades") for note in claim.notes)
 
 
 # ------------------------------------------------------------------ a gate never gains from missing rows
@@ -315,20 +324,21 @@ def test_wrong_answers_that_are_lost_verify_nothing_recovers_truth() -> None:
 
 @pytest.mark.parametrize("conditions", [("a", "b"), ("b",)])
 def test_a_gate_asks_for_limits_that_never_fall_short(conditions: tuple[str, ...]) -> None:
-    """The same data: a gate's evidence has the limits that `exact` gives, a comparison's the usual, narrower ones."""
+    """A gate is violated by the limit that `exact` gives and passes by its own; a comparison has the usual ones."""
     rng = np.random.default_rng(5)
     table = (rng.random((40, 2, 3)) < [[0.97], [0.9]]).astype(float)
     dataset = dataset_of(outcomes(table))
     question = Question(measure="accuracy", conditions=conditions, relation="above", value=0.0, family="requirement")
     sample = outcomes(table)
 
-    def by_itself(exact: bool) -> Interval:
-        if len(conditions) == 1:
-            return mean_evidence(sample, "b", exact=exact).interval(0.9)
-        return difference_evidence(sample, "a", "b", exact=exact).interval(0.9)
+    def by_itself(exact: bool) -> Evidence:
+        return mean_evidence(sample, "b", exact=exact) if len(conditions) == 1 else difference_evidence(
+            sample, "a", "b", exact=exact
+        )  # fmt: skip
 
-    for is_gate in (True, False):
-        known = evidence(dataset, question, Policy(is_gate=is_gate)).known
-
-        assert known.interval(0.9) == by_itself(is_gate)
-    assert by_itself(True).low < by_itself(False).low
+    usual, gate = (evidence(dataset, question, Policy(is_gate=is_gate)).known for is_gate in (False, True))
+    assert usual.interval(0.9) == by_itself(False).interval(0.9)
+    assert gate.interval(0.9).high == by_itself(True).interval(0.9).high > by_itself(False).interval(0.9).high
+    own = with_gate_limit(by_itself(True), as_sample(sample), as_sample(sample), conditions=conditions)
+    assert gate.interval(0.9) == own.interval(0.9)
+    assert gate.interval(0.9).low < usual.interval(0.9).low

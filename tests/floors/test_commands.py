@@ -70,7 +70,6 @@ def test_floors_json_has_the_names_relied_on(capsys: pytest.CaptureFixture[str])
         (["floors", "recalibration", "--labels", "14000", "--ece", "0.1"], "After 5 rounds"),
         (["floors", "transfer", "--shift", "0.02", "--shift-lipschitz", "0.2"], "saves labels"),
         (["floors", "presets"], "1,250,000"),
-        (["floors", "simulate", "phase"], "Simulated data."),
         (["size", "error-rate", "--below", "0.01"], "299 items"),
         (["size", "error-rate", "--rate", "0.5", "--half-width", "3pt"], "1,068 items"),
         (["size", "calibration", "--delta", "0.01", "--error-rate", "0.05"], "50,000 labels"),

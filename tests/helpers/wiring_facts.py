@@ -17,7 +17,8 @@ ACCURACY, SCORE, SEVERITY = "accuracy", "mean_score", "mean_severity"
 class Fact:
     """A fact: its table, how it is read, what is asked, and what every surface must then say.
 
-    `note` is a pattern of the sentence on it, `block` the check that blocks the claim on `measure` ("" where none).
+    `note` is a pattern of the sentence on it, `block` the check that blocks the claim on `measure` ("" where none),
+    `gate_block` the one that blocks it in a gate only.
     `options` go to every command that reads data, `asked` to those that make claims; `settings` is a richter.toml.
     """
 
@@ -25,6 +26,7 @@ class Fact:
     table: pl.DataFrame
     note: str = ""
     block: str = ""
+    gate_block: str = ""
     measure: str = ACCURACY
     names: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
@@ -34,6 +36,7 @@ class Fact:
     level: float = 0.95
     margin: float | None = None
     tried: int = 1
+    unpaired: bool = False
     form: str = "csv"
 
     @property
@@ -195,7 +198,8 @@ def facts() -> list[Fact]:
         Fact(name="unbalanced raters", table=by_raters({"old": ("ann", "ann", "bob"), "new": ("bob", "bob", "ann")}),
              measure=SEVERITY, block="raters", note=r"raters differ between the two"),
         Fact(name="misaligned items", table=shuffled(), block="items", names=("old", "mixed"), note=r"order"),
-        Fact(name="unpaired items", table=apart, note=r"no graded item in common|not paired"),
+        Fact(name="unpaired items", table=apart, gate_block="shared", note=r"no graded item in common|not paired"),
+        Fact(name="unpaired items as stated", table=apart, asked=("--unpaired",), unpaired=True, note=r"not paired"),
         Fact(name="severities in words", table=by_words),
         Fact(name="percentages", table=scored(100.0), measure=SCORE, margin=0.02, asked=("--margin", "2pt")),
         Fact(name="less is better", table=scored(1.0, name="loss"), measure=SCORE,

@@ -61,7 +61,7 @@ def test_rules_and_panel(run: Path) -> None:
         judged = ledger.ratings(kind="judge")
         assert len({r.rater for r in judged}) == 3  # dealt round robin
         assert all(r.severity is None or r.reason == "scripted" for r in judged)
-        assert len(ledger.answered(ledger.conditions()[0].name)) == 12  # a judge's reply is no answer of the run
+        assert len(ledger.answered_draws(ledger.conditions()[0].name)) == 12  # a judge's reply is no answer of the run
     rows = scores_table(read_tables(run, options=ReadOptions(ratings="judge")))
     assert set(rows["severity"]) <= {2.0, 2.75, 3.5}
     assert len(rows) < 12  # answers on which every judge failed have no score

@@ -229,8 +229,7 @@ def _reliability(shift: float) -> dict[str, Any]:
 
 
 def _calibration(names: tuple[str, ...]) -> dict[str, Any]:
-    points = [{"n": n, "sem1_ece": 0.2 + 1 / n, "sem2_ece": 0.2 - 1 / n} for n in (4, 8, 16, 20)]
-    draws = {"sem1": _reliability(0.2), "sem2": _reliability(0.1), "token": None, "convergence": {"points": points}}
+    draws = {"sem1": _reliability(0.2), "sem2": _reliability(0.1), "token": None}
     questions = [
         {
             "condition": names[0],

@@ -39,7 +39,7 @@ def test_counts_per_million_by_hand() -> None:
     limits = wilson(4, 100)
     assert (row.interval.low, row.interval.high) == (limits.low * 1e6, limits.high * 1e6)
     assert row.upper == clopper_pearson(4, 100, side="upper").high * 1e6
-    assert table.basis == "as judged"
+    assert table.basis == "the judge's grades"
 
 
 def test_none_seen_is_a_bound_and_never_zero() -> None:
@@ -321,7 +321,7 @@ def test_limits_of_requirements_by_hand() -> None:
 def test_a_limit_that_is_reached_is_neither_met_nor_violated(limit: float, verdict: str) -> None:
     """A rate between 50 and 100 per million."""
     row = SimpleNamespace(lower=50.0, upper=100.0, count=1, n=9, per_million=70.0, interval=None)
-    table: Any = SimpleNamespace(at=lambda _: row, uncovered=0.0, basis="as judged", level=0.95, groups=None)
+    table: Any = SimpleNamespace(at=lambda _: row, uncovered=0.0, basis="the judge's grades", level=0.95, groups=None)
     (claim,) = check_requirements([Requirement(severity=3.0, per_million=limit)], lambda *_: table, ["m"])
     assert claim.verdict == verdict
 
@@ -339,7 +339,7 @@ def test_room_beside_what_no_item_covers_by_hand(limit: float, uncovered: float,
         lower=0.0, upper=1e6 * (1 - 0.05 ** (1 / 300)), count=0, n=300, per_million=0.0, interval=None
     )
     table: Any = SimpleNamespace(
-        at=lambda _: row, uncovered=uncovered, basis="as judged", level=0.95, groups=None, weighted=False
+        at=lambda _: row, uncovered=uncovered, basis="the judge's grades", level=0.95, groups=None, weighted=False
     )
     (claim,) = check_requirements([Requirement(severity=3.0, per_million=limit)], lambda *_: table, ["m"])
     assert ("is covered by no item" in claim.sentence) == (needed is None)

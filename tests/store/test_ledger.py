@@ -282,7 +282,7 @@ def test_calls_made_elsewhere_and_what_is_known_of_them(run: Path | str) -> None
         ledger.add_calls([call(0), call(1), Call(key="key2", model="m", request="{}", answer=lost)])
         assert ledger.find("key0").text == "text 0"
         assert ledger.find("key2") is None
-        assert ledger.answered("c") == {("i0", 0), ("i1", 0)}
+        assert ledger.answered_draws("c") == {("i0", 0), ("i1", 0)}
         assert ledger.counts() == {"c": (2, 1)}
         ledger.link("i0", "other", 3, "key1")
         assert [(a.condition, a.draw, a.text) for a in ledger.answers(item="i0")] == [

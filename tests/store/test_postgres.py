@@ -89,7 +89,7 @@ def hold(ledger: Ledger, limits: Limits, *bounds: Usage) -> list[str]:
     granted = [room.granted for room in asyncio.run(main())]
     for attempt, fits in zip(wanted, granted, strict=True):
         if fits:
-            ledger.sent(attempt.id)
+            ledger.mark_sent(attempt.id)
     return [attempt.id if fits else "" for attempt, fits in zip(wanted, granted, strict=True)]
 
 
@@ -152,9 +152,9 @@ def test_an_answer_found_is_linked_to_the_item_that_asked(url: str) -> None:
         record(ledger, call(1))
         found = asyncio.run(ledger.claim("key1", "again", "other", 4))
         assert isinstance(found, Answer)
-        assert ledger.answered("other") == {("again", 4)}
+        assert ledger.answered_draws("other") == {("again", 4)}
         asyncio.run(ledger.claim("key1", "third", "other", 0, unless=lambda answer: answer.text == "text 1"))
-        assert ledger.answered("other") == {("again", 4)}
+        assert ledger.answered_draws("other") == {("again", 4)}
 
 
 def set_clock(ledger: Ledger, moment: float) -> None:
@@ -180,12 +180,12 @@ def test_no_clock_of_the_server_makes_a_run_damaged(url: str) -> None:
         assert [d.what for d in check_integrity(url).parts[0].damage] == ["was changed"]
 
 
-def test_the_chain_does_not_grow_with_answers_that_an_item_has(url: str) -> None:
+def test_no_hash_is_added_for_answers_that_an_item_has(url: str) -> None:
     with open_ledger(url, mode="write") as one, open_ledger(url, mode="write") as other:
         record(one, call(1), call(2))
-        before = other._rows("SELECT count(*) FROM chain")
+        before = other._rows("SELECT count(*) FROM hashes")
         assert claim(other, 1, 2) == ["text 1", "text 2"]
-        assert other._rows("SELECT count(*) FROM chain") == before
+        assert other._rows("SELECT count(*) FROM hashes") == before
 
 
 def lease_over(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

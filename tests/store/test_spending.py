@@ -30,6 +30,7 @@ from richter.store import (
     run_part,
     run_used,
     settle_run,
+    start_spending,
 )
 from richter.store import _shared as shared
 from richter.store import _sqlite as files
@@ -54,7 +55,7 @@ def hold(ledger: Ledger, *names: str, limits: Limits | None = None) -> list[Room
     rooms = asyncio.run(main())
     for name, room in zip(names, rooms, strict=True):
         if room.granted:
-            ledger.sent(name)
+            ledger.mark_sent(name)
     return rooms
 
 
@@ -126,13 +127,13 @@ def test_what_was_never_sent_is_taken_back(run: Path | str) -> None:
 def test_a_run_and_its_parts_are_asked_for_by_one_process(tmp_path: Path) -> None:
     run = tmp_path / "run"
     with open_ledger(run, mode="write") as whole, open_ledger(run_part(run, "draws"), mode="write") as part:
-        whole.start_spending()
+        start_spending(whole)
         with pytest.raises(LedgerLocked, match="being asked for"):
-            part.start_spending()
+            start_spending(part)
         hold(whole, "a")
         record(whole, "a", BOUND)
     with open_ledger(run_part(run, "draws"), mode="write") as part:
-        assert part.start_spending() == (BOUND, Usage())
+        assert start_spending(part) == (BOUND, Usage())
         assert [r.granted for r in hold(part, "b", limits=Limits(money_usd=0.9))] == [False]
         assert [r.granted for r in hold(part, "c", limits=Limits(money_usd=1.0, own_calls=1))] == [True]
         assert [r.granted for r in hold(part, "d", limits=Limits(money_usd=9.0, own_calls=1))] == [False]

@@ -49,4 +49,4 @@ def test_a_cell_of_another_type_is_refused_in_words(cell: str, tmp_path: Path, r
     with closing(sqlite3.connect(run / LEDGER_NAME)) as changed, changed:
         assert changed.execute(f"UPDATE {cell}").rowcount
     with open_ledger(run, checked=False) as ledger, pytest.raises(LedgerCorrupt, match="not of its column's type"):
-        tables_of(ledger)  # its chain of hashes may be as false as the cell
+        tables_of(ledger)  # its hashes may be as false as the cell

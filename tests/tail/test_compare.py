@@ -9,18 +9,11 @@ from scipy.stats import binom, studentized_range
 
 from richter.errors import InputError, PlanError
 from richter.records import Claim, Gate, Verdict
-from richter.tail import (
-    GATES,
-    Step,
-    TailPlan,
-    compare_conditions,
-    compare_tails,
-    draw_pair,
-    draw_severities,
-)
+from richter.tail import GATES, Step, TailPlan, compare_conditions, compare_tails
 from richter.tail._gates import _large
 from richter.tail._tail_study import _study_claim
 from tail.simulated import at_least, at_most, gpd
+from tail_generators import draw_pair, draw_severities
 from tail_traps import draw_trap, simulate_trap
 
 PLAN = TailPlan(tolerance_mean=0.1, tolerance_tvar=0.2, n_resamples=200)

@@ -7,7 +7,8 @@ import pytest
 from scipy.stats import norm
 
 from richter.errors import InputError
-from richter.tail import TailPlan, pass_chance, required_exceedances, required_for_p1, simulate_protocol, size_tail
+from richter.tail import TailPlan, pass_chance, required_exceedances, required_for_p1, size_tail
+from tail_power import simulate_protocol
 
 
 @pytest.mark.parametrize(("delta", "expected"), [(0.05, 6280), (0.07, 3204), (0.10, 1570), (0.20, 393), (0.15, 698)])

@@ -62,8 +62,8 @@ def test_too_few_shared_items_block_a_tail_unless_it_is_unpaired(rng: np.random.
     frame = scored(rng).with_columns(
         item=pl.when(pl.col("condition") == "new").then(pl.col("item") + 3 * N // 4).otherwise("item")
     )
-    assert study(frame).study.claim.blocked_by == "items"
-    assert study(frame, unpaired=True).study.claim.blocked_by != "items"
+    assert study(frame).study.claim.blocked_by == "shared"
+    assert study(frame, unpaired=True).study.claim.blocked_by != "shared"
 
 
 def test_the_level_is_that_of_every_interval(rng: np.random.Generator) -> None:

@@ -1,7 +1,6 @@
 """The wiring matrix: every fact x every command and surface gives the same claim or the same named block, and its note.
 
-The reference of a fact is the comparison in Python. A cell is a surface that shows the same data. `OPEN` lists the
-cells that cannot hold yet: each must still fail, so that an entry that can go is seen.
+The reference of a fact is the comparison in Python. A cell is a surface that shows the same data.
 """
 
 import dataclasses
@@ -22,31 +21,29 @@ from click.testing import CliRunner
 import richter
 from helpers.wiring_facts import Fact, facts
 from richter.audit import compare_tables, margin_plan, run_gate
+from richter.claims import Blocked, Question
 from richter.cli._main import _root
-from richter.evidence import Policy
+from richter.evidence import Policy, evidence
 from richter.plugins import pytest_gate
 from richter.records import Claim, Verdict, plain
 from richter.tables import ReadOptions, read_tables
 
 FACTS = facts()
-# (fact, surface, why): what cannot hold yet
-OPEN: tuple[tuple[str, str, str], ...] = (
-    *((f"{name} raters", "tail test", "tails do not run the check of raters") for name in ("disjoint", "unbalanced")),
-    *(
-        (name, "size", "a size from data that labels correct has no standard error to start from")
-        for name in ("human labels", "labels by stratum", "labels with inclusion")
-    ),
-    ("unpaired items", "size", "a size from data takes pairs only"),
-)
-# facts that a series of days of one condition shows too
-WATCHED = (
-    *("rows without a grade", "failed calls", "failed calls with grades", "one grouping", "two groupings", "weights"),
-    *("sample weights", "draws", "human labels", "unchecked judge"),
-)
+
+# facts that a series of days of one condition cannot show, and why
+NOT_WATCHED = {
+    "rows absent": "a row that every day lacks leaves no trace; of days that differ only common items are watched",
+    "disjoint raters": "one condition has no second one with other raters; raters that change by day are a change",
+    "unbalanced raters": "as of disjoint raters",
+    "misaligned items": "one condition has no second one in another order",
+    "unpaired items": "one condition has no second one to be paired with",
+    "unpaired items as stated": "as of unpaired items",
+    "tried": "the level of a series is that of all looks; there are no attempts",
+}
 DAYS = 6
 CLOSE = 1e-9
 LIMIT = "0.02"  # of the plan's requirement, in shares of the scale
-DATA_CHECKS = ("reading", "items", "raters", "labels", "groupings", "missing")
+DATA_CHECKS = ("reading", "items", "shared", "raters", "labels", "groups", "missing")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,6 +55,7 @@ class Cell:
     fault: str = ""
     has_verdicts: bool = True  # the family is that of the reference
     has_limits: bool = False  # limits of a gate, which never fall short, may be wider
+    gate_block: str = ""  # the check that blocks a gate only
     shows_note: bool = True
 
 
@@ -77,8 +75,9 @@ class Surfaces:
             (low, high) = self.tables.scores.select("low", "high").row(0)
             self.margin = fact.margin * (high - low)
         self.reference = compare_tables(
-            self.tables, conditions=fact.names, margin=self.margin, level=fact.level, tried=fact.tried
-        )
+            self.tables, conditions=fact.names, margin=self.margin, level=fact.level, tried=fact.tried,
+            unpaired=fact.unpaired,
+        )  # fmt: skip
 
     def invoke(self, *arguments: object) -> tuple[str, str]:
         """What a command printed, and how it broke, if it did."""
@@ -124,6 +123,11 @@ class Surfaces:
             ended = "All" in output and "follow from the evidence" in output
             yield "verify compare", Cell(fault=fault or ("" if ended else output[:200]), shows_note=False)
 
+    @property
+    def gate_cell(self) -> dict[str, Any]:
+        """What is known of every gate's cell."""
+        return {"has_verdicts": False, "has_limits": True, "gate_block": self.fact.gate_block}
+
     def gated(self) -> Iterator[tuple[str, Cell]]:
         """The gate without a plan, by a plan file, in Python and in pytest."""
         fact = self.fact
@@ -131,11 +135,12 @@ class Surfaces:
         if fact.tried == 1:
             given = () if fact.margin is not None else ("--margin", "2pt")
             asked = [self.path, *names, *fact.options, *fact.asked, *given]
-            yield from self.shown("gate", asked, ["json", "md", "xml"], has_verdicts=False, has_limits=True)
+            yield from self.shown("gate", asked, ["json", "md", "xml"], **self.gate_cell)
         plan = self.folder / "plan.toml"
         row = self.reference.of(fact.measure)[0]
         limit = float(LIMIT) if row.measure == "accuracy" else float(LIMIT) * _range(self.tables)
         given = {"candidate": names[-1], "baseline": names[0], "level": fact.level, "tried": fact.tried}
+        given |= {"unpaired": "true"} if fact.unpaired else {}
         sets = [x for key, value in given.items() for x in ("--set", f"{key}={value}")]
         rule = f'require=[{{metric="{self.reference.primary}", rule="no_worse", limit={limit}}}]'
         _, fault = self.invoke("plan", "new", "gate", "-o", plan, *sets, "--set", rule)
@@ -147,13 +152,13 @@ class Surfaces:
             return
         document = json.loads(target.read_text(encoding="utf-8"))
         claims = tuple(claims_in(document))
-        yield "gate plan", Cell(claims=claims, text=output, has_verdicts=False, has_limits=True)
+        yield "gate plan", Cell(claims=claims, text=output, **self.gate_cell)
         if document["tried"] != fact.tried or document["level"] != fact.level:
             yield "gate plan tried", Cell(fault=f"tried {document['tried']}, level {document['level']}")
         opened = richter.open(self.path, options=ReadOptions(**fact.reading))
         report = opened.gate(plan)
         same = [plain(c) for c in report.claims]
-        yield "python gate", Cell(claims=tuple(same), text=words_of(report), has_verdicts=False, has_limits=True)
+        yield "python gate", Cell(claims=tuple(same), text=words_of(report), **self.gate_cell)
         if not fact.reading:
             text = gate_in_pytest(plan, self.path)
             missing = [c["sentence"] for c in claims if c["sentence"] not in text]
@@ -228,18 +233,36 @@ class Surfaces:
 
     def watched(self) -> Iterator[tuple[str, Cell]]:
         """Days of the same answers of one condition."""
-        if self.fact.name in WATCHED:
-            rows = self.fact.table.filter(pl.col("condition") == "new")
-            days = [rows.with_columns(date=pl.lit(f"2026-01-{k + 1:02d}")) for k in range(DAYS)]
-            path = self.folder / "series.parquet"
-            pl.concat(days).drop("confidence", strict=False).write_parquet(path)
-            output, fault = self.invoke("watch", path, "--date", "date", "--condition", "new", *self.fact.options)
-            yield "watch", Cell(text=output, fault=fault)
+        fact = self.fact
+        if fact.name in NOT_WATCHED:
+            return
+        rows = fact.table.filter(pl.col("condition") == "new")
+        days = [rows.with_columns(date=pl.lit(f"2026-01-{k + 1:02d}")) for k in range(DAYS)]
+        path, target = self.folder / "series.parquet", self.folder / "watch.json"
+        pl.concat(days).drop("confidence", strict=False).write_parquet(path)
+        asked = ["--date", "date", "--condition", "new", *fact.options, *fact.asked, "--json", target]
+        output, fault = self.invoke("watch", path, *asked)
+        if fault or not target.exists():
+            yield "watch", Cell(fault=fault or output[:200])
+            return
+        document = json.loads(target.read_text(encoding="utf-8"))
+        words = " ".join((output, *strings_in(document)))
+        level = document["level"]
+        blocks = [reason for reason in [self.own_block()] if reason and not same_words(reason, words)]
+        fault = f"level {level}" if level != fact.level else f"no block: {blocks[0]}" if blocks else ""
+        yield "watch", Cell(text=output, fault=fault)
+
+    def own_block(self) -> str:
+        """Why a check blocks the watched condition's own measure; empty where none does."""
+        asked = evidence(self.tables.select(["new"]), Question(measure=self.fact.measure, conditions=("new",)))
+        return asked.evidence.reason if isinstance(asked.evidence, Blocked) else ""
 
     def in_python(self) -> Iterator[tuple[str, Cell]]:
         fact = self.fact
         opened = richter.open(self.path, options=ReadOptions(**fact.reading))
-        report = opened.compare(*fact.names, margin=self.margin, level=fact.level, tried=fact.tried)
+        report = opened.compare(
+            *fact.names, margin=self.margin, level=fact.level, tried=fact.tried, unpaired=fact.unpaired
+        )
         yield "python compare", Cell(claims=tuple(plain(c) for c in report.claims), text=words_of(report))
         if not fact.names and fact.level == 0.95 and fact.tried == 1 and fact.margin is None:
             yield "python findings", Cell(claims=tuple(plain(c) for c in opened.findings), shows_note=False)
@@ -318,6 +341,10 @@ def words_of(report: Any) -> str:
 
 def differences(claim: Mapping[str, Any], other: Mapping[str, Any], cell: Cell) -> Iterator[str]:
     """How a surface's claim differs from the reference's on the same measure and conditions."""
+    if cell.gate_block:
+        if claim["blocked_by"] != cell.gate_block:
+            yield f"blocked by {claim['blocked_by']}, not by {cell.gate_block}"
+        return
     for name in ("estimate", "n", "unit", "blocked_by", "better"):
         if not is_same(claim[name], other[name]):
             yield f"{name} {claim[name]} for {other[name]}"
@@ -382,12 +409,8 @@ def test_every_surface_says_the_same(fact: Fact, tmp_path: Path, monkeypatch: py
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     found = differing(fact, Surfaces(fact, tmp_path))
-    is_open = {surface for name, surface, _ in OPEN if name == fact.name}
-    table = "\n".join(f"{fact.name} | {surface} | {how}" for surface, how in found.items() if surface not in is_open)
-    closed = "\n".join(
-        f"{fact.name} | {surface} | holds now: remove it from OPEN" for surface in is_open - found.keys()
-    )
-    assert not table + closed, f"differing cells (fact | surface | how):\n{table}\n{closed}"
+    table = "\n".join(f"{fact.name} | {surface} | {how}" for surface, how in found.items())
+    assert not table, f"differing cells (fact | surface | how):\n{table}"
 
 
 def test_a_reading_that_nobody_confirmed_is_noted_and_blocks_a_gate(tmp_path: Path) -> None:
@@ -407,3 +430,7 @@ def test_a_reading_that_nobody_confirmed_is_noted_and_blocks_a_gate(tmp_path: Pa
     assert (open_claim.blocked_by, closed.blocked_by, closed.override) == (None, "reading", "")
     (trusted,) = run_gate(plan, inferred, policy=Policy(trust_reading=True)).claims
     assert (trusted.verdict, trusted.estimate) == (open_claim.verdict, open_claim.estimate)
+
+
+def test_only_facts_are_left_out_of_a_series() -> None:
+    assert NOT_WATCHED.keys() <= {fact.name for fact in FACTS}

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -90,21 +89,18 @@ def test_losing_rows_never_makes_a_gate_pass(world: dict[str, Any]) -> None:
     never_met_by_losing(world)
 
 
-@pytest.mark.xfail(strict=False, reason="by units, losing a right answer may lower the variance more than the mean")
 @given(worlds(draws=3))
 @settings(max_examples=100)
 def test_losing_draws_never_makes_a_gate_pass(world: dict[str, Any]) -> None:
     never_met_by_losing(world)
 
 
-@pytest.mark.xfail(strict=False, reason="by units, losing a right answer may lower the variance more than the mean")
 @given(worlds(groups=True))
 @settings(max_examples=80)
 def test_losing_rows_of_groups_never_makes_a_gate_pass(world: dict[str, Any]) -> None:
     never_met_by_losing(world)
 
 
-@pytest.mark.xfail(strict=False, reason="by units, losing a right answer may lower the variance more than the mean")
 @given(worlds(weights=True))
 @settings(max_examples=80)
 def test_losing_weighted_rows_never_makes_a_gate_pass(world: dict[str, Any]) -> None:

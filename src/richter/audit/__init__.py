@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from richter.audit._calibration_audit import *
     from richter.audit._calibration_map import *
     from richter.audit._calibration_pipeline import *
+    from richter.audit._calibration_results import *
     from richter.audit._comparison import *
     from richter.audit._floors_audit import *
     from richter.audit._gate_check import *
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from richter.audit._rating_agreement import *
     from richter.audit._results import *
     from richter.audit._severity_audit import *
+    from richter.audit._severity_labels import *
     from richter.audit._tail_audit import *
     from richter.audit._verify import *
     from richter.audit._watch import *

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from richter.audit._calibration_audit import CalibrationReport, DrawsCondition
+from richter.audit._calibration_results import CalibrationReport, DrawsCondition
 from richter.audit._results import Missing
 from richter.calibration import CalibrationMap, as_probability, calibration_map
 from richter.errors import InputError

@@ -25,6 +25,7 @@ from richter.claims import (
     check_margin,
     check_weights,
     decide,
+    decide_heterogeneity,
     margin_on,
     mean_evidence,
     pairs_of,
@@ -280,7 +281,7 @@ def compare_tables(
     claims = decide(
         asked, level=level, tried=tried, joint=joint, one_family=one_family, data_hash=dataset.data_hash, seed=seed
     )
-    subgroups = () if by is None else _subgroups(dataset, page, by, claims, level=level, rng=rng)
+    subgroups = () if by is None else _subgroups(dataset, page, by, claims, level=level, tried=tried, rng=rng)
     tail_claims, tail_notes = _tail_claims(dataset, tail_plan, policy, rng=rng)
     report_claims = (*claims, *tail_claims)
     shared = [shared_by(dataset, a.question) for a in asked if a.question.family == "main" and _is_paired(a)]
@@ -373,20 +374,21 @@ def _refused(claims: Sequence[Claim], main: str) -> tuple[Refused, ...]:
 
 
 def _subgroups(
-    dataset: Dataset, page: Page, by: str, claims: Sequence[Claim], *, level: float, rng: np.random.Generator
-) -> tuple[Subgroups, ...]:
+    dataset: Dataset, page: Page, by: str, claims: Sequence[Claim], *, level: float, tried: int,
+    rng: np.random.Generator,
+) -> tuple[Subgroups, ...]:  # fmt: skip
     """The differences of every pair by a column, and whether they differ between its values."""
     codes, names = item_codes(dataset, by)
     pairs = dict.fromkeys(
         c.conditions for c in claims if c.measure == page.main and len(c.conditions) == 2 and c.estimate is not None
     )
-    return tuple(
+    found = [
         subgroup_differences(
-            sample_of(dataset, page.main), a, b, subgroup=codes, names=names, tests=len(pairs), level=level, rng=rng,
-            n_resamples=1000,
+            sample_of(dataset, page.main), a, b, subgroup=codes, names=names, level=level, rng=rng, n_resamples=1000
         )
         for a, b in pairs
-    )  # fmt: skip
+    ]
+    return decide_heterogeneity(found, level=level, tried=tried)
 
 
 def _tail_claims(

@@ -178,11 +178,14 @@ def apply_gate_plan(
 
 
 def _beside_plan(plan: Plan, policy: Policy, accept_judge: bool) -> list[str]:
-    """What is vouched for beside the plan; what missing grades mean, the plan says."""
-    named = ("unpaired", "trust_ids", "trust_raters", "trust_labels", "trust_reading")
-    found = [f"--{name.replace('_', '-')} is not in the plan" for name in named if getattr(policy, name)]
-    if accept_judge and not plan.values.get("accept_judge"):
-        found.append("--accept-judge is not in the plan")
+    """What is vouched for beside the plan, and where the plan's word on missing grades holds against the option."""
+    given = {name: getattr(policy, name) for name in ("trust_ids", "trust_raters", "trust_labels", "trust_reading")}
+    given |= {"unpaired": policy.unpaired, "accept_judge": accept_judge}
+    named = [name for name, is_given in given.items() if is_given and not plan.values.get(name)]
+    found = [f"--{name.replace('_', '-')} is not in the plan" for name in named]
+    planned = plan.values["missing"]
+    if policy.missing not in (Policy().missing, planned):
+        found.append(f"missing: plan {planned!r}, option {policy.missing!r}; the plan's holds")
     return found
 
 
@@ -210,6 +213,7 @@ def run_gate(
         )
     dataset = tables.select(wanted)
     policy = dataclasses.replace(policy or Policy(), is_gate=True, min_shared=values["min_shared"])
+    policy = dataclasses.replace(policy, unpaired=policy.unpaired or bool(values.get("unpaired")))
     if plan.path:  # what a plan file says of missing grades holds; without one the caller's policy does
         policy = dataclasses.replace(policy, missing=values["missing"])
     asked = [_requirement(dataset, rule, policy) for rule in values["require"]]

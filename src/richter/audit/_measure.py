@@ -17,8 +17,9 @@ import numpy as np
 import polars as pl
 
 from richter import __version__
-from richter.audit._calibration_audit import CalibrationReport, draws_table, measure_calibration
+from richter.audit._calibration_audit import draws_table, measure_calibration
 from richter.audit._calibration_map import CalibrationSection, drawn_questions
+from richter.audit._calibration_results import CalibrationReport
 from richter.audit._comparison import compare_tables, margins_of
 from richter.audit._floors_audit import FloorsSection, floors_section
 from richter.audit._gate_check import run_gate

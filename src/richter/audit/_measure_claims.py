@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from richter.audit._calibration_audit import CalibrationReport
+from richter.audit._calibration_results import CalibrationReport
 from richter.audit._comparison import CompareReport
 from richter.audit._gate_check import GateReport
 from richter.audit._measure_run import RunRecords

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import scipy
 
-from richter.audit._calibration_audit import CalibrationReport
+from richter.audit._calibration_results import CalibrationReport
 from richter.audit._measure_run import RunRecords
 from richter.audit._results import ConditionResults, Estimated, Figure, Group
 from richter.claims import Evidence, Outcomes, Sample, as_errors, as_sample, mean_evidence, rate_interval

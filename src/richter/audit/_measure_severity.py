@@ -11,7 +11,8 @@ import polars as pl
 
 from richter import severity as sev
 from richter.audit._measure_run import RunRecords
-from richter.audit._severity_audit import SeverityReport, mechanisms_named
+from richter.audit._severity_audit import SeverityReport
+from richter.audit._severity_labels import mechanisms_named
 from richter.records import Result, of_kind
 from richter.tables import CATASTROPHIC
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from richter.audit._calibration_audit import CalibrationReport, measure_calibration, read_draws
+from richter.audit._calibration_audit import measure_calibration, read_draws
+from richter.audit._calibration_results import CalibrationReport
 from richter.audit._comparison import CompareReport, compare_tables
 from richter.audit._floors_audit import FloorsReport, measure_grades
 from richter.audit._gate_check import GateReport, apply_gate_plan
@@ -29,13 +30,17 @@ from richter.tables import Dataset, ReadOptions, read_tables
 __all__ = ["Run", "open_run"]
 
 
-def open_run(*sources: Source, ratings: RatingKind | None = None, options: ReadOptions | None = None) -> "Run":
+def open_run(
+    *sources: Source, ratings: RatingKind | None = None, options: ReadOptions | None = None, confirm: bool = False
+) -> "Run":
     """Open a run (a folder or postgresql://...), tables, other tools' logs, or polars or pandas frames.
 
     `ratings` says whose severities count where there are several kinds (`human`, `judge`, `rule`); they never mix.
-    `options` settle what else a source leaves open, as the options of every command do.
+    `options` settle what else a source leaves open, as the options of every command do. Where how a table is read was
+    inferred, `ReadingProposed` has the options that confirm it; `confirm` takes it as it is, and results say so.
     """
     chosen = options or ReadOptions()
+    chosen = dataclasses.replace(chosen, confirm=True) if confirm else chosen
     return Run(*sources, options=chosen if ratings is None else dataclasses.replace(chosen, ratings=ratings))
 
 

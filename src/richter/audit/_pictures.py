@@ -11,7 +11,7 @@ from richter.records import Mark, refusals
 Picture = tuple[list[str], list[Mark]]
 
 if TYPE_CHECKING:
-    from richter.audit._calibration_audit import CalibrationReport
+    from richter.audit._calibration_results import CalibrationReport
     from richter.audit._comparison import CompareReport
     from richter.audit._floors_audit import FloorsReport
     from richter.audit._gate_check import GateReport
@@ -76,7 +76,7 @@ def severity_picture(report: SeverityReport) -> Picture:
 
 def calibration_picture(report: CalibrationReport) -> Picture:
     """Debiased ECE of each condition, by each kind of confidence there is."""
-    from richter.audit._calibration_audit import GradesCondition
+    from richter.audit._calibration_results import GradesCondition
 
     rows: list[Row] = []
     for c in report.conditions:

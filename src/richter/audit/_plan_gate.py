@@ -31,7 +31,10 @@ FIELDS = {
         choices=("both-ways", "shared", "at-random"),
     ),
     "accept_judge": asks(bool, "Pass on grades of a judge that nobody checked.", False),
-    "min_shared": asks(float, "Share of items that both must have been graded on.", 0.5, ge=0, le=1),
+    "unpaired": asks(
+        bool, "Each condition has items of its own; without it a candidate that shares none is blocked.", OPTIONAL
+    ),
+    "min_shared": asks(float, "Share of the baseline's items that the candidate has grades of.", 0.5, ge=0, le=1),
     "require": asks(
         {
             "metric": asks(str, "what is measured", choices=gateable_measures()),

@@ -369,7 +369,7 @@ def _compare_reading(planned: ReadOptions, given: ReadOptions) -> list[str]:
     return [
         f"read.{name}: plan {json.dumps(rows[0][name])}, option {json.dumps(rows[1][name])}"
         for name in rows[0]
-        if name != "any_scale" and rows[0][name] != rows[1][name]
+        if name not in ("any_scale", "confirm", "saved") and rows[0][name] != rows[1][name]
     ]
 
 

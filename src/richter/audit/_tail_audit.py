@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -88,71 +88,48 @@ def study_column(
     that missing severities above 1% block it unless they are lost at random. `level` is that of all intervals.
     `mapper` says where items are resampled and changes no number.
     """
-    reading = reading or ReadOptions()
-    given = {k: v for k, v in (overrides or {}).items() if v is not None}
-    if level is not None:
-        given["alpha"] = round(1 - level, 12)
-    if unpaired:
-        given["pairing"] = "independent"
     plan = None if plan_path is None else read_plan(plan_path, kind="tail")
+    reading = reading or ReadOptions()
     if plan is not None and reading == ReadOptions():
         reading = plan.reading or reading
-    values = dict(plan.values) if plan else {}
-    planned = values.get("column", "")
-    column = column or reading.map.get("score") or (planned if reading.wide is None else "")
-    if reading.better is not None:
-        given["lower_is_worse"] = reading.better == "higher"
+    planned: dict[str, Any] = dict(plan.values) if plan else {}
+    column = column or reading.map.get("score") or (planned.get("column", "") if reading.wide is None else "")
     tables = _read(sources, column, reading)
-    frame, rated = _rows(tables, column)
-    if rated:  # of severities more is worse
-        given |= {"lower_is_worse": False} | ({} if reading.as_severity is None else {"bounds": [0.0, 4.0]})
-    elif reading.scale is not None:
-        low, high = reading.scale
-        lower_is_worse = given.get("lower_is_worse", values.get("lower_is_worse", False))
-        given["bounds"] = [0.0 - high, 0.0 - low] if lower_is_worse else [low, high]
-    extra = [f"{k}: plan {values[k]!r}, option {v!r}" for k, v in given.items() if k in values and values[k] != v]
-    if planned and planned != column:
-        extra.append(f"column: plan {planned!r}, option {column or '--wide'!r}")
-    vouched = {
-        f"missing {missing}": missing != "both-ways", "trust-ids": trust_ids, "trust-raters": trust_raters,
-        "trust-labels": trust_labels,
-    }  # fmt: skip
-    extra += [f"--{name} is not in the plan" for name, is_given in vouched.items() if is_given]
-    values |= given
+    frame, is_rated = _rows(tables, column)
+    policy = Policy(
+        missing=missing, trust_ids=trust_ids, trust_raters=trust_raters, trust_labels=trust_labels, unpaired=unpaired
+    )
+    given = _given_fields(overrides or {}, planned, reading, is_rated=is_rated, level=level, unpaired=unpaired)
+    values = planned | given
     n_missing = int(frame["value"].null_count())
     frame = frame.drop_nulls("value")
     severities, items = _by_condition(frame, values, plan, tables.name)
-    opened: PlanStatus | None = None
-    if plan is not None and plan_path is not None and status is None:
-        read_by_plan = dataclasses.replace(tables.select([*severities]), options=_other_options(reading, plan))
-        status = opened = open_data(plan_path, read_by_plan, extra=extra)
-    if plan is None:
-        chosen = _plan_without(severities, values)
-        seed_used = seed
-    else:
-        merged = dataclasses.replace(plan, values=values)
-        chosen, seed_used = tail_plan(merged), plan.seed
-    rng = np.random.default_rng(seed_used)
     for name in probe or ():
         if name not in severities:
             raise InputError(f"There is no condition {name!r} to probe.", remedy=f"There are {', '.join(severities)}.")
+    opened: PlanStatus | None = None
+    if plan is not None and plan_path is not None and status is None:
+        read_by_plan = dataclasses.replace(tables.select([*severities]), options=_other_options(reading, plan))
+        extra = _beside_tail_plan(planned, given, column, policy)
+        status = opened = open_data(plan_path, read_by_plan, extra=extra)
+    if plan is None:
+        chosen, seed_used = _plan_without(severities, values), seed
+    else:
+        chosen, seed_used = tail_plan(dataclasses.replace(plan, values=values)), plan.seed
     study = tl.compare_conditions(
         severities,
         chosen,
-        rng=rng,
+        rng=np.random.default_rng(seed_used),
         items=items,
         groups=groups_of(tables),
         probe=probe,
         locked=None if status is None or not status.confirmatory else status.hash,
         mapper=mapper,
     )
-    policy = Policy(
-        missing=missing, trust_ids=trust_ids, trust_raters=trust_raters, trust_labels=trust_labels, unpaired=unpaired
-    )
-    study = tl.with_checked_claims(study, functools.partial(check_claim, _as_severities(tables, frame, rated), policy))
+    study = _with_checks(study, functools.partial(check_claim, _as_severities(tables, frame, is_rated), policy))
     far = of_kind(tables.notes, "scale")  # far values are what a tail is made of
     read = (note for note in tables.notes if note not in far)
-    way = () if rated or "lower_is_worse" in given or plan is not None else _taken_as(tables, column)
+    way = () if is_rated or "lower_is_worse" in given or plan is not None else _taken_as(tables, column)
     study = dataclasses.replace(study, notes=(*study.notes, *read, *way, *unused(tables)))
     moved = {
         name: tl.transform_scores(x, study.transform, bounds=chosen.bounds, clip=chosen.clip).values
@@ -160,7 +137,7 @@ def study_column(
     }
     report = TailReport(
         file=tables.name,
-        column=column or ("severity" if rated else " ".join(tables.scored_by).removeprefix("column ") or "score"),
+        column=column or ("severity" if is_rated else " ".join(tables.scored_by).removeprefix("column ") or "score"),
         study=study,
         values=moved,
         scans={name: tl.stability_scan(x) for name, x in moved.items()} if scan else {},
@@ -172,6 +149,54 @@ def study_column(
     if plan_path is not None and opened is not None:
         record_use(plan_path, opened)
     return report
+
+
+def _given_fields(
+    overrides: Mapping[str, Any], planned: Mapping[str, Any], reading: ReadOptions, *, is_rated: bool,
+    level: float | None, unpaired: bool,
+) -> dict[str, Any]:  # fmt: skip
+    """The fields of a tail plan that options state, or that the way of reading implies."""
+    given = {k: v for k, v in overrides.items() if v is not None}
+    if level is not None:
+        given["alpha"] = round(1 - level, 12)
+    if unpaired:
+        given["pairing"] = "independent"
+    if reading.better is not None:
+        given["lower_is_worse"] = reading.better == "higher"
+    if is_rated:  # of severities more is worse
+        return given | {"lower_is_worse": False} | ({} if reading.as_severity is None else {"bounds": [0.0, 4.0]})
+    if reading.scale is not None:
+        low, high = reading.scale
+        lower_is_worse = given.get("lower_is_worse", planned.get("lower_is_worse", False))
+        given["bounds"] = [0.0 - high, 0.0 - low] if lower_is_worse else [low, high]
+    return given
+
+
+def _beside_tail_plan(
+    planned: Mapping[str, Any], given: Mapping[str, Any], column: str, policy: Policy
+) -> list[str]:  # fmt: skip
+    """What options say beside a tail plan, or against it."""
+    extra = [f"{k}: plan {planned[k]!r}, option {v!r}" for k, v in given.items() if k in planned and planned[k] != v]
+    if planned.get("column") and planned["column"] != column:
+        extra.append(f"column: plan {planned['column']!r}, option {column or '--wide'!r}")
+    vouched = {
+        f"missing {policy.missing}": policy.missing != "both-ways", "trust-ids": policy.trust_ids,
+        "trust-raters": policy.trust_raters, "trust-labels": policy.trust_labels,
+    }  # fmt: skip
+    return [*extra, *(f"--{name} is not in the plan" for name, is_given in vouched.items() if is_given)]
+
+
+def _with_checks(study: tl.TailStudy, check: Callable[[Claim], Claim]) -> tl.TailStudy:
+    """The study with every pair's claim as the checks of the data leave it, also where there is no tail to test."""
+    if study.path:
+        return tl.with_checked_claims(study, check)
+    claims = tuple(map(check, study.claims))
+    blocked = next((claim for claim in claims if claim.verdict is Verdict.BLOCKED), None)
+    if blocked is None:
+        return dataclasses.replace(study, claims=claims)
+    fields = ("verdict", "blocked_by", "reason", "remedy", "override", "sentence")
+    whole = dataclasses.replace(study.claim, **{name: getattr(blocked, name) for name in fields})
+    return dataclasses.replace(study, claims=claims, claim=whole)
 
 
 def _other_options(reading: ReadOptions, plan: Plan) -> ReadOptions:
@@ -227,7 +252,7 @@ def compare_tails_of(
 
 def check_claim(tables: Dataset, policy: Policy, claim: Claim) -> Claim:
     """A claim on a pair with the notes of all checks of the data, blocked where one blocks it."""
-    if len(claim.conditions) != 2 or claim.verdict is Verdict.UNTESTABLE:
+    if len(claim.conditions) != 2:
         return claim
     checked = run_checks(tables, Question(measure="xi", conditions=claim.conditions), policy)
     claim = dataclasses.replace(claim, notes=tuple(dict.fromkeys((*claim.notes, *checked.notes))))

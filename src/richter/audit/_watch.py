@@ -15,7 +15,7 @@ from scipy.special import stdtrit
 
 from richter import floors
 from richter.audit._series import CANARIES, FEWEST, date_in
-from richter.claims import METRICS, Blocked, Metric, Question, check_margin, measure_words, watched_measures
+from richter.claims import METRICS, Blocked, Metric, Question, as_judged, check_margin, measure_words, watched_measures
 from richter.errors import InputError
 from richter.evidence import evidence, graded_rows, has_values, sample_of, worst_sample
 from richter.interop import log_files, plain_name, read_frame
@@ -44,6 +44,7 @@ _DATED = {"date", "day", "week", "month", "datum", "tag", "woche", "monat", "tim
           "created_at", "run_date", "fecha", "semana", "jour", "semaine", "data", "日期", "日付"}  # fmt: skip
 _FILES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".xlsx", ".eval")
 JUDGE = "judge"  # the series of fixed answers that judges rated anew
+UNCORRECTED = "human labels do not correct the values of a series: as they were graded"
 DEFAULT_MARGIN = 0.05  # of the lead's range: the loss that a verdict's life is computed for
 
 
@@ -295,7 +296,11 @@ def _measured_day(dataset: Dataset, *, at: str, name: str) -> Day:
             blocked[measure] = asked.evidence
             continue
         metrics[measure] = asked.metric
-        notes += [*asked.notes, *asked.known.notes, *filter(None, [asked.known.judged])]
+        if asked.known.labels:  # the evidence is corrected, the items' own values are not
+            uncorrected = as_judged(sample_of(dataset, measure).outcomes.judges, UNCORRECTED)
+            notes += [*asked.notes, f"{asked.metric.noun}: {UNCORRECTED}", *filter(None, [uncorrected])]
+        else:
+            notes += [*asked.notes, *asked.known.notes, *filter(None, [asked.known.judged])]
         if asked.metric.estimator != "mean":
             continue
         sample = sample_of(dataset, measure)

@@ -6,7 +6,6 @@ from richter._lazy import lazy
 
 if TYPE_CHECKING:
     from richter.calibration._calibration_study import *
-    from richter.calibration._convergence import *
     from richter.calibration._draws import *
     from richter.calibration._gap import *
     from richter.calibration._grader import *

@@ -8,14 +8,26 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from richter.calibration._convergence import subsample, usual_repeats
-from richter.calibration._pool import AnswerPool
+from richter.calibration._pool import AnswerPool, answer_pool
 from richter.calibration._sem import held_out_confidence
 from richter.errors import InputError, TooFewErrors
 from richter.records import Result
 from richter.stats import Ints
 
 __all__ = ["DrawsNeeded", "EarlyStopping", "draws_needed", "mode_is_certain", "stop_early"]
+
+
+def usual_repeats(pool: AnswerPool) -> int:
+    """Subsamples to average over: four, or one where thousands of questions do the averaging."""
+    return max(1, min(4, 4000 // pool.questions))
+
+
+def subsample(pool: AnswerPool, n: int, rng: np.random.Generator) -> AnswerPool:
+    """n of each question's draws at random, in the order they were drawn, with the classes' grades."""
+    keys = np.where(pool.labels >= 0, rng.random(pool.labels.shape), 2.0)
+    kept = np.sort(np.argsort(keys, axis=1)[:, :n], axis=1)
+    labels = np.take_along_axis(pool.labels, kept, axis=1)
+    return answer_pool(labels.astype(np.int64), np.take_along_axis(pool.grades, labels, axis=1))
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from richter.calibration._pool import AnswerPool, answer_pool
 from richter.errors import InputError
 from richter.records import Result, Shown
-from richter.stats import EceResult, Floats, Ints, ece
+from richter.stats import Bools, EceResult, Floats, Ints, ece
 from richter.stats._ece import Binning
 
 __all__ = ["HeldOut", "SemEce", "Verbalised", "held_out_confidence", "sem_ece", "verbalised_ece"]
@@ -37,6 +37,45 @@ def _pascal(size: int) -> Floats:
 
 
 @numba.njit(cache=True)
+def _ways_to_tie(counts: NDArray[np.int32], k: int, t: int, need: int, binomial: Floats, ways: Floats) -> None:
+    """Fill ways[u, s]: selections of u draws from the classes of t or more (k apart), at most t each, s of them at t."""
+    most = need // t
+    ways[: need + 1, : most + 1] = 0.0
+    ways[0, 0] = 1.0
+    for j in range(len(counts)):
+        if j == k or counts[j] < t:
+            continue
+        for u in range(need, -1, -1):
+            for s in range(most, -1, -1):
+                value = 0.0
+                for i in range(min(t - 1, u) + 1):
+                    value += ways[u - i, s] * binomial[counts[j], i]
+                if u >= t and s >= 1:
+                    value += ways[u - t, s - 1] * binomial[counts[j], t]
+                ways[u, s] = value
+
+
+@numba.njit(cache=True)
+def _wins_with(counts: NDArray[np.int32], k: int, t: int, need: int, binomial: Floats, ways: Floats) -> float:
+    """Selections of `need` draws from the classes other than k in which none has more than t, a tie counted in part."""
+    small = 0
+    reach = 0
+    for j in range(len(counts)):
+        if j != k:
+            if counts[j] < t:
+                small += counts[j]
+            reach += min(counts[j], t)
+    if reach < need:
+        return 0.0
+    _ways_to_tie(counts, k, t, need, binomial, ways)
+    found = 0.0
+    for u in range(max(0, need - small), need + 1):
+        for s in range(need // t + 1):
+            found += ways[u, s] * binomial[small, need - u] / (1 + s)
+    return found
+
+
+@numba.njit(cache=True)
 def _split_average(counts: NDArray[np.int32], select: int, binomial: Floats) -> Floats:
     """Per class P(chosen) and the mean held-out share of the chosen class, over all selections of `select` draws.
 
@@ -48,58 +87,24 @@ def _split_average(counts: NDArray[np.int32], select: int, binomial: Floats) -> 
     total = 0
     for k in range(size):
         total += counts[k]
-    rest = total - select
     chosen = np.zeros(size + 1)  # the last cell holds the confidence
     ways = np.zeros((select + 1, select + 1))
     for k in range(size):
-        if counts[k] == 0:
-            continue
-        twin = -1
-        for j in range(k):
-            if counts[j] == counts[k]:
-                twin = j
-                break
-        if twin >= 0:  # equal counts, equal chances: counted again below
-            chosen[k] = chosen[twin]
-            continue
+        first = k  # the first class with this count: equal counts, equal chances
         copies = 0
-        for j in range(k, size):
+        for j in range(size - 1, -1, -1):
             if counts[j] == counts[k]:
+                first = j
                 copies += 1
+        if counts[k] == 0 or first < k:
+            chosen[k] = chosen[first]
+            continue
         probability = 0.0
         confidence = 0.0
         for t in range(1, min(counts[k], select) + 1):
-            need = select - t
-            small = 0
-            reach = 0
-            for j in range(size):
-                if j != k:
-                    if counts[j] < t:
-                        small += counts[j]
-                    reach += min(counts[j], t)
-            if reach < need:
-                continue
-            most = need // t
-            ways[: need + 1, : most + 1] = 0.0
-            ways[0, 0] = 1.0
-            for j in range(size):
-                if j == k or counts[j] < t:
-                    continue
-                for u in range(need, -1, -1):
-                    for s in range(most, -1, -1):
-                        value = 0.0
-                        for i in range(min(t - 1, u) + 1):
-                            value += ways[u - i, s] * binomial[counts[j], i]
-                        if u >= t and s >= 1:
-                            value += ways[u - t, s - 1] * binomial[counts[j], t]
-                        ways[u, s] = value
-            found = 0.0
-            for u in range(max(0, need - small), need + 1):
-                for s in range(most + 1):
-                    found += ways[u, s] * binomial[small, need - u] / (1 + s)
-            weight = binomial[counts[k], t] * found
+            weight = binomial[counts[k], t] * _wins_with(counts, k, t, select - t, binomial, ways)
             probability += weight
-            confidence += weight * (counts[k] - t) / rest
+            confidence += weight * (counts[k] - t) / (total - select)
         chosen[k] = probability / binomial[total, select]
         chosen[size] += copies * confidence / binomial[total, select]
     return chosen
@@ -121,10 +126,30 @@ def _all_splits(counts: NDArray[np.int32], select: Ints, grades: Floats, binomia
 
 
 @numba.njit(cache=True)
+def _select_at_random(
+    labels: NDArray[np.int32], total: int, select: int, inside: Bools, tally: Ints, rng: np.random.Generator
+) -> int:
+    """The winning class of a random block of `select` draws, marked in `inside`; ties go to the class drawn first."""
+    left = select
+    tally[:] = 0
+    best = 0
+    for j in range(total):  # selection sampling keeps the order of the draws
+        inside[j] = rng.random() * (total - j) < left
+        if inside[j]:
+            left -= 1
+            tally[labels[j]] += 1
+            best = max(best, tally[labels[j]])
+    for j in range(total):
+        if inside[j] and tally[labels[j]] == best:
+            return int(labels[j])
+    return 0
+
+
+@numba.njit(cache=True)
 def _random_splits(
     labels: NDArray[np.int32], select: Ints, grades: Floats, repeats: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Over `repeats` random selections per question; ties go to the class drawn first within the block."""
+    """Held-out confidence and grade over `repeats` random selections per question."""
     rows, width = labels.shape
     confidence = np.empty(rows)
     correct = np.empty(rows)
@@ -137,24 +162,9 @@ def _random_splits(
         held = 0
         right = 0.0
         for _ in range(repeats):
-            left = select[i]
-            tally[:] = 0
-            best = 0
-            for j in range(total):  # selection sampling keeps the order of the draws
-                inside[j] = rng.random() * (total - j) < left
-                if inside[j]:
-                    left -= 1
-                    tally[labels[i, j]] += 1
-                    best = max(best, tally[labels[i, j]])
-            winner = 0
-            for j in range(total):
-                if inside[j] and tally[labels[i, j]] == best:
-                    winner = labels[i, j]
-                    break
+            winner = _select_at_random(labels[i], total, select[i], inside, tally, rng)
             right += grades[i, winner]
-            for j in range(total):
-                if not inside[j] and labels[i, j] == winner:
-                    held += 1
+            held += np.sum(~inside[:total] & (labels[i, :total] == winner))
         confidence[i] = held / (repeats * (total - select[i]))
         correct[i] = right / repeats
     return confidence, correct

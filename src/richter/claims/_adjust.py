@@ -6,7 +6,15 @@ import numpy as np
 
 from richter.claims._evidence import Evidence
 from richter.claims._outcomes import Floats, Outcomes
-from richter.claims._units import Sample, _by_units, _Frame, _groups, _of, as_sample, difference_evidence
+from richter.claims._units import (
+    Sample,
+    _by_units,
+    _Frame,
+    as_sample,
+    codes_of_groups,
+    difference_evidence,
+    weights_of,
+)
 from richter.errors import InputError
 from richter.stats._proportion import FEW
 
@@ -92,7 +100,7 @@ def adjusted_difference(
     n = int(use.sum())
     frame = _Frame(low=-span, high=span, base=0.0, sides=(1, -1), values=plain.values, n=n, units=n)
     found, before = (
-        _by_units(values, _of(outcomes.weight, use), _groups(outcomes.group, use), frame)
+        _by_units(values, weights_of(outcomes.weight, use), codes_of_groups(outcomes.group, use), frame)
         for values in (d[use] - fitted[use] + centre, d[use])
     )
     if found.standard_error is None or before.standard_error is None or before.standard_error == 0:

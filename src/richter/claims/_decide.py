@@ -1,21 +1,25 @@
 """From questions with evidence to claims: levels, families, margins, requirements and verdicts, in this one place."""
 
 import dataclasses
+import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from richter.claims._control import JointTests, in_steps
-from richter.claims._evidence import is_within, one_sided, p_value
+from richter.claims._evidence import Evidence, is_within, one_sided, p_value
 from richter.claims._question import JUDGE_UNCHECKED, Asked, Blocked
-from richter.claims._sentences import describe_blocked, describe_claim, describe_requirement
+from richter.claims._sentences import describe_blocked, describe_claim, describe_heterogeneity, describe_requirement
 from richter.claims._sizes import min_detectable_difference, needed_units, requirement_needed
+from richter.claims._subgroups import Subgroups
 from richter.claims._suite import Trade, decide_trades
 from richter.errors import InputError
 from richter.records import DEFAULT_LEVEL, Claim, Family, Hypothesis, Verdict
 from richter.stats import holm
 
-__all__ = ["decide"]
+__all__ = ["decide", "decide_heterogeneity"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -183,7 +187,7 @@ def undecided_claim(asked: Asked, *, level: float) -> Claim:
         apart=bool(evidence.sides),
         missing=dict(evidence.missing),
         gates=asked.gates,
-        notes=(*asked.notes, *evidence.notes),
+        notes=(*asked.notes, *evidence.notes_at(level)),
     )
 
 
@@ -206,6 +210,7 @@ def _difference_claim(
     else:
         verdict = Verdict.UNDECIDED
     aim = asked.words.default_margin if question.margin is None else question.margin
+    undone = _undone_by_missing(evidence, lambda e: question.value not in e.interval(1 - differs.alpha))
     needed = None
     if verdict is Verdict.UNDECIDED and aim is not None:
         needed = needed_units(evidence, aim, alpha=differs.alpha, margin=question.margin is not None)
@@ -219,7 +224,17 @@ def _difference_claim(
         needed_for=None if needed is None else aim,
         could_show=min_detectable_difference(evidence, asked.metric, tail=differs.alpha / 2),
         family=family,
+        notes=(*asked.notes, *evidence.notes_at(level), *undone),
     )
+
+
+def _undone_by_missing(evidence: Evidence, is_shown: Callable[[Evidence], bool]) -> tuple[str, ...]:
+    """A note on how many missing grades undo what is shown without them; none where they undo nothing."""
+    if evidence.missing_to_undo is None or evidence.ignoring is None:
+        return ()
+    if is_shown(evidence) or not is_shown(evidence.ignoring):
+        return ()
+    return (f"{evidence.missing_to_undo(is_shown):,} missing grades counted as wrong undo it",)
 
 
 def _decide_requirements(asked: Sequence[Asked], level: float, tried: int) -> tuple[Claim, ...]:
@@ -236,11 +251,10 @@ def _decide_requirements(asked: Sequence[Asked], level: float, tried: int) -> tu
     claims = []
     for one, p_own, p_holm in zip(asked, p_other_side, p_violated, strict=True):
         evidence, question = one.known, one.question
+        is_met = functools.partial(_is_beyond, value=question.value, above=question.relation == "above", alpha=alpha)
         interval = evidence.interval(1 - 2 * alpha)
-        above, below = interval.low > question.value, interval.high < question.value
-        is_met, is_broken = (above, below) if question.relation == "above" else (below, above)
-        verdict = Verdict.VERIFIED if is_met else Verdict.UNDECIDED
-        if is_broken:
+        verdict = Verdict.VERIFIED if is_met(evidence) else Verdict.UNDECIDED
+        if _is_beyond(evidence, value=question.value, above=question.relation == "below", alpha=alpha):
             if float(p_holm) <= alpha:
                 verdict = Verdict.REFUTED
             else:  # violated alone, not among all rules: the interval at the level that decided this
@@ -256,12 +270,37 @@ def _decide_requirements(asked: Sequence[Asked], level: float, tried: int) -> tu
                 needed=None if needed is None else needed[0],
                 needed_for=None if needed is None else needed[1],
                 could_show=min_detectable_difference(evidence, one.metric, tail=alpha),
+                notes=(*one.notes, *evidence.notes_at(level), *_undone_by_missing(evidence, is_met)),
                 family=Family(
                     method="intersection-union to pass, holm to violate", size=len(asked), name="requirement"
                 ),
             )
         )
     return tuple(claims)
+
+
+def decide_heterogeneity(
+    found: Sequence[Subgroups], *, level: float = DEFAULT_LEVEL, tried: int = 1
+) -> tuple[Subgroups, ...]:
+    """The subgroups of every pair with the verdict on their having one effect: `verified` where it differs.
+
+    The pairs' tests are one Holm family at 1 - `level`, which `tried` attempts share.
+    """
+    tested = [one.p for one in found if one.p is not None]
+    adjusted = iter(np.minimum(holm(tested) * tried, 1.0).tolist() if tested else ())
+    decided = []
+    for one in found:
+        p = None if one.p is None else next(adjusted)
+        verdict = Verdict.UNTESTABLE if p is None else Verdict.VERIFIED if p <= 1 - level else Verdict.UNDECIDED
+        sentence = describe_heterogeneity(one, verdict, p)
+        decided.append(dataclasses.replace(one, p_adjusted=p, verdict=verdict, sentence=sentence))
+    return tuple(decided)
+
+
+def _is_beyond(evidence: Evidence, *, value: float, above: bool, alpha: float) -> bool:
+    """Whether the interval at 1 - 2 `alpha` lies above (below) a value."""
+    interval = evidence.interval(1 - 2 * alpha)
+    return interval.low > value if above else interval.high < value
 
 
 def _blocked_claim(asked: Asked, blocked: Blocked) -> Claim:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from richter.errors import InputError
 from richter.records import Interval, Unit
@@ -38,8 +38,10 @@ class Evidence:
     first, minus 1 (amounts with heavy tails), and `means` are the plain means. `sides`: where two conditions have
     different items, how many each. `counts`: both are plain rates, with exact limits of their counts. `missing` counts
     the grades that each condition lacks; the evidence then holds both ways (`both_ways`), `ignoring` them and taking
-    them at the worse end of the range (`as_worst`). `p_refuted` is the p-value of the statement being false in another
-    way than by the estimate's sign, and `detail` what its sentence adds.
+    them at the worse end of the range (`as_worst`); `missing_to_undo` says how many of them undo what a test shows
+    without them. `p_refuted` is the p-value of the statement being false in another
+    way than by the estimate's sign, and `detail` what its sentence adds. `describe_at(level)` is a note with intervals
+    at that level.
     """
 
     estimate: float
@@ -60,9 +62,15 @@ class Evidence:
     missing: Mapping[str, int] = dataclasses.field(default_factory=dict)
     ignoring: "Evidence | None" = None
     as_worst: "Evidence | None" = None
+    missing_to_undo: "Callable[[Callable[[Evidence], bool]], int] | None" = None
     p_refuted: float | None = None
     detail: str = ""
     notes: tuple[str, ...] = ()
+    describe_at: Callable[[float], str] | None = None
+
+    def notes_at(self, level: float) -> tuple[str, ...]:
+        """All notes, those with intervals at a level."""
+        return self.notes if self.describe_at is None else (*self.notes, self.describe_at(level))
 
     @property
     def against(self) -> str:
@@ -93,6 +101,12 @@ def both_ways(ignoring: Evidence, as_worst: Evidence, *, missing: Mapping[str, i
     )
 
 
+def describe_each(parts: Sequence[Evidence]) -> Callable[[float], str] | None:
+    """The notes with intervals of several parts as one; None where there are none."""
+    known = [part.describe_at for part in parts if part.describe_at is not None]
+    return (lambda level: "; ".join(dict.fromkeys(describe(level) for describe in known))) if known else None
+
+
 def p_value(evidence: Evidence, value: float) -> float:
     """The two-sided p-value of the quantity being `value`: the smallest alpha whose interval excludes it."""
     if evidence.p is not None:
@@ -102,7 +116,7 @@ def p_value(evidence: Evidence, value: float) -> float:
         interval = evidence.interval(1 - math.exp(log_alpha))
         return float(max(interval.low - value, value - interval.high)) or -1.0  # an end is inside
 
-    low, high = math.log(1e-12), math.log(1 - 1e-12)
+    low, high = math.log(1e-12), math.log1p(-1e-9)  # nearer to 1 quantiles of t round to 0
     if distance_outside(low) > 0:
         return 1e-12
     return math.exp(root(distance_outside, low, high)) if distance_outside(high) > 0 else 1.0

@@ -65,16 +65,24 @@ def enough_labels(sides: Sequence[Labelled]) -> bool:
     return all(int((~np.isnan(side.label)).sum()) >= 2 for side in sides)
 
 
-def _words(metric: Metric, labels: int, own: Evidence, half: Callable[[int], float], drawn: bool) -> str:
-    """How many labels, how drawn, what the judge alone says, and what more labels would buy."""
-    span = own.interval(0.95)
+def _describe_labels(labels: int, drawn: bool) -> str:
+    """How many labels there are, and how they were drawn."""
     how = "drawn by stratum" if drawn else "taken as a random sample, since how they were drawn is not known"
-    now, then, two = half(0), half(MORE), len(own.values) == 2
+    return f"corrected by {labels:,} human labels ({how})"
+
+
+def _describe_correction(
+    metric: Metric, own: Evidence, half_width: Callable[[int, float], float], level: float
+) -> str:  # fmt: skip
+    """What the judge alone says, and what more labels would buy, at a level."""
+    span, two = own.interval(level), len(own.values) == 2
+    now, then = half_width(0, level), half_width(MORE, level)
     estimate, low, high = (metric.amount(x, sign=two) for x in (own.estimate, span.low, span.high))
-    graded = f"{estimate} [{low}, {high}]{metric.suffix}" if two else f"{estimate}{metric.unit} [{low}, {high}]"
+    ends = f"({100 * level:g}% CI {low} to {high})"
+    graded = f"{estimate}{metric.suffix if two else metric.unit} {ends}"
     return (
-        f"corrected by {labels:,} human labels ({how}); as it was graded: {graded}; {MORE} more "
-        f"labels would narrow it from ±{metric.amount(now)} to about ±{metric.amount(then)}{metric.suffix}"
+        f"as it was graded: {graded}; {MORE} more labels would narrow the interval from ±{metric.amount(now)} to about "
+        f"±{metric.amount(then)}{metric.suffix}"
     )
 
 
@@ -127,7 +135,10 @@ def corrected(metric: Metric, sides: Sequence[Labelled], own: Evidence, *, these
         return pool_difference(of[0], of[1], level=level, side=kind, same_items=alone, between=between)
 
     labels = sum(int(pool.count.sum()) for pool in pools)
-    note = _words(metric, labels, own, lambda extra: limits(more_labels(pools, extra), 0.95).half_width, drawn)
+
+    def half_width(extra: int, level: float) -> float:
+        return limits(more_labels(pools, extra), level).half_width
+
     units = labels if alone else len(np.unique(np.concatenate([s.unit[~np.isnan(s.label)] for s in sides])))
     unit: Unit = "draw" if these else own.unit
     few = (
@@ -143,7 +154,8 @@ def corrected(metric: Metric, sides: Sequence[Labelled], own: Evidence, *, these
         units=labels if these else units,
         unit=unit,
         labels=labels,
-        notes=(*own.notes, note, *few),
+        notes=(*own.notes, _describe_labels(labels, drawn), *few),
+        describe_at=lambda level: _describe_correction(metric, own, half_width, level),
     )
 
 

@@ -84,6 +84,13 @@ class Metric:
             return None
         return self.low if self.better == "higher" else self.high
 
+    @property
+    def best(self) -> float | None:
+        """The better end of the range; None where a value has none."""
+        if self.worst is None:
+            return None
+        return self.high if self.better == "higher" else self.low
+
     def amount(self, value: float, *, sign: bool = False) -> str:
         """A value as people read it, without its unit."""
         zero = abs(value * self.scale) < 0.5 * 10**-self.digits  # "-0.0" and "+0.0" would claim a direction

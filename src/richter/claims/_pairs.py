@@ -60,9 +60,12 @@ def shared_items(sample: Sample, first: str, second: str) -> Shared:
     )
 
 
-def too_few_shared(sample: Sample, shared: Shared, *, min_shared: float) -> str:
-    """Why two conditions share too few items to be compared; empty where they share enough."""
-    either = shared.both + shared.first_only + shared.second_only
+def too_few_shared(sample: Sample, shared: Shared, *, min_shared: float, of_first: bool = False) -> str:
+    """Why two conditions share too few items to be compared; empty where they share enough.
+
+    The share is that of all items that either has, or of the first condition's alone (`of_first`).
+    """
+    either = shared.sides[0] + (0 if of_first else shared.second_only)
     if shared.both >= 1 and shared.both >= min_shared * either:
         return ""
     if shared.both == 0:

@@ -1,11 +1,15 @@
 """The sentences of claims: what is so, then the numbers, then what would change it."""
 
 import math
+from typing import TYPE_CHECKING
 
 from richter.claims._evidence import TYPICAL, p_value
 from richter.claims._measures import Metric
 from richter.claims._question import Asked, Blocked
 from richter.records import Claim, Interval, Verdict, counted
+
+if TYPE_CHECKING:
+    from richter.claims._subgroups import Subgroups
 
 __all__ = ["claimed", "requirement_name"]
 
@@ -119,6 +123,17 @@ def describe_judge_bias(asked: Asked, verdict: Verdict, interval: Interval) -> s
     labels = labels_to_settle(asked)
     more = "" if labels is None else f" About {labels:,} labels would settle it."
     return f"{text} This is gone if the judge is {amount} {towards}.{more}"
+
+
+def describe_heterogeneity(found: "Subgroups", verdict: Verdict, p: float | None) -> str:
+    """Whether the effect differs between subgroups, in one sentence."""
+    effect = f"the effect ({TYPICAL})" if found.relative else "the effect"
+    subgroups = f"the {len(found.subgroups)} subgroups"
+    if p is None:
+        return f"a test for {effect} differing between {subgroups} is not possible: nothing varies within them"
+    if verdict is Verdict.VERIFIED:
+        return f"{effect} differs between {subgroups} (p {p:.2g})"
+    return f"that {effect} differs between {subgroups} is not shown (p {p:.2g})"
 
 
 def judge_bias_to_undo(asked: Asked, verdict: Verdict, interval: Interval) -> float | None:

@@ -13,13 +13,13 @@ from richter.claims._evidence import TYPICAL, Evidence
 from richter.claims._outcomes import Codes, Floats, Outcomes
 from richter.claims._units import Sample, as_sample, by_ratio, difference_evidence
 from richter.errors import InputError
-from richter.records import Interval, counted
+from richter.records import DEFAULT_LEVEL, Interval, Verdict, counted
 from richter.stats import root
 
 __all__ = ["Subgroup", "Subgroups", "check_groups", "subgroup_differences", "within"]
 
-ENOUGH = 30  # units in every subgroup from which Welch's F is near enough
-GRID = 200
+MIN_UNITS_FOR_F = 30  # in every subgroup, from which Welch's F is near enough
+N_SPREADS = 200  # of the grid over the spread
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +38,10 @@ class Subgroup:
 class Subgroups:
     """Differences by subgroup, the p-value of their being one and the same, and how far apart they are (`spread`).
 
-    `p` is None where it cannot be tested. `left_out` counts items in subgroups with too few to say anything. With
-    `relative` all are ratios of geometric means less 1, and one and the same is one ratio.
+    `p` is None where it cannot be tested; `p_adjusted` allows for the other pairs and for attempts. `verdict` says
+    whether the effect differs between subgroups (`decide_heterogeneity` gives it with the sentence). `left_out` counts
+    items in subgroups with too few to say anything. With `relative` all are ratios of geometric means less 1, and one
+    and the same is one ratio.
     """
 
     conditions: tuple[str, str]
@@ -48,7 +50,9 @@ class Subgroups:
     method: str
     spread: float | None
     left_out: int
-    sentence: str
+    p_adjusted: float | None = None
+    verdict: Verdict = Verdict.UNDECIDED
+    sentence: str = ""
     relative: bool = False
 
 
@@ -80,8 +84,7 @@ def subgroup_differences(
     names: Sequence[str],
     rng: np.random.Generator | None = None,
     n_resamples: int = 2000,
-    tests: int = 1,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
 ) -> Subgroups:
     """The second condition's mean minus the first's in every subgroup of items (`subgroup`: one code an item).
 
@@ -90,29 +93,64 @@ def subgroup_differences(
     where subgroups differ in spread, roughly). Partial pooling: the differences come from one normal law of unknown
     mean and spread with flat priors, as in Rubin's eight schools; a pooled figure is the posterior mean with its
     interval, narrower than the subgroup's own and drawn towards the others. It needs three subgroups. Verdicts rest on
-    the subgroups' own evidence; pooled figures are the better guess of size. A unit lies in one subgroup. `tests` is
-    the number of pairs that are tested so; p is multiplied by it. Amounts that are compared by their ratio over all
-    items (`by_ratio`) are so in every subgroup: tested and pooled by logarithms.
+    the subgroups' own evidence; pooled figures are the better guess of size. A unit lies in one subgroup. Amounts that
+    are compared by their ratio over all items (`by_ratio`) are so in every subgroup: tested and pooled by logarithms.
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
-    outcomes = sample.outcomes
-    if len(subgroup) != len(outcomes.items):
-        raise InputError(
-            f"{len(subgroup)} subgroups for {counted(len(outcomes.items), 'item')}.", remedy="Give one an item."
-        )
+    if len(subgroup) != len(sample.outcomes.items):
+        items = counted(len(sample.outcomes.items), "item")
+        raise InputError(f"{len(subgroup)} subgroups for {items}.", remedy="Give one an item.")
+    check_groups(sample.outcomes, subgroup, "subgroup")
     relative = by_ratio(sample, first, second)
-    d = np.diff(sample.mean[:, [sample.place(first), sample.place(second)]], axis=1)[:, 0]
-    shared = ~np.isnan(d)
-    if relative:
-        d[shared] = np.diff(np.log(sample.mean[shared][:, [sample.place(first), sample.place(second)]]), axis=1)[:, 0]
+    parts = _parts_of(sample, (first, second), subgroup, relative=relative)
+    if len(parts.unit_values) < 2:
+        raise InputError(
+            f"{counted(len(parts.unit_values), 'subgroup')} with two units or more.",
+            remedy="Choose a column with several values on the items that both conditions answered.",
+        )
+    found = [difference_evidence(within(sample, use), first, second, ratio=relative) for use in parts.items]
+    values = np.concatenate(parts.unit_values)
+    label = np.repeat(np.arange(len(found)), [len(x) for x in parts.unit_values])
+    p, method = _one_test(values, label, np.random.default_rng(0) if rng is None else rng, n_resamples)
+    pooled, spread = _pooled(found, level, relative=relative)
+    return Subgroups(
+        conditions=(first, second),
+        subgroups=tuple(
+            Subgroup(
+                name=names[code], n=e.n, estimate=e.estimate, interval=e.interval(level), pooled=mean,
+                pooled_interval=span,
+            )
+            for code, e, (mean, span) in zip(parts.codes, found, pooled, strict=True)
+        ),
+        p=p,
+        method=method,
+        spread=spread,
+        left_out=parts.left_out,
+        relative=relative,
+    )  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Parts:
+    """The subgroups with two units or more: their codes, their items, a value for each unit; items left out."""
+
+    codes: list[int]
+    items: list[NDArray[np.bool_]]
+    unit_values: list[Floats]
+    left_out: int
+
+
+def _parts_of(sample: Sample, conditions: tuple[str, str], subgroup: Codes, *, relative: bool) -> _Parts:
+    """The subgroups of the items that both conditions have, with each unit's value of the difference."""
+    outcomes = sample.outcomes
+    pair = sample.mean[:, [sample.place(name) for name in conditions]]
+    shared = ~np.isnan(pair).any(axis=1)
+    d = np.full(len(pair), np.nan)
+    d[shared] = np.diff(np.log(pair[shared]) if relative else pair[shared], axis=1)[:, 0]
     weight = np.ones(len(d)) if outcomes.weight is None else outcomes.weight
     unit = np.arange(len(d)) if outcomes.group is None else outcomes.group
-    codes = sorted(set(subgroup[shared].tolist()))
-    check_groups(outcomes, subgroup, "subgroup")
-    found: list[tuple[str, Evidence]] = []
-    means, labels = [], []
-    left_out = 0
-    for code in codes:
+    codes, items, values, left_out = [], [], [], 0
+    for code in sorted(set(subgroup[shared].tolist())):
         use = shared & (subgroup == code)
         place, size = np.unique(unit[use], return_inverse=True)[1], float(weight[use].sum())
         sums = np.bincount(place, weights=weight[use] * d[use])
@@ -122,51 +160,26 @@ def subgroup_differences(
             continue
         mean = float(sums.sum()) / size
         # a unit's value: the mean plus its residual, scaled so that values average to the weighted mean
-        means.append(mean + (sums - mean * sizes) * len(sums) / size)
-        labels.append(np.full(len(sums), len(found)))
-        found.append((names[code], difference_evidence(within(sample, use), first, second, ratio=relative)))
-    if len(found) < 2:
-        raise InputError(
-            f"{counted(len(found), 'subgroup')} with two units or more.",
-            remedy="Choose a column with several values on the items that both conditions answered.",
-        )
-    values, label = np.concatenate(means), np.concatenate(labels)
-    p, method = _one_test(values, label, np.random.default_rng(0) if rng is None else rng, n_resamples)
-    spread = None
-    pooled: list[tuple[float, Interval] | tuple[None, None]] = [(None, None)] * len(found)
-    estimates = np.array([e.estimate for _, e in found])
-    errors = np.array([e.standard_error or 0.0 for _, e in found])
+        values.append(mean + (sums - mean * sizes) * len(sums) / size)
+        codes.append(code)
+        items.append(use)
+    return _Parts(codes, items, values, left_out)
+
+
+def _pooled(
+    found: Sequence[Evidence], level: float, *, relative: bool
+) -> tuple[list[tuple[float, Interval]] | list[tuple[None, None]], float | None]:
+    """The partly pooled figure of each subgroup, and how far they lie apart; none of fewer than three subgroups."""
+    estimates = np.array([e.estimate for e in found])
+    errors = np.array([e.standard_error or 0.0 for e in found])
     if relative:
         estimates, errors = np.log1p(estimates), errors / (1 + estimates)
-    if len(found) >= 3 and (errors > 0).all():
-        means_, intervals, spread = _pool(estimates, errors, level)
-        pooled = list(zip(means_, intervals, strict=True))
-        if relative:
-            pooled = [(math.expm1(m), _less_one(i)) for m, i in zip(means_, intervals, strict=True)]
-            spread = math.expm1(spread)
-    p = None if p is None else min(1.0, tests * p)
-    effect = f"the effect ({TYPICAL})" if relative else "the effect"
-    if p is None:
-        said = f"whether {effect} differs between subgroups cannot be tested: nothing varies within them"
-    elif p < 1 - level:
-        said = f"{effect} differs between the {len(found)} subgroups (p {p:.2g})"
-    else:
-        said = f"that {effect} differs between the {len(found)} subgroups is not shown (p {p:.2g})"
-    return Subgroups(
-        conditions=(first, second),
-        subgroups=tuple(
-            Subgroup(
-                name=name, n=e.n, estimate=e.estimate, interval=e.interval(level), pooled=mean, pooled_interval=span
-            )
-            for (name, e), (mean, span) in zip(found, pooled, strict=True)
-        ),
-        p=p,
-        method=method,
-        spread=spread,
-        left_out=left_out,
-        sentence=said,
-        relative=relative,
-    )
+    if len(found) < 3 or not (errors > 0).all():
+        return [(None, None)] * len(found), None
+    means, intervals, spread = _pool(estimates, errors, level)
+    if not relative:
+        return list(zip(means, intervals, strict=True)), spread
+    return [(math.expm1(m), _less_one(i)) for m, i in zip(means, intervals, strict=True)], math.expm1(spread)
 
 
 def _less_one(logs: Interval) -> Interval:
@@ -198,7 +211,7 @@ def _one_test(
     if np.ptp(values) == 0:
         return None, "none"
     seen, freedom = _welch(values, label, number)
-    if np.bincount(label).min() >= ENOUGH:
+    if np.bincount(label).min() >= MIN_UNITS_FOR_F:
         return float(fdtrc(number - 1, freedom, seen)), "welch F"
     more = sum(_welch(values, rng.permutation(label), number)[0] >= seen * (1 - 1e-12) for _ in range(n_resamples))
     return (1 + more) / (1 + n_resamples), f"welch F, {n_resamples:,} permutations"
@@ -207,7 +220,7 @@ def _one_test(
 def _pool(d: Floats, error: Floats, level: float) -> tuple[list[float], list[Interval], float]:
     """Posterior means and intervals of each, and the posterior mean of the spread, by a grid over the spread."""
     top = 3 * max(float(np.std(d, ddof=1)), float(np.median(error)))
-    spread = (np.arange(GRID) + 0.5) / GRID * top
+    spread = (np.arange(N_SPREADS) + 0.5) / N_SPREADS * top
     v = error[None, :] ** 2 + spread[:, None] ** 2
     precision = np.sum(1 / v, axis=1)
     centre = np.sum(d / v, axis=1) / precision

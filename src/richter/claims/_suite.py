@@ -4,7 +4,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 
-from richter.claims._evidence import TYPICAL, Evidence, joint_freedom, one_sided
+from richter.claims._evidence import TYPICAL, Evidence, describe_each, joint_freedom, one_sided
 from richter.claims._measures import Metric
 from richter.claims._question import JUDGE_UNCHECKED, Asked
 from richter.errors import InputError
@@ -61,6 +61,7 @@ def suite_evidence(parts: Mapping[str, Evidence], weights: Mapping[str, float]) 
         judged=next((e.judged for e in pieces if e.judged), ""),
         relative=any(e.relative for e in pieces),
         notes=(f"weights: {stated}", *dict.fromkeys(note for e in pieces for note in e.notes)),
+        describe_at=describe_each(pieces),
     )
 
 
@@ -178,7 +179,7 @@ def _trade_claim(
         basis=JUDGE_UNCHECKED if t.quality.judged else asked.basis,
         judged=t.quality.judged,
         missing=dict(t.quality.missing),
-        notes=(*asked.notes, *t.quality.notes, *t.cost.notes),
+        notes=(*asked.notes, *t.quality.notes_at(level), *t.cost.notes_at(level)),
     )
 
 

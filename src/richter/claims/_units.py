@@ -8,7 +8,7 @@ is about these very items or about such runs.
 import dataclasses
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -20,7 +20,7 @@ from richter.claims._labels import as_judged, corrected, enough_labels, labelled
 from richter.claims._measures import Metric
 from richter.claims._outcomes import Codes, Floats, Outcomes, unit_means
 from richter.errors import InputError
-from richter.records import Interval, Unit, counted
+from richter.records import DEFAULT_LEVEL, Interval, Unit, counted
 from richter.stats import clopper_pearson, root, wilson
 from richter.stats._proportion import FEW, departures, unit_freedom, worth_of
 
@@ -151,8 +151,8 @@ def _graded_difference(sample: Sample, first: str, second: str, *, about: About,
             f"{first} and {second} have no item in common.", remedy="Compare conditions that answered the same items."
         )
     a, b = sample.mean[shared, i], sample.mean[shared, j]
-    weight, group = _of(outcomes.weight, shared), _groups(outcomes.group, shared)
-    second_group = _groups(outcomes.group_2, shared)
+    weight, group = weights_of(outcomes.weight, shared), codes_of_groups(outcomes.group, shared)
+    second_group = codes_of_groups(outcomes.group_2, shared)
     span = _span(metric, np.concatenate([a, b]))
     values = tuple(float(np.average(x, weights=weight)) for x in (a, b))
     frame = _Frame(low=-span, high=span, base=0.0, sides=(1, -1), values=values, n=len(a), units=len(a), exact=exact)
@@ -160,8 +160,7 @@ def _graded_difference(sample: Sample, first: str, second: str, *, about: About,
         return _by_draws(sample, shared, (i, j), frame)
     if about == "such-runs":
         return _by_runs(sample, shared, (i, j), frame)
-    single = bool((sample.draws[shared][:, [i, j]] == 1).all())
-    if metric.kind == "binary" and single and group is None and second_group is None and weight is None:
+    if is_single_binary(sample, shared, [i, j]):
         plus, minus = int(np.sum(b > a)), int(np.sum(b < a))
         return _tango_evidence(plus, minus, span, frame)
     if ratio:
@@ -201,8 +200,8 @@ def _graded_mean(sample: Sample, condition: str, *, about: About, exact: bool) -
     if not known.any():
         raise InputError(f"{condition} has no value of {metric.name}.", remedy="Grade its answers first.")
     x = sample.mean[known, k]
-    weight, group = _of(outcomes.weight, known), _groups(outcomes.group, known)
-    second_group = _groups(outcomes.group_2, known)
+    weight, group = weights_of(outcomes.weight, known), codes_of_groups(outcomes.group, known)
+    second_group = codes_of_groups(outcomes.group_2, known)
     low, high = _bounds(metric, x)
     top = int(np.sum(x == high)) > int(np.sum(x == low))
     frame = _Frame(
@@ -219,8 +218,7 @@ def _graded_mean(sample: Sample, condition: str, *, about: About, exact: bool) -
         return _by_draws(sample, known, (k,), frame)
     if about == "such-runs":
         return _by_runs(sample, known, (k,), frame)
-    single = bool((sample.draws[known, k] == 1).all())
-    if metric.kind == "binary" and single and group is None and second_group is None and weight is None:
+    if is_single_binary(sample, known, [k]):
         return _rate(int(np.sum(x == high)), frame)
     found = _by_units(x, weight, group, _rough(metric, frame), second_group)
     if second_group is not None:
@@ -231,15 +229,23 @@ def _graded_mean(sample: Sample, condition: str, *, about: About, exact: bool) -
     return found
 
 
-def _of(values: Floats | None, use: NDArray[np.bool_]) -> Floats | None:
-    """Weights of the items in use; None where they are all alike."""
+def is_single_binary(sample: Sample, use: NDArray[np.bool_], columns: Sequence[int]) -> bool:
+    """Whether items have one right or wrong answer each, and neither groups nor weights."""
+    outcomes = sample.outcomes
+    is_plain = weights_of(outcomes.weight, use) is None
+    is_plain = is_plain and all(codes_of_groups(g, use) is None for g in (outcomes.group, outcomes.group_2))
+    return is_plain and sample.metric.kind == "binary" and bool((sample.draws[use][:, list(columns)] == 1).all())
+
+
+def weights_of(values: Floats | None, use: NDArray[np.bool_]) -> Floats | None:
+    """The weights of the items in use; None where they are all alike."""
     if values is None:
         return None
     kept = values[use]
     return None if np.ptp(kept) == 0 else kept
 
 
-def _groups(codes: Codes | None, use: NDArray[np.bool_]) -> Codes | None:
+def codes_of_groups(codes: Codes | None, use: NDArray[np.bool_]) -> Codes | None:
     """Codes 0 .. of the groups in use; None where every item is alone in its own."""
     if codes is None:
         return None
@@ -286,7 +292,7 @@ def _score(plus: int, minus: int, n: int, delta: float) -> float:
 
 
 @functools.lru_cache(maxsize=4096)  # many pairs of a board have the same counts, and a claim asks for its own again
-def tango(plus: int, minus: int, n: int, *, level: float = 0.95) -> Interval:
+def tango(plus: int, minus: int, n: int, *, level: float = DEFAULT_LEVEL) -> Interval:
     """Tango's score interval for (plus - minus) / n: items that only the second, and only the first, got right."""
     z = float(ndtri(0.5 + level / 2))
     delta, edge = (plus - minus) / n, 1 - 1e-12
@@ -644,11 +650,11 @@ def _by_runs(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], f
     for part in parts:
         means: Floats = weight @ np.nan_to_num(part) / (weight @ ~np.isnan(part))  # of each run
         terms.append((float(np.var(means, ddof=1)) / len(means), len(means) - 1.0))
-        both += _interaction(part, means, weight, _groups(outcomes.group, use))
+        both += _interaction(part, means, weight, codes_of_groups(outcomes.group, use))
     per_item = [np.nanmean(table, axis=1) for _, table in tables]
     d = per_item[-1] - per_item[0] if len(tables) == 2 else per_item[0]
     estimate = float(np.average(d, weights=weight))
-    group = _groups(outcomes.group, use)
+    group = codes_of_groups(outcomes.group, use)
     items = _by_units(d, None if np.ptp(weight) == 0 else weight, group, frame)
     if items.standard_error is None:
         return items

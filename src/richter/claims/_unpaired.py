@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from scipy.special import betaincinv
 
-from richter.claims._evidence import Evidence, joint_freedom
+from richter.claims._evidence import Evidence, describe_each, joint_freedom
 from richter.claims._outcomes import Outcomes
 from richter.claims._units import About, Sample, as_ratio, as_sample, hall, mean_evidence
 from richter.records import Interval
@@ -111,6 +111,7 @@ def apart_evidence(first: Evidence, second: Evidence, *, note: str = ALIKE) -> E
         judged=first.judged or second.judged,
         sides=(first.n, second.n),
         notes=tuple(dict.fromkeys((note, *first.notes, *second.notes))),
+        describe_at=describe_each((first, second)),
     )
 
 

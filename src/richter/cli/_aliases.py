@@ -47,7 +47,6 @@ ALIASES = (
     _alias("floors presets", "size calibration --preset all"),
     _alias("floors published", "size published"),
     _alias("floors recalibration", "size calibration", labels="n"),
-    _alias("floors simulate", "size simulate"),
     _alias("floors transfer", "size calibration"),
     _alias("floors", "size calibration"),
     _alias("help all", "help"),
@@ -70,14 +69,20 @@ ALIASES = (
     _alias("size error-rate", "size"),
     _alias("size gap", "size"),
     _alias("size groups", "size calibration"),
-    _alias("tail power", "size simulate tail", n_resamples="resamples", trials="runs"),
     _alias("tail probe", "severity score --probe", n_resamples="resamples"),
     _alias("tail score", "severity score"),
     _alias("tail test", "severity tail", n_resamples="resamples"),
 )
 
 # what no command does any more, and why
+PAPERS = "only the papers' own tables and simulations need it: papers/, run but not shipped"
 GONE = {
+    "floors simulate": PAPERS,
+    "severity --conditions": PAPERS,
+    "severity --full": PAPERS,
+    "severity --pair": PAPERS,
+    "severity --paper": "`richter severity --all` has the paper's slopes and counts",
+    "tail power": PAPERS,
     "tail test --paper": "nobody reads the LaTeX tables that it wrote",
     "export --paper": "nobody reads the LaTeX tables that it wrote",
     "search show --graphml": "nobody reads the file that it wrote; `richter search show RUN --map errors.csv` has it",

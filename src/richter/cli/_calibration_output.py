@@ -9,7 +9,7 @@ import numpy as np
 from rich.console import Console
 
 from richter import audit
-from richter.calibration import Convergence, EceResult, PooledSlope, Score
+from richter.calibration import EceResult, Score
 from richter.cli._engine_options import open_mapper
 from richter.cli._io import (
     PLAIN,
@@ -64,7 +64,7 @@ def calibration(
     _table(out, report)
     for condition in report.conditions:
         lines = [*(_draws_lines(condition) if isinstance(condition, audit.DrawsCondition) else ())]
-        lines += [*_study_lines(condition), *condition.said["notes"]]
+        lines += [*_study_lines(condition), *condition.json_fields["notes"]]
         if lines:
             out.print(printable(condition.name, limit=100))
         for line in lines:
@@ -268,18 +268,6 @@ def _boundaries(out: Console, report: audit.CalibrationReport) -> None:
         headings = "condition|boundary|questions|Sem1 - Sem2|theory|ratio|of ECEs"
         out.print(grid(headings, rows, right=2, header_style="", **PLAIN))
         out.print("questions within 10% of a boundary; theory: the leading term, Sem2 selecting on half of the draws.")
-    pooled = report.pooled_slope
-    if pooled is not None and pooled.slope is None:
-        out.print(
-            f"Over {counted(pooled.conditions, 'condition')} the low-margin gap has no slope: it is not positive."
-        )
-    elif pooled is not None:
-        out.print(f"Over {counted(pooled.conditions, 'condition')} {_shrinks(pooled)}")
-
-
-def _shrinks(found: Convergence | PooledSlope) -> str:
-    span = f" {_span(found.interval)}" if found.interval else ""
-    return f"the low-margin gap shrinks as n^{found.slope:.2f}{span}; theory -0.50."
 
 
 def _draws_lines(condition: audit.DrawsCondition) -> Iterator[str]:
@@ -299,8 +287,6 @@ def _draws_lines(condition: audit.DrawsCondition) -> Iterator[str]:
             f"Sem1 - Sem2: confidence {gap.confidence.estimate:.3f} {_span(gap.confidence.interval)}, predicted "
             f"{gap.predicted:.3f}; ECE {gap.ece.estimate:.3f} {_span(gap.ece.interval)}; low-margin ECE {low}."
         )
-    if condition.convergence is not None and condition.convergence.slope is not None:
-        yield _shrinks(condition.convergence)
     if len(condition.sensitivity) > 1:
         yield "Sem2-ECE by grouping: " + ", ".join(
             f"{key} {row.sem2:.3f} ({row.classes_per_question:.1f} classes)"

@@ -10,19 +10,19 @@ from typing import Any
 import click
 from rich.console import Console
 
-from richter.audit import CompareReport, compare_tables, read_plan
+from richter.audit import CompareReport, RunResults, compare_tables, measure_run, read_plan
 from richter.audit._plan_tail import tail_plan
 from richter.audit._series import FEWEST, date_in
 from richter.claims import METRICS, Metric, answer, claim_words, claimed, measure_words
 from richter.cli._io import (
     PLAIN,
-    READING,
-    as_options,
     cells,
     console,
     grid,
     read_given,
+    reading_from,
     split_sources,
+    with_confirmed,
     write_json,
     write_text,
 )
@@ -41,7 +41,7 @@ from richter.records import (
     refusals,
 )
 from richter.report._markdown import how_read
-from richter.tables import ReadOptions
+from richter.tables import Dataset, ReadOptions, as_options
 
 
 def compare(
@@ -83,26 +83,35 @@ def look(arguments: tuple[str, ...]) -> None:
     from richter.cli._decide_commands import compare as command
 
     inner = command.make_context("compare", list(arguments), parent=click.get_current_context().parent)
-    sources = inner.params["sources"]
-    files, names = split_sources(sources)
-    reading = ReadOptions(**{name: inner.params[name] for name in READING})
     with inner:
-        tables = read_given(files, reading)
-        out = console(inner.params.get("json_path"))
-        if len(names or tables.conditions) > 1:
-            command.invoke(inner)
-        else:
-            from richter.audit import measure_run
-            from richter.cli._screen import summarise
+        reading, save = reading_from(inner.params)
+        with_confirmed(lambda chosen: _look(inner, chosen), reading, save=save)
 
-            document = measure_run(*files, options=reading, conditions=names).to_dict()
-            for line in summarise(document, ascii_only=out.options.ascii_only, width=out.width, after=[]):
-                out.print(line, soft_wrap=True)
-            out.print(f"Read: {printable(tables.understood)}.", soft_wrap=True)
-            for note in tables.notes:
-                out.print(f"  {printable(note)}", soft_wrap=True)
+
+def _look(inner: click.Context, reading: ReadOptions) -> None:
+    """Print what the files hold, with the command that makes a page of them."""
+    sources, json_path = inner.params["sources"], inner.params.get("json_path")
+    files, names = split_sources(sources)
+    tables, out = read_given(files, reading), console(json_path)
+    if len(names or tables.conditions) > 1:
+        inner.command.invoke(inner)
+    else:
+        _summarise(out, tables, measure_run(*files, options=reading, conditions=names), json_path, files)
     again = " ".join([shlex.join(sources), *as_options(reading)])
     out.print(f"As a page: richter report {printable(again)} -o report.html", soft_wrap=True)
+
+
+def _summarise(out: Console, tables: Dataset, results: RunResults, json_path: str | None, files: list[str]) -> None:
+    """Print what the records of one condition show, and write the document where `--json` says."""
+    from richter.cli._screen import summarise
+
+    document = results.to_dict()
+    write_json(document, json_path, inputs=files)
+    for line in summarise(document, ascii_only=out.options.ascii_only, width=out.width, after=[]):
+        out.print(line, soft_wrap=True)
+    out.print(f"Read: {printable(tables.understood)}.", soft_wrap=True)
+    for note in tables.notes:
+        out.print(f"  {printable(note)}", soft_wrap=True)
 
 
 def _by_date(files: list[str], reading: ReadOptions, names: list[str]) -> str:

@@ -6,7 +6,6 @@ import functools
 import json
 import math
 import os
-import shlex
 import string
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,12 +20,11 @@ from rich.table import Table
 from rich.text import Text
 
 from richter.cli._main import load_added
-from richter.errors import InputError
+from richter.errors import InputError, ReadingProposed
 from richter.interop import named_source
 from richter.records import plain, printable
 from richter.store import RunLike, is_database, is_run, write_file
-from richter.tables import Dataset, ReadOptions, read_tables, write_tables
-from richter.tables._words import map_option, wide_option
+from richter.tables import Dataset, ReadOptions, read_tables, saved_entry, write_tables
 
 COMMANDLINE, DEFAULT_MAP = ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP
 
@@ -284,25 +282,18 @@ _OPTIONS = (
     click.option("--scorer", metavar="NAME", help="Which score of a log counts."),
     click.option("--filter", metavar="NAME", help="Which filter of a log's answers counts."),
     click.option("--pass-at", type=click.FloatRange(0, 1), help="Right from this score between 0 and 1 on."),
+    click.option(
+        "--layout", callback=lambda _, __, value: tuple(split_names(value or "")), metavar="STEP,..",
+        help="Steps that bring the table to one row per answer, as a proposal names them."
+    ),
 )  # fmt: skip
 
 
-def as_options(reading: ReadOptions) -> list[str]:
-    """The options that a reading was asked with, each as a shell takes it, for a command that is advised."""
-    ends = {"scale": reading.scale, "as-severity": reading.as_severity}
-    plainly = {"better": reading.better, "ratings": reading.ratings, "scorer": reading.scorer, "filter": reading.filter,
-               "pass-at": reading.pass_at}  # fmt: skip
-    grades = {word: next((g for g, v in _GRADES.items() if v == means), means) for word, means in reading.grade.items()}
-    return [
-        *(map_option(field, column) for field, column in reading.map.items()),
-        *(f"--{name} {low:g}:{high:g}" for name, (low, high) in ((n, e) for n, e in ends.items() if e)),
-        *(f"--{name} {shlex.quote(str(value))}" for name, value in plainly.items() if value is not None),
-        *(f"--grade {shlex.quote(f'{word}={means}')}" for word, means in grades.items()),
-        *([] if reading.wide is None else [wide_option(reading.wide) if reading.wide else "--wide all"]),
-    ]
-
-
-READING = ("map", "scale", "better", "as_severity", "grade", "wide", "ratings", "scorer", "filter", "pass_at")
+READING = ("map", "scale", "better", "as_severity", "grade", "wide", "ratings", "scorer", "filter", "pass_at", "layout")
+_CONFIRMING = (
+    click.option("--yes", is_flag=True, help="Read the table as inferred, without asking; results say so."),
+    click.option("--save-reading", is_flag=True, help="Confirm the proposed reading and keep it in richter.toml."),
+)
 
 
 def reading_options(command: Callable[..., Any], *, names: Sequence[str] = READING) -> Callable[..., Any]:
@@ -310,11 +301,80 @@ def reading_options(command: Callable[..., Any], *, names: Sequence[str] = READI
 
     @functools.wraps(command)
     def with_reading(*args: Any, **given: Any) -> Any:
-        return command(*args, reading=ReadOptions(**{name: given.pop(name) for name in names}), **given)
+        reading, save = reading_from(given, names=names)
+        rest = {name: value for name, value in given.items() if name not in (*names, "yes", "save_reading")}
+        return with_confirmed(lambda chosen: command(*args, reading=chosen, **rest), reading, save=save)
 
+    for option in reversed(_CONFIRMING):
+        with_reading = option(with_reading)
     for name, option in reversed(list(zip(READING, _OPTIONS, strict=True))):
         with_reading = option(with_reading) if name in names else with_reading
     return with_reading
+
+
+def reading_from(given: Mapping[str, Any], *, names: Sequence[str] = READING) -> tuple[ReadOptions, bool]:
+    """The options of reading among a command's, with the readings that richter.toml saves; whether to save another."""
+    memory = _memory()
+    saved = {**_parse_saved(memory.get("readings", {})), **memory.get("confirmed", {})}
+    chosen = {name: given[name] for name in names}
+    return ReadOptions(**chosen, confirm=given["yes"], saved=saved), given["save_reading"]
+
+
+def _memory() -> dict[str, Any]:
+    """What one call of the program remembers."""
+    context = click.get_current_context(silent=True)
+    return {} if context is None else context.find_root().ensure_object(dict)
+
+
+def with_confirmed(call: Callable[[ReadOptions], Any], reading: ReadOptions, *, save: bool) -> Any:
+    """What the call gives; where it proposes a reading, the user is asked first, and it is called again."""
+    while True:
+        try:
+            return call(reading)
+        except ReadingProposed as proposal:
+            confirm_reading(proposal, save=save)
+            _memory().setdefault("confirmed", {})[proposal.source] = proposal.options
+            reading = dataclasses.replace(reading, saved={**reading.saved, proposal.source: proposal.options})
+
+
+def confirm_reading(proposal: ReadingProposed, *, save: bool) -> None:
+    """Ask on a terminal whether to use a reading, and keep it if so; off a terminal only saving confirms it."""
+    if not save:
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise proposal
+        for line in proposal.lines:
+            click.echo(printable(line), err=True)
+        if not click.confirm(f"Use this reading?   (in scripts: {' '.join(proposal.added)})", err=True):
+            raise click.exceptions.Exit(2)
+        return
+    path = Path("richter.toml")
+    before = path.read_text(encoding="utf-8").rstrip("\n") + "\n\n" if path.exists() else ""
+    write_file(path, before + saved_entry(proposal.source, proposal.options))
+    click.echo(f"Saved the reading of {printable(proposal.source)} in {path}.", err=True)
+
+
+def _parse_saved(entries: Mapping[str, Mapping[str, Any]]) -> dict[str, ReadOptions]:
+    """The readings in richter.toml by the pattern of the files that they are for."""
+    return {pattern: _parse_entry(pattern, entry) for pattern, entry in entries.items()}
+
+
+def _parse_entry(pattern: str, entry: Mapping[str, Any]) -> ReadOptions:
+    unknown = [name for name in entry if name not in READING]
+    if unknown:
+        raise InputError(f"richter.toml: [read.{pattern!r}] has no setting {unknown[0]!r}.",
+                         remedy=f"There are {', '.join(READING)}.")  # fmt: skip
+    given: dict[str, Any] = dict(entry)
+    parameter = click.Option(["--scale"], metavar="LOW:HIGH")
+    context = click.Context(click.Command("read"))
+    for name in ("scale", "as_severity"):
+        if name in given:
+            given[name] = parse_scale(context, parameter, given[name])
+    if "grade" in given:
+        given["grade"] = _grade(context, parameter, tuple(f"{word}={means}" for word, means in given["grade"].items()))
+    for name in ("wide", "layout"):
+        if name in given:
+            given[name] = tuple(given[name])
+    return ReadOptions(**given)
 
 
 _POLICY = (
@@ -366,12 +426,10 @@ def without_settings(options: Mapping[str, Any], names: Iterable[str]) -> dict[s
 
 def read_given(files: Sequence[str], reading: ReadOptions) -> Dataset:
     """`read_tables`, once in a command even if two parts of it ask."""
-    context = click.get_current_context(silent=True)
-    memory: dict[str, Any] = {} if context is None else context.find_root().ensure_object(dict)
-    known = memory.get("read")
-    if known is None or known[:2] != (list(files), reading):
-        known = memory["read"] = (list(files), reading, read_tables(*files, options=reading))
-    tables: Dataset = known[2]
+    memory, asked = _memory(), (list(files), reading, reading.confirm, reading.saved)
+    if memory.get("read", (None,))[0] != asked:
+        memory["read"] = (asked, read_tables(*files, options=reading))
+    tables: Dataset = memory["read"][1]
     return tables
 
 

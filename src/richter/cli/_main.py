@@ -4,6 +4,7 @@ import contextlib
 import difflib
 import io
 import logging
+import shlex
 import signal
 import sys
 import threading
@@ -18,7 +19,7 @@ import click
 from richter import __version__
 from richter._lazy import load_entry_point
 from richter.cli._aliases import respell
-from richter.errors import InputError, MissingPart, RichterError, without_passwords
+from richter.errors import InputError, MissingPart, ReadingProposed, RichterError, without_passwords
 from richter.records import printable
 
 # all commands: their words -> (module and attribute, one line of help). A place that begins with a dot is of this
@@ -46,7 +47,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "size calibration": ("._size_commands:size_calibration", "Labels for a claim on calibration."),
     "size tail": ("._size_commands:size_tail", "Questions for a claim on tail shapes."),
     "size published": ("._size_commands:size_published", "Do published scores differ?"),
-    "size simulate": ("._size_commands:size_simulate", "How often would a true claim be shown? Simulated."),
     "plan new": ("._label_commands:plan_new", "Write a plan before looking at data."),
     "plan lock": ("._label_commands:plan_lock", "Lock a plan, so that its results are confirmatory."),
     "search run": ("", "Find where a model fails, under a budget."),
@@ -70,7 +70,7 @@ GROUPS = {
         "severity", "severity tail", "severity score", "calibration", "calibration apply", "watch"
     ),
     "How much data does it take, and can I trust the labels?": (
-        "size calibration", "size tail", "size published", "size simulate", "label agreement", "label next",
+        "size calibration", "size tail", "size published", "label agreement", "label next",
         "plan new", "plan lock",
     ),
     "Where does it fail?": (
@@ -195,7 +195,7 @@ NAME = "richter.toml"
 KNOWN: dict[str, tuple[type, ...]] = {
     "map": (dict,), "scale": (str,), "better": (str,), "as_severity": (str,), "grade": (dict,), "ratings": (str,),
     "scorer": (str,), "filter": (str,), "pass_at": (int, float), "margin": (str, int, float, dict),
-    "severity_margin": (int, float), "level": (int, float), "seed": (int,), "prices": (str,),
+    "severity_margin": (int, float), "level": (int, float), "seed": (int,), "prices": (str,), "read": (dict,),
 }  # fmt: skip
 
 
@@ -218,7 +218,7 @@ def project_defaults(folder: Path) -> dict[str, Any]:
         values["margin"] = _margins_of(values.get("margin")) | {"mean_severity": values.pop("severity_margin")}
         said = f"{NAME}: severity_margin is now [margin] mean_severity = {values['margin']['mean_severity']:g}."
         click.echo(f"richter: {said}", err=True)
-    found = {name: _as_option(value) for name, value in values.items()}
+    found = {name: value if name == "read" else _as_option(value) for name, value in values.items()}
     if isinstance(values.get("margin"), Mapping):
         found["margin"] = [f"{name}={value}" if name else str(value) for name, value in values["margin"].items()]
     return found
@@ -262,7 +262,7 @@ def _root(ctx: click.Context, debug: bool) -> None:
     Exit status: 0 fine, 1 error, 2 usage, 3 a requirement is violated, 4 undecided.
     """
     defaults = project_defaults(Path.cwd())
-    ctx.ensure_object(dict).update(debug=debug, defaults=defaults)
+    ctx.ensure_object(dict).update(debug=debug, readings=defaults.pop("read", {}), defaults=defaults)
     ctx.default_map = dict.fromkeys(COMMANDS, defaults) if defaults else None
 
 
@@ -316,6 +316,11 @@ def main(args: list[str] | None = None) -> None:
     except BrokenPipeError:
         sys.stderr.close()
         code = 0
+    except ReadingProposed as proposal:
+        keep = " ".join(["richter", shlex.join(argv), *(proposal.added or ["--yes"])])
+        for line in (*proposal.lines, f"Keep it: {keep}   (or --save-reading, or --yes)"):
+            click.echo(printable(line), err=True)
+        code = proposal.exit_code
     except RichterError as error:
         if "--debug" in argv:
             raise

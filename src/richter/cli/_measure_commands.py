@@ -35,16 +35,12 @@ from richter.cli._options import (
     help="Refuse a pair that shares less than this share of its items.",
 )
 @click.option("--all", "everything", is_flag=True, help="Print every claim, the rates at all levels and the law.")
-@click.option("--paper", is_flag=True, help="Print the ERRORQUAKE paper's slopes and counts beside ours.")
-@click.option("--full", is_flag=True, help="Run every further analysis of the paper that the columns allow.")
 @click.option("--human", metavar="RATINGS", help="Ratings table with human labels: severities as people would rate.")
 @click.option(
     "--judge-errors",
     metavar="TABLE",
     help="Table of true, judged, share; or `independent` with three ratings an answer.",
 )
-@click.option("--conditions", metavar="TABLE", help="Table of condition, active_params, architecture (for --full).")
-@click.option("--pair", "pairs", metavar="A,B", multiple=True, help="Test the slopes of this pair at a shared m_min.")
 @click.option("--plan", metavar="PLAN", help="A severity plan (richter plan new severity). Locked: confirmatory.")
 @click.option("--any-scale", is_flag=True, help="Severities above 4 are meant: no law, no rates at levels, no note.")
 @click.option("--traffic", metavar="MIX", help="Table of `share` by `domain` and/or `tier`: weight to your traffic.")
@@ -72,7 +68,7 @@ def severity() -> None:
       richter severity scores.csv --margin 0.2 --margin catastrophic_rate=0.5pt
       richter severity scores.csv --require "severity>=3 below 100 per million"
       richter severity scores.csv --traffic mix.csv --cost 1=5 --cost 3=2000 --json result.json
-      richter severity scores.csv --human ratings.csv --paper --full --conditions models.csv
+      richter severity scores.csv --human ratings.csv --all
       richter severity mqm.csv --map score=mqm --as-severity 0:-25
     """
 

@@ -11,6 +11,7 @@ from richter.errors import InputError
 from richter.records import DEFAULT_LEVEL
 
 __all__ = [
+    "CONFIRMING",
     "READING",
     "VOUCHING",
     "Command",
@@ -33,7 +34,10 @@ __all__ = [
 ]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-READING = ("map", "scale", "better", "as_severity", "grade", "wide", "ratings", "scorer", "filter", "pass_at")
+READING = (
+    "map", "scale", "better", "as_severity", "grade", "wide", "ratings", "scorer", "filter", "pass_at", "layout"
+)  # fmt: skip
+CONFIRMING = ("yes", "save_reading")
 PREPARING = "richter_prepares"
 VOUCHING = ("missing", "trust_ids", "trust_raters", "trust_labels", "unpaired")
 
@@ -81,7 +85,7 @@ class DataCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The command's own options, then the names of those for reading."""
         super().format_options(ctx, formatter)
-        names = [*self.reads, *(VOUCHING if self.vouches else ())]
+        names = [*self.reads, *CONFIRMING, *(VOUCHING if self.vouches else ())]
         if names and not self.is_complete:
             with formatter.section("Options for reading data (richter help reading)"):
                 formatter.write_text(" ".join(f"--{name.replace('_', '-')}" for name in names))

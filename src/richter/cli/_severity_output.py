@@ -1,16 +1,19 @@
 """`richter severity`: whose errors are worse, how bad they are, and which law describes them."""
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+import click
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from richter.audit import SeverityReport, read_plan, weigh_scores
+from richter.claims import margin_on
 from richter.cli._engine_options import open_mapper
 from richter.cli._io import (
+    DEFAULT_MAP,
     cells,
     grid,
     publish,
@@ -20,13 +23,12 @@ from richter.cli._io import (
 )
 from richter.errors import InputError
 from richter.records import Claim, Verdict, at_most, counted, printable
-from richter.severity import MEASURES, BValue, DeploymentTable, Recount, SeverityStudy, Skipped
+from richter.severity import MEASURES, BValue, DeploymentTable, SeverityStudy
 from richter.stats import in_threads
 from richter.tables import ReadOptions, read_tables
 
-TABLES = ("human", "conditions", "plan", "traffic")
+TABLES = ("human", "plan", "traffic")
 _SHOWN = 10
-_MEASURES = ", ".join(MEASURES)
 _ORDER = (Verdict.VERIFIED, Verdict.REFUTED, Verdict.EQUIVALENT, Verdict.UNDECIDED, Verdict.BLOCKED, Verdict.UNTESTABLE)
 _FAMILY = {
     "power_law": "power law",
@@ -40,9 +42,7 @@ _FAMILY = {
 def severity(
     sources: tuple[str, ...],
     everything: bool,
-    full: bool,
-    pairs: tuple[str, ...],
-    margins: tuple[str, ...],
+    margin: dict[str, float],
     reading: ReadOptions,
     costs: tuple[str, ...],
     engine: str,
@@ -63,10 +63,8 @@ def severity(
     with open_mapper(engine, workers=workers, label="testing", local=in_threads) as mapper:
         report = weigh_scores(
             tables,
-            margin=parse_margins(margins),
+            margin=_margins_by_measure(margin),
             costs=parse_costs(costs),
-            pairs=parse_pairs(pairs),
-            everything=full,
             mapper=mapper,
             **options,
         )
@@ -79,7 +77,7 @@ def severity(
 
 def _print(out: Console, report: SeverityReport, *, everything: bool) -> None:
     study = report.study
-    lines = [check.sentence for check in report.requirements] + list(headlines(report))
+    lines = [check.sentence for check in report.requirements] + headlines(report, everything=everything)
     shown = lines if everything else lines[:_SHOWN]
     for line in shown:
         out.print(printable(line, limit=1000))
@@ -87,9 +85,9 @@ def _print(out: Console, report: SeverityReport, *, everything: bool) -> None:
     if rest:
         out.print(f"... and {rest:,} more: --all, or --json PATH.", style="dim")
     out.print(_conditions_table(study))
-    if everything or report.paper:
+    if everything:
         if study.slopes:
-            out.print(_law_table(study, paper=report.paper))
+            out.print(_law_table(study))
         if study.rates:
             out.print(_rates_table(study.rates))
     if report.human:
@@ -97,13 +95,11 @@ def _print(out: Console, report: SeverityReport, *, everything: bool) -> None:
     for name, loss in report.losses.items():
         limits = f"{loss.interval.low:,.4g} to {loss.interval.high:,.4g}"
         out.print(f"Expected loss of {printable(name, limit=40)}: {loss.per_answer:,.4g} an answer ({limits}).")
-    for line in analysis_lines(report.analyses):
-        out.print(printable(line))
     for line in _small_print(report):
         out.print(printable(line, limit=600), style="dim")
 
 
-def headlines(report: SeverityReport) -> list[str]:
+def headlines(report: SeverityReport, *, everything: bool = False) -> list[str]:
     """What the study says of the pairs, best shown first, and of whom it can say nothing."""
     study = report.study
     first, rest = ([c for c in study.claims if c.primary is which] for which in (True, False))
@@ -113,7 +109,7 @@ def headlines(report: SeverityReport) -> list[str]:
     if len(first) > 1:
         shown = sum(c.verdict is Verdict.VERIFIED for c in first)
         lines.append(f"{shown} of {len(first)} pairs are shown to differ in {_noun(first[0])}{_extremes(study)}.")
-    if report.paper:
+    if everything and study.slopes:
         lines.append(_paper_line(study))
     lines += [_with_remedy(c) for c in _sorted(first)]
     lines += [f"{name} is left out: {r.reason}." for r in study.refused for name in r.conditions]
@@ -171,7 +167,7 @@ def _small_print(report: SeverityReport) -> list[str]:
         lines.append(
             f"{said} within {study.recipe.tolerance:g}, at the upper limit"
             + (f"; {len(few)} ha{'s' if len(few) == 1 else 've'} too few, or of one severity only" if few else "")
-            + ("." if report.paper else " (--all shows the slopes).")
+            + " (--all shows the slopes)."
         )
     lines += [f"{name}: no answer is rated." for name in study.unrated]
     lines += [f"{name}: not corrected by human labels. {why}" for name, why in report.human_skipped.items()]
@@ -212,7 +208,7 @@ def _conditions_table(study: SeverityStudy) -> Table:
     return grid(headings, rows, title="How grave errors are, gravest first", caption=caption, **LOOK)
 
 
-def _law_table(study: SeverityStudy, *, paper: bool) -> Table:
+def _law_table(study: SeverityStudy) -> Table:
     columns = "{r.b:.3f}{star}|{r.interval.low:.2f} .. {r.interval.high:.2f}|{r.m_min:g}|{r.n_above:,}|{r.misfit:.3f}|"
     rows = []
     for name, fit in study.slopes.items():
@@ -221,14 +217,13 @@ def _law_table(study: SeverityStudy, *, paper: bool) -> Table:
         row = [printable(name, limit=26), *cells(columns + "{r.misfit_limit:.3f}", fitted, star=star)]
         row.append("-" if found.families is None else _FAMILY[found.families.best])
         row[-1] += "" if found.families is None or found.families.adequate else "*"
-        if paper:
-            own = found.paper
-            row.append("-" if own is None else f"{own['b']:.2f} ({own['low']:.2f} .. {own['high']:.2f})")
+        own = found.paper
+        row.append("-" if own is None else f"{own['b']:.2f} ({own['low']:.2f} .. {own['high']:.2f})")
         rows.append(row)
     caption = (
         f"* the errors may be further than {study.recipe.tolerance:g} from the law: then b and family describe nothing"
     )
-    headings = "condition|b|interval|from|errors|misfit|limit|family" + "|paper's b" * paper
+    headings = "condition|b|interval|from|errors|misfit|limit|family|paper's b"
     return grid(headings, rows, title="Slope b (smaller: a heavier tail)", caption=caption, **LOOK)
 
 
@@ -250,27 +245,20 @@ def _rates_table(tables: Mapping[str, DeploymentTable]) -> Table:
     return grid(["condition", *(f">= {s:g}" for s in shown)], rows, title=title, caption=caption, **LOOK)
 
 
-def parse_margins(texts: tuple[str, ...]) -> dict[str, float]:
-    """Read S or MEASURE=S, several times; of a rate also in points, as 0.5pt."""
-    out = {}
-    for text in texts:
-        name, _, amount = text.rpartition("=")
-        measure = name.strip() or "severity_given_error"
-        if measure not in MEASURES:
-            raise InputError(f"{printable(measure, limit=40)!r} is not a measure.", remedy=f"There are {_MEASURES}.")
-        number, in_points = amount.strip().removesuffix("pt"), amount.strip().endswith("pt")
-        try:
-            value = float(number) / (100 if in_points else 1)
-        except ValueError as error:
-            what = f"--margin {printable(text, limit=40)} is not a number or MEASURE=NUMBER."
-            raise InputError(what, remedy="As --margin 0.2 or --margin b=0.15.") from error
-        if in_points and MEASURES[measure].scale != 100:
-            what = f"--margin {printable(text, limit=40)}: {MEASURES[measure].noun} is not in points."
-            raise InputError(what, remedy="Give it on its own scale, as --margin 0.2.")
-        if not value > 0:
-            raise InputError(f"--margin {printable(text, limit=40)} is not above 0.", remedy="As --margin 0.2.")
-        out[measure] = value
-    return out
+def _margins_by_measure(given: Mapping[str, float]) -> dict[str, float]:
+    """The margins by measure, each on its scale; one without a name is that of the mean severity of errors.
+
+    Of the settings in richter.toml only those count that are stated for one of these measures.
+    """
+    if click.get_current_context().get_parameter_source("margin") is DEFAULT_MAP:
+        given = {name: margin for name, margin in given.items() if name in MEASURES}
+    named = {name or "severity_given_error": margin for name, margin in given.items()}
+    unknown = next((name for name in named if name not in MEASURES), None)
+    if unknown is not None:
+        raise InputError(
+            f"{printable(unknown, limit=40)!r} is not a measure.", remedy=f"There are {', '.join(MEASURES)}."
+        )
+    return {name: margin_on(margin, MEASURES[name]) for name, margin in named.items()}
 
 
 def parse_costs(texts: tuple[str, ...]) -> dict[float, float]:
@@ -284,147 +272,3 @@ def parse_costs(texts: tuple[str, ...]) -> dict[float, float]:
             what = f"--cost {printable(text, limit=40)} is not LEVEL=COST."
             raise InputError(what, remedy="As --cost 3=2000.") from error
     return out
-
-
-def parse_pairs(texts: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Read A,B, several times."""
-    out = []
-    for text in texts:
-        first, comma, second = text.partition(",")
-        if not comma or not first.strip() or not second.strip():
-            raise InputError(f"--pair {printable(text, limit=60)} is not A,B.", remedy="As --pair base,tuned.")
-        out.append((first.strip(), second.strip()))
-    return out
-
-
-def analysis_lines(analyses: Mapping[str, Any]) -> Iterator[str]:
-    """What each analysis found, in a sentence; or why it could not be run."""
-    for name, result in analyses.items():
-        title = name.replace("_", " ").capitalize()
-        if isinstance(result, Skipped):
-            yield f"{title}: not run. {result.skipped}"
-        else:
-            for line in _LINES[name](result):
-                yield f"{title}: {line}"
-
-
-def _counts(rows: Iterable[Recount]) -> Iterator[str]:
-    yield "disjoint pairs " + ", ".join(f"{r.disjoint} of {r.matched} ({r.rule})" for r in rows) + "."
-
-
-def _sweep(result: Mapping[int, Any]) -> Iterator[str]:
-    for threshold, row in result.items():
-        trend = row["scaling"]
-        shown = "" if isinstance(trend, Skipped) else f"; trend with size {trend['spearman']:+.2f}"
-        count = row["count"]
-        yield f"T = {threshold}: {counted(count.n_conditions, 'condition')}, {count.disjoint} disjoint pairs{shown}."
-
-
-def _tails(result: Any) -> Iterator[str]:
-    gaps = ", ".join(f"{n} by tail ratio > {g}" for g, n in result.pairs_by_ratio.items())
-    slopes = ", ".join(f"{n} by log-linear slope > {g}" for g, n in result.pairs_by_slope.items())
-    yield f"of {result.matched} matched pairs {slopes}, {gaps}; tail ratio against b: {result.ratio_against_b:+.2f}."
-
-
-def _leniency(result: Any) -> Iterator[str]:
-    harsh = ", ".join(f"{n} {e.estimate:+.2f}" for n, e in zip(result.judges, result.found.effects, strict=True))
-    yield f"effects on the same answers {harsh} (joint p {result.found.wald_p:.2g})."
-
-
-def _without_judges(result: Any) -> Iterator[str]:
-    yield from _counts(result["counts"])
-    trends = {j: r for j, r in result.get("scaling", {}).items() if not isinstance(r, Skipped)}
-    if trends:
-        yield "trend with size " + ", ".join(f"{r.spearman:+.2f} without {j}" for j, r in trends.items()) + "."
-
-
-def _scaling(result: Any) -> Iterator[str]:
-    yield result.verdict
-    yield ", ".join(f"m_min {s}: rho {c.spearman:+.3f} (p {c.permutation_p:.2g})" for s, c in result.strategies.items())
-    yield f"given the error rate {result.partial_error_rate:+.2f} (p {result.partial_error_rate_p:.2g})."
-
-
-def _domains(result: Any) -> Iterator[str]:
-    means = ", ".join(f"{d} {b:.2f}" for d, b in sorted(result.mean_b.items(), key=lambda x: x[1]))
-    if result.friedman_p is None:
-        yield (
-            f"{counted(result.n_complete, 'condition has', 'conditions have')} a "
-            f"slope in every domain, too few for a test; mean b {means}."
-        )
-    else:
-        yield f"Friedman p {result.friedman_p:.2g}, Kendall's W {result.kendall_w:.2f}; mean b {means}."
-
-
-def _prediction(results: Any) -> Iterator[str]:
-    for r in results:
-        rho = r.correlation
-        ranks = "too few for a rank correlation" if rho is None else f"rank correlation {rho.spearman:+.2f}"
-        yield (
-            f"at {r.severity:g} and above: {ranks}, {r.within} of {r.n} within 1.5x, {r.under} under, {r.over} over; "
-            f"slope easy minus hard {r.mean_slope_gap:+.3f}."
-        )
-
-
-def _coarsening(result: Any) -> Iterator[str]:
-    levels = (f"{r.n_levels} levels: rank correlation with the full scale {r.spearman:+.2f}" for r in result)
-    yield ", ".join(levels) + "."
-
-
-def _m_min(result: Any) -> Iterator[str]:
-    kept = ", ".join(f"{rho:+.2f} with m_min {name}" for name, rho in result.spearman_with_ks.items())
-    yield f"the ranking by KS is kept {kept}."
-
-
-def _mechanisms(result: Any) -> Iterator[str]:
-    for by, table in result.items():
-        how = f"{table.method}, n = {table.n}"
-        yield f"{by.replace('_', ' ')}: Cramer's V {table.cramers_v:.2f}, p {table.p:.2g} ({how})."
-
-
-def _information(result: Any) -> Iterator[str]:
-    found, bound = result["information"], result["resolution"]
-    if not isinstance(found, Skipped):
-        yield (
-            f"I(b; condition | error rate) {found.bits:.2f} bits, where noise alone gives {found.noise_bits:.2f} "
-            f"(p {found.p:.2g}); R^2 of b on the error rate {found.r_squared:.2f}."
-        )
-    span = f"slopes span {bound.observed_range:.3f}"
-    yield f"differences below {bound.minimum_detectable:.3f} cannot be resolved (3.96 SE); {span}."
-
-
-def _each(template: str) -> Callable[[Any], Iterator[str]]:
-    """A sentence for the result, or for each row of it."""
-    return lambda result: (template.format(r=row) for row in (result if isinstance(result, list | tuple) else [result]))
-
-
-_LINES: dict[str, Callable[[Any], Iterator[str]]] = {
-    "leave_one_domain_out": _counts,
-    "aggregation_rules": _counts,
-    "dual_coverage": _counts,
-    "exceedance_sweep": _sweep,
-    "fixed_m_min": _counts,
-    "tail_summaries": _tails,
-    "catastrophes": _each(
-        "at {r.severity:g} and above {r.mcnemar} of {r.matched} pairs differ (McNemar, q <= 0.05); "
-        "{r.fisher} by the paper's Fisher test."
-    ),
-    "hierarchical_bootstrap": _each(
-        "item and judge noise put the count between {r.low:g} and {r.high:g} (median {r.median:g})."
-    ),
-    "judge_leniency": _leniency,
-    "judge_reweighting": lambda result: _counts([result]),
-    "leave_one_judge_out": _without_judges,
-    "scaling": _scaling,
-    "prediction": _prediction,
-    "domain_variation": _domains,
-    "pipeline_pairs": _each(
-        "{r.second} minus {r.first} at m_min {r.m_min:g}: b {r.delta_b:+.3f} "
-        "({r.interval.low:+.2f} to {r.interval.high:+.2f}), p {r.p:.2g}, q {r.q:.2g}."
-    ),
-    "coarsening": _coarsening,
-    "overcalls": _each("with {r.overcall_rate:.1%} of 2.0s taken back the ranking keeps {r.mean_spearman:+.2f}."),
-    "subsampling": _each("on halves of the items b varies by {r.median:.1%} (median coefficient of variation)."),
-    "m_min": _m_min,
-    "mechanisms": _mechanisms,
-    "information": _information,
-}

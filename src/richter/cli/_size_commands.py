@@ -9,12 +9,9 @@ from richter.cli._options import (
     READING,
     cluster_options,
     command,
-    engine_options,
     json_option,
     level_option,
-    one_of,
     power_option,
-    resamples_option,
     seed_option,
 )
 
@@ -172,43 +169,4 @@ def size_published() -> None:
     Examples:
       richter size published 0.864 0.868 --n 14042 --names GPT-4 "Claude 3 Opus"
       richter size published leaderboard.csv
-    """
-
-
-@command("_simulate_output:size_simulate")
-@click.argument("experiment", type=one_of("richter.cli._simulate_output", "EXPERIMENTS"), metavar="EXPERIMENT")
-@click.option("--runs", type=click.IntRange(min=1), help="Simulated audits per figure. The default takes seconds.")
-@click.option(
-    "--delta-xi", "deltas", type=float, multiple=True, help="tail: true difference. [default: 0 to 0.2 by 0.05]"
-)
-@click.option(
-    "--n-exc", "n_excs", type=click.IntRange(50), multiple=True, help="tail: exceedances each. [default: 1570]"
-)
-@click.option(
-    "--generator",
-    type=click.Choice(["gpd", "positive", "G1", "G2", "G3", "G4", "G5"]),
-    default="positive",
-    help="tail: gpd is the paper's figure 5, P1 and P2 only; positive has all gates, equal mean and tail mean; G1..G5 "
-    "are as positive, and that gate is violated.",
-)
-@click.option("--size", type=float, default=1.0, help="tail: how strongly the gate is violated.")
-@click.option("--xi", type=float, default=0.0, help="tail: the shape of the lighter model.")
-@click.option("--plan", "plan_path", metavar="PLAN", help="tail: take thresholds and tolerances from a tail plan.")
-@resamples_option(100, default=500)
-@seed_option
-@engine_options
-@json_option
-def size_simulate() -> None:
-    """Simulate how often a claim of known truth is shown. All data are simulated.
-
-    EXPERIMENT is phase, slope, active, composition or pseudo (those of the paper on verification), or tail (how often a
-    pair of known tails passes the gates, and which gates fall).
-
-    \b
-    Examples:
-      richter size simulate phase         the wall at n e ~ 1
-      richter size simulate active        chosen labels against random ones
-      richter size simulate tail --delta-xi 0.1 --delta-xi 0.2 --n-exc 1570
-      richter size simulate tail --generator gpd --n-exc 500 --runs 500
-      richter size simulate active --runs 5000 --engine ray
     """

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -14,6 +14,7 @@ from richter.claims import (
     METRICS,
     Asked,
     Blocked,
+    Design,
     Evidence,
     Question,
     Shares,
@@ -189,47 +190,76 @@ def _gap_from_data(
     asked = evidence(dataset, Question(measure=measure, conditions=(chosen[0], chosen[1]), margin=margin))
     if isinstance(asked.evidence, Blocked):
         raise InputError(f"{asked.evidence.reason}.", remedy=asked.evidence.remedy)
-    gap, words, shares, design = margin, asked.words, None, None
-    known = [asked.known.ignoring or asked.known, *([asked.known.as_worst] if asked.known.as_worst else [])]
-    if asked.known.relative:
-        gap = math.log1p(margin)
-        known = [_of_logarithms(found) for found in known]
-    if any(not found.standard_error for found in known):
-        raise InputError(
-            f"These data do not say how much {words.noun} varies.", remedy="Give a pilot in which answers differ."
-        )
-    # with missing grades a verdict must hold both ways: the larger of the two sizes
-    items = max(_items_of(found, gap, alpha=alpha, power=power) for found in known)
-    now = 1
-    if asked.metric.estimator == "mean":
-        shares = _shares(dataset, measure, chosen, is_ratio=asked.known.relative)
-        now = max(1, round(shares.draws_per_item))
-        if _is_plain_rate(dataset, asked, shares):  # one answer each: counts decide, not t
-            items = floors.paired_gap_labels(gap, min(shares.items + gap**2, 1.0), alpha=alpha, power=power)
-        by_shares = functools.partial(shares.items_for, gap, alpha=alpha, power=power)
-        factor = items / by_shares(now)  # weights, labels and missing grades, which shares do not know
-        design = cheapest_design(
-            shares,
-            gap,
-            cost_item=costs[0],
-            cost_draw=costs[1],
-            needed=lambda draws: math.ceil(factor * by_shares(draws)),
-        )
-    notes = tuple(dict.fromkeys((*dataset.notes, *asked.notes, *asked.known.notes)))
+    found = _size_from_evidence(dataset, asked, margin, alpha=alpha, power=power, costs=costs)
+    notes = tuple(dict.fromkeys((*dataset.notes, *asked.notes, *asked.known.notes_at(level), *found.notes)))
     row = {
-        "labels": items, "draws": now, "measure": measure, "margin": margin, "power": power, "level": level,
-        "alpha": alpha, "shares": shares, "cheapest": design, "understood": dataset.understood,
-        "basis": asked.who_graded, "notes": notes,
+        "labels": found.items, "draws": found.draws, "measure": measure, "margin": margin, "power": power,
+        "level": level, "alpha": alpha, "shares": found.shares, "cheapest": found.design,
+        "understood": dataset.understood, "basis": asked.who_graded, "notes": notes,
     }  # fmt: skip
     out = publish(row, json_path, inputs=files)
     out.print(
-        f"{items:,} items, asked of both with {now} draw{'s' * (now > 1)} each, show a true gap of "
-        f"{words.amount(margin)}{words.suffix} (power {power:g}, {100 * level:g}%)."
+        f"{found.items:,} items, {found.who}, show a true gap of "
+        f"{asked.words.amount(margin)}{asked.words.suffix} (power {power:g}, {100 * level:g}%)."
     )
-    lines = [] if shares is None or design is None else [shares.sentence(), design.sentence]
+    lines = [] if found.shares is None or found.design is None else [found.shares.sentence(), found.design.sentence]
     for line in (*lines, dataset.understood, *notes):
         if line:
             out.print(f"  {printable(line)}", highlight=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _SizeFromData:
+    """The items of a next study, who is asked them, and where the spread comes from where draws and groups tell."""
+
+    items: int
+    draws: int
+    who: str
+    shares: Shares | None = None
+    design: Design | None = None
+    notes: tuple[str, ...] = ()
+
+
+def _size_from_evidence(
+    dataset: Dataset, asked: Asked, margin: float, *, alpha: float, power: float, costs: tuple[float, float]
+) -> _SizeFromData:
+    """The size by the evidence that `compare` decides by; with missing grades the larger of both ways."""
+    gap, known = margin, [asked.known.ignoring or asked.known]
+    known += [asked.known.as_worst] if asked.known.as_worst else []
+    if asked.known.relative:
+        gap = math.log1p(margin)
+        known = [_of_logarithms(found) for found in known]
+    known = [_with_spread_of_labels(found) for found in known]
+    if any(not found.standard_error for found in known):
+        raise InputError(
+            f"These data do not say how much {asked.words.noun} varies.", remedy="Give a pilot in which answers differ."
+        )
+    items = max(_items_of(found, gap, alpha=alpha, power=power) for found in known)
+    if asked.known.sides:
+        one, two = (math.ceil(items * side / sum(asked.known.sides)) for side in asked.known.sides)
+        return _SizeFromData(items=one + two, draws=1, who=f"{one:,} of the first and {two:,} others of the second")
+    notes = (f"people label as large a share of the answers as here ({asked.known.labels:,} labels)",)
+    notes = notes if asked.known.labels else ()
+    if asked.metric.estimator != "mean":
+        return _SizeFromData(items=items, draws=1, who="asked of both with 1 draw each", notes=notes)
+    shares = _shares(dataset, asked.question, is_ratio=asked.known.relative)
+    now = max(1, round(shares.draws_per_item))
+    if _is_plain_rate(dataset, asked, shares):  # one answer each: counts decide, not t
+        items = floors.paired_gap_labels(gap, min(shares.items + gap**2, 1.0), alpha=alpha, power=power)
+    by_shares = functools.partial(shares.items_for, gap, alpha=alpha, power=power)
+    factor = items / by_shares(now)  # weights, labels and missing grades, which shares do not know
+    design = cheapest_design(
+        shares, gap, cost_item=costs[0], cost_draw=costs[1], needed=lambda draws: math.ceil(factor * by_shares(draws))
+    )
+    who = f"asked of both with {now} draw{'s' * (now > 1)} each"
+    return _SizeFromData(items=items, draws=now, who=who, shares=shares, design=design, notes=notes)
+
+
+def _with_spread_of_labels(found: Evidence) -> Evidence:
+    """Evidence that labels correct, with half of its interval at one standard error as its standard error."""
+    if not found.labels:
+        return found
+    return dataclasses.replace(found, standard_error=found.interval(math.erf(math.sqrt(0.5))).half_width)
 
 
 def _of_logarithms(found: Evidence) -> Evidence:
@@ -243,12 +273,12 @@ def _items_of(found: Evidence, gap: float, *, alpha: float, power: float) -> int
     return math.ceil(units_needed(found, gap, tail=alpha / 2, power=power) * found.n / max(found.units, 1))
 
 
-def _shares(dataset: Dataset, measure: str, chosen: Sequence[str], *, is_ratio: bool) -> Shares:
+def _shares(dataset: Dataset, question: Question, *, is_ratio: bool) -> Shares:
     """Where the spread of a pair's difference comes from; of a ratio, that of logarithms."""
     if not is_ratio:
-        return variance_shares(sample_of(dataset, measure), chosen[0], chosen[1])
-    found = outcomes_of(dataset, measure)
-    return variance_shares(dataclasses.replace(found, value=np.log(found.value)), chosen[0], chosen[1])
+        return variance_shares(sample_of(dataset, question.measure), *question.conditions)
+    found = outcomes_of(dataset, question.measure)
+    return variance_shares(dataclasses.replace(found, value=np.log(found.value)), *question.conditions)
 
 
 def _is_plain_rate(dataset: Dataset, asked: Asked, shares: Shares) -> bool:

@@ -44,10 +44,15 @@ Check = Callable[[Dataset, Question, Policy], Finding]
 
 
 def is_unpaired(dataset: Dataset, question: Question, policy: Policy) -> bool:
-    """Whether two conditions are compared as independent samples: as stated, or since no two share an item."""
+    """Whether two conditions are compared as independent samples: as stated, or since no two share an item.
+
+    A gate takes them so only where it is stated: a candidate may have lost every item that it shares.
+    """
     if len(question.conditions) != 2:
         return False
-    return policy.unpaired or not has_shared_items(dataset, valued_by(dataset, question.measure))
+    if policy.unpaired or policy.is_gate:
+        return policy.unpaired
+    return not has_shared_items(dataset, valued_by(dataset, question.measure))
 
 
 def has_own_items(dataset: Dataset, question: Question, policy: Policy) -> bool:
@@ -92,24 +97,39 @@ def check_alignment_of_items(dataset: Dataset, question: Question, policy: Polic
 
 
 def check_shared_items(dataset: Dataset, question: Question, policy: Policy) -> Finding:
-    """Conditions of which one has no grades, or which share too few items."""
+    """Conditions of which one has no grades, or which share too few items; in a gate, a candidate that shares none."""
     if len(question.conditions) != 2:
-        return FINE
+        return _check_shared_with_baseline(dataset, question, policy)
     shared = shared_by(dataset, question)
     for number, name in zip(shared.sides, question.conditions, strict=True):
         if number == 0:
             noun = metric_of(dataset, question.measure).noun
             return Finding(block=Blocked(gate=None, reason=f"{name} has no item with a value of {noun}"))
     sample = sample_of(dataset, valued_by(dataset, question.measure))
-    reason = too_few_shared(sample, shared, min_shared=policy.min_shared)
+    # in a gate the items that only the candidate has count for nothing: it could lose them
+    reason = too_few_shared(sample, shared, min_shared=policy.min_shared, of_first=policy.is_gate)
     if is_unpaired(dataset, question, policy):
-        if shared.both or policy.unpaired:
+        if policy.unpaired:
+            return Finding(notes=("taken as different items, not paired (--unpaired)",))
+        if shared.both:
             return FINE
         return Finding(notes=(f"{reason}; where these are the same questions, write their ids alike",))
     if not reason:
         return FINE
     remedy = "Compare conditions that answered the same items, or all of their items as different ones: --unpaired."
-    return Finding(block=Blocked(gate="items", reason=reason, remedy=remedy, override="--min-shared"))
+    override = "--min-shared" if shared.both else "--unpaired"
+    return Finding(block=Blocked(gate="shared", reason=reason, remedy=remedy, override=override))
+
+
+def _check_shared_with_baseline(dataset: Dataset, question: Question, policy: Policy) -> Finding:
+    """A level that a gate asks for, of a candidate without any item of the baseline: it may have lost them all."""
+    if not policy.is_gate or policy.unpaired or len(dataset.conditions) < 2:
+        return FINE
+    if has_shared_items(dataset, valued_by(dataset, question.measure)):
+        return FINE
+    reason = f"{question.conditions[0]} has no graded item in common with {dataset.conditions[0]}"
+    remedy = "Give the answers to the same items, or state that the items differ: --unpaired."
+    return Finding(block=Blocked(gate="shared", reason=reason, remedy=remedy, override="--unpaired"))
 
 
 def check_missing(dataset: Dataset, question: Question, policy: Policy) -> Finding:

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 
@@ -18,11 +19,11 @@ from richter.claims import (
     check_weights,
     difference_evidence,
     mean_evidence,
-    p_value,
     passes,
     suite_evidence,
     unpaired_evidence,
-    with_missing_as_worst,
+    with_gate_limit,
+    with_missing_at,
     within,
 )
 from richter.evidence._calibration_evidence import estimate_ece
@@ -35,50 +36,53 @@ from richter.tables import Dataset, item_codes
 
 __all__ = ["ESTIMATORS"]
 
-ALPHA = 0.05  # of the note on how many missing grades undo a difference
+ENDS: tuple[Literal["worst", "best"], ...] = ("worst", "best")
 
 
 def estimate_mean(dataset: Dataset, question: Question, policy: Policy) -> Evidence:
     """A condition's mean, or the second's minus the first's, by unit; missing grades both ways.
 
-    Adjustment for difficulty and the weights of a suite concern the main measure's differences.
+    Adjustment for difficulty and the weights of a suite concern the main measure's differences. A gate has its own
+    limit (`with_gate_limit`).
     """
     sample = _asked_of(dataset, question, sample_of(dataset, question.measure))
     found = _estimate(dataset, question, policy, sample)
-    if policy.missing != "both-ways" or sample.metric.worst is None or policy.about == "such-runs":
+    lacking = np.zeros_like(sample.draws)
+    if policy.missing == "both-ways" and sample.metric.worst is not None and policy.about != "such-runs":
+        lacking = lacking_of(dataset, question, policy)
+    if lacking.any():
+        found = _both_ways(dataset, question, policy, found, lacking)
+    if not policy.is_gate or sample.metric.worst is None or policy.about != "such-items" or found.sides or found.labels:
         return found
-    lacking = lacking_of(dataset, question, policy)
-    names = question.conditions
-    counts = {name: int(lacking[:, dataset.conditions.index(name)].sum()) for name in names}
-    if not any(counts.values()):
-        return found
-    filled = _estimate_filled(dataset, question, policy, lacking)
-    both = both_ways(found, filled, missing=counts)
-    if p_value(found, question.value) <= ALPHA < p_value(both, question.value):
-        number = _missing_to_undo(dataset, question, policy, found, lacking)
-        both = dataclasses.replace(both, notes=(*both.notes, f"{number:,} missing grades counted as wrong undo it"))
-    return both
+    others = [k for k, name in enumerate(dataset.conditions) if name != question.conditions[-1]]
+    lacking[:, others] = 0  # what the baseline lacks is left out: counted as wrong it would favour the candidate
+    ends = [_asked_of(dataset, question, filled_sample(dataset, question.measure, lacking, e)) for e in ENDS]
+    return with_gate_limit(found, *ends, conditions=question.conditions)
 
 
-def _estimate_filled(dataset: Dataset, question: Question, policy: Policy, lacking: np.ndarray) -> Evidence:
-    """The evidence with missing grades at the worse end."""
-    filled = _asked_of(dataset, question, filled_sample(dataset, question.measure, lacking))
-    return _estimate(dataset, question, policy, filled)
+def _both_ways(
+    dataset: Dataset, question: Question, policy: Policy, ignoring: Evidence, lacking: np.ndarray
+) -> Evidence:  # fmt: skip
+    """The evidence that holds with missing grades ignored and with them at the worse end."""
 
+    def fill(some: np.ndarray) -> Evidence:
+        sample = _asked_of(dataset, question, filled_sample(dataset, question.measure, some))
+        return _estimate(dataset, question, policy, sample)
 
-def _missing_to_undo(
-    dataset: Dataset, question: Question, policy: Policy, found: Evidence, lacking: np.ndarray
-) -> int:  # fmt: skip
-    """How many of the missing grades, counted as wrong in the order of items, undo what is shown without them."""
-    places = np.repeat(np.arange(lacking.size), lacking.ravel())
-    low, high = 0, len(places)
-    while high - low > 1:
-        middle = (low + high) // 2
-        some = np.bincount(places[:middle], minlength=lacking.size).reshape(lacking.shape).astype(np.intp)
-        filled = both_ways(found, _estimate_filled(dataset, question, policy, some), missing={})
-        is_undone = p_value(filled, question.value) > ALPHA  # also where it turns round
-        low, high = (low, middle) if is_undone else (middle, high)
-    return high
+    def missing_to_undo(is_shown: Callable[[Evidence], bool]) -> int:
+        """How many missing grades, counted as wrong in the order of items, undo what is shown without them."""
+        places = np.repeat(np.arange(lacking.size), lacking.ravel())
+        low, high = 0, len(places)
+        while high - low > 1:
+            middle = (low + high) // 2
+            some = np.bincount(places[:middle], minlength=lacking.size).reshape(lacking.shape).astype(np.intp)
+            holds = is_shown(both_ways(ignoring, fill(some), missing={}))  # it does not where it turns round, either
+            low, high = (middle, high) if holds else (low, middle)
+        return high
+
+    counts = {name: int(lacking[:, dataset.conditions.index(name)].sum()) for name in question.conditions}
+    both = both_ways(ignoring, fill(lacking), missing=counts)
+    return dataclasses.replace(both, missing_to_undo=missing_to_undo)
 
 
 def lacking_of(dataset: Dataset, question: Question, policy: Policy) -> np.ndarray:
@@ -88,11 +92,13 @@ def lacking_of(dataset: Dataset, question: Question, policy: Policy) -> np.ndarr
     return np.where(_is_asked(dataset, question)[:, None], lacking, 0)
 
 
-def filled_sample(dataset: Dataset, measure: str, lacking: np.ndarray) -> Sample:
-    """The sample of a measure with missing grades at the worse end."""
+def filled_sample(
+    dataset: Dataset, measure: str, lacking: np.ndarray, end: Literal["worst", "best"] = "worst"
+) -> Sample:  # fmt: skip
+    """The sample of a measure with missing grades at the worse (or better) end."""
     if not measure.startswith("pass"):
-        return as_sample(with_missing_as_worst(outcomes_of(dataset, measure), lacking))
-    filled = with_missing_as_worst(outcomes_of(dataset, "accuracy"), lacking)
+        return as_sample(with_missing_at(outcomes_of(dataset, measure), lacking, end))
+    filled = with_missing_at(outcomes_of(dataset, "accuracy"), lacking, end)
     return as_sample(passes(filled, int(measure[5:]), every=measure[4] == "^"))
 
 

@@ -180,9 +180,8 @@ def lacking_grades(
     has_value: Bools = np.asarray((graded * chosen > 0).any(axis=1))
     has_row = rows > 0
     wanted = has_value[:, None] | (has_row & (unpaired or len(names) == 1))
-    of_others: Bools = np.asarray((graded * ~chosen > 0).any(axis=1))
-    if len(names) == 1 and strict and (has_value & of_others).any():  # it lacks what the others have, as in a pair
-        wanted = wanted | of_others[:, None]
+    if len(names) == 1 and strict and not unpaired:  # a row of another condition is all that tells of a lost one
+        wanted = wanted | has_row.any(axis=1, keepdims=True)
     wanted = wanted & chosen
     if unpaired:
         wanted &= has_row

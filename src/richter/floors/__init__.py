@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from richter.floors._published import *
     from richter.floors._rates import *
     from richter.floors._sequences import *
-    from richter.floors._simulate import *
     from richter.floors._sizing import *
     from richter.floors._stopping import *
     from richter.floors._structure import *

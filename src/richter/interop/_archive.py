@@ -46,7 +46,7 @@ def evidence_of(run: RunLike, *, scratch: Path) -> dict[str, bytes]:
     """A run's records as files: the tables of its ledger and of its parts' (draws, searches), its plan and scores.
 
     `integrity.json` holds the seal of each ledger: against it `check_integrity` tells later whether the run it came
-    from was rewritten.
+    from still holds the same records.
 
     `scratch` is an empty folder to write tables in.
     """
@@ -68,7 +68,7 @@ def evidence_of(run: RunLike, *, scratch: Path) -> dict[str, bytes]:
             if (own := run_file(place, name)) is not None:
                 files[f"{prefix}{name}"] = own.read_bytes()
     checked = check_integrity(run)
-    parts = [{"name": p.name, "seal": p.seal, "commits": p.commits, "records": p.records} for p in checked.parts]
+    parts = [{"name": p.name, "seal": p.seal, "records": p.records} for p in checked.parts]
     files["integrity.json"] = _json({"parts": parts, "sound": checked.sound})
     files["versions.json"] = _json({"python": platform.python_version(), **_versions()})
     return files

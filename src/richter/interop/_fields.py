@@ -5,8 +5,9 @@ import unicodedata
 from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["FIELDS", "HINTS", "LOWER", "MEASURE_NAMES", "PEOPLE", "bears_on_claims", "has_no_end", "hinted_fields",
-           "known_fields", "leaf_name", "less_is_better", "plain_name", "rater_of", "stated_range"]  # fmt: skip
+__all__ = ["FIELDS", "HINTS", "LISTED", "LOWER", "MEASURE_NAMES", "PEOPLE", "bears_on_claims", "has_no_end",
+           "hinted_fields", "is_listed", "known_fields", "leaf_name", "less_is_better", "plain_name", "rater_of",
+           "stated_range"]  # fmt: skip
 
 
 def _set(words: str) -> frozenset[str]:
@@ -65,6 +66,9 @@ FIELDS: dict[str, tuple[str, ...]] = {
               "answer_correctness", "factual_correctness", "faithfulness", "answer_relevancy", "context_precision",
               "context_recall", "mqm_avg_score", "mqm_score", "mqm",
               "resolved", "is_resolved", "solved", "is_solved", "thumb", "thumbs",
+              "acc_norm", "helpfulness", "relevance", "coherence", "fluency", "groundedness", "completeness",
+              "conciseness", "clarity", "harmlessness", "honesty", "readability", "satisfaction", "bleu", "rouge",
+              "rouge_l", "chrf", "comet", "meteor", "bertscore", "precision", "recall", "mrr", "ndcg",
               "正誤", "正误", "是否正确", "正确", "得分", "分数", "スコア", "得点", "채점",
               *LOWER),
     "severity": ("severity",),
@@ -117,6 +121,26 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "token_probability": ("token_probability",),
     "human": ("human", "human_correct", "human_grade"),
     "human_severity": ("human_severity", "severity_human"),
+}  # fmt: skip
+# names of what decides numbers that are acted on; of any other the role is proposed
+LISTED: dict[str, frozenset[str]] = {
+    "item": _set("item item_id id question_id doc_id qid sample_id example_id task_id case_id test_id prompt_id"
+                 " instance_id problem_id query_id uid"),
+    "condition": _set("condition model model_name model_id system variant arm llm"),
+    "score": _set("correct is_correct score grade passed pass acc acc_norm accuracy exact_match em f1 correctness"
+                  " success resolved is_resolved solved is_solved rating overall_score reward answer_correctness"
+                  " factual_correctness faithfulness answer_relevancy context_precision context_recall helpfulness"
+                  " relevance coherence fluency groundedness completeness conciseness clarity harmlessness honesty"
+                  " readability satisfaction bleu rouge rouge_l chrf comet meteor bertscore precision recall mrr ndcg"
+                  " wer cer ter toxicity"),
+    "severity": _set("severity"),
+    "confidence": _set("confidence"),
+    "draw": _set("draw epoch repeat"),
+    "run": _set("seed"),
+    "rater": _set("rater annotator judge reviewer grader"),
+    "text": _set("answer response output prediction completion generation"),
+    "reference": _set("reference target gold expected ground_truth ideal reference_answer expected_answer"
+                      " correct_answer"),
 }  # fmt: skip
 _FIELD_OF = {name: field for field, names in FIELDS.items() for name in names}
 
@@ -213,6 +237,12 @@ def less_is_better(name: str) -> bool:
     otherwise = {w for word in plain.split("_") if word not in LESS for w in _words(word)} & UNLESS
     less = words & (LESS | {"refusal", "refused"} if _REFUSED.issuperset(plain.split("_")) else LESS)
     return plain in LOWER or (bool(less) and not (otherwise - less) and not fast)
+
+
+def is_listed(field: str, column: str) -> bool:
+    """Whether a column's name is one of those that are acted on for this field."""
+    names = LISTED.get(field, FIELDS[field])
+    return plain_name(column) in names or leaf_name(column) in names
 
 
 def known_fields(columns: Iterable[str]) -> set[str]:

@@ -34,7 +34,6 @@ def calibration_figures(section: Mapping[str, Any]) -> Iterator[Figure]:
     yield from _coverage(every)
     yield from _phase(section.get("phase") or {})
     yield from _groups(every)
-    yield from _convergence(draws)
     yield from _margins(draws)
     yield from _regimes(section.get("questions") or [])
 
@@ -212,44 +211,6 @@ def _by_estimator(x: str) -> draw.Layer:
         COUNTED,
         lambda key: draw.line(x, "ece", key, size=3),
         lambda key: draw.dots(x, "ece", key, size=3),
-    )
-
-
-def _convergence(draws: Mapping[str, Any]) -> Iterator[Figure]:
-    rows: list[Row] = [
-        {"condition": name(condition), "draws": point["n"], "estimator": said, "ece": point[key]}
-        for condition, found in draws.items()
-        for point in (found.get("convergence") or {}).get("points") or []
-        for key, said in (("sem1_ece", "Sem1"), ("sem2_ece", "Sem2"))
-        if point.get(key) is not None
-    ]
-    if not rows:
-        return
-    gaps: dict[str, list[float]] = {}
-    for row in rows:
-        if row["draws"] == max(x["draws"] for x in rows if x["condition"] == row["condition"]):
-            gaps.setdefault(row["condition"], []).append(row["ece"])
-    widest = max(gaps, key=lambda c: max(gaps[c]) - min(gaps[c]))
-
-    yield figure(
-        "calibration-convergence",
-        title="Are there enough draws?",
-        sentence=(
-            f"The calibration error by all draws (Sem1) and by held-out halves (Sem2) as draws grow: where they meet, "
-            f"there are enough. At the most draws they differ by {number(max(gaps[widest]) - min(gaps[widest]))} for "
-            f"{widest}."
-        ),
-        panels=panels_by(
-            rows,
-            axis_of(rows, "draws", "draws a question", log=True),
-            axis_of(rows, "ece", "ECE"),
-            _by_estimator("draws"),
-        ),
-        legend=COUNTED,
-        rows=rows,
-        columns="condition, estimator, draws, ece: ECE",
-        docs="estimators/sem-ece",
-        folded=True,
     )
 
 

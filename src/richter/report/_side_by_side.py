@@ -82,7 +82,7 @@ def read_run_tables(run: RunLike, *, tell: Callable[[float], None] | None = None
 def read_item_tables(run: RunLike, items: Sequence[str]) -> list[Dataset]:
     """What a run holds of some items, each alone; whose severities count is the whole run's rule."""
     with open_ledger(run, checked=False) as ledger:
-        counting = most_rated(ledger.rated())
+        counting = most_rated(ledger.rated_counts())
     found = []
     for item in items:
         with open_ledger(run, item=item, checked=False) as ledger:

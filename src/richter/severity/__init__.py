@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
-    from richter.severity._analyses import *
     from richter.severity._b_value import *
     from richter.severity._deployment import *
     from richter.severity._difference import *
@@ -14,13 +13,7 @@ if TYPE_CHECKING:
     from richter.severity._families import *
     from richter.severity._given_error import *
     from richter.severity._grid import *
-    from richter.severity._judge_noise import *
-    from richter.severity._mechanisms import *
-    from richter.severity._prediction import *
-    from richter.severity._recount import *
     from richter.severity._requirement import *
-    from richter.severity._robustness import *
-    from richter.severity._scaling import *
     from richter.severity._severity_study import *
     from richter.severity._true_severity import *
 

@@ -50,7 +50,7 @@ class DeploymentTable(Shown):
     """Rates per million at each severity, and of whose traffic they speak.
 
     `uncovered` is the share of the stated traffic that no rated item represents: the rates say nothing of it.
-    `basis` is "as judged" where no human labels reached the limits: what the judges miss is missed here too. `groups`
+    `basis` is "the judge's grades" where no human labels reached the limits: what the judges miss is missed here too. `groups`
     counts the groups that the answers are in; None where each stands alone.
     """
 
@@ -95,7 +95,7 @@ def deployment_table(
     groups: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     level: float = 0.95,
-    basis: str = "as judged",
+    basis: str = "the judge's grades",
 ) -> DeploymentTable:
     """Events per million answers at or above 0.5, 1.0, .. 4.0.
 
@@ -299,7 +299,7 @@ def human_corrected_table(
     weights: ArrayLike | None = None,
     level: float = 0.95,
 ) -> DeploymentTable:
-    """`deployment_table` for human severity: `severity` as judged, `human` the label or NaN, answer by answer.
+    """`deployment_table` for human severity: `severity` by the judge, `human` the label or NaN, answer by answer.
 
     At every severity the rate is `stats.ppi_rate`'s: labels weighed by the strata in which they were drawn, Jeffreys'
     limits for both sides together and Clopper and Pearson's for one alone. What judges miss and what they overcall

@@ -1,23 +1,21 @@
-"""b of a second condition minus b of a first, at an m_min that both share; pairs of one training pipeline (4.6)."""
+"""b of a second condition minus b of a first, at an m_min that both share."""
 
 import dataclasses
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from richter.claims import Evidence, p_value
-from richter.errors import InputError, TooFewErrors
-from richter.records import Interval, Result
+from richter.claims import Evidence
+from richter.errors import TooFewErrors
 from richter.severity._b_value import DEFAULT, PER_STEP, Recipe, fit_rows
 from richter.severity._given_error import Paired, linearised, paired
-from richter.severity._grid import POSITIVE, Scores, count_levels, level_index, snap
+from richter.severity._grid import POSITIVE, level_index, snap
 from richter.severity._severity_kernels import CODES, fit_from
 from richter.severity._true_severity import drawn_evidence
-from richter.stats import Floats, Ints, benjamini_hochberg
+from richter.stats import Floats, Ints
 
-__all__ = ["BDifference", "PipelinePair", "compare_b", "pipeline_pairs"]
+__all__ = ["BDifference", "compare_b"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,59 +128,3 @@ def _common(rows: list[Floats], recipe: Recipe) -> tuple[Floats, Ints]:
     start = np.where(np.minimum(*chosen) < 0, -1, np.maximum(*chosen))
     code = CODES[recipe.estimator]
     return np.stack([fit_from(np.ascontiguousarray(r), start, code) * PER_STEP for r in rows]), start
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class PipelinePair(Result):
-    """One pair at its shared m_min: `delta_b` is the second's b minus the first's; `q` is over all pairs given."""
-
-    first: str
-    second: str
-    m_min: float
-    delta_b: float
-    interval: Interval
-    p: float
-    q: float
-
-
-def pipeline_pairs(
-    scores: Scores,
-    pairs: Sequence[tuple[str, str]],
-    *,
-    recipe: Recipe = DEFAULT,
-    n_resamples: int = 2000,
-    level: float = 0.95,
-    rng: np.random.Generator,
-) -> tuple[PipelinePair, ...]:
-    """Test the named pairs at the higher of the two m_min that KS chooses, on shared items.
-
-    That m_min is chosen on the same data, so the test is not quite level (6 to 10% for 5%), and whether the law holds
-    there is not asked: `discriminate` asks, at a planned m_min or one chosen anew in every resample.
-    """
-    columns = scores.columns()
-    found = []
-    for pair in pairs:
-        unknown = [name for name in pair if name not in columns]
-        if unknown:
-            raise InputError(f"There is no condition {unknown[0]!r}.", remedy=f"There are {', '.join(columns)}.")
-        first, second = (columns[name] for name in pair)
-        rows = np.stack([count_levels(x)[1:] for x in (first, second)]).astype(np.float64)
-        start = fit_rows(rows, dataclasses.replace(recipe, m_min="ks"))[1]
-        if (start < 0).any():
-            few = int(rows.sum(axis=1).min())
-            raise TooFewErrors(f"{pair[0]} or {pair[1]} has no slope.", n=few, needed=recipe.min_events)
-        shared = dataclasses.replace(recipe, m_min=float(POSITIVE[start.max()]), min_events=2)
-        found.append((pair, compare_b(first, second, recipe=shared, n_resamples=n_resamples, rng=rng)))
-    p = [p_value(test.evidence, 0.0) for _, test in found]
-    return tuple(
-        PipelinePair(
-            first=first,
-            second=second,
-            m_min=test.m_min,
-            delta_b=test.evidence.estimate,
-            interval=test.evidence.interval(level),
-            p=p_pair,
-            q=float(q_pair),
-        )
-        for ((first, second), test), p_pair, q_pair in zip(found, p, benjamini_hochberg(p), strict=True)
-    )

@@ -30,10 +30,10 @@ from richter.errors import InputError, TooFewErrors
 from richter.records import Claim, Gate, Refused, Shown, Verdict, counted
 from richter.severity._b_value import DEFAULT, PAPER, BValue, Recipe, b_from_counts
 from richter.severity._difference import BDifference, compare_b
+from richter.severity._disjoint_intervals import Slopes, count_disjoint, fit_slopes
 from richter.severity._dominance import Dominance, compare_dominance
 from richter.severity._given_error import graver_error, influences, severe_rate, severity_given_error
 from richter.severity._grid import POSITIVE, TOP, snap
-from richter.severity._recount import Slopes, count_disjoint, slopes
 from richter.severity._true_severity import TrueSeverity, true_difference
 from richter.stats import Floats, Ints, Mapper, benjamini_hochberg, in_threads
 
@@ -155,15 +155,6 @@ def estimate_all(
             if other.adequate and other.m_min > found.m_min:
                 out[name] = other
     return out
-
-
-def m_min_strategies(recipe: Recipe) -> dict[str, Recipe]:
-    """The recipe with the three choices of m_min of table 9."""
-    return {
-        "ks": dataclasses.replace(recipe, m_min="ks"),
-        "1.5": dataclasses.replace(recipe, m_min=1.5),
-        "clauset": dataclasses.replace(recipe, m_min="clauset"),
-    }
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,7 +322,7 @@ def weigh_pairs(
         by_group = None if groups is None else {name: counts_by_group(x, groups) for name, x in levels.items()}
         fits = estimate_all(counts, by_group=by_group, recipe=recipe, n_resamples=n_resamples, level=level, rng=rng)
         table = np.array(list(counts.values()), dtype=np.float64)
-        paper = slopes(table, recipe=PAPER, n_resamples=n_resamples, level=level, rng=rng)
+        paper = fit_slopes(table, recipe=PAPER, n_resamples=n_resamples, level=level, rng=rng)
     usable = [name for name, x in columns.items() if (x > 0).any()]
     named = [(control, name) for name in usable if name != control] if control in usable else []
     if control is None:

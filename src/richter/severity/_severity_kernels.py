@@ -16,27 +16,33 @@ CODES = {"aki": AKI, "exact": EXACT, "truncated": TRUNCATED, "censored": CENSORE
 
 
 @njit(cache=True, nogil=True)
+def _mean_and_variance(x: float, top: int) -> tuple[float, float]:
+    """The mean and variance of the law on 0..top with ln q = x."""
+    # sums of q^j, j q^j, j^2 q^j, scaled by the largest term when q > 1
+    q = math.exp(x if x < 0 else -x)
+    s0 = s1 = s2 = 0.0
+    power = 1.0
+    for j in range(top + 1):
+        i = j if x < 0 else top - j
+        s0 += power
+        s1 += i * power
+        s2 += i * i * power
+        power *= q
+    mean = s1 / s0
+    return mean, s2 / s0 - mean * mean
+
+
+@njit(cache=True, nogil=True)
 def _truncated_log_q(mean: float, top: int) -> float:
     """The x = ln q at which the law on 0..top has this mean: Newton, kept inside a shrinking bracket."""
     low, high = -80.0, 80.0
     x = math.log(mean / (1.0 + mean)) if mean < top / 2.0 else -math.log((top - mean) / (1.0 + top - mean))
     for _ in range(100):
-        # sums of q^j, j q^j, j^2 q^j, scaled by the largest term when q > 1
-        q = math.exp(x if x < 0 else -x)
-        s0 = s1 = s2 = 0.0
-        power = 1.0
-        for j in range(top + 1):
-            i = j if x < 0 else top - j
-            s0 += power
-            s1 += i * power
-            s2 += i * i * power
-            power *= q
-        m = s1 / s0
+        m, variance = _mean_and_variance(x, top)
         if m < mean:
             low = x
         else:
             high = x
-        variance = s2 / s0 - m * m
         step = x + (mean - m) / variance if variance > 0 else low - 1.0
         following = step if low < step < high else 0.5 * (low + high)
         if abs(following - x) <= 1e-7 and following == step:
@@ -92,42 +98,99 @@ def _distance(counts: Floats, k: int, last: int, n: float, log_q: float, censore
 
 
 @njit(cache=True, nogil=True)
+def _nearest_tail(counts: Floats, code: int, min_events: int, min_bins: int) -> tuple[float, int, float]:
+    """ln q, the index of least KS distance and that distance; NaN, -1 and inf where no level qualifies."""
+    levels = len(counts)
+    log_q, chosen, distance = math.nan, -1, math.inf
+    largest = levels - 1
+    while largest >= 0 and counts[largest] == 0:
+        largest -= 1
+    last = largest if code == AKI else levels - 1
+    above = 0.0
+    total = 0.0
+    for i in range(levels):
+        above += counts[i]
+        total += i * counts[i]
+    for k in range(largest):
+        if k > 0:
+            above -= counts[k - 1]
+            total -= above
+        if above < min_events or last - k + 1 < min_bins:
+            break
+        x = _log_q(above, total, counts[levels - 1], levels - 1 - k, code)
+        if math.isinf(x) or (code == CENSORED and x >= 0.0):
+            continue
+        d = _distance(counts, k, last, above, x, code == CENSORED, distance)
+        if d < distance:
+            log_q, chosen, distance = x, k, d
+    return log_q, chosen, distance
+
+
+@njit(cache=True, nogil=True)
 def fit_selected(rows: Floats, code: int, min_events: int, min_bins: int) -> tuple[Floats, Ints, Floats]:
     """For each row the m_min of least KS distance, its ln q and its distance; NaN and -1 where no level qualifies.
 
     A level qualifies below the largest observed one, with `min_events` at or above and `min_bins` levels from it to
     the top (`aki`: to the largest observed level, on which its law is normalised). Ties go to the lower level.
     """
-    size, levels = rows.shape
-    log_q = np.full(size, math.nan)
-    chosen = np.full(size, -1, dtype=np.int64)
-    distance = np.full(size, math.inf)
+    size = len(rows)
+    log_q = np.empty(size)
+    chosen = np.empty(size, dtype=np.int64)
+    distance = np.empty(size)
     for r in range(size):
-        counts = rows[r]
-        largest = levels - 1
-        while largest >= 0 and counts[largest] == 0:
-            largest -= 1
-        last = largest if code == AKI else levels - 1
-        above = 0.0
-        total = 0.0
-        for i in range(levels):
-            above += counts[i]
-            total += i * counts[i]
-        for k in range(largest):
-            if k > 0:
-                above -= counts[k - 1]
-                total -= above
-            if above < min_events or last - k + 1 < min_bins:
-                break
-            x = _log_q(above, total, counts[levels - 1], levels - 1 - k, code)
-            if math.isinf(x) or (code == CENSORED and x >= 0.0):
-                continue
-            d = _distance(counts, k, last, above, x, code == CENSORED, distance[r])
-            if d < distance[r]:
-                distance[r] = d
-                chosen[r] = k
-                log_q[r] = x
+        log_q[r], chosen[r], distance[r] = _nearest_tail(rows[r], code, min_events, min_bins)
     return log_q, chosen, distance
+
+
+@njit(cache=True, nogil=True)
+def _law_goes_on(log_q: float, bins: int, above: float, below: float, most: float) -> bool:
+    """True where the next lower level holds the share that a tail of `bins` levels and `above` events predicts."""
+    q = math.exp(log_q)
+    s0 = s1 = s2 = 0.0
+    power = 1.0
+    for j in range(bins + 1):  # the law from the next lower level on
+        s0 += power
+        s1 += j * power
+        if j < bins:
+            s2 += power
+        power *= q
+    mean = 0.0
+    square = 0.0
+    power = 1.0 / s2
+    for j in range(bins):
+        mean += j * power
+        square += j * j * power
+        power *= q
+    share = 1.0 / s0
+    variance = share * (1.0 - share) / (above + below)
+    variance += (share * s1 / s0) ** 2 / (above * max(square - mean * mean, 1e-12))
+    return not abs(below / (above + below) - share) > most * math.sqrt(variance)
+
+
+@njit(cache=True, nogil=True)
+def _tail_from_top(counts: Floats, code: int, min_events: int, first: int, most: float) -> tuple[float, int]:
+    """ln q of a row and the lowest index down to which the law goes on; NaN and -1 without a tail."""
+    levels = len(counts)
+    above = 0.0
+    total = 0.0
+    k = levels
+    while k > first - 1 and (k > first or above < min_events):
+        k -= 1
+        total += above
+        above += counts[k]
+    if above < min_events:
+        return math.nan, -1
+    start = k
+    while True:
+        x = _log_q(above, total, counts[levels - 1], levels - 1 - k, code)
+        if k == 0 or not math.isfinite(x) or not _law_goes_on(x, levels - k, above, counts[k - 1], most):
+            break
+        total += above
+        above += counts[k - 1]
+        k -= 1
+    if start < first and k == start:  # started low, and nothing below confirms that the law holds there
+        return math.nan, -1
+    return x, k
 
 
 @njit(cache=True, nogil=True)
@@ -140,54 +203,11 @@ def fit_top_down(rows: Floats, code: int, min_events: int, first: int, most: flo
     without a tail, and where a tail that had to start below `first` is joined by no level: a pile-up there would pass
     for the law.
     """
-    size, levels = rows.shape
-    log_q = np.full(size, math.nan)
-    chosen = np.full(size, -1, dtype=np.int64)
+    size = len(rows)
+    log_q = np.empty(size)
+    chosen = np.empty(size, dtype=np.int64)
     for r in range(size):
-        above = 0.0
-        total = 0.0
-        k = levels
-        while k > first - 1 and (k > first or above < min_events):
-            k -= 1
-            total += above
-            above += rows[r, k]
-        if above < min_events:
-            continue
-        start = k
-        while True:
-            x = _log_q(above, total, rows[r, levels - 1], levels - 1 - k, code)
-            log_q[r] = x
-            chosen[r] = k
-            if k == 0 or not math.isfinite(x):
-                break
-            q = math.exp(x)
-            s0 = s1 = s2 = 0.0
-            power = 1.0
-            for j in range(levels - k + 1):  # the law from the next lower level on
-                s0 += power
-                s1 += j * power
-                if j < levels - k:
-                    s2 += power
-                power *= q
-            mean = 0.0
-            square = 0.0
-            power = 1.0 / s2
-            for j in range(levels - k):
-                mean += j * power
-                square += j * j * power
-                power *= q
-            below = rows[r, k - 1]
-            share = 1.0 / s0
-            variance = share * (1.0 - share) / (above + below)
-            variance += (share * s1 / s0) ** 2 / (above * max(square - mean * mean, 1e-12))
-            if abs(below / (above + below) - share) > most * math.sqrt(variance):
-                break
-            total += above
-            above += below
-            k -= 1
-        if start < first and k == start:  # started low, and nothing below confirms that the law holds there
-            log_q[r] = math.nan
-            chosen[r] = -1
+        log_q[r], chosen[r] = _tail_from_top(rows[r], code, min_events, first, most)
     return log_q, chosen
 
 

@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
-    from richter.store._chain import *
+    from richter.store._call_rows import *
+    from richter.store._hashes import *
     from richter.store._integrity import *
     from richter.store._kept import *
     from richter.store._ledger import *
     from richter.store._place import *
+    from richter.store._runs import *
     from richter.store._spending import *
     from richter.store._sqlite import *
     from richter.store._wheels import *

@@ -38,7 +38,7 @@ class Statements(Protocol):
 
 
 class Transaction(Statements, Protocol):
-    """A writing transaction under way. Records go into their tables with `add`, which the chain of hashes sees."""
+    """A writing transaction under way. Records go into their tables with `add`, which hashes them."""
 
     def add(self, table: str, rows: Iterable[Values]) -> None:
         """Add records; the time at which they are made is the database's and is left out of the rows."""
@@ -49,8 +49,6 @@ class Database(Protocol):
 
     name: str  # of the run, for messages
     version: int  # of its tables
-    commit_order: str  # SQL: puts the commits of each writer in their order, whatever their clocks said
-    has_one_writer: bool  # at a time: then `commit_order` holds for the commits of all writers together
 
     def rows(self, sql: str, values: Values = ()) -> list[Any]:
         """Read, beside a transaction that is writing."""

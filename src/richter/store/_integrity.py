@@ -1,12 +1,12 @@
-"""Whether a run is as it was written: damage, and against a seal that was kept elsewhere tampering."""
+"""Whether a run is as it was written: damage, and any change since a seal was kept elsewhere."""
 
 import contextlib
 import dataclasses
 
 from richter.errors import LedgerError
-from richter.store._chain import MOST_NAMED, Damage, check_chain, is_sealed
-from richter.store._ledger import find_parts, open_ledger
+from richter.store._hashes import MOST_NAMED, Damage, check_hashes, has_hashes
 from richter.store._place import Place, RunLike, run_place
+from richter.store._runs import find_parts, open_ledger
 from richter.store._sqlite import SqliteDatabase
 
 __all__ = ["Integrity", "PartIntegrity", "check_integrity"]
@@ -14,26 +14,22 @@ __all__ = ["Integrity", "PartIntegrity", "check_integrity"]
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class PartIntegrity:
-    """One ledger of a run: how much of it the chain covers, its seal, and what is wrong.
+    """One ledger of a run: its number of records, its seal, and what is wrong.
 
-    `sealed` is False for a ledger that was last written before there was a chain: then only the file's own structure
-    was looked at. `grown` says that the expected seal was once this ledger's, and that only more was added since.
+    The seal is one hash over all records; a ledger that an older program wrote last has none, and then only the
+    file's own structure was looked at.
     """
 
     name: str
-    sealed: bool = False
-    writers: int = 0
-    commits: int = 0
     records: int = 0
     seal: str = ""
     expected: str | None
-    grown: bool = False
     damage: tuple[Damage, ...]
 
     @property
     def sound(self) -> bool:
-        """Whether nothing is wrong, as far as the chain and the expected seal can tell."""
-        return not self.damage and (self.expected is None or self.expected == self.seal or self.grown)
+        """Whether nothing is wrong, as far as the hashes and the expected seal can tell."""
+        return not self.damage and self.expected in (None, self.seal)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,46 +50,35 @@ class Integrity:
 
 
 def check_integrity(run: RunLike, *, seals: dict[str, str] | None = None) -> Integrity:
-    """Check every record of a run and its parts against the chain of hashes, and the chain against kept seals.
+    """Check every record of a run and its parts against its hash, and the run against seals that were kept.
 
-    Without `seals` damage is found, and changes by whoever did not know of the chain. Somebody who rewrites records
-    and chain together is found by a seal that was kept elsewhere (in an evidence archive, in a mail, in a colleague's
-    notes): the run must have had it after one of its commits. Take seals of a run in a database while nobody writes.
+    Without `seals` damage is found, and changes by whoever did not know of the hashes. Somebody who rewrites records
+    and hashes together is found by a seal that was kept elsewhere (in an evidence archive, in a mail): the run must
+    hold the same records as then, no more and no fewer. Take seals of a run in a database while nobody writes it.
     """
     place = run_place(run)
     parts: dict[str, Place] = {"": place}
     with contextlib.suppress(LedgerError):  # the run's own check says what is wrong with it
         parts |= find_parts(run)
-    wanted = seals or {}
-    missing = [_broken(name, "the part is gone", expected=seal) for name, seal in wanted.items() if name not in parts]
-    return Integrity(parts=(*(_check(name, part, wanted.get(name)) for name, part in parts.items()), *missing))
+    kept = seals or {}
+    missing = [_broken_part(name, "the part is gone", seal) for name, seal in kept.items() if name not in parts]
+    return Integrity(parts=(*(_check_part(name, part, kept.get(name)) for name, part in parts.items()), *missing))
 
 
-def _broken(name: str, what: str, *, expected: str | None) -> PartIntegrity:
+def _broken_part(name: str, what: str, expected: str | None) -> PartIntegrity:
     return PartIntegrity(name=name, expected=expected, damage=(Damage(table="ledger", record="", what=what),))
 
 
-def _check(name: str, place: Place, expected: str | None) -> PartIntegrity:
+def _check_part(name: str, place: Place, expected: str | None) -> PartIntegrity:
     try:
         with open_ledger(place, checked=False) as ledger:
             database = ledger._database
             file = database.faults() if isinstance(database, SqliteDatabase) else []
             faults = tuple(Damage(table="file", record="", what=fault) for fault in file[:MOST_NAMED])
-            sealed = is_sealed(database)
-            checked = check_chain(database, history=expected is not None) if sealed else None
+            checked = check_hashes(database) if has_hashes(database) else None
     except LedgerError as error:
-        return _broken(name, error.what, expected=expected)
+        return _broken_part(name, error.what, expected)
     if checked is None:
         return PartIntegrity(name=name, expected=expected, damage=faults)
-    seal = checked.seals[-1] if checked.seals else ""
-    return PartIntegrity(
-        name=name,
-        sealed=True,
-        writers=checked.writers,
-        commits=checked.commits,
-        records=checked.records,
-        seal=seal,
-        expected=expected,
-        grown=expected is not None and expected in checked.seals[:-1],
-        damage=(*faults, *checked.damage),
-    )
+    damage = (*faults, *checked.damage)
+    return PartIntegrity(name=name, records=checked.records, seal=checked.seal, expected=expected, damage=damage)

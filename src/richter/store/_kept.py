@@ -12,8 +12,8 @@ from typing import Any
 
 from richter.errors import InputError
 from richter.store._database import Transaction
-from richter.store._ledger import open_ledger
 from richter.store._place import RunLike, run_folder, run_place
+from richter.store._runs import open_ledger
 from richter.store._write import write_file
 
 __all__ = ["keep_file", "kept_at", "run_file"]

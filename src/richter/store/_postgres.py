@@ -18,8 +18,8 @@ from richter.errors import (
     RichterError,
     StorageError,
 )
-from richter.store._chain import Watched, new_writer
 from richter.store._database import Stream, Transaction, UnstorableValue, Values
+from richter.store._hashes import HashedTransaction
 from richter.store._place import DatabaseRun, can_name, named_run
 from richter.store._schema import CLOCK, MARK, MIGRATIONS, SHARED, check_version, for_postgres
 
@@ -53,10 +53,6 @@ class PostgresDatabase:
     command ends and can be resumed.
     """
 
-    # by the server's clock, which may step back; so no commit stands before an earlier one of its writer
-    commit_order = "max(at) OVER (PARTITION BY writer ORDER BY place), writer, place"
-    has_one_writer = False
-
     def __init__(self, place: DatabaseRun, *, writable: bool, alone: bool = False) -> None:
         try:
             import asyncpg
@@ -69,7 +65,6 @@ class PostgresDatabase:
         self.reconnected_at: float | None = None  # when a lost server was last found again, by time.monotonic
         self._asyncpg = asyncpg
         self._place = place
-        self._writer = new_writer()
         self._writable = writable
         self._alone = alone
         self._guard = threading.RLock()
@@ -168,12 +163,16 @@ class PostgresDatabase:
             except (self._asyncpg.PostgresError, self._asyncpg.InterfaceError, OSError, TimeoutError) as error:
                 lost = True
                 self._drop(purpose)
-                again = whole and (self._reached or getattr(error, "sqlstate", None) == "57P03")  # it is starting up
-                if not (self._is_lost(error) and again) or time.monotonic() > until or self._closed:
+                if not self._may_come_back(error, whole=whole) or time.monotonic() > until:
                     self._reached = False  # one long wait is enough: what comes after it ends at once
                     raise self._ours(error) from error
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_S)
+
+    def _may_come_back(self, error: Exception, *, whole: bool) -> bool:
+        """Whether work that failed so may be done again from its beginning."""
+        starting = getattr(error, "sqlstate", None) == "57P03"
+        return self._is_lost(error) and whole and (self._reached or starting) and not self._closed
 
     def _drop(self, purpose: str) -> None:
         connection = self._connections.pop(purpose, None)
@@ -230,9 +229,9 @@ class PostgresDatabase:
         transaction = connection.transaction()
         self._wait(transaction.start())
         try:
-            watched = Watched(_Writing(self._wait, connection), self._writer)
-            result = work(watched)
-            watched.bind()
+            hashed = HashedTransaction(_Writing(self._wait, connection))
+            result = work(hashed)
+            hashed.keep_hashes()
             self._wait(transaction.commit())
         except BaseException:
             try:

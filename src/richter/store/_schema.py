@@ -4,7 +4,7 @@ import re
 
 from richter.errors import LedgerError, LedgerNewer
 
-CHAIN = "2026-11 hash chain"  # the migration that began it
+HASHES = "2026-11 record hashes"  # the migration that began them
 APPLICATION_ID = 0x52494348  # "RICH": tells our files from any other SQLite database
 
 # (name, SQL as SQLite reads it). The position in this tuple, from 1, is the schema version (PRAGMA user_version; in
@@ -162,7 +162,7 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         """,
     ),
     (
-        CHAIN,
+        "2026-11 hash chain",
         """
         -- what each writing process committed, in order: every record's hash, and each row bound to the one before
         CREATE TABLE chain (
@@ -173,6 +173,22 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
             link TEXT NOT NULL,       -- SHA-256 over this row and the link before
             PRIMARY KEY (writer, place)
         );
+        """,
+    ),
+    (
+        HASHES,
+        """
+        DROP TABLE chain;  -- its order of commits and writers named no damage that the hashes alone do not
+        -- the hash of each record, committed with it
+        CREATE TABLE hashes (
+            part TEXT NOT NULL,       -- the record's table
+            record TEXT NOT NULL,     -- JSON: its key; the hash where it has none
+            hash TEXT NOT NULL,
+            copies INTEGER NOT NULL,  -- how often it stands there, where it has no key
+            PRIMARY KEY (part, record)
+        ) WITHOUT ROWID;
+        -- one row: how many commits added records; `ledger.head` beside a file says it too
+        CREATE TABLE commits (id INTEGER PRIMARY KEY, number INTEGER NOT NULL);
         """,
     ),
 )

@@ -162,7 +162,7 @@ class Spender:
                 self._held += attempt.bound
         return rooms
 
-    def sent(self, attempt: str) -> None:
+    def mark_sent(self, attempt: str) -> None:
         """Say that an attempt goes out now: from here on it may cost something."""
         self._sent.add(attempt)
 
@@ -186,7 +186,7 @@ class Spender:
         transaction.many(_CLOSE, [(attempt,) for attempt in attempts])
         return True
 
-    def settled(self, attempts: Sequence[str], cost: Usage) -> None:
+    def count_settled(self, attempts: Sequence[str], cost: Usage) -> None:
         """Count a batch that is committed."""
         self._spent += cost
         for attempt in attempts:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from richter.errors import InputError, LedgerCorrupt, LedgerError, LedgerLocked, RichterError, StorageError
-from richter.store._chain import Watched, check_chain, is_sealed, new_writer
 from richter.store._database import Stream, Transaction, UnstorableValue, Values
+from richter.store._hashes import HashedTransaction, check_hashes, has_hashes
 from richter.store._schema import APPLICATION_ID, MIGRATIONS, check_version
 
 __all__ = ["LEDGER_NAME"]
@@ -23,9 +23,10 @@ __all__ = ["LEDGER_NAME"]
 LEDGER_NAME = "ledger.sqlite"
 LOCK_NAME = "ledger.lock"
 SPENDING_LOCK = "spending.lock"  # held by who asks models for a run or a part of it, whose budget is one
-HEAD_NAME = "ledger.head"  # where the chain ended after the last commit
+HEAD_NAME = "ledger.head"  # how many commits there were
 BUSY_TIMEOUT_S = 5.0
 LEAST_FREE = 16 * 2**20  # what must be left on the disk before a call is paid for
+_COUNT_COMMIT = "INSERT INTO commits VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET number = number + 1 RETURNING number"
 
 T = TypeVar("T")
 read_clock = time.time  # seconds since 1970
@@ -35,16 +36,12 @@ _WHOLE: dict[Path, object] = {}  # ledgers that were found whole, and the state 
 class SqliteDatabase:
     """The file `ledger.sqlite` of a run folder."""
 
-    commit_order = "rowid"  # rows are added only, each behind the last
-    has_one_writer = True
-
     def __init__(self, folder: Path, *, writable: bool) -> None:
         self.path = folder / LEDGER_NAME
         self.name = str(folder)
         self.version = len(MIGRATIONS)
         self._writable = writable
         self._guard = threading.RLock()
-        self._writer = new_writer()
         self._head: int | None = None
         self._private: tempfile.TemporaryDirectory[str] | None = None
         self._lock = take_lock(folder) if writable else None
@@ -113,13 +110,10 @@ class SqliteDatabase:
         """What is wrong with the file itself, or with its end; empty where nothing is."""
         faults = [str(row[0]) for row in self.rows("PRAGMA integrity_check") if row[0] != "ok"]
         try:
-            place, writer, link = (self.path.parent / HEAD_NAME).read_text(encoding="ascii").split()
-            last = int(place)
-        except (OSError, ValueError):  # none, or from before it was kept: then the end is not known
+            commits = int((self.path.parent / HEAD_NAME).read_text(encoding="ascii"))
+        except (OSError, ValueError):  # none, or an older program's: then the end is not known
             return faults
-        if not is_sealed(self) or not self.rows(
-            "SELECT 1 FROM chain WHERE writer = ?1 AND place = ?2 AND link = ?3", (writer, last, link)
-        ):
+        if not has_hashes(self) or not self.rows("SELECT 1 FROM commits WHERE number >= ?1", (commits,)):
             faults.append("the last records that were committed are missing")
         return faults
 
@@ -128,7 +122,7 @@ class SqliteDatabase:
         state = self._state()
         if state is not None and _WHOLE.get(self.path) == state:
             return
-        found = self.faults() or ([str(d) for d in check_chain(self).damage] if is_sealed(self) else [])
+        found = self.faults() or ([str(d) for d in check_hashes(self).damage] if has_hashes(self) else [])
         if found:
             more = f", and {len(found) - 1} more" if len(found) > 1 else ""
             raise LedgerCorrupt(
@@ -215,24 +209,24 @@ class SqliteDatabase:
         with self._guard, self._translated():
             self._db.execute("BEGIN IMMEDIATE")
             try:
-                watched = Watched(_Writing(self._db), self._writer)
-                result = work(watched)
-                bound = watched.bind()
+                transaction = HashedTransaction(_Writing(self._db))
+                result = work(transaction)
+                commits = self._db.execute(_COUNT_COMMIT).fetchone()[0] if transaction.keep_hashes() else None
             except BaseException:
                 if self._db.in_transaction:  # a full disk makes SQLite roll back by itself
                     self._db.execute("ROLLBACK")
                 raise
             self._db.execute("COMMIT")
-            if bound is not None:
-                self._keep_head(*bound)
+            if commits is not None:
+                self._keep_head(commits)
             return result
 
-    def _keep_head(self, place: int, link: str) -> None:
-        """Note the last commit beside the ledger: a ledger that has lost its end looks whole by itself."""
+    def _keep_head(self, commits: int) -> None:
+        """Note the number of commits beside the ledger: a ledger that has lost its end looks whole by itself."""
         with contextlib.suppress(OSError):  # a full disk: the end is not known, as in a ledger from before
             if self._head is None:
-                self._head = os.open(self.path.parent / HEAD_NAME, os.O_WRONLY | os.O_CREAT, 0o644)
-            os.pwrite(self._head, f"{place:>12} {self._writer} {link}\n".encode(), 0)
+                self._head = os.open(self.path.parent / HEAD_NAME, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+            os.pwrite(self._head, f"{commits:>12}\n".encode(), 0)
 
     def being_written(self) -> bool:
         """Whether some process holds the writer's lock."""

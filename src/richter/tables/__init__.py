@@ -11,6 +11,7 @@ from richter._lazy import lazy
 if TYPE_CHECKING:
     from richter.tables._keep import *
     from richter.tables._read import *
+    from richter.tables._reading import *
     from richter.tables._tables import *
 
 lazy(__name__)

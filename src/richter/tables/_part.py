@@ -12,6 +12,7 @@ import polars as pl
 from richter.errors import InputError
 from richter.interop import less_is_better
 from richter.records import Better, Item, Note, counted, of_kind, printable
+from richter.tables._reading import Reading
 from richter.tables._tables import (
     ANSWERS,
     KEY,
@@ -23,7 +24,7 @@ from richter.tables._tables import (
     counting_kind,
     severity_of,
 )
-from richter.tables._words import EMPTY, brief
+from richter.tables._words import EMPTY, USUAL_ENDS, brief
 
 # an answer with its main score before it is known what that is
 ROW: dict[str, type[pl.DataType]] = {
@@ -39,7 +40,6 @@ SHARED = 10  # items that have one broken score
 FAR = 2.0  # times the end of a scale from which a lone value is doubted
 CODES = (-1.0, -9.0, -99.0, -999.0, 9.0, 77.0, 88.0, 97.0, 98.0, 99.0, 999.0)  # that people write for "missing"
 RARE = 0.1
-USUAL = (1.0, 5.0, 7.0, 10.0, 100.0)  # upper ends of scales
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
@@ -68,6 +68,7 @@ class Part:
     graded_by: tuple[str, ...] = ()
     unused: Sequence[str] = ()
     notes: list[str] = dataclasses.field(default_factory=list)
+    reading: Reading | None = None  # None where a tool or a run says itself what it holds
 
 
 def frame_of(rows: pl.DataFrame, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
@@ -592,7 +593,7 @@ def _off(scored: pl.DataFrame, options: ReadOptions) -> list[str]:
     if options.scale is not None or len(values) < 20 or values[0] <= FAR:
         return []
     for k in range(1, 3):
-        top = next((end for end in USUAL if values[k] <= end), None)
+        top = next((end for end in USUAL_ENDS if values[k] <= end), None)
         if top is not None and values[k - 1] > FAR * top and top < 100:
             first = scored.filter(pl.col("value") == values[0]).row(0, named=True)
             said = (
@@ -614,7 +615,7 @@ def _no_codes(values: pl.Series, what: str) -> list[str]:
         return []
     whole = bool((rest == rest.round()).all())
     least, most = float(np.min(rest.to_numpy())), float(np.max(rest.to_numpy()))
-    top = next((end for end in USUAL if most <= end), 0.0)
+    top = next((end for end in USUAL_ENDS if most <= end), 0.0)
     off = [code for code in CODES if whole or abs(code) > 9]  # of broken numbers a 9 may be one, and a -1 too
     off = [code for code in off if (code < 0 and most <= 10) or code > top > 0]
     found = {code: int((values == code).sum()) for code in off}

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from richter.errors import InputError, LedgerError
+from richter.errors import InputError, LedgerError, ReadingProposed
 from richter.interop import (
     Source,
     as_frame,
@@ -29,10 +29,11 @@ from richter.interop import (
 )
 from richter.records import printable
 from richter.store import DatabaseRun, Ledger, Place, is_run, open_ledger
-from richter.tables._columns import common_roles, part_of_frame
+from richter.tables._infer_table import common_roles, part_of_frame
 from richter.tables._log_rows import part_of_logs
 from richter.tables._part import Part, assemble
 from richter.tables._read_run import part_of_ledger
+from richter.tables._reading import options_for, proposal_of
 from richter.tables._shapes import factors
 from richter.tables._tables import Dataset, RatingsFile, ReadOptions, ratings_of
 from richter.tables._words import brief
@@ -46,29 +47,40 @@ SHARED = 5  # items of one file each
 BLANK = b"\xef\xbb\xbf\xff\xfe\0 \r\n\t"
 
 
-def read_tables(*sources: Source, options: ReadOptions | None = None) -> Dataset:
+def read_tables(*sources: Source, options: ReadOptions | None = None, confirm: bool = False) -> Dataset:
     """Read one or several sources into one set of tables, each perhaps as `NAME=PATH`, which names its one condition.
 
     The conditions of a run that has several are then called `NAME: condition`, so that two runs can be compared.
 
     Conditions stand in the order given: of a run as it was asked, of a table as they appear, of a folder by the names
-    of its files. What cannot be known is asked for by the option that settles it. Reading writes nothing.
+    of its files. A reading that was inferred is proposed (`ReadingProposed`), unless `confirm` takes it as it is. What
+    cannot be known is asked for by the option that settles it. Reading writes nothing.
     """
     options = options or ReadOptions()
+    options = dataclasses.replace(options, confirm=True) if confirm else options
     if not sources:
         raise InputError("Nothing was given to read.", remedy="Give a run, a log, a table or a frame.")
     what = " and ".join(source_name(s) for s in sources[:2]) + (" and more" if len(sources) > 2 else "")
     with tempfile.TemporaryDirectory() as scratch:
         try:
-            tables = _read([_unpacked(s, Path(scratch)) for s in sources], options, what)
+            tables = _read([(s, _unpacked(s, Path(scratch))) for s in sources], options, what)
         except (InputError, LedgerError) as error:
             if scratch not in str(error):
                 raise
-            said, remedy = (text.replace(f"{scratch}/", "") for text in (error.what, error.remedy))
-            raise InputError(said, remedy=remedy) from error
+            raise _without_scratch(error, f"{scratch}/") from error
     pairs = (named_source(s) for s in sources if not is_frame(s))
     named = {name: place for name, place in pairs if name is not None}
     return dataclasses.replace(tables, places=tuple(_places(sources)), named_places=named, options=options)
+
+
+def _without_scratch(error: InputError | LedgerError, scratch: str) -> InputError:
+    """The same error without the folder in which a packed file was unpacked."""
+    if isinstance(error, ReadingProposed):
+        lines = tuple(line.replace(scratch, "") for line in error.lines)
+        what, source = error.what.replace(scratch, ""), error.source.replace(scratch, "")
+        return ReadingProposed(what, lines=lines, source=source, options=error.options, added=error.added)
+    what, remedy = (text.replace(scratch, "") for text in (error.what, error.remedy))
+    return InputError(what, remedy=remedy)
 
 
 def read_ratings(source: Source) -> RatingsFile:
@@ -90,16 +102,22 @@ def _unpacked(source: Source, folder: Path) -> Source:
     return str(found) if name is None else f"{name}={found}"
 
 
-def _read(sources: Sequence[Source], options: ReadOptions, what: str) -> Dataset:
-    logs = [s for s in sources if not is_frame(s) and holds_logs(named_source(s)[1])]
-    parts: list[Part] = []
-    for k, source in enumerate(sources):
-        if source in logs if not is_frame(source) else False:
-            if source == logs[0]:
-                parts.append(part_of_logs([str(s) for s in logs], options))
-            continue
-        parts += _parts(source, options, stem=f"frame {k + 1}" if len(sources) > 1 else "frame")
-    return assemble([_by_references(part) for part in parts], options, what=what)
+def _read(sources: Sequence[tuple[Source, Source]], options: ReadOptions, what: str) -> Dataset:
+    """The tables of sources, each with what it was unpacked to; all logs are read together."""
+    logs = [str(s) for _, s in sources if not is_frame(s) and holds_logs(named_source(s)[1])]
+    parts = [part_of_logs(logs, options)] if logs else []
+    for k, (given, source) in enumerate(sources):
+        if is_frame(source) or str(source) not in logs:
+            own = options if is_frame(given) else options_for(str(named_source(given)[1]), options)
+            parts += _parts(source, own, stem=f"frame {k + 1}" if len(sources) > 1 else "frame")
+    if logs and len(parts) > 1 and str(sources[0][1]) not in logs:
+        parts = [*parts[1:], parts[0]]
+    readings = tuple(part.reading for part in parts if part.reading is not None)
+    inferred = [reading for reading in readings if not reading.is_known]
+    if inferred and not options.confirm:
+        raise proposal_of(inferred[0])
+    tables = assemble([_by_references(part) for part in parts], options, what=what)
+    return dataclasses.replace(tables, is_confirmed=not inferred, readings=readings)
 
 
 def _by_references(part: Part) -> Part:

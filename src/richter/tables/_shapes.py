@@ -73,16 +73,25 @@ _NAMING = {"item", "condition", "prompt", "reference", "domain", "group", "tier"
 Made = dict[str, str]
 
 
-def long_form(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
-    """The table with one row an answer as far as its layout tells, and the columns that were made for it."""
+class LongForm(NamedTuple):
+    """A table with one row per answer, the columns that were made for it, and the names of the steps that did it."""
+
+    frame: pl.DataFrame
+    made: Made
+    steps: tuple[str, ...]
+
+
+def long_form(frame: pl.DataFrame, notes: list[str]) -> LongForm:
+    """The table with one row per answer as far as its layout tells."""
     made: Made = {}
-    frame = _without_headers(frame)
-    for rule in (_sections, _merged, _battles, _chat, _raters, _survey_or_measures, _drawn_lists, _items_as_columns):
-        frame, more = rule(frame, notes)
-        made |= more
+    frame, steps = _without_headers(frame), []
+    for name, rule in RULES.items():
+        changed, more = rule(frame, notes)
+        steps += [name] if changed is not frame or more else []
+        frame, made = changed, made | more
         if "score" in made:
             break
-    return frame, made
+    return LongForm(frame, made, tuple(steps))
 
 
 def _blank(column: pl.Series) -> pl.Series:
@@ -606,3 +615,9 @@ def _items_as_columns(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFra
         + (f"; {', '.join(brief(c) for c in made)} for none" if made else "")
     )
     return long, {"item": ITEM, "score": VALUE} | ({"condition": keep[0]} if keep else {})
+
+
+RULES = {
+    "sections": _sections, "merged": _merged, "preferences": _battles, "chat": _chat, "raters": _raters,
+    "column-pairs": _survey_or_measures, "lists": _drawn_lists, "items-as-columns": _items_as_columns,
+}  # fmt: skip

@@ -22,6 +22,7 @@ from richter.store import Place
 
 if TYPE_CHECKING:
     from richter.severity import Scores
+    from richter.tables._reading import Reading
 
 __all__ = [
     "CATASTROPHIC",
@@ -72,7 +73,9 @@ class ReadOptions:
     (right, worst) turns a score into a severity of 0..4, `wide` names the columns that are conditions (empty: find
     them), `ratings` whose severities count, `scorer` and `filter` which score of a log, `pass_at` from where on a score
     between 0 and 1 counts as right, `grade` what a word among the grades counts as (None: as no grade); `any_scale`
-    takes severities above 4 as they stand, more being worse.
+    takes severities above 4 as they stand, more being worse. `layout` names the steps that bring a table to one row per
+    answer. `confirm` takes a reading that was inferred without asking; the data then say that nobody confirmed it.
+    `saved` are the readings of files by the pattern of their names, as `richter.toml` has them.
     """
 
     map: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -86,6 +89,9 @@ class ReadOptions:
     pass_at: float | None = None
     grade: Mapping[str, float | None] = dataclasses.field(default_factory=dict)
     any_scale: bool = False
+    layout: tuple[str, ...] = ()
+    confirm: bool = dataclasses.field(default=False, compare=False)
+    saved: Mapping[str, "ReadOptions"] = dataclasses.field(default_factory=dict, compare=False)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -100,7 +106,8 @@ class Dataset:
     `asked` are the items as the source of each condition has them: two sources may have one id for two questions.
     `places` are the files and runs that were read, `named_places` those of them that were given as `NAME=PATH`.
     `options` are the reader's options as they were given, `reading` the same with what the data say of themselves.
-    `is_confirmed`: nothing of how they were read was inferred, or the user confirmed it. `whole` are the tables of
+    `is_confirmed`: nothing of how they were read was inferred, or the user confirmed it. `readings` say how each table
+    was read. `whole` are the tables of
     which these are some conditions.
     """
 
@@ -122,6 +129,7 @@ class Dataset:
     named_places: Mapping[str, Place] = dataclasses.field(default_factory=dict)
     options: ReadOptions = ReadOptions()
     is_confirmed: bool = True
+    readings: "tuple[Reading, ...]" = ()
     whole: "Dataset | None" = None
 
     @functools.cached_property

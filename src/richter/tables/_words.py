@@ -29,7 +29,7 @@ _RIGHT = _list(
 _WRONG = _list(
     "false f no n ko incorrect wrong fail failed i failure nok ✗ ✘ x ❌ ☐ 👎 × ✕ ✖ reject rejected down"
     " unacceptable bad unresolved nein falsch n.i.o. n.i.o nio inkorrekt non faux échoué echoue échec falso incorrecto"
-    " incorrecta fallo error errato errata sbagliato não nao incorreto errado errada nee onwaar fout"
+    " incorrecta fallo errato errata sbagliato não nao incorreto errado errada nee onwaar fout"
     " onjuist nie niepoprawne błędne fałsz hayır hayir yanlış yanlis 誤 误 错误 錯誤 不正解 错 錯 否 いいえ 오답 아니오"
     " 아니요 틀림 неверно нет неправильно ложь невірно ні"
     " fel nej falskt feil galt nei forkert väärin ei epätosi špatně ne helytelen nem greșit gresit nu λάθος όχι"
@@ -46,7 +46,7 @@ WORDS = {
 ANY = frozenset(
     _list(
         "true t yes y c ja oui si sí sì sim 是 はい да tak evet 예 o ok false f no n i x nein non não nao"
-        " nee nie hayır 否 いいえ нет 아니오 p good bad error exact up down nej nei ei kyllä ano ne igen nem"
+        " nee nie hayır 否 いいえ нет 아니오 p good bad exact up down nej nei ei kyllä ano ne igen nem"
         " nu ναι όχι ya tidak نعم لا כן לא हाँ नहीं так ні ใช่"
     )
 )
@@ -55,21 +55,17 @@ DECLINED = (
     "not attempted", "not-attempted", "not_attempted", "refused", "refusal", "abstained", "abstain", "abstention",
     "declined", "no answer", "no-answer", "no_answer", "noanswer", "idk", "don't know", "unanswered"
 )  # fmt: skip
-UNREADABLE = (
-    "timeout",
-    "timed out",
-    "timed_out",
-    "crashed",
-    "unparseable",
-    "unparsable",
-    "unparsed",
-    "parse error",
-    "parse_error",
-    "invalid",
-    "malformed",
-)
+# words that say how a call or a grader ended: no grade, unless --grade says otherwise
+STATUSES = frozenset((
+    "error", "errored", "err", "exception", "api error", "api_error", "timeout", "timed out", "timed_out", "time out",
+    "crash", "crashed", "unparseable", "unparsable", "unparsed", "parse error", "parse_error", "parsing error",
+    "invalid", "malformed", "cancelled", "canceled", "aborted", "rate limit", "rate_limit", "pending", "running",
+))  # fmt: skip
+FAILURES = frozenset(("fail", "failed", "failure"))  # wrong beside these, else the end of a call
+PASSES = frozenset(("pass", "passed", "success", "successful", "succeeded", "ok", "okay", "accept", "accepted", "good"))
 MISSING = (".", "", "nan", "na", "n/a", "null", "none", "-", "--", "#n/a", "missing", "?", "skip", "skipped", "ignore",
            "ignored", "not applicable", "n.a.", "s.o.", "k.a.", "n.v.t.")  # fmt: skip
+USUAL_ENDS = (1.0, 5.0, 7.0, 10.0, 100.0)  # upper ends of scales
 EMPTY = "empty"  # what `--grade` calls a cell with nothing in it
 # words in order: such a column is a rating from 1 to as many
 RANKS = (
@@ -170,7 +166,7 @@ def holds_grades(column: pl.Series, told: Mapping[str, float | None] | None = No
     if column.dtype != pl.String:
         return False
     some = column.drop_nulls().unique().head(50)
-    empty = {*MISSING, *DECLINED, *UNREADABLE, *(word.strip().lower() for word in told or {})}
+    empty = {*MISSING, *DECLINED, *STATUSES, *(word.strip().lower() for word in told or {})}
     rest = [text for text in some if text.strip().lower() not in empty]
     if not rest:
         return len(some) > 0

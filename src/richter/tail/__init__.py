@@ -7,10 +7,8 @@ from richter._lazy import lazy
 if TYPE_CHECKING:
     from richter.tail._condition import *
     from richter.tail._gates import *
-    from richter.tail._generators import *
     from richter.tail._gof import *
     from richter.tail._gpd import *
-    from richter.tail._power import *
     from richter.tail._tail_plan import *
     from richter.tail._tail_size import *
     from richter.tail._tail_study import *

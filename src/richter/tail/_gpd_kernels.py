@@ -21,6 +21,7 @@ _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
 _U27, _U30, _U31, _U11, _U32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11), np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
+NEAR_ZERO = 1e-4  # of |tau| in units of 1/scale: below it the profile is taken by its expansion
 
 
 @njit(cache=True, inline="always")
@@ -71,6 +72,84 @@ def _moments(x: Floats, w: Counts, total: int) -> tuple[float, float, float]:
 
 
 @njit(cache=True)
+def _total_and_top(x: Floats, w: Counts) -> tuple[int, float]:
+    """The sum of the weights, and the largest exceedance that has one."""
+    total, top = 0, 0.0
+    for i in range(len(x)):
+        total += w[i]
+        if x[i] > top and w[i] > 0:  # in this order: the first is rarely true, so that the branch is cheap
+            top = x[i]
+    return total, top
+
+
+@njit(cache=True)
+def _search_start(x: Floats, w: Counts, total: int, lower: float, scale: float) -> float:
+    """The tau of a grid at which the profile likelihood is highest; NaN where none is inside."""
+    best, tau = -math.inf, math.nan
+    for k in range(12):
+        if k < 5:
+            t = lower * (0.98, 0.9, 0.7, 0.4, 0.1)[k]
+        else:
+            t = (0.05, 0.2, 0.6, 1.5, 4.0, 12.0, 50.0)[k - 5] / scale
+        a, _, _ = sums(x, w, total, t)
+        value = -math.log(a / t) - a
+        if a > -1.0 and value > best:
+            best, tau = value, t
+    return tau
+
+
+@njit(cache=True)
+def _profile_near_zero(tau: float, m1: float, m2: float, m3: float) -> tuple[float, float, float, float, float]:
+    """As `_profile_at`, by expansions at tau = 0: there its formulas cancel, and these are exact enough."""
+    slope0 = m2 / (2 * m1) - m1  # the derivative and its slope at tau = 0
+    curve0 = 2 * (m2 / 2 + m2 * m2 / (8 * m1 * m1) - m3 / (3 * m1))
+    a = tau * (m1 - tau * m2 / 2 + tau * tau * m3 / 3)
+    return a, m1 - tau * m2, -m2, slope0 + curve0 * tau, curve0
+
+
+@njit(cache=True)
+def _profile_at(x: Floats, w: Counts, total: int, tau: float) -> tuple[float, float, float, float, float]:
+    """xi(tau) with its first two derivatives, and the log-likelihood's first two (per n)."""
+    a, first, second = sums(x, w, total, tau)
+    a_slope = (1.0 - first) / tau
+    a_curve = -(1.0 - 2.0 * first + second) / (tau * tau)
+    h = (1.0 + a) * first - 1.0
+    h_slope = a_slope * first - (1.0 + a) * (first - second) / tau
+    slope = h / (tau * a)
+    return a, a_slope, a_curve, slope, h_slope / (tau * a) - h * (a + tau * a_slope) / (tau * a) ** 2
+
+
+@njit(cache=True)
+def _maximise_profile(
+    x: Floats, w: Counts, total: int, lower: float, scale: float, tau: float, tolerance: float
+) -> tuple[float, float]:
+    """(xi, tau) at the profile's maximum, from `tau` on: Newton inside a bracket; xi is NaN where it finds none."""
+    m1, m2, m3 = math.nan, math.nan, math.nan  # taken where they are needed
+    low, high = lower, math.inf
+    for _ in range(200):
+        if abs(tau) * scale < NEAR_ZERO:
+            if math.isnan(m1):
+                m1, m2, m3 = _moments(x, w, total)
+            a, a_slope, a_curve, slope, curve = _profile_near_zero(tau, m1, m2, m3)
+        else:
+            a, a_slope, a_curve, slope, curve = _profile_at(x, w, total, tau)
+        if a <= -1.0 or slope > 0.0:
+            low = tau
+        else:
+            high = tau
+        step = -slope / curve if curve < 0.0 and a > -1.0 else math.nan
+        new = tau + step
+        if abs(step) * scale < tolerance * (1.0 + abs(tau) * scale):  # also where the step ends on the bracket's end
+            return a + step * (a_slope + 0.5 * step * a_curve), new
+        if not low < new < high:  # also when new is NaN
+            new = tau + max(abs(tau), 0.5 / scale) if math.isinf(high) else 0.5 * (low + high)
+        if high - low < 1e-12 / scale:  # no better point is left: often pressed against xi = -1
+            return a, tau
+        tau = new
+    return math.nan, tau
+
+
+@njit(cache=True)
 def fit_weighted(
     x: Floats, w: Counts, scale: float, start: float, tolerance: float = 1e-5
 ) -> tuple[float, float, float]:
@@ -81,76 +160,24 @@ def fit_weighted(
     bracket. `start` is a tau to begin from, or NaN to search a grid; `scale` a typical exceedance (the median). It
     stops at a step below `tolerance` (in units of 1/scale), whose square is then the error of tau.
     """
-    total, top = 0, 0.0
-    for i in range(len(x)):
-        total += w[i]
-        if x[i] > top and w[i] > 0:  # in this order: the first is rarely true, so that the branch is cheap
-            top = x[i]
+    total, top = _total_and_top(x, w)
     if total < 2 or not top > 0.0 or not scale > 0.0:
         return math.nan, math.nan, math.nan
-    m1, m2, m3 = math.nan, math.nan, math.nan  # taken where they are needed
     lower = -1.0 / top
-    tau = start
-    if math.isnan(start):
-        best = -math.inf
-        for k in range(12):
-            if k < 5:
-                t = lower * (0.98, 0.9, 0.7, 0.4, 0.1)[k]
-            else:
-                t = (0.05, 0.2, 0.6, 1.5, 4.0, 12.0, 50.0)[k - 5] / scale
-            a, _, _ = sums(x, w, total, t)
-            value = -math.log(a / t) - a
-            if a > -1.0 and value > best:
-                best, tau = value, t
+    tau = _search_start(x, w, total, lower, scale) if math.isnan(start) else start
     if math.isnan(tau) or tau <= lower:
         tau = 0.5 * lower
-    low, high = lower, math.inf
-    xi, sigma = math.nan, math.nan
-    for _ in range(200):
-        if abs(tau) * scale < 1e-4:  # here the formulas below cancel, and their expansions are exact enough
-            if math.isnan(m1):
-                m1, m2, m3 = _moments(x, w, total)
-            slope0 = m2 / (2 * m1) - m1  # the derivative and its slope at tau = 0
-            curve0 = 2 * (m2 / 2 + m2 * m2 / (8 * m1 * m1) - m3 / (3 * m1))
-            a = tau * (m1 - tau * m2 / 2 + tau * tau * m3 / 3)
-            slope, curve = slope0 + curve0 * tau, curve0
-            a_slope, a_curve = m1 - tau * m2, -m2
-        else:
-            a, first, second = sums(x, w, total, tau)
-            a_slope = (1.0 - first) / tau
-            a_curve = -(1.0 - 2.0 * first + second) / (tau * tau)
-            h = (1.0 + a) * first - 1.0
-            h_slope = a_slope * first - (1.0 + a) * (first - second) / tau
-            slope = h / (tau * a)
-            curve = h_slope / (tau * a) - h * (a + tau * a_slope) / (tau * a) ** 2
-        if a <= -1.0 or slope > 0.0:
-            low = tau
-        else:
-            high = tau
-        step = -slope / curve if curve < 0.0 and a > -1.0 else math.nan
-        new = tau + step
-        if abs(step) * scale < tolerance * (1.0 + abs(tau) * scale):  # also where the step ends on the bracket's end
-            xi = a + step * (a_slope + 0.5 * step * a_curve)
-            tau = new
-            break
-        if not low < new < high:  # also when new is NaN
-            new = tau + max(abs(tau), 0.5 / scale) if math.isinf(high) else 0.5 * (low + high)
-        if high - low < 1e-12 / scale:  # no better point is left: often pressed against xi = -1
-            xi = a
-            break
-        tau = new
+    xi, tau = _maximise_profile(x, w, total, lower, scale, tau, tolerance)
     corner = -total * math.log(top)  # xi = -1: uniform on [0, top]
-    if not math.isnan(xi) and xi > -1.0:
-        if abs(tau) * scale < 1e-4:
-            if math.isnan(m1):
-                m1, m2, m3 = _moments(x, w, total)
-            sigma = m1 - tau * m2 / 2 + tau * tau * m3 / 3
-        else:
-            sigma = xi / tau
-        if sigma > 0.0:
-            loglik = -total * (math.log(sigma) + xi + 1.0)
-            if loglik >= corner:
-                return xi, sigma, loglik
+    if math.isnan(xi) or xi <= -1.0:
+        return -1.0, top, corner
+    sigma = xi / tau if tau != 0.0 else 0.0
+    if abs(tau) * scale < NEAR_ZERO:
+        m1, m2, m3 = _moments(x, w, total)
+        sigma = m1 - tau * m2 / 2 + tau * tau * m3 / 3
+    loglik = -total * (math.log(sigma) + xi + 1.0) if sigma > 0.0 else -math.inf
+    if loglik >= corner:
+        return xi, sigma, loglik
     return -1.0, top, corner
 
 
@@ -180,6 +207,32 @@ def fit_rows(x: Floats, scale: float, start: float) -> Floats:
     return values
 
 
+@njit(cache=True)
+def _draw_counts(n: int, state: Any) -> Counts:
+    """How often each of n things is drawn in a resample of n: two 32-bit indices from each step of the stream."""
+    drawn = np.zeros(n, dtype=np.int32)
+    bits = state
+    for _ in range((n + 1) // 2):
+        state, bits = _next(state)
+        drawn[np.int64(((bits >> _U32) * uint64(n)) >> _U32)] += 1
+        drawn[np.int64(((bits & _LOW) * uint64(n)) >> _U32)] += 1
+    if n % 2 == 1:  # one too many: take back the last
+        drawn[np.int64(((bits & _LOW) * uint64(n)) >> _U32)] -= 1
+    return drawn
+
+
+@njit(cache=True)
+def _tail_sum(values: Floats, order: Counts, counts: Counts, worst: float) -> float:
+    """The sum of the `worst` severities of a resample, a fraction of the last one allowed."""
+    left, tail, i = worst, 0.0, 0
+    while left > 0.0 and i < len(values):
+        take = min(float(counts[order[i]]), left)
+        tail += take * values[order[i]]
+        left -= take
+        i += 1
+    return tail
+
+
 @njit(cache=True, parallel=True)
 def bootstrap_rows(
     values: Floats,
@@ -206,15 +259,7 @@ def bootstrap_rows(
     tvars = np.empty((len(seeds), n_conditions))
     shapes = np.full((len(seeds), n_conditions, n_thresholds), np.nan)
     for b in prange(len(seeds)):
-        drawn = np.zeros(n_groups, dtype=np.int32)
-        state = seeds[b]
-        for _ in range((n_groups + 1) // 2):  # two 32-bit indices from each draw
-            state, bits = _next(state)
-            drawn[np.int64(((bits >> _U32) * uint64(n_groups)) >> _U32)] += 1
-            drawn[np.int64(((bits & _LOW) * uint64(n_groups)) >> _U32)] += 1
-        if n_groups % 2 == 1:  # one too many: take back the last
-            drawn[np.int64(((bits & _LOW) * uint64(n_groups)) >> _U32)] -= 1
-        counts = drawn[group]
+        counts = _draw_counts(n_groups, seeds[b])[group]
         size = 0
         for i in range(n_items):
             size += counts[i]
@@ -224,13 +269,7 @@ def bootstrap_rows(
             for i in range(n_items):
                 total += counts[i] * values[c, i]
             means[b, c] = total / size
-            left, tail, i = worst, 0.0, 0
-            while left > 0.0 and i < n_items:
-                take = min(float(counts[order[c, i]]), left)
-                tail += take * values[c, order[c, i]]
-                left -= take
-                i += 1
-            tvars[b, c] = tail / worst
+            tvars[b, c] = _tail_sum(values[c], order[c], counts, worst) / worst
             for t in range(n_thresholds):
                 n = n_exc[c, t]
                 if n >= 2 and not math.isnan(starts[c, t]):
@@ -260,6 +299,38 @@ def edf_statistics(x: Floats, xi: float, sigma: float) -> tuple[float, float]:
     return -n - a2 / n, w2
 
 
+@njit(cache=True)
+def _draw_sorted(n: int, xi: float, sigma: float, state: Any) -> Floats:
+    """A sample of n from GPD(xi, sigma) in ascending order, from exponential spacings."""
+    x = np.empty(n)
+    total = 0.0
+    for i in range(n):
+        state, bits = _next(state)
+        total -= math.log(_uniform(bits))
+        x[i] = total
+    state, bits = _next(state)
+    total -= math.log(_uniform(bits))
+    for i in range(n):
+        survival = math.log1p(-x[i] / total)
+        x[i] = -sigma * survival if abs(xi) < 1e-9 else sigma * math.expm1(-xi * survival) / xi
+    return x
+
+
+@njit(cache=True)
+def _round_sorted(x: Floats, step: float, first: float, grid: Floats) -> None:
+    """Round an ascending sample in place, to cells of width `step` or to the values of `grid`."""
+    if step > 0.0:
+        for i in range(len(x)):
+            x[i] = first + math.floor(x[i] / step) * step
+    elif len(grid) > 1:
+        below = grid[0] - 0.5 * (grid[1] - grid[0])  # where the lowest cell starts
+        k = 0
+        for i in range(len(x)):
+            while k + 1 < len(grid) and x[i] >= 0.5 * (grid[k] + grid[k + 1]) - below:
+                k += 1
+            x[i] = grid[k]
+
+
 @njit(cache=True, parallel=True)
 def simulate_gof(
     n: int, xi: float, sigma: float, step: float, first: float, grid: Floats, seeds: NDArray[np.uint64]
@@ -272,26 +343,8 @@ def simulate_gof(
     """
     out = np.empty((len(seeds), 3))
     for b in prange(len(seeds)):
-        x = np.empty(n)
-        state = seeds[b]
-        total = 0.0
-        for i in range(n):
-            state, bits = _next(state)
-            total -= math.log(_uniform(bits))
-            x[i] = total
-        state, bits = _next(state)
-        total -= math.log(_uniform(bits))
-        k = 0
-        for i in range(n):
-            survival = math.log1p(-x[i] / total)
-            x[i] = -sigma * survival if abs(xi) < 1e-9 else sigma * math.expm1(-xi * survival) / xi
-            if step > 0.0:
-                x[i] = first + math.floor(x[i] / step) * step
-            elif len(grid) > 1:
-                below = grid[0] - 0.5 * (grid[1] - grid[0])  # where the lowest cell starts
-                while k + 1 < len(grid) and x[i] >= 0.5 * (grid[k] + grid[k + 1]) - below:
-                    k += 1
-                x[i] = grid[k]
+        x = _draw_sorted(n, xi, sigma, seeds[b])
+        _round_sorted(x, step, first, grid)
         w = np.ones(n, dtype=np.int32)
         fitted_xi, fitted_sigma, _ = fit_weighted(x, w, x[n // 2], xi / sigma if xi > -0.9 else math.nan)
         out[b, 0], out[b, 1] = edf_statistics(x, fitted_xi, fitted_sigma)

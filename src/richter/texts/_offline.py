@@ -3,6 +3,7 @@
 import dataclasses
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -95,32 +96,38 @@ def similarity(forms: Sequence[Form], vectors: NDArray[np.float32]) -> Floats:
     if they share a word, the cosine, which must reach 0.85 (shifted so that one threshold serves all). Different
     numbers are never alike.
     """
-    size = len(forms)
-    sets = [set(words) for words, _ in forms]
-    numbers = [{w for w in s if any(c.isdigit() for c in w)} for s in sets]
+    said = [_Said(set(words), {w for w in words if any(c.isdigit() for c in w)}, short) for words, short in forms]
     cosine = vectors.astype(np.float64) @ vectors.T.astype(np.float64)
-    out = np.eye(size)
-    for i in range(size):
+    out = np.eye(len(forms))
+    for i, one in enumerate(said):
         for j in range(i):
-            common = len(sets[i] & sets[j])
-            share = common / max(min(len(sets[i]), len(sets[j])), 1)
-            short = forms[i][1] and forms[j][1]
-            if numbers[i] and numbers[j] and not numbers[i] & numbers[j] and (short or not common):
-                value = -1.0
-            elif not short:
-                value = max(float(cosine[i, j]), share)
-            else:
-                left, right = sets[i] - sets[j], sets[j] - sets[i]
-                if not left or not right:
-                    value = -1.0 if "not" in left | right else 1.0
-                elif not (left | right) & (numbers[i] | numbers[j]) and _spelled_alike(left, right):
-                    value = 1.0
-                elif not common:  # vectors of parts of words cannot tell Niger from Nigeria
-                    value = 0.0
-                else:
-                    value = float(cosine[i, j]) - SHORT_COSINE + THRESHOLD
-            out[i, j] = out[j, i] = value
+            out[i, j] = out[j, i] = _pair_similarity(one, said[j], float(cosine[i, j]))
     return out
+
+
+class _Said(NamedTuple):
+    """The words of an answer, the numbers among them, and whether it is a bare name or number."""
+
+    words: set[str]
+    numbers: set[str]
+    is_short: bool
+
+
+def _pair_similarity(one: _Said, other: _Said, cosine: float) -> float:
+    common = len(one.words & other.words)
+    both_short = one.is_short and other.is_short
+    differ = one.numbers and other.numbers and not one.numbers & other.numbers
+    if differ and (both_short or not common):
+        return -1.0
+    if not both_short:
+        return max(cosine, common / max(min(len(one.words), len(other.words)), 1))
+    left, right = one.words - other.words, other.words - one.words
+    if not left or not right:
+        return -1.0 if "not" in left | right else 1.0
+    if not (left | right) & (one.numbers | other.numbers) and _spelled_alike(left, right):
+        return 1.0
+    # vectors of parts of words cannot tell Niger from Nigeria
+    return cosine - SHORT_COSINE + THRESHOLD if common else 0.0
 
 
 def cluster_questions(
@@ -162,12 +169,9 @@ def answer_trees(
     references: Sequence[Sequence[str]] | None = None,
 ) -> list[AnswerTree]:
     """The trees that `cluster_questions` cuts; all texts are embedded in one go."""
-    asked = [frozenset(_words(q)) for q in questions] if questions is not None else [frozenset()] * len(answers)
-    known = references if references is not None else [()] * len(answers)
-    rows = []
-    for texts, q, names in zip(answers, asked, known, strict=True):
-        form = {a: _form(a, q, names) for a in dict.fromkeys(texts)}  # draws repeat themselves
-        rows.append([form[a] for a in texts])
+    asked: Sequence[str] = [""] * len(answers) if questions is None else questions
+    known: Sequence[Sequence[str]] = [()] * len(answers) if references is None else references
+    rows = [_forms(*row) for row in zip(answers, asked, known, strict=True)]
     forms = [list(dict.fromkeys(f for f in row if f is not None)) for row in rows]
     if (most := max(map(len, forms), default=0)) > MOST_FORMS:
         raise InputError(
@@ -175,19 +179,26 @@ def answer_trees(
             remedy="Give fewer draws of it, or group them with a judge model.",
         )
     vectors = embed([" ".join(words) for distinct in forms for words, _ in distinct])
-    out, start = [], 0
-    for row, distinct in zip(rows, forms, strict=True):
-        block = vectors[start : start + len(distinct)]
-        start += len(distinct)
-        number = {form: i for i, form in enumerate(distinct)}
-        tree = None
-        if len(distinct) > 1:
-            distance = np.maximum(1 - similarity(distinct, block), 0.0)
-            pairs = scipy.spatial.distance.squareform(distance, checks=False)
-            tree = scipy.cluster.hierarchy.linkage(pairs, method="average")
-        place = tuple(REFUSAL if f is None else number[f] for f in row)
-        out.append(AnswerTree(place=place, forms=len(distinct), linkage=tree))
-    return out
+    ends = np.cumsum([0, *map(len, forms)])
+    return [_tree(row, forms[k], vectors[ends[k] : ends[k + 1]]) for k, row in enumerate(rows)]
+
+
+def _forms(texts: Sequence[str], question: str, names: Sequence[str]) -> list[Form | None]:
+    words = frozenset(_words(question))
+    form = {a: _form(a, words, names) for a in dict.fromkeys(texts)}  # draws repeat themselves
+    return [form[a] for a in texts]
+
+
+def _tree(row: Sequence[Form | None], forms: Sequence[Form], vectors: NDArray[np.float32]) -> AnswerTree:
+    """One question's tree, from each answer's form and the distinct forms with their vectors."""
+    number = {form: i for i, form in enumerate(forms)}
+    linkage = None
+    if len(forms) > 1:
+        distance = np.maximum(1 - similarity(forms, vectors), 0.0)
+        pairs = scipy.spatial.distance.squareform(distance, checks=False)
+        linkage = scipy.cluster.hierarchy.linkage(pairs, method="average")
+    place = tuple(REFUSAL if f is None else number[f] for f in row)
+    return AnswerTree(place=place, forms=len(forms), linkage=linkage)
 
 
 def _form(answer: str, question: frozenset[str], names: Sequence[str]) -> Form | None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from richter_audit.ascent._ratio import *
     from richter_audit.ascent._retest import *
     from richter_audit.ascent._search import *
+    from richter_audit.ascent._search_cost import *
     from richter_audit.ascent._section import *
     from richter_audit.ascent._settings import *
     from richter_audit.ascent._simulated import *

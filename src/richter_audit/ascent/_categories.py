@@ -39,39 +39,48 @@ def category_rates(
     answers' worth (whence Student's quantile), and without the share f of the category that was drawn.
     """
     known = np.array([row for row, error in errors.items() if not math.isnan(error)], dtype=np.int64)
-    y = np.array([errors[int(row)] for row in known])
     drawn = [row for row in sample if not math.isnan(errors.get(row, math.nan))]
     asked = np.ones(len(codes), dtype=np.bool_) if among is None else among
     base_rate = float(np.mean([errors[row] for row in drawn])) if drawn else 0.0
-    total, count = np.zeros(int(codes.max()) + 1), np.zeros(int(codes.max()) + 1)
-    own: dict[int, float] = {}
-    wanted = np.flatnonzero(asked & np.isin(codes, codes[drawn]))
-    x = np.asarray(vectors[known], dtype=np.float32)
-    place = {int(row): i for i, row in enumerate(known)}
-    for start in range(0, len(wanted), BLOCK):
-        rows = wanted[start : start + BLOCK]
-        near = np.exp((np.asarray(vectors[rows], dtype=np.float32) @ x.T - 1) / SCALE)
-        near += 0.1 * (codes[rows][:, None] == codes[known][None, :])
-        for i, row in enumerate(rows):
-            if int(row) in place:
-                near[i, place[int(row)]] = 0.0  # not by its own answer
-        predicted = (near @ y + PRIOR * base_rate) / (near.sum(axis=1) + PRIOR)
-        np.add.at(total, codes[rows], predicted)
-        np.add.at(count, codes[rows], 1)
-        own.update(zip((int(r) for r in rows), (float(p) for p in predicted), strict=True))
-    found = {}
-    asked_of = np.bincount(codes[known], minlength=len(total))
+    rows = np.flatnonzero(asked & np.isin(codes, codes[drawn]))
+    predicted = _predict_errors(rows, errors, known, vectors, codes, base_rate)
+    size = int(codes.max()) + 1
+    total, count = (np.bincount(codes[rows], weights=w, minlength=size) for w in (predicted, None))
+    own = dict(zip(rows.tolist(), predicted.tolist(), strict=True))
+    asked_of = np.bincount(codes[known], minlength=size)
+    rates = {}
     for code in np.unique(codes[drawn]):
         mine = [row for row in drawn if codes[row] == code]
         residual = np.array([errors[row] - own[row] for row in mine])
         rate = float(np.clip(total[code] / count[code] + residual.mean(), 0, 1))
-        found[int(code)] = PopulationRate(
+        rates[int(code)] = PopulationRate(
             error_rate=rate,
             interval=_interval(rate, residual, len(mine), int(count[code]), level),
             n=int(asked_of[code]),
             size=int(count[code]),
         )
-    return found
+    return rates
+
+
+def _predict_errors(
+    rows: NDArray[np.int64],
+    errors: Mapping[int, float],
+    known: NDArray[np.int64],
+    vectors: NDArray[np.floating],
+    codes: NDArray[np.int64],
+    base_rate: float,
+) -> NDArray[np.float64]:
+    """The error of each paragraph as the answers near it say, without its own."""
+    y = np.array([errors[int(row)] for row in known])
+    x = np.asarray(vectors[known], dtype=np.float32)
+    predicted = np.empty(len(rows))
+    for start in range(0, len(rows), BLOCK):
+        block = rows[start : start + BLOCK]
+        near = np.exp((np.asarray(vectors[block], dtype=np.float32) @ x.T - 1) / SCALE)
+        near += 0.1 * (codes[block][:, None] == codes[known][None, :])
+        near[block[:, None] == known[None, :]] = 0.0  # not by its own answer
+        predicted[start : start + BLOCK] = (near @ y + PRIOR * base_rate) / (near.sum(axis=1) + PRIOR)
+    return predicted
 
 
 def _interval(rate: float, residual: NDArray[np.float64], n: int, size: int, level: float) -> Interval:

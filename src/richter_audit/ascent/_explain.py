@@ -112,7 +112,7 @@ def explain_errors(
     dropped: Counter[str] = Counter()
 
     async def work(asker: Asker, opened: Mapping[str, Model]) -> list[LackingPattern]:
-        return await _aggregate(asker, opened[model], wrong, texts, dropped)
+        return await _find_patterns(asker, opened[model], wrong, texts, dropped)
 
     with open_ledger(out_run, mode="write") as ledger:
         patterns = with_models(ledger, [model], work, {"concurrency": 16, "slots": 4, "context_tokens": 4096, **calls})
@@ -129,13 +129,33 @@ def explain_errors(
     )
 
 
-async def _aggregate(
+async def _find_patterns(
     asker: Asker,
     model: Model,
     wrong: Mapping[int, Sequence[WrongAnswer]],
     texts: Mapping[int, str],
     dropped: Counter[str],
 ) -> list[LackingPattern]:
+    phrases = await _phrase_paragraphs(asker, model, wrong, texts, dropped)
+    patterns = [LackingPattern(pattern=phrase, paragraphs=(row,)) for row, phrase in phrases.items()]
+    while len(patterns) > 1:
+        groups = [patterns[start : start + GROUP] for start in range(0, len(patterns), GROUP)]
+        asked = [(_sorting_messages([p.pattern for p in group]), SORTED) for group in groups]
+        given = zip(groups, await replies(asker, model, asked), strict=True)
+        patterns = [pattern for group, reply in given for pattern in _read_patterns(reply, group, dropped)]
+        if len(groups) == 1:
+            break
+    return sorted(patterns, key=lambda pattern: -len(pattern.paragraphs))
+
+
+async def _phrase_paragraphs(
+    asker: Asker,
+    model: Model,
+    wrong: Mapping[int, Sequence[WrongAnswer]],
+    texts: Mapping[int, str],
+    dropped: Counter[str],
+) -> dict[int, str]:
+    """What was lacking at each paragraph, in one phrase; without those of which no reply could be used."""
     places = [(row, answer) for row, answers in wrong.items() for answer in answers]
     asked = [(_question_messages(texts[row], answer), ONE_PHRASE) for row, answer in places]
     of_row: dict[int, list[str]] = {row: [] for row in wrong}
@@ -149,19 +169,7 @@ async def _aggregate(
         phrase = _read_phrase(reply)
         dropped["paragraphs"] += phrase is None
         of_row[row] = [phrase] if phrase else of_row[row][:1]
-    found = [LackingPattern(pattern=phrases[0], paragraphs=(row,)) for row, phrases in of_row.items() if phrases]
-    while len(found) > 1:
-        groups = [found[start : start + GROUP] for start in range(0, len(found), GROUP)]
-        asked = [(_sorting_messages([p.pattern for p in group]), SORTED) for group in groups]
-        sorted_groups = [
-            _read_patterns(reply, group, dropped)
-            for group, reply in zip(groups, await replies(asker, model, asked), strict=True)
-        ]
-        last = len(groups) == 1
-        found = [pattern for group in sorted_groups for pattern in group]
-        if last:
-            break
-    return sorted(found, key=lambda pattern: -len(pattern.paragraphs))
+    return {row: phrases[0] for row, phrases in of_row.items() if phrases}
 
 
 def _question_messages(text: str, wrong: WrongAnswer) -> list[Message]:
@@ -213,16 +221,23 @@ def _read_patterns(reply: str, group: Sequence[LackingPattern], dropped: Counter
         dropped["patterns"] += 1
         return []
     left = dict(enumerate(group, 1))
-    found = []
+    patterns = []
     for row in rows[:PATTERNS]:
-        name = row.get("pattern") if isinstance(row, Mapping) else None
-        members = row.get("members") if isinstance(row, Mapping) else None
-        if not (isinstance(name, str) and name.strip() and isinstance(members, list)):
+        if (named := _read_pattern(row)) is None:
             dropped["patterns"] += 1
             continue
+        name, members = named
         own = [left.pop(m) for m in members if isinstance(m, int) and not isinstance(m, bool) and m in left]
         dropped["members"] += len(members) - len(own)
         if own:
-            covered = tuple(row for member in own for row in member.paragraphs)
-            found.append(LackingPattern(pattern=" ".join(name.split())[:LONGEST_PHRASE], paragraphs=covered))
-    return found
+            paragraphs = tuple(row for member in own for row in member.paragraphs)
+            patterns.append(LackingPattern(pattern=name, paragraphs=paragraphs))
+    return patterns
+
+
+def _read_pattern(row: object) -> tuple[str, list[object]] | None:
+    """The name and members of a pattern as a model wrote it; None where it is none."""
+    name, members = (row.get("pattern"), row.get("members")) if isinstance(row, Mapping) else (None, None)
+    if not (isinstance(name, str) and name.strip() and isinstance(members, list)):
+        return None
+    return " ".join(name.split())[:LONGEST_PHRASE], members

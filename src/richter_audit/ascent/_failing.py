@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from richter.errors import TooFewErrors
 from richter.models import resolve
-from richter.records import Answer, Condition, Decoding, Item, Result
+from richter.records import Answer, Condition, Decoding, Item, Paragraph, Result
 from richter.store import RunLike, open_ledger
 from richter.texts import normalise, read_choice
 from richter_audit.ascent._judged import read_judged
@@ -106,18 +106,14 @@ def failing_questions(run: RunLike, base: KnowledgeBase | None = None, *, confir
     with open_ledger(run) as ledger:
         search = searched(ledger)
         needed = (ledger.note(TOKENS_NOTE) or {}).get(search.condition.model, 0)
-    condition, found = search.condition, search.found
     if base is not None:
         check_base(search.note, base, run)
-    if needed > condition.decoding.max_tokens:
-        decoding = dataclasses.replace(condition.decoding, max_tokens=needed)
-        condition = dataclasses.replace(condition, decoding=decoding)
-    wrong = [(row, q, share) for row, o in found.items() for q, share in o.failing.items()]
+    wrong = [(row, q, share) for row, o in search.found.items() for q, share in o.failing.items()]
     rows = sorted({row for row, _, _ in wrong})
     paragraphs = dict(zip(rows, base.paragraphs(rows), strict=True)) if base is not None else {}
-    left = Counter({"picked for its name": sum(len(o.preferred) for o in found.values())})
+    left = Counter({"picked for its name": sum(len(o.preferred) for o in search.found.values())})
     seen: set[tuple[str, str]] = set()
-    kept = []
+    kept: list[FailingQuestion] = []
     for row, question, share in wrong:
         item = search.items[f"{question}.0"]
         same = (" ".join(sorted(set(normalise(item.prompt).split()))), normalise(item.reference))
@@ -127,28 +123,37 @@ def failing_questions(run: RunLike, base: KnowledgeBase | None = None, *, confir
             left["the same as another"] += 1
         else:
             seen.add(same)
-            paragraph = paragraphs.get(row)
-            kept.append(
-                FailingQuestion(
-                    item=item,
-                    answer=search.given[item.id].text,
-                    mode=item.domain,
-                    reworded=share,
-                    text=paragraph.text if paragraph else "",
-                    place=str(paragraph.attributes.get("source") or "") if paragraph else "",
-                )
-            )
+            kept.append(_failing_question(item, search.given[item.id], share, paragraphs.get(row)))
     sizes = Counter(q.mode for q in kept)
     kept.sort(key=lambda q: (-sizes[q.mode], q.mode, row_of(q.item.id)))
     others = [share for _, _, share in wrong if share is not None]
     return FailingSet(
-        condition=condition,
+        condition=_allow_tokens(search.condition, needed),
         questions=tuple(kept),
         left_out=dict(+left),
-        wrong_share=len(wrong) / max(1, sum(o.questions for o in found.values())),
+        wrong_share=len(wrong) / max(1, sum(o.questions for o in search.found.values())),
         reworded_share=sum(others) / len(others) if others else None,
         other_wordings=max(1, search.settings.phrasings - 1),
         judge=search.note.get("judge"),
+    )
+
+
+def _allow_tokens(condition: Condition, tokens: int) -> Condition:
+    """A condition with at least so many tokens for an answer."""
+    most = max(tokens, condition.decoding.max_tokens)
+    return dataclasses.replace(condition, decoding=dataclasses.replace(condition.decoding, max_tokens=most))
+
+
+def _failing_question(
+    item: Item, answer: Answer, reworded: float | None, paragraph: Paragraph | None
+) -> FailingQuestion:
+    return FailingQuestion(
+        item=item,
+        answer=answer.text,
+        mode=item.domain,
+        reworded=reworded,
+        text=paragraph.text if paragraph else "",
+        place=str(paragraph.attributes.get("source") or "") if paragraph else "",
     )
 
 

@@ -96,21 +96,28 @@ def grade(item: Item, answer: Answer, style: str, judged: Mapping[tuple[str, int
     chooses none of the options it was shown, is refused. A wrong text is right where a judge called it so (`judged`,
     by item and draw).
     """
-    text = answer.text
     if style == "cloze":
-        return "right" if text.strip() == item.reference else "wrong"
-    if not text.strip():
+        return "right" if answer.text.strip() == item.reference else "wrong"
+    if not answer.text.strip():
         return "truncated" if answer.truncated else "empty"
-    shown = style == "choice" and bool(item.options)
-    asked = item if shown else dataclasses.replace(item, options=())
-    if grade_answer(asked, text, "choice" if shown else None):
+    verdict = _grade_choice(item, answer) if style == "choice" and item.options else _grade_text(item, answer)
+    return "right" if verdict == "wrong" and judged.get((answer.item, answer.draw)) else verdict
+
+
+def _grade_choice(item: Item, answer: Answer) -> Verdict:
+    if grade_answer(item, answer.text, "choice"):
         return "right"
-    if answer.truncated and not (shown and read_choice(item, text)):
+    if read_choice(item, answer.text) is not None:
+        return "wrong"
+    return "truncated" if answer.truncated else "refused"
+
+
+def _grade_text(item: Item, answer: Answer) -> Verdict:
+    if grade_answer(dataclasses.replace(item, options=()), answer.text, None):
+        return "right"
+    if answer.truncated:
         return "truncated"
-    declined = read_choice(item, text) is None if shown else is_refusal(text)
-    if declined:
-        return "refused"
-    return "right" if judged.get((answer.item, answer.draw)) else "wrong"
+    return "refused" if is_refusal(answer.text) else "wrong"
 
 
 def last_answers(answers: Iterable[Answer]) -> dict[str, Answer]:
@@ -145,43 +152,24 @@ def _outcome(
     judged: Mapping[tuple[str, int], bool],
 ) -> Outcome:
     counts: Counter[str] = Counter()
-    verdicts: dict[str, dict[str, bool]] = defaultdict(dict)  # of a question: which of its wordings are wrong
-    waiting = False
+    wrong: dict[str, dict[str, bool]] = defaultdict(dict)  # of a question: which of its wordings are wrong
     for item in items:
-        answer = given.get(item.id)
         if is_prior(item.id):
             continue
-        if answer is None or answer.error:
-            counts["missing" if answer is None else "failed"] += 1
-            waiting = waiting or (answer is None and (is_first(item.id) or settings.wordings == "all"))
-            continue
-        verdict = grade(item, answer, condition.style, judged)
+        answer = given.get(item.id)
+        verdict = "missing" if answer is None else "failed" if answer.error else ""
+        if answer is not None and not verdict:
+            verdict = grade(item, answer, condition.style, judged)
         counts[verdict] += 1
         if verdict in ("right", "wrong"):
-            verdicts[question_of(item.id)][item.id] = verdict == "wrong"
-    firsts = {question_of(item.id): item for item in items if is_first(item.id)}
-    preferred = tuple(
-        question
-        for question, own in verdicts.items()
-        if own.get(f"{question}.0")
-        and _corrected(question, given, len(firsts[question].options)) == firsts[question].reference
-    )
-    priors = [item.id for item in items if is_prior(item.id) and not item.id.endswith(".p")]
-    uncorrected = {question_of(name) for name in priors if name in given and not given[name].logprobs}
+            wrong[question_of(item.id)][item.id] = verdict == "wrong"
+    preferred = _preferred_questions(items, given, wrong)
     for question in preferred:
-        verdicts[question][f"{question}.0"] = False
-    if settings.wordings == "all":
-        shares = [sum(own.values()) / len(own) for own in verdicts.values()]
-    else:
-        shares = [float(own[f"{q}.0"]) for q, own in verdicts.items() if f"{q}.0" in own]
-    failing = {}
-    for question, own in verdicts.items():
-        if own.get(f"{question}.0"):
-            others = [wrong for name, wrong in own.items() if not is_first(name)]
-            failing[question] = sum(others) / len(others) if others else None
+        wrong[question][f"{question}.0"] = False
+    shares = _wrong_shares(wrong, settings)
     return Outcome(
         category=items[0].domain,
-        error=sum(shares) / len(shares) if shares and not waiting else None,
+        error=sum(shares) / len(shares) if shares and not _is_waiting(items, given, settings) else None,
         questions=len(shares),
         answered=counts["right"] + counts["wrong"],
         wrong=counts["wrong"],
@@ -190,7 +178,45 @@ def _outcome(
         empty=counts["empty"],
         failed=counts["failed"],
         missing=counts["missing"],
-        failing=failing,
+        failing=_failing_shares(wrong),
         preferred=preferred,
-        uncorrected=len(uncorrected),
+        uncorrected=_count_uncorrected(items, given),
     )
+
+
+def _is_waiting(items: Sequence[Item], given: Mapping[str, Answer], settings: SearchSettings) -> bool:
+    """Whether a wording that the paragraph's error rests on is still to be asked."""
+    needed = (item.id for item in items if not is_prior(item.id) and (is_first(item.id) or settings.wordings == "all"))
+    return any(name not in given for name in needed)
+
+
+def _preferred_questions(
+    items: Sequence[Item], given: Mapping[str, Answer], wrong: Mapping[str, Mapping[str, bool]]
+) -> tuple[str, ...]:
+    """The questions whose wrong option was picked for its name alone."""
+    firsts = {question_of(item.id): item for item in items if is_first(item.id)}
+    failing = [question for question, own in wrong.items() if own.get(f"{question}.0")]
+    return tuple(q for q in failing if _corrected(q, given, len(firsts[q].options)) == firsts[q].reference)
+
+
+def _count_uncorrected(items: Sequence[Item], given: Mapping[str, Answer]) -> int:
+    """The questions of which the server would not say how likely the options are."""
+    priors = [item.id for item in items if is_prior(item.id) and not item.id.endswith(".p")]
+    return len({question_of(name) for name in priors if name in given and not given[name].logprobs})
+
+
+def _wrong_shares(wrong: Mapping[str, Mapping[str, bool]], settings: SearchSettings) -> list[float]:
+    """The share of each question's wordings that were answered wrongly, of the first or of all of them."""
+    if settings.wordings == "all":
+        return [sum(own.values()) / len(own) for own in wrong.values()]
+    return [float(own[f"{q}.0"]) for q, own in wrong.items() if f"{q}.0" in own]
+
+
+def _failing_shares(wrong: Mapping[str, Mapping[str, bool]]) -> dict[str, float | None]:
+    """The failing questions, and the share of their other wordings that were answered wrongly."""
+    shares: dict[str, float | None] = {}
+    for question, own in wrong.items():
+        if own.get(f"{question}.0"):
+            others = [is_wrong for name, is_wrong in own.items() if not is_first(name)]
+            shares[question] = sum(others) / len(others) if others else None
+    return shares

@@ -185,15 +185,10 @@ def generate_questions(
     async def work(asker: Asker, opened: Mapping[str, Model]) -> None:
         nonlocal complete
         for start, end in itertools.pairwise(dict.fromkeys([0, *range(FIRST, len(bare), AT_ONCE), len(bare)])):
-            rows = bare[start:end]
+            rows, reader = bare[start:end], opened[checker] if checker else None
             try:
                 rejected = await write_questions(
-                    base,
-                    rows,
-                    asker,
-                    opened[generator],
-                    per_paragraph=per_paragraph,
-                    checker=opened[checker] if checker else None,
+                    base, rows, asker, opened[generator], per_paragraph=per_paragraph, checker=reader
                 )
             except BudgetExhausted:
                 complete = False
@@ -201,16 +196,20 @@ def generate_questions(
             if progress is not None:
                 progress(end, len(bare))
             if start == 0 and len(rows) == FIRST and not base.askable[rows].any():
-                why = ", ".join(f"{count} {reason}" for reason, count in rejected.most_common())
-                raise ModelError(
-                    f"{generator} wrote no question that can be asked about {FIRST} paragraphs ({why}).",
-                    remedy="Use another generator, or look at what it writes with --rejects; the rest was not asked.",
-                )
+                raise _useless_generator_error(generator, rejected)
 
     with open_ledger(base.folder / CALLS, mode="write") as ledger:
         with_models(ledger, names, work, {"slots": 4, "context_tokens": 4096, **calls})
         spent = ledger.spent()
     return dataclasses.replace(report_questions(base), spent=spent, complete=complete)
+
+
+def _useless_generator_error(generator: str, rejected: Counter[str]) -> ModelError:
+    why = ", ".join(f"{count} {reason}" for reason, count in rejected.most_common())
+    return ModelError(
+        f"{generator} wrote no question that can be asked about {FIRST} paragraphs ({why}).",
+        remedy="Use another generator, or look at what it writes with --rejects; the rest was not asked.",
+    )
 
 
 def report_questions(base: KnowledgeBase) -> QuestionReport:

@@ -1,6 +1,7 @@
 """A Gaussian-process surrogate of the error over embeddings and categories, searched by Thompson sampling."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,18 +55,47 @@ def propose_bayes(field: Field, count: int, rng: np.random.Generator, *, cover: 
     kernel = _kernel(field, seen, seen, scale)
     factor = _factor(kernel, noise)
     weights = cho_solve((factor, True), y - level, check_finite=False)
-
+    posterior = _Posterior(field, seen, scale, factor, weights)
     if cover:
-        near = field.neighbours([int(row) for row in rng.permutation(failing)[:NEAR_SOURCES]], NEAR)
-        union = np.unique(np.concatenate([*near.values(), free[:0]]))
-        pool = np.unique(np.concatenate([union, rng.choice(free, min(FAR, len(free)), replace=False)]))
-        mean = np.clip(_mean(field, pool, seen, weights, scale) + level, FLOOR, 1)
-        wanted = KEPT * float(mean[np.isin(pool, union)].mean()) if len(union) else 0.0
-        return [int(row) for row in pool[_spread(mean, *_regions(field, pool, failing), count, wanted)]]
-    worst = seen[np.argsort(-(kernel @ weights), kind="stable")[:NEAR_SOURCES]]
-    around = field.neighbours([int(row) for row in worst], NEAR).values()
+        return _choose_spread(posterior, free, failing, level, count, rng)
+    return _choose_by_draws(posterior, free, seen[np.argsort(-(kernel @ weights), kind="stable")], count, rng)
+
+
+class _Posterior(NamedTuple):
+    """A Gaussian process given what was seen: the factor of its kernel, and the weights that give its mean."""
+
+    field: Field
+    seen: Rows
+    scale: float
+    factor: Floats
+    weights: Floats
+
+    def mean(self, rows: Rows) -> Floats:
+        """The posterior mean of the error of paragraphs, less the mean error seen."""
+        return _mean(self.field, rows, self.seen, self.weights, self.scale)
+
+
+def _choose_spread(
+    posterior: _Posterior, free: Rows, failing: Rows, level: float, count: int, rng: np.random.Generator
+) -> list[int]:
+    """Paragraphs of high expected error, spread over regions."""
+    field = posterior.field
+    near = field.neighbours([int(row) for row in rng.permutation(failing)[:NEAR_SOURCES]], NEAR)
+    union = np.unique(np.concatenate([*near.values(), free[:0]]))
+    pool = np.unique(np.concatenate([union, rng.choice(free, min(FAR, len(free)), replace=False)]))
+    mean = np.clip(posterior.mean(pool) + level, FLOOR, 1)
+    wanted = KEPT * float(mean[np.isin(pool, union)].mean()) if len(union) else 0.0
+    return [int(row) for row in pool[_spread(mean, *_regions(field, pool, failing), count, wanted)]]
+
+
+def _choose_by_draws(
+    posterior: _Posterior, free: Rows, worst_first: Rows, count: int, rng: np.random.Generator
+) -> list[int]:
+    """The highest paragraph of each of `count` joint draws, no paragraph twice."""
+    field, seen, scale, factor, weights = posterior
+    around = field.neighbours([int(row) for row in worst_first[:NEAR_SOURCES]], NEAR).values()
     pool = np.unique(np.concatenate([*around, rng.choice(free, min(FAR, len(free)), replace=False)]))
-    best = pool[np.argsort(-_mean(field, pool, seen, weights, scale), kind="stable")[:CANDIDATES]]
+    best = pool[np.argsort(-posterior.mean(pool), kind="stable")[:CANDIDATES]]
     cross, own = (_kernel(field, best, some, scale) for some in (seen, best))
     half = solve_triangular(factor, cross.T, lower=True)
     spread = _factor(own - half.T @ half, 1e-6)

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ from richter.store import RunLike, open_ledger
 from richter_audit.ascent._clusters import Clustering, Term, cluster_vectors, distinguishing_terms
 from richter_audit.ascent._map import ErrorMap, map_vectors
 from richter_audit.ascent._outcome import row_of
-from richter_audit.ascent._summary import BASE_NOTE, read_searched
+from richter_audit.ascent._summary import BASE_NOTE, Searched, read_searched
 from richter_audit.knowledge import KnowledgeBase
 
 __all__ = ["ErrorCluster", "ErrorSurvey", "MappedError", "base_of", "survey_errors"]
@@ -90,7 +91,6 @@ def survey_errors(run: RunLike, base: KnowledgeBase, *, rng: np.random.Generator
     the base, whoever was asked.
     """
     search = read_searched(run, base)
-    questions = {row_of(item.id): item.prompt for item in search.items.values() if item.id.endswith(".0.0")}
     step = {row: t for t, batch in search.batches.items() for row in batch}
     done, failed = search.done, set(search.failing)
     asked = [row for row in step if row in done]
@@ -103,26 +103,35 @@ def survey_errors(run: RunLike, base: KnowledgeBase, *, rng: np.random.Generator
         clustering = cluster_vectors(everything, fails, [step[row] for row in asked], rng=rng)
     except TooFewErrors as error:
         unclustered = str(error)
-    of = dict(zip(failing, clustering.labels, strict=True)) if clustering else {}
-    points = tuple(
+    clusters_of = dict(zip(failing, clustering.labels, strict=True)) if clustering else {}
+    points = _map_points(search, dict(zip(asked, placed.points, strict=True)), step, clusters_of)
+    clusters: tuple[ErrorCluster, ...] = ()
+    if clustering is not None:
+        texts = dict(zip(done, (p.text for p in base.paragraphs(list(done))), strict=True))
+        clusters = tuple(_cluster(c, points, everything, texts) for c in range(clustering.clusters))
+    return ErrorSurvey(placed=placed, clustering=clustering, points=points, clusters=clusters, unclustered=unclustered)
+
+
+def _map_points(
+    search: Searched, places: Mapping[int, tuple[float, float]], step: Mapping[int, int], cluster: Mapping[int, int]
+) -> tuple[MappedError, ...]:
+    """The paragraphs that were asked about, each at its place in the plane."""
+    questions = {row_of(item.id): item.prompt for item in search.items.values() if item.id.endswith(".0.0")}
+    failing, errors = set(search.failing), search.done
+    return tuple(
         MappedError(
             paragraph=row,
             x=x,
             y=y,
             category=search.found[row].category,
             question=questions.get(row, ""),
-            cluster=of.get(row),
+            cluster=cluster.get(row),
             step=step[row],
-            error=done[row],
-            fails=row in failed,
+            error=errors[row],
+            fails=row in failing,
         )
-        for row, (x, y) in zip(asked, placed.points, strict=True)
+        for row, (x, y) in places.items()
     )
-    clusters: tuple[ErrorCluster, ...] = ()
-    if clustering is not None:
-        texts = dict(zip(done, (p.text for p in base.paragraphs(list(done))), strict=True))
-        clusters = tuple(_cluster(c, points, everything, texts) for c in range(clustering.clusters))
-    return ErrorSurvey(placed=placed, clustering=clustering, points=points, clusters=clusters, unclustered=unclustered)
 
 
 def _cluster(

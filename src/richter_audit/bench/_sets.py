@@ -67,27 +67,29 @@ def test_it_is_answered_rightly(item):
 
 def write_set(items: Sequence[Item], path: str | Path, *, to: str, name: str, force: bool = False) -> list[Path]:
     """Write items in one of the forms of `SETS`; returns the files. Forms of several files make a folder."""
-    target = Path(path)
-    lines = _lines(item.to_dict() for item in items)
-    files: dict[Path, str]
-    if to == "items":
-        files = {target: lines}
-    elif to == "promptfoo":
-        files = {target: json.dumps(_promptfoo(items, name), indent=2, ensure_ascii=False) + "\n"}
-    elif to == "inspect":
-        kinds = {"chosen": [i for i in items if i.options], "opened": [i for i in items if not i.options]}
-        held = {kind: own for kind, own in kinds.items() if own}
-        files = {target / "task.py": _INSPECT + "".join(_INSPECT_TASKS[kind] for kind in held)}
-        files |= {target / f"{kind}.jsonl": _lines(map(_sample, own)) for kind, own in held.items()}
-    elif to == "pytest":
-        test = f"test_{re.sub(r'[^a-z0-9]+', '_', name.lower()).strip('_') or 'questions'}.py"
-        files = {target / test: _PYTEST.format(name=test), target / "items.jsonl": lines}
-    else:
+    if to not in SETS:
         raise InputError(f"There is no form {to!r}.", remedy=f"Use one of {', '.join(SETS)}.")
+    files = _set_files(items, Path(path), to, name)
     taken = [file for file in files if file.exists()]
     if taken and not force:
         raise InputError(f"{taken[0]} exists.", remedy="Choose another name, or add --force.")
     return [write_file(file, text, into_new=True) for file, text in files.items()]
+
+
+def _set_files(items: Sequence[Item], target: Path, to: str, name: str) -> dict[Path, str]:
+    """The files of a form, and what each holds."""
+    if to == "promptfoo":
+        return {target: json.dumps(_promptfoo(items, name), indent=2, ensure_ascii=False) + "\n"}
+    if to == "inspect":
+        kinds = {"chosen": [i for i in items if i.options], "opened": [i for i in items if not i.options]}
+        held = {kind: own for kind, own in kinds.items() if own}
+        tasks = {target / "task.py": _INSPECT + "".join(_INSPECT_TASKS[kind] for kind in held)}
+        return tasks | {target / f"{kind}.jsonl": _lines(map(_sample, own)) for kind, own in held.items()}
+    lines = _lines(item.to_dict() for item in items)
+    if to == "items":
+        return {target: lines}
+    test = f"test_{re.sub(r'[^a-z0-9]+', '_', name.lower()).strip('_') or 'questions'}.py"
+    return {target / test: _PYTEST.format(name=test), target / "items.jsonl": lines}
 
 
 def _lines(rows: Any) -> str:

@@ -79,7 +79,7 @@ def ask(
 def _outcome(run: Place, conditions: Sequence[str]) -> tuple[int, Counter[str]]:
     """How many answers there are, why calls were given up, and how many for each reason."""
     with open_ledger(run, checked=False) as ledger:
-        given = sum(len(ledger.answered(name)) for name in conditions)
+        given = sum(len(ledger.answered_draws(name)) for name in conditions)
         if not any(failed for _, failed in ledger.counts().values()):
             return given, Counter()
         return given, Counter(a.error for name in conditions for a in ledger.answers(name) if a.error)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from inspect_ai import Epochs, Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import GenerateConfig
@@ -41,13 +43,7 @@ def facts(
     `error_rate < 0.5`: asking ends when it is decided.
     """
     source = cached_facts(items=items, seed=seed) if path is None else path
-    chosen = [
-        item
-        for item in read_items(source)[: items if path is None else None]
-        if (domain is None or item.domain == domain) and (tier is None or item.tier == int(tier))
-    ]
-    if not chosen:
-        raise InputError(f"No item is of domain {domain!r} and tier {tier!r}.", remedy="`richter bench` lists them.")
+    chosen = _choose_items(read_items(source)[: items if path is None else None], domain, tier)
     scorers: list[Scorer] = [severity(gazetteer=str(source))]
     if draws > 1:
         scorers.append(semantic())
@@ -66,6 +62,15 @@ def facts(
         early_stopping=StopWhen(stop_when, scorer="severity") if stop_when else None,
         config=GenerateConfig(max_tokens=max_tokens, temperature=0.0 if temperature is None else temperature),
     )
+
+
+def _choose_items(items: Sequence[Item], domain: str | None, tier: int | None) -> list[Item]:
+    chosen = [i for i in items if domain in (None, i.domain) and (tier is None or i.tier == int(tier))]
+    if not chosen:
+        raise InputError(
+            f"No item is of domain {domain!r} and tier {tier!r}.", remedy="`richter bench` lists them."
+        )
+    return chosen
 
 
 def _sample(item: Item) -> Sample:

@@ -4,7 +4,8 @@ import dataclasses
 import functools
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 from richter.texts import content_words
 from richter.texts._normalise import denied_at
@@ -41,6 +42,7 @@ _COMMON = frozenset(
     )
     for word in line.split()
 )
+LONGEST_NAME = 6  # words
 WINDOW = 80  # characters before a name in which the end of a sentence is looked for
 _ADJECTIVE = re.compile(r"[A-Z]\w+(?:ean|ian|ese|ish|ic|can)$")
 
@@ -81,46 +83,67 @@ def mentions(text: str, prompt: str, lookup: Lookup, *, lower_kinds: Iterable[st
 
     Names are capitalised; kinds in `lower_kinds` (elements, currencies) are also found in lower case.
     """
-    tokens = _tokens(text)
+    words = _Words(text, _tokens(text), lookup, frozenset(lower_kinds))
     asked = f" {normalise_name(prompt)} "
-    small = frozenset(lower_kinds)
     found: list[Mention] = []
-    i = 0
-    while i < len(tokens):
-        hit: tuple[int, tuple[Entity, ...]] | None = None
-        capital = _name_like(tokens[i].group())
-        for n in range(min(6, len(tokens) - i), 0, -1):
-            named = capital and _name_like(tokens[i + n - 1].group())
-            if not named and not (small and n <= (4 if capital else 2)):  # 'South Sudanese pound'; 'euro'
-                continue
-            phrase = text[tokens[i].start() : tokens[i + n - 1].end()]
-            if re.search(r"[.!?;:()\n“”\"]\s", phrase) or (n == 1 and phrase.lower() in _COMMON):
-                continue
-            name = normalise_name(phrase)
-            if f" {name} " in asked:
-                hit = (n, ())  # an echo of the question says nothing
-                break
-            entities = lookup(phrase)
-            if not named:
-                entities = tuple(e for e in entities if e.kind in small)
-            elif n == 1:
-                entities = tuple(e for e in entities if _worth(e, phrase))
-                if _part_of_a_longer_name(text, tokens, i, lookup):
-                    entities = tuple(e for e in entities if e.kind not in ("city", "region", "airport"))
-            if entities:
-                hit = (n, entities)
-                break
-        if hit is None:
-            i += 1
-            continue
-        if hit[1] and not denied_at(text, tokens[i].start()):
-            end = tokens[i + hit[0] - 1].end()
-            found.append(Mention(text[tokens[i].start() : end], tokens[i].start(), hit[1]))
-        i += hit[0]
+    first = 0
+    while first < len(words.tokens):
+        length, entities = words.longest_name(first, asked)
+        phrase, start = words.phrase(first, length), words.tokens[first].start()
+        if entities and not denied_at(text, start):
+            found.append(Mention(phrase, start, entities))
+        first += length
     return found
 
 
-def _part_of_a_longer_name(text: str, tokens: list[re.Match[str]], i: int, lookup: Lookup) -> bool:
+class _Words(NamedTuple):
+    """The words of a text in which names are looked up; kinds in `lower_kinds` need no capital."""
+
+    text: str
+    tokens: list[re.Match[str]]
+    lookup: Lookup
+    lower_kinds: frozenset[str]
+
+    def phrase(self, first: int, length: int) -> str:
+        """The text from one word on over as many words."""
+        return self.text[self.tokens[first].start() : self.tokens[first + length - 1].end()]
+
+    def longest_name(self, first: int, asked: str) -> tuple[int, tuple[Entity, ...]]:
+        """How many words the longest name from a word on has, and what it may stand for: nothing if it is an echo."""
+        for length in range(min(LONGEST_NAME, len(self.tokens) - first), 0, -1):
+            if not self._may_be_name(first, length):
+                continue
+            if f" {normalise_name(self.phrase(first, length))} " in asked:
+                return length, ()  # an echo of the question says nothing
+            if entities := self._find_entities(first, length):
+                return length, entities
+        return 1, ()
+
+    def _is_capitalised(self, first: int, length: int) -> bool:
+        return _name_like(self.tokens[first].group()) and _name_like(self.tokens[first + length - 1].group())
+
+    def _may_be_name(self, first: int, length: int) -> bool:
+        if not self._is_capitalised(first, length):
+            most = 4 if _name_like(self.tokens[first].group()) else 2  # 'South Sudanese pound'; 'euro'
+            if not self.lower_kinds or length > most:
+                return False
+        phrase = self.phrase(first, length)
+        return not re.search(r"[.!?;:()\n“”\"]\s", phrase) and (length > 1 or phrase.lower() not in _COMMON)
+
+    def _find_entities(self, first: int, length: int) -> tuple[Entity, ...]:
+        phrase = self.phrase(first, length)
+        entities = self.lookup(phrase)
+        if not self._is_capitalised(first, length):
+            return tuple(e for e in entities if e.kind in self.lower_kinds)
+        if length > 1:
+            return entities
+        entities = tuple(e for e in entities if _is_written_so(e, phrase))
+        if _is_part_of_longer_name(self.text, self.tokens, first, self.lookup):
+            entities = tuple(e for e in entities if e.kind not in ("city", "region", "airport"))
+        return entities
+
+
+def _is_part_of_longer_name(text: str, tokens: list[re.Match[str]], i: int, lookup: Lookup) -> bool:
     """Whether a word stands in a longer name that does not exist ('Baja' in 'Baja de Baja')."""
     j = i + 1
     while (
@@ -137,7 +160,7 @@ def _part_of_a_longer_name(text: str, tokens: list[re.Match[str]], i: int, looku
     return j > i + 1 or not lookup(follower)
 
 
-def _worth(entity: Entity, phrase: str) -> bool:
+def _is_written_so(entity: Entity, phrase: str) -> bool:
     """A single word is a code only if it is written as one, and a village only if it is not a common word."""
     if entity.kind == "code":
         return phrase.isupper() or not phrase[0].isalpha() or (len(phrase) <= 2 and entity.of == "element")
@@ -151,42 +174,52 @@ def unknown_names(text: str, prompt: str, known: Iterable[Mention]) -> list[str]
     stands in brackets are no names.
     """
     asked = set(normalise_name(prompt).split())
-    spans = [(m.start, m.start + len(m.text)) for m in known]
-    spans += [(m.start(), m.end()) for m in re.finditer(r"\([^)]*\)?", text)]
-    covered = bytearray(len(text))
-    for a, b in spans:
-        covered[a:b] = b"\1" * (b - a)
-    runs: list[str] = []
-    run: list[re.Match[str]] = []
-
-    def close() -> None:
+    names: list[str] = []
+    for run in _capitalised_runs(text, _mark_known(text, known), asked):
         while run and run[-1].group() in _JOINTS:
             run.pop()
-        if any(_strange(token.group(), asked) for token in run):
-            runs.append(text[run[0].start() : run[-1].end()])
-        run.clear()
+        if any(_is_strange(token.group(), asked) for token in run):
+            names.append(text[run[0].start() : run[-1].end()])
+    called = re.search(r"\b(?:called|named|known as)\s+(?:the |an? )?[“\"'`]?([a-z]{6,})", text)
+    if called and not names and called.group(1) not in asked | _COMMON:
+        names.append(called.group(1))
+    return list(dict.fromkeys(names))
 
+
+def _mark_known(text: str, known: Iterable[Mention]) -> bytearray:
+    """1 for each character of a known name or in brackets."""
+    spans = [(m.start, m.start + len(m.text)) for m in known]
+    spans += [(m.start(), m.end()) for m in re.finditer(r"\([^)]*\)?", text)]
+    marks = bytearray(len(text))
+    for start, end in spans:
+        marks[start:end] = b"\1" * (end - start)
+    return marks
+
+
+def _capitalised_runs(text: str, known: bytearray, asked: set[str]) -> Iterator[list[re.Match[str]]]:
+    """Runs of capitalised words, with the small words that join them; some are empty."""
+    run: list[re.Match[str]] = []
     for token in _tokens(text):
         word = token.group()
-        inside = covered[token.start()]
-        before = text[max(0, token.start() - WINDOW) : token.start()]
-        opens = token.start() == 0 or re.search(r"[.!?:\n]\s*[\"“]?$", before) is not None
         if run and re.search(r"[.,;:!?()\n]", text[run[-1].end() : token.start()]):
-            close()
-        if inside or (opens and (word.lower() in _COMMON or normalise_name(word) in asked)):
-            close()
-        elif word[0].isupper() or (run and word in _JOINTS):
+            yield run
+            run = []
+        skipped = known[token.start()] or (
+            (word.lower() in _COMMON or normalise_name(word) in asked) and _opens_sentence(text, token.start())
+        )
+        if not skipped and (word[0].isupper() or (run and word in _JOINTS)):
             run.append(token)
         else:
-            close()
-    close()
-    called = re.search(r"\b(?:called|named|known as)\s+(?:the |an? )?[“\"'`]?([a-z]{6,})", text)
-    if called and not runs and called.group(1) not in asked | _COMMON:
-        runs.append(called.group(1))
-    return list(dict.fromkeys(runs))
+            yield run
+            run = []
+    yield run
 
 
-def _strange(word: str, asked: set[str]) -> bool:
+def _opens_sentence(text: str, at: int) -> bool:
+    return at == 0 or re.search(r"[.!?:\n]\s*[\"“]?$", text[max(0, at - WINDOW) : at]) is not None
+
+
+def _is_strange(word: str, asked: set[str]) -> bool:
     """Whether a capitalised word is no word of the question, none of habit, no people's adjective, no contraction."""
     if re.search(r"['’](?:m|ll|ve|re|d|t)$|-(?:based|controlled|speaking|made|born)$", word) or not word[0].isupper():
         return False
@@ -241,36 +274,55 @@ def invented_names(text: str, prompt: str, known: Iterable[Mention], kind: str) 
     element), and one at which a long text was cut off.
     """
     nouns = _KINDS.get(kind, "").split() + (["capital"] if kind == "city" else [])
-    found = []
     text = text[:LONGEST_CLAIM]
-    asked = {word for word in normalise_name(prompt).split() if len(word) > 3} | set(nouns)
-    is_one = rf"(?:is |are |was )?(?:the |a |an |its )?(?:(?!of\b)\w+ ){{0,3}}?(?:{'|'.join(nouns) or 'x^'})\b"
+    topic = {word for word in normalise_name(prompt).split() if len(word) > 3} | set(nouns)
+    invented = []
     for name in unknown_names(text, prompt, known):
-        at = text.find(name)
-        after = text[at + len(name) :]
-        code = name.isupper() and len(name) <= 4 and kind not in ("symbol", "zone")
-        if at < 0 or code or _WELL_KNOWN.search(name) or _OTHER_THING.search(name):
-            continue
-        last = name.split()[-1].lower()
-        if len(name.split()) > 1 and last in _ALL_KINDS and last not in nouns:
-            continue
-        if not after and len(text.split()) > LONG:
-            continue
-        if kind == "symbol" and not re.fullmatch(r"[A-Z][a-z]{0,2}", name):  # a formula, an element's name
-            continue
-        if len(set(name.split())) * 2 < len(name.split()):  # one word again and again
-            continue
-        # "in the Tabtak world", "the Caucasus region": named after it, and not of the asked kind
-        noun = re.match(r"\s+([a-z]+)\b", after)
-        if re.search(r"\bthe\s+$", text[:at]) and noun and noun[1] not in nouns and noun[1] not in _AFTER:
-            continue
-        alone = not re.search(r"\w", re.sub(r"(?i)\b(?:the|an?)\b", "", text[:at]) + after)
-        explained = re.match(rf"\W{{0,3}}(?:\s*\([^)]*\))?\W{{0,3}}{is_one}", after)
-        before, rest = _SENTENCE_END.split(text[:at])[-1], _SENTENCE_END.split(after)[0]
-        on_topic = bool(asked & set(normalise_name(before + " " + rest).split())) or len((before + rest).split()) <= 4
-        if alone or (explained and kind != "zone") or (on_topic and _said_to_be(before, kind, nouns)):
-            found.append(name)
-    return found
+        before, found, after = text.partition(name)
+        if (
+            found
+            and not _is_of_another_kind(name, kind, nouns)
+            and not _is_only_mentioned(text, before, after, nouns)
+            and _is_claimed(before, after, kind, nouns, topic)
+        ):
+            invented.append(name)
+    return invented
+
+
+def _is_of_another_kind(name: str, kind: str, nouns: list[str]) -> bool:
+    """Whether a name says by itself that it is not what was asked for."""
+    words = name.split()
+    if name.isupper() and len(name) <= 4 and kind not in ("symbol", "zone"):  # a code
+        return True
+    if _WELL_KNOWN.search(name) or _OTHER_THING.search(name):
+        return True
+    last = words[-1].lower()
+    if len(words) > 1 and last in _ALL_KINDS and last not in nouns:
+        return True
+    if kind == "symbol" and not re.fullmatch(r"[A-Z][a-z]{0,2}", name):  # a formula, an element's name
+        return True
+    return len(set(words)) * 2 < len(words)  # one word again and again
+
+
+def _is_only_mentioned(text: str, before: str, after: str, nouns: list[str]) -> bool:
+    """Whether a long text was cut off at a name, or something of another kind is named after it."""
+    if not after and len(text.split()) > LONG:
+        return True
+    # "in the Tabtak world", "the Caucasus region"
+    noun = re.match(r"\s+([a-z]+)\b", after)
+    return bool(re.search(r"\bthe\s+$", before) and noun and noun[1] not in nouns and noun[1] not in _AFTER)
+
+
+def _is_claimed(before: str, after: str, kind: str, nouns: list[str], topic: set[str]) -> bool:
+    """Whether what stands before and after a name says that it is what was asked for."""
+    if not re.search(r"\w", re.sub(r"(?i)\b(?:the|an?)\b", "", before) + after):  # it is all that is said
+        return True
+    is_one = rf"(?:is |are |was )?(?:the |a |an |its )?(?:(?!of\b)\w+ ){{0,3}}?(?:{'|'.join(nouns) or 'x^'})\b"
+    if kind != "zone" and re.match(rf"\W{{0,3}}(?:\s*\([^)]*\))?\W{{0,3}}{is_one}", after):
+        return True
+    start, rest = _SENTENCE_END.split(before)[-1], _SENTENCE_END.split(after)[0]
+    on_topic = bool(topic & set(normalise_name(start + " " + rest).split())) or len((start + rest).split()) <= 4
+    return on_topic and _says_it_is(start, kind, nouns)
 
 
 # What a sentence may speak of instead: the codes of a language, the king of a country.
@@ -279,38 +331,47 @@ _OTHER_HEADS = frozenset(
 )
 
 
-def _said_to_be(before: str, kind: str, nouns: list[str]) -> bool:
+def _says_it_is(before: str, kind: str, nouns: list[str]) -> bool:
     """Whether the words of its sentence before a name say that it is the thing of the asked kind.
 
     "is", "are", "was", "called" or "named", and "known as" after them, but for the name's noun, stand right before
     it, and the sentence does not speak of a thing of another kind; or a colon after a noun of the kind; or, for places,
     "in"; or "of" after a noun of the kind. "a NAME" is a sort of thing and no name.
     """
-    words = re.findall(r"[\w'’-]+|[.,;:!?()]", before)
-    lower = [word.lower() for word in words]
-    if lower and lower[-1] in ("a", "an"):
+    words = [word.lower() for word in re.findall(r"[\w'’-]+|[.,;:!?()]", before)]
+    if words and words[-1] in ("a", "an"):
         return False
+    on_kind = not _speaks_of_other_kind(before, nouns)
+    if re.search(r":\s*[“\"'`*]*$", before):
+        return on_kind and (len(words) <= 4 or bool({*nouns, "answer"} & set(words)))
+    for k in range(len(words) - 1, max(len(words) - 6, -1), -1):
+        verdict = _word_says(words[k], words[:k], kind, nouns, on_kind=on_kind)
+        if verdict is not None:
+            return verdict
+    return False
+
+
+def _speaks_of_other_kind(sentence: str, nouns: list[str]) -> bool:
     head = re.match(
         r"\W*(?:the|its|this|an?)\s+((?:[\w'’-]+\s+){0,4}?[\w'’-]+?)\s+(?:of|for|used|in|with|that|which|is|are|was)\b",
-        before.lower(),
+        sentence.lower(),
     )
-    other = head is not None and head[1].split()[-1] in (_OTHER_HEADS | _ALL_KINDS) - {*nouns, "capital"}
-    if re.search(r":\s*[“\"'`*]*$", before):
-        return not other and (len(lower) <= 4 or bool({*nouns, "answer"} & set(lower)))
-    for k in range(len(words) - 1, max(len(words) - 6, -1), -1):
-        word, last = lower[k], lower[k - 1] if k else ""
-        if word in ("called", "named") or (word == "as" and last in ("known", "referred", "to")):
-            noun = lower[max(k - 3, 0) : k]
-            return not other and (bool({"is", "are", "was", *nouns} & set(noun)) and "locally" not in noun)
-        if word in _SAYING:
-            return not other and word != "as"
-        if word == "in":
-            return kind in _PLACES
-        if word == "of":
-            return last in nouns and last != "capital"
-        if word not in ("the", "a", "an", "also", "now", "local", "ancient", "small", *nouns):
-            return False
-    return False
+    return head is not None and head[1].split()[-1] in (_OTHER_HEADS | _ALL_KINDS) - {*nouns, "capital"}
+
+
+def _word_says(word: str, before: list[str], kind: str, nouns: list[str], *, on_kind: bool) -> bool | None:
+    """Whether a word of `_says_it_is` decides, given those before it; None where the one before it does."""
+    last = before[-1] if before else ""
+    if word in ("called", "named") or (word == "as" and last in ("known", "referred", "to")):
+        near = set(before[-3:])
+        return on_kind and bool({"is", "are", "was", *nouns} & near) and "locally" not in near
+    if word in _SAYING:
+        return on_kind and word != "as"
+    if word == "in":
+        return kind in _PLACES
+    if word == "of":
+        return last in nouns and last != "capital"
+    return None if word in ("the", "a", "an", "also", "now", "local", "ancient", "small", *nouns) else False
 
 
 def claims_code(text: str, token: str) -> bool:
@@ -326,27 +387,21 @@ def claims_code(text: str, token: str) -> bool:
 def numbers(text: str, prompt: str = "") -> list[tuple[float, str]]:
     """Numbers in the order they stand, (value, as written); hexadecimal with 0x; those of the question left out."""
     asked = set(re.findall(r"[\w.]+", prompt))
-    found: list[tuple[float, str]] = []
-    denied = False
-    for match in _NUMBER.finditer(text):
-        written = match.group()
-        before = text[match.start() - 1] if match.start() else " "
-        if before.isalpha() or written in asked:
-            continue
-        if denied_at(text, match.start()):
-            denied = True
-            continue
-        plain = re.sub(r"(?<=\d)(?:st|nd|rd|th)$", "", written.replace(",", "").replace("−", "-"))
-        if plain.count(".") > 1:
-            plain = plain.split(".")[0]
-        try:
-            value = float(int(plain, 0)) if plain[:2] in ("0x", "0b") else float(plain)
-        except OverflowError:  # hundreds of digits
-            value = math.inf
-        found.append((value, written))
-    if not found and not denied:  # number words
-        found = [(float(w), w) for w in content_words(text) if re.fullmatch(r"\d+(\.\d+)?", w) and w not in asked]
+    said = [m for m in _NUMBER.finditer(text) if not text[m.start() - 1 : m.start()].isalpha() and m[0] not in asked]
+    found = [(_read_number(m[0]), m[0]) for m in said if not denied_at(text, m.start())]
+    if not said:  # number words
+        return [(float(w), w) for w in content_words(text) if re.fullmatch(r"\d+(\.\d+)?", w) and w not in asked]
     return found
+
+
+def _read_number(written: str) -> float:
+    digits = re.sub(r"(?<=\d)(?:st|nd|rd|th)$", "", written.replace(",", "").replace("−", "-"))
+    if digits.count(".") > 1:
+        digits = digits.split(".")[0]
+    try:
+        return float(int(digits, 0)) if digits[:2] in ("0x", "0b") else float(digits)
+    except OverflowError:  # hundreds of digits
+        return math.inf
 
 
 def undenied(pattern: str, text: str) -> list[str]:
@@ -381,24 +436,25 @@ def asserts(text: str, names: Iterable[str]) -> int | None:
     Names of one or two letters count only as written, or when they are the whole answer.
     """
     whole = " ".join(content_words(text))
-    best: int | None = None
-    for name in names:
-        wanted = _plain_words(name)
-        if not wanted or whole == wanted:
-            if wanted:
-                return 0
-            continue
-        if len(name) <= 2:
-            match = re.search(rf"(?<![\w.]){re.escape(name)}(?![\w])", text)
-            if match and not name.islower() and not denied_at(text, match.start()):
-                best = match.start() if best is None else min(best, match.start())
-            continue
-        if f" {wanted} " not in f" {whole} " and not _in_another_order(whole, wanted):
-            continue
+    places = (_find_name(text, whole, name) for name in names)
+    return min((place for place in places if place is not None), default=None)
+
+
+def _find_name(text: str, whole: str, name: str) -> int | None:
+    """Where a text, `whole` in the normal form, says a name and does not deny it."""
+    wanted = _plain_words(name)
+    if not wanted:
+        return None
+    if whole == wanted:
+        return 0
+    if len(name) <= 2:
+        match = re.search(rf"(?<![\w.]){re.escape(name)}(?![\w])", text)
+        place = match.start() if match and not name.islower() else None
+    elif f" {wanted} " in f" {whole} " or _in_another_order(whole, wanted):
         place = _locate(text, name, wanted)
-        if not denied_at(text, place):
-            best = place if best is None else min(best, place)
-    return best
+    else:
+        place = None
+    return None if place is None or denied_at(text, place) else place
 
 
 def _in_another_order(whole: str, wanted: str) -> bool:

@@ -73,28 +73,34 @@ def aggregate(
     """
     if rule not in RULES:
         raise InputError(f"The rule {rule!r} is not known.", remedy=f"Use one of {', '.join(RULES)}.")
+    severity, how = _aggregate_by(rule, primary, secondary, third)
+    return PanelScore(severity=severity, how=how, primary=primary, secondary=secondary, third=third)
+
+
+def _aggregate_by(
+    rule: Rule, primary: float | None, secondary: float | None, third: float | None
+) -> tuple[float | None, str]:
+    """A panel's severity by one of the rules, and how it came about."""
     two = [s for s in (primary, secondary) if s is not None]
     three = [*two, *([third] if third is not None else [])]
-
-    def score(severity: float | None, how: str) -> PanelScore:
-        return PanelScore(severity=severity, how=how, primary=primary, secondary=secondary, third=third)
-
     if not three:
-        return score(None, "no judge gave a score")
+        return None, "no judge gave a score"
     if rule in ("primary", "secondary"):
         chosen = primary if rule == "primary" else secondary
-        return score(chosen, f"{rule} judge" if chosen is not None else f"{rule} judge gave no score")
-    if rule == "max":
-        return score(max(two or three), "higher of two")
-    if rule == "min":
-        return score(min(two or three), "lower of two")
+        return chosen, f"{rule} judge" if chosen is not None else f"{rule} judge gave no score"
+    if rule in ("max", "min"):
+        return (max(two or three), "higher of two") if rule == "max" else (min(two or three), "lower of two")
+    return _mean_or_median(two, three)
+
+
+def _mean_or_median(two: list[float], three: list[float]) -> tuple[float, str]:
     if len(two) == 2 and abs(two[0] - two[1]) <= AGREE_WITHIN:
-        return score(sum(two) / 2, "mean of two that agree")
+        return sum(two) / 2, "mean of two that agree"
     if len(three) == 3:
-        return score(statistics.median(three), "median of three")
+        return statistics.median(three), "median of three"
     if len(three) == 2:
-        return score(sum(three) / 2, "mean of two, no third score")
-    return score(three[0], "one score only")
+        return sum(three) / 2, "mean of two, no third score"
+    return three[0], "one score only"
 
 
 async def rate_answer(

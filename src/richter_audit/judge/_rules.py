@@ -117,7 +117,7 @@ class RuleJudge:
             return _score(DECLINED, "empty", "format", "The answer is empty.")
         right = [item.reference, *item.aliases]
         if item.form == "trap" or item.truth.get("kind") == "trap":
-            return self._trap(item, text, right)
+            return self._grade_trap(item, text, right)
         graded = self._grade(item, text, right)
         unanswered = graded.label == "no answer" or (graded.label == "fabrication" and is_refusal(text))
         if unanswered and (is_refusal(text) or _DECLINES.search(text.lower().replace("’", "'"))):
@@ -126,7 +126,7 @@ class RuleJudge:
 
     # ---- traps -------------------------------------------------------------------------------------------------------
 
-    def _trap(self, item: Item, text: str, right: list[str]) -> RuleScore:
+    def _grade_trap(self, item: Item, text: str, right: list[str]) -> RuleScore:
         at = asserts(text, right)
         if at is not None or is_refusal(text):
             how = "rejects the false premise" if at is not None else "declines, and accepts no false premise"
@@ -150,72 +150,87 @@ class RuleJudge:
     def _grade(self, item: Item, text: str, right: list[str]) -> RuleScore:
         kind = str(item.truth.get("kind", ""))
         if kind in ("number", "year"):
-            return self._number(item, text, right, year=kind == "year")
+            return self._grade_number(item, text, right, year=kind == "year")
         if kind == "code":
-            return self._code(item, text, right)
+            return self._grade_code(item, text, right)
         if kind == "character":
-            return self._character(item, text)
+            return self._grade_character(item, text)
         if kind == "family":
-            return self._family(item, text, right)
-        return self._name(item, text, right, kind)
+            return self._grade_family(item, text, right)
+        return self._grade_name(item, text, right, kind)
 
-    def _name(self, item: Item, text: str, right: list[str], kind: str) -> RuleScore:
-        wanted, placing = _EXPECTED.get(kind, ((), ()))
+    def _grade_name(self, item: Item, text: str, right: list[str], kind: str) -> RuleScore:
+        wanted = _EXPECTED.get(kind, ((), ()))[0]
         lead = re.sub(r"\bin English\b", "", leading_sentences(text))
         known = mentions(lead, item.prompt, self._find, lower_kinds=_LOWER.get(kind, ()))
         found = [m for m in known if kind == "symbol" or any(e.kind != "code" for e in m.entities)]
         first = next((m for m in found if any(_fits(e, wanted) for e in m.entities)), None)
         at = asserts(text, right)
         if at is not None:
-            return self._said(item, kind, first, at, right)
+            return self._grade_right_name(item, kind, first, at, right)
         if first is not None:
             senses = _senses(first, kind, [e for e in first.entities if _fits(e, wanted)])
-            severity, how = self._distance(item.truth, kind, senses)
-            return _score(severity, "error", "retrieval", f"It says {_cut(first.text)!r}: {how}.")
+            return _wrong_name(first, self._distance(item.truth, kind, senses))
+        return self._grade_other_name(item, lead, right, kind, found, known)
+
+    def _grade_other_name(
+        self, item: Item, lead: str, right: list[str], kind: str, found: list[Mention], known: list[Mention]
+    ) -> RuleScore:
+        """No name of the asked kind: implied, misspelt, of another kind, or unknown."""
         belongs = self._demonym(item, lead)
         if belongs:
             return _score(SLIP, "error", "format", f"It only implies the answer ({belongs!r}).")
         invented = invented_names(lead, item.prompt, known, kind)
-        misspelt = next((name for name in invented if _near(name, right)), None)
+        misspelt = next((name for name in invented if _is_misspelt(name, right)), None)
         if misspelt:
             return _score(SLIP, "error", "format", f"It says {_cut(misspelt)!r}: misspelt.")
-        if kind != "zone":
-            own = item.truth.get("country") if kind == "region" else None  # the question names it: it places nothing
-            for mention in found:
-                places = [e for e in mention.entities if e.kind in placing and (e.people or 1000) >= PLACING_THOUSANDS]
-                places = [e for e in places if e.kind != "country" or e.country != own]
-                if places and not any(lead.find(name) < mention.start for name in invented):
-                    severity, how = self._distance(item.truth, kind, places)
-                    return _score(severity, "error", "retrieval", f"It says {_cut(mention.text)!r}, no {kind}: {how}.")
-        return self._unplaced(item, lead, kind, found, known, invented)
+        placed = self._grade_placing_name(item, lead, kind, found, invented)
+        return placed or self._grade_unplaced(item, lead, kind, found, known, invented)
 
-    def _said(self, item: Item, kind: str, first: Mention | None, at: int, right: list[str]) -> RuleScore:
+    def _grade_placing_name(
+        self, item: Item, lead: str, kind: str, found: list[Mention], invented: list[str]
+    ) -> RuleScore | None:
+        """The score of a thing of another kind that still places the answer; None where there is none."""
+        if kind == "zone":
+            return None
+        placing = _EXPECTED.get(kind, ((), ()))[1]
+        own = item.truth.get("country") if kind == "region" else None  # the question names it: it places nothing
+        for mention in found:
+            places = [e for e in mention.entities if e.kind in placing and (e.people or 1000) >= PLACING_THOUSANDS]
+            places = [e for e in places if e.kind != "country" or e.country != own]
+            if places and not any(lead.find(name) < mention.start for name in invented):
+                severity, how = self._distance(item.truth, kind, places)
+                return _score(severity, "error", "retrieval", f"It says {_cut(mention.text)!r}, no {kind}: {how}.")
+        return None
+
+    def _grade_right_name(self, item: Item, kind: str, first: Mention | None, at: int, right: list[str]) -> RuleScore:
         """The right name is there: as the answer, as another thing's name, or only after a wrong one."""
         names = {normalise_name(name) for name in right}
-        if kind == "currency" and first is not None and normalise_name(first.text) not in names:
-            others = [e for e in first.entities if e.kind == "currency" and e.code != item.truth.get("code")]
-            if others and first.start <= at < first.start + len(first.text):
-                if normalise_name(item.reference) == normalise_name(str(item.truth.get("unit"))):
-                    return _score(
-                        DETAIL, "error", "retrieval", f"The unit is right, {_cut(first.text)!r} is another's."
-                    )
-                severity, how = self._distance({**item.truth, "unit": None}, kind, others)
-                return _score(severity, "error", "retrieval", f"It says {_cut(first.text)!r}: {how}.")
-        if (
-            first is not None
-            and first.start <= at < first.start + len(first.text)
-            and self._other(item, kind, first, names)
-        ):
-            wanted = _EXPECTED[kind][0]
-            severity, how = self._distance(item.truth, kind, [e for e in first.entities if _fits(e, wanted)])
-            return _score(severity, "error", "retrieval", f"It says {_cut(first.text)!r}: {how}.")
-        if first is not None and first.start + len(first.text) <= at and normalise_name(first.text) not in names:
-            same = [e for e in first.entities if e.country and e.country == item.truth.get("country")]
-            if not same:
-                return _score(LATE, "error", "retrieval", f"It names {_cut(first.text)!r} first, the right one after.")
-        return _score(0.0, "correct", "", f"It says {_cut(item.reference)!r}.")
+        correct = _score(0.0, "correct", "", f"It says {_cut(item.reference)!r}.")
+        if first is None or normalise_name(first.text) in names:
+            return correct
+        end = first.start + len(first.text)
+        if first.start <= at < end:
+            return self._grade_longer_name(item, kind, first, names) or correct
+        if end <= at and not any(e.country and e.country == item.truth.get("country") for e in first.entities):
+            return _score(LATE, "error", "retrieval", f"It names {_cut(first.text)!r} first, the right one after.")
+        return correct
 
-    def _other(self, item: Item, kind: str, first: Mention, names: set[str]) -> bool:
+    def _grade_longer_name(self, item: Item, kind: str, first: Mention, names: set[str]) -> RuleScore | None:
+        """The score of a longer name that holds the right one, where it is another thing's."""
+        if kind == "currency":
+            others = [e for e in first.entities if e.kind == "currency" and e.code != item.truth.get("code")]
+            if not others:
+                return None
+            if normalise_name(item.reference) == normalise_name(str(item.truth.get("unit"))):
+                return _score(DETAIL, "error", "retrieval", f"The unit is right, {_cut(first.text)!r} is another's.")
+            return _wrong_name(first, self._distance({**item.truth, "unit": None}, kind, others))
+        if not self._is_another(item, kind, first, names):
+            return None
+        entities = [e for e in first.entities if _fits(e, _EXPECTED[kind][0])]
+        return _wrong_name(first, self._distance(item.truth, kind, entities))
+
+    def _is_another(self, item: Item, kind: str, first: Mention, names: set[str]) -> bool:
         """Whether a longer name that holds the right one is another's ('Guinea-Bissau', 'Norwegian Nynorsk')."""
         said = normalise_name(first.text)
         if (
@@ -231,7 +246,7 @@ class RuleJudge:
             return all(e.code != item.truth.get("language") for e in wanted)
         return all(e.region != item.truth.get("region") or e.country != item.truth.get("country") for e in wanted)
 
-    def _unplaced(
+    def _grade_unplaced(
         self, item: Item, lead: str, kind: str, found: list[Mention], known: list[Mention], invented: list[str]
     ) -> RuleScore:
         """Nothing of the right kind: an invented name, a thing of another kind, or no answer at all."""
@@ -264,16 +279,18 @@ class RuleJudge:
             return (NEIGHBOUR, "of the same class") if family else (OTHER_OF_KIND, "of another class")
         if kind == "currency" and any(e.kind == "unit" and e.code == truth.get("unit") for e in entities):
             return DETAIL, "the same unit"
-        own = str(truth.get("country") or "")
-        homes = [c for e in entities for c in ([e.country] if e.country else e.countries)]
-        if not own or not homes:
+        homes = {c for e in entities for c in ([e.country] if e.country else e.countries)}
+        if not truth.get("country") or not homes:
             return OTHER_OF_KIND, f"another {kind}"
-        shared = set(truth.get("countries") or ()) & set(homes) or own in homes
-        if shared:
+        if homes & {str(truth["country"]), *(truth.get("countries") or ())}:
             if truth.get("region") and any(e.region == truth["region"] for e in entities):
                 return SAME_REGION, "in the same region"
             return SAME_COUNTRY, "of the same country"
-        if set(homes) & set(truth.get("neighbours") or ()):
+        return self._country_distance(truth, homes)
+
+    def _country_distance(self, truth: Mapping[str, Any], homes: set[str]) -> tuple[float, str]:
+        """How far the nearest of other countries is."""
+        if homes & set(truth.get("neighbours") or ()):
             return NEIGHBOUR, "of a neighbouring country"
         continents = {self.gazetteer.countries[c]["continent"] for c in homes if c in self.gazetteer.countries}
         if truth.get("continent") in continents:
@@ -292,44 +309,37 @@ class RuleJudge:
 
     # ---- numbers, codes, characters ----------------------------------------------------------------------------
 
-    def _number(self, item: Item, text: str, right: list[str], *, year: bool) -> RuleScore:
+    def _grade_number(self, item: Item, text: str, right: list[str], *, year: bool) -> RuleScore:
         value = float(item.truth["value"])
-        base = item.truth.get("base")
-        lead = leading_sentences(text)
-        if asserts(text, [name for name in right if re.search(r"[^\d]", name) or base]) is not None:
+        if asserts(text, [n for n in right if re.search(r"[^\d]", n) or item.truth.get("base")]) is not None:
             return _score(0.0, "correct", "", f"It says {_cut(item.reference)!r}.")
-        found = numbers(lead, item.prompt)
-        if year:
-            found = [(v, w) for v, w in found if re.fullmatch(r"[12]\d{3}", w)] or found
-        if base == "hexadecimal":
-            asked = set(re.findall(r"\w+", item.prompt))
-            tokens = undenied(r"\b(?:0x)?[0-9A-Fa-f]{2}h?\b", lead)
-            found = [(0.0, token) for token in tokens if token not in asked and re.search(r"\d", token)]
-        if base:
-            found = [(_based(written, str(base), v), written) for v, written in found]
+        found = _numbers_said(item, leading_sentences(text), year=year)
         if not found:
             return _score(NOT_ANSWERED, "no answer", "format", "It gives no number.")
-        if any(v == value for v, _ in found[:1]):
-            return _score(0.0, "correct", "", f"It says {found[0][1]!r}.")
         said, written = found[0]
+        if said == value:
+            return _score(0.0, "correct", "", f"It says {written!r}.")
         if any(v == value for v, _ in found):
             return _score(LATE, "error", "retrieval", f"It says {written!r} first, the right number after.")
         naming = str(item.truth.get("relation", "")).startswith(_NAMING)
         severity, how = _year_distance(said, value) if year else _number_distance(said, value, naming=naming)
         return _score(severity, "error", "retrieval", f"It says {written!r} where {value:g} is right: {how}.")
 
-    def _code(self, item: Item, text: str, right: list[str]) -> RuleScore:
+    def _grade_code(self, item: Item, text: str, right: list[str]) -> RuleScore:
         of = str(item.truth.get("of", ""))
+        codes = {_bare(name) for name in right}
         tokens = code_tokens(text, item.prompt)
-        plain = {_bare(name) for name in right}
-        if any(_bare(token) in plain for token in tokens[:4]):
+        is_right = any(_bare(token) in codes for token in tokens[:4])
+        if of == "telephone" and not is_right:
+            tokens = _telephone_codes(text, item.prompt) or tokens
+            is_right = any(_bare(token) in codes for token in tokens[:1])
+        if is_right:
             return _score(0.0, "correct", "", f"It says {_cut(item.reference)!r}.")
-        if of == "telephone":
-            runs = undenied(r"\+?[\d-]+\w?", leading_sentences(text))
-            digits = [run.lstrip("-") for run in runs if re.search(r"\d", run) and re.search(r"[\d-]$", run)]
-            tokens = [word for word in digits if word not in item.prompt] or tokens
-            if any(_bare(w) in plain for w in tokens[:1]):
-                return _score(0.0, "correct", "", f"It says {_cut(item.reference)!r}.")
+        known = self._grade_known_code(item, of, tokens)
+        return known or self._grade_unknown_code(item, of, text, tokens)
+
+    def _grade_known_code(self, item: Item, of: str, tokens: list[str]) -> RuleScore | None:
+        """The score of the first code that is another's; None where none of them is known."""
         for token in tokens:
             if token in _GENERIC_DOMAINS:
                 return _score(OTHER_OF_KIND, "error", "retrieval", f"{token!r} is a domain of no country.")
@@ -337,12 +347,12 @@ class RuleJudge:
             if known:
                 severity, how = self._distance(item.truth, f"{of} code", known)
                 return _score(max(severity, NEIGHBOUR), "error", "retrieval", f"{token!r} is a code {how}.")
-        named = mentions(leading_sentences(text), item.prompt, self._find)
-        if of == "language":
-            own = item.truth.get("code")
-            tongue = [m for m in named if any(e.kind == "language" and e.code == own for e in m.entities)]
-            if tongue:
-                return _score(DETAIL, "error", "format", f"It names {tongue[0].text!r}, whose code was asked.")
+        return None
+
+    def _grade_unknown_code(self, item: Item, of: str, text: str, tokens: list[str]) -> RuleScore:
+        """No known code: the language by its name, an invented code, or none."""
+        if of == "language" and (name := self._language_name(item, text)):
+            return _score(DETAIL, "error", "format", f"It names {name!r}, whose code was asked.")
         bare = len(text.split()) <= 2
         written = [t for t in tokens if bare or t[0] == "." or re.search(r"\d", t) or (t.isupper() and len(t) > 1)]
         written = [t for t in written[:4] if claims_code(text, t) and not (bare and self._find(t.title()))]
@@ -350,7 +360,14 @@ class RuleJudge:
             return _score(INVENTED, "fabrication", "fabrication", f"No source knows the code {_cut(written[0])!r}.")
         return _score(NOT_ANSWERED, "no answer", "format", "It gives no code.")
 
-    def _character(self, item: Item, text: str) -> RuleScore:
+    def _language_name(self, item: Item, text: str) -> str | None:
+        """The name by which an answer names the language whose code was asked."""
+        for mention in mentions(leading_sentences(text), item.prompt, self._find):
+            if any(e.kind == "language" and e.code == item.truth.get("code") for e in mention.entities):
+                return mention.text
+        return None
+
+    def _grade_character(self, item: Item, text: str) -> RuleScore:
         said = re.findall(r"[“\"'`‘*]([^\s”\"'`’*]{1,4})[”\"'`’*]", text)
         said = [s for s in said if s not in item.prompt]
         last = re.search(r"(?:^|(?:\bis|:)\s+)(\S)(?:[.!]|\s*$)", leading_sentences(text, 1))
@@ -362,7 +379,7 @@ class RuleJudge:
             return _score(OTHER_OF_KIND, "error", "retrieval", f"It says {_cut(said[0])!r}.")
         return _score(NOT_ANSWERED, "no answer", "format", "It names no character.")
 
-    def _family(self, item: Item, text: str, right: list[str]) -> RuleScore:
+    def _grade_family(self, item: Item, text: str, right: list[str]) -> RuleScore:
         lower, at = text.lower(), asserts(text, right)
         other = next((name for name in _FAMILIES if name.removesuffix("s") in lower[:at]), None)
         if at is not None and (other is None or normalise_name(other) in normalise_name(" ".join(right))):
@@ -374,7 +391,30 @@ class RuleJudge:
         return _score(NOT_ANSWERED, "no answer", "format", "It names no family.")
 
 
-def _near(name: str, right: list[str]) -> bool:
+def _wrong_name(mention: Mention, distance: tuple[float, str]) -> RuleScore:
+    severity, how = distance
+    return _score(severity, "error", "retrieval", f"It says {_cut(mention.text)!r}: {how}.")
+
+
+def _numbers_said(item: Item, lead: str, *, year: bool) -> list[tuple[float, str]]:
+    """(value, as written) of the numbers in an answer's first sentences that may be meant."""
+    found, base = numbers(lead, item.prompt), item.truth.get("base")
+    if year:
+        found = [(v, w) for v, w in found if re.fullmatch(r"[12]\d{3}", w)] or found
+    if base == "hexadecimal":
+        asked = set(re.findall(r"\w+", item.prompt))
+        tokens = undenied(r"\b(?:0x)?[0-9A-Fa-f]{2}h?\b", lead)
+        found = [(0.0, token) for token in tokens if token not in asked and re.search(r"\d", token)]
+    return [(_based(written, str(base), v), written) for v, written in found] if base else found
+
+
+def _telephone_codes(text: str, prompt: str) -> list[str]:
+    runs = undenied(r"\+?[\d-]+\w?", leading_sentences(text))
+    digits = [run.lstrip("-") for run in runs if re.search(r"\d", run) and re.search(r"[\d-]$", run)]
+    return [word for word in digits if word not in prompt]
+
+
+def _is_misspelt(name: str, right: list[str]) -> bool:
     """Whether a name that nobody bears is the right one with a letter or two amiss."""
     said = normalise_name(name)
     return len(said) > 4 and any(

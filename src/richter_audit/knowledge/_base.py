@@ -225,9 +225,7 @@ def _write_shard(
     fresh = [_fresh(block.paragraphs["key"].to_list(), seen) for block in shard]
     duplicates = sum(int(np.sum(~new)) for new in fresh)
     if near is not None:
-        for block, new in zip(shard, fresh, strict=True):
-            for i in np.flatnonzero(new):
-                new[i] = not near.is_copy(block.paragraphs["text"][int(i)])
+        _drop_near_copies(shard, fresh, near)
     counts = [
         np.bincount(block.paragraphs["document"].to_numpy()[new], minlength=len(block.documents))
         for block, new in zip(shard, fresh, strict=True)
@@ -260,6 +258,13 @@ def _write_shard(
         askable=info.askable + int((paragraphs["asks"] > 0).sum()),
         shards=info.shards + 1,
     )
+
+
+def _drop_near_copies(shard: Sequence[Prepared], fresh: Sequence[NDArray[np.bool_]], near: NearCopies) -> None:
+    """Mark as not fresh what says nearly the same as an earlier paragraph."""
+    for block, new in zip(shard, fresh, strict=True):
+        for i in np.flatnonzero(new):
+            new[i] = not near.is_copy(block.paragraphs["text"][int(i)])
 
 
 def _skipped(before: Mapping[str, Sequence[str]], found: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

@@ -10,7 +10,7 @@ import io
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -146,14 +146,20 @@ def _markdown(data: bytes) -> Page:
             depth += 1 if token.type == "table_open" else -1
             page.left_out["tables"] += token.type == "table_open"
         elif token.type == "inline" and not depth:
-            parts, linked, inside = [], 0, 0
-            for child in token.children or ():
-                inside += {"link_open": 1, "link_close": -1}.get(child.type, 0)
-                if child.type in ("text", "code_inline", "softbreak", "hardbreak"):
-                    parts.append(child.content or " ")
-                    linked += len(child.content) * (inside > 0)
-            page.add("".join(parts), level, linked=linked)
+            running, linked = _inline_text(token.children or ())
+            page.add(running, level, linked=linked)
     return page
+
+
+def _inline_text(children: Iterable[Any]) -> tuple[str, int]:
+    """The text of a Markdown block, and how many of its characters stand in links."""
+    parts, linked, inside = [], 0, 0
+    for child in children:
+        inside += {"link_open": 1, "link_close": -1}.get(child.type, 0)
+        if child.type in ("text", "code_inline", "softbreak", "hardbreak"):
+            parts.append(child.content or " ")
+            linked += len(child.content) * (inside > 0)
+    return "".join(parts), linked
 
 
 _BLOCK = re.compile(
@@ -220,20 +226,24 @@ def _around(node: Any, root: Any, known: dict[int, _Around]) -> _Around:
         way.append(node)
         node = None if node.mem_id == root.mem_id else node.parent
     found = _Around(0, 0, False, None)
-    block, heading, in_link, left = found if node is None else known.get(node.mem_id, found)
+    block, heading, in_link, left = known.get(getattr(node, "mem_id", -1), found)
     for element in reversed(way):
-        tag, attributes = element.tag, element.attributes
-        if _BLOCK.fullmatch(tag):
+        if _BLOCK.fullmatch(element.tag):
             block = element.mem_id
-            heading = int(tag[1]) if re.fullmatch(r"h[1-6]", tag) else 0
-        in_link = in_link or tag == "a"
-        named = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
-        if left is None and element.mem_id != root.mem_id:
-            aside = attributes.get("role") in _ROLES or _ASIDE.search(named)
-            reason = _LEFT_OUT.get(tag, "navigation" if aside else None)
-            left = None if reason is None else (reason, element.mem_id)
+            heading = int(element.tag[1]) if re.fullmatch(r"h[1-6]", element.tag) else 0
+        in_link = in_link or element.tag == "a"
+        if left is None and element.mem_id != root.mem_id and (reason := _reason_to_leave_out(element)) is not None:
+            left = reason, element.mem_id
         found = known[element.mem_id] = _Around(block, heading, in_link, left)
     return found if way else _Around(block, heading, in_link, left)
+
+
+def _reason_to_leave_out(element: Any) -> str | None:
+    """Why an element is no running text; None where it is."""
+    attributes = element.attributes
+    named = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
+    aside = attributes.get("role") in _ROLES or _ASIDE.search(named)
+    return _LEFT_OUT.get(element.tag, "navigation" if aside else None)
 
 
 def _pdf(data: bytes) -> Page:
@@ -246,13 +256,7 @@ def _pdf(data: bytes) -> Page:
     page = Page()
     try:
         page.title = (document.get_metadata_dict().get("Title") or "").strip()
-        sheets = []
-        for number in range(min(len(document), MOST_PAGES)):
-            sheet = document[number]
-            words = sheet.get_textpage()
-            sheets.append([" ".join(line.split()) for line in words.get_text_range().splitlines() if line.strip()])
-            words.close()
-            sheet.close()
+        sheets = [_pdf_lines(document[number]) for number in range(min(len(document), MOST_PAGES))]
     except pdfium.PdfiumError as error:
         raise Unreadable("a PDF with damaged pages") from error
     finally:
@@ -264,6 +268,14 @@ def _pdf(data: bytes) -> Page:
         body = re.sub(r"(?<=[a-z])[-\u00ad\ufffe]\n(?=[a-z])", "", "\n".join(kept))
         page.add(re.sub(r"[\ufffe\uffff]", "", body), place=f"page {number}")
     return page
+
+
+def _pdf_lines(sheet: Any) -> list[str]:
+    words = sheet.get_textpage()
+    lines = [" ".join(line.split()) for line in words.get_text_range().splitlines() if line.strip()]
+    words.close()
+    sheet.close()
+    return lines
 
 
 def _edge(line: str) -> str:
@@ -316,24 +328,21 @@ def _rst(data: bytes) -> Page:
         raise
     except Exception as error:  # a directive of somebody else's can fail in any way
         raise Unreadable("no reStructuredText that can be read") from error
-    page = Page()
+    page, aside = Page(), nodes.table | nodes.topic | nodes.sidebar | nodes.system_message | nodes.footnote
     for node in tree.findall():
         if isinstance(node, nodes.title) and isinstance(node.parent, nodes.section | nodes.document):
-            level, above = 1, node.parent
-            while (above := above.parent) is not None:
-                level += isinstance(above, nodes.section)
-            page.add(node.astext(), level)
+            page.add(node.astext(), 1 + sum(isinstance(above, nodes.section) for above in _above(node.parent)))
         elif isinstance(node, nodes.literal_block | nodes.table | nodes.figure):
             page.left_out["code" if isinstance(node, nodes.literal_block) else "tables"] += 1
-        elif isinstance(node, nodes.paragraph):
-            left = (nodes.table, nodes.topic, nodes.sidebar, nodes.system_message, nodes.footnote)
-            above = node.parent
-            while above is not None and not isinstance(above, left):
-                above = above.parent
-            if above is None:
-                linked = sum(len(link.astext()) for link in node.findall(nodes.reference))
-                page.add(node.astext(), linked=linked)
+        elif isinstance(node, nodes.paragraph) and not any(isinstance(above, aside) for above in _above(node)):
+            page.add(node.astext(), linked=sum(len(link.astext()) for link in node.findall(nodes.reference)))
     return page
+
+
+def _above(node: Any) -> Iterator[Any]:
+    """The nodes around a node, from the inside out."""
+    while (node := node.parent) is not None:
+        yield node
 
 
 def _kinds(parser: Callable[[bytes], Page], suffixes: Iterable[str]) -> dict[str, Callable[[bytes], Page]]:

@@ -27,44 +27,63 @@ def chunks(blocks: Iterable[Block]) -> list[Chunk]:
     shorter goes on into the next one, under the title path that both share; what is left at the end joins the last
     paragraph. A document with fewer than 60 words is one paragraph, with fewer than 12 none.
     """
-    found: list[Chunk] = []
-    path: list[str] = []
-    held: list[str] = []
-    under: Path = ()
-    place, count = "", 0
-
-    def close() -> None:
-        nonlocal held, count
-        if held:
-            found.append((under, place, " ".join(held)))
-        held, count = [], 0
-
+    chunker, path = _Chunker(), list[str]()
     for block in blocks:
         if block.level:
-            if count >= FEWEST:
-                close()
+            chunker.end_section()
             path = [*path[: block.level - 1], *[""] * (block.level - 1 - len(path)), block.text]
-            continue
-        here = tuple(name for name in path if name)
-        for piece in _pieces(block.text):
-            size = len(piece.split())
-            if held and count >= FEWEST and count + size > MOST:
-                close()
-            if not held:
-                under, place = here, block.place
-            elif under != here:
-                under = tuple(a for a, b in zip(under, here, strict=False) if a == b)
-            held.append(piece)
-            count += size
-            if count >= MOST:
-                close()
-    if held and 0 < count < FEWEST and found:
-        before, where, text = found.pop()
-        shared = tuple(a for a, b in zip(before, under, strict=False) if a == b)
-        found.append((shared, where, f"{text} {' '.join(held)}"))
-    elif count >= SHORTEST:
-        close()
-    return found
+        else:
+            for piece in _pieces(block.text):
+                chunker.add(piece, tuple(name for name in path if name), block.place)
+    return chunker.finish()
+
+
+class _Chunker:
+    """Joins pieces of text to paragraphs."""
+
+    def __init__(self) -> None:
+        self._done: list[Chunk] = []
+        self._held: list[str] = []
+        self._count = 0  # words held
+        self._path: Path = ()
+        self._place = ""
+
+    def add(self, piece: str, path: Path, place: str) -> None:
+        """Add a piece of at most 300 words that stands under a title path."""
+        size = len(piece.split())
+        if self._count >= FEWEST and self._count + size > MOST:
+            self._close()
+        if not self._held:
+            self._path, self._place = path, place
+        self._path = _shared_path(self._path, path)
+        self._held.append(piece)
+        self._count += size
+        if self._count >= MOST:
+            self._close()
+
+    def end_section(self) -> None:
+        """Close the paragraph if it is long enough to stand alone."""
+        if self._count >= FEWEST:
+            self._close()
+
+    def finish(self) -> list[Chunk]:
+        """All paragraphs; what is left is joined to the last one, or dropped where it is very short."""
+        if 0 < self._count < FEWEST and self._done:
+            path, place, text = self._done.pop()
+            self._done.append((_shared_path(path, self._path), place, f"{text} {' '.join(self._held)}"))
+        elif self._count >= SHORTEST:
+            self._close()
+        return self._done
+
+    def _close(self) -> None:
+        self._done.append((self._path, self._place, " ".join(self._held)))
+        self._held, self._count = [], 0
+
+
+def _shared_path(one: Path, other: Path) -> Path:
+    if one == other:
+        return one
+    return tuple(a for a, b in zip(one, other, strict=False) if a == b)
 
 
 def _pieces(text: str) -> list[str]:

@@ -204,15 +204,17 @@ def _titled(piece: Titled) -> Document:
 
 def _pairs(qas: Any) -> list[tuple[str, list[str]]]:
     """Questions with at least one answer, as people wrote them."""
-    found = []
-    for qa in qas if isinstance(qas, list) else ():
-        if not isinstance(qa, Mapping):
-            continue
-        question, answers = qa.get("q") or qa.get("question"), qa.get("a") or qa.get("answers") or qa.get("answer")
-        answers = [answers] if isinstance(answers, str) else list(answers) if isinstance(answers, list) else []
-        if isinstance(question, str) and question.strip() and answers and str(answers[0]).strip():
-            found.append((question.strip(), [str(a).strip() for a in answers if str(a).strip()]))
-    return found
+    rows = [qa for qa in qas if isinstance(qa, Mapping)] if isinstance(qas, list) else []
+    return [pair for qa in rows if (pair := _pair(qa)) is not None]
+
+
+def _pair(qa: Mapping[str, Any]) -> tuple[str, list[str]] | None:
+    """A question and its answers, under the names that they have; None without both."""
+    question, answers = qa.get("q") or qa.get("question"), qa.get("a") or qa.get("answers") or qa.get("answer")
+    answers = [answers] if isinstance(answers, str) else list(answers) if isinstance(answers, list) else []
+    if not isinstance(question, str) or not question.strip() or not answers or not str(answers[0]).strip():
+        return None
+    return question.strip(), [str(a).strip() for a in answers if str(a).strip()]
 
 
 def _written(question: str, answers: list[str], everything: Mapping[str, str]) -> Question:
@@ -242,27 +244,29 @@ def _files(folder: Path) -> Iterator[Piece]:
     readable = 0
     for path in sorted(_below(folder)):
         name = path.relative_to(folder).as_posix()
-        kind = _kind(path)
         try:
-            if kind in PARSERS:
-                if path.stat().st_size > LARGEST_BYTES:
-                    raise InputError(f"larger than {LARGEST_BYTES >> 20} MB")
-                yield Piece(kind=kind, name=name, body=path.read_bytes())
-            elif kind:
-                for body in _streams(path, kind):
-                    yield Piece(kind=kind, name=name, body=body)
-            else:
-                suffix = path.suffix.lower()
-                yield Piece(kind="", name=name, body=f"not a kind that is read ({suffix or 'no suffix'})")
+            yield from _file_pieces(path, name)
         except (InputError, MissingPart) as error:  # of one file: the others are still read
             yield Piece(kind="", name=name, body=str(error))
         except OSError as error:
             yield Piece(kind="", name=name, body=f"cannot be read ({error.strerror})")
-        readable += bool(kind)
+        readable += bool(_kind(path))
     if not readable:
         raise InputError(
             f"{folder} holds no file that can be read.", remedy=f"Read are {', '.join((*PARSERS, *STREAMED))}."
         )
+
+
+def _file_pieces(path: Path, name: str) -> Iterator[Piece]:
+    kind = _kind(path)
+    if kind in STREAMED:
+        yield from (Piece(kind=kind, name=name, body=body) for body in _streams(path, kind))
+        return
+    if not kind:
+        raise InputError(f"not a kind that is read ({path.suffix.lower() or 'no suffix'})")
+    if path.stat().st_size > LARGEST_BYTES:
+        raise InputError(f"larger than {LARGEST_BYTES >> 20} MB")
+    yield Piece(kind=kind, name=name, body=path.read_bytes())
 
 
 def _below(folder: Path) -> Iterator[Path]:
@@ -357,34 +361,39 @@ class _Bounded:
 
 def _pages(path: Path) -> Iterator[tuple[str, str]]:
     """The articles of a dump as they were written: title and markup."""
-    events = _part("defusedxml.ElementTree").iterparse  # a dump is somebody else's file: this refuses entity bombs
     with (bz2.open if path.suffix == ".bz2" else open)(path, "rb") as file:
-        stream = _Bounded(file)
-        page: dict[str, str] = {}
-        root: Any = None
-        kept = depth = 0
         try:
-            for event, element in events(stream, events=("start", "end")):
-                stream.since = 0
-                tag = element.tag.rsplit("}", 1)[-1]
-                if event == "start":
-                    root = element if root is None else root
-                    page = {} if tag == "page" else page
-                    kept, depth = kept + 1, depth + 1
-                    if kept > MOST_ELEMENTS or depth > DEEPEST:
-                        raise ValueError("it nests or lists more than a dump does")
-                    continue
-                depth -= 1
-                if tag == "page":
-                    if page.get("ns") == "0" and "redirect" not in page:
-                        yield page.get("title", ""), page.get("text", "")
-                    root.clear()  # the pages read so far: a dump never lies in memory whole
-                    kept = 0
-                elif tag in ("title", "ns", "text", "redirect"):
-                    page[tag] = element.text or ""
-                    element.clear()
+            for page in _page_fields(_Bounded(file)):
+                if page.get("ns") == "0" and "redirect" not in page:
+                    yield page.get("title", ""), page.get("text", "")
         except (SyntaxError, OSError, EOFError, ValueError) as error:
             raise InputError(f"{path} is not a whole MediaWiki dump: {error}.", remedy="Fetch it again.") from error
+
+
+def _page_fields(stream: _Bounded) -> Iterator[dict[str, str]]:
+    """Of each page of a dump the texts of the elements that count."""
+    events = _part("defusedxml.ElementTree").iterparse  # a dump is somebody else's file: this refuses entity bombs
+    page: dict[str, str] = {}
+    root: Any = None
+    kept = depth = 0
+    for event, element in events(stream, events=("start", "end")):
+        stream.since = 0
+        tag = element.tag.rsplit("}", 1)[-1]
+        if event == "start":
+            root = element if root is None else root
+            page = {} if tag == "page" else page
+            kept, depth = kept + 1, depth + 1
+            if kept > MOST_ELEMENTS or depth > DEEPEST:
+                raise ValueError("it nests or lists more than a dump does")
+            continue
+        depth -= 1
+        if tag == "page":
+            yield page
+            root.clear()  # the pages read so far: a dump never lies in memory whole
+            kept = 0
+        elif tag in ("title", "ns", "text", "redirect"):
+            page[tag] = element.text or ""
+            element.clear()
 
 
 def _article(page: tuple[str, str]) -> Document:

@@ -24,18 +24,24 @@ def _article(text: str, parse: Any) -> tuple[list[tuple[str, int]], list[str]]:
         code = parse(piece)
         names += [str(link.title) for link in code.filter_wikilinks(recursive=False)]
         for section in code.get_sections(flat=True, include_lead=True):
-            for node in section.filter_headings(recursive=False):
-                blocks.append((str(node.title.strip_code()).strip(), max(node.level - 1, 1)))
-                section.remove(node)
-            for link in section.filter_wikilinks():
-                if str(link.title).lower().startswith(("category:", "file:", "image:")):
-                    section.remove(link)
-            for tag in section.filter_tags():
-                if str(tag.tag).lower() in DROPPED:
-                    _drop(section, tag)
-            plain = section.strip_code(normalize=True, collapse=True)
-            blocks += [(line, 0) for p in plain.split("\n\n") if (line := " ".join(p.split()))]
+            blocks += _section_blocks(section)
     return blocks, names
+
+
+def _section_blocks(section: Any) -> list[tuple[str, int]]:
+    """The headings and paragraphs of a section, which loses what is no running text."""
+    blocks = []
+    for node in section.filter_headings(recursive=False):
+        blocks.append((str(node.title.strip_code()).strip(), max(node.level - 1, 1)))
+        section.remove(node)
+    for link in section.filter_wikilinks():
+        if str(link.title).lower().startswith(("category:", "file:", "image:")):
+            section.remove(link)
+    for tag in section.filter_tags():
+        if str(tag.tag).lower() in DROPPED:
+            _drop(section, tag)
+    running = section.strip_code(normalize=True, collapse=True)
+    return blocks + [(line, 0) for p in running.split("\n\n") if (line := " ".join(p.split()))]
 
 
 def _pieces(text: str) -> Iterator[str]:

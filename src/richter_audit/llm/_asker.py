@@ -8,8 +8,8 @@ import math
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, Protocol
 
 from richter.errors import BudgetExhausted, CallFailed, ModelError, RichterError, Unreachable
 from richter.models._prices import Price
@@ -186,63 +186,68 @@ class Asker:
 
     async def _pay(self, job: Job, key: str) -> Answer:
         """Make attempts until one brings an answer or none will; each is in the journal before it goes out."""
-        name = job.model.name
+        name, began, unreadable = job.model.name, time.monotonic(), 0
+        limit = self._limit_of(name)
+        for attempt in range(1, self._max_attempts + 1):
+            tried = await self._attempt(job, key, limit)
+            if tried.failure is None:
+                await asyncio.shield(self._record(job, key, tried.answer, tried.held, tried.cost, aside=tried.aside))
+                self._count_answer(job, tried.answer)
+                await self._watch_binding(job, tried.answer)
+                return _belonging(tried.answer, job)
+            failure, reason = tried.failure, tried.answer.error
+            unreadable += bool(tried.aside)
+            again = isinstance(failure, TryAgain) and attempt < self._max_attempts and unreadable < UNREADABLE
+            if isinstance(failure, TryAgain) and not again:
+                reason = f"{name}: {reason} ({attempt} attempts)."
+            answer, _ = admit(Answer(text="", error=reason))
+            done = self._record(job, key, answer, tried.held, tried.cost, given_up=not again, aside=tried.aside)
+            if isinstance(failure, TryAgain):
+                self._check_reached(name, attempt, failure)
+            if not again:
+                await asyncio.shield(done)
+                break
+            await self._wait_to_retry(attempt, failure, reason)
+        if job.decoding is not SENTINEL:
+            self._count_failure(name, key, answer.error, failure, began)
+        return _belonging(answer, job)
+
+    def _limit_of(self, name: str) -> AdaptiveLimit:
+        """How many calls to a model go out at a time."""
         limit = self._limits.get(name)
         if limit is None:
             limit = self._limits[name] = AdaptiveLimit(self._concurrency)
             if self.budget.tokens is not None or self.budget.money_usd is not None:
                 limit.restart()  # whether the server keeps to a token limit is not known yet
-        began, unreadable = time.monotonic(), 0
-        failure: AttemptFailed | CallFailed | None
-        for attempt in range(1, self._max_attempts + 1):
-            async with limit:
-                bound = self._bound(job)
-                held = await self.budget.hold(key, name, bound)
-                try:
-                    given = await job.model.ask(job.messages, job.decoding, job.draw)
-                except (AttemptFailed, CallFailed) as error:
-                    failure = error
-                    if isinstance(error, TryAgain) and error.slow_down:
-                        limit.slow_down(error.retry_after_s)
-                except BaseException as error:  # cancelled, or what no question passes: it went out, so it counts
-                    cost = Usage(calls=1) if isinstance(error, ModelError) else bound
-                    failed = Answer(text="", error=printable(str(error), limit=300) or type(error).__name__)
-                    self._record(job, key, failed, held, cost, given_up=False)
-                    raise
-                else:
-                    failure = None
-                    answer, aside = admit(given)
-                    cost = self._cost(job, answer, bound, limit)
-            if failure is None:
-                await asyncio.shield(self._record(job, key, answer, held, cost, aside=aside))
-                self._count_answer(job, answer)
-                await self._watch_binding(job, answer)
-                return _belonging(answer, job)
-            aside = failure.aside if isinstance(failure, AttemptFailed) else b""
-            unreadable += bool(aside)
-            again = isinstance(failure, TryAgain) and attempt < self._max_attempts and unreadable < UNREADABLE
-            reason = failure.reason if isinstance(failure, AttemptFailed) else str(failure)
-            if isinstance(failure, TryAgain) and not again:
-                reason = f"{name}: {reason} ({attempt} attempts)."
-            billed = isinstance(failure, AttemptFailed) and failure.maybe_billed
-            answer, _ = admit(Answer(text="", error=reason))
-            cost = bound if billed else Usage(calls=1)
-            done = self._record(job, key, answer, held, cost, given_up=not again, aside=aside)
-            if isinstance(failure, TryAgain):
-                self._check_reached(name, attempt, failure)
-                if again:
-                    self.tally.retries += 1
-                    if failure.changed:
-                        self._say(reason)
-                    if not failure.changed:
-                        await asyncio.sleep(self._pause(attempt, failure.retry_after_s))
-                    continue
-            await asyncio.shield(done)
-            break
-        assert failure is not None
-        if job.decoding is not SENTINEL:
-            self._count_failure(name, key, answer.error, failure, began)
-        return _belonging(answer, job)
+        return limit
+
+    async def _attempt(self, job: Job, key: str, limit: AdaptiveLimit) -> "_Attempted":
+        """Hold what one attempt may cost, and make it."""
+        async with limit:
+            bound = self._bound(job)
+            held = await self.budget.hold(key, job.model.name, bound)
+            try:
+                given = await job.model.ask(job.messages, job.decoding, job.draw)
+            except (AttemptFailed, CallFailed) as error:
+                if isinstance(error, TryAgain) and error.slow_down:
+                    limit.slow_down(error.retry_after_s)
+                return _failed_attempt(held, error, bound)
+            except BaseException as error:  # cancelled, or what no question passes: it went out, so it counts
+                cost = Usage(calls=1) if isinstance(error, ModelError) else bound
+                failed = Answer(text="", error=printable(str(error), limit=300) or type(error).__name__)
+                self._record(job, key, failed, held, cost, given_up=False)
+                raise
+            answer, aside = admit(given)
+            return _Attempted(held, answer, aside, self._cost(job, answer, bound, limit), None)
+
+    async def _wait_to_retry(self, attempt: int, failure: AttemptFailed | CallFailed, reason: str) -> None:
+        """Pause before the next attempt; not where the request was changed, which people are told."""
+        self.tally.retries += 1
+        if isinstance(failure, TryAgain) and failure.changed:
+            self._say(reason)
+        else:
+            wait_s = failure.retry_after_s if isinstance(failure, TryAgain) else None
+            await asyncio.sleep(self._pause(attempt, wait_s))
 
     def _cost(self, job: Job, answer: Answer, bound: Usage, limit: AdaptiveLimit) -> Usage:
         """What an answer cost; its bound where that is not known.
@@ -375,41 +380,60 @@ class Asker:
         What other processes are asking for comes last, when most of it is answered. Where the budget is used up, what
         is on its way is kept before that is raised: it has been paid for.
         """
-        source, theirs = iter(jobs), deque[Job]()
-        used_up: list[BudgetExhausted] = []
-
-        async def ask_each() -> None:
-            for job in source:
-                answer = await self._ask(job)
-                if answer is None:
-                    theirs.append(job)
-                elif keep is not None:
-                    keep(job, answer)
-                if used_up:
-                    return
-            while theirs:
-                job = theirs.popleft()
-                answer = await self.ask(job)
-                if keep is not None:
-                    keep(job, answer)
-                if used_up:
-                    return
-
-        async def work() -> None:
-            try:
-                await ask_each()
-            except BudgetExhausted as error:
-                used_up.append(error)
-
+        queue = _JobQueue(iter(jobs), keep or (lambda job, answer: None))
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(self._concurrency):
-                    group.create_task(work())
+                    group.create_task(self._work_off(queue))
         except BaseExceptionGroup as errors:
             ours, _ = errors.split(RichterError)
             raise (_first(ours) if ours else _first(errors)) from None
-        if used_up:
-            raise used_up[0]
+        if queue.used_up is not None:
+            raise queue.used_up
+
+    async def _work_off(self, queue: "_JobQueue") -> None:
+        """Ask jobs of a queue, one after the other, until it is empty or the budget is used up."""
+        try:
+            for job in queue.jobs:
+                answer = await self._ask(job)
+                if answer is None:
+                    queue.theirs.append(job)
+                else:
+                    queue.keep(job, answer)
+                if queue.used_up is not None:
+                    return
+            while queue.theirs and queue.used_up is None:
+                job = queue.theirs.popleft()
+                queue.keep(job, await self.ask(job))
+        except BudgetExhausted as error:
+            queue.used_up = queue.used_up or error
+
+
+class _Attempted(NamedTuple):
+    """What one attempt brought: an answer, or a failure with its reason as the answer's error; and what it cost."""
+
+    held: str
+    answer: Answer
+    aside: bytes
+    cost: Usage
+    failure: AttemptFailed | CallFailed | None
+
+
+def _failed_attempt(held: str, failure: AttemptFailed | CallFailed, bound: Usage) -> _Attempted:
+    if isinstance(failure, AttemptFailed):
+        cost = bound if failure.maybe_billed else Usage(calls=1)
+        return _Attempted(held, Answer(text="", error=failure.reason), failure.aside, cost, failure)
+    return _Attempted(held, Answer(text="", error=str(failure)), b"", Usage(calls=1), failure)
+
+
+@dataclasses.dataclass(slots=True)
+class _JobQueue:
+    """Jobs to ask, those that other processes are asking, and whether the budget is used up."""
+
+    jobs: Iterator[Job]
+    keep: Callable[[Job, Answer], None]
+    theirs: deque[Job] = dataclasses.field(default_factory=deque)
+    used_up: BudgetExhausted | None = None
 
 
 def _key(job: Job) -> str:

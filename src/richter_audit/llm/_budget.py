@@ -7,7 +7,7 @@ import re
 import uuid
 
 from richter.errors import BudgetExhausted, InputError
-from richter.store import Attempt, Ledger, Limits, Usage
+from richter.store import Attempt, Ledger, Limits, Usage, start_spending
 
 __all__ = ["Budget", "parse_budget"]
 
@@ -35,7 +35,7 @@ class Budget:
 
     def start_from(self, ledger: Ledger) -> None:
         """Count what the run has cost before."""
-        self.used, self.own = ledger.start_spending()
+        self.used, self.own = start_spending(ledger)
         self._ledger, self._settled = ledger, asyncio.Event()
 
     @property
@@ -59,7 +59,7 @@ class Budget:
             room = await asyncio.shield(self._ledger.hold(attempt))
             self.used, self.own = room.used, room.own
             if room.granted:
-                self._ledger.sent(attempt.id)
+                self._ledger.mark_sent(attempt.id)
                 return attempt.id
             if not room.in_flight:
                 raise BudgetExhausted(

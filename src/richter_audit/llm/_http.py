@@ -183,7 +183,6 @@ class HttpModel:
         return bytes(content)
 
     def _payload(self, messages: Sequence[Message], decoding: Decoding, draw: int, *, raw: bool) -> dict[str, Any]:
-        provider = self._endpoint.provider
         payload: dict[str, Any] = {
             "model": self._endpoint.model,
             "max_tokens" if raw else self._max_tokens: decoding.max_tokens,
@@ -205,30 +204,28 @@ class HttpModel:
             schema = {"name": "answer", "strict": True, "schema": decoding.json_schema}
             payload["response_format"] = {"type": "json_schema", "json_schema": schema}
         if decoding.choices:
-            if provider.choices == "vllm":
-                payload["structured_outputs"] = {"choice": list(decoding.choices)}
-            elif provider.choices == "grammar":
-                payload["grammar"] = choices_grammar(decoding.choices)
-            else:
-                raise ModelError(
-                    f"{self.name} cannot be held to given answer texts.",
-                    remedy="Use --style chat, or a local model, a vLLM or a llama.cpp server for --style cloze.",
-                )
+            payload |= self._hold_to(decoding.choices)
         return {name: value for name, value in payload.items() if name not in self._left_out}
+
+    def _hold_to(self, choices: Sequence[str]) -> dict[str, Any]:
+        """What tells the server to answer with one of the choices."""
+        match self._endpoint.provider.choices:
+            case "vllm":
+                return {"structured_outputs": {"choice": list(choices)}}
+            case "grammar":
+                return {"grammar": choices_grammar(choices)}
+        raise ModelError(
+            f"{self.name} cannot be held to given answer texts.",
+            remedy="Use --style chat, or a local model, a vLLM or a llama.cpp server for --style cloze.",
+        )
 
     def _adapt(self, status: int, content: bytes, sent: dict[str, Any]) -> None:
         """Where a server refuses a parameter, ask without it (or by its other name) from now on, and say so."""
         message = error_message(content)
         if status not in (400, 404, 415, 422, 501) or not _REFUSES.search(message):
             return
-        named, change = refused_parameter(content), ""
-        for ours, theirs in (("max_tokens", "max_completion_tokens"), ("max_completion_tokens", "max_tokens")):
-            if ours in sent and "messages" in sent and re.search(rf"\b{ours}\b", named):
-                if self._max_tokens == ours and theirs not in self._tried:
-                    self._tried.add(ours)
-                    self._max_tokens = theirs
-                if self._max_tokens != ours:
-                    change = f"{theirs} is sent in its place"
+        named = refused_parameter(content)
+        change = self._rename_token_limit(named, sent)
         dropped = [p for p in _OPTIONAL if p in sent and re.search(_OPTIONAL[p], named, re.IGNORECASE)]
         if not change and dropped:
             self._left_out |= set(dropped)
@@ -239,6 +236,19 @@ class HttpModel:
             raise TryAgain(
                 f"{self.name} refuses what was asked ({printable(message, limit=300)}): {change}", changed=True
             )
+
+    def _rename_token_limit(self, named: str, sent: dict[str, Any]) -> str:
+        """Send the token limit by its other name where a server refuses the one; what is done, or nothing."""
+        change = ""
+        for ours, theirs in (("max_tokens", "max_completion_tokens"), ("max_completion_tokens", "max_tokens")):
+            if ours not in sent or "messages" not in sent or not re.search(rf"\b{ours}\b", named):
+                continue
+            if self._max_tokens == ours and theirs not in self._tried:
+                self._tried.add(ours)
+                self._max_tokens = theirs
+            if self._max_tokens != ours:
+                change = f"{theirs} is sent in its place"
+        return change
 
     def _without_key(self, content: bytes) -> bytes:
         """A server may echo the key; it must not reach a log or the ledger.

@@ -168,21 +168,10 @@ class LocalModel:
             # held to one text, a model would spell it in whatever tokens it likes best at each point, letter by letter
             # if need be: the likelihood is that of the text as its own tokenizer splits it
             request["grammar"] = tokens_grammar(self._tokenize(question.decoding.choices[0]))
-        parts: list[str] = []
-        tokens: list[str] = []
-        logprobs: list[float] = []
-        last: dict[str, Any] = {}
+        given = _Generated(raw=raw)
 
         def take(chunk: Any) -> bool:
-            last.update(chunk)
-            for choice in chunk.get("choices") or ():
-                piece = choice.get("text") if raw else choice["delta"].get("content")
-                parts.append(piece or "")
-                last["finish"] = choice.get("finish_reason") or ""
-                for token in ((choice.get("logprobs") or {}).get("content")) or ():
-                    if token["token"]:  # the end-of-text token has no text
-                        tokens.append(token["token"])
-                        logprobs.append(token["logprob"])
+            given.take(chunk)
             return cancelled.is_set() or self._cancelled.is_set()
 
         started = time.perf_counter()
@@ -190,17 +179,17 @@ class LocalModel:
         handle(request, take)
         if cancelled.is_set() or self._cancelled.is_set():
             raise CallFailed("The call was cancelled.")
-        if "error" in last:
+        if error := given.last.get("error"):
             raise CallFailed(
-                f"{self.name}: {last['error'].get('message', last['error'])}",
+                f"{self.name}: {error.get('message', error)}",
                 remedy="A prompt that is too long needs a larger --context-tokens.",
             )
-        usage = last.get("usage") or {}
+        usage = given.last.get("usage") or {}
         return Answer(
-            text="".join(parts),
-            finish=last.get("finish", ""),
-            tokens=tuple(tokens),
-            logprobs=tuple(logprobs),
+            text="".join(given.parts),
+            finish=given.finish,
+            tokens=tuple(given.tokens),
+            logprobs=tuple(given.logprobs),
             tokens_in=usage.get("prompt_tokens"),
             tokens_out=usage.get("completion_tokens"),
             money_usd=0.0,
@@ -229,6 +218,29 @@ class LocalModel:
         self._cancelled.set()
         self._pool.shutdown()
         self._server = None
+
+
+@dataclasses.dataclass(slots=True, kw_only=True)
+class _Generated:
+    """What a stream of chunks has spelt out so far."""
+
+    raw: bool
+    parts: list[str] = dataclasses.field(default_factory=list)
+    tokens: list[str] = dataclasses.field(default_factory=list)
+    logprobs: list[float] = dataclasses.field(default_factory=list)
+    finish: str = ""
+    last: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def take(self, chunk: Any) -> None:
+        """Add a chunk."""
+        self.last.update(chunk)
+        for choice in chunk.get("choices") or ():
+            self.parts.append((choice.get("text") if self.raw else choice["delta"].get("content")) or "")
+            self.finish = choice.get("finish_reason") or ""
+            for token in ((choice.get("logprobs") or {}).get("content")) or ():
+                if token["token"]:  # the end-of-text token has no text
+                    self.tokens.append(token["token"])
+                    self.logprobs.append(token["logprob"])
 
 
 def _request(messages: Sequence[Message], decoding: Decoding, draw: int, *, raw: bool) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import json
 import math
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from richter.models._prices import Price
@@ -84,9 +84,7 @@ def _text(message: Mapping[str, Any], aside: bytes) -> str:
     """A message's text: a string, a list of parts, or a refusal. What it thought before is no part of the answer."""
     content = message.get("content")
     if isinstance(content, list):
-        parts = [p if isinstance(p, str) else p.get("text", "") for p in content]
-        thought = [isinstance(p, dict) and p.get("type") not in (None, "text", "output_text") for p in content]
-        content = "".join(part for part, skip in zip(parts, thought, strict=True) if not skip)
+        content = "".join(_part_text(part) for part in content)
     if not content and message.get("tool_calls"):
         raise Refused(
             "the model called a tool instead of answering: none was offered, so switch tools off at the server",
@@ -99,19 +97,21 @@ def _text(message: Mapping[str, Any], aside: bytes) -> str:
     return text
 
 
+def _part_text(part: Any) -> str:
+    """The text of one part of a message; nothing where it is no part of the answer."""
+    if isinstance(part, str):
+        return part
+    text: str = part.get("text", "")
+    return text if part.get("type") in (None, "text", "output_text") else ""
+
+
 def _stream(content: bytes) -> dict[str, Any]:
     """A stream of server-sent events as the reply that it spells out."""
     text: list[str] = []
     scored: list[Any] = []
     calls: list[Any] = []
     finish, usage = "", None
-    for line in re.split(r"\r\n?|\n", content.decode("utf-8", "replace")):  # a text may hold other ends of lines
-        data = line.removeprefix("data:").strip()
-        if not line.startswith("data:") or data in ("", "[DONE]"):
-            continue
-        event = json.loads(data)
-        if event.get("error"):
-            raise ValueError(event["error"])
+    for event in _stream_events(content):
         usage = event.get("usage") or usage
         for choice in event.get("choices") or []:
             delta = choice.get("delta") or choice
@@ -129,6 +129,17 @@ def _stream(content: bytes) -> dict[str, Any]:
         "choices": [{"text": said, "message": message, "finish_reason": finish, "logprobs": logprobs}],
         "usage": usage,
     }
+
+
+def _stream_events(content: bytes) -> Iterator[dict[str, Any]]:
+    for line in re.split(r"\r\n?|\n", content.decode("utf-8", "replace")):  # a text may hold other ends of lines
+        data = line.removeprefix("data:").strip()
+        if not line.startswith("data:") or data in ("", "[DONE]"):
+            continue
+        event = json.loads(data)
+        if event.get("error"):
+            raise ValueError(event["error"])
+        yield event
 
 
 def _logprobs(block: Any) -> tuple[tuple[str, ...], tuple[float, ...]]:

@@ -7,7 +7,7 @@ import functools
 import hashlib
 import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, Unpack
 
 from richter.errors import InputError
@@ -184,7 +184,7 @@ def estimate_run(
     done: dict[str, set[tuple[str, int]]] = {}
     if has_ledger(run):
         with open_ledger(run) as ledger:
-            done = {c.name: ledger.answered(c.name) for c in conditions}
+            done = {c.name: ledger.answered_draws(c.name) for c in conditions}
     rows = []
     for condition in conditions:
         missing = [(i, d) for d in range(draws) for i in items if (i.id, d) not in done.get(condition.name, set())]
@@ -250,9 +250,34 @@ def ask_run(
         return ledger.spent()
 
 
-def _cut(item: Item, style: str, answer: Answer) -> bool:
+def _is_cut(item: Item, style: str, answer: Answer) -> bool:
     """Whether an answer that was cut off is no use: shown options, it may have chosen already."""
     return not (style == "choice" and item.options and read_choice(item, answer.text))
+
+
+def _jobs(
+    items: Sequence[Item],
+    conditions: Sequence[Condition],
+    draws: int,
+    models: Mapping[str, llm.Model],
+    done: Mapping[str, Collection[tuple[str, int]]],
+) -> Iterator[llm.Job]:
+    """What is not asked yet, all draws of some items before the next: a local model has their prompts in memory."""
+    order = itertools.chain.from_iterable(
+        itertools.product(range(draws), items[i : i + BLOCK], conditions) for i in range(0, len(items), BLOCK)
+    )
+    for draw, item, condition in order:
+        if (item.id, draw) not in done[condition.name]:
+            messages, decoding = llm.messages_for(item, condition)
+            yield llm.Job(
+                model=models[condition.model],
+                messages=messages,
+                decoding=decoding,
+                draw=draw,
+                item=item.id,
+                condition=condition.name,
+                cut=None if condition.style == "cloze" else functools.partial(_is_cut, item, condition.style),
+            )
 
 
 async def _ask_all(
@@ -264,29 +289,11 @@ async def _ask_all(
     models: Mapping[str, llm.Model],
     watch: Callable[[AskProgress], None] | None,
 ) -> None:
-    done = {c.name: ledger.answered(c.name) for c in conditions}
+    done = {c.name: ledger.answered_draws(c.name) for c in conditions}
     total = len(items) * len(conditions) * draws
     wanted = {item.id for item in items}
     before = sum(1 for pairs in done.values() for item, draw in pairs if item in wanted and draw < draws)
     started = time.monotonic()
-
-    def jobs() -> Iterator[llm.Job]:
-        # all draws of some items before the next: a local model has the prompts of these still in memory
-        order = itertools.chain.from_iterable(
-            itertools.product(range(draws), items[i : i + BLOCK], conditions) for i in range(0, len(items), BLOCK)
-        )
-        for draw, item, condition in order:
-            if (item.id, draw) not in done[condition.name]:
-                messages, decoding = llm.messages_for(item, condition)
-                yield llm.Job(
-                    model=models[condition.model],
-                    messages=messages,
-                    decoding=decoding,
-                    draw=draw,
-                    item=item.id,
-                    condition=condition.name,
-                    cut=None if condition.style == "cloze" else functools.partial(_cut, item, condition.style),
-                )
 
     def tell() -> None:
         if watch is not None:
@@ -301,7 +308,7 @@ async def _ask_all(
 
     ticker = asyncio.create_task(tell_often())
     try:
-        await asker.ask_all(jobs())
+        await asker.ask_all(_jobs(items, conditions, draws, models, done))
         if len(asker.sentinels):
             asker.tally.said.append(str(asker.sentinels))
     finally:

@@ -92,26 +92,27 @@ def _draw_adaptively(
     left = {c.name: list(items) for c in conditions}
     for size in [*range(FIRST_ROUND, draws, LATER_ROUNDS), draws]:
         for condition in conditions:
-            if not left[condition.name]:
-                continue
-            ask(left[condition.name], [condition], size)
-            with open_ledger(run) as ledger:
-                answers = [a for a in ledger.answers(condition.name) if not a.error and a.draw < size]
-                of = {item.id: item for item in ledger.items()}
-            texts: dict[str, list[str]] = defaultdict(list)
-            for answer in answers:
-                chooses = condition.style == "choice"
-                texts[answer.item].append(_said(of[answer.item], answer.text, chooses=chooses))
-            there = [i for i in left[condition.name] if i.id in texts]
-            classes = cluster_questions(
-                [texts[i.id] for i in there], [i.prompt for i in there], [_names(i) for i in there]
-            )
-            settled = {
-                item.id
-                for item, found in zip(there, classes, strict=True)
-                if mode_is_certain(list(Counter(found).values()), left=draws - len(found))
-            }
-            left[condition.name] = [i for i in left[condition.name] if i.id not in settled]
+            if left[condition.name]:
+                ask(left[condition.name], [condition], size)
+                left[condition.name] = _undecided_items(run, left[condition.name], condition, size, draws)
+
+
+def _undecided_items(run: RunLike, items: Sequence[Item], condition: Condition, size: int, draws: int) -> list[Item]:
+    """The items whose most likely answer of all draws is not certain after the first ones."""
+    texts: dict[str, list[str]] = defaultdict(list)
+    with open_ledger(run) as ledger:
+        of = {item.id: item for item in ledger.items()}
+        for answer in ledger.answers(condition.name):
+            if not answer.error and answer.draw < size:
+                texts[answer.item].append(_read_text(of[answer.item], answer.text, chooses=condition.style == "choice"))
+    there = [item for item in items if item.id in texts]
+    classes = cluster_questions([texts[i.id] for i in there], [i.prompt for i in there], [_names(i) for i in there])
+    settled = {
+        item.id
+        for item, own in zip(there, classes, strict=True)
+        if mode_is_certain(list(Counter(own).values()), left=draws - len(own))
+    }
+    return [item for item in items if item.id not in settled]
 
 
 def tabulate_draws(
@@ -127,10 +128,10 @@ def tabulate_draws(
 
     Without a judge, offline classes and a rule's grade per answer; with one, its classes and its grade per class.
     """
-    wanted_items, wanted = set(items), set(conditions)
+    wanted = set(items)
     with open_ledger(run, mode="write") as ledger:
-        known = {i.id: i for i in ledger.items() if i.id in wanted_items}
-        answers = [a for a in ledger.answers() if a.item in known and a.condition in wanted and a.draw < draws]
+        known = {i.id: i for i in ledger.items() if i.id in wanted}
+        answers = [a for a in ledger.answers() if a.item in known and a.condition in conditions and a.draw < draws]
         given = [a for a in answers if not a.error]
         if not given:
             raise InputError(
@@ -142,28 +143,16 @@ def tabulate_draws(
             groups[answer.condition, answer.item].append(answer)
         chooses = {c.name for c in ledger.conditions() if c.style == "choice"}
         texts = {
-            key: [_said(known[key[1]], a.text, chooses=key[0] in chooses) for a in group]
+            key: [_read_text(known[key[1]], a.text, chooses=key[0] in chooses) for a in group]
             for key, group in groups.items()
         }
-        repaired = None
-        grades = {key: _graded(known[key[1]], group) for key, group in texts.items()}
-        if judge is None:
-            keys = list(groups)
-            found = cluster_questions(
-                [texts[k] for k in keys], [known[i].prompt for _, i in keys], [_names(known[i]) for _, i in keys]
-            )
-            classes = dict(zip(keys, found, strict=True))
-        else:
-            judged = _judged(ledger, judge, known, texts, calls)
-            classes = {key: list(part.classes) for key, (part, _) in judged.items()}
-            grades = {key: given for key, (_, given) in judged.items()}
-            repaired = sum(part.repaired for part, _ in judged.values())
+        graded = _group_offline(known, texts) if judge is None else _group_by_judge(ledger, judge, known, texts, calls)
         spent = ledger.spent()
     how = "offline" if judge is None else f"judge {judge}"
     rows = [
         _row(known[key[1]], answer, text, cluster, grade, how)
         for key, group in groups.items()
-        for answer, text, cluster, grade in zip(group, texts[key], classes[key], grades[key], strict=True)
+        for answer, text, cluster, grade in zip(group, texts[key], graded[key][0].classes, graded[key][1], strict=True)
     ]
     frame = pl.DataFrame(rows, infer_schema_length=None)
     path = keep_file(run, DRAWS_NAME, frame.write_ndjson().encode())
@@ -174,12 +163,27 @@ def tabulate_draws(
         failed=len(answers) - len(given),
         parse_rate=dict(stated.iter_rows()),
         classes=how,
-        repaired=repaired,
+        repaired=None if judge is None else sum(part.repaired for part, _ in graded.values()),
         spent=spent,
     )
 
 
-def _said(item: Item, text: str, *, chooses: bool) -> str:
+Graded = dict[Key, tuple[Partition, list[int | None]]]  # the classes of a question's answers, and their grades
+
+
+def _group_offline(known: Mapping[str, Item], texts: Mapping[Key, list[str]]) -> Graded:
+    """Groups by the words of answers, and grades by the reference; ungraded where there is none."""
+    items = [known[item] for _, item in texts]
+    classes = cluster_questions(list(texts.values()), [i.prompt for i in items], [_names(i) for i in items])
+    parts = [Partition(classes=tuple(own), attempts=0, repaired=False) for own in classes]
+    grades = [
+        [int(matches_reference(text, _names(item))) if item.reference else None for text in own]
+        for item, own in zip(items, texts.values(), strict=True)
+    ]
+    return dict(zip(texts, zip(parts, grades, strict=True), strict=True))
+
+
+def _read_text(item: Item, text: str, *, chooses: bool) -> str:
     """What an answer says: without its stated confidence, and the option where it chooses one by letter."""
     said = split_confidence(text)[0]
     return (read_choice(item, said) if chooses else None) or said
@@ -187,11 +191,6 @@ def _said(item: Item, text: str, *, chooses: bool) -> str:
 
 def _names(item: Item) -> list[str]:
     return [item.reference, *item.aliases]
-
-
-def _graded(item: Item, texts: Sequence[str]) -> list[int | None]:
-    """Right or wrong by the reference, None where there is none."""
-    return [int(matches_reference(text, _names(item))) if item.reference else None for text in texts]
 
 
 def _row(item: Item, answer: Answer, text: str, cluster: int, grade: int | None, how: str) -> dict[str, Any]:
@@ -212,13 +211,13 @@ def _row(item: Item, answer: Answer, text: str, cluster: int, grade: int | None,
     }
 
 
-def _judged(
+def _group_by_judge(
     ledger: Ledger, judge: str, known: Mapping[str, Item], texts: Mapping[Key, list[str]], calls: CallOptions
-) -> dict[Key, tuple[Partition, list[int | None]]]:
+) -> Graded:
     """Groups by the judge, and its grade of each; ungraded where the item has no reference."""
     limit = asyncio.Semaphore(32)
 
-    async def work(asker: Asker, opened: Mapping[str, Model]) -> dict[Key, tuple[Partition, list[int | None]]]:
+    async def work(asker: Asker, opened: Mapping[str, Model]) -> Graded:
         async def one(key: Key) -> tuple[Key, tuple[Partition, list[int | None]]]:
             item, answers = known[key[1]], texts[key]
             async with limit:

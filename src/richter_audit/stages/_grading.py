@@ -1,15 +1,17 @@
 """Grade a run's answers right or wrong from the items' references alone; beside grades that a log brought along."""
 
 import dataclasses
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from richter.errors import InputError
-from richter.records import Grade
+from richter.records import Grade, Item
 from richter.store import Ledger, RunLike, open_ledger
 from richter.texts import Graders, choose_graders, grade_answer
 
 __all__ = ["GradingResult", "grade_run"]
 
+Key = tuple[str, str, int]  # item, condition, draw
 GRADED_BY = "grader:"  # how the scorers that are ours begin
 
 
@@ -60,59 +62,72 @@ def grade_ledger(
             f"None of {len(known):,} items has a reference.", remedy="Add a reference column, or name judge models."
         )
     before = ledger.grades()
-    foreign = any(g.main and not g.scorer.startswith(GRADED_BY) for g in before)
-    found: list[Grade] = []
-    texts: dict[tuple[str, str, int], str] = {}
-    for answer in ledger.answers():
-        if answer.item not in graders.by_item or answer.error:
-            continue
-        name = graders.by_item[answer.item]
-        correct = grade_answer(known[answer.item], answer.text, name, tolerance=tolerance)
-        texts[answer.item, answer.condition, answer.draw] = answer.text
-        found.append(
-            Grade(
-                item=answer.item,
-                condition=answer.condition,
-                draw=answer.draw,
-                scorer=f"{GRADED_BY}{name}",
-                value=None if correct is None else float(correct),
-                correct=correct,
-                main=not foreign,
-            )
-        )
-    mine = {(g.item, g.condition, g.draw): g for g in found}
-    replaced = [
-        dataclasses.replace(g, main=False)
-        for g in before
-        if g.main and not foreign and (own := mine.get((g.item, g.condition, g.draw))) and own.scorer != g.scorer
-    ]
-    ledger.add_grades([*replaced, *found])
-    others: dict[str, tuple[int, int]] = {}
-    differences: list[Difference] = []
-    for g in before:
-        own = mine.get((g.item, g.condition, g.draw))
-        if own is None or own.scorer == g.scorer or g.correct is None or own.correct is None:
-            continue
-        both, alike = others.get(g.scorer, (0, 0))
-        others[g.scorer] = both + 1, alike + (g.correct == own.correct)
-        if g.correct != own.correct:
-            differences.append(
-                Difference(
-                    item=g.item,
-                    condition=g.condition,
-                    answer=texts[g.item, g.condition, g.draw],
-                    reference=known[g.item].reference,
-                    first=own.scorer,
-                    second=g.scorer,
-                    first_right=own.correct,
-                )
-            )
-    first = [g for g in found if g.draw == 0]
-    conditions = sorted({g.condition for g in first})
+    imported = any(g.main and not g.scorer.startswith(GRADED_BY) for g in before)
+    texts = {
+        (a.item, a.condition, a.draw): a.text for a in ledger.answers() if a.item in graders.by_item and not a.error
+    }
+    grades = {
+        key: _grade(key, known[key[0]], text, graders.by_item[key[0]], tolerance, main=not imported)
+        for key, text in texts.items()
+    }
+    rivals = [(g, own) for g in before if (own := grades.get(_key(g))) and own.scorer != g.scorer]
+    ledger.add_grades([*_replaced_grades(rivals), *grades.values()])
+    return _summarise_grades(graders, list(grades.values()), rivals, known, texts)
+
+
+def _replaced_grades(rivals: Iterable[tuple[Grade, Grade]]) -> list[Grade]:
+    """The grades that no longer count, now that ours do (`rivals`: theirs, ours)."""
+    return [dataclasses.replace(other, main=False) for other, own in rivals if other.main and own.main]
+
+
+def _summarise_grades(
+    graders: Graders,
+    grades: Sequence[Grade],
+    rivals: Sequence[tuple[Grade, Grade]],
+    known: Mapping[str, Item],
+    texts: Mapping[Key, str],
+) -> GradingResult:
+    """Count what is right, and compare with the grades of other scorers (`rivals`: theirs, ours)."""
+    both = [(g, own) for g, own in rivals if g.correct is not None and own.correct is not None]
+    differing = [(g, own) for g, own in both if g.correct != own.correct]
+    compared, unlike = Counter(g.scorer for g, _ in both), Counter(g.scorer for g, _ in differing)
+    first = [g for g in grades if g.draw == 0]
+    graded = Counter(sorted(g.condition for g in first))
+    right = Counter(g.condition for g in first if g.correct)
     return GradingResult(
         graders=graders,
-        right={c: sum(bool(g.correct) for g in first if g.condition == c) for c in conditions},
-        graded={c: sum(g.condition == c for g in first) for c in conditions},
-        others=others,
-        differences=tuple(differences),
+        right={condition: right[condition] for condition in graded},
+        graded=dict(graded),
+        others={scorer: (n, n - unlike[scorer]) for scorer, n in compared.items()},
+        differences=tuple(_difference(g, own, known[g.item], texts[_key(g)]) for g, own in differing),
+    )
+
+
+def _key(grade: Grade) -> Key:
+    return grade.item, grade.condition, grade.draw
+
+
+def _grade(key: Key, item: Item, text: str, grader: str, tolerance: float | None, *, main: bool) -> Grade:
+    _, condition, draw = key
+    correct = grade_answer(item, text, grader, tolerance=tolerance)
+    return Grade(
+        item=item.id,
+        condition=condition,
+        draw=draw,
+        scorer=f"{GRADED_BY}{grader}",
+        value=None if correct is None else float(correct),
+        correct=correct,
+        main=main,
+    )
+
+
+def _difference(other: Grade, own: Grade, item: Item, answer: str) -> Difference:
+    return Difference(
+        item=item.id,
+        condition=own.condition,
+        answer=answer,
+        reference=item.reference,
+        first=own.scorer,
+        second=other.scorer,
+        first_right=bool(own.correct),
     )

@@ -3,6 +3,7 @@
 import dataclasses
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
@@ -25,7 +26,7 @@ from richter.ratings import (
     rubric,
     tabulate,
 )
-from richter.records import Answer, Condition, Item, Result
+from richter.records import Answer, Condition, Item, Rating, Result
 from richter.store import Ledger, RunLike, open_ledger, run_folder
 from richter_audit.bench import read_gazetteer
 from richter_audit.judge import REPLY_TOKENS, RuleJudge, deal, judge_detail, judge_messages, rate_answer, rule_label
@@ -123,7 +124,7 @@ def judge_run(
     only what is missing. Which model each judge was is kept in the run, so that self-judging can be audited later.
     """
     if not rules and not judges:
-        raise InputError("Nobody is to judge.", remedy="Give --rules, --judges, or both.")
+        raise InputError("No judge given.", remedy="Use --rules, --judges MODEL,MODEL, or both.")
     if len({judge.name for judge in judges}) < len(judges):
         raise InputError("Two judges have the same name.", remedy="Give each judge condition its own name.")
     check_models([judge.model for judge in judges], calls)
@@ -136,18 +137,31 @@ def judge_run(
         if rules:
             rate_by_rules(ledger, RuleJudge(read_gazetteer(_gazetteer_path(ledger, run_folder(run), gazetteer))))
         if judges:
-            note = ledger.note(JUDGING_NOTE) or {}
-            known = {row["name"]: row for row in note.get("judges", [])} | {j.name: j.to_dict() for j in judges}
             places = {item: i for i, item in enumerate(items)}
             dealt = []
             for answer in _spread(with_text(answers, ledger.name), limit):
                 turn = places[answer.item] + answer.draw
                 dealt.append((answer, deal(judges, conditions[answer.condition], turn, allow_self=allow_self)))
-            pool = [j.name for j in judges]
-            facts = {"judges": list(known.values()), "pool": pool, "self_allowed": allow_self}
-            ledger.set_note(JUDGING_NOTE, {**facts, "rubric": rubric().version})
+            _note_judges(ledger, judges, allow_self=allow_self)
             _ask_panel(ledger, items, dealt, judges, watch, {"concurrency": 16, "slots": 4, **calls})
         return _result(ledger, ledger.name, len(answers), rng=np.random.default_rng(seed))
+
+
+def _note_judges(ledger: Ledger, judges: Sequence[Condition], *, allow_self: bool) -> None:
+    """Keep who judged, beside those who did before."""
+    note = ledger.note(JUDGING_NOTE) or {}
+    known = {row["name"]: row for row in note.get("judges", [])} | {j.name: j.to_dict() for j in judges}
+    facts = {"judges": list(known.values()), "pool": [j.name for j in judges], "self_allowed": allow_self}
+    ledger.set_note(JUDGING_NOTE, {**facts, "rubric": rubric().version})
+
+
+def _mean_severities(ratings: Sequence[Rating]) -> dict[str, float]:
+    """The mean severity of each condition that has one."""
+    scores: dict[str, list[float]] = {}
+    for rating in sorted(ratings, key=lambda r: r.condition):
+        if rating.severity is not None:
+            scores.setdefault(rating.condition, []).append(rating.severity)
+    return {condition: float(np.mean(own)) for condition, own in scores.items()}
 
 
 def rate_by_rules(ledger: Ledger, judge: RuleJudge, *, items: Collection[str] | None = None) -> None:
@@ -225,17 +239,10 @@ def _ask_panel(
 def _result(ledger: Ledger, run: str, n_answers: int, *, rng: np.random.Generator) -> JudgingResult:
     ratings = ledger.ratings()
     given = {kind: [r for r in ratings if r.kind == kind] for kind in ("human", "judge", "rule")}
-    labels: dict[str, dict[str, int]] = {}
+    labels: dict[str, Counter[str]] = {}
     for r in given["rule"]:
-        label = rule_label(r)
-        own = labels.setdefault(r.condition, {})
-        own[label] = own.get(label, 0) + 1
-    means: dict[str, dict[str, float]] = {}
-    for kind, rows in given.items():
-        scored = [r for r in rows if r.severity is not None]
-        for condition in sorted({r.condition for r in scored}):
-            own_scores = [r.severity for r in scored if r.condition == condition and r.severity is not None]
-            means.setdefault(kind, {})[condition] = float(np.mean(own_scores))
+        labels.setdefault(r.condition, Counter())[rule_label(r)] += 1
+    means = {kind: own for kind, rows in given.items() if (own := _mean_severities(rows))}
     panel = judged = audit = None
     if given["judge"]:
         table = tabulate(ratings, "judge")
@@ -251,7 +258,7 @@ def _result(ledger: Ledger, run: str, n_answers: int, *, rng: np.random.Generato
         n_rule=len(given["rule"]),
         n_judge=len(given["judge"]),
         n_missing=sum(r.severity is None for r in ratings),
-        rule_labels=labels,
+        rule_labels={condition: dict(own) for condition, own in labels.items()},
         mean_severity=means,
         panel=panel,
         judges=judged,

@@ -93,10 +93,7 @@ def copy_answers(
     frames = [clean]
     reworded: dict[str, str] = {}
     if "model" in copies and paraphraser is not None:
-        words = [Item(id=i.id, prompt=REWORD.format(i.prompt), reference="") for i in items]
-        ask_run(f"{place}.words", words, [Condition(name="paraphraser", model=paraphraser)], watch=watch, **calls)
-        with open_ledger(Path(f"{place}.words")) as ledger:
-            reworded = {a.item: a.text for a in ledger.answers() if not a.error}
+        reworded = _reword_items(items, f"{place}.words", paraphraser, watch, calls)
     for copy in copies:
         asked = perturb_items(items, copy, reworded=reworded)
         if copy == "judge":
@@ -108,6 +105,20 @@ def copy_answers(
             other = answers_of(Path(f"{place}.{copy}"))
         frames.append(other.with_columns(pl.format(f"{{}} ({copy})", pl.col("condition")).alias("condition")))
     return pl.concat(frames, how="diagonal_relaxed")
+
+
+def _reword_items(
+    items: Sequence[Item],
+    run: str,
+    paraphraser: str,
+    watch: Callable[[AskProgress], None] | None,
+    calls: CallOptions,
+) -> dict[str, str]:
+    """The items' questions in a model's words, by item; its calls are kept in a run of their own."""
+    words = [Item(id=i.id, prompt=REWORD.format(i.prompt), reference="") for i in items]
+    ask_run(run, words, [Condition(name="paraphraser", model=paraphraser)], watch=watch, **calls)
+    with open_ledger(Path(run)) as ledger:
+        return {a.item: a.text for a in ledger.answers() if not a.error}
 
 
 def compare_copies(

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -99,10 +99,44 @@ def ask_until(
     early stopping honest: a file sorted by difficulty would not do. With `groups` (the group of each item) groups come
     in random order, each whole, and the group is the unit.
     """
-    if not items:
-        raise InputError("There are no items to ask.", remedy="Give at least one.")
-    if batch < 1:
-        raise InputError(f"A batch of {batch} items asks nothing.", remedy="Give at least 1.")
+    if not items or batch < 1:
+        raise InputError(f"A batch of {batch} of {len(items)} items asks nothing.", remedy="Give at least 1 of each.")
+    wanted = _check_conditions(claim, conditions)
+    order, group_of, sizes = _order(items, groups or {}, rng)
+    values = _Values(claim)
+    decision = decide_claim(claim, [])
+    asked = batches = 0
+    while asked < len(order) and not decision.decided:
+        part = order[asked : _batch_end(order, group_of, asked + batch)]
+        values.add(part, ask(part, wanted), wanted, start=asked)
+        asked += len(part)
+        batches += 1
+        group = None if group_of is None else [group_of[order[k]] for k in values.place]
+        decision = decide_claim(
+            claim, values.first, values.second, item=values.place, group=group, sizes=sizes, level=level
+        )
+        if on_batch is not None:
+            on_batch(decision)
+        if not values.usable and batches == IN_VAIN:
+            break
+    if not values.usable:
+        decision = dataclasses.replace(
+            decision,
+            verdict=Verdict.UNTESTABLE,
+            sentence=f"{claim.text}: untestable, none of {asked} items gave {NEEDED[claim.metric.source]}.",
+        )
+    return SequentialAudit(
+        rule=claim,
+        claim=decision,
+        items=tuple(order[:asked]),
+        available=len(order),
+        unusable=values.unusable,
+        batches=batches,
+    )
+
+
+def _check_conditions(claim: StopRule, conditions: Sequence[str]) -> list[str]:
+    """The conditions that a claim is about; raises where they are not known, or one would have to be named."""
     wanted = list(claim.conditions) or list(conditions)
     unknown = [c for c in wanted if c not in conditions]
     if unknown or (not claim.other and len(wanted) != 1):
@@ -110,47 +144,40 @@ def ask_until(
             f"The claim {claim.text!r} must name {'one' if not unknown else 'known'} of the conditions.",
             remedy=f"There are {', '.join(conditions)}: write it as METRIC(CONDITION) < NUMBER.",
         )
-    order, of, sizes = _order(items, groups or {}, rng)
-    first: list[float] = []
-    second: list[float] = []
-    place: list[int] = []
-    unusable = graded = 0
-    decision = decide_claim(claim, [])
-    asked = batches = 0
-    while asked < len(order) and not decision.decided:
-        end = asked + batch
-        while end < len(order) and of is not None and of[order[end]] == of[order[end - 1]]:
-            end += 1  # a group is asked whole
-        part = order[asked:end]
-        found: dict[tuple[str, int], dict[str, Outcome]] = {}
-        for o in ask(part, wanted):
-            found.setdefault((o.item, o.draw), {})[o.condition] = o
-        asked += len(part)
-        batches += 1
-        for number, name in enumerate(part, start=asked - len(part)):
-            draws = sorted(draw for item, draw in found if item == name) or [0]
-            pairs = [_values(claim, [found.get((name, draw), {}).get(c) for c in wanted]) for draw in draws]
-            usable = [pair for pair in pairs if not any(map(math.isnan, pair))]
-            unusable += not usable
-            graded += len(usable)
-            first += [pair[0] for pair in pairs]
-            second += [pair[1] for pair in pairs]
-            place += [number] * len(pairs)
-        held = None if of is None else [of[order[k]] for k in place]
-        decision = decide_claim(claim, first, second, item=place, group=held, sizes=sizes, level=level)
-        if on_batch is not None:
-            on_batch(decision)
-        if not graded and batches == IN_VAIN:
-            break
-    if not graded:
-        decision = dataclasses.replace(
-            decision,
-            verdict=Verdict.UNTESTABLE,
-            sentence=f"{claim.text}: untestable, none of {asked} items gave {NEEDED[claim.metric.source]}.",
-        )
-    return SequentialAudit(
-        rule=claim, claim=decision, items=tuple(order[:asked]), available=len(order), unusable=unusable, batches=batches
-    )
+    return wanted
+
+
+def _batch_end(order: Sequence[str], group_of: Mapping[str, str] | None, end: int) -> int:
+    """Where a batch ends: a group is asked whole."""
+    while end < len(order) and group_of is not None and group_of[order[end]] == group_of[order[end - 1]]:
+        end += 1
+    return end
+
+
+@dataclasses.dataclass(slots=True)
+class _Values:
+    """The numbers that a claim's sequence takes from answers, and the place of each one's item in the order."""
+
+    claim: StopRule
+    first: list[float] = dataclasses.field(default_factory=list)
+    second: list[float] = dataclasses.field(default_factory=list)
+    place: list[int] = dataclasses.field(default_factory=list)
+    usable: int = 0  # answers
+    unusable: int = 0  # items
+
+    def add(self, items: Sequence[str], outcomes: Iterable[Outcome], conditions: Sequence[str], *, start: int) -> None:
+        """Add the outcomes of a batch, whose items stand in the order from `start` on."""
+        found: dict[str, dict[int, dict[str, Outcome]]] = {}
+        for o in outcomes:
+            found.setdefault(o.item, {}).setdefault(o.draw, {})[o.condition] = o
+        for number, name in enumerate(items, start):
+            by_draw = found.get(name, {0: {}})
+            pairs = [_values(self.claim, [by_draw[draw].get(c) for c in conditions]) for draw in sorted(by_draw)]
+            usable = sum(not any(map(math.isnan, pair)) for pair in pairs)
+            self.usable, self.unusable = self.usable + usable, self.unusable + (not usable)
+            self.first += [pair[0] for pair in pairs]
+            self.second += [pair[1] for pair in pairs]
+            self.place += [number] * len(pairs)
 
 
 def _order(

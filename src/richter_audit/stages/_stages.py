@@ -10,7 +10,7 @@ import hashlib
 import re
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Unpack
@@ -27,7 +27,7 @@ from richter.errors import BudgetExhausted, InputError
 from richter.floors import StopRule
 from richter.interop import RatingKind, export_table, read_frame
 from richter.models import resolve
-from richter.records import Claim, Condition, Decoding, Item
+from richter.records import Claim, Condition, Decoding, Item, Rating
 from richter.tables import read_tables, scores_table
 from richter.tables._confidence_source import confidences
 from richter.texts import choose_graders, is_refusal
@@ -234,16 +234,8 @@ class _Audit:
         settings = self.settings
         models = [c.model for c in settings.conditions]
         if "judge" in stages:
-            if not self.rules and not settings.judges and self.grader is None:
-                raise InputError(
-                    "Nobody is to judge: no judge model is named, there is no gazetteer to judge by rules, and no item "
-                    "has a reference to grade by.",
-                    remedy="Give --judges MODEL,MODEL, or add a reference column.",
-                )
-            choose_graders(self.items, None if self.grader == "auto" else self.grader)
+            self._check_judging()
             models += [j.model for j in settings.judges]
-            for condition in settings.conditions if settings.judges else ():
-                deal(settings.judges, condition, 0, allow_self=settings.allow_self)
         check_models(models, self.calls)
         if "draw" in stages and not drawn_items(self.items, settings):
             raise InputError(
@@ -253,6 +245,18 @@ class _Audit:
             )
         if "search" in stages and settings.base is not None:
             open_base(settings.base)
+
+    def _check_judging(self) -> None:
+        settings = self.settings
+        if not self.rules and not settings.judges and self.grader is None:
+            raise InputError(
+                "No judge given: no judge model is named, there is no gazetteer to judge by rules, and no item has a "
+                "reference to grade by.",
+                remedy="Give --judges MODEL,MODEL, or add a reference column.",
+            )
+        choose_graders(self.items, None if self.grader == "auto" else self.grader)
+        for condition in settings.conditions if settings.judges else ():
+            deal(settings.judges, condition, 0, allow_self=settings.allow_self)
 
     # -- the stages ----------------------------------------------------------------------------------------
 
@@ -304,20 +308,16 @@ class _Audit:
 
     def _outcomes(self, items: set[str], conditions: set[str], kind: str) -> Iterator[Outcome]:
         """What came of a batch: failures, refusals, grades, severities, and confidences stated or of the tokens."""
-        severities: dict[tuple[str, str], list[float]] = {}
         with store.open_ledger(self.run) as ledger:
             answers = [a for a in ledger.answers() if a.draw == 0 and a.item in items and a.condition in conditions]
             grades = {(g.item, g.condition): g for g in ledger.grades() if g.main and g.draw == 0 and kind == "grader"}
-            for r in ledger.ratings():
-                if r.kind == kind and r.draw == 0 and r.severity is not None:
-                    severities.setdefault((r.item, r.condition), []).append(r.severity)
+            severities = _first_severities(ledger.ratings(), kind)
         texts = [((a.item, a.condition, 0), a.text, a.tokens, a.logprobs) for a in answers if not a.error]
         sure = {(item, name): value for item, name, _, _, value in confidences({}, texts).iter_rows()}
         for a in answers:
             key = (a.item, a.condition)
-            found, grade = severities.get(key), grades.get(key)
+            severity, grade = severities.get(key), grades.get(key)
             correct = None if grade is None or grade.correct is None else float(grade.correct)
-            severity = float(np.median(found)) if found else None  # as `tables.severity_of` has it
             yield Outcome(
                 item=a.item,
                 condition=a.condition,
@@ -362,7 +362,7 @@ class _Audit:
         with store.open_ledger(part, mode="write") as ledger:
             ledger.add_items([items[name] for name in sorted({a.item for a in fixed})])
             ledger.add_conditions(conditions)
-            known = {(c.name, item) for c in conditions for item, _ in ledger.answered(c.name)}
+            known = {(c.name, item) for c in conditions for item, _ in ledger.answered_draws(c.name)}
             ledger.add_calls(
                 [
                     store.Call(key=f"canary {a.condition} {a.item}", model=a.condition, request="canary", answer=a)
@@ -485,3 +485,12 @@ def _write_scores(run: store.Place, *, source: RatingKind, nll: pl.DataFrame | N
             made = Path(scratch) / SCORES
             export_table(table, made)
             store.keep_file(run, SCORES, made.read_bytes())
+
+
+def _first_severities(ratings: Iterable[Rating], kind: str) -> dict[tuple[str, str], float]:
+    """The median severity that raters of a kind gave each first answer, as `tables.severity_of` has it."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for r in ratings:
+        if r.kind == kind and r.draw == 0 and r.severity is not None:
+            found.setdefault((r.item, r.condition), []).append(r.severity)
+    return {key: float(np.median(own)) for key, own in found.items()}

@@ -1,11 +1,11 @@
 """What the stages of an audit would cost, before anything is asked."""
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from richter.models import Price, price_of, read_prices
-from richter.records import Item, Result
-from richter.store import RunLike, run_part, run_place
+from richter.records import Condition, Item, Result
+from richter.store import Place, RunLike, run_part, run_place
 from richter_audit.judge import deal
 from richter_audit.stages._ask_stage import BYTES_PER_TOKEN, CHAT_OVERHEAD_TOKENS, estimate_run
 from richter_audit.stages._judging import price_panel
@@ -35,32 +35,41 @@ def estimate_stages(
 ) -> list[StageEstimate]:
     """What each stage would still cost at most, before anything is asked."""
     prices = read_prices() if prices is None else prices
-    rows: list[StageEstimate] = []
-    for stage in stages_for(settings, only=only):
-        if stage in ("ask", "draw"):
-            asked = list(items) if stage == "ask" else drawn_items(items, settings)
-            draws = 1 if stage == "ask" else settings.draws
-            who = settings.conditions if stage == "ask" else settings.draw_conditions
-            place = run_place(run) if stage == "ask" else run_part(run, "draws")
-            found = estimate_run(place, asked, who, draws=draws, prices=prices)
-            money = [e.money_usd_most for e in found]
-            rows.append(
-                StageEstimate(
-                    stage=stage,
-                    what=f"{len(asked):,} items, {len(who)} conditions" + (f", {draws} draws" if draws > 1 else ""),
-                    calls=sum(e.calls for e in found),
-                    tokens=sum(e.tokens_in + e.tokens_out_most for e in found),
-                    money_usd=None if None in money else sum(m for m in money if m is not None),
-                )
-            )
-        elif stage == "judge":
-            rows.append(_estimate_judging(items, settings, prices))
-        elif stage == "score":
-            n = len(items) * len(settings.conditions)
-            rows.append(StageEstimate(stage=stage, what=f"{n:,} answers, here", calls=n, tokens=0, money_usd=0.0))
-        else:
-            rows.append(_estimate_search(settings, prices))
-    return rows
+    n = len(items) * len(settings.conditions)
+    estimates: dict[str, Callable[[], StageEstimate]] = {
+        "ask": lambda: _estimate_asking("ask", run_place(run), items, settings.conditions, 1, prices),
+        "draw": lambda: _estimate_asking(
+            "draw",
+            run_part(run, "draws"),
+            drawn_items(items, settings),
+            settings.draw_conditions,
+            settings.draws,
+            prices,
+        ),
+        "judge": lambda: _estimate_judging(items, settings, prices),
+        "score": lambda: StageEstimate(stage="score", what=f"{n:,} answers, here", calls=n, tokens=0, money_usd=0.0),
+        "search": lambda: _estimate_search(settings, prices),
+    }
+    return [estimates[stage]() for stage in stages_for(settings, only=only)]
+
+
+def _estimate_asking(
+    stage: str,
+    place: Place,
+    items: Sequence[Item],
+    conditions: Sequence[Condition],
+    draws: int,
+    prices: Mapping[str, Price],
+) -> StageEstimate:
+    found = estimate_run(place, items, conditions, draws=draws, prices=prices)
+    money = [e.money_usd_most for e in found]
+    return StageEstimate(
+        stage=stage,
+        what=f"{len(items):,} items, {len(conditions)} conditions" + (f", {draws} draws" if draws > 1 else ""),
+        calls=sum(e.calls for e in found),
+        tokens=sum(e.tokens_in + e.tokens_out_most for e in found),
+        money_usd=None if None in money else sum(m for m in money if m is not None),
+    )
 
 
 def _estimate_judging(items: Sequence[Item], settings: AuditSettings, prices: Mapping[str, Price]) -> StageEstimate:

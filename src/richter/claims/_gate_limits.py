@@ -1,0 +1,208 @@
+"""The limit that a gate passes by: losing grades of the candidate never improves it.
+
+Where grades are missing it is the least favourable limit over all values that they may have had, between the worse and
+the better end of the range. A grade that is lost was one of these values, so the limit was no lower before.
+"""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import stdtrit
+
+from richter.claims._evidence import LEAST_FREEDOM, Evidence
+from richter.claims._outcomes import Codes, Floats
+from richter.claims._units import (
+    Sample,
+    codes_of_groups,
+    difference_evidence,
+    is_single_binary,
+    mean_evidence,
+    weights_of,
+)
+from richter.records import Interval
+from richter.stats._proportion import unit_freedom
+
+__all__ = ["with_gate_limit"]
+
+N_WEIGHTINGS = 10_000  # of the units at random: 500 of them lie below a limit at 5%
+MAX_STORED_WEIGHTS = 20_000_000
+MIN_DEPARTING_UNITS = 20  # below which sizes that were not seen matter
+MIN_GROUPS = 23  # of which one in eight fails wholly, as many show one that does in 95% of cases
+Limit = Callable[[float], float]  # of the mean, more being better, by the share of cases below it
+SEED = 20_261_117  # every limit takes the same weights: with others one could exceed another by chance
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class UnitFills:
+    """What each unit adds to the mean, at least and at most over the missing grades' values; more is better.
+
+    `share` is a unit's share of the mean, `worst` the worse end of the mean's range, `bases` are the values of units
+    that do not depart, and `are_groups` says that a unit is a group of items.
+    """
+
+    least: Floats
+    most: Floats
+    share: Floats
+    worst: float
+    bases: tuple[float, ...]
+    are_groups: bool
+
+    def largest_residuals(self) -> Floats:
+        """The largest distance of each unit's part of the mean from its share of it, over the missing grades."""
+        low, high = float(np.sum(self.least)), float(np.sum(self.most))
+        shares = np.stack([self.share * low, self.share * high])
+        return np.maximum(np.abs(self.most - shares.min(axis=0)), np.abs(self.least - shares.max(axis=0)))
+
+    def smallest_residuals(self) -> Floats:
+        """The smallest of these distances."""
+        low, high = float(np.sum(self.least)), float(np.sum(self.most))
+        shares = np.stack([self.share * low, self.share * high])
+        return np.maximum(np.maximum(self.least - shares.max(axis=0), shares.min(axis=0) - self.most), 0.0)
+
+    def may_depart_rarely(self) -> bool:
+        """Whether few units depart from a base, or all are alike, with some values of the missing grades."""
+        tiny = 1e-12 / len(self.share)
+        for base in self.bases:
+            departs = (self.least - base * self.share > tiny) | (self.most - base * self.share < -tiny)
+            number = int(np.sum(departs))
+            if number < MIN_DEPARTING_UNITS and 2 * number < len(self.share):
+                return True
+        return float(np.max(self.least / self.share)) <= float(np.min(self.most / self.share)) + 1e-12
+
+
+def with_gate_limit(found: Evidence, worst: Sample, best: Sample, *, conditions: tuple[str, ...]) -> Evidence:
+    """The evidence of a gate with the limit that it passes by; `worst` and `best` hold the missing grades' two ends.
+
+    Single answers that are right or wrong have their own limits at `worst` (Tango's, Clopper and Pearson's), which no
+    worse answer improves. All else has the smaller of two limits. The first is the smallest mean, less Student's t
+    times the largest standard error (CR2). The second is a quantile of the mean under random (Dirichlet) weights of the
+    units and of one more unit (Gaffke 2005). That unit is as bad as the worst one, or as the range allows where few
+    units depart. With G < 23 groups the limit L becomes (G L + worst) / (G + 1): another group may fail wholly.
+    """
+    is_rising = worst.metric.better == "higher"
+    limit = _limit_of_counts(worst, conditions) or _limit_of_units(worst, best, conditions)
+
+    def interval(level: float) -> Interval:
+        own, end = found.interval(level), limit((1 - level) / 2)
+        low, high = (end, max(own.high, end)) if is_rising else (min(own.low, -end), -end)
+        return Interval(low=low, high=high, level=level, method=f"{own.method}; gate limit")
+
+    return dataclasses.replace(found, interval=interval, p=None)
+
+
+def _limit_of_counts(worst: Sample, conditions: tuple[str, ...]) -> Limit | None:
+    """The limit of single answers, right or wrong, by their counts; None where there is more to them."""
+    places = [worst.place(name) for name in conditions]
+    known = ~np.isnan(worst.mean[:, places]).any(axis=1)
+    if not is_single_binary(worst, known, places):
+        return None
+    if len(conditions) == 1:
+        counted = mean_evidence(worst, conditions[0], exact=True)
+    else:
+        counted = difference_evidence(worst, *conditions, exact=True)
+    is_rising = worst.metric.better == "higher"
+
+    def limit(tail: float) -> float:
+        ends = counted.interval(1 - 2 * tail)
+        return ends.low if is_rising else -ends.high
+
+    return limit
+
+
+def _limit_of_units(worst: Sample, best: Sample, conditions: tuple[str, ...]) -> Limit:
+    """The limit by unit: by items, by groups, or by each of two groupings."""
+    outcomes = worst.outcomes
+    known = ~np.isnan(worst.mean[:, [worst.place(name) for name in conditions]]).any(axis=1)
+    groupings = [codes_of_groups(codes, known) for codes in (outcomes.group, outcomes.group_2)]
+    codings = [codes for codes in groupings if codes is not None] or [np.arange(int(np.sum(known)))]
+    fills = [_fills_by(worst, best, conditions, known, codes) for codes in codings]
+    error = _largest_error(fills[0])
+    freedom = float(len(fills[0].share) - 1)
+    if len(fills) == 2:
+        both = np.unique(np.stack(codings), axis=1, return_inverse=True)[1].ravel()
+        error = _largest_crossed_error(*fills, _fills_by(worst, best, conditions, known, both))
+        freedom = float(min(len(one.share) for one in fills) - 1)
+    elif groupings[0] is not None or weights_of(outcomes.weight, known) is not None:
+        freedom = unit_freedom(fills[0].share)
+    weighted = [_WeightedMeans.of(one) for one in fills]
+
+    def limit(tail: float) -> float:
+        if freedom < LEAST_FREEDOM - 1e-9:
+            return fills[0].worst
+        ends = [float(np.sum(fills[0].least)) - float(stdtrit(freedom, 1 - tail)) * error]
+        ends += [means.quantile(tail) for means in weighted]
+        groups = min(len(one.share) for one in fills)
+        end = min(ends)
+        if fills[0].are_groups and groups < MIN_GROUPS:
+            end = (groups * end + fills[0].worst) / (groups + 1)
+        return max(end, fills[0].worst)
+
+    return limit
+
+
+def _fills_by(worst: Sample, best: Sample, conditions: tuple[str, ...], known: np.ndarray, codes: Codes) -> UnitFills:
+    """The units of a coding of the items, with the value of a candidate at both ends of its missing grades."""
+    metric, weight = worst.metric, weights_of(worst.outcomes.weight, known)
+    sign = 1.0 if metric.better == "higher" else -1.0
+    assert metric.worst is not None
+    assert metric.best is not None
+    candidate, bad, good = worst.place(conditions[-1]), sign * metric.worst, sign * metric.best
+    least, most = (sign * sample.mean[known, candidate] for sample in (worst, best))
+    bases = (bad, good)
+    if len(conditions) == 2:
+        baseline = sign * worst.mean[known, worst.place(conditions[0])]
+        least, most, bad, bases = least - baseline, most - baseline, bad - good, (0.0,)
+    share = np.full(len(least), 1 / len(least)) if weight is None else weight / float(np.sum(weight))
+    parts = (np.bincount(codes, weights=x).astype(np.float64) for x in (share * least, share * most, share))
+    lower, upper, shares = parts
+    are_groups = len(shares) < len(least)
+    return UnitFills(least=lower, most=upper, share=shares, worst=bad, bases=bases, are_groups=are_groups)
+
+
+def _largest_error(fills: UnitFills) -> float:
+    """The largest CR2 standard error of the mean over the missing grades."""
+    if len(fills.share) < 2:
+        return math.inf
+    return math.sqrt(float(np.sum(fills.largest_residuals() ** 2 / (1 - fills.share))))
+
+
+def _largest_crossed_error(first: UnitFills, second: UnitFills, both: UnitFills) -> float:
+    """The largest standard error over the missing grades with two groupings: V_1 + V_2 - V_12, V_1 or V_2."""
+    one, two = (_variance(fills.largest_residuals()) for fills in (first, second))
+    return math.sqrt(max(one + two - _variance(both.smallest_residuals()), one, two))
+
+
+def _variance(residuals: Floats) -> float:
+    number = len(residuals)
+    return float(np.sum(residuals**2)) * number / max(number - 1, 1)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _WeightedMeans:
+    """Means under random weights of the units and of one more unit, in ascending order."""
+
+    means: Floats
+
+    @classmethod
+    def of(cls, fills: UnitFills) -> "_WeightedMeans":
+        """Of the units with the missing grades at the worse end; the added unit has a typical unit's share."""
+        added = float(np.sum(fills.share**2))  # the share of the unit that a random answer lies in
+        own = fills.worst if fills.may_depart_rarely() else float(np.min(fills.least / fills.share))
+        weights = _unit_weights(len(fills.share) + 1)
+        sums = weights @ np.append(fills.least, added * own)
+        means: Floats = np.sort(sums / (weights @ np.append(fills.share, added)))
+        return cls(means=means)
+
+    def quantile(self, tail: float) -> float:
+        """The limit at `tail`: that many of the means lie below it."""
+        return float(self.means[max(math.floor(tail * (len(self.means) + 1)) - 1, 0)])
+
+
+@functools.lru_cache(maxsize=4)
+def _unit_weights(units: int) -> Floats:
+    """Exponential weights, weightings x units: the same ones for every limit of as many units."""
+    number = max(min(N_WEIGHTINGS, MAX_STORED_WEIGHTS // units), 2_000)
+    return np.random.default_rng(SEED).standard_exponential((number, units))

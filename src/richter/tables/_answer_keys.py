@@ -1,0 +1,236 @@
+"""Which answer each row is: item, condition, draw and run; and one row per answer."""
+
+import json
+from collections.abc import Mapping
+
+import polars as pl
+
+from richter.errors import InputError
+from richter.interop import hinted_fields
+from richter.records import counted, printable
+from richter.tables._shapes import ORDER
+from richter.tables._tables import KEY
+from richter.tables._words import (
+    brief,
+    counts_rows,
+    holds_grades,
+    listing,
+    map_option,
+    row_count,
+    text_of,
+)
+
+MAX_APART = 6  # values of a column that may tell rows of an answer apart
+
+
+def answer_keys(
+    frame: pl.DataFrame, place: Mapping[str, str], notes: list[str], *, what: str, stem: str
+) -> pl.DataFrame:
+    """`item`, `condition`, `draw` (and `run`) of every row; runs follow each other in the numbers of the draws."""
+    if "item" not in place:
+        raise no_item_error(frame, place, what)
+    if "condition" in place:
+        keys = pl.DataFrame({"condition": name_settings(text_of(frame[place["condition"]]))})
+    else:
+        keys = pl.select(pl.repeat(stem, len(frame)).alias("condition"))
+    if place["item"] == ORDER and ORDER not in frame.columns:
+        keys = keys.with_columns((pl.int_range(pl.len()).over("condition") + 1).cast(pl.String).alias("item"))
+    else:
+        keys = keys.with_columns(_same_ids(text_of(frame[place["item"]]), keys["condition"], notes).alias("item"))
+    _refuse_empty(keys, place, what)
+    keys = keys.select("item", "condition", pl.lit(0, dtype=pl.Int64).alias("draw"))
+    return _with_run(frame, place, keys.with_columns(_draws(frame, place, keys)))
+
+
+def no_item_error(frame: pl.DataFrame, place: Mapping[str, str], what: str) -> InputError:
+    """The error of a table that names no item, with the likeliest column."""
+    columns = [c for c in frame.columns if "\0" not in c]
+    has = f"; it has {listing(columns)}" if columns else ": every column was taken for a condition"
+    likely = item_option(frame, place).strip()
+    named = f"Say which names the question: {likely}. " if likely != map_option("item", ORDER) else "Add one. "
+    return InputError(
+        f"{what} has no column that is known as the item{has}.",
+        remedy=f"{named}Where the rows are the items, in the same order in every file: --map item=order",
+    )
+
+
+def item_option(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
+    """The option that names the item, where that is not known, so that one remedy is enough."""
+    names = [c for c in frame.columns if "\0" not in c and c not in place.values()]
+    names = [c for c in names if not holds_grades(frame[c]) or counts_rows(frame[c])] or names
+    likely = max(names, key=lambda c: ("item" in hinted_fields(c), frame[c].n_unique())) if len(names) > 1 else ORDER
+    return "" if "item" in place else f"{map_option('item', likely)} "
+
+
+def _refuse_empty(keys: pl.DataFrame, place: Mapping[str, str], what: str) -> None:
+    for name in ("item", "condition"):
+        empty = keys[name].is_null() | (keys[name] == "")
+        if empty.any():
+            rows = ", ".join(str(r + 1) for r in empty.arg_true().head(3).to_list())
+            raise InputError(
+                f"{what}: no {name} in {row_count(empty.arg_true())} (data row {rows}{', …' * (empty.sum() > 3)}).",
+                remedy=f"Fill in the column {brief(place.get(name, name))!r}, or remove these rows.",
+            )
+
+
+def _draws(frame: pl.DataFrame, place: Mapping[str, str], keys: pl.DataFrame) -> pl.Series:
+    """The number of the draw of every row, from 0 on: by a column, by the order of the rows, or 0 throughout."""
+    if "draw" not in place:
+        return keys["draw"]
+    if place["draw"] == ORDER and ORDER not in frame.columns:
+        rater = text_of(frame[place["rater"]]) if "rater" in place else pl.repeat("", len(frame), eager=True)
+        named = keys.with_columns(rater.alias("rater"))
+        return named.select(pl.int_range(pl.len()).over("item", "condition", "rater").alias("draw")).to_series()
+    texts = text_of(frame[place["draw"]])
+    whole = texts.cast(pl.Int64, strict=False)
+    draw = whole if whole.null_count() == 0 else texts.fill_null("").rank("dense").cast(pl.Int64)
+    return (draw - draw.min()).alias("draw")
+
+
+def _with_run(frame: pl.DataFrame, place: Mapping[str, str], keys: pl.DataFrame) -> pl.DataFrame:
+    if "run" not in place:
+        return keys
+    runs = text_of(frame[place["run"]]).fill_null("")
+    draws = int(keys["draw"].to_numpy().max()) + 1
+    run = (runs.rank("dense").cast(pl.Int64) - 1) * draws
+    return keys.with_columns(runs.alias("run"), (keys["draw"] + run).alias("draw"))
+
+
+def name_settings(names: pl.Series) -> pl.Series:
+    """Names that are objects of settings by what differs between them: `temperature 0`; any others as they are."""
+    different = names.drop_nulls().unique(maintain_order=True)
+    if not different.str.starts_with("{").all() or different.is_empty():
+        return names
+    found = {name: _object(name) for name in different}
+    if None in found.values():
+        return names
+    keys = dict.fromkeys(key for own in found.values() for key in own or {})
+    differ = [k for k in keys if len({json.dumps((own or {}).get(k)) for own in found.values()}) > 1]
+    named = {name: ", ".join(_setting(k, own[k]) for k in differ if own and k in own) for name, own in found.items()}
+    return names.replace(named) if len(set(named.values())) == len(named) > 1 else names
+
+
+def _object(text: str) -> dict[str, object] | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _setting(name: str, value: object) -> str:
+    return value if isinstance(value, str) and not value.replace(".", "").isdigit() else f"{name} {json.dumps(value)}"
+
+
+def merge_spellings(keys: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
+    """The keys with one name for conditions that differ only in capitals or spaces and share no item, which is said."""
+    names = keys["condition"].unique(maintain_order=True).to_list()
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        alike.setdefault(" ".join(name.lower().split()), []).append(name)
+    for spelled in (own for own in alike.values() if len(own) > 1):
+        items = keys.filter(pl.col("condition").is_in(spelled)).select("item", "condition").unique()
+        both = " and ".join(repr(brief(name)) for name in spelled)
+        if items["item"].is_duplicated().any():
+            notes.append(f"{both} differ in capitals or spaces only: are they the same?")
+            continue
+        notes.append(f"{both} differ in capitals or spaces only and share no item: taken as one, {spelled[0]!r}")
+        keys = keys.with_columns(pl.col("condition").replace(spelled, [spelled[0]] * len(spelled)))
+    return keys
+
+
+def _same_ids(ids: pl.Series, conditions: pl.Series, notes: list[str]) -> pl.Series:
+    """Whole numbers that one program wrote as 7 and another as 7.0 are one id, unless one condition has both."""
+    decimal = ids.str.contains(r"^\d+\.0+$").fill_null(value=False)
+    if not decimal.any() or decimal.all() or not ids.str.contains(r"^\d+(\.0+)?$").all():
+        return ids
+    bare = ids.str.replace(r"\.0+$", "")
+    if pl.DataFrame([conditions, bare.alias("id")]).unique().height < pl.DataFrame([conditions, ids]).unique().height:
+        return ids
+    notes.append(f"ids such as {ids.filter(decimal)[0]} are read as {bare.filter(decimal)[0]}")
+    return bare
+
+
+# ------------------------------------------------------------------ one row per answer
+
+
+def one_row_per_answer(
+    frame: pl.DataFrame, rows: pl.DataFrame, place: Mapping[str, str], what: str, *, rated: bool
+) -> tuple[pl.DataFrame, list[str], bool]:
+    """The rows, one per answer, with notes, and whether repeated rows were taken as draws without a word for it.
+
+    Rows that say the same count once; rows that differ are refused, unless every item has equally many.
+    """
+    dropped = [c for c in ("rater", "mechanism", "reason") if c in rows.columns]
+    if "inclusion" in rows.columns:  # an answer's, whoever's row has it
+        rows = rows.with_columns(pl.col("inclusion").max().over(KEY))
+    if "rater" in place and rated:
+        rows = rows.drop([*dropped, *(["severity"] if "severity" in rows.columns else [])])
+        return rows.unique(KEY, keep="first", maintain_order=True), [], False
+    if rows.select(KEY).n_unique() == rows.height:
+        return rows, [], False
+    twice = rows.select(pl.struct(KEY).is_duplicated()).to_series()
+    number = pl.int_range(pl.len(), dtype=pl.Int64).over("item", "condition").alias("draw")
+    if "rater" in place and not rows.select(pl.struct(*KEY, "rater").is_duplicated().any()).item():
+        note = f"{brief(place['rater'])} tells several ratings of an answer apart: its score is their mean"
+        return rows.with_columns(number).drop(dropped), [note], False
+    again = rows.filter(twice)
+    distinct = again.unique(maintain_order=True)
+    if not distinct.select(pl.struct(KEY).is_duplicated().any()).item():
+        note = f"{counted(len(again) - len(distinct), 'row')} repeat another word for word; they count once"
+        return rows.unique(KEY, keep="first", maintain_order=True), [note], False
+    if "draw" not in place and (count := _count_repeats(frame, rows, place)):
+        note = f"every item has {counted(count, 'row')} under each condition, taken as repeated draws"
+        return rows.with_columns(number).drop(dropped), [note], True
+    raise _repeated_error(frame, rows, distinct, place, what)
+
+
+def _repeated_error(
+    frame: pl.DataFrame, rows: pl.DataFrame, distinct: pl.DataFrame, place: Mapping[str, str], what: str
+) -> InputError:
+    """The error of an answer with several rows that differ: what tells them apart, or how to settle it."""
+    item, condition, draw = distinct.filter(pl.struct(KEY).is_duplicated()).select(KEY).row(0)
+    own = rows.filter(item=item, condition=condition, draw=draw)
+    where = f" under {brief(condition)!r}" if "condition" in place else ""
+    keys = [rows["item"], rows["condition"], rows["draw"]]
+    few = [c for c in frame.columns if c not in place.values() and 1 < frame[c].n_unique() <= MAX_APART]
+    apart = [c for c in few if pl.DataFrame([*keys, frame[c].alias("by")]).n_unique() == len(rows)]
+    if apart:
+        shown = ", ".join(brief(str(v)) for v in frame[apart[0]].unique(maintain_order=True)[:4])
+        return InputError(
+            f"{what}: item {brief(item)!r} has {len(own)} rows{where}, which {brief(apart[0])} tells apart ({shown}).",
+            remedy=f"If these are repeated draws: {map_option('draw', apart[0])}; if each has questions of its own, or "
+            f"is another setting on the same ones: {map_option('domain', apart[0])}",
+        )
+    differing = [c for c in own.columns if c not in KEY and own[c].n_unique() > 1]
+    shown = " and ".join(
+        f"{c} {printable(str(v), limit=30)}" for c in differing[:1] for v in own[c].unique(maintain_order=True)[:3]
+    )
+    settle = "keep one of each" if where else "add a column `model` that says which model answered"
+    count = rows.select(pl.struct(KEY).is_duplicated().sum()).item()
+    return InputError(
+        f"{what}: item {brief(item)!r} occurs more than once{where} and differs ({shown}; "
+        f"{count} such rows){'' if where else '. No column names the model'}.",
+        remedy=f"If these are repeated draws, say so: --map draw=order. Else {settle}.",
+    )
+
+
+def _count_repeats(frame: pl.DataFrame, rows: pl.DataFrame, place: Mapping[str, str]) -> int:
+    """How many rows every item has under every condition, where they can be repeated draws and nothing else; else 0.
+
+    They cannot where a tenth of the items or less differ (a copy that was corrected), where a column of as many words
+    tells them apart (metrics, perhaps), or where no column names a condition and the rows may be several models'.
+    """
+    if "value" not in rows.columns:
+        return 0
+    each = rows.group_by("item", "condition").agg(pl.len(), pl.col("value").n_unique().alias("values"))
+    count = int(each["len"][0])
+    if each["len"].n_unique() > 1 or (each["values"] > 1).sum() <= len(each) // 10:
+        return 0
+    is_block = int((rows["item"] != rows["item"].shift(1)).fill_null(value=True).sum()) == rows["item"].n_unique()
+    if not ("condition" in place or (is_block and count > 2)) or rows["item"].n_unique() < 2:
+        return 0
+    words = [c for c, kind in frame.schema.items() if kind == pl.String and c not in place.values()]
+    words = [c for c in words if frame[c].n_unique() == count]
+    apart = any(pl.DataFrame([rows["item"], rows["condition"], frame[c]]).n_unique() == len(rows) for c in words)
+    return 0 if apart else count

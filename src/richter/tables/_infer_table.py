@@ -1,0 +1,626 @@
+"""A table's columns by what they are usually called, long or wide, and its cells as numbers."""
+
+import dataclasses
+import math
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import polars as pl
+
+from richter.errors import InputError
+from richter.interop import (
+    FIELDS,
+    HINTS,
+    hinted_fields,
+    is_listed,
+    known_fields,
+    leaf_name,
+    less_is_better,
+    plain_name,
+    tool_table,
+)
+from richter.records import Note, counted, of_kind, printable
+from richter.tables._answer_keys import item_option
+from richter.tables._build_part import build_part
+from richter.tables._clean_rows import drop_blanks, drop_totals, unnest
+from richter.tables._part import Part
+from richter.tables._references import answer_columns, are_answers, expert_key
+from richter.tables._roled_table import SAME, RoledTable, known_table
+from richter.tables._roles import JUDGES, find_roles
+from richter.tables._severity_words import worded
+from richter.tables._shapes import CONDITION, ORDER, VALUE, LongForm, long_form
+from richter.tables._tables import ReadOptions
+from richter.tables._words import (
+    ANY,
+    DATED,
+    DATES,
+    MISSING,
+    TOTALS,
+    USUAL_ENDS,
+    WORDS,
+    brief,
+    counts_rows,
+    holds_any,
+    holds_grades,
+    likely_column,
+    listed,
+    listing,
+    map_option,
+    number_of,
+    text_of,
+    wide_option,
+)  # fmt: skip
+
+_SCORED = "correct|is_correct|score|grade|passed|acc|accuracy|exact_match|answer|response|output"
+_ENDS, _STARTS = rf"[_ .:/-]+({_SCORED})$", rf"^({_SCORED})[_ .:/-]+"
+_BRACKET = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")  # what explains a name, at its end
+_MADE = ("diff", "difference", "delta", "gap", "gain", "change", "max", "min", "std", "median")  # of other columns
+# what a row's points, or its average, are of; with or without a word for "number" before it
+_OF = ("out_of", "max", "max_score", "max_points", "possible", "von", "sur", "de", "possible_points",
+       "points_possible", "maximum", "max_punkte", "maximalpunkte", "n", "total", "count", "support", "samples",
+       "questions", "tests", "examples", "items", "answers", "anzahl", "gesamt")  # fmt: skip
+_RIGHT = ("correct", "passed", "right", "hits", "solved", "success", "successes", "pass", "richtig")
+_PREDICTED = ("pred", "prediction", "predicted", "predicted_answer", "model_answer", "generated_answer")
+_MISSED = ("wrong", "incorrect", "failed", "fail", "failures", "errors", "n_wrong", "num_wrong", "n_incorrect",
+           "num_incorrect", "falsch")  # fmt: skip
+_WORDS = 8  # different ones in a column that may grade
+_GRADES = ("right", *["wrong"] * 2 * _WORDS)  # an example of what they count as
+_MANY = 10  # answers behind an average
+MAX_CATEGORIES = 6  # items that may rather be categories
+SEGMENTS = ("seg", "doc_seg_id", "seg_id", "segment", "segment_id", "sentence")  # numbered within a document
+
+
+def common_roles(frames: Mapping[str, pl.DataFrame], options: ReadOptions, notes: list[str]) -> dict[str, str]:
+    """What is the item and what the grade in tables of one form, one a condition: an item is what they share."""
+    first = next(iter(frames.values()))
+    columns = set(first.columns)
+    if (
+        len(frames) < 2
+        or options.map
+        or options.wide is not None
+        or any(set(f.columns) != columns for f in frames.values())
+    ):
+        return {}
+    joint = pl.concat(
+        drop_blanks(frame).select(pl.col(c).cast(pl.String, strict=False) for c in first.columns)
+        .with_columns(pl.lit(name).alias(CONDITION))
+        for name, frame in frames.items()
+    )  # fmt: skip
+    if joint.is_empty() or long_form(joint.drop(CONDITION), []).made:
+        return {}
+    joint = joint.drop(c for c in columns if all(f[c].n_unique() == 1 for f in frames.values()))  # facts of a file
+    place = _place(joint, options, "", {})
+    if {"item", "score"} <= place.keys():
+        return {}
+    said: list[str] = []
+    found, place = find_roles(joint, {"condition": CONDITION, **place}, [CONDITION], options.grade, said)
+    items = found[place["item"]].n_unique() if place.get("item") in columns else found.height
+    again = found.height > len(frames) * items**2  # more rows of each in a file than there are of them: no items
+    dropped = of_kind(said, "item") if again else []
+    notes += [note for note in said if note not in dropped]
+    return {f: place[f] for f in ("item", "score")[again:] if place.get(f) in columns}
+
+
+def part_of_frame(
+    frame: pl.DataFrame,
+    options: ReadOptions,
+    *,
+    what: str,
+    stem: str,
+    common: Mapping[str, str] | None = None,
+    named: bool = False,
+) -> Part:
+    """The answers, scores and ratings of a table; without a column for it the condition is the file's name (`stem`).
+
+    `common` are the columns that tables beside it have shown to be the item and the grade. A table that the user gave a
+    name (`named`) is one condition's: several columns of grades are measures of one answer.
+    """
+    rows = drop_blanks(unnest(frame))
+    if rows.is_empty():
+        raise InputError(f"{what} has a header and no rows.", remedy="It needs at least one row: export it again.")
+    notes: list[str] = []
+    rows = drop_totals(rows, {}, notes)
+    options = _with_tool(rows, options, notes)
+    table = known_table(rows, options, notes) or infer_table(rows, options, notes, what, common=common, named=named)
+    return build_part(table, options, what=what, stem=stem)
+
+
+def _with_tool(rows: pl.DataFrame, options: ReadOptions, notes: list[str]) -> ReadOptions:
+    """The options with what the tool's own columns say, where a tool wrote the table and the user says nothing."""
+    tool = None if options.map or options.wide is not None or options.layout else tool_table(rows.columns)
+    if tool is None:
+        return options
+    notes.append(Note(f"read as a table of {tool.name}", "tool"))
+    return dataclasses.replace(options, map=tool.columns(rows.columns) or {}, layout=tool.layout)
+
+
+def infer_table(
+    rows: pl.DataFrame,
+    options: ReadOptions,
+    notes: list[str],
+    what: str,
+    *,
+    common: Mapping[str, str] | None,
+    named: bool,
+) -> RoledTable:
+    """The table with one row per answer and a column for each field, as far as names and cells tell."""
+    is_settled = bool(options.map) or options.wide is not None
+    laid = long_form(rows, notes) if options.layout or not is_settled else LongForm(rows, {}, ())
+    made = {**(common or {}), **laid.made}
+    frame, place = worded(
+        *_segments(laid.frame, _place(laid.frame, options, what, made), options), options, notes, what
+    )
+    _refuse_headless(frame, place, what)
+    place = _answer_key(frame, _without_human(place, options), options, notes)
+    _named_once(frame, place, options, what)
+    fixed = [*options.map.values(), *made.values(), *([options.scorer] if options.scorer else [])]
+    place, fixed = _beside_reference(frame, place, fixed)
+    if options.wide is None:
+        frame, place = find_roles(frame, place, fixed, options.grade, notes, one=named)
+    frame = drop_totals(frame, place, notes)
+    if not is_settled:
+        place = _with_expert_key(frame, place, options, notes)
+    wide, holds = _wide_columns(frame, place, options, what, notes, named=named)
+    if wide:
+        if frame.height == 1 and not is_settled:
+            raise InputError(
+                f"{what} has one row ({listing(wide)}): totals, not the results of single items.",
+                remedy="Give the file with a row for each question.",
+            )
+        frame, place = _melt_conditions(frame, place, wide, holds, options, fixed, notes, what)
+    if not is_settled:
+        frame, amount = _shares(frame, place, what, notes)
+        _not_averaged(frame, place, what)
+        _not_by_category(frame, place, what, amount, notes)
+    frame, place = _answers(frame, place)
+    _refuse_without_scores(frame, place, what)
+    return RoledTable(
+        frame=frame, given=rows, place=place, wide=wide, faults=_faults(wide), steps=laid.steps, notes=notes,
+        measures=[c for c in frame.columns if is_listed("score", c) and c not in place.values()],
+    )  # fmt: skip
+
+
+def _refuse_headless(frame: pl.DataFrame, place: Mapping[str, str], what: str) -> None:
+    headed = place or any("score" in hinted_fields(c) for c in frame.columns)
+    if not headed and any(number_of(c) is not None for c in frame.columns if c.lower() not in WORDS):
+        raise InputError(
+            f"{what}: its first line seems to hold data ({listing(frame.columns)}).",
+            remedy="Add a line of names at the top, as item,model,correct",
+        )
+
+
+def _without_human(place: dict[str, str], options: ReadOptions) -> dict[str, str]:
+    """The places without people's labels where nothing else grades: what people say is then the grade."""
+    if {"score", "reference", "severity"} & place.keys() or place.get("human") in options.map.values():
+        return place
+    return {f: c for f, c in place.items() if f != "human"}
+
+
+def _with_expert_key(
+    frame: pl.DataFrame, place: dict[str, str], options: ReadOptions, notes: list[str]
+) -> dict[str, str]:
+    if {"condition", "score", "severity", "rater", "reference", "text"} & place.keys():
+        return place
+    taken = {c for f, c in place.items() if f != "human"}
+    columns = [c for c in frame.columns if c not in taken and holds_grades(frame[c], options.grade)]
+    key = expert_key(frame, columns, notes)
+    return {f: c for f, c in place.items() if c != key} | {"reference": key} if key else place
+
+
+def _melt_conditions(
+    frame: pl.DataFrame,
+    place: dict[str, str],
+    wide: list[str],
+    holds: str,
+    options: ReadOptions,
+    fixed: Sequence[str],
+    notes: list[str],
+    what: str,
+) -> tuple[pl.DataFrame, dict[str, str]]:
+    """The table with a row for each item and condition, where conditions have columns of their own."""
+    twice = [c for c in wide if re.sub(r"_duplicated_\d+$", "", c) in {*wide} - {c}]
+    if twice:
+        raise InputError(
+            f"{what}: several columns have the same name, {printable(twice[0].partition('_duplicated')[0])!r}.",
+            remedy="Give each its own: the names of the conditions.",
+        )
+    place = {f: c for f, c in place.items() if c not in wide and f not in ("condition", "score", "severity")}
+    if "item" not in place and options.wide is not None:  # else roles were looked for before
+        found: list[str] = []
+        _, roles = find_roles(frame.drop(wide), place, fixed, options.grade, found)
+        if roles.get("item") in frame.columns:
+            place["item"] = roles["item"]
+            notes += of_kind(found, "item")
+    frame = _melted(frame, [c for c in frame.columns if c not in wide], wide)
+    place |= {"condition": CONDITION, holds: VALUE}
+    if "item" not in place:
+        place["item"] = ORDER
+        notes.append("no column names the items: each row is taken for one")
+    return frame, place
+
+
+def _refuse_without_scores(frame: pl.DataFrame, place: Mapping[str, str], what: str) -> None:
+    """Refuse a table without anything that is measured, with the likeliest column."""
+    column, can_grade = place.get("score"), {"reference", "confidence"} & place.keys()
+    if column in frame.columns and not holds_any(frame[column]) and not can_grade:
+        raise InputError(
+            f"{what}: the column of scores, {brief(column)!r}, is empty in all {counted(frame.height, 'row')}.",
+            remedy="Fill it in, or name the column that holds the grades: --map score=COLUMN",
+        )
+    if {"score", "severity", "text", "confidence"} & place.keys():
+        return
+    other, by = likely_column(frame, place), place.get("condition", "")
+    if other in frame.columns and by in frame.columns and 1 < frame[by].n_unique() == frame.n_unique([by, other]):
+        raise InputError(
+            f"{what}: {brief(other)} is one number for each {brief(by)}: an average, not the results of single items.",
+            remedy="Give the file with each question's own result (two averages and their n: richter size calibration "
+            "published).",
+        )
+    item = item_option(frame, place)
+    raise InputError(
+        f"{what} has no column that is known as a score; it has {listing(frame.columns)}.",
+        remedy=(_of_words(frame, place) if other == "COLUMN" or hinted_fields(other) & {"other"} else "")
+        or f"Name it: {item}{map_option('score', other)}, or {item}--wide all if each condition has its own column.",
+    )
+
+
+def _beside_reference(frame: pl.DataFrame, place: dict[str, str], fixed: list[str]) -> tuple[dict[str, str], list[str]]:
+    """Columns that often equal the reference hold answers: one is the text, and beside several it is no grade."""
+    column = place.get("reference", "\0")
+    if column not in frame.columns or {"score", "severity"} & place.keys():
+        return place, fixed
+    found = answer_columns(frame, [c for c in frame.columns if c not in place.values() and c.strip()], column)
+    if len(found) > 1 and "condition" not in place and not answer_columns(frame, [place.get("text", column)], column):
+        place = {"prompt": place["text"]} | {f: c for f, c in place.items() if f != "text"}  # what was classed
+    if "text" in place:
+        return place, fixed
+    if len(found) == 1:
+        return {**place, "text": found[0]}, fixed
+    return place, [*fixed, column] if found else fixed
+
+
+def _answer_key(frame: pl.DataFrame, place: dict[str, str], options: ReadOptions, notes: list[str]) -> dict[str, str]:
+    """A column named as a grade that holds what the answers do is the answer key, which is said."""
+    place = dict(place)
+    column = place.get("score", "")
+    if "reference" not in place and "text" in place and column in frame.columns and column not in options.map.values():
+        cells, texts = (set(text_of(frame[c]).drop_nulls().unique()) for c in (column, place["text"]))
+        if cells and texts <= cells and all(text.lower() in ANY for text in cells):  # yes and no, asked and graded
+            notes.append(
+                f"column {brief(column)} may be the answer key, for it holds the words of "
+                f"{brief(place['text'])}: {map_option('reference', column)} compares the two"
+            )
+        if cells and all(len(c) > 0 for c in cells) and cells <= texts | {""} and not holds_grades(frame[column]):
+            place["reference"] = place.pop("score")
+            notes.append(
+                f"column {brief(column)} holds what {brief(place['text'])} does, so it is "
+                "taken for the answer key, not for grades"
+            )
+    return place
+
+
+def _answers(frame: pl.DataFrame, place: dict[str, str]) -> tuple[pl.DataFrame, dict[str, str]]:
+    """Cells that hold a list of answers as one row an answer: its draws. A list of references is alternatives."""
+    if (column := place.get("reference")) in frame.columns and (lists := listed(frame[column])) is not None:
+        frame = frame.with_columns(pl.Series(column, ["|".join(map(str, texts)) for texts in lists]))
+    if (column := place.get("text")) not in frame.columns or (lists := listed(frame[column])) is None:
+        return frame, place
+    alone = all(len(texts) <= 1 for texts in lists)
+    if not alone and {"score", "severity", "draw"} & place.keys():
+        return frame, place  # graded as a whole
+    texts = [[str(text) for text in own] for own in lists]
+    frame = frame.with_columns(pl.Series(column, texts, dtype=pl.List(pl.String))).explode(column)
+    return frame, place if alone else {**place, "draw": ORDER}
+
+
+def _named_once(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions, what: str) -> None:
+    """Refuse a name that two columns bear and that would be read, unless the user settles it."""
+    for field, column in place.items():
+        twice = f"{column}_duplicated_0"  # so the reader of tables calls the second
+        if twice in frame.columns and column not in options.map.values() and not frame[column].equals(frame[twice]):
+            raise InputError(
+                f"{what}: two columns have the same name, {brief(column)!r}, and differ.",
+                remedy=f"Rename or remove one of them, or take the first: {map_option(field, column)}",
+            )
+
+
+def _place(frame: pl.DataFrame, options: ReadOptions, what: str, made: Mapping[str, str]) -> dict[str, str]:
+    """Which column is which field: as mapped or made, else by its name."""
+    mapped = {SAME.get(field, field): column for field, column in options.map.items()}
+    unknown = [f for f in mapped if f not in FIELDS]
+    if unknown:
+        raise InputError(
+            f"--map {brief(unknown[0])}=...: there is no such field.",
+            remedy=f"Fields: {', '.join(FIELDS)}.",
+        )
+    absent = [c for f, c in mapped.items() if c not in frame.columns and not (c == ORDER and f in ("draw", "item"))]
+    if absent:
+        raise InputError(f"{what} has no column {brief(absent[0])!r}.", remedy=f"It has {listing(frame.columns)}.")
+    lower: dict[str, str] = {}
+    leaves = {c: leaf_name(c) for c in frame.columns}
+    alike = [c for c in frame.columns if leaves[c] in FIELDS["score"] and [*leaves.values()].count(leaves[c]) > 1]
+    varied = {leaves[c] for c in alike if frame[c].n_unique() > 1}
+    dull = [c for c in alike if leaves[c] in varied and frame[c].n_unique() == 1]  # one for the file, beside each's own
+    for name in (plain_name, leaf_name):
+        for column in sorted((c for c in frame.columns if c not in dull), key=lambda c: _unlikely(c)):
+            lower.setdefault(name(column), column)
+    taken, place = {*mapped.values(), *made.values()}, {**made, **mapped}
+    if options.scorer is not None and options.scorer in frame.columns and "score" not in place:
+        place["score"] = options.scorer
+        taken.add(options.scorer)
+    for field, names in FIELDS.items():
+        own = [lower[n] for n in names if n in lower and lower[n] not in taken]
+        own = [c for c in own if field != "condition" or not JUDGES.search(c)]
+        several = frame.height > 1 and len(own) > 1 and field in ("item", "score")
+        found = next((c for c in own if not several or frame[c].n_unique() > 1), next(iter(own), None))
+        if field not in place and found is not None:
+            place[field] = found
+            taken.add(found)
+    if "weight" in place and "weight" not in mapped and not _holds_numbers(frame[place["weight"]]):
+        del place["weight"]  # an importance in words
+    return _settle(frame, place, lower)
+
+
+def _holds_numbers(column: pl.Series) -> bool:
+    return text_of(column).cast(pl.Float64, strict=False).null_count() < len(column)
+
+
+def _unlikely(column: str) -> tuple[bool, ...]:
+    """Of nested scores that end alike `toxicity/v1/score` comes after others."""
+    *around, leaf = re.split(r"[./]", column)
+    if not around or plain_name(leaf) not in FIELDS["score"]:
+        return False, False
+    return less_is_better(column), "score" not in known_fields(around)
+
+
+def _settle(frame: pl.DataFrame, place: dict[str, str], lower: Mapping[str, str]) -> dict[str, str]:
+    """Names that mean different things in different tables: `prompt`, `sample`, `cluster`, an index without a name."""
+    blank = next((lower[n] for n in ("", "unnamed:_0", "unnamed_0", "column_1") if n in lower), None)
+    if "item" not in place and blank is not None and blank not in place.values():
+        place["item"] = blank
+    if "draw" in place and "text" in place and place.get("group") == lower.get("cluster", ""):
+        place["cluster"] = place.pop("group")  # a table of draws: its clusters are of answers that mean the same
+    predicted = next((lower[n] for n in _PREDICTED if n in lower), None)
+    if predicted and "reference" not in place and place.get("text") == lower.get("answer", ""):
+        place["reference"], place["text"] = place["text"], predicted  # what was predicted is held against the answer
+    if "rater" in place and "severity" not in place and "score" in place and "kind" in place:
+        place["severity"] = place.pop("score")
+    return place
+
+
+def _segments(frame: pl.DataFrame, place: dict[str, str], options: ReadOptions) -> tuple[pl.DataFrame, dict[str, str]]:
+    """Segments that are numbered anew in every document: the item is both, and the document the group."""
+    names = {plain_name(c): c for c in frame.columns}
+    number = next((names[n] for n in SEGMENTS if n in names), None)
+    of = next((names[n] for n in ("doc", "document", "doc_id") if n in names), None)
+    if number is None or of is None or {"item", "group"} & options.map.keys():
+        return frame, place
+    place = {**place, "group": place.get("group", of)}
+    if place.get("item", of) not in (of, number):  # numbered throughout
+        return frame, place
+    both = pl.concat_str(text_of(frame[of]), text_of(frame[number]), separator=" ")
+    return frame.with_columns(both.alias("item\0")), {**place, "item": "item\0"}
+
+
+def _wide_columns(
+    frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions, what: str, notes: list[str], *, named: bool
+) -> tuple[list[str], Literal["score", "text"]]:
+    """The columns that are conditions, and what they hold: those named, or all that hold grades where no column names a
+    condition, or all that hold other texts beside a question and a reference.
+    """
+    if options.wide:
+        absent = [c for c in options.wide if c not in frame.columns]
+        if absent:
+            commas = [c for c in frame.columns if "," in c and absent[0] in c]
+            inside = f" A name with a comma stands in quotes: {wide_option(commas)}." if commas else ""
+            raise InputError(f"{what} has no column {absent[0]!r}.", remedy=f"It has {listing(frame.columns)}.{inside}")
+        texts = "reference" in place and (
+            not any(holds_grades(frame[c], options.grade) for c in options.wide)
+            or are_answers(frame, options.wide, place["reference"], notes, named="reference" in options.map)
+        )
+        return list(options.wide), "text" if texts else "score"
+    taken = {c for f, c in place.items() if f != "human" or f in options.map}  # beside models: people's own answers
+    rest = [c for c in frame.columns if c not in taken and c.strip()]
+    graded = [c for c in rest if holds_grades(frame[c], options.grade)]
+    if options.wide is not None:
+        if len(graded) < 2:
+            raise InputError(
+                f"{what} has no two columns of grades beside its item; it has {listing(frame.columns)}.",
+                remedy="Name the columns that are conditions: --wide A,B",
+            )
+        return graded, "score"
+    alone = "condition" not in place and not {"score", "severity"} & place.keys()
+    others = [c for c in graded if hinted_fields(c) & {"other"} or counts_rows(frame[c])]
+    graded, others = (graded, []) if len(others) == len(graded) else ([c for c in graded if c not in others], others)
+    column = place.get("reference", "\0")
+    same = answer_columns(frame, rest, column) if column in frame.columns else []
+    if alone and len(same) > 1 and "text" not in place:
+        notes.append(f"{listing(same)} hold what {brief(place['reference'])} does: answers, not grades")
+        return same, "text"
+    if alone and len(graded) > 1 and ("item" in place or frame.height > len(graded)):
+        measures = {frozenset(HINTS["metric"].intersection(plain_name(c).split("_"))) for c in graded}
+        if named or len(measures - {frozenset()}) == len(graded):  # each has its own word
+            best = map_option("score", likely_column(frame.select(graded), {"item": ""}))
+            raise InputError(
+                f"{what}: {listing(graded)} are measures of one answer, and "
+                + ("a file with a name is one condition." if named else "no column names a condition."),
+                remedy=f"Name the one that counts: {best}, or "
+                + ("give the file without a name if each is a condition." if named else "--wide all if each is one."),
+            )
+        return _of_conditions(frame, graded, others, notes), "score"
+    worded = [c for c in rest if frame[c].dtype == pl.String]
+    if alone and {"prompt", "reference"} <= place.keys() and "text" not in place and len(worded) == len(rest) > 1:
+        return worded, "text"
+    return [], "score"
+
+
+def _faults(wide: Sequence[str]) -> list[str]:
+    """The word that all columns share where it says that less of what they hold is better."""
+    words = [plain_name(c).split("_") for c in wide if less_is_better(c)]
+    common = words[0] if words and len(words) == len(wide) else []
+    explained = {c[m.start() :] for c in wide if common and (m := _BRACKET.search(c))}
+    found = [w for w in common if less_is_better(w) and all(w in own for own in words)][:1]
+    return found or [text.strip() for text in explained if len(explained) == 1]
+
+
+def _of_conditions(frame: pl.DataFrame, graded: list[str], others: list[str], notes: list[str]) -> list[str]:
+    """Without what is made of other columns (a mean, a difference), and what is no grade beside right or wrong.
+
+    What is left out is named, with `others`: times, lengths, difficulties, which are known by name.
+    """
+    made = [c for c in graded if TOTALS.fullmatch(c.strip()) or plain_name(c) in _MADE]
+    rest = [c for c in graded if c not in made]
+    values = {c: [number_of(text) for text in text_of(frame[c]).drop_nulls().unique()] for c in rest}
+    binary = [c for c in rest if {*values[c]} <= {0.0, 1.0}]
+    off = [c for c in rest if len(binary) > 1 and any(v is not None and not 0 <= v <= 1 for v in values[c])]
+    if not off:
+        ends = {c: [v for v in values[c] if v is not None] or [0.0] for c in rest}
+        tops = {c: next((end for end in USUAL_ENDS if max(ends[c]) <= end), math.inf) for c in rest}
+        below = {c: [tops[o] for o in rest if tops[o] < tops[c]] for c in rest}
+        off = [c for c in rest if len(below[c]) > 1 and min(ends[c]) > max(below[c])]  # ages beside ratings
+    kept = [c for c in rest if c not in off]
+    left, kept = ([*others, *made, *off], kept) if len(kept) > 1 else (others, graded)
+    if left:
+        notes.append(f"{listing(left)}: taken for no condition beside {listing(kept)} (--wide names the conditions)")
+    return kept
+
+
+def _melted(frame: pl.DataFrame, keep: list[str], wide: list[str]) -> pl.DataFrame:
+    """One row per item and condition. What all names begin or end with (`old_correct`, `new_correct`) is left out."""
+    names = {c: leaf_of(c, wide) for c in wide}
+    texts = any(frame[c].dtype == pl.String for c in wide)
+    frame = frame.with_columns(pl.col(c).cast(pl.String if texts else pl.Float64) for c in wide)
+    return pl.concat([frame.select(*keep, pl.lit(names[c]).alias(CONDITION), pl.col(c).alias(VALUE)) for c in wide])
+
+
+def leaf_of(column: str, wide: Sequence[str]) -> str:
+    """A condition's name: without the word for the score that all end or begin with, or the object they were in.
+
+    What all explain alike in a bracket at the end is left out first.
+    """
+    explained = {match[0] if (match := _BRACKET.search(c)) else "" for c in wide}
+    if len(explained) == 1 and len(wide) > 1 and (bracket := explained.pop()) and bracket not in wide:
+        return leaf_of(column.removesuffix(bracket), [c.removesuffix(bracket) for c in wide])
+    words = (rf"[_ .:/-]+{re.escape(w)}$|^{re.escape(w)}[_ .:/-]+" for w in _faults(wide))
+    for cut in (r"^.+ / ", r"^[^.]+\.", _ENDS, _STARTS, *words):
+        short = {c: re.sub(cut, "", c, flags=re.IGNORECASE).strip() for c in wide}
+        if len(set(short.values())) == len(wide) and all(short[c] and short[c] != c for c in wide):
+            heads = {c[: len(c) - len(short[c])] for c in wide}
+            if cut != r"^[^.]+\." or len(heads) == 1:
+                return short[column]
+    return column
+
+
+def _of_words(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
+    """How to say what words count as: of the likeliest column of few words, or of several that share some; "" without.
+
+    Likelier is what is called a grade, holds a word that is known as one, shares its words, or stands further right.
+    """
+    texts = [c for c, kind in frame.schema.items() if kind == pl.String and c not in place.values()]
+    texts = [c for c in texts if not hinted_fields(c) & {"condition", "part"}] or texts
+    held = {c: {w for w in text_of(frame[c]).drop_nulls().unique() if w.lower() not in MISSING} for c in texts}
+    few = [c for c in texts if 1 < len(held[c]) <= min(_WORDS, frame.height // 2) and max(map(len, held[c])) <= 40]
+    if any(DATES.fullmatch(word) for c in few for word in held[c]):
+        return DATED
+    best = max(
+        few,
+        key=lambda c: (
+            bool(hinted_fields(c) & {"score", "metric"}),
+            any(number_of(word) is not None for word in held[c]),
+            sum(bool(held[c] & held[other]) for other in few),
+            frame.columns.index(c),
+        ),
+        default="",
+    )
+    own = [c for c in few if held[c] & held[best]]
+    words = sorted(set().union(*(held[c] for c in own)), key=lambda word: (-(number_of(word) or 0), word))
+    told = [f"--grade {shlex.quote(f'{word}={value}')}" for word, value in zip(words, _GRADES, strict=False)]
+    named = f"{item_option(frame, place)}{map_option('score', own[0])} " if len(own) == 1 else ""
+    said = (
+        f"If {listing(own)} {'is the grade' if named else 'are grades'}, say what each word counts as (right, wrong, "
+    )
+    return f"{said}missing or a number): {named}{' '.join(told)}" if own else ""
+
+
+def _not_averaged(frame: pl.DataFrame, place: Mapping[str, str], what: str) -> None:
+    """Refuse a table of averages: a row for each model, and nothing that names an item."""
+    condition = place.get("condition", "")
+    if condition not in frame.columns or "\0" in condition or frame[condition].is_duplicated().any():
+        return
+    numbers = [c for c in frame.columns if c != condition and holds_grades(frame[c])]
+    item = place.get("item", "")
+    if "item" not in place or (item in numbers and frame.height > 3):
+        shown = listing([c for c in numbers if c != item][:4])
+        raise InputError(
+            f"{what} has one row for each of {frame.height} models ({shown}): averages, not results of single items.",
+            remedy="Give the file with a row for each question and model; most tools have an option that keeps it.",
+        )
+    if frame.height > 3 and item in frame.columns:
+        raise InputError(
+            f"{what}: the column {brief(condition)!r} has another value in each of {frame.height} rows, "
+            "so it names no model.",
+            remedy="Name the column that does: --map condition=COLUMN, or remove it if the file is one model's.",
+        )
+
+
+def _whole(frame: pl.DataFrame, column: str) -> pl.Series | None:
+    """A column of whole numbers from 0 on; None for any other."""
+    values = text_of(frame[column]).cast(pl.Float64, strict=False)
+    whole = values.null_count() == 0 and (values >= 0).all() and (values == values.round()).all()
+    return values if whole else None
+
+
+def _shares(frame: pl.DataFrame, place: Mapping[str, str], what: str, notes: list[str]) -> tuple[pl.DataFrame, str]:
+    """Points beside the points that were possible (3 of 5 tests) as a share, which is said; the column that counts."""
+    bare = {c: re.sub("^(n|num|total)_", "", leaf_name(c)) for c in frame.columns}
+    totals = {c: n for c in bare if bare[c] in _OF and (n := _whole(frame, c)) is not None and (n > 1).any()}
+    sizes = {
+        c for c, n in totals.items() if bare[c] in _OF[_OF.index("n") :] and bare[c] != "total" and n.n_unique() == 1
+    }
+    totals = {c: n for c, n in totals.items() if c not in sizes}  # of the table itself
+    column = place.get("score", "")
+    points = _whole(frame, column) if column in frame.columns and "\0" not in column else None
+    if points is None or not (points > 1).any():
+        return frame, next(iter(totals), "")
+    for c, total in totals.items():
+        of = bare[c] in _OF[: _OF.index("n")] or bare[column] in _RIGHT
+        if c != column and of and (total >= points).all() and (total > 0).all():
+            notes.append(f"{brief(column)} of {brief(c)} is read as a share")
+            return frame.with_columns((points / total).alias(column)), c
+    wrong = [c for c in frame.columns if c != column and leaf_name(c) in _MISSED and _whole(frame, c) is not None]
+    if wrong and not less_is_better(column):
+        raise InputError(
+            f"{what}: {brief(column)} and {brief(wrong[0])} are counts of answers, not the results of single items.",
+            remedy="Give the file with a row for each question, or say that it is a score: "
+            f"{map_option('score', column)}",
+        )
+    return frame, next(iter(totals), "")
+
+
+def _not_by_category(frame: pl.DataFrame, place: Mapping[str, str], what: str, amount: str, notes: list[str]) -> None:
+    """Averages by category, one row each: refused where a column says of how many answers, else pointed out."""
+    item = place.get("item", "")
+    named = "domain" in known_fields([item]) or leaf_name(item) in ("key", "outer_key")
+    few = item in frame.columns and frame[item].n_unique() <= MAX_CATEGORIES
+    column = place.get("domain", "\0") if item == ORDER else item if named or few else "\0"
+    if column not in frame.columns or place.get("score") not in frame.columns:
+        return
+    keys = [c for c in (column, place.get("condition")) if c in frame.columns]
+    scores = [number_of(v) for v in text_of(frame[place["score"]]).drop_nulls().unique()]
+    alone = not frame.select(keys).is_duplicated().any() and frame[column].n_unique() > 1
+    if not alone or {*scores} <= {0.0, 1.0, None}:
+        return
+    name, n = brief(column), frame[column].n_unique()
+    behind = _whole(frame, amount) if amount and (named or column != item) else None
+    if behind is not None and (behind >= _MANY).all():
+        raise InputError(
+            f"{what}: each row is an average of many answers ({brief(amount)} says of how many) for one "
+            f"of {counted(n, 'value')} of {name}, not the result of a single item.",
+            remedy="Give the file with a row for each question (two averages and their n: richter size published); "
+            f"if each is to count as one item: {map_option('item', column)}",
+        )
+    if few or "key" not in leaf_name(column):
+        of = "columns" if "\0" in column else f"values of {name}"
+        notes.append(f"each of {n} {of} counts as one item: if it stands for many answers, give those")
