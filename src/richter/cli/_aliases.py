@@ -1,6 +1,7 @@
 """Old spellings of commands: each works, and prints the new one. This table is the only place that knows them."""
 
 import dataclasses
+import itertools
 from collections.abc import Mapping
 
 import click
@@ -72,6 +73,8 @@ ALIASES = (
     _alias("tail probe", "severity score --probe", n_resamples="resamples"),
     _alias("tail score", "severity score"),
     _alias("tail test", "severity tail", n_resamples="resamples"),
+    _alias("kb", "search base"),
+    _alias("tail", "severity tail"),
 )
 
 # what no command does any more, and why
@@ -90,10 +93,10 @@ GONE = {
 }
 
 
-def _rest(alias: Alias, argv: list[str]) -> list[str] | None:
-    """The arguments behind the old words; None where they are others."""
-    words = alias.old.split()
-    leading = [word for word in words if not word.startswith("--")]
+def _rest(old: str, argv: list[str]) -> list[str] | None:
+    """The arguments without the old words; None where they are others."""
+    words = old.split()
+    leading = list(itertools.takewhile(lambda word: not word.startswith("--"), words))
     flags = words[len(leading) :]
     if argv[: len(leading)] != leading or not set(flags) <= set(argv):
         return None
@@ -106,9 +109,12 @@ def _rename_option(word: str, names: Mapping[str, str]) -> str:
 
 
 def respell(argv: list[str]) -> list[str]:
-    """The arguments as they are spelt now; the new spelling of an old command is printed."""
+    """The arguments as they are spelt now; the new spelling of an old command is printed, what is gone is refused."""
+    for old, reason in GONE.items():
+        if _rest(old, argv) is not None:
+            raise click.UsageError(f"`richter {old}` is gone: {reason}.")
     for alias in ALIASES:
-        rest = _rest(alias, argv)
+        rest = _rest(alias.old, argv)
         if rest is None:
             continue
         click.echo(f"`richter {alias.old}` is now `richter {alias.new}`.", err=True)
