@@ -213,7 +213,7 @@ def _subgroup_questions(dataset: Dataset, main: str, pairs: Sequence[tuple[str, 
         )
     check_groups(sample_of(dataset, main).outcomes, codes, word)
     return [
-        Question(measure=main, conditions=pair, family="subgroup", column=by, part=name)
+        Question(measure=main, conditions=pair, family="subgroup", column=by, part=name, column_name=word)
         for pair in pairs
         for name in names
     ]

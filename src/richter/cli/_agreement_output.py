@@ -17,10 +17,12 @@ from richter.tables import RatingsFile, read_ratings
 KINDS = ("human", "judge", "rule")
 
 
-def label_agreement(file: str, seed: int, json_path: str | None, **options: Any) -> None:
-    """How far raters and judges agree, and what that is worth."""
+def label_agreement(file: str, seed: int, level: float, json_path: str | None, **options: Any) -> None:
+    """Print and write how far raters and judges agree, and what that is worth."""
     out = console(json_path)
-    report = measure_agreement(_read(file), rng=np.random.default_rng(seed), file=str(run_place(file)), **options)
+    rng = np.random.default_rng(seed)
+    report = measure_agreement(_read(file), rng=rng, file=str(run_place(file)), level=level, **options)
+    out.print(f"Intervals are at {100 * level:.4g}%.")
     for name, found in report.kinds.items():
         if isinstance(found, LoneRater):
             out.print(
