@@ -501,7 +501,7 @@ def test_an_empty_run_says_what_to_do(tmp_path: Path) -> None:
         ledger.add_conditions([Condition(name="a", model="simulated/a")])
     found = measured(tmp_path)
     assert found["run"]["state"] == "empty"
-    assert all("richter ask" in found["sections"][name]["missing"]["remedy"] for name in SECTIONS)
+    assert all("richter audit --only ask" in found["sections"][name]["missing"]["remedy"] for name in SECTIONS)
     assert found["conditions"][0]["how_often"] is None
 
 
@@ -525,8 +525,8 @@ def test_a_run_in_progress_is_measured_and_says_so(tmp_path: Path) -> None:
 
 def test_answers_without_ratings_say_how_to_rate(tmp_path: Path) -> None:
     found = measured(_small(tmp_path, []))
-    assert "richter judge" in found["sections"]["severity"]["missing"]["remedy"]
-    assert "richter draw" in found["sections"]["calibration"]["missing"]["remedy"]
+    assert "richter audit --only judge" in found["sections"]["severity"]["missing"]["remedy"]
+    assert "richter audit --only draw" in found["sections"]["calibration"]["missing"]["remedy"]
     assert found["signature"]["bound"] is None
     assert found["signature"]["basis"] == "nobody rated an answer"
 

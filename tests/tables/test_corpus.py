@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from richter.cli import _compare_command as _compare
+from richter.cli import _compare_output as _compare
 from richter.cli._main import main
 from richter.tables import Dataset
 

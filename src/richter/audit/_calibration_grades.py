@@ -151,7 +151,7 @@ def _grader(rows: pl.DataFrame, options: Options) -> tuple[cal.GraderError | Non
 
 
 def _floor(rows: pl.DataFrame) -> float | None:
-    """The passive floor at as many labels as these are worth and the estimated L, as `richter floors data` has it."""
+    """The passive floor at as many labels as these are worth and the estimated L, as `size calibration` has it."""
     a = rows["correct"].to_numpy()
     wrong = float(np.mean(a == 0))
     if not 0 < wrong < 1:

@@ -1,4 +1,4 @@
-"""`richter floors data`: what a grades file shows of each condition, measured first, floors beside it."""
+"""`richter size calibration`: what a grades file shows of each condition, measured first, floors beside it."""
 
 from __future__ import annotations
 

@@ -276,12 +276,14 @@ class _Measuring:
         """What every section needs: answers, and (but for searches and tails) ratings."""
         run, records = self.records.command, self.records
         if records.state == "empty":
-            return _missing("The run holds no answers.", f"richter ask {run} --bench ITEMS --model MODEL")
+            return _missing("The run holds no answers.", f"richter audit --only ask {run} --bench ITEMS --model MODEL")
         if name in ("severity", "floors", "judges") and records.basis is None:
-            return _missing("No answer is rated, so nothing is graded or weighed.", f"richter judge {run} --rules")
+            return _missing(
+                "No answer is rated, so nothing is graded or weighed.", f"richter audit --only judge {run} --rules"
+            )
         if name == "severity" and records.basis == "grader":
             why = "Answers are graded, not weighed: how bad an error is takes a judge or a person."
-            return _missing(why, f"richter judge {run} --judges MODEL,MODEL")
+            return _missing(why, f"richter audit --only judge {run} --judges MODEL,MODEL")
         return None
 
     def _planned(self, kind: str) -> Plan | None:
@@ -310,7 +312,7 @@ class _Measuring:
         if len(tables.conditions) < 2:
             return _missing(
                 f"There is one condition ({tables.conditions[0]}); a comparison needs two.",
-                f"richter ask {self.records.command} --bench ITEMS --model ANOTHER",
+                f"richter audit --only ask {self.records.command} --bench ITEMS --model ANOTHER",
             )
         margins = {} if self.margin is None else margins_of(tables, self.margin)
         if severity is not None and values.get("margin"):
@@ -348,8 +350,10 @@ class _Measuring:
         rows = self.records.rows
         if self.records.tables.metric == "mean_score" and rows["correct"].null_count() == len(rows):
             ungraded = "No answer is graded right or wrong, so nothing says whether confidence fits."
-            return _missing(ungraded, f"richter judge {self.records.command} --judges MODEL,MODEL")
-        draw = f"richter draw {self.records.command}/draws --bench ITEMS --model MODEL --draws 20 --limit 60"
+            return _missing(ungraded, f"richter audit --only judge {self.records.command} --judges MODEL,MODEL")
+        draw = (
+            f"richter audit --only draw {self.records.command}/draws --bench ITEMS --model MODEL --draws 20 --limit 60"
+        )
         sure = rows.filter(pl.col("confidence").is_not_null(), pl.col("correct").is_not_null()).height > 0
         grades = self._calibrated(self.records.tables, stated=True) if sure else None
         draws, why = None, ("No answer was drawn repeatedly.", draw)
@@ -379,7 +383,7 @@ class _Measuring:
         if len(raters) < 2:
             return _missing(
                 "One rater alone: nobody to agree with.",
-                f"richter judge {self.records.command} --judges MODEL,MODEL --limit 60",
+                f"richter audit --only judge {self.records.command} --judges MODEL,MODEL --limit 60",
             )
         rng, ratings = np.random.default_rng(self.seed), self.records.ratings_file()
         self.measured.agreement = report = measure_agreement(ratings, rng=rng, file=self.records.name)
@@ -391,7 +395,7 @@ class _Measuring:
             run = self.records.command
             return _missing(
                 "No continuous severity was scored: half-step ratings have no continuous tail.",
-                f"richter tail score {run} --scorer nll -o {shlex.quote(self.records.name)}/{SCORES}",
+                f"richter severity score {run} --scorer nll -o {shlex.quote(self.records.name)}/{SCORES}",
             )
         assert self.records.folder is not None  # `tail_column` found it there
         plan, path = self._planned("tail"), self.records.folder / SCORES

@@ -24,7 +24,7 @@ from richter.ratings import (
     judge_report,
     tabulate,
 )
-from richter.records import Condition, Result
+from richter.records import DEFAULT_LEVEL, Condition, Result
 from richter.stats import JudgeEffect, Share
 from richter.tables import RatingsFile
 
@@ -107,6 +107,7 @@ def measure_agreement(
     reference: Kind | None = None,
     by: Literal["condition", "domain"] | None = None,
     any_scale: bool = False,
+    level: float = DEFAULT_LEVEL,
 ) -> AgreementReport:
     """Report each kind of rating by itself; hold judges against people or rules, and rules against people.
 
@@ -124,9 +125,9 @@ def measure_agreement(
             kinds[name] = LoneRater(raters=table.raters, n_answers=len(table.keys))
             continue
         drawn = source.strata if name == "human" else None
-        kinds[name] = agreement(table, strata=drawn, rng=rng)
+        kinds[name] = agreement(table, strata=drawn, level=level, rng=rng)
         if by:
-            groups[name] = _by(table, source, by, rng)
+            groups[name] = _by(table, source, by, level=level, rng=rng)
     references: dict[Kind, JudgeReport] = {}
     corrected: dict[Kind, tuple[Correction, ...]] = {}
     judged: tuple[Kind, ...] = ("judge", "rule")
@@ -135,10 +136,12 @@ def measure_agreement(
         if name == "rule" and basis is None:
             continue
         drawn = source.strata if source.strata and basis is not None and basis.kind == "human" else None
-        references[name] = judge_report(tables[name], basis, strata=drawn, rng=rng)
+        references[name] = judge_report(tables[name], basis, strata=drawn, level=level, rng=rng)
         if "human" in tables and not any_scale:
             order = dict.fromkeys(r.condition for r in source.ratings)
-            corrected[name] = corrections(tables["human"], tables[name], strata=source.strata or None, order=order)
+            corrected[name] = corrections(
+                tables["human"], tables[name], strata=source.strata or None, order=order, level=level
+            )
     return AgreementReport(
         file=file,
         kinds=kinds,
@@ -156,11 +159,13 @@ def _reference(tables: Mapping[Kind, Tabulated], wanted: Kind | None) -> Tabulat
     return tables.get(wanted or ("human" if "human" in tables else "rule"))
 
 
-def _by(table: Tabulated, source: RatingsFile, by: str, rng: np.random.Generator) -> dict[str, Agreement]:
+def _by(
+    table: Tabulated, source: RatingsFile, by: str, *, level: float, rng: np.random.Generator
+) -> dict[str, Agreement]:
     if by == "domain" and not source.domains:
         raise InputError("The ratings have no `domain` column.", remedy="Add one, or use --by condition.")
     names = np.array([key[1] if by == "condition" else source.domains.get(key[0], "") for key in table.keys])
-    return {name: agreement(table, names == name, rng=rng) for name in sorted(set(names.tolist()))}
+    return {name: agreement(table, names == name, level=level, rng=rng) for name in sorted(set(names.tolist()))}
 
 
 def self_judging(records: RunRecords) -> SelfJudging | None:
@@ -173,7 +178,7 @@ def self_judging(records: RunRecords) -> SelfJudging | None:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class JudgesSection(Result):
-    """Agreement as `richter agreement --json` prints it, with leniency and overcall by judge."""
+    """Agreement as `richter label agreement --json` prints it, with leniency and overcall by judge."""
 
     flat: ClassVar = ("report",)
 

@@ -94,7 +94,9 @@ def read_logs(sources: Sequence[str | Path], *, options: LogOptions | None = Non
         what = ", ".join(str(s) for s in sources[:3])
         lost = sum((r.unread for r in readings), Counter[str]())
         why = f" Not read: {', '.join(f'{n} x {reason}' for reason, n in lost.most_common(3))}." if lost else ""
-        raise InputError(f"{what}: no answer could be read.{why}", remedy="`richter check` says what a file is.")
+        raise InputError(
+            f"{what}: no answer could be read.{why}", remedy="`richter import --dry-run` says what a file is."
+        )
     return _assemble(readings, found, given, options, not_logs)
 
 

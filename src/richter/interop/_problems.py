@@ -112,7 +112,7 @@ def next_command(logs: Logs, target: str) -> str:
     target = shlex.quote(target)
     names = list(logs.conditions)
     if all(row.correct is None for row in logs.rows):
-        return f"richter judge {target}"
+        return f"richter audit --only judge {target}"
     if any(row.severity is not None for row in logs.rows) and len(names) == 1:
         return f"richter severity {target}"
     if len(names) == 2:
@@ -121,4 +121,4 @@ def next_command(logs: Logs, target: str) -> str:
         return f"richter compare {target}"
     if any(row.sample.draw for row in logs.rows) or any(row.sample.confidences for row in logs.rows):
         return f"richter calibration {target}"
-    return f"richter floors data {target}"
+    return f"richter size calibration {target}"

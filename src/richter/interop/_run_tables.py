@@ -138,7 +138,7 @@ def export_dataset(
         for table, frame in frames.items()
     ]
     if not files:
-        raise InputError("The run holds nothing to export.", remedy="Run `richter ask` first.")
+        raise InputError("The run holds nothing to export.", remedy="Run `richter audit --only ask` first.")
     counts = ", ".join(f"{frame.height:,} {table}" for table, frame in frames.items())
     about = About(
         name=name,

@@ -133,6 +133,7 @@ def agreement(
     rows: Bools | None = None,
     *,
     strata: Mapping[Key, str] | None = None,
+    level: float = DEFAULT_LEVEL,
     rng: np.random.Generator,
 ) -> Agreement:
     """Agreement within one kind, on all answers or on some `rows`.
@@ -167,7 +168,12 @@ def agreement(
     def kappas(weights: Literal["linear", "quadratic"]) -> dict[str, stats.Kappa | Undefined]:
         return {
             f"{names[i]} / {names[j]}": _try(
-                stats.weighted_kappa, columns[:, i], columns[:, j], weights=weights, item_weight=item_weight
+                stats.weighted_kappa,
+                columns[:, i],
+                columns[:, j],
+                weights=weights,
+                item_weight=item_weight,
+                level=level,
             )
             for i, j in pairs
         }
@@ -182,9 +188,9 @@ def agreement(
         n_ratings=int(number.sum()),
         twice=table.twice,
         moved=table.moved,
-        icc=_try(icc, columns),
-        alpha=_try(stats.krippendorff_alpha, values, rng=rng),
-        fleiss=_try(stats.fleiss_kappa, columns, item_weight=item_weight),
+        icc=_try(icc, columns, level=level),
+        alpha=_try(stats.krippendorff_alpha, values, level=level, rng=rng),
+        fleiss=_try(stats.fleiss_kappa, columns, item_weight=item_weight, level=level),
         kappa_linear=kappas("linear"),
         kappa_quadratic=kappas("quadratic"),
         weighted=item_weight is not None,
@@ -253,7 +259,8 @@ def judge_report(
         if reference is None:
             return none
         here = slice(None) if rows is None else rows
-        return _try(stats.overcall_rate, column[here], truth[here], strata=None if group is None else group[here])
+        drawn = None if group is None else group[here]
+        return _try(stats.overcall_rate, column[here], truth[here], strata=drawn, level=level)
 
     snapped = snap(judges.mean)
     group = None if strata is None else np.array([strata.get(key, "") for key in judges.keys])
@@ -266,15 +273,17 @@ def judge_report(
         judges=judges.raters,
         n_both=int(both.sum()),
         screening={
-            name: none if reference is None else _try(stats.screen, column, truth, strata=group)
+            name: none if reference is None else _try(stats.screen, column, truth, strata=group, level=level)
             for name, column in columns.items()
         },
         overcall={name: overcalled(snapped if name == "panel" else column) for name, column in columns.items()},
         overcall_by_condition={c: overcalled(snapped, of == c) for c in conditions},
-        effective=none if reference is None else _try(stats.effective_judges, judges.values, truth, rng=rng),
-        leniency=_try(leniency, judges.values),
+        effective=none
+        if reference is None
+        else _try(stats.effective_judges, judges.values, truth, level=level, rng=rng),
+        leniency=_try(leniency, judges.values, level=level),
         leave_one_out=_try(stats.leave_one_judge_out, judges.values),
-        missing={c: stats.Share.of(lost[c], asked[c]) for c in conditions},
+        missing={c: stats.Share.of(lost[c], asked[c], level=level) for c in conditions},
         missing_test=missing_test,
         missing_depends=not isinstance(missing_test, Undefined) and missing_test.p_value <= 1 - level,
         weighted=group is not None,
@@ -299,6 +308,7 @@ def corrections(
     strata: Mapping[Key, str] | None = None,
     order: Iterable[str] = (),
     thresholds: Sequence[float] = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0),
+    level: float = DEFAULT_LEVEL,
 ) -> tuple[Correction, ...]:
     """Corrected figures for every condition, then for every pair of conditions on shared items (second minus first).
 
@@ -325,8 +335,8 @@ def corrections(
                 condition=condition,
                 n=len(mine),
                 n_labelled=int((~np.isnan(y)).sum()),
-                mean_severity=_try(stats.ppi_mean, y, f, strata=g),
-                rates=_try(stats.ppi_rates, y, f, thresholds=thresholds, strata=g),
+                mean_severity=_try(stats.ppi_mean, y, f, strata=g, level=level),
+                rates=_try(stats.ppi_rates, y, f, thresholds=thresholds, strata=g, level=level),
             )
         )
     for i, first in enumerate(conditions):
@@ -343,7 +353,7 @@ def corrections(
             drawn = None if group is None else (group[a], group[b])
 
             def difference(threshold: float | None, sides: Any = sides, drawn: Any = drawn) -> stats.Corrected:
-                return stats.ppi_difference(*sides, threshold=threshold, strata=drawn)
+                return stats.ppi_difference(*sides, threshold=threshold, strata=drawn, level=level)
 
             found.append(
                 Correction(

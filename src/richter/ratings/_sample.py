@@ -91,7 +91,7 @@ def draw_sample(answers: Sequence[Answer], scores: Mapping[Key, float | None], n
         if sum(min(ENOUGH, len(keys)) for keys in members.values()) <= n:
             break
     if not strata:
-        raise InputError("There are no answers to rate.", remedy="Run `richter ask` first.")
+        raise InputError("There are no answers to rate.", remedy="Run `richter audit --only ask` first.")
     least = sum(min(LEAST, len(keys)) for keys in members.values())
     if n < least:
         raise InputError(

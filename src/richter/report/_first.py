@@ -345,7 +345,7 @@ def _warning(document: Mapping[str, Any]) -> str:
     if state == "in progress":
         said.append("This run is still in progress: the numbers cover what has been answered and rated so far.")
     if state == "empty":
-        said.append("This run holds no answers yet. Ask a model with richter ask, or run richter audit.")
+        said.append("This run holds no answers yet. Ask a model with richter audit --only ask, or run richter audit.")
     if simulated and len(simulated) == len(document.get("conditions") or []):
         said.append("All answers are simulated: this page says nothing about any model.")
     elif simulated:

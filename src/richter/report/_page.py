@@ -241,7 +241,7 @@ def _figure(figure: Figure) -> dict[str, Any]:
 
 def _evidence_words(evidence: Evidence, *, redact: bool) -> str:
     if evidence.kind is None:
-        return "No answer is rated yet. Rate them with richter judge or richter label."
+        return "No answer is rated yet. Rate them with richter audit --only judge or richter label."
     who = {"given": "severities given", "grader": "grades"}.get(evidence.kind, f"{evidence.kind} ratings")
     said = f"By the {who} {count(evidence.wrong, 'answer')} to {count(evidence.items, 'item')} "
     said += ("is" if evidence.wrong == 1 else "are") + " wrong. "

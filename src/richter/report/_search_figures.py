@@ -107,7 +107,7 @@ def _failing(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figure]
             f"{count(len(counts), 'mode')}: most in {among(commonest)}. For example: {rows[0]['question']} Answered: "
             f"{rows[0]['answered']}; right: {rows[0]['right']}.{keys_told} "
             + (f"The first {number(len(rows))} are listed; " if total > len(rows) else "")
-            + "`richter export --failing` writes them as a set."
+            + "`richter search export` writes them as a set."
         ),
         panels=[],
         rows=rows,

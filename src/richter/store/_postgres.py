@@ -304,7 +304,9 @@ class PostgresDatabase:
         version = self._persist(lambda: self._wait(self._version()), "read")
         if not self._writable:
             if version is None:
-                raise InputError(f"{self.name} is not a run: no such tables.", remedy="Make one with `richter ask`.")
+                raise InputError(
+                    f"{self.name} is not a run: no such tables.", remedy="Make one with `richter audit --only ask`."
+                )
             check_version(self.name, version, writable=False, oldest=SHARED)
             self.version = version
         elif version is None or version != len(MIGRATIONS):

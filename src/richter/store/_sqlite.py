@@ -48,7 +48,8 @@ class SqliteDatabase:
         try:
             if not writable and not self.path.exists():
                 raise InputError(
-                    f"{folder} is not a run: it holds no {LEDGER_NAME}.", remedy="Make one with `richter ask`."
+                    f"{folder} is not a run: it holds no {LEDGER_NAME}.",
+                    remedy="Make one with `richter audit --only ask`.",
                 )
             with self._translated():
                 if not writable and self.path.stat().st_size == 0:

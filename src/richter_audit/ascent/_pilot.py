@@ -86,7 +86,7 @@ def plan_pilot(base: KnowledgeBase, settings: SearchSettings, *, rng: np.random.
         raise InputError(
             f"{base.folder} has {int(askable.sum())} paragraphs with a question; a pilot asks about "
             f"{GROUPS * MEMBERS}.",
-            remedy="Write questions with `richter kb questions`, or ask about all of them.",
+            remedy="Write questions with `richter search questions`, or ask about all of them.",
         )
     find, taken = make_find(base, settings), ~askable
     groups = []

@@ -70,7 +70,7 @@ def card_rows(items: Sequence[Item]) -> bytes:
 
 
 def read_build(path: str | Path) -> dict[str, Any] | None:
-    """What `richter bench build facts` noted beside the items, if it did and they are still the same."""
+    """What `richter bench facts` noted beside the items, if it did and they are still the same."""
     file = Path(path)
     note = file.with_name(f"{file.name.split('.')[0]}{BUILD}")
     try:

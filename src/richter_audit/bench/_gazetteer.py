@@ -110,14 +110,14 @@ def beside(path: str | Path) -> Path:
 
 
 def read_gazetteer(path: str | Path) -> Gazetteer:
-    """Read the file that `richter bench build facts` writes beside the items.
+    """Read the file that `richter bench facts` writes beside the items.
 
     `path` may also be the items' own file: `facts.jsonl` leads to `facts.gazetteer.json.gz`.
     """
     path = Path(path)
     if not path.name.endswith(".gazetteer.json.gz"):
         path = beside(path)
-    remedy = "Build it again: richter bench build facts -o facts.jsonl"
+    remedy = "Build it again: richter bench facts -o facts.jsonl"
     try:
         return unpack(path.read_bytes())
     except FileNotFoundError as error:

@@ -65,7 +65,7 @@ class Budget:
                 raise BudgetExhausted(
                     f"The budget ({self}) is used up: {room.used.calls} calls, {room.used.tokens} tokens, "
                     f"${room.used.money_usd:.4f} spent, or perhaps billed for attempts that brought no answer.",
-                    remedy="Raise --budget and run the same command again to go on; `richter run settle` looks at the "
+                    remedy="Raise --budget and run the same command again to go on; `richter run` looks at the "
                     "attempts without answers.",
                 )
             if self._settles == before:

@@ -133,7 +133,7 @@ def judge_run(
         conditions = {c.name: c for c in ledger.conditions()}
         answers = list(ledger.answers())
         if not answers:
-            raise InputError(f"{ledger.name} holds no answers.", remedy="Run `richter ask` on it first.")
+            raise InputError(f"{ledger.name} holds no answers.", remedy="Run `richter audit --only ask` on it first.")
         if rules:
             rate_by_rules(ledger, RuleJudge(read_gazetteer(_gazetteer_path(ledger, run_folder(run), gazetteer))))
         if judges:
@@ -175,7 +175,7 @@ def _gazetteer_path(ledger: Ledger, run: Path, given: str | Path | None) -> Path
     found = Path(given) if given is not None else find_gazetteer(run, bench)
     if found is None:
         raise InputError(
-            f"The rules need the gazetteer that `richter bench build facts` wrote; it is not beside {bench}.",
+            f"The rules need the gazetteer that `richter bench facts` wrote; it is not beside {bench}.",
             remedy="Say where it is with --gazetteer PATH.",
         )
     return found

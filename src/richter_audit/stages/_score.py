@@ -46,7 +46,7 @@ def answers_of(source: RunLike, reading: ReadOptions | None = None) -> pl.DataFr
     if not (frame["answer"].fill_null("") != "").any():
         raise InputError(
             f"{source} holds no answers with a text.",
-            remedy="Ask first (richter ask), or name the column that holds them: --map answer=COLUMN",
+            remedy="Ask first (richter audit --only ask), or name the column that holds them: --map answer=COLUMN",
         )
     return frame
 

@@ -177,7 +177,7 @@ def run_stages(
 
     What would fail later is said before the first call. Where the budget is used up the asking ends, what is there is
     still judged by rules, and the result says so. A run in a database is audited by one process at a time, since its
-    budget spans several ledgers; `richter ask` may help it from other machines.
+    budget spans several ledgers; `richter audit --only ask` may help it from other machines.
     """
     wanted = stages_for(settings, only=only)
     audit = _Audit(store.run_place(run), list(items), settings, watch, calls)
