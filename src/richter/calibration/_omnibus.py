@@ -69,19 +69,20 @@ class Miscalibration:
             points = 100 * abs(self.mean_gap)
             told = f"{points:.0f}" if points > 1 else f"{points:.1g}"
             parts.append(f"{told} points {side} on average")
-        for bad in self.bad_bins:
-            side = "too sure" if bad.gap > 0 else "not sure enough"
-            if bad.high >= 1:
-                where = f"above {100 * bad.low:.0f}%"
-            elif bad.low <= 0:
-                where = f"below {100 * bad.high:.0f}%"
-            else:
-                where = f"{100 * bad.low:.0f} to {100 * bad.high:.0f}%"
-            parts.append(f"{side} when it says {where}")
+        parts += [_describe_bin(bad) for bad in self.bad_bins]
         if not self.bad_bins and self.p_cox <= 0.05 and self.temperature is not None:
             extreme = "too extreme" if self.temperature > 1 else "too timid"
             parts.append(f"its confidences are {extreme} (temperature {self.temperature:.2g})")
         return "; ".join(parts)
+
+
+def _describe_bin(bad: BadBin) -> str:
+    side = "too sure" if bad.gap > 0 else "not sure enough"
+    if bad.high >= 1:
+        return f"{side} when it says above {100 * bad.low:.0f}%"
+    if bad.low <= 0:
+        return f"{side} when it says below {100 * bad.high:.0f}%"
+    return f"{side} when it says {100 * bad.low:.0f} to {100 * bad.high:.0f}%"
 
 
 def miscalibration(

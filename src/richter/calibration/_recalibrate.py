@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from scipy.special import expit, stdtrit
 from richter.claims import ece_difference, ece_evidence, ece_side
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result
-from richter.stats import EceResult, Floats, Indices, ece
+from richter.stats import Bools, EceResult, Floats, Indices, ece
 from richter.stats._proportion import unit_freedom
 
 __all__ = ["CalibrationMap", "Recalibration", "RecalibrationAdvice", "calibration_map", "recalibrate"]
@@ -201,10 +201,7 @@ def recalibrate(
     rows = []
     given = _side(c, a, of, w, bins)
     for name, fit in _METHODS.items():
-        after = np.zeros(n)
-        for half in halves:
-            for fitted_on in (half, ~half):
-                after[~fitted_on] += fit(c[fitted_on], a[fitted_on], w[fitted_on]).apply(c[~fitted_on]) / SPLITS
+        after = _predict_unseen(fit, c, a, w, halves)
         gain = w * ((c - a) ** 2 - (after - a) ** 2)
         middle = float(np.mean(gain))
         sums = np.bincount(of, weights=gain - w * middle)
@@ -225,18 +222,33 @@ def recalibrate(
                 ),
             )
         )
+    before = before if unit is None and weight is None else _told(before, given, level)
+    best = _simplest_of_the_best(rows, freedom, level)
+    return RecalibrationAdvice(before=before, methods=tuple(r for _, r in rows), advised=best, n=n)
+
+
+def _predict_unseen(
+    fit: Callable[[Floats, Floats, Floats], CalibrationMap], c: Floats, a: Floats, w: Floats, halves: Sequence[Bools]
+) -> Floats:
+    """Each item's recalibrated confidence: the mean over splits, of fits that did not see it."""
+    after = np.zeros(len(c))
+    for fitted_on in (side for half in halves for side in (half, ~half)):
+        after[~fitted_on] += fit(c[fitted_on], a[fitted_on], w[fitted_on]).apply(c[~fitted_on]) / SPLITS
+    return after
+
+
+def _simplest_of_the_best(rows: Sequence[tuple[float, Recalibration]], freedom: float, level: float) -> str | None:
+    """The simplest method (they stand in this order) within a standard error of the best; None where none helps."""
     each = 1 - (1 - level) / len(rows)
     sure = [
         (r.brier_improvement, error, r.method)
         for error, r in rows
         if _student(r.brier_improvement, error, freedom, each).low > 0
     ]
-    best = None
-    if sure:  # the simplest that is within a standard error of the best: temperature, platt, isotonic
-        most, error, _ = max(sure)
-        best = next(method for gain, _, method in sure if gain >= most - error)
-    before = before if unit is None and weight is None else _told(before, given, level)
-    return RecalibrationAdvice(before=before, methods=tuple(r for _, r in rows), advised=best, n=n)
+    if not sure:
+        return None
+    most, error, _ = max(sure)
+    return next(method for gain, _, method in sure if gain >= most - error)
 
 
 def _told(found: EceResult, side: Any, level: float) -> EceResult:

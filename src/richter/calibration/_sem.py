@@ -38,7 +38,7 @@ def _pascal(size: int) -> Floats:
 
 @numba.njit(cache=True)
 def _ways_to_tie(counts: NDArray[np.int32], k: int, t: int, need: int, binomial: Floats, ways: Floats) -> None:
-    """Fill ways[u, s]: selections of u draws from the classes of t or more (k apart), at most t each, s of them at t."""
+    """Fill ways[u, s]: selections of u draws from the classes of t or more but k, at most t each, s of them at t."""
     most = need // t
     ways[: need + 1, : most + 1] = 0.0
     ways[0, 0] = 1.0

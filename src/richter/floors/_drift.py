@@ -93,6 +93,19 @@ def _weights(n: int) -> Floats:
 
 
 @numba.njit(cache=True)
+def _gap_after_change(now: float, last: float, k: int, t: int, shift: float, rho: float) -> float:
+    """Day t's score less what a shift after day k makes of it, and less what it shares with the day before."""
+    a, a_last = k / t, k / (t - 1)
+    gap = now * np.sqrt(1 + shift * shift * a * (1 - a)) - shift * a
+    if rho != 0:
+        there = last
+        if k < t - 1:
+            there = last * np.sqrt(1 + shift * shift * a_last * (1 - a_last)) - shift * a_last
+        gap -= rho * there
+    return gap
+
+
+@numba.njit(cache=True)
 def _mixture(z: Floats, weight: Floats, shifts: Floats, rho: Floats, believed: Floats) -> Floats:
     """The sum over day, shift and correlation; a term that is e^FAINT below the sum (or 1) is dropped for good."""
     n, n_d, n_r = len(z), len(shifts), len(rho)
@@ -113,14 +126,8 @@ def _mixture(z: Floats, weight: Floats, shifts: Floats, rho: Floats, believed: F
             total += (1 - before) * believed[r] * np.exp(min(none[r], 700.0))
         for at in range(held):
             k, r, shift = day[at], of_r[at], shifts[of_d[at]]
-            a, a_last = k / t, k / (t - 1)
-            spread = 1 + shift * shift * a * (1 - a)
-            gap = now * np.sqrt(spread) - shift * a
-            if r > 0:  # the first correlation is none
-                there = last
-                if k < t - 1:
-                    there = last * np.sqrt(1 + shift * shift * a_last * (1 - a_last)) - shift * a_last
-                gap -= rho[r] * there
+            spread = 1 + shift * shift * (k / t) * (1 - k / t)
+            gap = _gap_after_change(now, last, k, t, shift, rho[r])
             log[at] += 0.5 * np.log(spread) + 0.5 * now * now + half[r] - 0.5 * gap * gap / rest[r]
             total += weight[k - 1] * believed[r] / n_d * np.exp(min(log[at], 700.0))
         floor = max(np.log(total), 0.0) - FAINT

@@ -233,12 +233,10 @@ def decide_claim(
     values = np.asarray(first, dtype=np.float64)
     others = None if second is None or not len(np.asarray(second)) else np.asarray(second, dtype=np.float64)
     lacks = np.isnan(values) if others is None else np.isnan(values) | np.isnan(others)
-    names = [None if x is None else np.asarray(x) for x in (item, group)]
 
     def decide_rows(chosen: Bools, own: Floats, other: Floats | None) -> Claim:
-        of_item, of_group = (None if x is None else x[chosen] for x in names)
-        second_rows = None if other is None else other[chosen]
-        return _decide_rows(claim, own[chosen], second_rows, item=of_item, group=of_group, sizes=sizes, level=level)
+        of_item, of_group, others = (None if x is None else np.asarray(x)[chosen] for x in (item, group, other))
+        return _decide_rows(claim, own[chosen], others, item=of_item, group=of_group, sizes=sizes, level=level)
 
     ignoring = decide_rows(~lacks, values, others)
     if not lacks.any():
@@ -322,9 +320,10 @@ def _decide_rows(
         verdict = Verdict.VERIFIED if under == claim.below else Verdict.REFUTED
     estimate = float(sequence.estimate[-1])
     n = len(values) if item is None else len(np.unique(item))
-    what = ("wrong answers" if n == len(values) else "items with wrong answers") if errors else "items"
-    after = f"{sequence.n:,} {what}" if group is None else f"{n:,} items in {sequence.n:,} groups"
-    after += " with wrong answers" * (errors and group is not None)
+    if group is not None:
+        after = f"{n:,} items in {sequence.n:,} groups" + " with wrong answers" * errors
+    else:
+        after = f"{sequence.n:,} {_describe_unit(errors, has_draws=n < len(values))}"
     span = f"{estimate:.4g} [{interval.low:.4g}, {interval.high:.4g}] after {after}"
     sentence = f"{claim.text}: {verdict.value}, {span} (holds at every look, {100 * level:g}%)."
     notes: tuple[str, ...] = (EMPTY,) if is_empty else ()
@@ -338,6 +337,12 @@ def _decide_rows(
         claim, verdict, sentence, estimate=estimate, interval=interval, n=sequence.n if group is None else n,
         units=sequence.n, unit="item" if group is None else "group", notes=notes,
     )  # fmt: skip
+
+
+def _describe_unit(errors: bool, *, has_draws: bool) -> str:
+    if not errors:
+        return "items"
+    return "items with wrong answers" if has_draws else "wrong answers"
 
 
 def _claim(rule: StopRule, verdict: Verdict, sentence: str, **more: Any) -> Claim:

@@ -114,24 +114,31 @@ def _marks(result: object, label: str) -> list[Mark]:
     for field in dataclasses.fields(result):
         value = getattr(result, field.name)
         if hasattr(value, "low") and hasattr(value, "high") and hasattr(value, "method"):
-            stem = field.name.removesuffix("_interval")
-            names = _ESTIMATES if field.name == "interval" else (stem, f"{stem}_rate")
-            of = next((name for name in names if isinstance(getattr(result, name, None), float | int)), None)
-            if of is not None:
-                panel = of.replace("_", " ")
-                found.append(Mark(panel=panel, label=label, estimate=getattr(result, of), interval=value))
-            continue
-        inside: Iterable[tuple[str, object]] = ()
-        if isinstance(value, Shown):
-            inside = [(field.name, value)]
-        elif isinstance(value, Mapping):
-            inside = [(str(key), v) for key, v in value.items()]
-        elif isinstance(value, tuple):
-            inside = [(_called(v, i), v) for i, v in enumerate(value, start=1)]
-        for name, part in inside:
-            if isinstance(part, Shown):
+            found += _mark_of(result, field.name, value, label)
+        else:
+            for name, part in _shown_parts(field.name, value):
                 found += _marks(part, f"{label} {name}".strip())
     return found
+
+
+def _mark_of(result: object, field: str, interval: Span, label: str) -> list[Mark]:
+    """An interval with what it is of; nothing where the result has no such number."""
+    stem = field.removesuffix("_interval")
+    names = _ESTIMATES if field == "interval" else (stem, f"{stem}_rate")
+    of = next((name for name in names if isinstance(getattr(result, name, None), float | int)), None)
+    if of is None:
+        return []
+    return [Mark(panel=of.replace("_", " "), label=label, estimate=getattr(result, of), interval=interval)]
+
+
+def _shown_parts(field: str, value: object) -> list[tuple[str, Shown]]:
+    """The results inside a field that show themselves, with their names."""
+    inside: Iterable[tuple[str, object]] = [(field, value)]
+    if isinstance(value, Mapping):
+        inside = [(str(key), v) for key, v in value.items()]
+    elif isinstance(value, tuple):
+        inside = [(_called(v, i), v) for i, v in enumerate(value, start=1)]
+    return [(name, part) for name, part in inside if isinstance(part, Shown)]
 
 
 def _called(part: object, place: int) -> str:

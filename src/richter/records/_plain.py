@@ -120,15 +120,19 @@ def _fields(value: Any) -> dict[str, Any]:
         return {name: plain(getattr(value, name)) for name in unset}
     row = {"schema": value.schema} if value.schema else {}
     for name in (*unset, *value.derived):
-        if name in value.unwritten:
-            continue
-        part = getattr(value, name)
-        if name in value.keyed:
-            part = {getattr(one, value.keyed[name]): one for one in part}
-        row |= (plain(part) or {}) if name in value.flat else {value.named.get(name, name): plain(part)}
+        if name not in value.unwritten:
+            row |= _written_field(value, name)
     if value.always is None:
         return row
     return {k: v for k, v in row.items() if k in value.always or not (_empty(v) or v == unset.get(k))}
+
+
+def _written_field(value: Result, name: str) -> dict[str, Any]:
+    """What is written of one field: under its name, or its own rows where it is flat."""
+    part = getattr(value, name)
+    if name in value.keyed:
+        part = {getattr(one, value.keyed[name]): one for one in part}
+    return (plain(part) or {}) if name in value.flat else {value.named.get(name, name): plain(part)}
 
 
 def _empty(value: Any) -> bool:

@@ -161,17 +161,22 @@ def _limits(
         both, alone = (rate_evidence(event, unit, weight=weight, exact=exact) for exact in (False, True))
         found.append((both.interval(level), *(alone.interval(2 * level - 1),) * 2))
     if weight is not None and is_traffic:
-        seen, most = np.ones(int(event.sum())), float(weight.max())
-        own = (
-            weighted_rate(seen, weight[event], largest_weight=most, level=level, side=side)
-            for side in ("both", "upper", "lower")
-        )
-        found.append(tuple(dataclasses.replace(i, high=min(i.high, 1.0)) for i in own))
+        found.append(_traffic_limits(event, weight, level))
     if not found:
         found.append(tuple(unit_rate(event, level=level, side=side) for side in ("both", "upper", "lower")))
     low, high = min(f[0].low for f in found), max(f[0].high for f in found)
     upper, lower = max(f[1].high for f in found), min(f[2].low for f in found)
     return dataclasses.replace(found[-1][0], low=low, high=high), upper, lower
+
+
+def _traffic_limits(event: Bools, weight: Floats, level: float) -> tuple[Interval, ...]:
+    """The limits of a rate that is weighted to the traffic: two-sided, upper and lower."""
+    seen, most = np.ones(int(event.sum())), float(weight.max())
+    own = (
+        weighted_rate(seen, weight[event], largest_weight=most, level=level, side=side)
+        for side in ("both", "upper", "lower")
+    )
+    return tuple(dataclasses.replace(i, high=min(i.high, 1.0)) for i in own)
 
 
 def rate_evidence(

@@ -184,10 +184,14 @@ class SeverityPair:
     slopes: BDifference | str  # why there are none
     gate: Gate | None
 
-    def of(self, measure: str) -> Evidence | Blocked:
-        """The evidence on a measure; of slopes also why there is none."""
+    def answers(self, measure: str) -> bool:
+        """Whether the pair has evidence on a measure, or a reason why its slopes have none."""
+        return measure in self.evidence or (measure == "b" and "catastrophic_rate" in self.evidence)
+
+    def of(self, measure: str, judged: str = "") -> Evidence | Blocked:
+        """The evidence on a measure, with whose judgement it is; of slopes also why there is none."""
         if measure != "b" or not isinstance(self.slopes, str):
-            return self.evidence[measure]
+            return dataclasses.replace(self.evidence[measure], judged=judged)
         is_blocked = self.gate is not None and not self.gate.passed
         return Blocked(gate="law" if is_blocked else None, reason=self.slopes)
 
@@ -304,15 +308,7 @@ def weigh_pairs(
     mapper: Mapper = in_threads,
 ) -> PairStudy:
     """The evidence on every pair of conditions (or of all with a `control`), before anything is decided."""
-    if not severity:
-        raise InputError("There is no condition to compare.", remedy="Give scores of at least one condition.")
-    columns = {name: np.asarray(scores, dtype=np.float64).ravel() for name, scores in severity.items()}
-    if len({x.shape for x in columns.values()}) > 1:
-        raise InputError(
-            "Conditions need one score per item each, in the same order.", remedy="Use NaN for unrated ones."
-        )
-    if control is not None and control not in columns:
-        raise InputError(f"There is no condition {control!r}.", remedy=f"There are {', '.join(columns)}.")
+    columns = _checked_columns(severity, control)
     on_grid = all(np.nanmax(x, initial=0.0) <= TOP for x in columns.values())
     fits: dict[str, BValue | Unestimated] = {}
     paper, by_group = None, None
@@ -324,9 +320,7 @@ def weigh_pairs(
         table = np.array(list(counts.values()), dtype=np.float64)
         paper = fit_slopes(table, recipe=PAPER, n_resamples=n_resamples, level=level, rng=rng)
     usable = [name for name, x in columns.items() if (x > 0).any()]
-    named = [(control, name) for name in usable if name != control] if control in usable else []
-    if control is None:
-        named = list(combinations(usable, 2))
+    named = _pairs_to_test(usable, control)
     data = _Data(
         columns=columns, groups=groups, weights=weights, fits=fits,
         adequacy=_adequacy(fits, named, by_group, n_resamples, level, rng), recipe=recipe, n_resamples=n_resamples,
@@ -345,6 +339,27 @@ def weigh_pairs(
     return PairStudy(
         columns=columns, groups=groups, weights=weights, fits=fits, paper=paper, pairs=pairs, refused=refused
     )
+
+
+def _checked_columns(severity: Mapping[str, ArrayLike], control: str | None) -> dict[str, Floats]:
+    """Each condition's severities as numbers, one an item in the same order."""
+    if not severity:
+        raise InputError("There is no condition to compare.", remedy="Give scores of at least one condition.")
+    columns = {name: np.asarray(scores, dtype=np.float64).ravel() for name, scores in severity.items()}
+    if len({x.shape for x in columns.values()}) > 1:
+        raise InputError(
+            "Conditions need one score per item each, in the same order.", remedy="Use NaN for unrated ones."
+        )
+    if control is not None and control not in columns:
+        raise InputError(f"There is no condition {control!r}.", remedy=f"There are {', '.join(columns)}.")
+    return columns
+
+
+def _pairs_to_test(usable: Sequence[str], control: str | None) -> list[tuple[str, str]]:
+    """All pairs of conditions with errors, or all of them with the control."""
+    if control is None:
+        return list(combinations(usable, 2))
+    return [(control, name) for name in usable if name != control] if control in usable else []
 
 
 def _paper(names: Sequence[str], found: Slopes) -> dict[str, dict[str, float | None]]:
@@ -386,20 +401,25 @@ def _adequacy(
             continue
         start = _common_start(a, b)
         for name, fit in zip(pair, (a, b), strict=True):
-            if (name, start) in out:
-                continue
-            found: BValue | None = fit
-            if fit.m_min != start:
-                at = dataclasses.replace(fit.recipe, m_min=start)
-                try:
-                    found = b_from_counts(
-                        np.array(fit.counts), by_group=None if by_group is None else by_group[name], recipe=at,
-                        n_resamples=n_resamples, level=level, rng=rng,
-                    )  # fmt: skip
-                except TooFewErrors:
-                    found = None
-            out[name, start] = found
+            if (name, start) not in out:
+                groups = None if by_group is None else by_group[name]
+                out[name, start] = _refit_from(start, fit, groups, n_resamples, level, rng)
     return out
+
+
+def _refit_from(
+    start: float, fit: BValue, by_group: Ints | None, n_resamples: int, level: float, rng: np.random.Generator
+) -> BValue | None:
+    """A condition's fit from another m_min up; None where it has too few errors there."""
+    if fit.m_min == start:
+        return fit
+    recipe = dataclasses.replace(fit.recipe, m_min=start)
+    try:
+        return b_from_counts(
+            np.array(fit.counts), by_group=by_group, recipe=recipe, n_resamples=n_resamples, level=level, rng=rng
+        )
+    except TooFewErrors:
+        return None
 
 
 def _test(data: _Data, task: tuple[tuple[str, str], np.random.Generator]) -> SeverityPair:
@@ -490,13 +510,8 @@ def _slopes(data: _Data, names: tuple[str, str], rng: np.random.Generator) -> tu
         observed={"m_min": start} | {k: [getattr(s, k) for s in sides] for k in ("misfit", "misfit_limit", "n_above")},
     )
     if not gate.passed:
-        far = [
-            f"those of {name} by {side.misfit:.2f} (up to {side.misfit_limit:.2f}, {counted(side.n_above, 'error')})"
-            for name, side in zip(names, sides, strict=True)
-            if not side.adequate
-        ]
-        why = f"from {start:g} up the errors do not follow the law within {recipe.tolerance:g}: {' and '.join(far)}"
-        return why, gate
+        far = _describe_misfits(names, sides)
+        return f"from {start:g} up the errors do not follow the law within {recipe.tolerance:g}: {far}", gate
     chosen = first.recipe.m_min == "top" or second.recipe.m_min == "top"
     used = dataclasses.replace(recipe, m_min="top") if chosen else recipe
     try:
@@ -504,6 +519,15 @@ def _slopes(data: _Data, names: tuple[str, str], rng: np.random.Generator) -> tu
         return compare_b(a, b, groups=data.groups, recipe=used, n_resamples=data.n_resamples, rng=rng), gate
     except TooFewErrors as error:
         return error.what, gate
+
+
+def _describe_misfits(names: Sequence[str], sides: Sequence[BValue]) -> str:
+    """How far the errors of each condition are from the law, of those that are too far."""
+    return " and ".join(
+        f"those of {name} by {side.misfit:.2f} (up to {side.misfit_limit:.2f}, {counted(side.n_above, 'error')})"
+        for name, side in zip(names, sides, strict=True)
+        if not side.adequate
+    )
 
 
 def pair_questions(
@@ -517,28 +541,30 @@ def pair_questions(
 ) -> list[Asked]:
     """Every question with its evidence, by measure and pair: the main measure's first."""
     true = [pair for pair in pairs if all(name in corrected for name in pair.names)]
-
-    def ask(measure: str, pair: SeverityPair, evidence: Evidence | Blocked, family: FamilyName, who: str) -> Asked:
-        margin = margin_of(measure, margins)
-        question = Question(measure=measure, conditions=pair.names, margin=margin, family=family)
-        gates = (pair.gate,) if measure == "b" and pair.gate is not None else ()
-        return Asked(question=question, metric=METRICS[measure], evidence=evidence, basis=who, gates=gates)
-
     asked = []
     for pair in true:
         first, second = (corrected[name] for name in pair.names)
         family: FamilyName = "main" if primary == AS_JUDGED else "other"
-        asked.append(ask(CORRECTED.name, pair, true_difference(first, second), family, first.basis))
-    for measure in [primary, *(m for m in MEASURES if m != primary)]:
-        for pair in pairs:
-            if measure not in pair.evidence and not (measure == "b" and "catastrophic_rate" in pair.evidence):
-                continue
-            evidence = pair.of(measure)
-            if isinstance(evidence, Evidence):
-                evidence = dataclasses.replace(evidence, judged=judged)
-            is_main = measure == primary and not (measure == AS_JUDGED and pair in true)
-            asked.append(ask(measure, pair, evidence, "main" if is_main else "other", basis))
-    return asked
+        asked.append(_ask(CORRECTED.name, pair, true_difference(first, second), margins, family, first.basis))
+    for pair in (p for p in pairs if p.answers(primary)):
+        is_main = not (primary == AS_JUDGED and pair in true)
+        asked.append(_ask(primary, pair, pair.of(primary, judged), margins, "main" if is_main else "other", basis))
+    others = ((m, pair) for m in MEASURES if m != primary for pair in pairs if pair.answers(m))
+    return asked + [_ask(m, pair, pair.of(m, judged), margins, "other", basis) for m, pair in others]
+
+
+def _ask(
+    measure: str,
+    pair: SeverityPair,
+    evidence: Evidence | Blocked,
+    margins: Mapping[str, float],
+    family: FamilyName,
+    basis: str,
+) -> Asked:
+    """A question on a pair with its evidence; one on slopes has the law's gate."""
+    question = Question(measure=measure, conditions=pair.names, margin=margin_of(measure, margins), family=family)
+    gates = (pair.gate,) if measure == "b" and pair.gate is not None else ()
+    return Asked(question=question, metric=METRICS[measure], evidence=evidence, basis=basis, gates=gates)
 
 
 def margin_of(measure: str, margins: Mapping[str, float]) -> float | None:
@@ -559,11 +585,7 @@ def pair_counts(
     pairs, paper = study.pairs, study.paper
     matched = [p for p in pairs if abs(p.rates.estimate) < max_error_gap]
     names = {p.names for p in matched}
-    screened = {}
-    for measure in MEASURES:
-        found = [p.evidence[measure] for p in matched if measure in p.evidence]
-        if found and measure != "b":
-            screened[measure] = int(np.sum(benjamini_hochberg([p_value(e, 0.0) for e in found]) <= alpha))
+    found = {m: [p.evidence[m] for p in matched if m in p.evidence] for m in MEASURES if m != "b"}
     tested = [p.slopes.evidence for p in matched if isinstance(p.slopes, BDifference)]
     recount = None
     if paper is not None:
@@ -575,7 +597,12 @@ def pair_counts(
         paper=0 if recount is None else recount.disjoint,
         paper_min_gap=0 if recount is None else recount.disjoint_min_gap,
         law_free=sum(c.verdict is Verdict.VERIFIED and c.conditions in names for c in claims if c.measure == primary),
-        screened=screened,
+        screened={measure: _count_discoveries(own, alpha) for measure, own in found.items() if own},
         adequate=len(tested),
-        law=int(np.sum(benjamini_hochberg([p_value(e, 0.0) for e in tested]) <= alpha)) if tested else 0,
+        law=_count_discoveries(tested, alpha) if tested else 0,
     )
+
+
+def _count_discoveries(evidence: Sequence[Evidence], alpha: float) -> int:
+    """How many differences pass at a false-discovery rate of `alpha` (Benjamini-Hochberg)."""
+    return int(np.sum(benjamini_hochberg([p_value(e, 0.0) for e in evidence]) <= alpha))

@@ -2,6 +2,8 @@
 
 import dataclasses
 import math
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -64,14 +66,6 @@ def compare_dominance(
     nearest = float(estimates[np.argmin(np.abs(estimates))]) if same else 0.0
     p = tuple(p_value(e, 0.0) for e in own)
 
-    def interval(at: float) -> Interval:
-        found = [e.interval(at) for e in own]
-        low, high = min((i.low for i in found), default=-1.0), max((i.high for i in found), default=1.0)
-        # nearest to 0: the far end does not matter to it
-        ends = (low, max(nearest, min(i.high for i in found))) if nearest > 0 else (low, high)
-        ends = (min(nearest, max(i.low for i in found)), high) if nearest < 0 else ends
-        return Interval(low=ends[0], high=ends[1], level=at, method="exact sign test at every level")
-
     one_sided = [np.where(estimates > 0, np.array(p) / 2, 1.0), np.where(estimates < 0, np.array(p) / 2, 1.0)]
     crossing = min(1.0, max(float(x.min(initial=1.0)) for x in one_sided) * len(levels))
     highest = levels[-1] if levels else 0.0
@@ -80,7 +74,8 @@ def compare_dominance(
     nobody = unit_rate(np.zeros(n), data.unit, level=level, side="upper")
     return Dominance(
         evidence=Evidence(
-            estimate=nearest, interval=interval, p=lambda value: max(p) if value == 0 and same else 1.0,
+            estimate=nearest, interval=partial(_nearest_interval, own, nearest),
+            p=lambda value: max(p) if value == 0 and same else 1.0,
             values=_error_rates(data), n=n, units=data.n_units, unit=data.kind,
         ),
         levels=levels,
@@ -90,6 +85,17 @@ def compare_dominance(
         unseen=unseen,
         bound=None if unseen is None else nobody.high * 1e6,
     )  # fmt: skip
+
+
+def _nearest_interval(own: Sequence[Evidence], nearest: float, level: float) -> Interval:
+    """The interval of the difference nearest to 0, whose far end does not matter to it."""
+    found = [e.interval(level) for e in own]
+    low, high = min((i.low for i in found), default=-1.0), max((i.high for i in found), default=1.0)
+    if nearest > 0:
+        high = max(nearest, min(i.high for i in found))
+    elif nearest < 0:
+        low = min(nearest, max(i.low for i in found))
+    return Interval(low=low, high=high, level=level, method="exact sign test at every level")
 
 
 def _error_rates(data: Paired) -> tuple[float, float]:

@@ -137,6 +137,19 @@ def _log_likelihood(counts: Floats, p: Floats) -> float:
 
 
 @njit(cache=True, nogil=True)
+def _damped_step(g0: float, g1: float, a: float, b: float, d: float, held0: bool, held1: bool) -> tuple[float, float]:
+    """The solution of [[a, b], [b, d]] s = g, a parameter that is held left at 0."""
+    if held0 and held1:
+        return 0.0, 0.0
+    if held0:
+        return 0.0, g1 / d
+    if held1:
+        return g0 / a, 0.0
+    det = a * d - b * b
+    return (d * g0 - b * g1) / det, (a * g1 - b * g0) / det
+
+
+@njit(cache=True, nogil=True)
 def _fit(
     family: int, size: int, counts: Floats, start: Floats, lower: Floats, x: Floats, log_x: Floats, weights: Floats
 ) -> tuple[Floats, Floats, float]:
@@ -164,18 +177,7 @@ def _fit(
         decrement = 0.0
         improved = False
         while damping < 1e12:
-            da = a * (1 + damping) + 1e-300
-            dd = d * (1 + damping) + 1e-300
-            if held0 and held1:
-                s0 = s1 = 0.0
-            elif held0:
-                s0, s1 = 0.0, g1 / dd
-            elif held1:
-                s0, s1 = g0 / da, 0.0
-            else:
-                det = da * dd - b * b
-                s0 = (dd * g0 - b * g1) / det
-                s1 = (da * g1 - b * g0) / det
+            s0, s1 = _damped_step(g0, g1, a * (1 + damping) + 1e-300, b, d * (1 + damping) + 1e-300, held0, held1)
             decrement = s0 * g0 + s1 * g1
             trial = np.empty(2)
             trial[0] = min(max(theta[0] + s0, lower[0]), 200.0)

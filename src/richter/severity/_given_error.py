@@ -24,7 +24,7 @@ from richter.stats import Bools, Floats, Indices, clopper_pearson
 
 __all__ = ["graver_error", "influences", "mean_given_error", "severe_rate", "severity_given_error"]
 
-FEW = 20  # below so many counts on either side of a share the normal form claims falsely: 13.5% where 5% is promised
+MIN_COUNTS_FOR_T = 20  # with fewer on a side of a share t alone claims falsely: 13.5% where 5% is promised
 FEWEST_FREEDOM = 4.0
 
 
@@ -340,6 +340,16 @@ def _slack(k: int, n: int, level: float, reach: float, share: bool) -> tuple[flo
     return k / n - low, high - k / n
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _VariancePart:
+    """V(d) = constant + 2 linear d + square d^2, at the t of `freedom` degrees."""
+
+    freedom: float
+    constant: float
+    linear: float = 0.0
+    square: float = 0.0
+
+
 def linearised(
     data: Paired,
     estimate: float,
@@ -361,31 +371,16 @@ def linearised(
     error may change of its mean (else `reach`). `more` is what else varies (runs crossed with the units): its variance
     is added, each part at the t of its own degrees of freedom.
     """
-    used = weight > 0
-    fourth = float(np.sum(weight**4))
-    freedom = float(np.sum(weight**2)) ** 2 / fourth - 1 if fourth > 0 else 0.0
-    grow = (freedom + 1) / freedom if freedom > 0 else 1.0
-    parts = [(freedom, *(grow * float(x) for x in (rest @ rest, rest @ weight, weight @ weight)))]
-    if more is not None:
-        left = max(1 - more.interaction / parts[0][1], 0.0) if parts[0][1] > 0 else 0.0
-        parts = [(freedom, *(left * x for x in parts[0][1:]))]
-        parts.append((more.freedom, more.variance, 0.0, 0.0))
-    if not null:
-        parts = [(f, a, 0.0, 0.0) for f, a, _, _ in parts]
-    variance = sum(part[1] for part in parts)
-    sparse = min((min(k, n - k) if share else k for k, n in few), default=FEW) < FEW
-    sparse = sparse or (bool(few) and int(np.count_nonzero(rest)) < FEW)
+    parts = _variance_parts(rest, weight, more, null=null)
+    freedom = parts[0].freedom
+    sparse = _is_sparse(rest, few, share=share)
     method = "linearised t by unit" + (" and MOVER of exact limits" if sparse else "")
 
     def interval(level: float) -> Interval:
         low, high = -reach, reach
         if freedom >= FEWEST_FREEDOM:
-            t = [(float(stdtrit(f, 0.5 + level / 2)) ** 2, *terms) for f, *terms in parts]
-            a, b, c = (sum(row[0] * row[k] for row in t) for k in (1, 2, 3))
-            lead = 1 - c
-            if lead > 0:
-                root = math.sqrt(b**2 + lead * a)
-                low, high = max(low, estimate - (b + root) / lead), min(high, estimate - (b - root) / lead)
+            below, above = _distances(parts, level)
+            low, high = max(low, estimate - below), min(high, estimate + above)
         if sparse:
             far = reach if moved is None else moved
             both = [_slack(k, n, level, far, share) for k, n in few[::-1]]
@@ -395,9 +390,8 @@ def linearised(
         return Interval(low=low, high=high, level=level, method=method)
 
     def p(value: float) -> float:
-        distance = estimate - value
-        _, a, b, c = parts[0]
-        spread = a + 2 * b * distance + c * distance**2
+        distance, part = estimate - value, parts[0]
+        spread = part.constant + 2 * part.linear * distance + part.square * distance**2
         if freedom < FEWEST_FREEDOM or spread <= 0:
             return 1.0
         return float(2 * stdtr(freedom, -abs(distance) / math.sqrt(spread)))
@@ -407,6 +401,39 @@ def linearised(
         notes.append(f"under {FEWEST_FREEDOM:g} degrees of freedom in the {data.kind}s with errors: nothing is decided")
     return Evidence(
         estimate=estimate, interval=interval, p=None if sparse or more is not None else p, values=values,
-        n=len(data.first), units=int(used.sum()), unit=data.kind, standard_error=math.sqrt(variance),
-        notes=tuple(notes),
+        n=len(data.first), units=int((weight > 0).sum()), unit=data.kind,
+        standard_error=math.sqrt(sum(part.constant for part in parts)), notes=tuple(notes),
     )  # fmt: skip
+
+
+def _variance_parts(rest: Floats, weight: Floats, more: _Crossed | None, *, null: bool) -> list[_VariancePart]:
+    """The variance that the units bring, and that which runs bring beside them."""
+    fourth = float(np.sum(weight**4))
+    freedom = float(np.sum(weight**2)) ** 2 / fourth - 1 if fourth > 0 else 0.0
+    grow = (freedom + 1) / freedom if freedom > 0 else 1.0
+    constant, linear, square = (grow * float(x) for x in (rest @ rest, rest @ weight, weight @ weight))
+    if not null:
+        linear = square = 0.0
+    if more is None:
+        return [_VariancePart(freedom=freedom, constant=constant, linear=linear, square=square)]
+    left = max(1 - more.interaction / constant, 0.0) if constant > 0 else 0.0
+    units = _VariancePart(freedom=freedom, constant=left * constant, linear=left * linear, square=left * square)
+    return [units, _VariancePart(freedom=more.freedom, constant=more.variance)]
+
+
+def _is_sparse(rest: Floats, few: tuple[tuple[int, int], ...], *, share: bool) -> bool:
+    """Whether so few errors lie off the commonest value that t alone claims falsely."""
+    least = min((min(k, n - k) if share else k for k, n in few), default=MIN_COUNTS_FOR_T)
+    return least < MIN_COUNTS_FOR_T or (bool(few) and int(np.count_nonzero(rest)) < MIN_COUNTS_FOR_T)
+
+
+def _distances(parts: list[_VariancePart], level: float) -> tuple[float, float]:
+    """How far the limits of t lie below and above the estimate; infinite where the quadratic has no root."""
+    t = [float(stdtrit(part.freedom, 0.5 + level / 2)) ** 2 for part in parts]
+    a = sum(x * part.constant for x, part in zip(t, parts, strict=True))
+    b = sum(x * part.linear for x, part in zip(t, parts, strict=True))
+    lead = 1 - sum(x * part.square for x, part in zip(t, parts, strict=True))
+    if lead <= 0:
+        return math.inf, math.inf
+    root = math.sqrt(b**2 + lead * a)
+    return (b + root) / lead, -(b - root) / lead

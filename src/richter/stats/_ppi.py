@@ -79,6 +79,38 @@ class LabelledPool:
         return float(self.share @ self.mean)
 
 
+def _check_labels(y: Floats, f: Floats, low: float, high: float) -> None:
+    """Refuse labels and scores that do not match, that are too few, or off the scale."""
+    if y.ndim != 1 or y.shape != f.shape:
+        raise InputError(
+            f"Human labels and judge scores have shapes {y.shape} and {f.shape}.",
+            remedy="Give one row per answer, the human label NaN where there is none.",
+        )
+    if np.isnan(f).any():
+        raise InputError(
+            f"{int(np.isnan(f).sum())} answers have no judge score.",
+            remedy="Leave answers without a judge score out, and report how many; the correction needs one for each.",
+        )
+    labels = y[~np.isnan(y)]
+    if len(labels) < LEAST:
+        raise TooFewErrors(
+            f"{counted(len(labels), 'answer has', 'answers have')} a human label.", n=len(labels), needed=LEAST
+        )
+    if (labels < low).any() or (labels > high).any():
+        raise InputError(f"A label is outside [{low:g}, {high:g}].", remedy="Use one scale for all labels.")
+
+
+def _label_weights(counts_for: Floats, labelled: Bools, probability: ArrayLike) -> Floats:
+    """What each label stands for: its answer's weight over the chance that it had of being labelled."""
+    chance = np.broadcast_to(np.asarray(probability, dtype=np.float64), labelled.shape)
+    given = chance[labelled]
+    if np.isnan(given).any() or (given <= 0).any() or (given > 1).any():
+        raise InputError(
+            "An inclusion probability is not in (0, 1].", remedy="Give the chance each labelled answer had."
+        )
+    return np.where(labelled, counts_for / np.where(labelled, chance, 1.0), 0.0)
+
+
 def labelled_pool(
     human: ArrayLike,
     judge: ArrayLike,
@@ -97,39 +129,14 @@ def labelled_pool(
     there are, never by what they say.
     """
     y, f = np.asarray(human, dtype=np.float64), np.asarray(judge, dtype=np.float64)
-    if y.ndim != 1 or y.shape != f.shape:
-        raise InputError(
-            f"Human labels and judge scores have shapes {y.shape} and {f.shape}.",
-            remedy="Give one row per answer, the human label NaN where there is none.",
-        )
-    if np.isnan(f).any():
-        raise InputError(
-            f"{int(np.isnan(f).sum())} answers have no judge score.",
-            remedy="Leave answers without a judge score out, and report how many; the correction needs one for each.",
-        )
     if strata is not None and probability is not None:
         raise InputError(
             "Both strata and probabilities were given.", remedy="Strata imply the probabilities; give one."
         )
+    _check_labels(y, f, low, high)
     labelled = ~np.isnan(y)
-    if int(labelled.sum()) < LEAST:
-        raise TooFewErrors(
-            f"{counted(int(labelled.sum()), 'answer has', 'answers have')} a human label.",
-            n=int(labelled.sum()),
-            needed=LEAST,
-        )
-    if (y[labelled] < low).any() or (y[labelled] > high).any():
-        raise InputError(f"A label is outside [{low:g}, {high:g}].", remedy="Use one scale for all labels.")
     counts_for = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
-    stands = counts_for  # what a label stands for
-    if probability is not None:
-        chance = np.broadcast_to(np.asarray(probability, dtype=np.float64), y.shape)
-        given = chance[labelled]
-        if np.isnan(given).any() or (given <= 0).any() or (given > 1).any():
-            raise InputError(
-                "An inclusion probability is not in (0, 1].", remedy="Give the chance each labelled answer had."
-            )
-        stands = np.where(labelled, counts_for / np.where(labelled, chance, 1.0), 0.0)
+    stands = counts_for if probability is None else _label_weights(counts_for, labelled, probability)
     if strata is not None:
         part = np.unique(np.asarray(strata), return_inverse=True)[1].astype(np.intp)
         if part.shape != y.shape:
