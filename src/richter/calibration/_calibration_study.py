@@ -27,7 +27,7 @@ __all__ = [
     "worded_claim",
 ]
 
-_ABOVE = 1e-9  # the lower end of a calibration error that is shown to be above 0 and not by how much
+_JUST_ABOVE_0 = 1e-9  # the lower end of a calibration error that is shown to be above 0 and not by how much
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ def study_confidence(
         cannot.append(f"AUROC cannot be said: {scores.auroc.reason}.")
     return ConfidenceStudy(
         result=result,
-        evidence=_tested(evidence, test),
+        evidence=_test_condition(evidence, test),
         miscalibration=test,
         scores=scores,
         curve=risk_coverage(c, a, unit=rows.unit, weight=rows.given, level=level),
@@ -163,14 +163,14 @@ def unit_ece(
     return _by_unit(confidence, correct, rows, bins=bins, binning=binning, level=level)[0]
 
 
-def _tested(evidence: Evidence, test: Miscalibration | None) -> Evidence:
+def _test_condition(evidence: Evidence, test: Miscalibration | None) -> Evidence:
     """The ECE's evidence with 0 left to the omnibus test: intervals contain 0 exactly where it does not reject."""
 
     def interval(level: float) -> Interval:
         found = evidence.interval(level)
         if test is None or test.p > 1 - level:
             return dataclasses.replace(found, low=0.0, method=found.method + ", omnibus at 0")
-        return dataclasses.replace(found, low=max(found.low, _ABOVE), method=found.method + ", omnibus at 0")
+        return dataclasses.replace(found, low=max(found.low, _JUST_ABOVE_0), method=found.method + ", omnibus at 0")
 
     def p(value: float) -> float:
         own = evidence.p(value) if evidence.p is not None else 1.0
@@ -200,7 +200,7 @@ def worded_claim(claim: Claim, study: ConfidenceStudy | None, *, what: str = "")
         who = printable(claim.conditions[0], limit=60)
         return dataclasses.replace(claim, sentence=f"{who}: {claim.verdict.value}; {claim.reason}.")
     what = what or ("confidence" if claim.measure == "ece" else "agreement with itself")
-    return dataclasses.replace(claim, sentence=_sentence(claim.conditions[0], what, study, claim))
+    return dataclasses.replace(claim, sentence=_describe_claim(claim.conditions[0], what, study, claim))
 
 
 def calibration_claims(
@@ -221,7 +221,7 @@ def calibration_claims(
     return {c.conditions[0]: worded_claim(c, studies[c.conditions[0]], what=what) for c in claims}
 
 
-def _sentence(name: str, what: str, study: ConfidenceStudy, claim: Claim) -> str:
+def _describe_claim(name: str, what: str, study: ConfidenceStudy, claim: Claim) -> str:
     result, who = study.result, printable(name, limit=60)
     interval = claim.interval or result.interval
     high, at = at_most(interval.high), ""
@@ -229,7 +229,7 @@ def _sentence(name: str, what: str, study: ConfidenceStudy, claim: Claim) -> str
         at = f"{100 * interval.level:.4g}% interval"
     if claim.verdict is Verdict.VERIFIED and study.miscalibration is not None:
         said = study.miscalibration.what or "its confidence is not how often it is right"
-        span = f"{at_least(interval.low)} to {high}" if interval.low > 2 * _ABOVE else f"up to {high}"
+        span = f"{at_least(interval.low)} to {high}" if interval.low > 2 * _JUST_ABOVE_0 else f"up to {high}"
         span += f", {at}" if at else ""
         return f"{who}: {what} is miscalibrated: {said}. ECE {result.debiased:.3f} debiased ({span})."
     return (

@@ -13,7 +13,7 @@ from richter.stats._proportion import unit_freedom
 
 __all__ = ["GraderError", "grader_error"]
 
-NEEDED = 30  # labels, under which nothing is corrected
+MIN_LABELS = 30  # labels, under which nothing is corrected
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +61,10 @@ def grader_error(
     c, g, h = (np.asarray(x, dtype=np.float64) for x in (confidence, graded, human))
     seen = ~np.isnan(h)
     n, m = len(c), int(np.sum(seen))
-    if m < NEEDED:
-        raise TooFewErrors(f"{m} answers were graded by people; {NEEDED} are needed to correct by.", n=m, needed=NEEDED)
+    if m < MIN_LABELS:
+        raise TooFewErrors(
+            f"{m} answers were graded by people; {MIN_LABELS} are needed to correct by.", n=m, needed=MIN_LABELS
+        )
     of = None if unit is None else np.unique(np.asarray(unit), return_inverse=True)[1]
     units = n if of is None else int(of.max()) + 1
     of = None if units == n else of

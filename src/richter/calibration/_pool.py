@@ -61,7 +61,7 @@ class AnswerPool:
 
 
 @numba.njit(cache=True)
-def _renumber(raw: Ints) -> NDArray[np.int32]:
+def _number_by_appearance(raw: Ints) -> NDArray[np.int32]:
     """Number each row's values by first appearance; negative ones are missing and move to the end."""
     rows, width = raw.shape
     out = np.full((rows, width), -1, dtype=np.int32)
@@ -83,7 +83,7 @@ def _renumber(raw: Ints) -> NDArray[np.int32]:
     return out
 
 
-def _codes(labels: Any) -> Ints:
+def _label_codes(labels: Any) -> Ints:
     """Any labels as a padded matrix of integers, -1 for a missing draw."""
     if isinstance(labels, np.ndarray) and labels.ndim == 2 and np.issubdtype(labels.dtype, np.integer):
         return labels.astype(np.int64)
@@ -122,10 +122,10 @@ def answer_pool(labels: Any, correct: Any = None) -> AnswerPool:
     """
     if isinstance(labels, AnswerPool):
         return labels
-    raw = _codes(labels)
+    raw = _label_codes(labels)
     if raw.size == 0 or (raw >= 0).sum(axis=1).min() == 0:
         raise InputError("A question has no draws.", remedy="Leave out questions without an answer, and say how many.")
-    coded = _renumber(raw)
+    coded = _number_by_appearance(raw)
     rows, _ = coded.shape
     width = int(coded.max()) + 1
     present = coded >= 0

@@ -21,7 +21,7 @@ __all__ = ["CalibrationMap", "Recalibration", "RecalibrationAdvice", "calibratio
 
 CLIP = 1e-3  # a confidence of 0 or 1 has no logit
 SPLITS = 10  # halves at random, so that the advice hangs on the data and not on the seed
-NEEDED = 40  # graded items, with at least 5 right and 5 wrong in each half
+MIN_ITEMS = 40  # graded items, with at least 5 right and 5 wrong in each half
 SCHEMA = "richter-calibration-map-1"
 
 
@@ -79,14 +79,14 @@ def _logit(c: Floats) -> Floats:
     return np.asarray(np.log(clipped / (1 - clipped)))
 
 
-def _loss(z: Floats, a: Floats, w: Floats) -> float:
+def _log_loss(z: Floats, a: Floats, w: Floats) -> float:
     return float(np.sum(w * (np.logaddexp(0, z) - a * z)) / np.sum(w))
 
 
 def fit_temperature(c: Floats, a: Floats, w: Floats) -> CalibrationMap:
     """Divide the logit by T (Guo et al. 2017)."""
     z = _logit(c)
-    found = scipy.optimize.minimize_scalar(lambda s: _loss(z * np.exp(s), a, w), bounds=(-5, 5), method="bounded")
+    found = scipy.optimize.minimize_scalar(lambda s: _log_loss(z * np.exp(s), a, w), bounds=(-5, 5), method="bounded")
     scale = float(np.exp(found.x))
     return CalibrationMap(method="temperature", parameters=(1 / scale,), fitted_on=len(c))
 
@@ -106,7 +106,12 @@ def fit_platt(c: Floats, a: Floats, w: Floats) -> CalibrationMap:
 
     # no line search: scipy's silences its own warnings, which in threads may reach the caller
     found = scipy.optimize.minimize(
-        lambda x: _loss(x @ terms, target, w), [1.0, 0.0], jac=gradient, hess=curvature, method="trust-exact", tol=1e-9
+        lambda x: _log_loss(x @ terms, target, w),
+        [1.0, 0.0],
+        jac=gradient,
+        hess=curvature,
+        method="trust-exact",
+        tol=1e-9,
     ).x
     return CalibrationMap(method="platt", parameters=(float(found[0]), float(found[1])), fitted_on=len(c))
 
@@ -191,38 +196,38 @@ def recalibrate(
     units, freedom = len(shares), max(unit_freedom(shares), 1.0)
     halves = [(rng.permutation(units) < units // 2)[of] for _ in range(SPLITS)]
     fewest = min(int(min(a[h].sum(), (1 - a[h]).sum())) for half in halves for h in (half, ~half))
-    if units < NEEDED or fewest < 5:
+    if units < MIN_ITEMS or fewest < 5:
         raise TooFewErrors(
-            f"Recalibration needs {NEEDED} independent items with 5 right and 5 wrong answers in each half; "
+            f"Recalibration needs {MIN_ITEMS} independent items with 5 right and 5 wrong answers in each half; "
             f"there are {units}, and {fewest} of the rarer kind in a half.",
             n=n,
-            needed=NEEDED,
+            needed=MIN_ITEMS,
         )
     rows = []
-    given = _side(c, a, of, w, bins)
+    given = _ece_side(c, a, of, w, bins)
     for name, fit in _METHODS.items():
         after = _predict_unseen(fit, c, a, w, halves)
         gain = w * ((c - a) ** 2 - (after - a) ** 2)
         middle = float(np.mean(gain))
         sums = np.bincount(of, weights=gain - w * middle)
         error = math.sqrt(float(np.sum(sums**2 / (1 - shares)))) / n
-        own, told = _side(after, a, of, w, bins), ece(after, a, unit=unit, weight=weight, bins=bins, level=level)
+        own, told = _ece_side(after, a, of, w, bins), ece(after, a, unit=unit, weight=weight, bins=bins, level=level)
         found = ece_difference(own, given, paired=False)
         rows.append(
             (
                 error,
                 Recalibration(
                     method=name,
-                    after=told if unit is None and weight is None else _told(told, own, level),
+                    after=told if unit is None and weight is None else _with_unit_interval(told, own, level),
                     ece_improvement=found.estimate,
                     interval=dataclasses.replace(found.interval(1 - (1 - level) / 2), level=level),
                     brier_improvement=middle,
-                    brier_interval=_student(middle, error, freedom, level),
+                    brier_interval=_student_interval(middle, error, freedom, level),
                     map=fit(c, a, w),
                 ),
             )
         )
-    before = before if unit is None and weight is None else _told(before, given, level)
+    before = before if unit is None and weight is None else _with_unit_interval(before, given, level)
     best = _simplest_of_the_best(rows, freedom, level)
     return RecalibrationAdvice(before=before, methods=tuple(r for _, r in rows), advised=best, n=n)
 
@@ -243,7 +248,7 @@ def _simplest_of_the_best(rows: Sequence[tuple[float, Recalibration]], freedom: 
     sure = [
         (r.brier_improvement, error, r.method)
         for error, r in rows
-        if _student(r.brier_improvement, error, freedom, each).low > 0
+        if _student_interval(r.brier_improvement, error, freedom, each).low > 0
     ]
     if not sure:
         return None
@@ -251,7 +256,7 @@ def _simplest_of_the_best(rows: Sequence[tuple[float, Recalibration]], freedom: 
     return next(method for gain, _, method in sure if gain >= most - error)
 
 
-def _told(found: EceResult, side: Any, level: float) -> EceResult:
+def _with_unit_interval(found: EceResult, side: Any, level: float) -> EceResult:
     """A result with its ECE by unit and weight."""
     own = ece_evidence(side)
     return dataclasses.replace(
@@ -259,12 +264,12 @@ def _told(found: EceResult, side: Any, level: float) -> EceResult:
     )
 
 
-def _side(c: Floats, a: Floats, of: Indices, w: Floats, bins: int) -> Any:
+def _ece_side(c: Floats, a: Floats, of: Indices, w: Floats, bins: int) -> Any:
     """Rows by unit, each counting for its weight."""
     rows = np.arange(len(c))
     return ece_side(c, a, rows, group=None if len(np.unique(of)) == len(c) else of, weight=w, bins=bins)
 
 
-def _student(centre: float, error: float, freedom: float, level: float) -> Interval:
+def _student_interval(centre: float, error: float, freedom: float, level: float) -> Interval:
     reach = float(stdtrit(freedom, 0.5 + level / 2)) * error
     return Interval(low=centre - reach, high=centre + reach, level=level, method="student, by unit")

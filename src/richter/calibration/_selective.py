@@ -14,7 +14,7 @@ from richter.stats import Bools, Floats, ece, unit_rate, unit_worth
 
 __all__ = ["CurvePoint", "SafeThreshold", "risk_coverage", "safe_threshold"]
 
-_STEPS = 40  # thresholds tried, at most
+_MAX_THRESHOLDS = 40  # thresholds tried, at most
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ def risk_coverage(
     unit: ArrayLike | None = None,
     weight: ArrayLike | None = None,
     level: float = 0.95,
-    points: int = _STEPS,
+    points: int = _MAX_THRESHOLDS,
 ) -> tuple[CurvePoint, ...]:
     """The risk-coverage curve at up to `points` observed confidences, from the highest down, with Wilson's intervals.
 
@@ -140,7 +140,7 @@ def safe_threshold(
     alone = len(np.unique(of)) == len(c)
     units = int(of.max()) + 1
     first = (rng.permutation(units) < units // 2)[of]
-    thresholds = _thresholds(c, _STEPS)
+    thresholds = _thresholds(c, _MAX_THRESHOLDS)
     needed = math.ceil(math.log(1 - level) / math.log1p(-target * float(np.mean(w))))
 
     def tested(part: Bools, threshold: float) -> tuple[float, int, int, float, float]:

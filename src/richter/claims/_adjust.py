@@ -8,7 +8,7 @@ from richter.claims._evidence import Evidence
 from richter.claims._outcomes import Floats, Outcomes
 from richter.claims._units import Sample, _by_units, _Frame, _groups, _of, as_sample, difference_evidence
 from richter.errors import InputError
-from richter.stats._proportion import FEW
+from richter.stats._proportion import MIN_DEPARTING_UNITS
 
 __all__ = ["Adjusted", "adjusted_difference"]
 
@@ -70,7 +70,7 @@ def adjusted_difference(
     if (
         labelled
         or plain.relative
-        or int(np.sum(d[use] != 0)) < FEW
+        or int(np.sum(d[use] != 0)) < MIN_DEPARTING_UNITS
         or np.ptp(x[use]) == 0
         or plain.standard_error is None
     ):
@@ -83,7 +83,7 @@ def adjusted_difference(
     whole = ~np.isnan(x)
     for k in range(FOLDS):
         learn, apply = use & (fold != k), whole & (fold == k)
-        if int(learn.sum()) < FEW:
+        if int(learn.sum()) < MIN_DEPARTING_UNITS:
             return unadjusted
         if apply.any():
             fitted[apply] = _fit(x[learn], d[learn], weight[learn])(x[apply])

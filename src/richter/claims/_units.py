@@ -22,7 +22,7 @@ from richter.claims._outcomes import Codes, Floats, Outcomes, unit_means
 from richter.errors import InputError
 from richter.records import Interval, Unit, counted
 from richter.stats import clopper_pearson, root, wilson
-from richter.stats._proportion import FEW, departures, unit_freedom, worth_of
+from richter.stats._proportion import MIN_DEPARTING_UNITS, departures, unit_freedom, worth_of
 
 __all__ = ["About", "Sample", "as_sample", "by_ratio", "difference_evidence", "mean_evidence", "rate_interval", "tango"]
 
@@ -385,7 +385,7 @@ def _by_units(
     own = d if units == 1 else sums / shares  # units' means; one unit alone cannot be like others
     if np.ptp(own) <= 1e-12 * max(1.0, abs(own[0])) or not rare.any():
         return _constant(estimate, 1 / float(np.sum(shares**2)), frame)  # worth as many units of equal share
-    if int(np.sum(rare)) < FEW and 2 * int(np.sum(rare)) < units:
+    if int(np.sum(rare)) < MIN_DEPARTING_UNITS and 2 * int(np.sum(rare)) < units:
         return _sparse(away[rare], float(np.sum(shares**2)), frame)
     residual = sums - estimate * shares
     variance = float(np.sum(residual**2 / (1 - shares))) if units > 1 else 0.0

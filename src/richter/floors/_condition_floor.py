@@ -39,7 +39,7 @@ class Lipschitz(Shown):
     n_resamples: int
 
 
-def _estimate(right: Floats, count: Floats, *, min_count: int, quantile: float, cap: float) -> Floats:
+def _estimate_lipschitz(right: Floats, count: Floats, *, min_count: int, quantile: float, cap: float) -> Floats:
     """L for each row of per-bin counts (resamples x bins); NaN under two slopes.
 
     The slope is between a retained bin and the retained bin before it, over the distance of their centres.
@@ -68,7 +68,7 @@ def _estimate(right: Floats, count: Floats, *, min_count: int, quantile: float, 
     return np.where(number >= 2, value, np.nan)
 
 
-def _cells(confidence: Floats, correct: Floats, share: Floats, bins: int) -> tuple[Floats, Floats]:
+def _cell_means(confidence: Floats, correct: Floats, share: Floats, bins: int) -> tuple[Floats, Floats]:
     index = np.minimum((confidence * bins + 1e-9).astype(np.intp), bins - 1)
     count: Floats = np.round(np.bincount(index, weights=share, minlength=bins), 9)  # thirds of 1 add up to 1
     right: Floats = np.bincount(index, weights=share * correct, minlength=bins).astype(np.float64)
@@ -135,11 +135,11 @@ def lipschitz(
         raise InputError("Give one confidence and one grade an item, none missing.", remedy="Leave missing items out.")
     if ((c < 0) | (c > 1)).any():
         raise InputError("A confidence lies outside [0, 1].", remedy="Divide percentages by 100.")
-    recipe = functools.partial(_estimate, min_count=min_count, quantile=quantile, cap=cap)
+    recipe = functools.partial(_estimate_lipschitz, min_count=min_count, quantile=quantile, cap=cap)
     share = item_shares(item, len(c))
     n = round(float(np.sum(share)))
     unit = item if unit is None else unit
-    right, count = _cells(c, a, share, bins)
+    right, count = _cell_means(c, a, share, bins)
     estimate = float(recipe(right[None], count[None])[0])
     retained = int(np.sum(count >= min_count))
     if math.isnan(estimate):
@@ -171,7 +171,7 @@ def lipschitz(
     noise = recipe(calibrated, np.broadcast_to(count, calibrated.shape))
     others: dict[int, float | None] = {}
     for other in resolutions:
-        value = float(recipe(*(x[None] for x in _cells(c, a, share, other)))[0])
+        value = float(recipe(*(x[None] for x in _cell_means(c, a, share, other)))[0])
         others[other] = None if math.isnan(value) else value
     return Lipschitz(
         estimate=estimate,
@@ -188,7 +188,7 @@ def lipschitz(
     )
 
 
-FEW_ITEMS = 30
+MIN_ITEMS = 30
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,11 +252,11 @@ def summarise_condition(
         warnings.append(
             f"no error in {n}: the rate is at most {at_most(interval.high, digits=2)} ({100 * level:g}%), not 0"
         )
-    if rate in (0, 1) and n >= FEW_ITEMS:
+    if rate in (0, 1) and n >= MIN_ITEMS:
         warnings.append(
             f"{100 * (1 - rate):g}% accuracy on {counted(n, 'item')}: check that answers were extracted right"
         )
-    if n < FEW_ITEMS:
+    if n < MIN_ITEMS:
         warnings.append(f"only {counted(n, 'graded item')}: every figure here is rough")
     summary = ConditionSummary(
         name=name, n=n, failed=failed, missing=missing, error_rate=rate, error_rate_interval=interval, accuracy=1 - rate

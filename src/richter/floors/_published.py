@@ -68,7 +68,7 @@ def published_gap(
         measure="accuracy",
         conditions=names,
         verdict=verdict,
-        sentence=_sentence(names, gap, shown=verdict is Verdict.VERIFIED),
+        sentence=_describe_gap(names, gap, shown=verdict is Verdict.VERIFIED),
         estimate=gap,
         interval=Interval(low=low, high=high, level=level, method="newcombe"),
         values=(score_a, score_b),
@@ -87,7 +87,7 @@ def published_gap(
     )
 
 
-def _sentence(names: tuple[str, ...], gap: float, *, shown: bool) -> str:
+def _describe_gap(names: tuple[str, ...], gap: float, *, shown: bool) -> str:
     worse, better = names if gap > 0 else names[::-1]
     points = f"{100 * abs(gap):.1f} points"
     if shown:
@@ -153,7 +153,7 @@ def published_board(scores: Sequence[PublishedScore], *, level: float = 0.95) ->
 
     decided = _decide_by_holm(pairs, level)
     claims = tuple(
-        dataclasses.replace(gap.claim, sentence=_on(x.benchmark, gap.claim.sentence))
+        dataclasses.replace(gap.claim, sentence=_with_benchmark(x.benchmark, gap.claim.sentence))
         for (x, _), gap in zip(pairs, decided, strict=True)
     )
     by_benchmark: dict[str, list[PublishedGap]] = {}
@@ -189,9 +189,9 @@ def _decide_by_holm(pairs: Sequence[tuple[PublishedScore, PublishedScore]], leve
 def _left_undecided(gap: PublishedGap) -> PublishedGap:
     """The same gap where Holm has stopped before it."""
     claim = gap.claim
-    sentence = _sentence(claim.conditions, claim.estimate or 0.0, shown=False)
+    sentence = _describe_gap(claim.conditions, claim.estimate or 0.0, shown=False)
     return dataclasses.replace(gap, claim=dataclasses.replace(claim, verdict=Verdict.UNDECIDED, sentence=sentence))
 
 
-def _on(benchmark: str, sentence: str) -> str:
+def _with_benchmark(benchmark: str, sentence: str) -> str:
     return f"{benchmark}: {sentence}" if benchmark else sentence

@@ -158,7 +158,7 @@ def estimate_all(
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class _Data:
+class _PairInputs:
     """What all pairs are tested on; `adequacy` has each condition's fit at every m_min that a pair of it shares."""
 
     columns: Mapping[str, Floats]
@@ -222,7 +222,7 @@ class PairStudy:
 
     def paper_slopes(self) -> dict[str, dict[str, float | None]]:
         """The paper's own slope of each condition, with its interval."""
-        return {} if self.paper is None else _paper(list(self.columns), self.paper)
+        return {} if self.paper is None else _paper_rows(list(self.columns), self.paper)
 
 
 def discriminate(
@@ -321,10 +321,10 @@ def weigh_pairs(
         paper = fit_slopes(table, recipe=PAPER, n_resamples=n_resamples, level=level, rng=rng)
     usable = [name for name, x in columns.items() if (x > 0).any()]
     named = _pairs_to_test(usable, control)
-    data = _Data(
+    data = _PairInputs(
         columns=columns, groups=groups, weights=weights, fits=fits,
-        adequacy=_adequacy(fits, named, by_group, n_resamples, level, rng), recipe=recipe, n_resamples=n_resamples,
-        on_grid=on_grid, max_error_gap=max_error_gap, alpha=1 - level,
+        adequacy=_fits_at_shared_m_min(fits, named, by_group, n_resamples, level, rng), recipe=recipe,
+        n_resamples=n_resamples, on_grid=on_grid, max_error_gap=max_error_gap, alpha=1 - level,
     )  # fmt: skip
     refused = tuple(
         Refused(
@@ -335,7 +335,7 @@ def weigh_pairs(
         for name, x in columns.items()
         if name not in usable
     )
-    pairs = tuple(mapper(partial(_test, data), list(zip(named, rng.spawn(len(named)), strict=True))))
+    pairs = tuple(mapper(partial(_test_pair, data), list(zip(named, rng.spawn(len(named)), strict=True))))
     return PairStudy(
         columns=columns, groups=groups, weights=weights, fits=fits, paper=paper, pairs=pairs, refused=refused
     )
@@ -362,7 +362,7 @@ def _pairs_to_test(usable: Sequence[str], control: str | None) -> list[tuple[str
     return [(control, name) for name in usable if name != control] if control in usable else []
 
 
-def _paper(names: Sequence[str], found: Slopes) -> dict[str, dict[str, float | None]]:
+def _paper_rows(names: Sequence[str], found: Slopes) -> dict[str, dict[str, float | None]]:
     rows = zip(names, found.b, found.low, found.high, found.start, strict=True)
     return {
         name: {"b": float(b), "low": float(low), "high": float(high), "m_min": float(POSITIVE[k]) if k >= 0 else None}
@@ -385,7 +385,7 @@ def _common_start(a: BValue, b: BValue) -> float:
     return max(a.m_min, b.m_min)
 
 
-def _adequacy(
+def _fits_at_shared_m_min(
     fits: Mapping[str, BValue | Unestimated],
     named: Sequence[tuple[str, str]],
     by_group: Mapping[str, Ints] | None,
@@ -422,7 +422,7 @@ def _refit_from(
         return None
 
 
-def _test(data: _Data, task: tuple[tuple[str, str], np.random.Generator]) -> SeverityPair:
+def _test_pair(data: _PairInputs, task: tuple[tuple[str, str], np.random.Generator]) -> SeverityPair:
     names, rng = task
     groups, weights = data.groups, data.weights
     a, b = (data.columns[name] for name in names)
@@ -453,7 +453,7 @@ def _test(data: _Data, task: tuple[tuple[str, str], np.random.Generator]) -> Sev
         found["catastrophic_rate"] = dataclasses.replace(severe, detail=f"{per} per million answers")
         if (~np.isnan(a) & ~np.isnan(b)).any():
             found["mean_severity"] = _mean_difference(a, b, groups, weights)
-        slope, gate = _slopes(data, names, rng)
+        slope, gate = _compare_slopes(data, names, rng)
         if isinstance(slope, BDifference):
             start = f"slopes from {slope.m_min:g} up, where the law is adequate for both; {about}"
             unweighted = () if weights is None else ("slopes do not use the weights of items",)
@@ -474,7 +474,7 @@ def _mean_difference(a: Floats, b: Floats, groups: ArrayLike | None, weights: Ar
     return difference_evidence(both, "first", "second")
 
 
-def _describe_rates(rates: Evidence, data: _Data) -> str:
+def _describe_rates(rates: Evidence, data: _PairInputs) -> str:
     """Whether the error rates are shown equal within the gap: else a claim is about all errors of each."""
     (a, b), gap = rates.values, f"{100 * data.max_error_gap:g} points"
     both = f"error rates {100 * a:.1f}% and {100 * b:.1f}%"
@@ -491,7 +491,9 @@ def _describe_levels(found: Dominance) -> str:
     return f"levels {where}; {unknown}"
 
 
-def _slopes(data: _Data, names: tuple[str, str], rng: np.random.Generator) -> tuple[BDifference | str, Gate | None]:
+def _compare_slopes(
+    data: _PairInputs, names: tuple[str, str], rng: np.random.Generator
+) -> tuple[BDifference | str, Gate | None]:
     """The difference of slopes where both are adequate at a common m_min; else why there is none."""
     recipe = data.recipe
     first, second = (data.fits[name] for name in names)

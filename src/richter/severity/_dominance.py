@@ -11,13 +11,13 @@ from scipy.special import bdtrc, betaincinv
 
 from richter.claims import Evidence, p_value
 from richter.records import Interval
-from richter.severity._given_error import Paired, paired, severe_rate
+from richter.severity._given_error import Paired, align_pair, severe_rate
 from richter.severity._grid import LEVELS, TOP, snap
 from richter.stats import Floats, unit_rate
 
 __all__ = ["Dominance", "compare_dominance"]
 
-MOST_LEVELS = 12
+MAX_LEVELS_TESTED = 12
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +58,9 @@ def compare_dominance(
     named, with the exact limit on what may lie there. On a scale of more than 12 values the levels are the eighths of
     all errors.
     """
-    data = paired(first, second, groups=groups, weights=weights)
-    a, b, levels = _levels(data)
-    own = [_at(data, a, b, s) for s in levels]
+    data = align_pair(first, second, groups=groups, weights=weights)
+    a, b, levels = _levels_to_test(data)
+    own = [_evidence_at(data, a, b, s) for s in levels]
     estimates = np.array([e.estimate for e in own])
     same = bool(len(own)) and ((estimates > 0).all() or (estimates < 0).all())
     nearest = float(estimates[np.argmin(np.abs(estimates))]) if same else 0.0
@@ -107,7 +107,7 @@ def _on_grid(data: Paired) -> bool:
     return bool(max(np.nanmax(data.first, initial=0.0), np.nanmax(data.second, initial=0.0)) <= TOP)
 
 
-def _levels(data: Paired) -> tuple[Floats, Floats, tuple[float, ...]]:
+def _levels_to_test(data: Paired) -> tuple[Floats, Floats, tuple[float, ...]]:
     """Both conditions' severities and the levels to test: of the grid, of the scale as it stands, or eighths."""
     both = ~np.isnan(data.first) & ~np.isnan(data.second)
     a, b = data.first, data.second
@@ -115,12 +115,12 @@ def _levels(data: Paired) -> tuple[Floats, Floats, tuple[float, ...]]:
         a, b = (np.where(np.isnan(x), np.nan, LEVELS[np.maximum(snap(x), 0)]) for x in (a, b))
     errors = np.concatenate([x[both & (x > 0)] for x in (a, b)])
     levels = np.unique(errors)
-    if len(levels) > MOST_LEVELS:
+    if len(levels) > MAX_LEVELS_TESTED:
         levels = np.unique(np.quantile(errors, np.arange(8) / 8, method="inverted_cdf"))
     return a, b, tuple(float(s) for s in levels)
 
 
-def _at(data: Paired, a: Floats, b: Floats, level: float) -> Evidence:
+def _evidence_at(data: Paired, a: Floats, b: Floats, level: float) -> Evidence:
     if data.kind == "group" or data.weight is not None:
         return severe_rate(a, b, at=level, groups=data.unit, weights=data.weight)
     both = ~np.isnan(a) & ~np.isnan(b)

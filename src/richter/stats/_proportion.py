@@ -87,8 +87,8 @@ def departures(away: NDArray[np.float64], most: float) -> Departures:
     return Departures(number=len(away), largest=largest, most=max(most, largest) if math.isfinite(most) else largest)
 
 
-FEW = 20  # units that depart below which sizes that were not seen matter, and t covers 0.88 to 0.93
-FEW_EVENTS = 5  # below which the spread between units is not learnt from them: each unit counts once
+MIN_DEPARTING_UNITS = 20  # units that depart below which sizes that were not seen matter, and t covers 0.88 to 0.93
+MIN_EVENTS = 5  # below which the spread between units is not learnt from them: each unit counts once
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,12 +148,12 @@ def worth_of(event: ArrayLike, unit: ArrayLike | None = None, *, weight: ArrayLi
     shares = np.bincount(place, weights=w).astype(np.float64)
     sums = np.bincount(place, weights=w * (e - rate))
     variance = float(np.sum(sums**2 / (1 - shares))) if len(shares) > 1 else 0.0
-    rare = min(np.sum(e), np.sum(1 - e)) < FEW_EVENTS
+    rare = min(np.sum(e), np.sum(1 - e)) < MIN_EVENTS
     alike = variance <= 1e-12 * rate * (1 - rate)  # but for rounding
     own = None if rare or alike else rate * (1 - rate) / variance
     away = np.bincount(place, weights=w * (e if rate <= 0.5 else 1 - e)).astype(np.float64)
     away = away[away > 1e-12 / len(shares)]
-    few = own is not None and len(away) < FEW and 2 * len(away) < len(shares)
+    few = own is not None and len(away) < MIN_DEPARTING_UNITS and 2 * len(away) < len(shares)
     return Worth(
         rate=rate, most=most, apart=1 / float(np.sum(shares**2)), own=own, freedom=unit_freedom(shares),
         away=away if few else None,

@@ -130,7 +130,7 @@ def condition_tail(
     if len(x) >= MIN_EXCEEDANCES and np.ptp(x) > 0:
         fit = fit_gpd(x, level=1 - plan.alpha)
         possible = None if grid is None else grid[grid > threshold] - threshold
-        gof = _goodness(x, fit, plan, rng, possible)
+        gof = _test_fit(x, fit, plan, rng, possible)
         stability = stability_of(descending, q, fit, plan)
     return ConditionTail(
         name=name,
@@ -148,7 +148,7 @@ def condition_tail(
     )
 
 
-def _goodness(x: Floats, fit: GpdFit, plan: TailPlan, rng: np.random.Generator, possible: Floats | None) -> GofResult:
+def _test_fit(x: Floats, fit: GpdFit, plan: TailPlan, rng: np.random.Generator, possible: Floats | None) -> GofResult:
     method = plan.gof_method
     if method == "auto":
         tied = 1 - len(np.unique(x)) / len(x)
@@ -164,11 +164,11 @@ def stability_of(descending: Floats, q: float, fit: GpdFit, plan: TailPlan) -> S
     n = len(descending)
     ascending = descending[::-1]
     low_q = q - plan.stability_width
-    low = _neighbour(descending, ascending, low_q) if low_q > 0 else None
+    low = _neighbour_threshold(descending, ascending, low_q) if low_q > 0 else None
     high_q = min(q + plan.stability_width, 1 - plan.floor_exceedances / n)
     high = None
     while high_q > q + 1e-9:
-        high = _neighbour(descending, ascending, high_q)
+        high = _neighbour_threshold(descending, ascending, high_q)
         if high is not None and high.n_exc >= plan.floor_exceedances:
             break
         high, high_q = None, high_q - 1 / n  # the linear quantile or ties can leave one too few
@@ -184,7 +184,7 @@ def stability_of(descending: Floats, q: float, fit: GpdFit, plan: TailPlan) -> S
     )
 
 
-def _neighbour(descending: Floats, ascending: Floats, q: float) -> Neighbour | None:
+def _neighbour_threshold(descending: Floats, ascending: Floats, q: float) -> Neighbour | None:
     x = exceedances_above(descending, float(_sorted_quantile(ascending, q)))
     if len(x) < MIN_EXCEEDANCES or np.ptp(x) == 0:
         return None

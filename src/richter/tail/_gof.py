@@ -18,8 +18,8 @@ from richter.tail._gpd import GpdFit, fit_gpd, seeds_from
 __all__ = ["GofResult", "gpd_gof"]
 
 Statistic = Literal["ad", "cvm"]
-_MODES = 100  # eigenfunctions kept; the rest enters through its mean
-_NODES = 600
+_N_EIGENFUNCTIONS = 100  # eigenfunctions kept; the rest enters through its mean
+_N_NODES = 600
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,10 +179,10 @@ def gof_p_value(value: float, xi: float, statistic: Statistic) -> float:
 @functools.lru_cache(maxsize=4)
 def _basis(statistic: Statistic) -> tuple[Floats, ...]:
     """Quadrature in u = 1 - F with nodes crowded at u = 0, the kernel's eigenvalues and eigenfunctions without fit."""
-    nodes, weights = roots_legendre(_NODES)
+    nodes, weights = roots_legendre(_N_NODES)
     v = 0.5 * (nodes + 1)
     u, du = v**4, 2.0 * weights * v**3  # du = 4 v^3 dv, dv = weights / 2
-    j = np.arange(1, _MODES + 1)
+    j = np.arange(1, _N_EIGENFUNCTIONS + 1)
     if statistic == "ad":
         lam: NDArray[Any] = 1.0 / (j * (j + 1))
         # sqrt(s(1-s)) P_j'(2s-1), normalised; divided by sqrt(s(1-s)) as the integrand needs it

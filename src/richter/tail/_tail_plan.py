@@ -97,7 +97,9 @@ class TailPlan(Result):
 
     def _choice_faults(self) -> Iterator[str]:
         transforms = (self.transform, *(step.transform for step in self.steps))
-        choices = [("transform", x, TRANSFORMS) for x in transforms if isinstance(x, str)]
+        choices: list[tuple[str, str, tuple[str, ...]]] = [
+            ("transform", x, TRANSFORMS) for x in transforms if isinstance(x, str)
+        ]
         choices += [("when", why, LEAVE_REASONS) for step in self.steps for why in step.when]
         choices += [(name, getattr(self, name), known) for name, known in _CHOICES.items()]
         for name, value, known in choices:

@@ -16,7 +16,7 @@ from richter.stats._bootstrap import percentiles
 from richter.tail._condition import ConditionTail, condition_tail
 from richter.tail._gates import GATES, is_inside, verdict_of
 from richter.tail._gof import rounding_step
-from richter.tail._tail_pairs import compare_pair, remarks_on, resample
+from richter.tail._tail_pairs import compare_pair, describe_tail, resample
 from richter.tail._tail_plan import Step, TailPlan, name_of
 from richter.tail._transform import Transformed, on_half_steps, transform_scores
 
@@ -96,7 +96,7 @@ class TailStudy(Shown):
         }
 
 
-def _of(who: Sequence[str], names: Sequence[str]) -> str:
+def _list_conditions(who: Sequence[str], names: Sequence[str]) -> str:
     return "all conditions" if len(who) == len(names) > 2 else ", ".join(who)
 
 
@@ -151,19 +151,19 @@ def compare_conditions(
     Every resample of the items has a seed of its own: `mapper` says where they are drawn and changes no number.
     """
     rng = rng or np.random.default_rng(0)
-    raw, paired, notes = _aligned(severities, items, plan)
+    raw, paired, notes = _align_conditions(severities, items, plan)
     conditions_of_matrix = [name for name in raw if probe is None or name != probe[1]]
     couples = list(itertools.combinations(conditions_of_matrix, 2))
-    why = _no_tail(raw)
+    why = _why_no_tail(raw)
     if why:
-        return _untestable(raw, why, plan, couples, paired, notes, locked)
-    scores, step, tails, path = _walk(raw, plan, rng)
+        return _untestable_study(raw, why, plan, couples, paired, notes, locked)
+    scores, step, tails, path = _follow_steps(raw, plan, rng)
     names = list(raw)
     thresholds = list(dict.fromkeys([step.q, *(plan.band if band else ())]))
     by_q = {step.q: tails}
     for q in thresholds[1:]:
-        by_q[q] = _tails(scores, raw, q, plan, rng)
-    units = None if items is None or not groups else _units(items, groups, paired)
+        by_q[q] = _fit_tails(scores, raw, q, plan, rng)
+    units = None if items is None or not groups else _group_codes(items, groups, paired)
     drawn = resample({name: s.values for name, s in scores.items()}, by_q, plan, paired, rng, mapper, units)
     for name, unit in (units or {}).items():
         shapes = drawn.shapes[:, names.index(name)]
@@ -218,12 +218,14 @@ def _describe_tails(tails: Mapping[str, ConditionTail]) -> list[str]:
     """What is remarkable of each tail, once for all conditions of which it is true."""
     conditions_by_remark: dict[str, list[str]] = {}
     for name, tail in tails.items():
-        for remark in remarks_on(tail):
+        for remark in describe_tail(tail):
             conditions_by_remark.setdefault(remark, []).append(name)
-    return [f"{_of(who, list(tails))}: {remark}" for remark, who in conditions_by_remark.items()]
+    return [f"{_list_conditions(who, list(tails))}: {remark}" for remark, who in conditions_by_remark.items()]
 
 
-def _units(items: Mapping[str, Sequence[str]], groups: Mapping[str, str], paired: bool) -> dict[str, Indices] | None:
+def _group_codes(
+    items: Mapping[str, Sequence[str]], groups: Mapping[str, str], paired: bool
+) -> dict[str, Indices] | None:
     """The code of each item's group in the order of severities; None where no two items share one."""
     found, shared = {}, False
     for name, given in items.items():
@@ -235,7 +237,7 @@ def _units(items: Mapping[str, Sequence[str]], groups: Mapping[str, str], paired
     return found if shared else None
 
 
-def _aligned(
+def _align_conditions(
     severities: Mapping[str, ArrayLike], items: Mapping[str, Sequence[str]] | None, plan: TailPlan
 ) -> tuple[dict[str, Floats], bool, list[str]]:
     """The conditions' severities, in one order of items where they are paired."""
@@ -270,7 +272,7 @@ def _why_unpaired(values: Mapping[str, Floats], items: Mapping[str, Sequence[str
     return f"{counted(missing, 'item is', 'items are')} not in both conditions" if missing else ""
 
 
-def _tails(
+def _fit_tails(
     scores: Mapping[str, Transformed], raw: Mapping[str, Floats], q: float, plan: TailPlan, rng: np.random.Generator
 ) -> dict[str, ConditionTail]:
     untouched = all(s.name == "identity" for s in scores.values())
@@ -284,13 +286,13 @@ def _tails(
             rng=rng,
             largest=largest,
             raw=untouched,
-            grid=None if untouched else _possible(raw[name], s, q),
+            grid=None if untouched else _possible_values(raw[name], s, q),
         )
         for name, s in scores.items()
     }
 
 
-def _possible(raw: Floats, score: Transformed, q: float) -> Floats | None:
+def _possible_values(raw: Floats, score: Transformed, q: float) -> Floats | None:
     """The transformed values that rounded scores can take above the q quantile; None if the scores are not rounded.
 
     The transform is known at the scores only; between them it is interpolated, which is exact at every score seen.
@@ -306,7 +308,7 @@ def _possible(raw: Floats, score: Transformed, q: float) -> Floats | None:
     return possible
 
 
-def _walk(
+def _follow_steps(
     raw: Mapping[str, Floats], plan: TailPlan, rng: np.random.Generator
 ) -> tuple[dict[str, Transformed], Step, dict[str, ConditionTail], tuple[StepTaken, ...]]:
     """Go through the plan's decision tree until a step is not left."""
@@ -316,7 +318,7 @@ def _walk(
         scores = {
             name: transform_scores(v, here.transform, bounds=plan.bounds, clip=plan.clip) for name, v in raw.items()
         }
-        tails = _tails(scores, raw, here.q, plan, rng)
+        tails = _fit_tails(scores, raw, here.q, plan, rng)
         reasons = _reasons_to_leave(tails, plan)
         left = {} if after is None else {why: reasons[why] for why in after.when if reasons[why]}
         path.append({"transform": name_of(here.transform), "q": here.q, "left_because": left})
@@ -369,7 +371,7 @@ def _study_claim(headline: Sequence[Claim], over_band: Mapping[float, Sequence[C
             plan=locked,
         )
     passed = [
-        _over_band(pair, [claims[k] for claims in over_band.values() if claims[k].gates[2].passed is not False])
+        _judge_over_band(pair, [claims[k] for claims in over_band.values() if claims[k].gates[2].passed is not False])
         for k, pair in enumerate(headline)
         if pair.verdict is Verdict.VERIFIED
     ]
@@ -380,9 +382,9 @@ def _study_claim(headline: Sequence[Claim], over_band: Mapping[float, Sequence[C
     return undecided[0] if undecided else _furthest_claim(headline, over_band)
 
 
-def _over_band(pair: Claim, usable: Sequence[Claim]) -> Claim:
+def _judge_over_band(pair: Claim, usable: Sequence[Claim]) -> Claim:
     """A pair that passes at the headline threshold, as the usable thresholds of the band leave it."""
-    kept = sum(_sign(p) == _sign(pair) for p in usable)
+    kept = sum(_sign_of(p) == _sign_of(pair) for p in usable)
     if kept == len(usable):
         passed = sum(p.verdict is Verdict.VERIFIED for p in usable)
         sentence = (
@@ -432,11 +434,11 @@ def with_checked_claims(study: TailStudy, check: Callable[[Claim], Claim]) -> Ta
     )
 
 
-def _sign(claim: Claim) -> float:
+def _sign_of(claim: Claim) -> float:
     return math.nan if claim.estimate is None else math.copysign(1, claim.estimate)
 
 
-def _no_tail(raw: Mapping[str, Floats]) -> str:
+def _why_no_tail(raw: Mapping[str, Floats]) -> str:
     """Why these severities have no continuous tail; empty if they may have one."""
     distinct = {name: len(np.unique(v)) for name, v in raw.items()}
     constant = [name for name, k in distinct.items() if k == 1]
@@ -453,7 +455,7 @@ def _no_tail(raw: Mapping[str, Floats]) -> str:
     return ""
 
 
-def _untestable(
+def _untestable_study(
     raw: Mapping[str, Floats],
     why: str,
     plan: TailPlan,
