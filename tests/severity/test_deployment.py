@@ -22,9 +22,9 @@ from richter.severity import (
     check_requirements,
     clean_answers_needed,
     deployment_table,
+    describe_requirement,
     expected_loss,
     parse_requirement,
-    required,
 )
 from richter.stats import clopper_pearson, wilson
 from severity.studies_by_hand import study_of
@@ -181,7 +181,7 @@ def test_requirement_verdicts() -> None:
     (open_,) = check({"m": [0.0] * 500}, rule)
     assert (verified.verdict, refuted.verdict, open_.verdict) == (Verdict.VERIFIED, Verdict.REFUTED, Verdict.UNDECIDED)
     assert open_.needed == clean_answers_needed(1000) == 2995
-    assert required(open_) == "m has severity>=3 below 1,000 per million"
+    assert describe_requirement(open_) == "m has severity>=3 below 1,000 per million"
     assert refuted.interval is not None
     assert refuted.interval.low > 1000  # decided by the limit, not by the estimate
 
@@ -269,7 +269,7 @@ def test_verdicts_of_requirements_by_hand(
     (claim,) = check_requirements([rule], table, ["m"])
     assert claim.verdict == verdict
     assert (claim.needed, claim.needed_for) == (needed, None if needed is None else rule.per_million)
-    assert required(claim) == f"m has {rule}"
+    assert describe_requirement(claim) == f"m has {rule}"
     assert claim.interval is not None
     assert claim.interval.level == pytest.approx(0.9)
     assert claim.family is not None

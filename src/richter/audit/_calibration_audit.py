@@ -20,7 +20,7 @@ from richter.evidence import Policy, run_checks
 from richter.floors import lipschitz, passive_floor
 from richter.interop import Source
 from richter.records import DEFAULT_LEVEL, Claim, Result, Shown, counted, of_kind, printable
-from richter.stats import Bools, Floats, Mapper, in_threads, run_tasks, unit_worth
+from richter.stats import Bools, Floats, Mapper, effective_sample_size, in_threads, run_tasks
 from richter.store import DatabaseRun, RunLike, is_run, run_file, run_part, run_place
 from richter.tables import Dataset, ReadOptions, judges_of, read_tables
 from richter.texts import PairQuality, cluster_questions, grouping_quality, is_refusal, normalise
@@ -238,7 +238,8 @@ class CalibrationReport(Shown):
         return dataclasses.replace(
             self,
             conditions=tuple(
-                dataclasses.replace(c, claim=_doubted(cal.worded_claim(claim, c.study), c)) for c, claim in conditions
+                dataclasses.replace(c, claim=_doubted(cal.claim_with_sentence(claim, c.study), c))
+                for c, claim in conditions
             ),
         )
 
@@ -541,7 +542,7 @@ def _floor(rows: pl.DataFrame) -> float | None:
         smooth = lipschitz(rows["confidence"], a, item=item, rng=np.random.default_rng(0), n_resamples=20)
     except TooFewErrors:
         return None
-    return passive_floor(unit_worth(a == 0, _unit(rows)), wrong, lipschitz=smooth.estimate).value
+    return passive_floor(effective_sample_size(a == 0, _unit(rows)), wrong, lipschitz=smooth.estimate).value
 
 
 def _arranged(part: pl.DataFrame) -> pl.DataFrame:

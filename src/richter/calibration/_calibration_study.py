@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from richter.calibration._groups import GroupStudy, by_group
+from richter.calibration._groups import GroupStudy, study_groups
 from richter.calibration._omnibus import Miscalibration, miscalibration
 from richter.calibration._proper_scores import ConfidenceScores, confidence_scores
 from richter.calibration._recalibrate import RecalibrationAdvice, recalibrate
@@ -22,9 +22,9 @@ __all__ = [
     "ConfidenceStudy",
     "calibration_claims",
     "calibration_question",
+    "claim_with_sentence",
     "study_confidence",
     "unit_ece",
-    "worded_claim",
 ]
 
 _JUST_ABOVE_0 = 1e-9  # the lower end of a calibration error that is shown to be above 0 and not by how much
@@ -47,7 +47,7 @@ class ConfidenceStudy(Result):
     curve: tuple[CurvePoint, ...]
     safe: SafeThreshold
     recalibration: RecalibrationAdvice | None
-    by_group: GroupStudy | None = None
+    study_groups: GroupStudy | None = None
     cannot: tuple[str, ...] = ()
 
 
@@ -97,7 +97,7 @@ def study_confidence(
         curve=risk_coverage(c, a, unit=rows.unit, weight=rows.given, level=level),
         safe=safe_threshold(c, a, target=target, rng=rng, unit=rows.unit, weight=rows.given, level=level),
         recalibration=advice,
-        by_group=None if by is None else by_group(c, a, by, bins=bins, level=level, **of),
+        by_group=None if by is None else study_groups(c, a, by, bins=bins, level=level, **of),
         cannot=tuple(dict.fromkeys(cannot)),
     )
 
@@ -194,7 +194,7 @@ def calibration_question(
     return Asked(question=question, metric=METRICS[measure], evidence=evidence, basis=basis)
 
 
-def worded_claim(claim: Claim, study: ConfidenceStudy | None, *, what: str = "") -> Claim:
+def claim_with_sentence(claim: Claim, study: ConfidenceStudy | None, *, what: str = "") -> Claim:
     """The claim with a sentence in the model's terms; `what` names the confidence that it is about."""
     if study is None or claim.estimate is None:
         who = printable(claim.conditions[0], limit=60)
@@ -218,7 +218,7 @@ def calibration_claims(
         for name, study in studies.items()
     ]
     claims = decide(asked, level=level, seed=seed)
-    return {c.conditions[0]: worded_claim(c, studies[c.conditions[0]], what=what) for c in claims}
+    return {c.conditions[0]: claim_with_sentence(c, studies[c.conditions[0]], what=what) for c in claims}
 
 
 def _describe_claim(name: str, what: str, study: ConfidenceStudy, claim: Claim) -> str:

@@ -10,9 +10,9 @@ from scipy.special import betaincinv, betaln, ndtri
 
 from richter.claims import ece_evidence, ece_side
 from richter.records import Interval
-from richter.stats import Floats, Indices, unit_rate, unit_worth
+from richter.stats import Floats, Indices, effective_sample_size, unit_rate
 
-__all__ = ["GroupRow", "GroupStudy", "by_group"]
+__all__ = ["GroupRow", "GroupStudy", "study_groups"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class GroupStudy:
     joined: int
 
 
-def by_group(
+def study_groups(
     confidence: ArrayLike,
     correct: ArrayLike,
     group: ArrayLike,
@@ -74,7 +74,7 @@ def by_group(
     kept = [str(g) for g in np.unique(names)]
     places = [np.flatnonzero(names == g) for g in kept]
     rate = np.array([float(np.average(1 - a[p], weights=w[p])) for p in places])
-    worth = np.array([unit_worth(1 - a[p], of[p], weight=w[p], level=level) for p in places])
+    worth = np.array([effective_sample_size(1 - a[p], of[p], weight=w[p], level=level) for p in places])
     m, s = _fit_beta_prior(rate * worth, worth)
     own = [ece_evidence(ece_side(c[p], a[p], group=_group_codes(of[p]), weight=w[p], bins=bins)) for p in places]
     values = np.array([e.estimate for e in own])

@@ -10,7 +10,7 @@ from scipy.special import betainc, betaincinv
 
 from richter.errors import InputError
 from richter.records import Interval, at_most, counted
-from richter.stats import Bools, Floats, ece, unit_rate, unit_worth
+from richter.stats import Bools, Floats, ece, effective_sample_size, unit_rate
 
 __all__ = ["CurvePoint", "SafeThreshold", "risk_coverage", "safe_threshold"]
 
@@ -149,7 +149,7 @@ def safe_threshold(
         n, wrong = int(np.sum(kept)), w[kept] * (1 - a[kept])
         if n == 0:
             return 1.0, 0, 0, 1.0, 1.0
-        size = 1.0 if alone else max(n / unit_worth(wrong, of[kept], level=level, side="upper"), 1.0)
+        size = 1.0 if alone else max(n / effective_sample_size(wrong, of[kept], level=level, side="upper"), 1.0)
         k, share = float(np.sum(wrong)), float(np.mean(w[kept]))
         p = float(betainc(k / size + 1, max((n - k) / size, 1e-9), target * share))
         limit = float(betaincinv(k / size + 1, max((n - k) / size, 1e-9), level)) / share

@@ -21,8 +21,8 @@ from richter.claims._measures import Metric
 from richter.claims._outcomes import Codes, Floats, Outcomes, unit_means
 from richter.errors import InputError
 from richter.records import Interval, Unit, counted
-from richter.stats import clopper_pearson, root, wilson
-from richter.stats._proportion import MIN_DEPARTING_UNITS, departures, unit_freedom, worth_of
+from richter.stats import clopper_pearson, find_root, wilson
+from richter.stats._proportion import MIN_DEPARTING_UNITS, departures, effective_size_of, unit_freedom
 
 __all__ = ["About", "Sample", "as_sample", "by_ratio", "difference_evidence", "mean_evidence", "rate_interval", "tango"]
 
@@ -294,8 +294,8 @@ def tango(plus: int, minus: int, n: int, *, level: float = 0.95) -> Interval:
     def at(target: float) -> Callable[[float], float]:
         return lambda d: _score(plus, minus, n, d) - target
 
-    low = -1.0 if at(z)(-edge) <= 0 else root(at(z), -edge, delta, xtol=1e-13)
-    high = 1.0 if at(-z)(edge) >= 0 else root(at(-z), delta, edge, xtol=1e-13)
+    low = -1.0 if at(z)(-edge) <= 0 else find_root(at(z), -edge, delta, xtol=1e-13)
+    high = 1.0 if at(-z)(edge) >= 0 else find_root(at(-z), delta, edge, xtol=1e-13)
     return Interval(low=float(low), high=float(high), level=level, method="tango score")
 
 
@@ -352,7 +352,7 @@ def _clustered_rate(found: Evidence, outcomes: Outcomes, rows: NDArray[np.bool_]
     w = (1.0 if outcomes.weight is None else outcomes.weight[item]) / np.bincount(item)[item]
     if np.ptp(np.bincount(unit, weights=w * event) / np.bincount(unit, weights=w)) <= 1e-12:
         return found
-    worth = worth_of(event, unit, weight=w)
+    worth = effective_size_of(event, unit, weight=w)
 
     def interval(level: float) -> Interval:
         own = worth.interval(level)

@@ -12,7 +12,7 @@ from richter.claims import Evidence, ece_evidence, ece_side, rate_interval
 from richter.errors import InputError, TooFewErrors
 from richter.floors._rates import passive_floor
 from richter.records import Interval, Shown, at_most, counted
-from richter.stats import Floats, Indices, ece, unit_worth
+from richter.stats import Floats, Indices, ece, effective_sample_size
 
 __all__ = ["ConditionSummary", "Lipschitz", "lipschitz", "summarise_condition"]
 
@@ -156,7 +156,7 @@ def lipschitz(
         drawn = rng.multinomial(n, cells / cells.sum(), size=n_resamples).astype(np.float64)
         values = recipe(drawn[:, :bins], drawn[:, :bins] + drawn[:, bins:])
     else:
-        worth = unit_worth(1 - a, unit, weight=share) / n
+        worth = effective_sample_size(1 - a, unit, weight=share) / n
         values = recipe(*_by_unit(c, a, share, unit, bins, rng, n_resamples))
     tail = (1 - level) / 2
     values = values[~np.isnan(values)]
@@ -278,7 +278,7 @@ def summarise_condition(
         unit = item[known] if group is None else group[item[known]]
         smooth = lipschitz(c, a, item=item[known], unit=unit, rng=rng, level=level, n_resamples=min(n_resamples, 1000))
         # with no error seen, the rate's upper limit stands in: a floor of 0 would be false
-        labels = unit_worth(1 - a, unit)
+        labels = effective_sample_size(1 - a, unit)
         floor = float(passive_floor(labels, rate or interval.high, lipschitz=smooth.estimate))
     except TooFewErrors as few:
         warnings.append(few.what)

@@ -13,7 +13,7 @@ from richter.records import Interval, Shown, counted
 from richter.severity._deployment import rate_evidence
 from richter.severity._grid import DELTA, POSITIVE, count_levels, level_index
 from richter.severity._severity_kernels import CENSORED, CODES, fit_fixed, fit_selected, fit_top_down
-from richter.stats import Floats, Ints, root, wilson
+from richter.stats import Floats, Ints, find_root, wilson
 
 __all__ = [
     "DEFAULT",
@@ -341,7 +341,7 @@ def _likelihood_limits(tail: Floats, level: float) -> tuple[float, float]:
 
     if not math.isfinite(log_q):
         return log_q, log_q
-    ends = [root(over, log_q, log_q + far) if over(log_q + far) > 0 else far * math.inf for far in (-20.0, 20.0)]
+    ends = [find_root(over, log_q, log_q + far) if over(log_q + far) > 0 else far * math.inf for far in (-20.0, 20.0)]
     return ends[0], ends[1]
 
 

@@ -17,8 +17,8 @@ __all__ = [
     "ask_requirement",
     "check_requirements",
     "decide_requirements",
+    "describe_requirement",
     "parse_requirement",
-    "required",
     "requirement_metric",
     "requirement_question",
 ]
@@ -60,7 +60,7 @@ def parse_requirement(text: str) -> Requirement:
     return Requirement(severity=severity, per_million=rate)
 
 
-def required(claim: Claim) -> str:
+def describe_requirement(claim: Claim) -> str:
     """What a claim of `check_requirements` asks, in words."""
     assert claim.hypothesis is not None
     rule = Requirement(severity=float(claim.measure.rsplit("_", 1)[1]), per_million=claim.hypothesis.value)
