@@ -66,7 +66,7 @@ def study_confidence(
     level: float = 0.95,
     n_resamples: int = 9999,
 ) -> ConfidenceStudy:
-    """Measure one confidence: rows are answers, `item` and `group` (one each a row) what varies independently.
+    """The study of one confidence: rows are answers, `item` and `group` (one each a row) what varies independently.
 
     `weight` is what a row's item counts for (draws share it). `by` names a part of the data for each row, for figures
     by group. The curve and the threshold count every draw of an item. `target` is the share of errors that answering

@@ -185,7 +185,7 @@ class EarlyStopping(Result):
 
 
 def stop_early(pool: AnswerPool, *, alpha: float = 0.05, least: int = 3) -> EarlyStopping:
-    """Replay the draws in order, stopping each question as soon as its mode is settled (`mode_is_certain`).
+    """What the draws give when each question stops as soon as its mode is settled (`mode_is_certain`).
 
     Its own number of draws is what was planned for a question.
     """

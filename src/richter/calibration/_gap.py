@@ -99,7 +99,7 @@ def _resample_pairs(
 def resample_gap(
     c1: Floats, c2: Floats, a: Floats, member: Bools, *, seed: np.uint64, n_resamples: int, bins: int
 ) -> Floats:
-    """Bootstrap over questions, one row a resample: confidence drop, ECE gap, ECE gap among the members.
+    """Resamples of questions, a row each: confidence drop, ECE gap, ECE gap among the members.
 
     The same seed and number of questions draw the same resamples, so that curves over n stay paired.
     """

@@ -49,7 +49,7 @@ def grader_error(
     bins: int = 10,
     level: float = 0.95,
 ) -> GraderError:
-    """Correct accuracy and ECE for a grader's errors by people's labels on a random part of the answers.
+    """Accuracy and ECE corrected for a grader's errors, by human labels on a random part of the answers.
 
     Per bin D_b = mean over all of (c - g) 1{b} + mean over the labelled of (g - h) 1{b}, g the grader's grade and h
     people's (NaN: nobody looked); prediction-powered inference with weight 1. Covariances come from each answer's

@@ -95,7 +95,7 @@ def miscalibration(
     bins: int = 10,
     n_resamples: int = 9999,
 ) -> Miscalibration:
-    """Test that a model is calibrated against every usual way of not being so.
+    """The test of whether a model is calibrated, against every usual way of not being so.
 
     Of x = c - a: calibration in the large, |sum x| / sd; Cox's regression of a on logit(c), by the score test of
     intercept 0 and slope 1 (the limit of its likelihood ratio, and defined where all answers are right); the largest

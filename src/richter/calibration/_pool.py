@@ -113,7 +113,7 @@ def _grade_matrix(correct: Any, shape: tuple[int, int]) -> Floats:
 
 
 def answer_pool(labels: Any, correct: Any = None) -> AnswerPool:
-    """Gather draws into a pool.
+    """The draws of all questions as a pool.
 
     `labels`: per question the class label of each draw in the order drawn (a matrix of integers with -1 for a missing
     draw, or rows of any labels, of unequal length if need be, None for a missing draw). `correct`: per question and

@@ -178,14 +178,13 @@ def recalibrate(
 ) -> RecalibrationAdvice:
     """What recalibration would gain on items it was not fitted on.
 
-    Units are split in two at random, ten times; each method is fitted on one half and applied to the other, and what
-    is judged is the mean of an item's ten predictions, none of which saw it: by one split the advice changed with the
-    seed. The ECE's gain is the difference of the debiased values with the interval of
-    `claims.ece_difference`, unpaired and at half of 1 - level (a difference of plug-in values is biased, because only
-    one of the two is near 0: its bootstrap covered 66%; at the level itself confidences that crowd at 1 cover 87%);
-    the Brier score's is a mean over items, Student's interval by unit. It decides the advice at a level corrected for
-    the three methods (Bonferroni): a gain whose interval reaches 0 is not advised. Of those that are left the simplest
-    within a standard error of the best is advised.
+    Units are split in two at random, ten times; each method is fitted on one half and applied to the other, and what is
+    judged is the mean of an item's ten predictions, none of which saw it. The ECE's gain is the difference of the
+    debiased values with the interval of `claims.ece_difference`, unpaired and at half of 1 - level (a difference of
+    plug-in values is biased, because only one of the two is near 0); the Brier score's is a mean over items,
+    Student's interval by unit. It decides the advice at a level corrected for the three methods (Bonferroni): a
+    gain whose interval reaches 0 is not advised. Of those that are left the simplest within a standard error of the
+    best is advised.
     """
     before = ece(confidence, correct, unit=unit, weight=weight, bins=bins, level=level)  # checks the input
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)

@@ -118,7 +118,7 @@ def safe_threshold(
     weight: ArrayLike | None = None,
     level: float = 0.95,
 ) -> SafeThreshold:
-    """From which confidence on may the model answer alone, so that at most `target` of those answers are wrong?
+    """The confidence from which on the model may answer alone, with at most `target` of those answers wrong.
 
     Units are split in two at random. On one half the threshold is sought at which errors under the target are the
     surest; on the other "the error above this threshold exceeds the target" is tested there, and if that is

@@ -227,8 +227,7 @@ def active_estimate(state: ActiveState, *, bins: int = 10, level: float = 0.95) 
 
     Error rate: sum over strata of N_s / N times the mean error there. Its interval is Wilson's at the number of
     independent labels that have the same variance; stratum variances use rates smoothed by two labels' worth of the
-    isotonic fit, and the finite-pool factor closes the interval when the pool is labelled. (Beta-binomial draws with
-    that fit as prior cover 89-95% in simulation, with Jeffreys' prior 46-95%; this 93-98%.) ECE: per bin, D_b sums
+    isotonic fit, and the finite-pool factor closes the interval when the pool is labelled. ECE: per bin, D_b sums
     cells (stratum and bin) by their known sizes, s_b comes from the same smoothed rates, and `ece_interval` turns
     both into a debiased value and, with one error more in each bin, into an interval. The number of labels a stratum
     gets depends on the pilot's labels, which biases its mean by order 1 / n only.
@@ -277,7 +276,7 @@ def _bin_gaps(state: ActiveState, place: Indices, fitted: Floats, bins: int) -> 
     The confidences are known for the whole pool; only the share right in each cell is estimated. A cell without a
     label borrows its stratum's mean. The third is the standard error if one more of the bin's n labels were an error,
     its share of the pool squared over n^2 (at most 1 / 4) added to the variance: where errors are rare none may have
-    been seen, and by smoothed rates alone the interval covers 78 to 90%.
+    been seen.
     """
     total = len(state.labels)
     seen = ~np.isnan(state.labels)

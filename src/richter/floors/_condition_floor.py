@@ -119,7 +119,7 @@ def lipschitz(
     level: float = 0.95,
     n_resamples: int = 1000,
 ) -> Lipschitz:
-    """Estimate the Lipschitz constant of the calibration gap (Appendix S).
+    """The Lipschitz constant of the calibration gap (Appendix S).
 
     Equal-width bins over [0, 1]; in each with at least `min_count` items, the gap is accuracy minus the bin's
     centre; slopes join neighbouring retained bins; the estimate is their `quantile`, at most `cap`. Under two
@@ -234,7 +234,7 @@ def summarise_condition(
     level: float = 0.95,
     n_resamples: int = 1000,
 ) -> ConditionSummary:
-    """Summarise a condition from the evidence on its error rate and its rows: grade, confidence (NaN: none), item.
+    """A condition's summary, from the evidence on its error rate and its rows: grade, confidence (NaN: none), item.
 
     `group` and `weight` are per item. The interval of ECE counts units, not rows.
     """

@@ -87,9 +87,9 @@ def _excuse_correlation(z: Floats) -> Floats:
 
 
 def _day_weights(n: int) -> Floats:
-    """Of a change after day 1, 2, .. n: half evenly over LIFE days, half as ln(F) / (m ln(m)^2), m = k + F; sum <= 1.
+    """Of a change after day 1, 2, .. n: half evenly over EVEN_DAYS, half as ln(F) / (m ln(m)^2), m = k + F; sum <= 1.
 
-    F is FIRST, and the sum of the second half is below the integral of ln(F) / (m ln(m)^2) from F on, which is 1.
+    F is EARLIEST_DAY; the second half's sum is below the integral of ln(F) / (m ln(m)^2) from F on, which is 1.
     """
     k = np.arange(1, n + 1)
     long = np.log(EARLIEST_DAY) / ((k + EARLIEST_DAY) * np.log(k + EARLIEST_DAY) ** 2)

@@ -170,7 +170,7 @@ def self_evaluation(
     min_count: int = 30,
     n_resamples: int = 10_000,
 ) -> SelfEvaluation:
-    """Correlate bins' mean confidence with |accuracy - mean confidence| and with accuracy (section 3, Appendix F).
+    """Rank correlations of bins' mean confidence c with |accuracy - c| and with accuracy (section 3, Appendix F).
 
     Bins as for the Lipschitz constant, an `item` of several draws counting once. The permutation test shuffles bins; up
     to seven bins all orders are counted. A rank correlation without variation (all gaps equal) is undefined and given

@@ -124,7 +124,7 @@ def estimate_b(
     level: float = 0.95,
     rng: np.random.Generator,
 ) -> BValue:
-    """Estimate b in log10 N(M >= m) = a - b (m - m_min) from scores 0..4, zeros (correct answers) included.
+    """The slope b in log10 N(M >= m) = a - b (m - m_min) of scores 0..4, zeros (correct answers) included.
 
     On the grid the law gives a level probability proportional to q^j, j steps above m_min, q = 10^(-b delta). With n
     errors at or above m_min, S = sum of their steps and c of them at 4.0:
@@ -138,15 +138,15 @@ def estimate_b(
 
     A number for `m_min` is a level planned before the data are seen (1.5 by default): it covers best and is narrowest,
     where the law holds from there. `"top"` starts at 2.5 with `min_events` errors (else at 2.0, if at least one
-    level then joins), and goes down while the next level has the share that the law above predicts for it (|z| at most
-    1.645); its interval is widened to the likelihood's there, and to that of the level above where it ends at a level
-    with too few, which may be a pile-up that joined unseen. `"ks"` is the paper's, the level of
-    least Kolmogorov-Smirnov distance among those below the largest observed one with `min_events` errors at or above
-    and `min_bins` levels to the top: with an excess of minor slips it starts too low and covers 0.25-0.75; `"clauset"`
-    the lowest level with at least 100 errors at or above. The interval is the percentile bootstrap over errors; with
-    `reselect` (default) every resample chooses its own m_min, without it the choice is treated as known, which covers
-    59-92%. The gate on the law is on the size of its misfit, not on its significance, which many errors always have:
-    the upper limit (at `level`) of the largest gap between the two distribution functions from m_min up, the largest
+    level then joins), and goes down while the next level has the share that the law above predicts for it (|z| at
+    most 1.645); its interval is widened to the likelihood's there, and to that of the level above where it ends at
+    a level with too few, which may be a pile-up that joined unseen. `"ks"` is the paper's, the level of least
+    Kolmogorov-Smirnov distance among those below the largest observed one with `min_events` errors at or above and
+    `min_bins` levels to the top: with an excess of minor slips it starts too low; `"clauset"` the lowest level with
+    at least 100 errors at or above. The interval is the percentile bootstrap over errors; with `reselect` (default)
+    every resample chooses its own m_min, without it the choice is treated as known, and the interval is too narrow.
+    The gate on the law is on the size of its misfit, not on its significance, which many errors always have: the
+    upper limit (at `level`) of the largest gap between the two distribution functions from m_min up, the largest
     seen plus the quantile of the largest deviation of resamples from it, must be within `tolerance`.
 
     `estimator="aki", m_min="ks", min_bins=1, reselect=False` is the paper. Raises `TooFewErrors` when no level

@@ -246,7 +246,7 @@ def discriminate(
     rng: np.random.Generator,
     mapper: Mapper = in_threads,
 ) -> Discrimination:
-    """Compare the errors of all pairs of conditions, or of all with a `control`, in claims.
+    """Claims on the errors of all pairs of conditions, or of all with a `control`.
 
     `severity` maps a condition to its scores, in the same order of items for all (NaN where not rated; 0 is correct).
     `groups` names each item's group, which is then the unit. Without a law: the mean severity given an error, the

@@ -285,7 +285,7 @@ class FamilyComparison(Result):
 def fit_families(
     severity: ArrayLike, *, n_resamples: int = 500, min_events: int = 30, rng: np.random.Generator
 ) -> FamilyComparison:
-    """Fit the five families to the positive scores and compare them (section 2, "Distribution fitting").
+    """The five families fitted to the positive scores and compared (section 2, "Distribution fitting").
 
     Maximum likelihood, AIC, BIC; Vuong's z = sum of log(p1/p2) / (sqrt(n) sd) for pairs that do not contain each
     other; for nested pairs, where Vuong's variance vanishes under the null and it never rejects, 2 x the

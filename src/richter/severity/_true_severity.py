@@ -81,7 +81,7 @@ def severity_by_labels(
     level: float = 0.95,
     rng: np.random.Generator,
 ) -> TrueSeverity:
-    """As people would rate: `judged` severities of all answers, `human` labels of some (NaN: none), answer by answer.
+    """Severities as people would rate, from all answers as `judged` and `human` labels of some (NaN: none).
 
     The misclassification likelihood by predictive values: P(true = k) = sum over judged levels h of P(h) P(true = k |
     h), with P(true | h) from the labelled answers judged h. Each row has a Dirichlet posterior with a prior of one
@@ -215,7 +215,7 @@ def severity_by_confusion(
     level: float = 0.95,
     rng: np.random.Generator,
 ) -> TrueSeverity:
-    """From a table of errors: row t of the 9 x 9 `confusion` is how an answer of true level t is judged.
+    """Severities behind judged ones, by a known table: row t of the 9 x 9 `confusion` is how true level t is judged.
 
     The shares p of true levels maximise the likelihood of the judged counts, sum over h of c_h log(sum_t p_t C_th), by
     expectation-maximisation; limits by resampling the counts. The table is taken as known: its own error is not in
@@ -315,7 +315,7 @@ def severity_by_ratings(
     level: float = 0.95,
     rng: np.random.Generator,
 ) -> dict[str, TrueSeverity]:
-    """Every condition from three or more ratings an answer (answers x raters; NaN: none) with independent errors.
+    """Each condition's severities, from three or more ratings an answer (NaN: none) with independent errors.
 
     One table of errors for all conditions (`rater_errors`) and each condition's shares behind the histogram of its
     ratings. Answers (whole groups, where given) are resampled and all is fitted anew, so that the table's own error is

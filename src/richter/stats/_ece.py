@@ -329,8 +329,7 @@ def ece_interval(
 
     T = sum |D_b| is biased up where gaps are small. The limits are sum |theta_b| on the path of `EcePath` where the
     score of T is +z (lower; 0 where none reaches it) and -z (upper); the debiased value is where it is 0 (0 where T
-    lies below the mean at theta = 0). In simulation (studies/calibration_ece_interval.py) the path keeps its level at
-    true values 0, 0.02 and 0.08 for several shapes of miscalibration, where the percentile bootstrap's cover may be 0.
+    lies below the mean at theta = 0).
     """
     if not 0 < level < 1:
         raise InputError(f"A confidence level of {level} is not between 0 and 1.", remedy="Use 0.95 for 95%.")

@@ -136,7 +136,7 @@ class LeaveOneOut(Result):
 
 
 def leave_one_judge_out(table: ArrayLike) -> tuple[LeaveOneOut, ...]:
-    """Rebuild each item's mean score without judge j, for every j (the paper's appendix H drops records instead).
+    """Each item's mean score rebuilt without judge j, for every j (the paper's appendix H drops records instead).
 
     Changes compare the same items with and without the judge; items that only this judge scored are lost and counted.
     """

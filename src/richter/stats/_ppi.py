@@ -121,7 +121,7 @@ def labelled_pool(
     low: float = 0.0,
     high: float = 4.0,
 ) -> LabelledPool:
-    """Cut answers into parts: by the `strata` in which labels were drawn, else by the judge's score.
+    """The answers cut into parts: by the `strata` in which labels were drawn, else by the judge's score.
 
     `human` is NaN where there is no label, and `weight` what each answer counts for (1 where none is given). Without
     strata labels are taken as a simple random sample (or one with inclusion `probability` for each answer) and the

@@ -149,7 +149,10 @@ class EffectiveSize:
 def effective_size_of(
     event: ArrayLike, unit: ArrayLike | None = None, *, weight: ArrayLike | None = None
 ) -> EffectiveSize:
-    """The variance of a rate by unit is CR2's, sum e_u^2 / (1 - h_u), with its degrees of freedom (`unit_freedom`)."""
+    """A rate with its effective sample size.
+
+    The variance by unit is CR2's, sum e_u^2 / (1 - h_u), with its degrees of freedom (`unit_freedom`).
+    """
     e = np.asarray(event, dtype=np.float64)
     w = np.ones(len(e)) if weight is None else np.asarray(weight, dtype=np.float64)
     w = w / np.sum(w)

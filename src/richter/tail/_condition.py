@@ -50,9 +50,8 @@ class Stability:
 class ConditionTail(Shown):
     """A condition's bulk, threshold, fit, goodness of fit, stability and bound.
 
-    `interval` is that of xi by profile likelihood: percentiles of resamples cover 88% at 100 exceedances where they say
-    95%, and serve only the paper's criterion P1; where items come in groups, of which `n_groups` exceed the threshold,
-    it is by resamples of groups.
+    `interval` is that of xi by profile likelihood: percentiles of resamples cover too little and serve only the paper's
+    criterion P1; where items come in groups, of which `n_groups` exceed the threshold, it is by resamples of groups.
     """
 
     unwritten: ClassVar = ("name", "fit", "stability")
@@ -111,7 +110,7 @@ def condition_tail(
     raw: bool = True,
     grid: Floats | None = None,
 ) -> ConditionTail:
-    """Fit one condition above its own q quantile (linear interpolation, strictly above).
+    """One condition, fitted above its own q quantile (linear interpolation, strictly above).
 
     `raw` says that the values are on the scorer's own scale; `grid` holds the values that can occur, where rounded
     scores were transformed.
@@ -243,7 +242,7 @@ class StabilityScan(Result):
 def stability_scan(
     values: ArrayLike, *, quantiles: Sequence[float] | None = None, level: float = 0.95, min_exceedances: int = 200
 ) -> StabilityScan:
-    """Fit the GPD above each threshold; default 60 quantiles from 0.70 to 0.985, as in figure 3.
+    """The GPD fitted above each threshold; default 60 quantiles from 0.70 to 0.985, as in figure 3.
 
     Thresholds with fewer than `min_exceedances` (the paper's 200) are left out. Intervals are by profile likelihood,
     which needs no resampling. Neighbouring thresholds share data: their intervals are not independent.

@@ -52,7 +52,7 @@ def gpd_gof(
     n_resamples: int = 9_999,
     rng: np.random.Generator | None = None,
 ) -> GofResult:
-    """Anderson-Darling (or Cramer-von Mises) test of a GPD whose parameters are estimated from the same data.
+    """The Anderson-Darling (or Cramer-von Mises) test of a GPD whose parameters are estimated from the same data.
 
     `eigen`: the limit law of Choulakian and Stephens (2001), a weighted sum of chi-squared variables, computed for
     the fitted xi instead of read from their table (mind their sign, k = -xi). Holds for xi > -0.5 and untied data.

@@ -110,7 +110,7 @@ def compare_tails(
     items: tuple[Sequence[str], Sequence[str]] | None = None,
     locked: str | None = None,
 ) -> Claim:
-    """Is the tail shape of `a` different from that of `b`, with mean and tail mean practically equal?
+    """The claim that the tail shapes of `a` and `b` differ, with mean and tail mean practically equal.
 
     The protocol of section 3: G1, G2 (equivalence of mean and TVaR by intervals inside a band), G3 (exceedances),
     G4 (the GPD fits), G5 (the shape is stable over nearby thresholds), P1 (disjoint intervals of xi), P2 (a
