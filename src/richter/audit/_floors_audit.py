@@ -16,7 +16,7 @@ from richter.evidence import graded_rows, sample_of
 from richter.floors import accuracy_floor, self_evaluation
 from richter.interop import read_frame
 from richter.records import DEFAULT_LEVEL, Claim, Interval, Result, Shown, Verdict, printable
-from richter.stats import unit_worth
+from richter.stats import effective_sample_size
 from richter.tables import Dataset
 
 __all__ = ["FloorsReport", "measure_grades", "published_scores"]
@@ -62,7 +62,7 @@ def measure_grades(tables: Dataset, *, rng: np.random.Generator, level: float = 
     for k, summary in enumerate(condition_summaries(tables, rng=rng, level=level)):
         c, a, item = graded.of(k)
         unit, known = item if graded.group is None else graded.group[item], ~np.isnan(c)
-        worth = unit_worth(1 - a, unit) if len(a) else 0.0
+        worth = effective_sample_size(1 - a, unit) if len(a) else 0.0
         knows, temperature = None, None
         if known.any():
             try:
@@ -70,7 +70,7 @@ def measure_grades(tables: Dataset, *, rng: np.random.Generator, level: float = 
             except TooFewErrors as few:
                 notes.append(f"{summary.name}: {few.what}")
             try:
-                labels = max(1, round(unit_worth(1 - a[known], unit[known])))
+                labels = max(1, round(effective_sample_size(1 - a[known], unit[known])))
                 temperature = floors.temperature_rate(c[known], n=labels)
             except InputError as fault:
                 notes.append(f"{summary.name}: {fault.what}")

@@ -321,7 +321,8 @@ def _undecided_severity(measured: Measured) -> list[str]:
             "needed, they have fewer"
         )
     steps += [
-        f"undecided: {sev.required(check)}; {check.needed - check.n:,} more answers without such an event would show it"
+        f"undecided: {sev.describe_requirement(check)}; "
+        f"{check.needed - check.n:,} more answers without such an event would show it"
         for check in measured.severity.requirements
         if check.verdict is Verdict.UNDECIDED and check.needed is not None
     ]
@@ -395,7 +396,7 @@ def signature_of(
             f"of severity {CATASTROPHIC:g} or more ({100 * level:g}%, one-sided, {worst.basis}; {worst.seen:,} "
             f"seen in {worst.n:,}{which})"
         )
-    claims, verdicts = [sev.required(check) for check in checks], [check.verdict for check in checks]
+    claims, verdicts = [sev.describe_requirement(check) for check in checks], [check.verdict for check in checks]
     if measured.gate is not None:
         claims += measured.gate.requirements
         verdicts += [c.verdict for c in measured.gate.claims]
