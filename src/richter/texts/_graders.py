@@ -10,7 +10,7 @@ from typing import Any
 
 from richter.errors import InputError
 from richter.records import Item, json_objects, storable
-from richter.texts._normalise import content_words, denied_at, find_dates, matches_reference, normalise, same_date
+from richter.texts._normalise import content_words, find_dates, is_denied_at, matches_reference, normalise, same_date
 
 __all__ = ["GRADERS", "Graders", "choose_grader", "choose_graders", "grade_answer", "read_choice"]
 
@@ -130,7 +130,7 @@ def _number(item: Item, text: str, tolerance: float | None) -> bool:
     stated = _quantities(text)
     if not stated:
         return matches_reference(text, _names(item))  # "twelve"
-    stated = _final_quantities(text, [q for q in stated if not denied_at(text, q.start)], asked)
+    stated = _final_quantities(text, [q for q in stated if not is_denied_at(text, q.start)], asked)
     wanted = [found[0] for name in _names(item) if (found := _quantities(name))]
     return any(_close(q, one, tolerance) for one in wanted for q in stated)
 
@@ -196,7 +196,7 @@ def _letters_by_pattern(text: str, pattern: re.Pattern[str], options: Mapping[st
     """The letter of the last match that is an option's and is not denied, with the option whose text follows it."""
     for match in reversed(list(pattern.finditer(text))):
         letters = set(re.findall(r"[A-J]", next(g for g in match.groups() if g).upper()))
-        if (options and not letters & options.keys()) or denied_at(text, match.start(match.lastindex or 0)):
+        if (options and not letters & options.keys()) or is_denied_at(text, match.start(match.lastindex or 0)):
             continue  # "Answer: I think ...", "It is not A."
         if pattern is _SAID_LETTER[-1] and (ends := _option_at_end(text, options)):
             return ends  # "It is vitamin C."

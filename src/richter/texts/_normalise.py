@@ -300,7 +300,7 @@ def matches_reference(answer: str, references: Iterable[str]) -> bool:
         wanted = _reference_words(reference)
         if wanted and "".join(words) == "".join(wanted):  # "George Town" and "Georgetown"
             return True
-        if not wanted or not sentences or _denied(answer, reference):
+        if not wanted or not sentences or _is_denied(answer, reference):
             continue
         if _names_reference(words, wanted, reference):
             return not _OPEN.search(_plain(answer))
@@ -342,16 +342,16 @@ def _names_reference(words: list[str], wanted: list[str], reference: str) -> boo
     return _holds(words, name) or (is_person and _holds(words, [name[0], name[2]]))
 
 
-def denied_at(text: str, at: int) -> bool:
+def is_denied_at(text: str, at: int) -> bool:
     """Whether what stands at a place of a text is denied by the words right before it."""
     return _DENIED.search(text[max(0, at - 80) : at]) is not None
 
 
-def _denied(answer: str, reference: str) -> bool:
+def _is_denied(answer: str, reference: str) -> bool:
     """Whether an answer names a reference in its own words, and denies it each time."""
     text, name = _plain(answer), _plain(reference).strip()
     found = [m.start() for m in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
-    return bool(found) and all(denied_at(text, at) for at in found)
+    return bool(found) and all(is_denied_at(text, at) for at in found)
 
 
 _OPEN = re.compile(r"\b(?:it |answer[^.]*|this )depends on (?:which|what)|\bdepending on (?:which|what) ")

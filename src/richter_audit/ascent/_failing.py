@@ -13,7 +13,7 @@ from richter.store import RunLike, open_ledger
 from richter.texts import normalise, read_choice
 from richter_audit.ascent._judged import read_judged
 from richter_audit.ascent._outcome import Verdict, grade, row_of
-from richter_audit.ascent._summary import check_base, searched
+from richter_audit.ascent._summary import check_base, read_search_ledger
 from richter_audit.knowledge import KnowledgeBase
 from richter_audit.llm import TOKENS_NOTE, Direct, Job, messages_for, open_model
 
@@ -104,7 +104,7 @@ def failing_questions(run: RunLike, base: KnowledgeBase | None = None, *, confir
     same as another (the same words, or the same answer to nearly the same words). With the base come the paragraphs.
     """
     with open_ledger(run) as ledger:
-        search = searched(ledger)
+        search = read_search_ledger(ledger)
         needed = (ledger.note(TOKENS_NOTE) or {}).get(search.condition.model, 0)
     if base is not None:
         check_base(search.note, base, run)

@@ -11,7 +11,7 @@ from richter.stats import wilson
 from richter.store import RunLike, open_ledger
 from richter_audit.ascent._judged import read_judged
 from richter_audit.ascent._outcome import grade, is_prior, last_answers, question_of, row_of
-from richter_audit.ascent._summary import read_searched
+from richter_audit.ascent._summary import read_search_records
 from richter_audit.knowledge import KnowledgeBase
 
 __all__ = ["Retest", "prepare_retest", "score_retest"]
@@ -54,7 +54,7 @@ def prepare_retest(run: RunLike, base: KnowledgeBase, *, kind: Kind, limit: int,
     itself?). `context` puts the paragraph before the question (does it use what it is told, or stay with what it
     believes?), in the way that the search asked.
     """
-    search = read_searched(run, base)
+    search = read_search_records(run, base)
     condition = search.condition
     by_row: dict[int, list[Item]] = {}
     right = {question for o in search.found.values() for question in o.preferred}  # corrected for the options' prior

@@ -54,8 +54,8 @@ def make_find(base: KnowledgeBase, settings: SearchSettings) -> Find:
         index = open_index(base)
 
         def find_by_index(rows: NDArray[np.int64], k: int, exclude: NDArray[np.bool_]) -> NDArray[np.int64]:
-            queries = np.asarray(base.mapped[rows], dtype=np.float32)
-            return find_similar(queries, base.mapped, k, index=index, exclude=exclude)
+            queries = np.asarray(base.vectors_on_disk[rows], dtype=np.float32)
+            return find_similar(queries, base.vectors_on_disk, k, index=index, exclude=exclude)
 
         return find_by_index
 
@@ -162,7 +162,7 @@ def _check_search(
     judge: str | None,
 ) -> None:
     """Raise where a search cannot be made of what was given."""
-    if not budget.limited and steps is None:
+    if not budget.is_limited and steps is None:
         raise InputError("A search without a budget would ask about the whole base.", remedy="Give --budget 3000calls.")
     if generator is None and not base.askable.any():
         raise no_question_error(base)
@@ -239,7 +239,7 @@ class _Ascent:
         self._names, codes = base.categories
         askable = base.askable.copy() if now.generator is None else np.ones(len(base), dtype=np.bool_)
         self._order = random_order(askable, settings.seed)
-        vectors = base.mapped if settings.retrieval == "index" else base.vectors
+        vectors = base.vectors_on_disk if settings.retrieval == "index" else base.vectors
         self._field = Field(vectors=vectors, codes=codes, free=askable, find=make_find(base, settings))
         self._field.take([row for batch in now.batches for row in batch])
         self._trails, self._summaries = Trails(xi=settings.xi, gamma=settings.gamma), Steps()

@@ -17,7 +17,7 @@ from richter.records import Decoding, Result, last_object, storable
 from richter.store import Ledger
 from richter.texts import Embedder, open_embedder
 from richter_audit.ascent._field import Field
-from richter_audit.ascent._generate import fenced, list_of, strict
+from richter_audit.ascent._generate import fence_messages, list_of, strict
 from richter_audit.knowledge import find_similar
 from richter_audit.llm import Message
 
@@ -82,7 +82,7 @@ def task_messages(topics: Sequence[str], archive: Sequence[Task]) -> list[Messag
         f"task {i}": f"{task.text} ({'not graded' if task.error is None else f'{task.error:.0%} wrong'})"
         for i, task in enumerate(archive[-SHOWN_TASKS:], 1)
     }
-    return fenced(
+    return fence_messages(
         "You explore what a language model does not know. You get topics of an encyclopaedia and the tasks tried so "
         f"far with the share of questions answered wrongly. Propose {COUNT} new tasks that it will probably fail: each "
         "one sentence that says which facts to ask about, unlike the tasks before it; go on from those that failed "

@@ -9,7 +9,7 @@ from richter_audit.bench._draft import Asked, Cell, Object, Slots, cells
 from richter_audit.bench._money import Money
 from richter_audit.bench._places import country_truth
 from richter_audit.bench._regions import Zones
-from richter_audit.bench._text import leaks, normalise_name, ordered, pick
+from richter_audit.bench._text import leaks, normalise_name, order_by_hash, pick
 from richter_audit.bench._world import DISPUTED, City, World
 
 SOLVED_STATES = [
@@ -220,7 +220,7 @@ class Aviation(Zones):
         used = {code[:2] for code in (*self.table, *(row["lid"] for row in rows), *self.world.metropolitan_codes)}
         letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
         blocks = [a + b for a in letters for b in letters if a + b not in used]
-        return ordered([block + c for block in blocks for c in letters], "free airport codes")[:600]
+        return order_by_hash([block + c for block in blocks for c in letters], "free airport codes")[:600]
 
     @cached_property
     def international(self) -> list[str]:

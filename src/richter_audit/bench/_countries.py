@@ -10,7 +10,7 @@ from richter_audit.bench._places import (
     country_truth,
     near_countries,
 )
-from richter_audit.bench._text import ordered, pick, words
+from richter_audit.bench._text import order_by_hash, pick, words
 from richter_audit.bench._world import CONTINENTS, World
 
 # Reach into two continents, or are counted with either.
@@ -64,7 +64,7 @@ class Countries(Places):
         return Object(
             kind="continent",
             answer=CONTINENTS[own],
-            wrong=ordered([CONTINENTS[c] for c in ("AF", "AS", "EU", "NA", "OC", "SA")], asked.salt),
+            wrong=order_by_hash([CONTINENTS[c] for c in ("AF", "AS", "EU", "NA", "OC", "SA")], asked.salt),
             aliases=["the Americas", "Central America", "Caribbean"] if own == "NA" else [],
             truth=country_truth(self.world, code),
         )
@@ -79,7 +79,7 @@ class Countries(Places):
         code, *ends = fact.split("|")
         found = self.country(code, asked)
         near = [c for end in ends for c in self.world.countries[end].neighbours]
-        wrong = [c for c in ordered(near, fact) if c in self.world.states and c not in ends]
+        wrong = [c for c in order_by_hash(near, fact) if c in self.world.states and c not in ends]
         taken = [self.world.countries[end].the_name for end in ends]
         safe = [name for name in found.wrong if name not in taken]
         return dataclasses.replace(found, wrong=[*(self.world.countries[c].the_name for c in wrong[:2]), *safe])
@@ -90,7 +90,7 @@ class Countries(Places):
         return Object(
             kind="trap",
             answer=f"zero, because {pair} have no common border",
-            wrong=ordered(["130", "310", "560", "740", "920", "1,340", "1,820"], asked.salt),
+            wrong=order_by_hash(["130", "310", "560", "740", "920", "1,340", "1,820"], asked.salt),
             aliases=NO_BORDER,
             truth={"premise": f"{pair} share a land border", "corrected": f"{pair} share no land border"},
         )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from richter.records import Item
-from richter_audit.bench._text import leaks, normalise_name, ordered, unique
+from richter_audit.bench._text import leaks, normalise_name, order_by_hash, unique
 
 # ways to say that what was asked about is not there
 NO_SUCH = (
@@ -255,7 +255,7 @@ def finish(domain: str, cell: Cell, fact: str) -> Item | None:
         prompt=draft.prompt,
         reference=draft.answer,
         aliases=aliases,
-        options=tuple(ordered([draft.answer, *wrong], "options", draft.prompt)),
+        options=tuple(order_by_hash([draft.answer, *wrong], "options", draft.prompt)),
         stem=draft.stem,
         shots=_shots(cell, draft),
         domain=domain,
@@ -271,7 +271,7 @@ def _shots(cell: Cell, draft: Draft) -> tuple[str, ...]:
     """Two solved sentences that neither hold the answer nor share one."""
     right = unique([draft.answer, *draft.aliases, *draft.also])
     chosen: dict[str, str] = {}
-    for text, answer in ordered(cell.template.solved, "shots", draft.prompt):
+    for text, answer in order_by_hash(cell.template.solved, "shots", draft.prompt):
         if not leaks(right, text) and not text.startswith(draft.stem) and answer not in chosen:
             chosen[answer] = text
         if len(chosen) == 2:

@@ -22,7 +22,7 @@ from richter_audit.bench._items import write_items
 from richter_audit.bench._languages import languages
 from richter_audit.bench._money import money
 from richter_audit.bench._regions import regions
-from richter_audit.bench._text import ordered
+from richter_audit.bench._text import order_by_hash
 from richter_audit.bench._world import World
 
 __all__ = ["DOMAINS", "FactsBench", "build_facts", "cached_facts"]
@@ -41,7 +41,7 @@ TIERS = 5
 
 
 @contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
+def _without_gc() -> Iterator[None]:
     """Without Python's search for cycles, which costs a third of the time while a million small objects are made."""
     was = gc.isenabled()
     gc.disable()
@@ -71,13 +71,13 @@ class FactsBench(Result):
         return len(self.items)
 
     @property
-    @_uncollected()
+    @_without_gc()
     def gazetteer(self) -> Gazetteer:
         """Made of all sources when it is asked for."""
         return gather(self.world)
 
 
-@_uncollected()
+@_without_gc()
 def build_facts(
     *, items: int, seed: int, world: World | None = None, domains: Sequence[str] = tuple(DOMAINS)
 ) -> FactsBench:
@@ -118,7 +118,7 @@ def _draw(domain: str, cells: list[Cell], seed: int, prompts: set[str]) -> Itera
 
     `prompts` are those that the domain has asked before, in any tier.
     """
-    waiting = {i: iter(ordered(cell.facts, seed, domain, cell.relation)) for i, cell in enumerate(cells)}
+    waiting = {i: iter(order_by_hash(cell.facts, seed, domain, cell.relation)) for i, cell in enumerate(cells)}
     given = dict.fromkeys(waiting, 0)
     while waiting:
         turn = min(waiting, key=lambda i: ((given[i] + 1) / cells[i].weight, i))

@@ -11,7 +11,7 @@ from typing import Any
 
 from richter_audit.bench._draft import NO_SUCH, Asked, Cell, Object, Rule, Slots, cells
 from richter_audit.bench._places import Places, country_truth
-from richter_audit.bench._text import normalise_name, ordered, pick, unique, words
+from richter_audit.bench._text import normalise_name, order_by_hash, pick, unique, words
 from richter_audit.bench._world import World
 
 NAMES = {"bn": "Bengali", "ny": "Chichewa", "mi": "Maori", "gez": "Geez", "lah": "Western Punjabi", "rn": "Kirundi"}
@@ -182,7 +182,7 @@ class Languages(Places):
     def script(self, code: str, asked: Asked) -> Object:
         """The script in which a language is written."""
         script = self.scripts[code]
-        pool = [*ordered(SCRIPTS[:4], asked.salt)[:2], *ordered(SCRIPTS, asked.salt)]
+        pool = [*order_by_hash(SCRIPTS[:4], asked.salt)[:2], *order_by_hash(SCRIPTS, asked.salt)]
         return Object(
             kind="script",
             answer=self.script_name(script),
@@ -269,7 +269,7 @@ class Languages(Places):
         """Pairs of letters that are no language's code and no word."""
         letters = "abcdefghijklmnopqrstuvwxyz"
         taken = {*self.tongues.iso2, *WITHDRAWN_CODES, *CODES_THAT_ARE_WORDS}
-        return ordered([a + b for a in letters for b in letters if a + b not in taken], "free language codes")
+        return order_by_hash([a + b for a in letters for b in letters if a + b not in taken], "free language codes")
 
 
 def languages(world: World) -> list[Cell]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from richter.texts import content_words
-from richter.texts._normalise import denied_at
+from richter.texts._normalise import is_denied_at
 from richter_audit.bench import Entity, normalise_name
 
 Lookup = Callable[[str], tuple[Entity, ...]]
@@ -90,7 +90,7 @@ def mentions(text: str, prompt: str, lookup: Lookup, *, lower_kinds: Iterable[st
     while first < len(words.tokens):
         length, entities = words.longest_name(first, asked)
         phrase, start = words.phrase(first, length), words.tokens[first].start()
-        if entities and not denied_at(text, start):
+        if entities and not is_denied_at(text, start):
             found.append(Mention(phrase, start, entities))
         first += length
     return found
@@ -388,7 +388,7 @@ def numbers(text: str, prompt: str = "") -> list[tuple[float, str]]:
     """Numbers in the order they stand, (value, as written); hexadecimal with 0x; those of the question left out."""
     asked = set(re.findall(r"[\w.]+", prompt))
     said = [m for m in _NUMBER.finditer(text) if not text[m.start() - 1 : m.start()].isalpha() and m[0] not in asked]
-    found = [(_read_number(m[0]), m[0]) for m in said if not denied_at(text, m.start())]
+    found = [(_read_number(m[0]), m[0]) for m in said if not is_denied_at(text, m.start())]
     if not said:  # number words
         return [(float(w), w) for w in content_words(text) if re.fullmatch(r"\d+(\.\d+)?", w) and w not in asked]
     return found
@@ -404,18 +404,18 @@ def _read_number(written: str) -> float:
         return math.inf
 
 
-def undenied(pattern: str, text: str) -> list[str]:
+def find_undenied(pattern: str, text: str) -> list[str]:
     """What matches a pattern in a text and is not denied there."""
-    return [match.group() for match in re.finditer(pattern, text) if not denied_at(text, match.start())]
+    return [match.group() for match in re.finditer(pattern, text) if not is_denied_at(text, match.start())]
 
 
 def code_tokens(text: str, prompt: str) -> list[str]:
     """What is written like a code: quoted, after a colon or at the end, with a dot or a plus, or in capitals."""
     asked = set(re.findall(r"[+.]?[\w/]+", prompt))
     text = leading_sentences(text, 1)
-    flat = undenied(r"(?<!\w)\.[a-z]{2,}\b|\+\d+", text)
+    flat = find_undenied(r"(?<!\w)\.[a-z]{2,}\b|\+\d+", text)
     quoted = re.finditer(r"[“\"'`]([^\s“”\"'`]{1,12})[”\"'`]|\b([A-Z0-9](?:[A-Z0-9-]{0,10}[A-Z0-9])?)\b", text)
-    flat += [m.group(1) or m.group(2) for m in quoted if not denied_at(text, m.start())]
+    flat += [m.group(1) or m.group(2) for m in quoted if not is_denied_at(text, m.start())]
     named = [t for t in flat if t.lower() not in _COMMON]
     final = re.search(r"(?:\bis|\bbe|:)\s*[“\"'`]?(\S{1,12}?)[”\"'`]?[.!]?\s*$", text)
     if final:
@@ -454,7 +454,7 @@ def _find_name(text: str, whole: str, name: str) -> int | None:
         place = _locate(text, name, wanted)
     else:
         place = None
-    return None if place is None or denied_at(text, place) else place
+    return None if place is None or is_denied_at(text, place) else place
 
 
 def _in_another_order(whole: str, wanted: str) -> bool:

@@ -15,11 +15,11 @@ from richter_audit.judge._extract import (
     asserts,
     claims_code,
     code_tokens,
+    find_undenied,
     invented_names,
     leading_sentences,
     mentions,
     numbers,
-    undenied,
     unknown_names,
 )
 
@@ -403,13 +403,13 @@ def _numbers_said(item: Item, lead: str, *, year: bool) -> list[tuple[float, str
         found = [(v, w) for v, w in found if re.fullmatch(r"[12]\d{3}", w)] or found
     if base == "hexadecimal":
         asked = set(re.findall(r"\w+", item.prompt))
-        tokens = undenied(r"\b(?:0x)?[0-9A-Fa-f]{2}h?\b", lead)
+        tokens = find_undenied(r"\b(?:0x)?[0-9A-Fa-f]{2}h?\b", lead)
         found = [(0.0, token) for token in tokens if token not in asked and re.search(r"\d", token)]
     return [(_based(written, str(base), v), written) for v, written in found] if base else found
 
 
 def _telephone_codes(text: str, prompt: str) -> list[str]:
-    runs = undenied(r"\+?[\d-]+\w?", leading_sentences(text))
+    runs = find_undenied(r"\+?[\d-]+\w?", leading_sentences(text))
     digits = [run.lstrip("-") for run in runs if re.search(r"\d", run) and re.search(r"[\d-]$", run)]
     return [word for word in digits if word not in prompt]
 

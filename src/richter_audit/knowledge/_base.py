@@ -146,7 +146,7 @@ def _take_in(
 ) -> BaseInfo:
     """Write documents at the end of a base, but for the first `known`, shard by shard; `note` is what is kept of it."""
     _trim(folder, info)
-    source, seen = as_documents(documents), _seen(folder, info)
+    source, seen = as_documents(documents), _known_keys(folder, info)
     near = _near(folder, info) if source.near else None
     for _ in islice(source.pieces, known):
         pass
@@ -204,7 +204,7 @@ def _texts(folder: Path, info: BaseInfo) -> Iterator[str]:
     return (t for i in range(info.shards) for t in pl.read_parquet(_file(folder, "paragraphs", i), glob=False)["text"])
 
 
-def _seen(folder: Path, info: BaseInfo) -> set[int]:
+def _known_keys(folder: Path, info: BaseInfo) -> set[int]:
     return {key_of(t) for t in _texts(folder, info)}
 
 
@@ -237,7 +237,7 @@ def _write_shard(
         near_copies=info.near_copies + int(np.sum(~new)) - duplicates,
         read=sum((block.read for block in shard), Counter(info.read)),
         left_out=sum((block.left_out for block in shard), Counter(info.left_out)),
-        skipped=_skipped(info.skipped, (pair for block in shard for pair in block.skipped)),
+        skipped=_add_skipped(info.skipped, (pair for block in shard for pair in block.skipped)),
         empty=info.empty + sum(block.empty for block in shard),
         consumed=info.consumed + sum(block.pieces for block in shard),
     )
@@ -267,7 +267,7 @@ def _drop_near_copies(shard: Sequence[Prepared], fresh: Sequence[NDArray[np.bool
             new[i] = not near.is_copy(block.paragraphs["text"][int(i)])
 
 
-def _skipped(before: Mapping[str, Sequence[str]], found: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+def _add_skipped(before: Mapping[str, Sequence[str]], found: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     """The names of the documents that were not read, by reason."""
     names = {reason: list(own) for reason, own in before.items()}
     for name, reason in found:
@@ -348,7 +348,7 @@ class KnowledgeBase:
     def __len__(self) -> int:
         return self.info.paragraphs
 
-    def _mapped(self, file: str, rows: int) -> NDArray[np.float16]:
+    def _map_file(self, file: str, rows: int) -> NDArray[np.float16]:
         path, dim = self.folder / file, self.info.dim
         if path.stat().st_size < rows * dim * 2:  # more is an addition that was stopped, or is under way
             raise InputError(f"{path} does not hold {rows} vectors of {dim}.", remedy="Build the base again.")
@@ -360,19 +360,19 @@ class KnowledgeBase:
         return self.info.paragraphs * self.info.dim * 4 <= RESIDENT_BYTES
 
     @cached_property
-    def mapped(self) -> NDArray[np.float16]:
+    def vectors_on_disk(self) -> NDArray[np.float16]:
         """The paragraphs' unit vectors as they lie on disk."""
-        return self._mapped("paragraphs.f16", self.info.paragraphs)
+        return self._map_file("paragraphs.f16", self.info.paragraphs)
 
     @cached_property
     def vectors(self) -> NDArray[np.floating]:
         """The paragraphs' unit vectors: in memory as float32 where they fit, else mapped from disk."""
-        return np.asarray(self.mapped, dtype=np.float32) if self.fits_memory else self.mapped
+        return np.asarray(self.vectors_on_disk, dtype=np.float32) if self.fits_memory else self.vectors_on_disk
 
     @cached_property
     def abstracts(self) -> NDArray[np.floating]:
         """The documents' unit vectors, in memory where they fit."""
-        mapped = self._mapped("abstracts.f16", self.info.documents)
+        mapped = self._map_file("abstracts.f16", self.info.documents)
         return mapped if mapped.size * 4 > RESIDENT_BYTES else np.asarray(mapped, dtype=np.float32)
 
     def _table(self, kind: str, *columns: str) -> pl.DataFrame:

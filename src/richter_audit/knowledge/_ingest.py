@@ -118,9 +118,9 @@ def _kind(path: Path) -> str:
 def _streams(path: Path, kind: str) -> Iterator[Any]:
     """The rows or articles of a file that may be larger than memory."""
     if kind in (".jsonl", ".ndjson"):
-        return _grouped(_json_lines(path), path)
+        return _group_by_title(_json_lines(path), path)
     if kind == ".parquet":
-        return _grouped(_parquet(path), path)
+        return _group_by_title(_parquet(path), path)
     _part("mwparserfromhell")
     return _pages(path)
 
@@ -175,7 +175,7 @@ def _parquet(path: Path) -> Iterator[Mapping[str, Any]]:
         offset += step
 
 
-def _grouped(rows: Iterable[Mapping[str, Any]], path: Path) -> Iterator[Titled]:
+def _group_by_title(rows: Iterable[Mapping[str, Any]], path: Path) -> Iterator[Titled]:
     for title, group in groupby(rows, key=lambda row: str(row.get("title") or path.stem)):
         yield title, list(group)
 
@@ -184,7 +184,7 @@ def _row_characters(piece: Titled) -> int:
     return sum(len(row["text"]) for row in piece[1])
 
 
-def _titled(piece: Titled) -> Document:
+def _rows_document(piece: Titled) -> Document:
     title, own = piece
     pairs = [_pairs(row.get("qas")) for row in own]
     everything = {answers[0]: answers[0].casefold() for row in pairs for _, answers in row}
@@ -195,7 +195,7 @@ def _titled(piece: Titled) -> Document:
             Paragraph(
                 text=row["text"],
                 category=str(row.get("category") or title).replace("_", " "),
-                questions=tuple(_written(q, answers, everything) for q, answers in asked),
+                questions=tuple(_written_question(q, answers, everything) for q, answers in asked),
             )
             for row, asked in zip(own, pairs, strict=True)
         ),
@@ -217,7 +217,7 @@ def _pair(qa: Mapping[str, Any]) -> tuple[str, list[str]] | None:
     return question.strip(), [str(a).strip() for a in answers if str(a).strip()]
 
 
-def _written(question: str, answers: list[str], everything: Mapping[str, str]) -> Question:
+def _written_question(question: str, answers: list[str], everything: Mapping[str, str]) -> Question:
     """A question that somebody wrote; its wrong options are answers to other questions of the document.
 
     They are those most alike in form (figures with figures, capitals with capitals, about as long), so that the form
@@ -283,7 +283,7 @@ def _read_piece(piece: Piece) -> Document:
     if piece.kind in STREAMED:
         return dataclasses.replace(STREAMED[piece.kind](piece.body), kind=piece.kind)
     stem = Path(piece.name).stem.replace("_", " ")
-    page = _parsed(piece.kind, piece.body)
+    page = _parse_limited(piece.kind, piece.body)
     if "unreadable" in page:
         return Document(title=piece.name, abstract="", paragraphs=(), kind=piece.kind, skipped=page["unreadable"])
     blocks = [Block(*block) for block in page["blocks"]]
@@ -310,7 +310,7 @@ def _read_piece(piece: Piece) -> Document:
     )
 
 
-def _parsed(kind: str, data: bytes) -> Mapping[str, Any]:
+def _parse_limited(kind: str, data: bytes) -> Mapping[str, Any]:
     """A document's title, blocks and what was left out, read by a child with limits; or why it is `unreadable`."""
     if len(data) > LARGEST_BYTES:
         return {"unreadable": f"larger than {LARGEST_BYTES >> 20} MB"}
@@ -435,9 +435,9 @@ def _article(page: tuple[str, str]) -> Document:
 
 
 STREAMED: dict[str, Callable[[Any], Document]] = {
-    **dict.fromkeys((".jsonl", ".ndjson", ".parquet"), _titled),
+    **dict.fromkeys((".jsonl", ".ndjson", ".parquet"), _rows_document),
     **dict.fromkeys((".xml.bz2", ".xml"), _article),
 }
 SIZES: dict[str, Callable[[Any], int]] = {
-    kind: _row_characters if parse is _titled else _last for kind, parse in STREAMED.items()
+    kind: _row_characters if parse is _rows_document else _last for kind, parse in STREAMED.items()
 }

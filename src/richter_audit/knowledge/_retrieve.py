@@ -52,7 +52,7 @@ def find_similar(
     nearest = _nearest(queries, abstracts, min(documents, len(abstracts)), None, accelerator)
     for q, query in enumerate(queries):
         chosen = nearest[q]
-        while _held(chosen, first_rows, free_rows) < k and len(chosen) < len(abstracts):
+        while _count_rows(chosen, first_rows, free_rows) < k and len(chosen) < len(abstracts):
             chosen = _nearest(query[None], abstracts, min(4 * len(chosen), len(abstracts)), None, accelerator)[0]
         rows = np.concatenate([np.arange(first_rows[d], first_rows[d + 1]) for d in np.sort(chosen)])
         if exclude is not None:
@@ -110,7 +110,7 @@ def _nearest(
     return top_k(queries, matrix, k, exclude=exclude)[0] if found is None else found
 
 
-def _held(chosen: NDArray[np.int64], first_rows: NDArray[np.int64], free_rows: NDArray[np.int64] | None) -> int:
+def _count_rows(chosen: NDArray[np.int64], first_rows: NDArray[np.int64], free_rows: NDArray[np.int64] | None) -> int:
     """How many rows the chosen documents hold, those left out aside."""
     ends, starts = first_rows[chosen + 1], first_rows[chosen]
     return int((ends - starts).sum() if free_rows is None else (free_rows[ends] - free_rows[starts]).sum())

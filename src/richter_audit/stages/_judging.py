@@ -217,7 +217,7 @@ def _ask_panel(
     )
     context = -(-(longest // 3 + REPLY_TOKENS + 64) // 256) * 256
     # processes that share the run begin in different places, so that they do not wait for the same answers
-    begin = random.randrange(len(dealt)) if ledger.shared else 0
+    begin = random.randrange(len(dealt)) if ledger.is_shared else 0
     queue = iter([*dealt[begin:], *dealt[:begin]])
 
     async def panel(asker: Asker, models: Mapping[str, Model]) -> None:

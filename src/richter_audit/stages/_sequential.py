@@ -197,14 +197,14 @@ def _order(
 
 def _values(claim: StopRule, outcomes: Sequence[Outcome | None]) -> tuple[float, float]:
     """The two numbers that the claim's sequence takes from an answer; NaN where it has none."""
-    found = [math.nan if o is None else _graded(claim.metric, o) for o in outcomes]
+    found = [math.nan if o is None else _outcome_value(claim.metric, o) for o in outcomes]
     if claim.metric.source != "confidence":
         return found[0], found[1] if claim.other else 0.0
     stated = None if outcomes[0] is None else outcomes[0].confidence
     return found[0], math.nan if stated is None else stated
 
 
-def _graded(metric: Metric, outcome: Outcome) -> float:
+def _outcome_value(metric: Metric, outcome: Outcome) -> float:
     """What an answer has of a measure, by where the measure's values come from; `decide_claim` does the rest."""
     if metric.source == "failure":
         return float(outcome.failed)

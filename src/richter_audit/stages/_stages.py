@@ -194,7 +194,7 @@ def run_stages(
                 getattr(audit, stage)()
         except BudgetExhausted as error:
             stopped = error
-            if "judge" in wanted and audit.answered:
+            if "judge" in wanted and audit.has_answers:
                 audit.judge_without_model()
     return StagesResult(stages=wanted, sequential=sequential, stopped=stopped, grading=audit.grading)
 
@@ -225,9 +225,9 @@ class _Audit:
         return "auto" if any(item.reference.strip() for item in self.items) else None
 
     @property
-    def answered(self) -> bool:
+    def has_answers(self) -> bool:
         """Whether there is anything to judge."""
-        return _spent(self.run).answers > 0
+        return _read_spent(self.run).answers > 0
 
     def check(self, stages: Sequence[str]) -> None:
         """Everything that would fail after calls were paid for."""
@@ -262,7 +262,7 @@ class _Audit:
 
     def ask(self) -> None:
         """Ask every condition every item, or those that were asked before a claim was decided."""
-        kept = self._kept()
+        kept = self._items_asked_before()
         with self.watch("ask") as tell:
             self._ask([item for item in self.items if kept is None or item.id in kept], tell)
 
@@ -274,7 +274,7 @@ class _Audit:
         """How a stage makes its calls: each counts against a budget of its own, which starts from what is spent."""
         return {**self.calls, "budget": dataclasses.replace(self.limits), **more}
 
-    def _kept(self) -> set[str] | None:
+    def _items_asked_before(self) -> set[str] | None:
         """The items that were asked before a claim was decided; None where nothing was stopped."""
         if not store.has_ledger(self.run):
             return None
@@ -422,7 +422,7 @@ class _Audit:
             (condition,) = name_conditions([model], decoding=Decoding(max_tokens=SEARCH_TOKENS), style=style)
             calls = settings.search_calls
             if self.limits.calls is not None:
-                calls = min(calls, self.limits.calls - store.run_used(self.run).calls + _spent(part).calls)
+                calls = min(calls, self.limits.calls - store.run_used(self.run).calls + _read_spent(part).calls)
             if calls < settings.search.questions * settings.search.phrasings:
                 raise BudgetExhausted("The budget has no calls left for a search.", remedy="Raise --budget.")
             with self.watch("search") as tell:
@@ -432,10 +432,10 @@ class _Audit:
 
 def _steps(part: store.Place, calls: int, tell: Progress) -> Callable[[StepSummary], None]:
     """Steps of a search as progress in calls."""
-    before, started = _spent(part).answers, time.monotonic()
+    before, started = _read_spent(part).answers, time.monotonic()
 
     def watch(step: StepSummary) -> None:
-        spent = _spent(part)
+        spent = _read_spent(part)
         tell(
             AskProgress(
                 total=calls,
@@ -453,7 +453,7 @@ def _steps(part: store.Place, calls: int, tell: Progress) -> Callable[[StepSumma
     return watch
 
 
-def _spent(place: store.Place) -> store.Spent:
+def _read_spent(place: store.Place) -> store.Spent:
     if not store.has_ledger(place):
         return store.Spent(calls=0, answers=0, tokens=0, money_usd=0.0, unpriced=0)
     with store.open_ledger(place) as ledger:
