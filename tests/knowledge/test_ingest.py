@@ -7,7 +7,7 @@ import pytest
 
 from richter.errors import InputError
 from richter_audit.knowledge import _blocks, _markup, read_documents
-from richter_audit.knowledge._limited import end_children, read_limited
+from richter_audit.knowledge._child_reader import end_children, read_limited
 
 WIKI = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/">
 <page><title>Mill Hill</title><ns>0</ns><revision><text>{{Infobox|x=1}}

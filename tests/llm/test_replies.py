@@ -16,7 +16,7 @@ from richter.errors import ModelError, WrongKey
 from richter.models import Price
 from richter.records import Answer, Decoding
 from richter.store import open_ledger
-from richter_audit.llm._border import admit
+from richter_audit.llm._admit_answers import admit
 from richter_audit.llm._model import Refused, TryAgain
 from richter_audit.llm._reply import read_answer, retry_after_s
 from richter_audit.llm._sentinel import Sentinels

@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
 from richter.records import Answer
+from richter.store._batching import Grouped
 from richter.store._call_rows import Call, call_cost, call_row, failure_row, read_answer, to_failure
 from richter.store._database import Database, Transaction, UnstorableValue
-from richter.store._grouped import Grouped
 from richter.store._place import Place
 from richter.store._postgres import PostgresDatabase
 from richter.store._record_tables import RecordTables
 from richter.store._schema import JOURNAL
-from richter.store._shared import Claims, Worker
 from richter.store._spending import Attempt, Room, Spender, Usage
 from richter.store._sqlite import SPENDING_LOCK, take_lock
+from richter.store._workers import Claims, Worker
 
 __all__ = ["Ledger", "ModelSpent", "Spent", "Unsettled"]
 

@@ -13,9 +13,9 @@ from richter.errors import InputError, StorageError
 from richter.store._ledger import Ledger, Unsettled
 from richter.store._place import DatabaseRun, Place, RunLike, is_run, run_place, whole_run
 from richter.store._postgres import PostgresDatabase, database_runs
-from richter.store._shared import Worker
 from richter.store._spending import Spender, Usage
 from richter.store._sqlite import HEAD_NAME, LEDGER_NAME, SqliteDatabase, take_lock
+from richter.store._workers import Worker
 
 __all__ = [
     "find_parts",

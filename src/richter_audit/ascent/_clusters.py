@@ -13,7 +13,7 @@ from scipy.special import ndtr
 
 from richter.errors import TooFewErrors
 from richter.records import Result
-from richter_audit.ascent._map import principal_components
+from richter_audit.ascent._error_map import principal_components
 
 __all__ = ["Clustering", "Term", "cluster_vectors", "distinguishing_terms"]
 

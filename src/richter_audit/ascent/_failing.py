@@ -11,7 +11,7 @@ from richter.models import resolve
 from richter.records import Answer, Condition, Decoding, Item, Paragraph, Result
 from richter.store import RunLike, open_ledger
 from richter.texts import normalise, read_choice
-from richter_audit.ascent._judged import read_judged
+from richter_audit.ascent._judge_answers import read_judged
 from richter_audit.ascent._outcome import Verdict, grade, row_of
 from richter_audit.ascent._summary import check_base, read_search_ledger
 from richter_audit.knowledge import KnowledgeBase

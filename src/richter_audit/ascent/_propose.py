@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from richter_audit.ascent._field import Field
+from richter_audit.ascent._error_field import Field
 from richter_audit.ascent._settings import SearchSettings
 from richter_audit.ascent._surrogate import propose_bayes
 from richter_audit.ascent._tasks import propose_tasks

@@ -14,7 +14,7 @@ from richter.models import Price, price_of
 from richter.records import Answer, Condition, Interval, Item, Paragraph, Question, Result
 from richter.stats import wilson
 from richter.store import Call, Spent, has_ledger, open_ledger
-from richter_audit.ascent._generate import (
+from richter_audit.ascent._question_prompts import (
     CHECK,
     GENERATION,
     check_messages,
@@ -23,7 +23,7 @@ from richter_audit.ascent._generate import (
     read_questions,
 )
 from richter_audit.knowledge import KnowledgeBase, StoredQuestion
-from richter_audit.knowledge._stored import text_key
+from richter_audit.knowledge._stored_questions import text_key
 from richter_audit.llm import Asker, CallOptions, Model, check_models, replies, with_models
 
 __all__ = [

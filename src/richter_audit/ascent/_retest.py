@@ -9,7 +9,7 @@ from richter.errors import TooFewErrors
 from richter.records import Condition, Interval, Item, Result
 from richter.stats import wilson
 from richter.store import RunLike, open_ledger
-from richter_audit.ascent._judged import read_judged
+from richter_audit.ascent._judge_answers import read_judged
 from richter_audit.ascent._outcome import grade, is_prior, last_answers, question_of, row_of
 from richter_audit.ascent._summary import read_search_records
 from richter_audit.knowledge import KnowledgeBase

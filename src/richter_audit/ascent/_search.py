@@ -12,9 +12,8 @@ from richter.models import resolve
 from richter.records import Condition
 from richter.store import Ledger, RunLike, open_ledger
 from richter.texts import Embedder
-from richter_audit.ascent._field import Field, Find
-from richter_audit.ascent._graph import Trail, Trails
-from richter_audit.ascent._judged import check_judge, read_judged
+from richter_audit.ascent._error_field import Field, Find
+from richter_audit.ascent._judge_answers import check_judge, read_judged
 from richter_audit.ascent._outcome import last_answers
 from richter_audit.ascent._propose import plan_step, random_order
 from richter_audit.ascent._search_cost import calls_per_paragraph, no_question_error
@@ -40,6 +39,7 @@ from richter_audit.ascent._tasks import (
     read_tasks,
     task_messages,
 )
+from richter_audit.ascent._trails import Trail, Trails
 from richter_audit.knowledge import KnowledgeBase, find_similar, open_index
 from richter_audit.llm import Asker, Budget, CallOptions, Model, check_models, replies, with_models
 

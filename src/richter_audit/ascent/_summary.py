@@ -11,14 +11,14 @@ import numpy as np
 from richter.errors import InputError
 from richter.records import Answer, Condition, Item, Result
 from richter.store import Ledger, RunLike, Spent, open_ledger
-from richter_audit.ascent._graph import Trail, follow
-from richter_audit.ascent._judged import Judged, read_judged
+from richter_audit.ascent._judge_answers import Judged, read_judged
 from richter_audit.ascent._outcome import Outcome, last_answers, outcomes, row_of
 from richter_audit.ascent._patterns import Pattern, find_patterns
 from richter_audit.ascent._population import PopulationRate, population_rate
 from richter_audit.ascent._questions import KeyCheck, read_key_check
 from richter_audit.ascent._settings import SearchSettings
 from richter_audit.ascent._tasks import Task, read_archive
+from richter_audit.ascent._trails import Trail, follow
 from richter_audit.knowledge import KnowledgeBase
 
 __all__ = ["CostRow", "SearchSummary", "StepSummary", "read_search", "search_failing", "search_patterns", "summarise"]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from richter_audit.ascent._field import Field
+from richter_audit.ascent._error_field import Field
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]

@@ -12,7 +12,7 @@ from richter.errors import TooFewErrors
 from richter.records import Result, plain
 from richter.store import RunLike, open_ledger
 from richter_audit.ascent._clusters import Clustering, Term, cluster_vectors, distinguishing_terms
-from richter_audit.ascent._map import ErrorMap, map_vectors
+from richter_audit.ascent._error_map import ErrorMap, map_vectors
 from richter_audit.ascent._outcome import row_of
 from richter_audit.ascent._summary import BASE_NOTE, SearchRecords, read_search_records
 from richter_audit.knowledge import KnowledgeBase

@@ -16,8 +16,8 @@ from richter.errors import InputError
 from richter.records import Decoding, Result, last_object, storable
 from richter.store import Ledger
 from richter.texts import Embedder, open_embedder
-from richter_audit.ascent._field import Field
-from richter_audit.ascent._generate import fence_messages, list_of, strict
+from richter_audit.ascent._error_field import Field
+from richter_audit.ascent._question_prompts import fence_messages, list_of, strict
 from richter_audit.knowledge import find_similar
 from richter_audit.llm import Message
 

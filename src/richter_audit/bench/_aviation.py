@@ -5,11 +5,11 @@ from collections import Counter
 from functools import cached_property
 from typing import Any
 
-from richter_audit.bench._draft import Asked, Cell, Object, Slots, cells
+from richter_audit.bench._drafts import Asked, Cell, Object, Slots, cells
 from richter_audit.bench._money import Money
 from richter_audit.bench._places import country_truth
 from richter_audit.bench._regions import Zones
-from richter_audit.bench._text import leaks, normalise_name, order_by_hash, pick
+from richter_audit.bench._text_order import leaks, normalise_name, order_by_hash, pick
 from richter_audit.bench._world import DISPUTED, City, World
 
 SOLVED_STATES = [

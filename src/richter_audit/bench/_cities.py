@@ -2,10 +2,10 @@
 
 from functools import cached_property
 
-from richter_audit.bench._draft import Asked, Cell, Object, Slots, cells
+from richter_audit.bench._drafts import Asked, Cell, Object, Slots, cells
 from richter_audit.bench._money import Money
 from richter_audit.bench._places import Places, country_truth
-from richter_audit.bench._text import order_by_hash, pick, unique
+from richter_audit.bench._text_order import order_by_hash, pick, unique
 from richter_audit.bench._world import World
 
 DENIALS = ("{name} is not in", "not in", "isn't in", "not a city in", "not located in")

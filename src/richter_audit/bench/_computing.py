@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from richter_audit.bench._draft import Asked, Cell, Object, Slots, cells
+from richter_audit.bench._drafts import Asked, Cell, Object, Slots, cells
 from richter_audit.bench._places import Places, country_truth, near_countries
-from richter_audit.bench._text import normalise_name, order_by_hash, pick, words
+from richter_audit.bench._text_order import normalise_name, order_by_hash, pick, words
 from richter_audit.bench._world import World
 
 # IANA's registry of HTTP status codes: the phrases of RFC 9110 and their old names.

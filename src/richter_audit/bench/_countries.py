@@ -4,13 +4,13 @@ import dataclasses
 from collections import Counter
 from functools import cached_property
 
-from richter_audit.bench._draft import Asked, Cell, Object, Slots, cells
+from richter_audit.bench._drafts import Asked, Cell, Object, Slots, cells
 from richter_audit.bench._places import (
     Places,
     country_truth,
     near_countries,
 )
-from richter_audit.bench._text import order_by_hash, pick, words
+from richter_audit.bench._text_order import order_by_hash, pick, words
 from richter_audit.bench._world import CONTINENTS, World
 
 # Reach into two continents, or are counted with either.

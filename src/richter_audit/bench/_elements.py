@@ -3,8 +3,8 @@
 from functools import cached_property
 from typing import Any
 
-from richter_audit.bench._draft import NO_SUCH, Asked, Cell, Object, Slots, cells
-from richter_audit.bench._text import order_by_hash, pick, words
+from richter_audit.bench._drafts import NO_SUCH, Asked, Cell, Object, Slots, cells
+from richter_audit.bench._text_order import order_by_hash, pick, words
 from richter_audit.bench._world import Element, World
 
 SPELLINGS = {"aluminum": ("aluminium",), "cesium": ("caesium",), "sulfur": ("sulphur",)}

@@ -15,14 +15,14 @@ from richter_audit.bench._aviation import aviation
 from richter_audit.bench._cities import cities
 from richter_audit.bench._computing import computing
 from richter_audit.bench._countries import countries
-from richter_audit.bench._draft import TEMPLATES, Cell, finish
+from richter_audit.bench._drafts import TEMPLATES, Cell, finish
 from richter_audit.bench._elements import elements
 from richter_audit.bench._gazetteer import Gazetteer, gather, pack
 from richter_audit.bench._items import write_items
 from richter_audit.bench._languages import languages
 from richter_audit.bench._money import money
 from richter_audit.bench._regions import regions
-from richter_audit.bench._text import order_by_hash
+from richter_audit.bench._text_order import order_by_hash
 from richter_audit.bench._world import World
 
 __all__ = ["DOMAINS", "FactsBench", "build_facts", "cached_facts"]

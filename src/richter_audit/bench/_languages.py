@@ -9,9 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from richter_audit.bench._draft import NO_SUCH, Asked, Cell, Object, Rule, Slots, cells
+from richter_audit.bench._drafts import NO_SUCH, Asked, Cell, Object, Rule, Slots, cells
 from richter_audit.bench._places import Places, country_truth
-from richter_audit.bench._text import normalise_name, order_by_hash, pick, unique, words
+from richter_audit.bench._text_order import normalise_name, order_by_hash, pick, unique, words
 from richter_audit.bench._world import World
 
 NAMES = {"bn": "Bengali", "ny": "Chichewa", "mi": "Maori", "gez": "Geez", "lah": "Western Punjabi", "rn": "Kirundi"}

@@ -4,9 +4,9 @@ import dataclasses
 from functools import cached_property
 from typing import Any
 
-from richter_audit.bench._draft import Asked, Cell, Object, Slots, cells, solve
+from richter_audit.bench._drafts import Asked, Cell, Object, Slots, cells, solve
 from richter_audit.bench._places import Places, country_truth, near_countries
-from richter_audit.bench._text import normalise_name, order_by_hash, pick, unique, words
+from richter_audit.bench._text_order import normalise_name, order_by_hash, pick, unique, words
 from richter_audit.bench._world import World
 
 # Bulgaria changed to the euro in 2026, after the sources' date; Panama and Zimbabwe use two currencies side by side.

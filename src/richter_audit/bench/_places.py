@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from richter_audit.bench._draft import Asked, Object, Slots
-from richter_audit.bench._text import order_by_hash, pick
+from richter_audit.bench._drafts import Asked, Object, Slots
+from richter_audit.bench._text_order import order_by_hash, pick
 from richter_audit.bench._world import World
 
 

@@ -2,9 +2,9 @@
 
 from functools import cached_property
 
-from richter_audit.bench._draft import Asked, Cell, Object, Slots, cells
+from richter_audit.bench._drafts import Asked, Cell, Object, Slots, cells
 from richter_audit.bench._places import Places, country_truth, near_countries
-from richter_audit.bench._text import normalise_name, order_by_hash, pick, unique, words
+from richter_audit.bench._text_order import normalise_name, order_by_hash, pick, unique, words
 from richter_audit.bench._world import Region, World
 
 # Names that many countries use: points of the compass, "Centre", "Capital".

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from richter.records import Item, Question
-from richter_audit.bench._text import leaks, order_by_hash
+from richter_audit.bench._text_order import leaks, order_by_hash
 
 __all__ = ["without_subject", "word"]
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from richter.errors import MissingPart
 from richter.store import fetch_wheel_member, fetch_wheel_members
-from richter_audit.bench._text import normalise_name, unique, words
+from richter_audit.bench._text_order import normalise_name, unique, words
 
 __all__ = ["World"]
 

@@ -12,7 +12,7 @@ from richter.cli._io import PLAIN, Group, console, grid, json_option, progress_c
 from richter.errors import StorageError
 from richter.records import printable
 from richter.store import write_file
-from richter_audit.bench._sets import SETS
+from richter_audit.bench._item_sets import SETS
 
 
 @click.group(cls=Group)

@@ -9,7 +9,7 @@ from typing import Literal
 from richter.errors import CallFailed, InputError
 from richter.models import model_identity, resolve
 from richter.records import Answer, Condition, Decoding, Item, Rating, storable
-from richter_audit.judge._prompt import Detail, judge_messages, read_reply, reply_schema
+from richter_audit.judge._judge_prompt import Detail, judge_messages, read_reply, reply_schema
 from richter_audit.llm import Asks, Job, Model
 
 __all__ = [

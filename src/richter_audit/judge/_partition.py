@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from richter.records import Decoding, fence, last_object
 from richter.texts import is_refusal, normalise
-from richter.texts._offline import REFUSAL
+from richter.texts._answer_classes import REFUSAL
 from richter_audit.llm import Asker, Job, Message, Model
 
 __all__ = ["Partition", "judge_classes", "judge_grades", "read_groups"]

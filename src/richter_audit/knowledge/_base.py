@@ -22,8 +22,8 @@ from richter.texts._embed import EMBEDDING, Embed, embed
 from richter_audit.knowledge._chunks import NearCopies
 from richter_audit.knowledge._ingest import as_documents
 from richter_audit.knowledge._pipeline import prepared_blocks
-from richter_audit.knowledge._prepare import Prepared
-from richter_audit.knowledge._stored import StoredQuestion, append_stored, key_of, read_stored
+from richter_audit.knowledge._prepare_documents import Prepared
+from richter_audit.knowledge._stored_questions import StoredQuestion, append_stored, key_of, read_stored
 
 __all__ = ["BaseInfo", "KnowledgeBase", "add_documents", "open_base", "write_base"]
 

@@ -1,8 +1,8 @@
 """A document's headings and texts, in order: Markdown, HTML, PDF, DOCX, reStructuredText and plain text.
 
 Each parser is a maintained package of the extra `docs`, imported where a file of its kind is read (Markdown's comes
-with Richter). What is no running text (code, tables, navigation, includes) is left out and counted. `_limited` runs
-this file in a child process, alone: it imports no other.
+with Richter). What is no running text (code, tables, navigation, includes) is left out and counted. `_child_reader`
+runs this file in a child process, alone: it imports no other.
 """
 
 import dataclasses

@@ -20,8 +20,8 @@ from richter.errors import InputError, MissingPart
 from richter.records import Document, Paragraph, Question, printable
 from richter_audit.knowledge import _blocks, _markup
 from richter_audit.knowledge._blocks import LARGEST_BYTES, PARSERS, Block
+from richter_audit.knowledge._child_reader import read_limited
 from richter_audit.knowledge._chunks import chunks
-from richter_audit.knowledge._limited import read_limited
 
 __all__ = ["Documents", "read_documents"]
 

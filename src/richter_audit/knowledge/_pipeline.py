@@ -20,7 +20,7 @@ from richter.errors import EngineError, RichterError
 from richter.records import Document
 from richter.texts._embed import Embed, SentenceEncoder
 from richter_audit.knowledge._ingest import Documents
-from richter_audit.knowledge._prepare import Prepared, cut, prepare
+from richter_audit.knowledge._prepare_documents import Prepared, cut, prepare
 
 BLOCKS_A_WORKER = 16  # in a window: what ends a window early or late is then little beside it
 WINDOW_BLOCKS = 512  # at most: some 250 MB of text

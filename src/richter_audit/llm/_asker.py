@@ -15,9 +15,9 @@ from richter.errors import BudgetExhausted, CallFailed, ModelError, RichterError
 from richter.models._prices import Price
 from richter.records import Answer, Decoding, call_key, printable
 from richter.store import Call, Ledger, Usage
-from richter_audit.llm._border import admit
+from richter_audit.llm._adaptive_limit import AdaptiveLimit
+from richter_audit.llm._admit_answers import admit
 from richter_audit.llm._budget import Budget
-from richter_audit.llm._limit import AdaptiveLimit
 from richter_audit.llm._model import AttemptFailed, Message, Model, Refused, TryAgain
 from richter_audit.llm._sentinel import DECODING as SENTINEL
 from richter_audit.llm._sentinel import Sentinels

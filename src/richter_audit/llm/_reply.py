@@ -10,7 +10,7 @@ from typing import Any
 
 from richter.models._prices import Price
 from richter.records import Answer, printable
-from richter_audit.llm._border import amount, count
+from richter_audit.llm._admit_answers import amount, count
 from richter_audit.llm._model import Refused, TryAgain
 
 LONGEST_ASIDE = 2**20

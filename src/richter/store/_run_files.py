@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from richter.errors import InputError
+from richter.store._atomic_files import write_file
 from richter.store._database import Transaction
 from richter.store._place import RunLike, run_folder, run_place
 from richter.store._runs import open_ledger
-from richter.store._write import write_file
 
 __all__ = ["keep_file", "kept_at", "run_file"]
 

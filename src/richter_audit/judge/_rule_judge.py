@@ -10,7 +10,7 @@ from typing import Any
 from richter.records import Answer, Item, Rating, storable
 from richter.texts import is_refusal
 from richter_audit.bench import Entity, Gazetteer, normalise_name
-from richter_audit.judge._extract import (
+from richter_audit.judge._answer_mentions import (
     Mention,
     asserts,
     claims_code,

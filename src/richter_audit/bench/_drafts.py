@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from richter.records import Item
-from richter_audit.bench._text import leaks, normalise_name, order_by_hash, unique
+from richter_audit.bench._text_order import leaks, normalise_name, order_by_hash, unique
 
 # ways to say that what was asked about is not there
 NO_SUCH = (

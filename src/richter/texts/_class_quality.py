@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from richter.errors import InputError
-from richter.texts._offline import answer_trees
+from richter.texts._answer_classes import answer_trees
 
 __all__ = ["PairQuality", "choose_threshold", "grouping_quality", "pair_quality"]
 
