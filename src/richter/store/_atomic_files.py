@@ -9,11 +9,11 @@ from pathlib import Path
 
 from richter.errors import StorageError
 
-__all__ = ["write_file", "write_folder", "written"]
+__all__ = ["replace_file", "write_file", "write_folder"]
 
 
 @contextlib.contextmanager
-def written(path: str | Path, *, into_new: bool = False, remedy: str = "Choose another path.") -> Iterator[Path]:
+def replace_file(path: str | Path, *, into_new: bool = False, remedy: str = "Choose another path.") -> Iterator[Path]:
     """Where to write a file beside its place; it is put there when the block ends well, and else nothing is left.
 
     `into_new` makes its folder. A fault is one line.
@@ -36,7 +36,7 @@ def write_file(
     path: str | Path, content: str | bytes, *, into_new: bool = False, remedy: str = "Choose another path."
 ) -> Path:
     """Write a text or bytes as a file, whole or not at all."""
-    with written(path, into_new=into_new, remedy=remedy) as partial:
+    with replace_file(path, into_new=into_new, remedy=remedy) as partial:
         partial.write_bytes(content.encode() if isinstance(content, str) else content)
     return Path(path)
 

