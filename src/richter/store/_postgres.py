@@ -84,9 +84,9 @@ class PostgresDatabase:
 
     async def _connect(self, purpose: str) -> Any:
         """The connection for a purpose, made if there is none: reading and the lease do not wait for writing."""
-        found = self._connections.get(purpose)
-        if found is not None and not found.is_closed():
-            return found
+        known = self._connections.get(purpose)
+        if known is not None and not known.is_closed():
+            return known
         settings = {"application_name": "richter", "search_path": f'"{self._place.name}"'}
         if not self._writable:
             settings["default_transaction_read_only"] = "on"
@@ -125,20 +125,20 @@ class PostgresDatabase:
 
     def _translate_error(self, error: Exception) -> RichterError:
         state = getattr(error, "sqlstate", None) or ""
-        said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         if self._place.password:
-            said = said.replace(self._place.password, "***")
+            reason = reason.replace(self._place.password, "***")
         if state in _REFUSED:
             kind, what, remedy = _REFUSED[state]
-            return kind(f"{self.name} {what} ({said}).", remedy=remedy)
+            return kind(f"{self.name} {what} ({reason}).", remedy=remedy)
         if self._is_lost(error):
             return LedgerUnreachable(
-                f"{self.name} does not answer ({said}).",
+                f"{self.name} does not answer ({reason}).",
                 remedy="What was committed is kept: check address and server, and run the same command again.",
             )
         if isinstance(error, self._asyncpg.ClientConfigurationError | ValueError) and not state:
-            return InputError(f"{self.name} cannot be used as an address ({said}).", remedy="Check its parts.")
-        return LedgerError(f"{self.name}: {said}.", remedy="Run again with --debug and report this.")
+            return InputError(f"{self.name} cannot be used as an address ({reason}).", remedy="Check its parts.")
+        return LedgerError(f"{self.name}: {reason}.", remedy="Run again with --debug and report this.")
 
     def _persist(self, work: Callable[[], T], purpose: str, *, whole: bool = True) -> T:
         """Do `work`; again from its beginning, on a new connection, where the server was lost in the middle.
@@ -155,8 +155,8 @@ class PostgresDatabase:
             except RichterError:
                 raise
             except self._asyncpg.DataError as error:
-                said = f"{self.name} cannot hold a value ({str(error)[:200]})."
-                raise UnstorableValue(said, remedy="Leave it out.") from error
+                message = f"{self.name} cannot hold a value ({str(error)[:200]})."
+                raise UnstorableValue(message, remedy="Leave it out.") from error
             except (self._asyncpg.DeadlockDetectedError, self._asyncpg.SerializationError) as error:
                 if time.monotonic() > until:
                     raise self._translate_error(error) from error
@@ -367,8 +367,8 @@ class _Writing:
         self._connection = connection
 
     def rows(self, sql: str, values: Values = ()) -> list[Any]:
-        found = self._wait(self._connection.fetch(_number_parameters(sql), *map(_to_storable, values)))
-        return [tuple(row) for row in found]
+        rows = self._wait(self._connection.fetch(_number_parameters(sql), *map(_to_storable, values)))
+        return [tuple(row) for row in rows]
 
     def many(self, sql: str, rows: Sequence[Values]) -> None:
         if rows:

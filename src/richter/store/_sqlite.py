@@ -121,21 +121,21 @@ class SqliteDatabase:
         state = self._state()
         if state is not None and _CHECKED_STATES.get(self.path) == state:
             return
-        found = self.faults() or ([str(d) for d in check_hashes(self).damage] if has_hashes(self) else [])
-        if found:
-            more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+        faults = self.faults() or ([str(d) for d in check_hashes(self).damage] if has_hashes(self) else [])
+        if faults:
+            more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
             raise LedgerCorrupt(
-                f"{self.path} is damaged: {found[0]}{more}.", remedy="Restore it from a copy, or use a new run folder."
+                f"{self.path} is damaged: {faults[0]}{more}.", remedy="Restore it from a copy, or use a new run folder."
             )
         _CHECKED_STATES[self.path] = state
 
     def _state(self) -> tuple[object, ...] | None:
         files = [self.path, self.path.with_name(self.path.name + "-wal")]
         try:
-            found = [f.stat() for f in files if f.exists()]
+            stats = [f.stat() for f in files if f.exists()]
         except OSError:
             return None
-        return tuple((s.st_ino, s.st_size, s.st_mtime_ns) for s in found)
+        return tuple((s.st_ino, s.st_size, s.st_mtime_ns) for s in stats)
 
     def _prepare(self) -> None:
         db = self._db

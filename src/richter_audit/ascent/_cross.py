@@ -44,8 +44,8 @@ class CrossMatrix(Result):
 def read_subset(run: RunLike, *, failing: bool = False) -> Subset:
     """The items of the paragraphs that a run finished asking about, or only of those whose error exceeds xi."""
     search = read_search_records(run)
-    kept = set(search.failing if failing else search.known_errors)
-    items = tuple(item for item in search.items.values() if row_of(item.id) in kept and is_first(item.id))
+    rows = set(search.failing if failing else search.known_errors)
+    items = tuple(item for item in search.items.values() if row_of(item.id) in rows and is_first(item.id))
     return Subset(run=str(run), condition=search.condition, base=search.note["base"], items=items)
 
 

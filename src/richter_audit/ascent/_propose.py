@@ -120,7 +120,7 @@ def propose_ascent(
     union = np.unique(np.concatenate([*near.values(), np.empty(0, dtype=np.int64)]))
     rows = [int(row) for row in rng.permutation(union)[:count]]
     drawn = set(rows)
-    edges = [(source, int(row)) for source, found in near.items() for row in found if int(row) in drawn]
+    edges = [(source, int(row)) for source, targets in near.items() for row in targets if int(row) in drawn]
     if len(rows) < count:
         others = np.setdiff1d(np.flatnonzero(field.free), union, assume_unique=True)
         rows += [int(row) for row in rng.permutation(others)[: count - len(rows)]]

@@ -141,22 +141,22 @@ def read_questions(reply: str, paragraph: Paragraph, *, limit: int) -> list[tupl
     rows = body["questions"] if body else None
     if not isinstance(rows, list) or not rows:
         return [(None, "broken")]
-    found: list[tuple[Question | None, str]] = []
-    kept: set[str] = set()
+    questions: list[tuple[Question | None, str]] = []
+    answers: set[str] = set()
     for row in rows:
         question = _question(row)
         if question is None:
-            found.append((None, "broken"))
+            questions.append((None, "broken"))
         elif not _stands_in(question.answer, paragraph.text):
-            found.append((question, "unanswerable"))
+            questions.append((question, "unanswerable"))
         elif _gives_away(question.answer, question.wordings[0]):
-            found.append((question, "leaking"))
-        elif normalise(question.wordings[0]) in kept or _same_options(question):
-            found.append((question, "duplicate"))
-        elif len(kept) < limit:
-            kept.add(normalise(question.wordings[0]))
-            found.append((question, ""))
-    return found
+            questions.append((question, "leaking"))
+        elif normalise(question.wordings[0]) in answers or _same_options(question):
+            questions.append((question, "duplicate"))
+        elif len(answers) < limit:
+            answers.add(normalise(question.wordings[0]))
+            questions.append((question, ""))
+    return questions
 
 
 def _question(row: Any) -> Question | None:

@@ -71,11 +71,11 @@ def prepare_retest(run: RunLike, base: KnowledgeBase, *, kind: Kind, limit: int,
     again = dataclasses.replace(condition, name=f"{condition.name} ({kind})")
     if kind == "open":
         return Prepared(chosen, dataclasses.replace(again, style="chat"))
-    told = [
+    items = [
         dataclasses.replace(item, prompt=f"{text}\n\n{item.prompt}", shots=(*item.shots, text) if item.shots else ())
         for item, text in zip(chosen, texts, strict=True)
     ]
-    return Prepared(told, again)
+    return Prepared(items, again)
 
 
 def score_retest(run: RunLike, items: list[Item], condition: Condition, *, kind: Kind, level: float = 0.95) -> Retest:

@@ -184,9 +184,9 @@ def _agree(
 
     The base comes back held to the questions that it had when the search began, unless a generator writes more.
     """
-    found = ledger.note(NOTE)
+    noted = ledger.note(NOTE)
     if writer is None:
-        base = dataclasses.replace(base, lines=found.get("questions", 0) if found else len(base.stored))
+        base = dataclasses.replace(base, lines=noted.get("questions", 0) if noted else len(base.stored))
     names, codes = base.categories
     counts = np.bincount(codes if writer else codes[base.askable], minlength=len(names))
     wanted: dict[str, Any] = {
@@ -198,7 +198,7 @@ def _agree(
         "base": {k: v for k, v in base.info.to_dict().items() if k in ("name", "embedding", "paragraphs", "askable")},
         "categories": {name: int(count) for name, count in zip(names, counts, strict=True) if count},
     }
-    if found is None:
+    if noted is None:
         if ledger.spent().calls:
             raise InputError(
                 f"{ledger.name} already holds another kind of run.", remedy="Search into a folder of its own."
@@ -206,8 +206,8 @@ def _agree(
         ledger.set_note(NOTE, wanted)
         return base
     for part in ("settings", "condition", "generator", "judge", "base"):
-        if found.get(part) != wanted[part]:
-            before, now = _difference(found.get(part), wanted[part])
+        if noted.get(part) != wanted[part]:
+            before, now = _difference(noted.get(part), wanted[part])
             raise InputError(
                 f"{ledger.name} was begun with another {part}: {before}, not {now}.",
                 remedy="Resume with the same, or search into another folder.",

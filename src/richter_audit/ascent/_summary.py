@@ -117,8 +117,8 @@ class SearchSummary(Result):
     @property
     def cost_per_error(self) -> dict[str, float | None]:
         """Calls, tokens and money for each different question answered wrongly; None: no such, or no known price."""
-        found = self.errors_found
-        return {k: v / found if found and v is not None else None for k, v in self.totals.items()}
+        errors = self.errors_found
+        return {k: v / errors if errors and v is not None else None for k, v in self.totals.items()}
 
     @property
     def curves(self) -> dict[str, list[float]]:
@@ -182,14 +182,14 @@ def read_search_ledger(ledger: Ledger) -> SearchRecords:
     condition = next(c for c in ledger.conditions() if c.name == note["condition"])
     settings, items, picks = SearchSettings.from_dict(note["settings"]), ledger.items(), ledger.picks()
     given, judged = last_answers(ledger.answers(condition.name)), read_judged(ledger, condition.name)
-    found = outcomes(items, given, condition, settings, judged)
+    by_row = outcomes(items, given, condition, settings, judged)
     batches: dict[int, list[int]] = defaultdict(list)
     for row, step, _ in picks:
         batches[step].append(row)
     for step, batch in batches.items():
-        written = any(row in found for row in batch) or ledger.note(f"{DROPPED_NOTE} {step}") is not None
+        written = any(row in by_row for row in batch) or ledger.note(f"{DROPPED_NOTE} {step}") is not None
         for row in batch:
-            found.setdefault(row, dataclasses.replace(UNASKED, missing=int(not written)))
+            by_row.setdefault(row, dataclasses.replace(UNASKED, missing=int(not written)))
     return SearchRecords(
         settings=settings,
         condition=condition,
@@ -201,23 +201,23 @@ def read_search_ledger(ledger: Ledger) -> SearchRecords:
         edges=ledger.retrievals(),
         sample=ledger.sample(),
         batches=batches,
-        found=found,
+        found=by_row,
     )
 
 
 def read_search_records(run: RunLike, base: KnowledgeBase | None = None) -> SearchRecords:
     """What the ledger of a run holds, of a search of this base where one is given."""
     with open_ledger(run) as ledger:
-        found = read_search_ledger(ledger)
+        search = read_search_ledger(ledger)
     if base is not None:
-        check_base(found.note, base, run)
-    return found
+        check_base(search.note, base, run)
+    return search
 
 
 def check_base(note: Mapping[str, Any], base: KnowledgeBase, run: RunLike) -> None:
     """Refuse a base that is not the one a search went through: its row numbers would mean other paragraphs."""
-    found = {key: getattr(base.info, key) for key in note["base"]}
-    if found != note["base"]:
+    own = {key: getattr(base.info, key) for key in note["base"]}
+    if own != note["base"]:
         raise InputError(f"{base.folder} is not the base of {run}.", remedy="Give the base that was searched.")
 
 
@@ -225,14 +225,14 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
     """Everything that a search's ledger says. Asks nothing."""
     search = read_search_ledger(ledger)
     settings, condition, note = search.settings, search.condition, search.note
-    batches, found, errors = search.batches, search.found, search.errors
+    batches, by_row, errors = search.batches, search.found, search.errors
     trails = follow(list(batches.values()), search.edges, errors, xi=settings.xi, gamma=settings.gamma)
     progress, steps, asked = Steps(), [], []
     for batch, trail in zip(batches.values(), trails, strict=True):
-        steps.append(progress.add(trail, [found[row] for row in batch]))
+        steps.append(progress.add(trail, [by_row[row] for row in batch]))
         asked.append((progress.answers, progress.wrong))
-    failing = Counter(o.category for o in found.values() for _ in o.failing)
-    again = [share for o in found.values() for share in o.failing.values() if share is not None]
+    failing = Counter(o.category for o in by_row.values() for _ in o.failing)
+    again = [share for o in by_row.values() for share in o.failing.values() if share is not None]
     path = ledger.note(BASE_NOTE)
     population, by_category = _population(search, level)
     return SearchSummary(
@@ -251,9 +251,9 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
         confirmed=sum(share >= 0.5 for share in again),
         judged=len(search.judged),
         judged_right=sum(search.judged.values()),
-        preferred=sum(len(o.preferred) for o in found.values()),
-        **{name: sum(getattr(o, name) for o in found.values()) for name in COUNTED},
-        unfinished=sum(o.missing > 0 for o in found.values()),
+        preferred=sum(len(o.preferred) for o in by_row.values()),
+        **{name: sum(getattr(o, name) for o in by_row.values()) for name in COUNTED},
+        unfinished=sum(o.missing > 0 for o in by_row.values()),
         sources_found=len(search.failing),
         distinct_categories=len(failing),
         effective_categories=effective_number(failing.values()),

@@ -45,11 +45,11 @@ class Airport:
 
 def airports(world: World) -> dict[str, Airport]:
     """Airports by IATA code, those of the largest cities first; international ones before others of the same city."""
-    found = []
+    rows = []
     group = {iata: row["name"] for row in world.metropolitan_codes.values() for iata in row["airports"]}
     for iata, row in world.airport_rows.items():
         city = world.city_at(group.get(iata, row["city"]), row["country"], row["lat"], row["lon"])
-        found.append(
+        rows.append(
             Airport(
                 iata=iata,
                 icao=row["icao"],
@@ -62,8 +62,8 @@ def airports(world: World) -> dict[str, Airport]:
                 lon=round(row["lon"], 2),
             )
         )
-    found.sort(key=lambda a: (-a.fame, "international" not in a.name.lower(), a.iata))
-    return {a.iata: a for a in found}
+    rows.sort(key=lambda a: (-a.fame, "international" not in a.name.lower(), a.iata))
+    return {a.iata: a for a in rows}
 
 
 class Aviation(Zones):

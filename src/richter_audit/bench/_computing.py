@@ -143,14 +143,14 @@ class Computing(Places):
         """A country's top-level domain."""
         country = self.world.countries[code]
         name = normalise_name(country.name).replace(" ", "")
-        made = [t for t in (f".{name[:2]}", f".{name[0]}{name[-1]}", f".{name[0]}{name[2]}") if t != country.tld]
+        guesses = [t for t in (f".{name[:2]}", f".{name[0]}{name[-1]}", f".{name[0]}{name[2]}") if t != country.tld]
         like = [t for t in sorted(self.domains) if t[1:2] == country.tld[1:2] and t != country.tld]
         near = [self.world.countries[c].tld for c in near_countries(self.world, code, asked.salt)]
         return Object(
             kind="code",
             of="domain",
             answer=country.tld,
-            wrong=[*order_by_hash(made, asked.salt)[:1], *order_by_hash(like, asked.salt)[:1], *near],
+            wrong=[*order_by_hash(guesses, asked.salt)[:1], *order_by_hash(like, asked.salt)[:1], *near],
             also=[".gb"] if code == "GB" else (),
             truth={"code": country.tld, **country_truth(self.world, code)},
         )
@@ -283,8 +283,8 @@ class Computing(Places):
     def free_domains(self) -> list[str]:
         """Domains of two letters that nobody has."""
         letters = "abcdefghijklmnopqrstuvwxyz"
-        made = [f".{a}{b}" for a in letters for b in letters]
-        return order_by_hash([d for d in made if d not in self.domains | MORE_DOMAINS], "free domains")[:220]
+        pairs = [f".{a}{b}" for a in letters for b in letters]
+        return order_by_hash([d for d in pairs if d not in self.domains | MORE_DOMAINS], "free domains")[:220]
 
     @cached_property
     def scripts(self) -> dict[str, str]:

@@ -77,12 +77,12 @@ class Countries(Places):
     def between(self, fact: str, asked: Asked) -> Object:
         """The one country that borders both of two others."""
         code, *ends = fact.split("|")
-        found = self.country(code, asked)
+        country = self.country(code, asked)
         near = [c for end in ends for c in self.world.countries[end].neighbours]
         wrong = [c for c in order_by_hash(near, fact) if c in self.world.states and c not in ends]
         taken = [self.world.countries[end].the_name for end in ends]
-        safe = [name for name in found.wrong if name not in taken]
-        return dataclasses.replace(found, wrong=[*(self.world.countries[c].the_name for c in wrong[:2]), *safe])
+        safe = [name for name in country.wrong if name not in taken]
+        return dataclasses.replace(country, wrong=[*(self.world.countries[c].the_name for c in wrong[:2]), *safe])
 
     def no_border(self, fact: str, asked: Asked) -> Object:
         """That two countries have no border."""
@@ -112,8 +112,8 @@ class Countries(Places):
         """Triples country|one|two where the country alone borders both others, which do not border each other."""
         clear = [c for c in self.world.states if c not in UNCLEAR_BORDERS]
         pairs = [(one, two) for one in clear for two in clear if one < two]
-        found = [f"{code}|{one}|{two}" for one, two in pairs for code in self._common(one, two) if code in clear]
-        return sorted(found, key=lambda t: -sum(self.world.countries[c].population for c in t.split("|")))
+        facts = [f"{code}|{one}|{two}" for one, two in pairs for code in self._common(one, two) if code in clear]
+        return sorted(facts, key=lambda t: -sum(self.world.countries[c].population for c in t.split("|")))
 
     def _common(self, one: str, two: str) -> set[str]:
         """The one country that borders both, unless they border each other."""

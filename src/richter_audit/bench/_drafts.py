@@ -114,19 +114,19 @@ class Template:
             return None
         prompt = self.prompt.format_map(slots)
         asked = Asked(fact=fact, slots=slots, prompt=prompt, salt=self.salt.format(fact=fact, prompt=prompt))
-        found = self.answer(self.about(fact), asked)
-        if found is None:
+        object_ = self.answer(self.about(fact), asked)
+        if object_ is None:
             return None
-        head = {} if "kind" in found.truth else {"kind": found.kind}
-        head |= {"of": found.of} if found.of else {}
+        head = {} if "kind" in object_.truth else {"kind": object_.kind}
+        head |= {"of": object_.of} if object_.of else {}
         return Draft(
             prompt=prompt,
             stem=self.stem.format_map(slots),
-            answer=found.answer,
-            wrong=found.wrong,
-            truth={**head, "subject": self.subject.format_map(slots), **found.truth},
-            aliases=found.aliases,
-            also=found.also,
+            answer=object_.answer,
+            wrong=object_.wrong,
+            truth={**head, "subject": self.subject.format_map(slots), **object_.truth},
+            aliases=object_.aliases,
+            also=object_.also,
         )
 
 
@@ -169,13 +169,13 @@ def cells(domain: str, rules: object, pools: Mapping[str, Any]) -> list[Cell]:
         value = pools[name] if name in pools else operator.attrgetter(name)(rules)
         return value[slice(*(int(end) if end else None for end in part[:-1].split(":")))] if part else value
 
-    found = []
+    rows = []
     for row in _table()[domain]:
         template = _template(row, find)
         for entry in row["tiers"]:
             tier, facts, weight = [*entry.split(), "1"][:3]
-            found.append(Cell(template=template, tier=int(tier), facts=find(facts), weight=int(weight)))
-    return found
+            rows.append(Cell(template=template, tier=int(tier), facts=find(facts), weight=int(weight)))
+    return rows
 
 
 @functools.cache
@@ -223,10 +223,10 @@ def trap(
     """The rule of a question whose premise is false; `answer` says so, and `denials` do besides `NO_SUCH`."""
 
     def reject(key: str, asked: Asked) -> Object:
-        said = {"premise": premise.format_map(asked.slots), "corrected": corrected.format_map(asked.slots)}
+        truth = {"premise": premise.format_map(asked.slots), "corrected": corrected.format_map(asked.slots)}
         aliases = [*NO_SUCH, *(denial.format_map(asked.slots) for denial in denials)]
         return Object(
-            kind="trap", answer=answer.format_map(asked.slots), wrong=wrong(asked.salt), aliases=aliases, truth=said
+            kind="trap", answer=answer.format_map(asked.slots), wrong=wrong(asked.salt), aliases=aliases, truth=truth
         )
 
     return reject

@@ -95,9 +95,9 @@ class Elements:
     def symbol(self, symbol: str, asked: Asked, **more: Any) -> Object:
         """An element's symbol."""
         e = self.by_symbol[symbol]
-        made = [s.title() for s in (e.name[0] + e.name[2:3], e.name[:2], e.name[0] + e.name[-1]) if len(s) == 2]
+        guesses = [s.title() for s in (e.name[0] + e.name[2:3], e.name[:2], e.name[0] + e.name[-1]) if len(s) == 2]
         real = [x.symbol for x in self.near(e, asked.salt)]
-        wrong = [*order_by_hash([s for s in made if s != symbol], asked.salt)[:1], *real]
+        wrong = [*order_by_hash([s for s in guesses if s != symbol], asked.salt)[:1], *real]
         return Object(kind="symbol", answer=symbol, wrong=wrong, truth={**self.truth(e), **more})
 
     def next_symbol(self, symbol: str, asked: Asked) -> Object:
@@ -174,13 +174,13 @@ class Elements:
         """That an element has no stable isotope."""
         e = self.by_symbol[symbol]
         denials = ("no stable", "not have a stable", "not have any stable", "radioactive", "not stable")
-        said = {"premise": f"{e.name} has a stable isotope", "corrected": "no stable isotope"}
+        truth = {"premise": f"{e.name} has a stable isotope", "corrected": "no stable isotope"}
         return Object(
             kind="trap",
             answer=f"none, because {e.name} has no stable isotope",
             wrong=[str(m) for m in pick(sorted(e.isotopes), 4, asked.salt)],
             aliases=[*NO_SUCH, *denials],
-            truth={**self.truth(e), **said},
+            truth={**self.truth(e), **truth},
         )
 
     def heavy_names(self, salt: str) -> list[str]:
@@ -212,9 +212,9 @@ class Elements:
     @cached_property
     def free_symbols(self) -> list[str]:
         """What looks like a symbol and is none, nor was one, nor is an English word."""
-        made = [f"{a}{b}" for a in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" for b in "abdefgjkmoqvwxz"]
+        pairs = [f"{a}{b}" for a in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" for b in "abdefgjkmoqvwxz"]
         taken = {*self.by_symbol, *ONCE_SYMBOLS, *(word.title() for word in ENGLISH)}
-        return order_by_hash([symbol for symbol in made if symbol not in taken], "free symbols")[:240]
+        return order_by_hash([symbol for symbol in pairs if symbol not in taken], "free symbols")[:240]
 
 
 def elements(world: World) -> list[Cell]:

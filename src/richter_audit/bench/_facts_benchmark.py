@@ -100,7 +100,7 @@ def build_facts(
         for tier in range(TIERS):
             own = [cell for cell in cells if cell.tier == tier + 1]
             streams[d, tier] = _draw(name, own, seed, prompts)
-    found: list[Item] = []
+    built: list[Item] = []
     for j in range(items):
         d, tier = j % len(names), (j if len(names) % TIERS else j // len(names)) % TIERS
         item = next(streams[d, tier], None)
@@ -109,8 +109,8 @@ def build_facts(
                 f"--items {items}: the facts run out at {j} ({names[d]}, tier {tier + 1}).",
                 remedy=f"Ask for at most {j} items.",
             )
-        found.append(item)
-    return FactsBench(items=tuple(found), world=world, seed=seed, versions=versions)
+        built.append(item)
+    return FactsBench(items=tuple(built), world=world, seed=seed, versions=versions)
 
 
 def _draw(domain: str, cells: list[Cell], seed: int, prompts: set[str]) -> Iterator[Item]:

@@ -109,13 +109,13 @@ class Tongues:
 
     def own_names(self) -> dict[str, str]:
         """What languages call themselves, where CLDR has their own locale."""
-        found = {}
+        names = {}
         for code in sorted(self.cldr):
             name = self.world.own_name(code)
             alike = SequenceMatcher(None, normalise_name(name), normalise_name(self.name(code))).ratio()
             if name and name[-1].isalpha() and "(" not in name and alike < 0.6:  # else it gives itself away
-                found[code] = name
-        return found
+                names[code] = name
+        return names
 
 
 class Languages(Places):
@@ -164,9 +164,9 @@ class Languages(Places):
 
     def home(self, code: str, asked: Asked) -> Object:
         """The country where a language is spoken."""
-        found, speakers = self.country(self.tongues.home(code), asked), self.tongues.speakers[code]
+        country, speakers = self.country(self.tongues.home(code), asked), self.tongues.speakers[code]
         return dataclasses.replace(
-            found, also=[self.world.countries[c].name for c in speakers if c in self.world.countries]
+            country, also=[self.world.countries[c].name for c in speakers if c in self.world.countries]
         )
 
     def code(self, code: str, asked: Asked) -> Object | None:
@@ -174,9 +174,9 @@ class Languages(Places):
         if len(code) != 2:
             return None
         guess = normalise_name(self.tongues.name(code))[:2]
-        made = [guess] if len(guess) == 2 and guess.isalpha() else []
+        guesses = [guess] if len(guess) == 2 and guess.isalpha() else []
         like = [c for c in self.two if c != code and c[0] == code[0]]
-        wrong = [*made, *pick(like, 3, asked.salt), *pick(self.two, 4, asked.salt)]
+        wrong = [*guesses, *pick(like, 3, asked.salt), *pick(self.two, 4, asked.salt)]
         return Object(kind="code", answer=code, wrong=wrong, truth={**self.truth(code), "of": "language", "code": code})
 
     def script(self, code: str, asked: Asked) -> Object:

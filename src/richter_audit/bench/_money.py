@@ -159,9 +159,9 @@ class Money(Places):
     def code(self, currency: str, asked: Asked) -> Object:
         """A currency's code of three letters."""
         like = [c for c in self.by_people if c[0] == currency[0] and c != currency]
-        made = [f"{currency[:2]}{letter}" for letter in "DPRSFK" if f"{currency[:2]}{letter}" not in self.iso]
+        guesses = [f"{currency[:2]}{letter}" for letter in "DPRSFK" if f"{currency[:2]}{letter}" not in self.iso]
         wrong = [
-            *order_by_hash(made, asked.salt)[:1],
+            *order_by_hash(guesses, asked.salt)[:1],
             *order_by_hash(like, asked.salt)[:2],
             *pick(self.by_people, 4, asked.salt),
         ]

@@ -372,11 +372,11 @@ def _band(people: int) -> str:
 
 def _sound(questions: Sequence[Question | None]) -> tuple[Question, ...]:
     """Questions with three wrong answers whose answer does not stand in what is asked."""
-    kept = []
+    sound = []
     for q in questions:
         if q is None or len(set(q.wrong)) < 3 or not q.answer:
             continue
-        told = " ".join(q.slots.values()) if not q.relation.startswith("isotope-") else ""
-        if not leaks([q.answer, *q.aliases], told):
-            kept.append(q)
-    return tuple(kept)
+        subject = " ".join(q.slots.values()) if not q.relation.startswith("isotope-") else ""
+        if not leaks([q.answer, *q.aliases], subject):
+            sound.append(q)
+    return tuple(sound)

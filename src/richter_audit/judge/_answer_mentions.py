@@ -85,15 +85,15 @@ def mentions(text: str, prompt: str, lookup: Lookup, *, lower_kinds: Iterable[st
     """
     words = _Words(text, _tokens(text), lookup, frozenset(lower_kinds))
     asked = f" {normalise_name(prompt)} "
-    found: list[Mention] = []
+    names: list[Mention] = []
     first = 0
     while first < len(words.tokens):
         length, entities = words.longest_name(first, asked)
         phrase, start = words.phrase(first, length), words.tokens[first].start()
         if entities and not is_denied_at(text, start):
-            found.append(Mention(phrase, start, entities))
+            names.append(Mention(phrase, start, entities))
         first += length
-    return found
+    return names
 
 
 class _Words(NamedTuple):
@@ -278,9 +278,9 @@ def invented_names(text: str, prompt: str, known: Iterable[Mention], kind: str) 
     topic = {word for word in normalise_name(prompt).split() if len(word) > 3} | set(nouns)
     invented = []
     for name in unknown_names(text, prompt, known):
-        before, found, after = text.partition(name)
+        before, match, after = text.partition(name)
         if (
-            found
+            match
             and not _is_of_another_kind(name, kind, nouns)
             and not _is_only_mentioned(text, before, after, nouns)
             and _is_claimed(before, after, kind, nouns, topic)
@@ -387,11 +387,11 @@ def claims_code(text: str, token: str) -> bool:
 def numbers(text: str, prompt: str = "") -> list[tuple[float, str]]:
     """Numbers in the order they stand, (value, as written); hexadecimal with 0x; those of the question left out."""
     asked = set(re.findall(r"[\w.]+", prompt))
-    said = [m for m in _NUMBER.finditer(text) if not text[m.start() - 1 : m.start()].isalpha() and m[0] not in asked]
-    found = [(_read_number(m[0]), m[0]) for m in said if not is_denied_at(text, m.start())]
-    if not said:  # number words
+    matches = [m for m in _NUMBER.finditer(text) if not text[m.start() - 1 : m.start()].isalpha() and m[0] not in asked]
+    undenied = [(_read_number(m[0]), m[0]) for m in matches if not is_denied_at(text, m.start())]
+    if not matches:  # number words
         return [(float(w), w) for w in content_words(text) if re.fullmatch(r"\d+(\.\d+)?", w) and w not in asked]
-    return found
+    return undenied
 
 
 def _read_number(written: str) -> float:
@@ -466,5 +466,5 @@ def _in_another_order(whole: str, wanted: str) -> bool:
 
 def _locate(text: str, *names: str) -> int:
     """Where a text holds the beginning of a name, in one of its forms."""
-    found = (re.search(re.escape(name.split()[0][:4]), text, re.IGNORECASE) for name in names)
-    return next((match.start() for match in found if match), 0)
+    matches = (re.search(re.escape(name.split()[0][:4]), text, re.IGNORECASE) for name in names)
+    return next((match.start() for match in matches if match), 0)

@@ -102,12 +102,12 @@ def _messages(task: str, data: Mapping[str, Any]) -> list[Message]:
 
 
 def _repair(groups: list[list[int]], size: int) -> list[int]:
-    found: dict[int, int] = {}
+    classes: dict[int, int] = {}
     for number, group in enumerate(groups):
         for n in group:
             if 0 <= n < size:
-                found.setdefault(n, number)
-    return [found.get(n, len(groups) + n) for n in range(size)]
+                classes.setdefault(n, number)
+    return [classes.get(n, len(groups) + n) for n in range(size)]
 
 
 async def judge_classes(

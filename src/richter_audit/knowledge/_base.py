@@ -170,14 +170,14 @@ def _write(frame: pl.DataFrame, path: Path) -> None:
 
 
 def _continue(folder: Path, wanted: BaseInfo) -> BaseInfo:
-    found = _load(folder)
+    base = _load(folder)
     for what in ("name", "embedding", "sources"):
-        if getattr(found, what) != getattr(wanted, what):
+        if getattr(base, what) != getattr(wanted, what):
             raise InputError(
-                f"{folder} already holds a base with another {what}: {getattr(found, what)}.",
+                f"{folder} already holds a base with another {what}: {getattr(base, what)}.",
                 remedy="Choose another folder, or delete it.",
             )
-    return found
+    return base
 
 
 def _trim(folder: Path, info: BaseInfo) -> None:
@@ -209,9 +209,9 @@ def _known_keys(folder: Path, info: BaseInfo) -> set[int]:
 
 
 def _near(folder: Path, info: BaseInfo) -> NearCopies:
-    found = NearCopies()
-    found.learn(_texts(folder, info))
-    return found
+    copies = NearCopies()
+    copies.learn(_texts(folder, info))
+    return copies
 
 
 def _file(folder: Path, kind: str, shard: int) -> Path:
@@ -267,10 +267,10 @@ def _drop_near_copies(shard: Sequence[Prepared], fresh: Sequence[NDArray[np.bool
             new[i] = not near.is_copy(block.paragraphs["text"][int(i)])
 
 
-def _add_skipped(before: Mapping[str, Sequence[str]], found: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+def _add_skipped(before: Mapping[str, Sequence[str]], documents: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     """The names of the documents that were not read, by reason."""
     names = {reason: list(own) for reason, own in before.items()}
-    for name, reason in found:
+    for name, reason in documents:
         names.setdefault(reason, []).append(name)
     return names
 
@@ -395,12 +395,12 @@ class KnowledgeBase:
     @cached_property
     def askable(self) -> NDArray[np.bool_]:
         """Which paragraphs have a question, their own or one that was written for them as they stand."""
-        found = np.asarray(self._table("paragraphs", "asks")["asks"].to_numpy() > 0).copy()
+        has_question = np.asarray(self._table("paragraphs", "asks")["asks"].to_numpy() > 0).copy()
         written = [q for q in self.stored if not q.rejected]
         if written:
             texts = dict(self._rows([q.row for q in written], "text").iter_rows())
-            found[[q.row for q in written if q.row in texts and q.fits(texts[q.row])]] = True
-        return found
+            has_question[[q.row for q in written if q.row in texts and q.fits(texts[q.row])]] = True
+        return has_question
 
     @cached_property
     def stored(self) -> list[StoredQuestion]:
@@ -409,10 +409,10 @@ class KnowledgeBase:
 
     @cached_property
     def _by_row(self) -> dict[int, list[StoredQuestion]]:
-        found: dict[int, list[StoredQuestion]] = {}
+        questions: dict[int, list[StoredQuestion]] = {}
         for question in self.stored:
-            found.setdefault(question.row, []).append(question)
-        return found
+            questions.setdefault(question.row, []).append(question)
+        return questions
 
     def add_questions(self, questions: Sequence[StoredQuestion]) -> None:
         """Keep questions that were written for it, for every search to come."""
@@ -426,8 +426,8 @@ class KnowledgeBase:
 
     def paragraphs(self, rows: Sequence[int]) -> list[Paragraph]:
         """Whole paragraphs by row number."""
-        found = self._rows(rows, "text", "category", "attributes", "questions")
-        table = {row["row"]: row for row in found.iter_rows(named=True)}
+        texts = self._rows(rows, "text", "category", "attributes", "questions")
+        table = {row["row"]: row for row in texts.iter_rows(named=True)}
         return [_paragraph(table[int(row)], self._by_row.get(int(row), ())) for row in rows]
 
     def _rows(self, rows: Sequence[int], *columns: str) -> pl.DataFrame:

@@ -289,10 +289,10 @@ def _read_piece(piece: Piece) -> Document:
     blocks = [Block(*block) for block in page["blocks"]]
     title = page["title"] or (blocks[0].text if blocks[0].level == 1 else "") or stem
     folder = Path(piece.name).parent.as_posix()
-    found = chunks(blocks)
+    paragraphs = chunks(blocks)
     return Document(
         title=title,
-        abstract=found[0][2][:ABSTRACT_CHARACTERS] if found else title,
+        abstract=paragraphs[0][2][:ABSTRACT_CHARACTERS] if paragraphs else title,
         paragraphs=tuple(
             Paragraph(
                 text=text,
@@ -302,11 +302,11 @@ def _read_piece(piece: Piece) -> Document:
                     "source": ", ".join(filter(None, (piece.name, at))),
                 },
             )
-            for path, at, text in found
+            for path, at, text in paragraphs
         ),
         kind=piece.kind,
         left_out=Counter(page["left_out"]),
-        skipped="" if found else "too short",
+        skipped="" if paragraphs else "too short",
     )
 
 
@@ -314,7 +314,7 @@ def _parse_limited(kind: str, data: bytes) -> Mapping[str, Any]:
     """A document's title, blocks and what was left out, read by a child with limits; or why it is `unreadable`."""
     if len(data) > LARGEST_BYTES:
         return {"unreadable": f"larger than {LARGEST_BYTES >> 20} MB"}
-    found = read_limited(
+    page = read_limited(
         _blocks.__file__,
         kind,
         data,
@@ -322,7 +322,7 @@ def _parse_limited(kind: str, data: bytes) -> Mapping[str, Any]:
         seconds=_blocks.DOCUMENT_S + _blocks.BYTE_S * len(data),
         room=_blocks.ROOM + 4 * len(data),
     )
-    return found or {"unreadable": _blocks.OVER}
+    return page or {"unreadable": _blocks.OVER}
 
 
 def _folder(package: str) -> str:
@@ -352,11 +352,11 @@ class _Bounded:
         self._file, self.since = file, 0
 
     def read(self, size: int) -> bytes:
-        found: bytes = self._file.read(size)
-        self.since += len(found)
+        data: bytes = self._file.read(size)
+        self.since += len(data)
         if self.since > LONGEST_ELEMENT:
             raise ValueError(f"one element has more than {LONGEST_ELEMENT >> 20} MB")
-        return found
+        return data
 
 
 def _pages(path: Path) -> Iterator[tuple[str, str]]:
@@ -375,22 +375,22 @@ def _page_fields(stream: _Bounded) -> Iterator[dict[str, str]]:
     events = _part("defusedxml.ElementTree").iterparse  # a dump is somebody else's file: this refuses entity bombs
     page: dict[str, str] = {}
     root: Any = None
-    kept = depth = 0
+    elements = depth = 0
     for event, element in events(stream, events=("start", "end")):
         stream.since = 0
         tag = element.tag.rsplit("}", 1)[-1]
         if event == "start":
             root = element if root is None else root
             page = {} if tag == "page" else page
-            kept, depth = kept + 1, depth + 1
-            if kept > MOST_ELEMENTS or depth > DEEPEST:
+            elements, depth = elements + 1, depth + 1
+            if elements > MOST_ELEMENTS or depth > DEEPEST:
                 raise ValueError("it nests or lists more than a dump does")
             continue
         depth -= 1
         if tag == "page":
             yield page
             root.clear()  # the pages read so far: a dump never lies in memory whole
-            kept = 0
+            elements = 0
         elif tag in ("title", "ns", "text", "redirect"):
             page[tag] = element.text or ""
             element.clear()
@@ -422,14 +422,14 @@ def _article(page: tuple[str, str]) -> Document:
             )
         return Document(title=title, abstract=title, paragraphs=(Paragraph(text=""),))
     blocks, names = read
-    found = chunks([Block(*block) for block in blocks])
+    paragraphs = chunks([Block(*block) for block in blocks])
     categories = [n.split(":", 1)[1].split("|")[0].strip() for n in names if n.lower().startswith("category:")]
     return Document(
         title=title,
-        abstract=(found[0][2] if found else title)[:ABSTRACT_CHARACTERS],
+        abstract=(paragraphs[0][2] if paragraphs else title)[:ABSTRACT_CHARACTERS],
         paragraphs=tuple(
             Paragraph(text=p, category=categories[0] if categories else "", attributes={"section": " > ".join(path)})
-            for path, _, p in found
+            for path, _, p in paragraphs
         ),
     )
 

@@ -74,12 +74,12 @@ class IndexInfo(Result):
 
     def sentence(self) -> str:
         """What the index finds, for people."""
-        found = ", ".join(
+        facts = ", ".join(
             f"{r.recall:.1%} of the exact {r.k} nearest ({r.interval.low:.1%} to {r.interval.high:.1%})"
             for r in self.recall
         )
         queries = max((r.queries for r in self.recall), default=0)
-        return f"The disk index finds {found}, measured on {queries} random paragraphs."
+        return f"The disk index finds {facts}, measured on {queries} random paragraphs."
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -120,8 +120,8 @@ def build_index(
     tell = watch or (lambda _: None)
     known = read_index_info(base)
     given = str(Path(url).resolve()) if url and "://" not in url else url
-    kept = given or (known.url if known else FOLDER)
-    where, known = _place(base, kept), known if known and known.url == kept else None
+    address = given or (known.url if known else FOLDER)
+    where, known = _place(base, address), known if known and known.url == address else None
     with _translate_errors(where):
         table = _open_table(base, where, make=True, rebuild=rebuild)
         held = table.count_rows()
@@ -144,7 +144,7 @@ def build_index(
     tell("measuring the recall")
     probes, recall = _measure(base, table, where, partitions, target, rng)
     info = IndexInfo(
-        url=kept,
+        url=address,
         embedding=base.info.embedding,
         dim=base.info.dim,
         rows=len(base),
@@ -208,9 +208,9 @@ def _translate_errors(url: str) -> Iterator[None]:
         scheme, _, rest = url.partition("://")
         check = f"the address, {HINTS.get(scheme, 'the credentials')} and the network" if rest else "room and rights"
         first = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        said = printable(re.sub(r",? *\S+\.rs:[\d:]*", "", first), limit=160)  # without places in LanceDB's source
+        reason = printable(re.sub(r",? *\S+\.rs:[\d:]*", "", first), limit=160)  # without places in LanceDB's source
         raise StorageError(
-            f"The index at {printable(url)} cannot be read or written: {said.rstrip('.')}.", remedy=f"Check {check}."
+            f"The index at {printable(url)} cannot be read or written: {reason.rstrip('.')}.", remedy=f"Check {check}."
         ) from error
 
 
@@ -312,7 +312,7 @@ def _reader(base: KnowledgeBase, start: int, stop: int) -> Any:
 
 
 def _candidates(table: Any, url: str, queries: NDArray[np.float32], count: int, probes: int) -> NDArray[np.int64]:
-    found = np.full((len(queries), count), -1, dtype=np.int64)
+    places = np.full((len(queries), count), -1, dtype=np.int64)
     with _translate_errors(url):
         for start in range(0, len(queries), QUERIES_AT_ONCE):
             some = np.ascontiguousarray(queries[start : start + QUERIES_AT_ONCE], dtype=np.float32)
@@ -322,8 +322,8 @@ def _candidates(table: Any, url: str, queries: NDArray[np.float32], count: int, 
             of = answer["query_index"].to_numpy() if len(some) > 1 else np.zeros(len(rows), dtype=np.int64)
             for q in range(len(some)):
                 own = rows[of == q]
-                found[start + q, : len(own)] = own
-    return found
+                places[start + q, : len(own)] = own
+    return places
 
 
 def _measure(
@@ -341,11 +341,11 @@ def _measure(
     def shares(part: slice, probes: int, k: int) -> NDArray[np.float64]:
         """Of the index alone: exact search, where candidates run short, would hide what it misses."""
         given = _candidates(table, url, vectors[part], SPARE * (k + 1), probes)
-        found = []
+        shares_found = []
         for row, query, rows, wanted in zip(drawn[part], vectors[part], given, exact[part], strict=True):
             near = nearest_of(query, base.vectors_on_disk, rows[(rows >= 0) & (rows != row)], k)
-            found.append(len(np.intersect1d(near, wanted[:k])) / k)
-        return np.asarray(found)
+            shares_found.append(len(np.intersect1d(near, wanted[:k])) / k)
+        return np.asarray(shares_found)
 
     probes = min(partitions, 4)
     while probes < partitions and shares(chooses, probes, widest).mean() < target:
@@ -354,10 +354,10 @@ def _measure(
     return probes, tuple(_recall(k, shares(tells, probes, k)) for k in sizes)
 
 
-def _others(found: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def _others(places: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Each query's neighbours without itself (or, where ties pushed it out, without the last)."""
-    width = found.shape[1] - 1
-    return np.stack([line[line != row][:width] for line, row in zip(found, rows, strict=True)])
+    width = places.shape[1] - 1
+    return np.stack([line[line != row][:width] for line, row in zip(places, rows, strict=True)])
 
 
 def _recall(k: int, shares: NDArray[np.float64]) -> Recall:

@@ -169,17 +169,17 @@ class Asker:
         turn = self._in_progress[key] = asyncio.get_running_loop().create_future()
         try:
             goes_on = functools.partial(_goes_on, job)
-            found = await self.ledger.claim(key, job.item, job.condition, job.draw, unless=goes_on)
-            if found == "ours":
+            claimed = await self.ledger.claim(key, job.item, job.condition, job.draw, unless=goes_on)
+            if claimed == "ours":
                 return await self._pay(job, key)
-            if found == "theirs":
+            if claimed == "theirs":
                 return None
-            if found.error:
+            if claimed.error:
                 self.tally.failed += 1
-                self.tally.last_error = found.error
-            elif not goes_on(found):
+                self.tally.last_error = claimed.error
+            elif not goes_on(claimed):
                 self.tally.reused += 1
-            return _assign_to(found, job)
+            return _assign_to(claimed, job)
         finally:
             del self._in_progress[key]
             turn.set_result(None)

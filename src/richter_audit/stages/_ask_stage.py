@@ -130,7 +130,7 @@ def name_conditions(
         base = tail if tails.count(tail) == 1 else spec.name
         each = itertools.product(dict.fromkeys(temperatures), dict.fromkeys(systems), dict.fromkeys(shots))
         for temperature, system, given in each:
-            told = {
+            names = {
                 f"t={temperature:g}": temperature > 0,
                 f"system={hashlib.sha256(system.encode()).hexdigest()[:6]}": system,
                 style: style != "chat",
@@ -138,7 +138,7 @@ def name_conditions(
             }
             conditions.append(
                 Condition(
-                    name=" ".join([base, *(part for part, particular in told.items() if particular)]),
+                    name=" ".join([base, *(part for part, particular in names.items() if particular)]),
                     model=spec.name,
                     decoding=dataclasses.replace(decoding, temperature=temperature),
                     system=system,
@@ -159,16 +159,16 @@ def items_as_shown(items: Sequence[Item], known: Iterable[Item], conditions: Seq
     before = {item.id: item for item in known}
     if not any(c.style == "choice" for c in conditions) and not any(item.options for item in before.values()):
         return list(items)
-    found = []
+    ordered = []
     for item in items:
         old = before.get(item.id)
         if old is not None and set(old.options) == set(item.options):
-            found.append(dataclasses.replace(item, options=old.options))
+            ordered.append(dataclasses.replace(item, options=old.options))
         elif any(c.style == "choice" for c in conditions):
-            found.append(dataclasses.replace(item, options=tuple(order_by_hash(item.options, "options", item.id))))
+            ordered.append(dataclasses.replace(item, options=tuple(order_by_hash(item.options, "options", item.id))))
         else:
-            found.append(item)
-    return found
+            ordered.append(item)
+    return ordered
 
 
 def estimate_run(

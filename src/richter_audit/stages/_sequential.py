@@ -75,8 +75,8 @@ class SequentialAudit(Result):
     @property
     def decided(self) -> dict[str, Any]:
         """What was asked for, and what is kept of the claim."""
-        kept = ("verdict", "sentence", "estimate", "interval", "n", "notes")
-        return {"claim": self.rule.text} | {name: getattr(self.claim, name) for name in kept}
+        fields = ("verdict", "sentence", "estimate", "interval", "n", "notes")
+        return {"claim": self.rule.text} | {name: getattr(self.claim, name) for name in fields}
 
 
 def ask_until(
@@ -167,11 +167,11 @@ class _Values:
 
     def add(self, items: Sequence[str], outcomes: Iterable[Outcome], conditions: Sequence[str], *, start: int) -> None:
         """Add the outcomes of a batch, whose items stand in the order from `start` on."""
-        found: dict[str, dict[int, dict[str, Outcome]]] = {}
+        by_item: dict[str, dict[int, dict[str, Outcome]]] = {}
         for o in outcomes:
-            found.setdefault(o.item, {}).setdefault(o.draw, {})[o.condition] = o
+            by_item.setdefault(o.item, {}).setdefault(o.draw, {})[o.condition] = o
         for number, name in enumerate(items, start):
-            by_draw = found.get(name, {0: {}})
+            by_draw = by_item.get(name, {0: {}})
             pairs = [_values(self.claim, [by_draw[draw].get(c) for c in conditions]) for draw in sorted(by_draw)]
             usable = sum(not any(map(math.isnan, pair)) for pair in pairs)
             self.usable, self.unusable = self.usable + usable, self.unusable + (not usable)
@@ -197,11 +197,11 @@ def _order(
 
 def _values(claim: StopRule, outcomes: Sequence[Outcome | None]) -> tuple[float, float]:
     """The two numbers that the claim's sequence takes from an answer; NaN where it has none."""
-    found = [math.nan if o is None else _outcome_value(claim.metric, o) for o in outcomes]
+    values = [math.nan if o is None else _outcome_value(claim.metric, o) for o in outcomes]
     if claim.metric.source != "confidence":
-        return found[0], found[1] if claim.other else 0.0
+        return values[0], values[1] if claim.other else 0.0
     stated = None if outcomes[0] is None else outcomes[0].confidence
-    return found[0], math.nan if stated is None else stated
+    return values[0], math.nan if stated is None else stated
 
 
 def _outcome_value(metric: Metric, outcome: Outcome) -> float:
@@ -210,13 +210,13 @@ def _outcome_value(metric: Metric, outcome: Outcome) -> float:
         return float(outcome.failed)
     if outcome.failed:
         return math.nan
-    found: float | None
+    value: float | None
     if metric.source == "severity":
-        found = outcome.severity
+        value = outcome.severity
     elif metric.source == "answer":
-        found = getattr(outcome, metric.column)
+        value = getattr(outcome, metric.column)
     elif metric.source == "column":
-        found = outcome.scores.get(metric.column)
+        value = outcome.scores.get(metric.column)
     else:
-        found = outcome.score if metric.source == "score" and metric.kind != "binary" else outcome.correct
-    return math.nan if found is None else float(found)
+        value = outcome.score if metric.source == "score" and metric.kind != "binary" else outcome.correct
+    return math.nan if value is None else float(value)

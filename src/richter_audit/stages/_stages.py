@@ -129,7 +129,7 @@ def draw_conditions(conditions: Sequence[Condition], items: Sequence[Item]) -> t
     rarely agree, and say little of how sure it is.
     """
     cloze = any(item.stem and item.options for item in items)
-    found: dict[str, Condition] = {}
+    by_name: dict[str, Condition] = {}
     for condition in conditions:
         warm = condition.decoding.temperature or 1.0
         if cloze and condition.style != "cloze" and resolve(condition.model).backend == "local":
@@ -140,8 +140,8 @@ def draw_conditions(conditions: Sequence[Condition], items: Sequence[Item]) -> t
         else:
             decoding = dataclasses.replace(condition.decoding, temperature=warm)
             chosen = dataclasses.replace(condition, name=f"{condition.name} t={warm:g}", decoding=decoding)
-        found.setdefault(chosen.name, chosen)
-    return tuple(found.values())
+        by_name.setdefault(chosen.name, chosen)
+    return tuple(by_name.values())
 
 
 def adopt_plan(run: store.RunLike, plan: str | Path) -> str | None:
@@ -262,9 +262,9 @@ class _Audit:
 
     def ask(self) -> None:
         """Ask every condition every item, or those that were asked before a claim was decided."""
-        kept = self._items_asked_before()
+        before = self._items_asked_before()
         with self.watch("ask") as tell:
-            self._ask([item for item in self.items if kept is None or item.id in kept], tell)
+            self._ask([item for item in self.items if before is None or item.id in before], tell)
 
     def _ask(self, items: Sequence[Item], tell: Progress) -> None:
         settings = self.settings
@@ -300,11 +300,11 @@ class _Audit:
 
             rng = np.random.default_rng(self.settings.seed)
             groups = {item.id: item.group for item in self.items}
-            found = ask_until(claim, list(by_id), batch, conditions=names, rng=rng, groups=groups, on_batch=on_batch)
-        kept = sorted(found.items)
+            audit = ask_until(claim, list(by_id), batch, conditions=names, rng=rng, groups=groups, on_batch=on_batch)
+        asked = sorted(audit.items)
         with store.open_ledger(self.run, mode="write") as ledger:
-            ledger.set_note(STOP_NOTE, found.to_dict() | {"items": kept, "ratings": kind})
-        return found
+            ledger.set_note(STOP_NOTE, audit.to_dict() | {"items": asked, "ratings": kind})
+        return audit
 
     def _outcomes(self, items: set[str], conditions: set[str], kind: str) -> Iterator[Outcome]:
         """What came of a batch: failures, refusals, grades, severities, and confidences stated or of the tokens."""
@@ -482,15 +482,15 @@ def _write_scores(run: store.Place, *, source: RatingKind, nll: pl.DataFrame | N
     if frames:
         table = frames[0] if len(frames) == 1 else frames[0].join(frames[1], on=keys, how="full", coalesce=True)
         with tempfile.TemporaryDirectory() as scratch:
-            made = Path(scratch) / SCORES
-            export_table(table, made)
-            store.keep_file(run, SCORES, made.read_bytes())
+            scores = Path(scratch) / SCORES
+            export_table(table, scores)
+            store.keep_file(run, SCORES, scores.read_bytes())
 
 
 def _first_severities(ratings: Iterable[Rating], kind: str) -> dict[tuple[str, str], float]:
     """The median severity that raters of a kind gave each first answer, as `tables.severity_of` has it."""
-    found: dict[tuple[str, str], list[float]] = {}
+    severities: dict[tuple[str, str], list[float]] = {}
     for r in ratings:
         if r.kind == kind and r.draw == 0 and r.severity is not None:
-            found.setdefault((r.item, r.condition), []).append(r.severity)
-    return {key: float(np.median(own)) for key, own in found.items()}
+            severities.setdefault((r.item, r.condition), []).append(r.severity)
+    return {key: float(np.median(own)) for key, own in severities.items()}
