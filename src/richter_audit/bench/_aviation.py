@@ -7,10 +7,11 @@ from typing import Any
 
 from richter_audit.bench._drafts import Asked, Cell, Object, Slots, cells
 from richter_audit.bench._money import Money
+from richter_audit.bench._place_names import DISPUTED
 from richter_audit.bench._places import country_truth
 from richter_audit.bench._regions import Zones
 from richter_audit.bench._text_order import leaks, normalise_name, order_by_hash, pick
-from richter_audit.bench._world import DISPUTED, City, World
+from richter_audit.bench._world import City, World
 
 SOLVED_STATES = [
     ("The state of the United States with the airport DEN is Colorado.", "Colorado"),

@@ -5,13 +5,14 @@ from collections import Counter
 from functools import cached_property
 
 from richter_audit.bench._drafts import Asked, Cell, Object, Slots, cells
+from richter_audit.bench._place_names import CONTINENTS
 from richter_audit.bench._places import (
     Places,
     country_truth,
     near_countries,
 )
 from richter_audit.bench._text_order import order_by_hash, pick, words
-from richter_audit.bench._world import CONTINENTS, World
+from richter_audit.bench._world import World
 
 # Reach into two continents, or are counted with either.
 TWO_CONTINENTS = frozenset(["AM", "AZ", "CY", "EG", "GE", "ID", "KZ", "RU", "TL", "TR"])

@@ -16,8 +16,9 @@ from richter_audit.bench._computing import HTTP, PORTS, software
 from richter_audit.bench._elements import SPELLINGS
 from richter_audit.bench._languages import Tongues
 from richter_audit.bench._money import Money
+from richter_audit.bench._place_names import CONTINENTS
 from richter_audit.bench._text_order import normalise_name
-from richter_audit.bench._world import CONTINENTS, World
+from richter_audit.bench._world import World
 
 __all__ = ["Entity", "Gazetteer", "beside", "pack", "read_gazetteer"]
 

@@ -16,8 +16,9 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from richter.records import Document, Paragraph, Question
+from richter_audit.bench._place_names import DISPUTED
 from richter_audit.bench._text_order import leaks, normalise_name
-from richter_audit.bench._world import DISPUTED, City, World
+from richter_audit.bench._world import City, World
 
 __all__ = ["FACT_PARTS", "fact_documents"]
 
