@@ -307,7 +307,7 @@ def _regex(item: Item, text: str, tolerance: float | None) -> bool:
     except pl.exceptions.ComputeError as error:
         why = str(error).partition("error: ")[2].partition("\n\n")[0].rpartition("error: ")[2].strip()
         raise InputError(
-            f"The reference of {item.id!r} is no regular expression that can be used: {why}.",
+            f"The reference of {item.id!r} is not a usable regular expression: {why}.",
             remedy="Write it without look-around, back-references and \\Z, or use another grader.",
         ) from error
 

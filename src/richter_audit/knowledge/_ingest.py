@@ -105,7 +105,8 @@ def read_documents(path: str | Path) -> Documents[Any]:
             raise InputError(f"{source} cannot be read: {document.skipped}.", remedy="Give another file.")
         return Documents(pieces=iter([one]), parse=_read_piece, size=_piece_size, near=True)
     raise InputError(
-        f"{source} is of no kind that can be read.", remedy=f"Read are {', '.join((*PARSERS, *STREAMED))}, and folders."
+        f"{source} is not a kind of file that Richter reads.",
+        remedy=f"It reads {', '.join((*PARSERS, *STREAMED))}, and folders.",
     )
 
 
@@ -253,7 +254,7 @@ def _files(folder: Path) -> Iterator[Piece]:
         readable += bool(_kind(path))
     if not readable:
         raise InputError(
-            f"{folder} holds no file that can be read.", remedy=f"Read are {', '.join((*PARSERS, *STREAMED))}."
+            f"{folder} holds no file that Richter reads.", remedy=f"It reads {', '.join((*PARSERS, *STREAMED))}."
         )
 
 

@@ -61,7 +61,7 @@ def write_scored(frame: pl.DataFrame, output: Path) -> None:
         old = read_frame(output)
         if not set(keys) <= set(old.columns):
             raise InputError(
-                f"{output} exists and is no table of answers (`item`, `condition`).",
+                f"{output} exists and is not a table of answers (`item`, `condition`).",
                 remedy="Choose another path with -o.",
             )
         columns = [name for name in old.columns if name not in frame.columns]
