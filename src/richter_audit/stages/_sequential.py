@@ -99,9 +99,7 @@ def ask_until(
     early stopping honest: a file sorted by difficulty would not do. With `groups` (the group of each item) groups come
     in random order, each whole, and the group is the unit.
     """
-    if not items or batch < 1:
-        raise InputError(f"A batch of {batch} of {len(items)} items asks nothing.", remedy="Give at least 1 of each.")
-    wanted = _check_conditions(claim, conditions)
+    wanted = _check_request(claim, items, conditions, batch)
     order, group_of, sizes = _order(items, groups or {}, rng)
     values = _Values(claim)
     decision = decide_claim(claim, [])
@@ -135,8 +133,12 @@ def ask_until(
     )
 
 
-def _check_conditions(claim: StopRule, conditions: Sequence[str]) -> list[str]:
-    """The conditions that a claim is about; raises where they are not known, or one would have to be named."""
+def _check_request(claim: StopRule, items: Sequence[str], conditions: Sequence[str], batch: int) -> list[str]:
+    """The conditions that a claim is about; raises where nothing would be asked, or one would have to be named."""
+    if not items:
+        raise InputError("There are no items to ask.", remedy="Give at least one.")
+    if batch < 1:
+        raise InputError(f"A batch of {batch} items asks nothing.", remedy="Give at least 1.")
     wanted = list(claim.conditions) or list(conditions)
     unknown = [c for c in wanted if c not in conditions]
     if unknown or (not claim.other and len(wanted) != 1):
