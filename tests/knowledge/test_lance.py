@@ -12,7 +12,7 @@ from richter.records import Document, Paragraph
 from richter_audit.knowledge import (
     _base,
     _lance,
-    _prepare,
+    _prepare_documents,
     add_documents,
     build_index,
     find_similar,
@@ -154,7 +154,7 @@ def test_a_build_that_was_killed_goes_on(tmp_path, monkeypatch):
 
 def test_an_addition_that_was_killed_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(_base, "SHARD_PARAGRAPHS", 50)
-    monkeypatch.setattr(_prepare, "BLOCK_CHARACTERS", 1)
+    monkeypatch.setattr(_prepare_documents, "BLOCK_CHARACTERS", 1)
     small_base(tmp_path / "kb", questions=0)
     extra = list(small_documents(documents=20, questions=0))
 
