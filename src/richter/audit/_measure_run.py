@@ -19,7 +19,17 @@ from richter.audit._results import JUDGING_NOTE, STOP_NOTE, Spending
 from richter.errors import InputError, LedgerError, PlanError
 from richter.interop import ARCHIVE_NOTE, Source, evidence_run, is_evidence, is_frame, named_source
 from richter.records import Condition, Item, Rating
-from richter.store import DatabaseRun, Place, Spent, find_parts, is_run, kept_at, open_ledger, run_file, run_folder
+from richter.store import (
+    DatabaseRun,
+    Place,
+    Spent,
+    file_stored_at,
+    find_parts,
+    is_run,
+    open_ledger,
+    run_file,
+    run_folder,
+)
 from richter.tables import Dataset, RatingsFile, ReadOptions, ratings_of, read_tables, tables_of
 
 Basis = Literal["given", "human", "rule", "judge", "grader"]
@@ -296,7 +306,7 @@ def run_plan(
             return None, None
         for ending in ("lock", "log"):
             run_file(records.place, f"{PLAN_NAME}.{ending}")
-        path, adopted = own, kept_at(records.place, f"{PLAN_NAME}.lock")
+        path, adopted = own, file_stored_at(records.place, f"{PLAN_NAME}.lock")
     plan = read_plan(path)
     control = plan.values.get("control")  # of a severity plan
     candidates = [plan.values["candidate"]] if plan.kind == "gate" else []
