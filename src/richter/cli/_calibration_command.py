@@ -161,7 +161,7 @@ def measure(
     _table(out, report)
     for condition in report.conditions:
         lines = [*(_draws_lines(condition) if isinstance(condition, audit.DrawsCondition) else ())]
-        lines += [*_study_lines(condition), *condition.said["notes"]]
+        lines += [*_study_lines(condition), *condition.json_fields["notes"]]
         if lines:
             out.print(printable(condition.name, limit=100))
         for line in lines:

@@ -111,12 +111,7 @@ class EvidenceIndex:
         where = FROM + "".join(f" AND instr(i.hay, :w{k})" for k in range(len(words)))
         db = sqlite3.connect(self.path)
         try:
-            key = json.dumps(values, sort_keys=True)
-            counts = self._counts.get(key)
-            if counts is None:
-                sums = ", ".join(f"coalesce(sum({test}), 0)" for test in SHOWS.values())
-                counts = dict(zip(SHOWS, db.execute(f"SELECT {sums} {where}", values).fetchone(), strict=True))
-                self._counts = {**dict(list(self._counts.items())[-50:]), key: counts}
+            counts = self._count(db, where, values)
             show = asked.get("show", "")
             if show not in SHOWS:
                 show = "changed" if second and counts["changed"] else "wrong" if counts["wrong"] else "all"
@@ -133,6 +128,16 @@ class EvidenceIndex:
         rows = self._rows(items)
         state = {"first": first, "second": second, "show": show}
         return {"total": counts[show], "counts": counts, "conditions": names, "rows": rows, "state": state}
+
+    def _count(self, db: sqlite3.Connection, where: str, values: Mapping[str, Any]) -> dict[str, int]:
+        """How many items of each kind a query names; the last queries are remembered."""
+        key = json.dumps(values, sort_keys=True)
+        counts = self._counts.get(key)
+        if counts is None:
+            sums = ", ".join(f"coalesce(sum({test}), 0)" for test in SHOWS.values())
+            counts = dict(zip(SHOWS, db.execute(f"SELECT {sums} {where}", values).fetchone(), strict=True))
+            self._counts = {**dict(list(self._counts.items())[-50:]), key: counts}
+        return counts
 
     def close(self) -> None:
         """Remove the database."""

@@ -18,11 +18,12 @@ from richter.records import GLOSSARY, printable
 from richter.report._docs import docs_id, docs_pages
 from richter.report._figure import COLOURS, Figure
 from richter.report._figures import figures
-from richter.report._first import POPOVERS, check_rows, claim_rows, first_screen, signature_rows, with_terms
+from richter.report._first_screen import POPOVERS, claim_rows, first_screen, with_terms
 from richter.report._history import history_section
 from richter.report._numbers import count, name, number
 from richter.report._side_by_side import MOST_ITEMS, Evidence, read_evidence
 from richter.report._svg import panel_svg, shape_svg
+from richter.report._texts import check_rows, signature_rows
 from richter.store import RunLike, write_file
 from richter.tables import Dataset
 
