@@ -35,7 +35,7 @@ NOTES = ("bench", JUDGING_NOTE, "rating sample", "search", STOP_NOTE)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class CallCounts:
     """What came of asking one condition: items that it answered, calls that failed, answers that decline, the cost."""
 
     answered: int = 0
@@ -115,7 +115,7 @@ class RunRecords:
         return self.tables.rows
 
     @functools.cached_property
-    def worded(self) -> bool:
+    def has_texts(self) -> bool:
         """Whether any answer holds what was written: grades alone are nothing that could be read or rated."""
         return bool((self.tables.answers["text"].fill_null("") != "").any())
 
@@ -142,7 +142,7 @@ class RunRecords:
         return self.tables.counting or ("grader" if graded else None)
 
     @functools.cached_property
-    def asked(self) -> Mapping[str, Asked]:
+    def asked(self) -> Mapping[str, CallCounts]:
         """What came of asking each condition."""
         failed = pl.col("error").fill_null("") != ""
         table = self.rows.group_by("condition").agg(
@@ -162,7 +162,7 @@ class RunRecords:
             .alias("source"),
         )
         found = {row.pop("condition"): row for row in table.to_dicts()}
-        return {c.name: Asked(confidence=row.pop("source"), **row) if (row := found.get(c.name)) else Asked()
+        return {c.name: CallCounts(confidence=row.pop("source"), **row) if (row := found.get(c.name)) else CallCounts()
                 for c in self.conditions}  # fmt: skip
 
     @functools.cached_property

@@ -123,20 +123,24 @@ def _verified(document: dict[str, Any], evidence: Sequence[Source], options: Rea
         notes.append("this archive holds a part of a run: what stands on the rest of it is not made again")
         unmade += [c for c, f in pairs if c.get("family") != f["family"]]
         pairs = [(c, f if c.get("family") == f["family"] else c | {k: f[k] for k in ALONE}) for c, f in pairs]
-        besides = []
+        besides = None
     else:
         faults += _wrong_data(claims, data_hash)
         faults += _left_out(document, stated, found)
-        besides = [{k: v for k, v in d.items() if k not in ("claims", "notes")} for d in (document, again)]
+        besides = (_without_claims(document), _without_claims(again))
     notes += [f"{_name(claim)} cannot be made again from this evidence" for claim in unmade]
     names = _conditions(again)
     differences = [(f"{_name(one)}: ", d) for one, other in pairs for d in _different(one, other, names)]
-    differences += [("", d) for d in _different(*besides, names)] if besides else []
+    differences += [("", d) for d in _different(besides[0], besides[1], names)] if besides else []
     faults += [f"{claim}{d.sentence}" for claim, d in differences if not d.is_around]
     notes += [f"{claim}{d.sentence}" for claim, d in differences if d.is_around]
     return Verification(
         checked=len(claims), recomputed=len(claims) - len(unmade), faults=tuple(faults), notes=tuple(notes)
     )
+
+
+def _without_claims(document: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in document.items() if k not in ("claims", "notes")}
 
 
 def _wrong_data(claims: Sequence[Mapping[str, Any]], data_hash: str) -> list[str]:
