@@ -16,7 +16,7 @@ from richter.audit._measure_run import BASES, RunRecords
 from richter.audit._plan_lock import PlanStatus
 from richter.audit._rating_agreement import self_judging
 from richter.audit._results import Bound, Check, ConditionResults, NoSection, Signature
-from richter.claims import METRICS, answer, as_sample, mean_evidence
+from richter.claims import METRICS, Evidence, answer, as_sample, mean_evidence
 from richter.errors import InputError
 from richter.evidence import sample_of
 from richter.ratings import Agreement, Undefined, panel_failures
@@ -378,33 +378,38 @@ def signature_of(study: RunStudy, conditions: Sequence[ConditionResults]) -> Sig
 
 def _bounds(study: RunStudy, conditions: Sequence[ConditionResults]) -> tuple[Bound, ...]:
     """The upper limit on every condition's rate of catastrophic answers."""
-    records, level = study.records, study.level
-    rated = known_outcomes(records.tables, "catastrophic_rate")
+    tables = study.records.tables
+    rated = known_outcomes(tables, "catastrophic_rate")
     if rated is None:
         return ()
-    labelled, judged = sample_of(records.tables, "catastrophic_rate"), as_sample(dataclasses.replace(rated, label=None))
-    by, at = "nobody" if records.basis is None else BASES[records.basis], 2 * level - 1
+    labelled, judged = sample_of(tables, "catastrophic_rate"), as_sample(dataclasses.replace(rated, label=None))
     bounds = []
     for row in conditions:
         if row.how_badly is None:
             continue
         evidence, people = (mean_evidence(sample, row.name, exact=True) for sample in (judged, labelled))
         own = rated.value[rated.condition == judged.place(row.name)]
-        corrected = None if study.severity is None else study.severity.human.get(row.name)
-        if corrected is not None:
-            upper, basis = corrected.at(CATASTROPHIC).upper / MILLION, corrected.basis
-        elif people.labels:
-            labels = f"{counted(people.labels, 'label')}, taken as a random sample, beside {by}"
-            upper, basis = people.interval(at).high, f"as people would grade ({labels})"
-        else:
-            upper, basis = evidence.interval(at).high, f"as rated by {by}"
+        upper, basis = _upper_limit(study, row.name, evidence, people)
         if evidence.unit != "item" or evidence.units != len(own):
             basis += f", by {counted(evidence.units, evidence.unit)}"
         seen, what = int(np.sum(own > 0)), row.how_badly.what
         bounds.append(
-            Bound(condition=row.name, what=what, seen=seen, n=len(own), upper=upper, level=level, basis=basis)
+            Bound(condition=row.name, what=what, seen=seen, n=len(own), upper=upper, level=study.level, basis=basis)
         )
     return tuple(bounds)
+
+
+def _upper_limit(study: RunStudy, name: str, evidence: Evidence, people: Evidence) -> tuple[float, str]:
+    """The one-sided limit as people would rate where their labels suffice, else as rated, and by whom."""
+    basis, at = study.records.basis, 2 * study.level - 1
+    by = "nobody" if basis is None else BASES[basis]
+    corrected = None if study.severity is None else study.severity.human.get(name)
+    if corrected is not None:
+        return corrected.at(CATASTROPHIC).upper / MILLION, corrected.basis
+    if people.labels:
+        labels = f"{counted(people.labels, 'label')}, taken as a random sample, beside {by}"
+        return people.interval(at).high, f"as people would grade ({labels})"
+    return evidence.interval(at).high, f"as rated by {by}"
 
 
 def _describe_highest(bounds: Sequence[Bound]) -> str | None:

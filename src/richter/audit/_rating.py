@@ -300,14 +300,7 @@ def _from_table(ledger: Ledger, path: str | Path) -> list[Rating]:
 
 
 def _from_sheet(ledger: Ledger, frame: pl.DataFrame, path: str | Path, rater: str) -> tuple[list[Rating], int]:
-    if not rater.strip():
-        raise InputError("A sheet does not say who filled it in.", remedy="Give --rater NAME.")
-    if "severity" not in frame.columns:
-        raise InputError(f"{path} has no severity column.", remedy="Use the sheet that `richter label --sheet` wrote.")
-    note = ledger.note(SAMPLE_NOTE)
-    if note is None:
-        raise InputError("The run has no rating sample.", remedy="Write the sheet from this run with --sheet first.")
-    sample = Sample.from_dict(note)
+    sample = _sheet_sample(ledger, frame, path, rater)
     position = {_code(sample, i): i for i in range(len(sample.chosen))}
     texts = {(a.item, a.condition, a.draw): a.text for a in ledger.answers()}
     ratings: dict[int, Rating] = {}
@@ -339,6 +332,18 @@ def _from_sheet(ledger: Ledger, frame: pl.DataFrame, path: str | Path, rater: st
             remedy="Use 0 to 4, each id of this run's own sheet once.",
         )
     return list(ratings.values()), changed
+
+
+def _sheet_sample(ledger: Ledger, frame: pl.DataFrame, path: str | Path, rater: str) -> Sample:
+    """The sample that a sheet was written for; a sheet that cannot be read is refused."""
+    if not rater.strip():
+        raise InputError("A sheet does not say who filled it in.", remedy="Give --rater NAME.")
+    if "severity" not in frame.columns:
+        raise InputError(f"{path} has no severity column.", remedy="Use the sheet that `richter label --sheet` wrote.")
+    note = ledger.note(SAMPLE_NOTE)
+    if note is None:
+        raise InputError("The run has no rating sample.", remedy="Write the sheet from this run with --sheet first.")
+    return Sample.from_dict(note)
 
 
 def _as_number(text: str) -> float | None:

@@ -116,16 +116,15 @@ def measure_agreement(
     present = [k for k in KINDS if any(r.kind == k for r in source.ratings)]
     wanted = [kind] if kind else present
     tables = {k: tabulate(source.ratings, k, any_scale=any_scale) for k in dict.fromkeys([*wanted, *present])}
+    alone = {name for name in wanted if len(tables[name].raters) < 2 and kind is None}
     kinds: dict[Kind, Agreement | LoneRater] = {}
     groups: dict[Kind, Mapping[str, Agreement]] = {}
     for name in wanted:
-        table = tables[name]
-        if len(table.raters) < 2 and kind is None:
-            kinds[name] = LoneRater(raters=table.raters, n_answers=len(table.keys))
-            continue
-        kinds[name] = agreement(table, strata=source.strata if name == "human" else None, rng=rng)
-        if by:
-            groups[name] = _by(table, source, by, rng)
+        if name in alone:
+            kinds[name] = LoneRater(raters=tables[name].raters, n_answers=len(tables[name].keys))
+        else:
+            kinds[name] = agreement(tables[name], strata=source.strata if name == "human" else None, rng=rng)
+            groups |= {name: _by(tables[name], source, by, rng)} if by else {}
     references = _held_against(source, {k: t for k, t in tables.items() if k in wanted}, tables, reference, rng)
     order, corrected = dict.fromkeys(r.condition for r in source.ratings), dict[Kind, tuple[Correction, ...]]()
     if "human" in tables and not any_scale:

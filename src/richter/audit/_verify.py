@@ -1,5 +1,7 @@
 """Whether published claims follow from their evidence: recomputed from the data, and consistent in themselves."""
 
+from __future__ import annotations
+
 import dataclasses
 import inspect
 import json
@@ -110,33 +112,43 @@ def _verify(document: Any, path: str, evidence: Sequence[Source], options: ReadO
 
 def _verified(document: dict[str, Any], evidence: Sequence[Source], options: ReadOptions | None) -> Verification:
     claims: list[dict[str, Any]] = document["claims"]
-    faults = [fault for claim in claims for fault in _inconsistent(claim)]
     stated = {_key(claim): claim for claim in claims}
+    faults = [fault for claim in claims for fault in _inconsistent(claim)]
     faults += [f"{_name(stated[key])} stands twice" for key, k in Counter(map(_key, claims)).items() if k > 1]
     if not evidence:
         return Verification(checked=len(claims), recomputed=0, faults=tuple(faults), notes=("no evidence was given",))
     again, data_hash, notes = _make_again(document, evidence, options)
-    found = {_key(claim): claim for claim in again["claims"]}
+    found, names = {_key(claim): claim for claim in again["claims"]}, _conditions(again)
     unmade = [claim for key, claim in stated.items() if key not in found]
-    pairs = [(claim, found[key]) for key, claim in stated.items() if key in found]
+    differences: list[tuple[str, _Difference]] = []
     if unmade and any(map(_is_archive, evidence)):
         notes.append("this archive holds a part of a run: what stands on the rest of it is not made again")
-        unmade += [c for c, f in pairs if c.get("family") != f["family"]]
-        pairs = [(c, f if c.get("family") == f["family"] else c | {k: f[k] for k in ALONE}) for c, f in pairs]
-        besides = None
+        partly = {key: claim for key, claim in stated.items() if key in found and not _same_family(claim, found[key])}
+        unmade += partly.values()
+        found |= {key: claim | {k: found[key][k] for k in ALONE} for key, claim in partly.items()}
     else:
-        faults += _wrong_data(claims, data_hash)
-        faults += _left_out(document, stated, found)
-        besides = (_without_claims(document), _without_claims(again))
+        faults += [*_wrong_data(claims, data_hash), *_left_out(document, stated, found)]
+        differences = [("", d) for d in _different(_without_claims(document), _without_claims(again), names)]
     notes += [f"{_name(claim)} cannot be made again from this evidence" for claim in unmade]
-    names = _conditions(again)
-    differences = [(f"{_name(one)}: ", d) for one, other in pairs for d in _different(one, other, names)]
-    differences += [("", d) for d in _different(besides[0], besides[1], names)] if besides else []
-    faults += [f"{claim}{d.sentence}" for claim, d in differences if not d.is_around]
-    notes += [f"{claim}{d.sentence}" for claim, d in differences if d.is_around]
+    of_claims = _claim_differences(stated, found, names)
+    for claim, difference in (*of_claims, *differences):
+        (notes if difference.is_around else faults).append(f"{claim}{difference.sentence}")
     return Verification(
         checked=len(claims), recomputed=len(claims) - len(unmade), faults=tuple(faults), notes=tuple(notes)
     )
+
+
+def _same_family(claim: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+    return bool(claim.get("family") == found["family"])
+
+
+def _claim_differences(
+    stated: Mapping[Any, Any], found: Mapping[Any, Any], names: Collection[str]
+) -> Iterator[tuple[str, _Difference]]:
+    """Every way in which claims differ from those that were made again."""
+    for key, claim in stated.items():
+        if key in found:
+            yield from ((f"{_name(claim)}: ", d) for d in _different(claim, found[key], names))
 
 
 def _without_claims(document: Mapping[str, Any]) -> dict[str, Any]:
