@@ -221,11 +221,12 @@ def test_the_qq_points_against_scipy(tmp_path: Path) -> None:
 
 
 def test_next_asks_labels_for_the_margin_never_for_the_gap_seen(document: dict[str, Any]) -> None:
-    gap = next(g for g in document["sections"]["floors"]["gaps"] if g["measure"] == "accuracy")
+    comparison = document["sections"]["floors"]["comparison"]
+    gap = next(c for c in comparison["claims"] if c["measure"] == "accuracy")
     assert gap["verdict"] == "undecided"
-    assert gap["labels_needed_for"] == 0.02 != abs(gap["delta"])
-    flips = document["sections"]["floors"]["flips"][0]
-    spread = (flips["fixed"] + flips["broken"]) / 240 - gap["delta"] ** 2
+    assert gap["needed_for"] == 0.02 != abs(gap["estimate"])
+    (flips,) = comparison["pairs"]
+    spread = (flips["fixed"] + flips["broken"]) / 240 - gap["estimate"] ** 2
     needed = math.ceil((norm.ppf(0.975) + norm.ppf(0.8)) ** 2 * spread / 0.02**2)
     step = next(s for s in document["next"] if "in accuracy" in s)
     assert step == f"ask and grade {needed - 240:,} more items to show a difference of 2.0 points in accuracy"
@@ -258,10 +259,10 @@ def test_labels_for_calibration_settle_the_margin_recovers_truth() -> None:
 
 
 def test_claims_agree_with_their_sections(document: dict[str, Any]) -> None:
-    gaps = {(g["a"], g["b"], g["measure"]): g for g in document["sections"]["floors"]["gaps"]}
+    compared = {(*c["conditions"], c["measure"]): c for c in document["sections"]["floors"]["comparison"]["claims"]}
     for finding in (f for f in document["claims"] if f["section"] == "floors"):
-        gap = gaps[(*finding["conditions"], finding["measure"])]
-        assert (finding["estimate"], finding["verdict"]) == (gap["delta"], gap["verdict"])
+        claim = compared[(*finding["conditions"], finding["measure"])]
+        assert (finding["estimate"], finding["verdict"]) == (claim["estimate"], claim["verdict"])
         assert finding["plan"] is None
     assert {f["section"] for f in document["claims"]} >= {"floors", "tail", "calibration"}
     keys = [(f["measure"], tuple(f["conditions"]), f["section"] == "requirements") for f in document["claims"]]

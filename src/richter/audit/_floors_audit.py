@@ -15,7 +15,7 @@ from richter.errors import InputError, TooFewErrors
 from richter.evidence import graded_rows, sample_of
 from richter.floors import accuracy_floor, self_evaluation
 from richter.interop import read_frame
-from richter.records import DEFAULT_LEVEL, Claim, Interval, Result, Shown, Verdict, printable
+from richter.records import DEFAULT_LEVEL, Claim, Result, Shown, printable
 from richter.stats import Floats, Indices, unit_worth
 from richter.tables import Dataset
 
@@ -155,55 +155,10 @@ def _accuracy_floor(summary: floors.ConditionSummary, worth: float) -> float | N
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Gap(Result):
-    """A difference of means, b minus a; `labels_needed` settle a true gap of `labels_needed_for`."""
-
-    a: str
-    b: str
-    measure: str
-    delta: float | None
-    interval: Interval | None
-    floor: float | None
-    smallest_visible: float | None
-    margin: float | None
-    verdict: Verdict
-    n: int
-    labels_needed: int | None
-    labels_needed_for: float | None
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Flips(Result):
-    """Items of a pair that were wrong and became right, and the other way."""
-
-    a: str
-    b: str
-    fixed: int
-    broken: int | None
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class FloorsSection(Result):
-    """The comparison as `richter compare --json` prints it, and the rows that its figures draw."""
+    """The comparison as `richter compare --json` prints it; its figures are drawn from it."""
 
     comparison: CompareReport
-    gaps: tuple[Gap, ...]
-    sets: tuple[tuple[str, ...], ...]
-    flips: tuple[Flips, ...]
-
-
-def floors_section(report: CompareReport) -> FloorsSection:
-    """The section on differences."""
-    return FloorsSection(
-        comparison=report,
-        gaps=tuple(_gap(claim) for claim in gap_claims(report)),
-        sets=report.groups,
-        flips=tuple(
-            Flips(a=pair.conditions[0], b=pair.conditions[1], fixed=pair.fixed, broken=pair.broken)
-            for pair in report.pairs
-            if pair.fixed is not None
-        ),
-    )
 
 
 def gap_claims(report: CompareReport) -> list[Claim]:
@@ -211,20 +166,3 @@ def gap_claims(report: CompareReport) -> list[Claim]:
     order = {pair.conditions: k for k, pair in enumerate(report.pairs)}
     found = [c for c in report.claims if c.measure not in ("b", "xi") and c.conditions in order]
     return sorted(found, key=lambda c: order[c.conditions])  # type: ignore[index]
-
-
-def _gap(claim: Claim) -> Gap:
-    return Gap(
-        a=claim.conditions[0],
-        b=claim.conditions[1],
-        measure=claim.measure,
-        delta=claim.estimate,
-        interval=claim.interval or claim.plain_interval,
-        floor=None,
-        smallest_visible=claim.could_show,
-        margin=claim.margin,
-        verdict=claim.verdict,
-        n=claim.n,
-        labels_needed=claim.needed,
-        labels_needed_for=claim.needed_for,
-    )

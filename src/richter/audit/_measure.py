@@ -21,7 +21,7 @@ from richter.audit._calibration_audit import draws_table, measure_calibration
 from richter.audit._calibration_map import CalibrationSection, drawn_questions
 from richter.audit._calibration_results import CalibrationReport
 from richter.audit._comparison import CompareReport, compare_tables, margins_of
-from richter.audit._floors_audit import FloorsSection, floors_section
+from richter.audit._floors_audit import FloorsSection
 from richter.audit._gate_check import run_gate
 from richter.audit._measure_claims import RunStudy, claims_of, searches_of
 from richter.audit._measure_conditions import measure_conditions
@@ -318,7 +318,7 @@ def _measure_floors(study: RunStudy) -> FloorsSection | NoSection:
     study.comparison = report
     study.grades, study.draws = _with_decided(study.grades, report), _with_decided(study.draws, report)
     of_pairs = tuple(c for c in report.claims if len(c.conditions) == 2)  # others have sections of their own
-    return floors_section(dataclasses.replace(report, claims=of_pairs))
+    return FloorsSection(comparison=dataclasses.replace(report, claims=of_pairs))
 
 
 def _with_decided(report: CalibrationReport | None, page: CompareReport) -> CalibrationReport | None:

@@ -15,38 +15,39 @@ SHOWN = ("verified", "refuted")
 def floors_figures(section: Mapping[str, Any]) -> Iterator[Figure]:
     """The figures that the floors section of a results document allows."""
     comparison = section.get("comparison") or {}
-    claims = comparison.get("claims") or []
-    better = {str(c.get("measure")): c.get("better") for c in claims}
-    units = {(c.get("measure"), *(c.get("conditions") or ())): c.get("unit") for c in claims}
-    yield from _flips(section.get("flips") or [])
-    yield from _sets(section.get("sets") or [], comparison, better)
-    yield from _forest([_gap(g, better, units) for g in section.get("gaps") or [] if g.get("delta") is not None])
+    claims, pairs = comparison.get("claims") or [], comparison.get("pairs") or []
+    order = {tuple(pair["conditions"]): k for k, pair in enumerate(pairs)}
+    gaps = [c for c in claims if c["measure"] not in ("b", "xi") and tuple(c["conditions"]) in order]
+    gaps.sort(key=lambda c: order[tuple(c["conditions"])])
+    yield from _flips([pair for pair in pairs if pair.get("fixed") is not None])
+    yield from _sets(comparison.get("groups") or [], comparison)
+    yield from _forest([_gap(c) for c in gaps if c.get("estimate") is not None])
 
 
-def _gap(gap: Mapping[str, Any], better: Mapping[str, Any], units: Mapping[Any, Any]) -> Row:
-    measure = str(gap.get("measure"))
-    words = measure_words(measure)
+def _gap(claim: Mapping[str, Any]) -> Row:
+    """A claim on a difference of means as a row, in points where it is one of rates."""
+    words, (first, second) = measure_words(str(claim["measure"])), claim["conditions"]
     scale = 100.0 if words.suffix == " points" else 1.0
-    interval = gap.get("interval") or {}
+    interval = claim.get("interval") or claim.get("plain_interval") or {}
 
     def scaled(value: Any) -> float | None:
         return scale * value if isinstance(value, int | float) else None
 
     return {
-        "pair": f"{name(gap['b'], limit=40)} − {name(gap['a'], limit=40)}",
-        "condition": name(gap["a"]),
-        "other": name(gap["b"]),
+        "pair": f"{name(second, limit=40)} − {name(first, limit=40)}",
+        "condition": name(first),
+        "other": name(second),
         "measure": name(words.noun) + " (points)" * (scale != 1.0),
-        "better": better.get(measure) or words.better,
-        "delta": scaled(gap["delta"]),
+        "better": claim.get("better") or words.better,
+        "delta": scaled(claim["estimate"]),
         "low": scaled(interval.get("low")),
         "high": scaled(interval.get("high")),
-        "margin": scaled(gap.get("margin")),
-        "visible": scaled(gap.get("smallest_visible")),
-        "verdict": str(gap.get("verdict") or "untestable"),
-        "labels_needed": gap.get("labels_needed"),
-        "unit": name(units.get((gap.get("measure"), gap["a"], gap["b"])) or "item"),
-        "n": gap.get("n"),
+        "margin": scaled(claim.get("margin")),
+        "visible": scaled(claim.get("could_show")),
+        "verdict": str(claim.get("verdict") or "untestable"),
+        "labels_needed": claim.get("needed"),
+        "unit": name(claim.get("unit") or "item"),
+        "n": claim.get("n"),
     }
 
 
@@ -102,13 +103,14 @@ def _forest(rows: Sequence[Row]) -> Iterator[Figure]:
     )
 
 
-def _sets(sets: Sequence[Sequence[str]], comparison: Mapping[str, Any], better: Mapping[str, Any]) -> Iterator[Figure]:
+def _sets(sets: Sequence[Sequence[str]], comparison: Mapping[str, Any]) -> Iterator[Figure]:
     groups = [[name(n) for n in group] for group in sets if group]
     if not groups:
         return
     primary = str(comparison.get("primary") or "accuracy")
     words, found = measure_words(primary), _main_means(comparison, primary)
-    sign = 1 if (better.get(primary) or words.better) == "lower" else -1
+    better = next((c.get("better") for c in comparison.get("claims") or [] if c["measure"] == primary), None)
+    sign = 1 if (better or words.better) == "lower" else -1
     rows: list[Row] = [
         {"set": k, "condition": member, "value": found.get(member)}
         for k, group in enumerate(groups, start=1)
@@ -157,9 +159,9 @@ def _flips(flips: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
     changes = {"fixed": "var(--good)", "broken": "var(--bad)"}
     rows: list[Row] = [
         {
-            "pair": f"{name(flip['a'], limit=40)} → {name(flip['b'], limit=40)}",
-            "condition": name(flip["a"]),
-            "other": name(flip["b"]),
+            "pair": f"{name(flip['conditions'][0], limit=40)} → {name(flip['conditions'][1], limit=40)}",
+            "condition": name(flip["conditions"][0]),
+            "other": name(flip["conditions"][1]),
             "change": change,
             "items": flip[change],
         }

@@ -11,7 +11,7 @@ from richter.claims import claim_words, measure_words, rail
 from richter.records import Claim, Verdict, at_most, markdown_safe, refusals
 from richter.report._numbers import count, interval_words, number, percent
 from richter.report._side_by_side import judged_answers
-from richter.report._texts import signature_rows
+from richter.report._texts import describe_warnings, signature_rows
 from richter.tables import Dataset
 
 __all__ = ["MARKDOWN_MARK", "gate_comment", "markdown"]
@@ -165,14 +165,9 @@ def _about(document: Row) -> Iterator[str]:
     run = document["run"]
     of = f" of {markdown_safe(run['bench'], limit=120)}" if run["bench"] else ""
     yield f"{count(run['items'], 'item')}{of}, {count(len(document['conditions']), 'condition')}."
-    if run["state"] != "complete":
-        yield {
-            "in progress": "**The run is in progress**: these figures are of a moment.",
-            "empty": "**The run is empty**: nothing was answered.",
-        }[run["state"]]
-    made = [c["name"] for c in document["conditions"] if c["simulated"]]
-    if made:
-        yield f"**Simulated**, and no statement about any model: {', '.join(map(markdown_safe, made[:5]))}."
+    warnings = describe_warnings(document)
+    if warnings:
+        yield f"**{markdown_safe(warnings, limit=600)}**"
     if document["methods"]["exploratory"]:
         yield "Exploratory: " + ("the plan does not confirm it." if document["methods"]["plan"] else "no locked plan.")
 
