@@ -40,10 +40,10 @@ from richter.audit._results import (
     Methods,
     Missing,
     NoSection,
+    PageClaim,
     PlanFacts,
     RunFacts,
     Signature,
-    ToldClaim,
 )
 from richter.audit._search_section import SearchSection, find_search_reader
 from richter.audit._severity_audit import weigh_scores
@@ -98,7 +98,7 @@ class RunResults(Shown):
     understood: str
     notes: tuple[str, ...]
     conditions: tuple[ConditionResults, ...]
-    claims: tuple[ToldClaim, ...]
+    claims: tuple[PageClaim, ...]
     refused: tuple[Refused, ...]
     checks: tuple[Check, ...]
     next: tuple[str, ...]

@@ -14,7 +14,7 @@ from richter.audit._measure_run import RunRecords
 from richter.audit._plan import Plan
 from richter.audit._plan_lock import PlanStatus
 from richter.audit._rating_agreement import AgreementReport
-from richter.audit._results import STOP_NOTE, ToldClaim
+from richter.audit._results import STOP_NOTE, PageClaim
 from richter.audit._severity_audit import SeverityReport
 from richter.audit._tail_audit import TailReport
 from richter.claims import side
@@ -77,17 +77,17 @@ class RunStudy:
         return dataclasses.replace(claim, **{k: v for k, v in known.items() if not getattr(claim, k)})  # type: ignore[arg-type]
 
 
-def claims_of(study: RunStudy) -> tuple[ToldClaim, ...]:
+def claims_of(study: RunStudy) -> tuple[PageClaim, ...]:
     """Every claim of the document, with its `section` and on which `side` it is for the reader.
 
     What ended the asking comes first, then requirements, differences, severities, tails, and calibration one by one. A
     claim on one measure of the same conditions is in the document once.
     """
-    found: dict[tuple[Any, ...], ToldClaim] = {}
+    found: dict[tuple[Any, ...], PageClaim] = {}
     for section, claim in _claims(study):
         stamped = study.stamp(claim)
         key = (section == "requirements", claim.measure, claim.conditions, claim.hypothesis)
-        found.setdefault(key, ToldClaim(claim=stamped, section=section, side=side(stamped)))
+        found.setdefault(key, PageClaim(claim=stamped, section=section, side=side(stamped)))
     return tuple(found.values())
 
 

@@ -19,7 +19,7 @@ from richter.audit._results import Bound, Check, ConditionResults, NoSection, Si
 from richter.claims import METRICS, Evidence, answer, as_sample, mean_evidence
 from richter.errors import InputError
 from richter.evidence import sample_of
-from richter.ratings import Agreement, Undefined, panel_failures
+from richter.ratings import ACCEPTED_ALPHA, Agreement, Undefined, panel_failures
 from richter.records import Claim, Verdict, at_most, counted, printable, refusals
 from richter.tables import CATASTROPHIC
 
@@ -38,7 +38,6 @@ _STATES = {  # of a run: whether it is complete, and what is said of it
     "in progress": (False, "the run is being written: these figures are of a moment"),
     "empty": (None, "the run holds no answers"),
 }
-ACCEPTED_ALPHA = 0.667  # Krippendorff (2004): below it, no conclusions even tentatively
 
 
 def question_of(names: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ from richter.records import DEFAULT_LEVEL, Rating, Result
 from richter.stats import Bools, Floats, Indices, icc, leniency
 
 __all__ = [
+    "ACCEPTED_ALPHA",
     "Agreement",
     "Correction",
     "JudgeReport",
@@ -29,6 +30,7 @@ __all__ = [
 
 Kind = Literal["human", "judge", "rule"]
 Key = tuple[str, str, int]  # item, condition, draw
+ACCEPTED_ALPHA = 0.667  # Krippendorff (2004): below it, no conclusions even tentatively
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -35,7 +35,7 @@ def calibration_figures(section: Mapping[str, Any]) -> Iterator[Figure]:
     grades = (section.get("grades") or {}).get("conditions") or {}
     confidence = section.get("confidence") or {}
     stated = [(name(c), name(confidence.get(c) or "confidence"), found) for c, found in grades.items()]
-    drawn = [(name(c), said, f[key]) for c, f in draws.items() for key, said in SOURCES.items() if f.get(key)]
+    drawn = [(name(c), source, f[key]) for c, f in draws.items() for key, source in SOURCES.items() if f.get(key)]
     yield from _reliability("calibration-reliability", "Reliability of the confidence", stated, "estimators/ece")
     agreement = "Reliability of its agreement"
     yield from _reliability("calibration-agreement", agreement, drawn, "estimators/sem-ece", folded=bool(stated))
@@ -57,12 +57,16 @@ def _reliability(
     folded: bool = False,
 ) -> Iterator[Figure]:
     """The reliability diagrams of some studies: (condition, where its confidence comes from, bins and ECE)."""
-    several, sources = len({c for c, _, _ in studies}) > 1, len({said for _, said, _ in studies}) > 1
+    several, sources = len({c for c, _, _ in studies}) > 1, len({source for _, source, _ in studies}) > 1
     rows: list[Row] = [
-        {"series": f"{c}, {said}" if several and sources else c if several else said, "condition": c, "source": said}
+        {
+            "series": f"{c}, {source}" if several and sources else c if several else source,
+            "condition": c,
+            "source": source,
+        }
         | copied(b, "confidence accuracy n from=low to=high")
         | {"ece": found.get("debiased"), **ends(b.get("interval"))}
-        for c, said, found in studies
+        for c, source, found in studies
         for b in found.get("bins") or []
         if b.get("n")
     ]
@@ -199,10 +203,10 @@ def _by_estimator(x: str) -> draw.Layer:
 
 def _convergence(draws: Mapping[str, Any]) -> Iterator[Figure]:
     rows: list[Row] = [
-        {"condition": name(condition), "draws": point["n"], "estimator": said, "ece": point[key]}
+        {"condition": name(condition), "draws": point["n"], "estimator": source, "ece": point[key]}
         for condition, found in draws.items()
         for point in (found.get("convergence") or {}).get("points") or []
-        for key, said in (("sem1_ece", "Sem1"), ("sem2_ece", "Sem2"))
+        for key, source in (("sem1_ece", "Sem1"), ("sem2_ece", "Sem2"))
         if point.get(key) is not None
     ]
     if not rows:
@@ -228,11 +232,11 @@ def _convergence(draws: Mapping[str, Any]) -> Iterator[Figure]:
 def _margins(draws: Mapping[str, Any]) -> Iterator[Figure]:
     """Both calibration errors over the margin of the questions (the paper's figures 3 and 5 to 9)."""
     rows: list[Row] = [
-        {"condition": name(condition), "estimator": said, "margin": (s["low"] + s["high"]) / 2}
+        {"condition": name(condition), "estimator": source, "margin": (s["low"] + s["high"]) / 2}
         | copied(s, f"from=low to=high n ece={key}")
         for condition, found in draws.items()
         for s in found.get("strata") or []
-        for key, said in (("sem1_ece", "Sem1"), ("sem2_ece", "Sem2"))
+        for key, source in (("sem1_ece", "Sem1"), ("sem2_ece", "Sem2"))
         if s.get(key) is not None
     ]
     if not rows:

@@ -4,16 +4,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from richter.ratings import ACCEPTED_ALPHA
 from richter.records import at_most
 from richter.report._figure import Row
 from richter.report._numbers import among, count, name, number, percent, signed
+from richter.tables import CATASTROPHIC
 
 Found = Mapping[str, Any]
-CATASTROPHIC = 3.0
 MILLION = 1e6
 FEW_ERRORS = 10  # below, a curve shows the luck of single answers
 FEW_A_CELL = 4
-GOOD_ENOUGH = 0.667  # Krippendorff's lowest alpha for tentative conclusions
 GATES = {
     "G1": "equal mean",
     "G2": "equal tail mean",
@@ -193,7 +193,7 @@ def describe_agreement(rows: Sequence[Row]) -> str:
     return (
         f"Agreement within each kind of rating, with 95% intervals: {alpha['statistic']} of the {alpha['kind']} "
         f"ratings is {number(alpha['estimate'])} [{number(alpha['low'])}, {number(alpha['high'])}]; the dashed "
-        f"line is {GOOD_ENOUGH}, under which Krippendorff advises against conclusions."
+        f"line is {ACCEPTED_ALPHA}, under which Krippendorff advises against conclusions."
     )
 
 

@@ -146,10 +146,10 @@ class EvidenceIndex:
 
 def _items(tables: Dataset, judged: pl.DataFrame, numbers: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
     """Of every item what is searched and filtered by: its words are all that was written on it, its names included."""
-    said = judged.group_by("item").agg(pl.col("text").str.join("\n"))
+    texts = judged.group_by("item").agg(pl.col("text").str.join("\n"))
     own = tables.ratings.filter(pl.col("draw") == 0)
     reasons = own.group_by("item").agg(pl.col("reason").fill_null("").str.join("\n"))
-    words = numbers.join(said, on="item", how="left").join(reasons, on="item", how="left").sort("n")
+    words = numbers.join(texts, on="item", how="left").join(reasons, on="item", how="left").sort("n")
     for n, one, text, reason in words.select("n", "item", "text", "reason").iter_rows():
         item = tables.items.get(one) or Item(id=one, prompt="", reference="")
         question, reference = visible(item.prompt[: CUT + 1]), visible(item.reference[: CUT + 1])

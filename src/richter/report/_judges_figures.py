@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from richter.ratings import ACCEPTED_ALPHA
 from richter.report import _figure as draw
 from richter.report._figure import Figure, Row, copied, ends, figure, interval_panel, keys, panels_by
 from richter.report._figure_texts import (
-    GOOD_ENOUGH,
     describe_agreement,
     describe_leniency,
     describe_overcall,
@@ -45,7 +45,9 @@ def _agreement(kinds: Mapping[str, Any]) -> Iterator[Figure]:
         "judges-agreement",
         title="Do raters agree?",
         sentence=describe_agreement(rows),
-        panels=[interval_panel(list(enumerate(rows)), "label", title="agreement (1 is perfect)", against=GOOD_ENOUGH)],
+        panels=[
+            interval_panel(list(enumerate(rows)), "label", title="agreement (1 is perfect)", against=ACCEPTED_ALPHA)
+        ],
         rows=rows,
         columns="kind: ratings, statistic, estimate, low: from, high: to, n: answers",
         docs="estimators/agreement",
@@ -108,16 +110,16 @@ def _overcall(overcall: Mapping[str, Any], judges: Mapping[str, Any]) -> Iterato
 
 def _screening(judges: Mapping[str, Any]) -> Iterator[Figure]:
     rows: list[Row] = [
-        {**_share(name(judge), at[key]), "threshold": at["threshold"], "measure": said}
+        {**_share(name(judge), at[key]), "threshold": at["threshold"], "measure": statistic}
         for judge, found in (judges.get("screening") or {}).items()
         for at in found.get("rows") or []
-        for key, said in SCREENING.items()
+        for key, statistic in SCREENING.items()
         if _known(at.get(key))
     ]
     if not rows:
         return
     rows.sort(key=lambda r: list(SCREENING.values()).index(r["measure"]))
-    told = keys(list(dict.fromkeys(r["judge"] for r in rows)))
+    legend_keys = keys(list(dict.fromkeys(r["judge"] for r in rows)))
 
     on = ("threshold", "estimate")
     first = next((r for r in rows if r["threshold"] == 3 and r["measure"] == SCREENING["sensitivity"]), rows[0])
@@ -131,13 +133,13 @@ def _screening(judges: Mapping[str, Any]) -> Iterator[Figure]:
             Axis(low=0.0, high=1.0, percent=True),
             draw.each(
                 "judge",
-                told.values(),
+                legend_keys.values(),
                 lambda key: draw.line(*on, key, size=3, faint=True),
                 lambda key: draw.dots(*on, key, size=3.5),
             ),
             field="measure",
         ),
-        legend=list(told.values()) if len(told) > 1 else [],
+        legend=list(legend_keys.values()) if len(legend_keys) > 1 else [],
         rows=rows,
         columns="judge, measure, threshold: severity, estimate: share, low: from, high: to, k: count, n: of",
         docs="estimators/judge-panel",

@@ -196,11 +196,11 @@ def _claims(claims: Sequence[Row]) -> Iterator[str]:
 
 def _refused(document: Row) -> Iterator[str]:
     """What was not compared, and why."""
-    told = refusals((r["conditions"], r["reason"]) for r in document["refused"])
-    yield from (f"- **not compared** {markdown_safe(line, limit=600)}" for line in told[:MOST])
-    if len(told) > MOST:
-        yield f"- and {count(len(told) - MOST, 'reason')} more"
-    yield from [""] * bool(told)
+    lines = refusals((r["conditions"], r["reason"]) for r in document["refused"])
+    yield from (f"- **not compared** {markdown_safe(line, limit=600)}" for line in lines[:MOST])
+    if len(lines) > MOST:
+        yield f"- and {count(len(lines) - MOST, 'reason')} more"
+    yield from [""] * bool(lines)
 
 
 def _conditions(conditions: Sequence[Row]) -> Iterator[str]:

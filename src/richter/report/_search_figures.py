@@ -31,9 +31,9 @@ def search_figures(section: Sequence[Mapping[str, Any]]) -> Iterator[draw.Figure
 
 
 def _label(search: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> str:
-    said = f"{search.get('strategy')}, {search.get('model')}"
+    label = f"{search.get('strategy')}, {search.get('model')}"
     same = [s for s in every if (s.get("strategy"), s.get("model")) == (search.get("strategy"), search.get("model"))]
-    return name(f"{said}, {search.get('name')}" if len(same) > 1 and search.get("name") else said)
+    return name(f"{label}, {search.get('name')}" if len(same) > 1 and search.get("name") else label)
 
 
 def _steps(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figure]:
@@ -46,10 +46,10 @@ def _steps(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figure]:
     ]
     if not rows:
         return
-    told = draw.keys(list(dict.fromkeys(r["condition"] for r in rows)))
+    legend_keys = draw.keys(list(dict.fromkeys(r["condition"] for r in rows)))
     marks = draw.each(
         "condition",
-        told.values(),
+        legend_keys.values(),
         lambda key: draw.line("step", "cumulative", key, size=5),
         lambda key: draw.line("step", "base", key, dash=True, size=2),
         lambda key: draw.dots("step", "error", key, size=3, faint=True),
@@ -61,7 +61,7 @@ def _steps(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figure]:
         title="How the search went",
         sentence=describe_steps(*next(iter(searches.items()))),
         panels=[panel] if len({r["step"] for r in rows}) > 1 else [],
-        legend=list(told.values()) if len(told) > 1 else [],
+        legend=list(legend_keys.values()) if len(legend_keys) > 1 else [],
         rows=rows,
         columns="condition: search, step, paragraphs, error: wrong, cumulative: wrong so far, base: wrong in the base",
         docs="estimators/error-ascent",
@@ -110,7 +110,7 @@ def _map(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figure]:
     if not counts:
         return
     ranked = sorted(counts, key=lambda c: (-counts[c], c))
-    told = draw.keys(ranked[:MOST_CATEGORIES])
+    legend_keys = draw.keys(ranked[:MOST_CATEGORIES])
     bases = {label: str((search.get("base") or {}).get("name")) for label, search in searches.items()}
 
     def silent(own: list[draw.Row], field: str) -> Axis:  # searches of one base share its plane
@@ -130,9 +130,15 @@ def _map(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figure]:
             lambda own: silent(own, "x"),
             lambda own: silent(own, "y"),
             draw.some(lambda r: not r["fails"], draw.dots("x", "y", PASSES, size=2, faint=True)),
-            draw.some(lambda r: r["fails"], draw.dots("x", "y", lambda r: told.get(r["category"], OTHERS), size=3.5)),
+            draw.some(
+                lambda r: r["fails"], draw.dots("x", "y", lambda r: legend_keys.get(r["category"], OTHERS), size=3.5)
+            ),
         ),
-        legend=[*told.values(), *([OTHERS] if len(ranked) > len(told) else []), *([PASSES] if passing else [])],
+        legend=[
+            *legend_keys.values(),
+            *([OTHERS] if len(ranked) > len(legend_keys) else []),
+            *([PASSES] if passing else []),
+        ],
         rows=rows,
         columns="condition: search, category, question, wrong: share wrong, fails, x, y",
         docs="estimators/error-map",

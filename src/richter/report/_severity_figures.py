@@ -38,18 +38,18 @@ def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) ->
     rows = [_curve_row(point, (conditions.get(point["condition"]) or {}).get("n")) for point in curve]
     if not rows:
         return
-    told = draw.keys(list(dict.fromkeys(r["condition"] for r in rows)))
+    legend_keys = draw.keys(list(dict.fromkeys(r["condition"] for r in rows)))
     x = Axis(title="severity of at least", low=0.4, high=4.1)
     y = draw.axis_of(rows, "exceed fitted_exceed", "share of answers", log=True, percent=True)
     seen = draw.each(
         "condition",
-        told.values(),
+        legend_keys.values(),
         lambda key: draw.some(
             lambda r: bool(r["fitted_exceed"]), draw.line("severity", "fitted_exceed", key, faint=True)
         ),
         lambda key: draw.some(lambda r: bool(r["exceed"]), draw.dots("severity", "exceed", key)),
     )
-    together = len(told) <= len({k.colour for k in told.values()})
+    together = len(legend_keys) <= len({k.colour for k in legend_keys.values()})
     panels: Sequence[Panel] = []
     if sum(r["count"] or 0 for r in rows) >= FEW_ERRORS:
         whole = Panel(x=x, y=y, marks=list(seen(list(enumerate(rows)))))
@@ -59,7 +59,7 @@ def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) ->
         title="Magnitude and frequency",
         sentence=describe_curve(rows, conditions),
         panels=panels,
-        legend=list(told.values()) if together and len(told) > 1 and panels else [],
+        legend=list(legend_keys.values()) if together and len(legend_keys) > 1 and panels else [],
         rows=rows,
         columns="condition, severity, count: answers at it, exceed: share at or above, fitted_exceed: fitted share, "
         "n: answers",

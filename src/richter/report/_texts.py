@@ -14,6 +14,7 @@ from typing import Any
 from richter.claims import measure_words
 from richter.records import Verdict, at_most, printable, refusals
 from richter.report._numbers import among, count, interval_words, name, number, percent
+from richter.report._side_by_side import MOST_ITEMS, Evidence
 
 Document = Mapping[str, Any]
 Ends = tuple[float, float]
@@ -453,3 +454,51 @@ def figure_amount(value: Document, unit: str) -> tuple[str, str]:
     if unit == "%" and span is not None and estimate == 0:
         return "none seen", f"at most {at_most(100 * span[1])}%"
     return percent(estimate) if unit else number(estimate), shown
+
+
+def describe_evidence(evidence: Evidence | None, *, redact: bool) -> str:
+    """How many answers are wrong and which are shown; of a document alone that it holds none."""
+    if evidence is None:
+        return "This page was made from a results document, which holds no answers. Give the run to see them."
+    if evidence.kind is None:
+        return "No answer is rated yet. Rate them with richter judge or richter label."
+    who = {"given": "severities given", "grader": "grades"}.get(evidence.kind, f"{evidence.kind} ratings")
+    text = f"By the {who} {count(evidence.wrong, 'answer')} to {count(evidence.items, 'item')} "
+    text += ("is" if evidence.wrong == 1 else "are") + " wrong. "
+    if evidence.shown < evidence.items:
+        text += (
+            f"Here are {number(evidence.shown)} items, at most {MOST_ITEMS}: those whose answers differ most between "
+            "conditions, then the most severe. "
+        )
+    if redact:
+        return text + "Questions, references, answers and reasons were left out of this page."
+    return text + f"Answers are cut to {number(evidence.cut)} characters; richter view shows everything."
+
+
+def method_rows(document: Document) -> list[tuple[str, str]]:
+    """With what the document was made, by heading."""
+    methods = document.get("methods") or {}
+    plan = methods.get("plan") or {}
+    spent = methods.get("spent") or {}
+    rows = [
+        ("Plan", f"{plan.get('hash')}, locked {plan.get('locked_at')}" if plan else "none locked; exploratory"),
+        *([("Lock", str(plan["vouched"]))] if plan.get("vouched") else []),
+        ("Deviations", "; ".join(str(d) for d in methods.get("deviations") or []) or "none recorded"),
+        ("Seed", number(methods.get("seed"))),
+        ("Versions", ", ".join(f"{k} {v}" for k, v in (methods.get("versions") or {}).items()) or "not recorded"),
+        ("Cost", describe_cost(spent)),
+        ("Results document", f"version {document.get('version')}, made by Richter {document.get('richter')}"),
+    ]
+    return [(term, printable(value, limit=2000)) for term, value in rows]
+
+
+def describe_cost(spent: Document) -> str:
+    """What was asked and paid; of a table, which says neither, nothing."""
+    money = spent.get("money_usd")
+    if not spent.get("tokens") and not money:
+        return "not recorded"
+    counts = ", ".join(f"{number(spent[key])} {key}" for key in ("calls", "answers", "tokens") if key in spent)
+    if money is None:
+        return f"{counts}, at a price that is not known"
+    part = f" and {number(spent['unpriced'])} answers without a price" if spent.get("unpriced") else ""
+    return f"{counts}, ${money:.4g}{part}"
