@@ -21,6 +21,7 @@ from scipy.stats import t as student
 
 from helpers.simulated import simulated_run
 from helpers.small_base import SimulatedTestee, small_base
+from helpers.small_run import scores
 from richter.audit import (
     SECTIONS,
     compare_tables,
@@ -38,6 +39,7 @@ from richter.audit._plan_lock import VOUCHED_BY_RUN
 from richter.claims import ece_evidence, ece_side
 from richter.claims._decide import needed_units
 from richter.errors import InputError, LedgerNewer
+from richter.evidence import _facts
 from richter.records import Answer, Condition, Decoding, Item, Rating, at_most, plain
 from richter.stats import EceResult, benjamini_hochberg, ece, wilson
 from richter.store import LEDGER_NAME, Call, open_ledger
@@ -197,6 +199,19 @@ def test_the_curve_by_hand(run: Path, document: dict[str, Any]) -> None:
             else:
                 part = sum(10 ** (-b * s) for s in levels if s >= row["severity"])
                 assert row["fitted_exceed"] == pytest.approx(start * part / whole)
+
+
+def test_a_measure_is_computed_once_for_a_whole_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Conditions, claims, patterns and bounds read one and the same values of a measure."""
+    asked: list[tuple[int, str]] = []
+    compute = _facts.outcomes
+    monkeypatch.setattr(_facts, "outcomes", lambda data, name: asked.append((id(data), name)) or compute(data, name))
+    path = tmp_path / "scores.csv"
+    scores(np.random.default_rng(3), 60).write_csv(path)
+    results = measure_run(path, n_resamples=RESAMPLES)
+    assert {name for _, name in asked} >= {"accuracy", "catastrophic_rate", "mean_severity"}
+    assert len(set(asked)) == len(asked)
+    assert results.signature.bounds
 
 
 def test_the_heatmap_and_mechanisms_count_every_answer_once(run: Path, document: dict[str, Any]) -> None:

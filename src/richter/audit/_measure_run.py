@@ -204,8 +204,8 @@ def open_records(
         except (InputError, LedgerError, PlanError) as error:
             if scratch not in str(error):
                 raise
-            said, remedy = (text.replace(f"{scratch}/", "") for text in (error.what, error.remedy))
-            raise InputError(said, remedy=remedy) from error
+            reason, remedy = (text.replace(f"{scratch}/", "") for text in (error.what, error.remedy))
+            raise InputError(reason, remedy=remedy) from error
 
 
 def _kept(records: RunRecords, conditions: Sequence[str]) -> RunRecords:
@@ -248,8 +248,8 @@ def _read_ledger(place: Place, options: ReadOptions) -> RunRecords:
         tables = tables_of(ledger, options)
         conditions = tuple(ledger.conditions())
         notes = {name: ledger.note(name) or {} for name in NOTES}
-        made = ledger.note(ARCHIVE_NOTE)
-        times = ledger.times() if made is None else made["times"]
+        archive = ledger.note(ARCHIVE_NOTE)
+        times = ledger.times() if archive is None else archive["times"]
         spent = [ledger.spent()]
         clock_ahead_s = ledger.clock_ahead_s()
     parts = find_parts(place)

@@ -159,9 +159,9 @@ def _aligned(study: RunStudy) -> Check:
         return _check("items aligned", None, "there are no two graded conditions to align")
     refused = study.comparison.refused
     if refused:
-        told = refusals((r.conditions, r.reason) for r in refused)
-        more = f"; and {len(told) - 1} more, listed as not compared" if len(told) > 1 else ""
-        return _check("items aligned", False, f"not compared: {printable(told[0])}{more}")
+        lines = refusals((r.conditions, r.reason) for r in refused)
+        more = f"; and {len(lines) - 1} more, listed as not compared" if len(lines) > 1 else ""
+        return _check("items aligned", False, f"not compared: {printable(lines[0])}{more}")
     number = len(study.comparison.pairs)
     if _apart(study):
         return _check("items aligned", None, "different items per condition: they are compared without pairs")
@@ -224,10 +224,10 @@ def _fixed(study: RunStudy) -> list[Check]:
 
 
 def _real(records: RunRecords) -> Check:
-    made = [c.name for c in records.conditions if c.model.startswith(SIMULATED)]
-    if not made:
+    simulated = [c.name for c in records.conditions if c.model.startswith(SIMULATED)]
+    if not simulated:
         return _check("no condition is simulated", True, "no condition is simulated")
-    return _check("no condition is simulated", False, f"{len(made)} of {len(records.conditions)} are simulated")
+    return _check("no condition is simulated", False, f"{len(simulated)} of {len(records.conditions)} are simulated")
 
 
 # ------------------------------------------------------------------ what to do next

@@ -125,7 +125,7 @@ class RunsApp:
     async def _close(self, _: web.Application) -> None:
         for ledger, _page in self._rating.values():
             ledger.close()
-        for _stamp_of, reading, _told in self._indexes.values():
+        for _stamp_of, reading, _progress in self._indexes.values():
             if not reading.done() or reading.exception() is None:
                 (await reading).close()
 
