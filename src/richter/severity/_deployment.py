@@ -50,8 +50,8 @@ class DeploymentTable(Shown):
     """Rates per million at each severity, and of whose traffic they speak.
 
     `uncovered` is the share of the stated traffic that no rated item represents: the rates say nothing of it.
-    `basis` is "the judge's grades" where no human labels reached the limits: what the judges miss is missed here too. `groups`
-    counts the groups that the answers are in; None where each stands alone.
+    `basis` is "the judge's grades" where no human labels reached the limits: what the judges miss is missed here too.
+    `groups` counts the groups that the answers are in; None where each stands alone.
     """
 
     unwritten: ClassVar = ("groups",)
