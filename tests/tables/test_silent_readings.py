@@ -10,11 +10,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from helpers.confirmed import read_tables
+
 import richter
 from richter.audit import measure_calibration
 from richter.calibration import as_probability
 from richter.errors import InputError
-from richter.tables import Dataset, ReadOptions, read_tables, severity_of
+from richter.tables import Dataset, ReadOptions, severity_of
 
 ITEMS = [f"q{k}" for k in range(30)]
 
@@ -120,8 +122,9 @@ def test_partial_credit_of_one_model_stays_beside_right_and_wrong_of_others() ->
 
 def test_measures_of_one_answer_are_no_conditions() -> None:
     frame = pl.DataFrame({"question": ITEMS, "answer": ["x"] * 30, "bleu": [0.2, 0.3] * 15, "rouge": [0.5, 0.6] * 15})
-    with pytest.raises(InputError, match="bleu, rouge are measures of one answer"):
-        read_tables(frame)
+    tables = read_tables(frame)
+    assert len(tables.conditions) == 1
+    assert tables.scores["metric"].unique(maintain_order=True).to_list() == ["mean_score", "rouge"]
     two = pl.DataFrame({"id": ITEMS, "gpt quality": [0.2, 0.3] * 15, "claude quality": [0.5, 0.6] * 15})
     assert len(read_tables(two).conditions) == 2
 
@@ -750,9 +753,9 @@ def test_a_preference_in_steps_is_a_share_of_both_by_hand() -> None:
     )
     share = sum((7 - s - 4) / 6 for s in steps[:-1]) / 30
     assert mean(read_tables(seven), "x") == pytest.approx(share)
-    turned = richter.open(frame, options=ReadOptions(better="lower")).compare(n_resamples=50).claims[0]
+    turned = richter.open(frame, options=ReadOptions(better="lower"), confirm=True).compare(n_resamples=50).claims[0]
     assert turned.sentence.startswith("y is better scored than x")
-    assert richter.open(frame).compare(n_resamples=50).claims[0].sentence.startswith("y is worse scored than x")
+    assert richter.open(frame, confirm=True).compare(n_resamples=50).claims[0].sentence.startswith("y is worse scored than x")
 
 
 @pytest.mark.parametrize("name", ["latency", "cost_usd", "output_tokens", "response time (s)", "duration"])

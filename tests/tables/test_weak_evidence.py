@@ -7,8 +7,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from helpers.confirmed import read_tables
+
 from richter.errors import InputError
-from richter.tables import Dataset, ReadOptions, read_tables
+from richter.tables import Dataset, ReadOptions
 
 TWO = ("a", "b")
 

@@ -35,6 +35,7 @@ NUMBERS = ("severity", "confidence", "weight", "inclusion", "money_usd", "latenc
            "token_probability", "human", "human_severity")  # fmt: skip
 TEXTS = ("domain", "tier", "text", "error", "finish", "rater", "mechanism", "reason", "cluster", "clustered_by",
          "human_cluster", "layer")  # fmt: skip
+MIN_RETRIED = 5
 GRADE_HINTS = ({"score"}, {"metric"}, {"score", "metric"})  # what names of grades speak for, and nothing else
 
 
@@ -56,6 +57,7 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
     ratings = _ratings(frame, rows, place, options, what)
     rows, repeats, are_draws = one_row_per_answer(frame, rows, place, what, rated=len(ratings) > 0)
     notes += repeats
+    rows, retries = _first_tries(rows, place, notes)
     score = _describe_score(table)
     ranges = {stated_range(c) for c in table.wide or [place.get("score", "")]}
     return Part(
@@ -70,7 +72,9 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
         endless=bool(score) and all(map(has_no_end, table.wide or [place["score"]])),
         worded=scores is not None and scores.is_worded,
         groupings=_groupings(frame, keys["item"], place),
-        reading=reading_of(table, {} if scores is None else scores.inferred, options, what, are_draws=are_draws),
+        reading=reading_of(
+            table, {} if scores is None else scores.inferred, options, what, are_draws=are_draws, later_steps=retries
+        ),
         graded_by=_grader_names(frame, place),
         unused=_unused(frame, place, table.wide),
         notes=notes,
@@ -218,6 +222,25 @@ def _without_skipped(
             value = pl.when(pl.lit(marked).fill_null(value=False)).then(None).otherwise("value")
             rows = rows.with_columns(value.alias("value"))
     return rows
+
+
+def _first_tries(
+    rows: pl.DataFrame, place: Mapping[str, str], notes: list[str]
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """The first try of each item where it was tried again after failures alone, since the mean of all is not a rate."""
+    if not {"draw", "score"} <= place.keys() or rows["draw"].n_unique() < 2:
+        return rows, ()
+    value, keys = pl.col("value"), ("item", "condition")
+    each = rows.sort("draw").group_by(keys).agg(value.head(pl.len() - 1).max(), value.last().alias("last"), pl.len())
+    stopped = each.filter(pl.col("len") < each["len"].max())
+    few = min(len(stopped), int((each["len"] > 1).sum())) < MIN_RETRIED  # draws that came out so by chance
+    if few or (each["value"] > 0).any() or not (stopped["last"] == 1).all():
+        return rows, ()
+    notes.append(
+        f"items were tried again only after a failure ({brief(place['draw'])}): the first try counts, for the mean of "
+        "all tries is no rate"
+    )
+    return rows.filter(pl.col("draw") == pl.col("draw").min().over(keys)), ("first-tries",)
 
 
 def _marks_skipped(column: pl.Series) -> bool:

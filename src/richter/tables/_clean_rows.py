@@ -11,6 +11,7 @@ from richter.tables._words import SPREADS, TOTALS, number_of, text_of
 
 MIN_SUMMED_ROWS = 6
 FOOT_ROWS = 5
+MAX_WORDS = 50  # different cells of a column of grades
 MAX_TOTAL_SHARE = 5  # one row in so many may be a total between blocks
 # the same as TOTALS as a whole cell, in the syntax of polars
 TOTAL_CELL = (
@@ -90,12 +91,21 @@ def _sums_up(column: pl.Series) -> bool | None:
     last = number_of(text)
     if last is None or (above == column[-1]).any():
         return None
-    given = text_of(above).cast(pl.Float64, strict=False).drop_nulls().drop_nans()
+    given = _as_numbers(text_of(above)).drop_nulls().drop_nans()
     if len(given) < MIN_SUMMED_ROWS or 2 * len(given) < len(above) or (given == last).any():
         return None
     places = len(re.sub(r"^[^.,]*[.,]?|\D", "", text)) + 2 * text.endswith("%")  # to which it is rounded
     total = float(given.sum())
     return any(abs(last - end) <= 0.51 / 10**places for end in (total, total / len(given)))
+
+
+def _as_numbers(texts: pl.Series) -> pl.Series:
+    """Texts as numbers; of few different ones also those that are words for right and wrong."""
+    words = texts.drop_nulls().unique()
+    if len(words) > MAX_WORDS:
+        return texts.cast(pl.Float64, strict=False)
+    values = [number_of(word) for word in words]
+    return texts.replace_strict(words, pl.Series(values, dtype=pl.Float64), default=None, return_dtype=pl.Float64)
 
 
 def _without_accents(text: str) -> str:

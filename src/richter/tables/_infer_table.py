@@ -170,14 +170,18 @@ def infer_table(
                 remedy="Give the file with a row for each question.",
             )
         frame, place = _melt_conditions(frame, place, wide, holds, options, fixed, notes, what)
-    if not is_settled:
+    steps, before = list(laid.steps), frame
+    if not is_settled or "share" in options.layout:
         frame, amount = _shares(frame, place, what, notes)
+        steps += ["share"] if frame is not before else []
         _not_averaged(frame, place, what)
         _not_by_category(frame, place, what, amount, notes)
+    height = frame.height
     frame, place = _answers(frame, place)
+    steps += ["answer-lists"] if frame.height > height else []
     _refuse_without_scores(frame, place, what)
     return RoledTable(
-        frame=frame, given=rows, place=place, wide=wide, faults=_faults(wide), steps=laid.steps, notes=notes,
+        frame=frame, given=rows, place=place, wide=wide, faults=_faults(wide), steps=steps, notes=notes,
         measures=[c for c in frame.columns if is_listed("score", c) and c not in place.values()],
     )  # fmt: skip
 

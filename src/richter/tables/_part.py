@@ -40,6 +40,7 @@ SHARED = 10  # items that have one broken score
 FAR = 2.0  # times the end of a scale from which a lone value is doubted
 CODES = (-1.0, -9.0, -99.0, -999.0, 9.0, 77.0, 88.0, 97.0, 98.0, 99.0, 999.0)  # that people write for "missing"
 RARE = 0.1
+MAX_IDS_SEEN = 10_000  # that tell how ids are written
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
@@ -160,6 +161,8 @@ def _without_failures(
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """The tables without what was said of failed calls: no grade, no rating and no further score of them is used."""
     keys = answers.filter(failed).select(KEY)
+    if keys.is_empty():
+        return answers, ratings, others
     rated = ratings.filter(pl.col("severity").is_not_null())
     graded = pl.concat([answers.filter(pl.col("value").is_not_null()).select(KEY), rated.select(KEY)])
     if used := keys.join(graded, on=KEY, how="semi").height:
@@ -178,7 +181,10 @@ def _with_groups(
     A grouping gives every item one value at most. A column of one value, unless it is mapped, or of one for every item,
     groups nothing; one that parts the items as another does adds nothing.
     """
-    answers, n_items, unused = answers.drop("group", "group_2"), answers["item"].n_unique(), dict[str, str]()
+    answers, unused = answers.drop("group", "group_2"), dict[str, str]()
+    if all(part.groupings.is_empty() for part in parts):
+        return frame_of(answers, ROW), unused
+    n_items = answers["item"].n_unique()
     pairs = pl.concat([part.groupings for part in parts]).drop_nulls().filter(pl.col("value") != "")
     pairs = pairs.unique(maintain_order=True).join(answers, on="item", how="semi", maintain_order="left")
     chosen: dict[str, pl.DataFrame] = {}
@@ -261,6 +267,9 @@ def _turned(
 
 def _ranks(answers: pl.DataFrame, n: int, names: Sequence[str], notes: list[str]) -> tuple[float, float] | None:
     """The range of scores that are, within every item, the order of its n conditions from 1 on: ranks, 1 the best."""
+    ends = answers.select(pl.col("value").min().alias("low"), pl.col("value").max().alias("high")).row(0)
+    if ends != (1.0, float(n)):
+        return None
     each = answers.group_by("item", "draw").agg(pl.col("value").sort())["value"].to_list()
     if n < 2 or len(each) < SHARED or any(values != list(range(1, n + 1)) for values in each):
         return None
@@ -547,8 +556,11 @@ def _averages(scored: pl.DataFrame, what: str) -> list[str]:
 
     It is broken, or larger than ratings are; where conditions differ in a small whole number, it is pointed out.
     """
-    each = scored.group_by("condition", "domain", maintain_order=True).agg(
-        pl.col("value").first(), (pl.col("value").n_unique() == 1).alias("same"), pl.col("item").n_unique().alias("n")
+    by, value = ("condition", "domain"), pl.col("value")
+    if not scored.group_by(by).agg((value.min() == value.max()).alias("same"))["same"].all():
+        return []
+    each = scored.group_by(by, maintain_order=True).agg(
+        value.first(), (value.n_unique() == 1).alias("same"), pl.col("item").n_unique().alias("n")
     )
     if each.is_empty() or not (each["same"] & (each["n"] >= SHARED)).all():
         return []
@@ -639,8 +651,12 @@ def _written(answers: pl.DataFrame, conditions: tuple[str, ...]) -> list[str]:
     """Conditions that share no item, and would if capitals, spaces, signs and leading zeros did not count."""
     if not 1 < len(conditions) <= 20:
         return []
-    ids = {c: answers.filter(condition=c)["item"].unique() for c in conditions}
+    rows = {c: answers.filter(condition=c)["item"] for c in conditions}
+    ids: dict[str, pl.Series] = {}
     for one, two in itertools.combinations(conditions, 2):
+        if rows[two].is_in(rows[one].head(MAX_IDS_SEEN).implode()).any():
+            continue
+        ids |= {c: rows[c].unique() for c in (one, two) if c not in ids}
         if ids[one].is_in(ids[two].implode()).any():
             continue
         plain = [_plain(ids[c]) for c in (one, two)]
@@ -663,7 +679,7 @@ def _plain(ids: pl.Series) -> pl.Series:
 
 def _shortened(answers: pl.DataFrame) -> list[str]:
     """Long ids that a spreadsheet wrote as 1.23E+10: several may have become one."""
-    short = answers["item"].unique().str.contains(r"^\d[.,]\d+[eE]\+\d+$")
+    short = answers["item"].head(MAX_IDS_SEEN).unique().str.contains(r"^\d[.,]\d+[eE]\+\d+$")
     if 2 * short.sum() <= len(short):
         return []
     return [f"ids such as {answers['item'][0]} were shortened by a spreadsheet: different items may have become one"]

@@ -19,18 +19,27 @@ MAX_CONDITIONS_SHOWN = 4
 
 
 def reading_of(
-    table: RoledTable, grades: Mapping[str, float | None], options: ReadOptions, what: str, *, are_draws: bool
+    table: RoledTable,
+    grades: Mapping[str, float | None],
+    options: ReadOptions,
+    what: str,
+    *,
+    are_draws: bool,
+    later_steps: Sequence[str] = (),
 ) -> Reading:
     """The reading of a table: its roles as they were taken, and the options that say the same.
 
-    `grades` are words whose meaning was inferred; `are_draws`: repeated rows were taken for draws of one answer.
+    `grades` are words whose meaning was inferred; `are_draws`: repeated rows were taken for draws of one answer;
+    `later_steps` are steps of layout that were taken on the answers.
     """
     place, mapped = table.place, {SAME.get(f, f): c for f, c in options.map.items()}
     fields = [f for f in DECIDING if f in place]
     if not {"score", "severity"} & place.keys():
         fields += [f for f in ("text", "reference") if f in place]
     made = [f for f in fields if place[f] not in table.given.columns and place[f] != ORDER]
-    steps = [*table.steps, *(f"joined-{f}" for f in made if place[f] == "both\0")]
+    if "answer-lists" in table.steps:
+        made.append("draw")
+    steps = [*table.steps, *(f"joined-{f}" for f in made if place[f] == "both\0"), *later_steps]
     roles = [_role(f, place[f], table.frame, mapped, options) for f in fields if f not in made]
     added = {r.field: place[r.field] for r in roles if not r.is_known}
     if are_draws:
@@ -81,6 +90,8 @@ def _role(field: str, column: str, frame: pl.DataFrame, mapped: Mapping[str, str
     is_known = is_chosen or is_listed(field, column)
     if field in ("draw", "run") and not is_chosen:
         is_known &= texts.cast(pl.Int64, strict=False).null_count() == texts.null_count()
+    if is_known:
+        return Role(field=field, shown=f'column "{brief(column)}"', is_known=True)
     values = texts.drop_nulls().unique(maintain_order=True)
     shown = counted(len(values), "value")
     if field in ("condition", "score") and len(values) <= MAX_CONDITIONS_SHOWN:

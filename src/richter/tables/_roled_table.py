@@ -11,11 +11,12 @@ from richter.tables._roles import JUDGES
 from richter.tables._score_cells import PLAIN_NUMBER, PLAIN_WORDS
 from richter.tables._shapes import ORDER
 from richter.tables._tables import ReadOptions
-from richter.tables._words import DECLINED, MISSING, STATUSES, text_of
+from richter.tables._words import DECLINED, MISSING, STATUSES, has_unique_rows, text_of
 
 # what --map calls a field otherwise
 SAME = {"correct": "score", "answer": "text", "subject": "domain", "model": "condition", "id": "item"}
 MIN_ITEMS = 7  # fewer may be categories
+MIN_ROWS = 100_000  # that show as many items
 # of how many a row's points, or its average, are
 TOTAL_NAMES = ("out_of", "max", "max_score", "max_points", "possible", "possible_points", "points_possible", "maximum",
                "n", "total", "count", "support", "samples", "questions", "tests", "examples", "items",
@@ -66,6 +67,9 @@ def _listed_places(frame: pl.DataFrame, options: ReadOptions) -> dict[str, str] 
         mapped.setdefault("score", options.scorer)
     if any(f not in FIELDS or (c not in frame.columns and c != ORDER) for f, c in mapped.items()):
         return None
+    leaves = [leaf_name(c) for c in frame.columns if is_listed("score", c)]
+    if "score" not in mapped and len({*leaves}) < len(leaves):
+        return None  # `toxicity/score` and `quality/score`
     place = dict(mapped)
     for field in FIELDS:
         own = [c for c in named_columns(frame, field) if c not in place.values() and field not in place]
@@ -94,22 +98,22 @@ def _has_sound_keys(frame: pl.DataFrame, place: Mapping[str, str], options: Read
     numbers = [place[f] for f in ("draw", "run") if f in place and place[f] not in options.map.values()]
     if any(text_of(frame[c]).cast(pl.Int64, strict=False).null_count() for c in numbers):
         return False
-    if frame.select(keys).n_unique() < frame.height:
+    if not has_unique_rows(frame, keys):
         return False
     return _shares_items(frame, place, options)
 
 
 def _shares_items(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions) -> bool:
     """Whether some item stands under several conditions, where there are several, and items are no categories."""
-    n_items = frame[place["item"]].n_unique()
-    if n_items < min(MIN_ITEMS, frame.height) and place["item"] not in options.map.values():
+    is_chosen, items = place["item"] in options.map.values(), frame[place["item"]]
+    if items.head(MIN_ROWS).n_unique() < min(MIN_ITEMS, frame.height) and not is_chosen:
         return False
     if "condition" not in place:
         return _has_one_condition(frame, place)
     n_conditions = frame[place["condition"]].n_unique()
     if n_conditions == frame.height > 1:
         return False
-    return n_conditions == 1 or n_items < frame.height or place["item"] in options.map.values()
+    return n_conditions == 1 or is_chosen or not has_unique_rows(frame, [place["item"]])
 
 
 def _has_one_condition(frame: pl.DataFrame, place: Mapping[str, str]) -> bool:

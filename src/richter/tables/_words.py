@@ -116,6 +116,12 @@ def text_of(column: pl.Series) -> pl.Series:
     return column.cast(pl.String, strict=False)
 
 
+def has_unique_rows(frame: pl.DataFrame, columns: Sequence[str]) -> bool:
+    """Whether no two rows have the same values in these columns; hashes that all differ show it fast."""
+    keys = frame.select(columns)
+    return keys.hash_rows().n_unique() == frame.height or keys.n_unique() == frame.height
+
+
 def number_of(text: str) -> float | None:
     """A cell as a number: words for right and wrong, percentages, a decimal comma, `4/5`, `4 - good`, stars."""
     plain = text.strip().lower()
