@@ -56,7 +56,6 @@ class Run:
         assert "Traceback" not in said.err
         return ended.value.code, " ".join((said.out + said.err).split())
 
-
     def confirmed(self, *arguments: str) -> tuple[int, str]:
         """The same, and where a reading is proposed the command that the proposal prints: one is enough."""
         code, said = self(*arguments)

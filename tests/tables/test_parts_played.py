@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from helpers.confirmed import read_tables
-
 from richter.errors import InputError
 from richter.interop import less_is_better, stated_range
 from richter.tables import Dataset, ReadOptions

@@ -10,9 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from helpers.confirmed import read_tables
-
 import richter
+from helpers.confirmed import read_tables
 from richter.audit import measure_calibration
 from richter.calibration import as_probability
 from richter.errors import InputError
@@ -755,7 +754,12 @@ def test_a_preference_in_steps_is_a_share_of_both_by_hand() -> None:
     assert mean(read_tables(seven), "x") == pytest.approx(share)
     turned = richter.open(frame, options=ReadOptions(better="lower"), confirm=True).compare(n_resamples=50).claims[0]
     assert turned.sentence.startswith("y is better scored than x")
-    assert richter.open(frame, confirm=True).compare(n_resamples=50).claims[0].sentence.startswith("y is worse scored than x")
+    assert (
+        richter.open(frame, confirm=True)
+        .compare(n_resamples=50)
+        .claims[0]
+        .sentence.startswith("y is worse scored than x")
+    )
 
 
 @pytest.mark.parametrize("name", ["latency", "cost_usd", "output_tokens", "response time (s)", "duration"])

@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from helpers.confirmed import read_tables
-
 from richter.errors import InputError
 from richter.tables import Dataset, ReadOptions
 

@@ -29,6 +29,7 @@ __all__ = [
     "Frame",
     "Source",
     "as_frame",
+    "guessed_encoding",
     "is_frame",
     "named_source",
     "read_frame",
@@ -590,7 +591,7 @@ class _Page(HTMLParser):
             named = dict(attrs)
             self.cases.append([f"{named.get('classname')}.{named.get('name')}", "pass"])
         elif tag in ("failure", "error", "skipped"):
-            self.cases[-1][1] = "" if tag == "skipped" else "fail"
+            self.cases[-1][1] = {"failure": "fail", "error": "error", "skipped": ""}[tag]
 
     def handle_endtag(self, tag: str) -> None:
         self.inside = self.inside and tag not in ("td", "th", "tr", "table")
@@ -635,10 +636,23 @@ _PAGES = {
 }
 
 
+MIN_RUNS = 10  # of letters above ASCII that may tell another alphabet
+
+
+def guessed_encoding(path: Path) -> str:
+    """The encoding that was taken for a file by its letters; empty where it is UTF-8, UTF-16 or Windows-1252."""
+    with path.open("rb") as file:
+        head = file.read(1 << 16)
+    if head[:4] in (b"PAR1", b"PK\x03\x04") or head[:8] == _OLD_OFFICE or head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return ""
+    encoding = _encoding(path, head)
+    return encoding if encoding in _PAGES else ""
+
+
 def _code_page(text: bytes) -> str:
     """The encoding of a text that is not UTF-8: Windows' own, unless most letters above ASCII stand side by side."""
     runs = re.findall(rb"[\x80-\xff]+", text)
-    if sum(len(run) == 1 for run in runs) > len(runs) // 2:
+    if len(runs) < MIN_RUNS or sum(len(run) == 1 for run in runs) > len(runs) // 2:
         return "cp1252"
     for page, letters in _PAGES.items():
         try:

@@ -77,6 +77,7 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
         ),
         graded_by=_grader_names(frame, place),
         unused=_unused(frame, place, table.wide),
+        measures=[name for name in measures if name not in METRICS],
         notes=notes,
     )
 

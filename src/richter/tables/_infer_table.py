@@ -364,7 +364,7 @@ def _place(frame: pl.DataFrame, options: ReadOptions, what: str, made: Mapping[s
             taken.add(found)
     if "weight" in place and "weight" not in mapped and not _holds_numbers(frame[place["weight"]]):
         del place["weight"]  # an importance in words
-    return _settle(frame, place, lower)
+    return _settle(frame, place, lower, mapped)
 
 
 def _holds_numbers(column: pl.Series) -> bool:
@@ -379,8 +379,11 @@ def _unlikely(column: str) -> tuple[bool, ...]:
     return less_is_better(column), "score" not in known_fields(around)
 
 
-def _settle(frame: pl.DataFrame, place: dict[str, str], lower: Mapping[str, str]) -> dict[str, str]:
+def _settle(
+    frame: pl.DataFrame, place: dict[str, str], lower: Mapping[str, str], mapped: Mapping[str, str]
+) -> dict[str, str]:
     """Names that mean different things in different tables: `prompt`, `sample`, `cluster`, an index without a name."""
+    place = _runs_as_conditions(frame, place, mapped)
     blank = next((lower[n] for n in ("", "unnamed:_0", "unnamed_0", "column_1") if n in lower), None)
     if "item" not in place and blank is not None and blank not in place.values():
         place["item"] = blank
@@ -391,6 +394,17 @@ def _settle(frame: pl.DataFrame, place: dict[str, str], lower: Mapping[str, str]
         place["reference"], place["text"] = place["text"], predicted  # what was predicted is held against the answer
     if "rater" in place and "severity" not in place and "score" in place and "kind" in place:
         place["severity"] = place.pop("score")
+    return place
+
+
+def _runs_as_conditions(frame: pl.DataFrame, place: dict[str, str], mapped: Mapping[str, str]) -> dict[str, str]:
+    """The places with a column of runs as the condition, where it holds words or dates and no column names one."""
+    for field in ("run", "draw"):
+        column = place.get(field, "")
+        if "condition" in place or field in mapped or column not in frame.columns or frame[column].n_unique() < 2:
+            continue
+        if text_of(frame[column]).cast(pl.Int64, strict=False).null_count() == frame.height:
+            place = {"condition" if f == field else f: c for f, c in place.items()}
     return place
 
 

@@ -51,7 +51,7 @@ class Part:
     of scores that the column's name states. `endless`: its name is that of an amount. `kept`: the scale and the
     direction with which a run was imported. `groupings`: what each column that may group items says of them, the
     likelier columns first. `graded_by`: the names of models that graded. `unused`: columns that look as if they
-    changed claims and are not used.
+    changed claims and are not used. `measures`: names of further scores of a table.
     """
 
     name: str
@@ -68,6 +68,7 @@ class Part:
     groupings: pl.DataFrame = dataclasses.field(default_factory=lambda: pl.DataFrame(schema=GROUPINGS))
     graded_by: tuple[str, ...] = ()
     unused: Sequence[str] = ()
+    measures: Sequence[str] = ()
     notes: list[str] = dataclasses.field(default_factory=list)
     reading: Reading | None = None  # None where a tool or a run says itself what it holds
 
@@ -134,7 +135,8 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         passed = came.with_columns(enough.cast(pl.Float64).alias("value"))
         scores.insert(0, _scores(passed, "accuracy", ("binary", 0.0, 1.0, "higher")))
     for (name,), rows in others.filter(pl.col("value").is_not_null()).group_by("metric", maintain_order=True):
-        scores.append(_scores(rows, str(name), _measured(rows["value"], ReadOptions())))
+        better: Better = "lower" if less_is_better(str(name)) else "higher"
+        scores.append(_scores(rows, str(name), _measured(rows["value"], ReadOptions(better=better))))
     graded = f"grades from {', '.join(names)}" if names and not by_severity else ""
     rated = "" if counting is None else _rated(counting, ratings)
     scored = pl.concat(scores) if scores else pl.DataFrame(schema=SCORES)
@@ -153,6 +155,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         counting=counting,  # type: ignore[arg-type]
         reading=options,
         graded_by=tuple(dict.fromkeys(name for part in parts for name in part.graded_by)),
+        measures=tuple(dict.fromkeys(name for part in parts for name in part.measures)),
     )
 
 

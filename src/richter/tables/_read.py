@@ -17,6 +17,7 @@ from richter.interop import (
     Source,
     as_frame,
     evidence_run,
+    guessed_encoding,
     is_frame,
     is_log,
     log_files,
@@ -27,13 +28,13 @@ from richter.interop import (
     unpacked,
     unzipped,
 )
-from richter.records import printable
+from richter.records import Note, printable
 from richter.store import DatabaseRun, Ledger, Place, is_run, open_ledger
 from richter.tables._infer_table import common_roles, part_of_frame
 from richter.tables._log_rows import part_of_logs
 from richter.tables._part import Part, assemble
 from richter.tables._read_run import part_of_ledger
-from richter.tables._reading import options_for, proposal_of
+from richter.tables._reading import options_for, proposal_of, with_encoding
 from richter.tables._shapes import factors
 from richter.tables._tables import Dataset, RatingsFile, ReadOptions, ratings_of
 from richter.tables._words import brief
@@ -363,6 +364,11 @@ def _sheets(path: Path, options: ReadOptions, *, named: bool = False) -> list[Pa
     sheets = read_sheets(path, text=True)
     if len(sheets) == 1:
         part = part_of_frame(next(iter(sheets.values())), options, what=str(path), stem=path.stem, named=named)
+        if encoding := guessed_encoding(path):
+            part.reading = with_encoding(part.reading, encoding, options)
+            part.notes.append(
+                Note(f"{printable(path.name, limit=60)} is read as {encoding}, by its letters", "encoding")
+            )
         with path.open("rb") as file:
             if path.suffix.lower() in (".json", ".jsonl") and file.read(64).lstrip(BLANK)[:1] not in (b"{", b"["):
                 part.notes.append(f"{printable(path.name, limit=60)} is not JSON as its name says; it was read as CSV")

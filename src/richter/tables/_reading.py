@@ -66,6 +66,15 @@ class Reading:
         return tuple(f"  {title:<12} {shown}" for title, shown in rows)
 
 
+def with_encoding(reading: Reading | None, encoding: str, given: ReadOptions) -> Reading | None:
+    """The reading with an encoding that was inferred from the letters of the file."""
+    if reading is None:
+        return None
+    role = Role(field="layout", shown=f"encoding {encoding}, by its letters", is_known=encoding in given.layout)
+    options = dataclasses.replace(reading.options, layout=tuple(dict.fromkeys((*reading.options.layout, encoding))))
+    return dataclasses.replace(reading, roles=(*reading.roles, role), options=options)
+
+
 def quoted(names: Iterable[str]) -> str:
     """Names of columns in quotes; of many the first."""
     names = [f'"{brief(name)}"' for name in names]
