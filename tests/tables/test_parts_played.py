@@ -17,7 +17,8 @@ TWO = ("a", "b")
 
 def means(tables: Dataset) -> dict[str, float]:
     """The mean over items of the mean over draws, for each condition."""
-    each = tables.scores.group_by("item", "condition").agg(pl.col("value").mean())
+    main = tables.scores.filter(pl.col("metric") == tables.metric)
+    each = main.group_by("item", "condition").agg(pl.col("value").mean())
     return dict(each.group_by("condition").agg(pl.col("value").mean()).sort("condition").iter_rows())
 
 

@@ -38,6 +38,7 @@ from richter.tables import ReadOptions, read_tables
     "--page", metavar="URL", default="", show_default=False, help="Where the page lies, to be linked from the Markdown."
 )
 @policy_options
+@click.option("--trust-reading", is_flag=True, help="Judge a table that was read as inferred, with --yes.")
 @click.option("--accept-judge", is_flag=True, help="Pass on grades of a judge that nobody checked.")
 @level_option
 @reading_options

@@ -135,6 +135,7 @@ LISTED: dict[str, frozenset[str]] = {
                   " wer cer ter toxicity"),
     "severity": _set("severity"),
     "confidence": _set("confidence"),
+    "human_severity": _set("human_severity severity_human human"),
     "draw": _set("draw epoch repeat"),
     "run": _set("seed"),
     "rater": _set("rater annotator judge reviewer grader"),

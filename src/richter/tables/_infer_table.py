@@ -24,10 +24,10 @@ from richter.interop import (
 from richter.records import Note, counted, of_kind, printable
 from richter.tables._answer_keys import item_option
 from richter.tables._build_part import build_part
-from richter.tables._clean_rows import drop_blanks, drop_totals, unnest
+from richter.tables._clean_rows import drop_blanks, drop_headers, drop_totals, unnest
 from richter.tables._part import Part
 from richter.tables._references import answer_columns, are_answers, expert_key
-from richter.tables._roled_table import SAME, RoledTable, known_table
+from richter.tables._roled_table import SAME, RoledTable, holds_numbers, known_table
 from richter.tables._roles import JUDGES, find_roles
 from richter.tables._severity_words import worded
 from richter.tables._shapes import CONDITION, ORDER, VALUE, LongForm, long_form
@@ -117,7 +117,7 @@ def part_of_frame(
     `common` are the columns that tables beside it have shown to be the item and the grade. A table that the user gave a
     name (`named`) is one condition's: several columns of grades are measures of one answer.
     """
-    rows = drop_blanks(unnest(frame))
+    rows = drop_headers(drop_blanks(unnest(frame)))
     if rows.is_empty():
         raise InputError(f"{what} has a header and no rows.", remedy="It needs at least one row: export it again.")
     notes: list[str] = []
@@ -362,13 +362,9 @@ def _place(frame: pl.DataFrame, options: ReadOptions, what: str, made: Mapping[s
         if field not in place and found is not None:
             place[field] = found
             taken.add(found)
-    if "weight" in place and "weight" not in mapped and not _holds_numbers(frame[place["weight"]]):
+    if "weight" in place and "weight" not in mapped and not holds_numbers(frame[place["weight"]]):
         del place["weight"]  # an importance in words
     return _settle(frame, place, lower, mapped)
-
-
-def _holds_numbers(column: pl.Series) -> bool:
-    return text_of(column).cast(pl.Float64, strict=False).null_count() < len(column)
 
 
 def _unlikely(column: str) -> tuple[bool, ...]:

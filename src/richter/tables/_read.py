@@ -234,6 +234,8 @@ def _folder(path: Path, files: Sequence[Path], options: ReadOptions) -> list[Par
         called |= _by_names(stems, {f: found[f] for f in kept}, notes)
     parts = [_called(found[f], {str(f): called[f].condition}, draw=called[f].draw, within=called[f].part) for f in kept]
     parts = _restarted(parts, stems.values(), notes)
+    for part in parts:  # what confirms one file confirms those beside it
+        part.reading = part.reading and dataclasses.replace(part.reading, source=str(path))
     parts[0].notes += notes
     parts[0].notes += [f"{printable(f.name, limit=60)} is not read: {fault}" for f, fault in faults.items()]
     return parts
@@ -388,6 +390,8 @@ def _sheets(path: Path, options: ReadOptions, *, named: bool = False) -> list[Pa
             faults[name] = fault
     if not parts:
         raise next(iter(faults.values()))
+    for part in parts:
+        part.reading = part.reading and dataclasses.replace(part.reading, source=str(path))
     keys = [part.answers.select("item", "condition", "draw") for part in parts]
     if len(parts) > 1 and all(k["draw"].max() == 0 and k.equals(keys[0]) for k in keys):
         notes.append("the sheets grade the same answers: an answer's score is the mean of theirs")

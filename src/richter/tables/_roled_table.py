@@ -78,9 +78,14 @@ def _listed_places(frame: pl.DataFrame, options: ReadOptions) -> dict[str, str] 
             own = [c for c in own if frame[c].n_unique() > 1] or own[:1]
         if len(own) > 1 and field in ("item", "condition", "draw", "run"):
             return None
-        if own:
+        if own and (field != "weight" or holds_numbers(frame[own[0]])):
             place[field] = own[0]
     return place
+
+
+def holds_numbers(column: pl.Series) -> bool:
+    """Whether any cell is a number: an importance may stand in words."""
+    return text_of(column).cast(pl.Float64, strict=False).null_count() < len(column)
 
 
 def named_columns(frame: pl.DataFrame, field: str) -> list[str]:

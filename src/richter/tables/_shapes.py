@@ -84,7 +84,7 @@ class LongForm(NamedTuple):
 def long_form(frame: pl.DataFrame, notes: list[str]) -> LongForm:
     """The table with one row per answer as far as its layout tells."""
     made: Made = {}
-    frame, steps = _without_headers(frame), []
+    steps: list[str] = []
     for name, rule in RULES.items():
         changed, more = rule(frame, notes)
         steps += [name] if changed is not frame or more else []
@@ -96,19 +96,6 @@ def long_form(frame: pl.DataFrame, notes: list[str]) -> LongForm:
 
 def _blank(column: pl.Series) -> pl.Series:
     return column.is_null() if column.dtype != pl.String else column.str.strip_chars().fill_null("") == ""
-
-
-def _without_headers(frame: pl.DataFrame) -> pl.DataFrame:
-    """Without rows that repeat the header, and without a survey's further header rows (Qualtrics writes three)."""
-    texts = [c for c, kind in frame.schema.items() if kind == pl.String]
-    if len(texts) < 2 or len(texts) < frame.width // 2:
-        return frame
-    same = frame.select(pl.all_horizontal(pl.col(c).str.strip_chars() == c.strip() for c in texts)).to_series()
-    frame = frame.filter(~same.fill_null(value=False)) if same.any() else frame
-    marks = next((k for k, row in enumerate(frame.head(3).rows()) if any("ImportId" in str(c) for c in row)), None)
-    if frame.height and {str(c or "").strip().lower() for c in frame.row(0)} <= {"", "response", "open-ended response"}:
-        marks = 0  # as SurveyMonkey writes it
-    return frame if marks is None else frame.slice(marks + 1)
 
 
 def _sections(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
