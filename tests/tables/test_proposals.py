@@ -1,6 +1,7 @@
 """What is known is acted on, what is inferred is proposed: the exception, the options, the terminal, saved readings."""
 
 import dataclasses
+import json
 import tomllib
 from pathlib import Path
 
@@ -175,16 +176,19 @@ def test_two_files_are_proposed_one_after_the_other(tmp_path: Path) -> None:
 def test_a_plans_reading_wins_over_a_saved_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = "item,model,first,second\n" + "".join(
+    text = "item,model,alpha,beta\n" + "".join(
         f"q{i},{m},{int(i % 5 > 0)},{int(m == 'new' and i % 5 > 0)}\n" for i in range(300) for m in ("old", "new")
     )
     monkeypatch.chdir(tmp_path)
     write(tmp_path, text)
-    (tmp_path / "richter.toml").write_text('[read."results.csv"]\nmap = {score = "second"}\n')
-    (tmp_path / "plan.toml").write_text(
-        'kind = "gate"\nbaseline = "old"\ncandidate = "new"\nmetric = "accuracy"\nmargin = 0.05\n'
-        '[read.map]\nscore = "first"\n'
-    )
+    (tmp_path / "richter.toml").write_text('[read."results.csv"]\nmap = {score = "beta"}\n')
+    require = 'require=[{metric="accuracy", rule="no_worse", limit=0.05}]'
+    fixed = ("candidate=new", "baseline=old", require, 'read={map={score="alpha"}}')
+    assert ended("plan", "new", "gate", *(word for value in fixed for word in ("--set", value))) == 0
     ended("gate", "plan.toml", "results.csv", "--json", "gate.json")
     capsys.readouterr()
-    assert '"estimate": 0.0' in (tmp_path / "gate.json").read_text("utf-8")
+    (claim,) = json.loads((tmp_path / "gate.json").read_text("utf-8"))["claims"]
+    assert claim["estimate"] == 0.0
+    ended("gate", "results.csv", "old", "new", "--margin", "5pt", "--json", "saved.json")
+    (claim,) = json.loads((tmp_path / "saved.json").read_text("utf-8"))["claims"]
+    assert claim["estimate"] > 0.5

@@ -654,7 +654,10 @@ def _code_page(text: bytes) -> str:
     runs = re.findall(rb"[\x80-\xff]+", text)
     if len(runs) < MIN_RUNS or sum(len(run) == 1 for run in runs) > len(runs) // 2:
         return "cp1252"
+    beside_ascii = len(re.findall(rb"(?:[A-Za-z][\x80-\xff]|[\x80-\xff][A-Za-z])", text))
     for page, letters in _PAGES.items():
+        if page == "cp1251" and beside_ascii > len(runs) // 3:  # Western letters stand within words
+            continue
         try:
             high = re.findall(r"[^\x00-\x7f]", text.decode(page))
         except UnicodeDecodeError:

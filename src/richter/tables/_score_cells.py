@@ -150,6 +150,6 @@ def _refuse_letters(words: Mapping[str, str], codes: Collection[str]) -> None:
 def _inferred_words(words: Mapping[str, str], settled: Collection[str]) -> dict[str, float | None]:
     """What words are taken for, where neither the user nor the short list of words says it."""
     ranks = ordered_words(list(words))
-    cells = [cell for cell, word in words.items() if cell in ranks or word not in (*PLAIN_WORDS, *MISSING)]
+    cells = [cell for cell, word in words.items() if word not in PLAIN_WORDS and (cell in ranks or word not in MISSING)]
     cells = [cell for cell in cells if cell not in settled and not re.fullmatch(PLAIN_NUMBER, cell.strip())]
     return {cell.strip(): ranks.get(cell, number_of(cell)) for cell in cells}
