@@ -72,50 +72,17 @@ MAX_CATEGORIES = 6  # items that may rather be categories
 SEGMENTS = ("seg", "doc_seg_id", "seg_id", "segment", "segment_id", "sentence")  # numbered within a document
 
 
-def common_roles(frames: Mapping[str, pl.DataFrame], options: ReadOptions, notes: list[str]) -> dict[str, str]:
-    """What is the item and what the grade in tables of one form, one a condition: an item is what they share."""
-    first = next(iter(frames.values()))
-    columns = set(first.columns)
-    if (
-        len(frames) < 2
-        or options.map
-        or options.wide is not None
-        or any(set(f.columns) != columns for f in frames.values())
-    ):
-        return {}
-    joint = pl.concat(
-        drop_blanks(frame).select(pl.col(c).cast(pl.String, strict=False) for c in first.columns)
-        .with_columns(pl.lit(name).alias(CONDITION))
-        for name, frame in frames.items()
-    )  # fmt: skip
-    if joint.is_empty() or long_form(joint.drop(CONDITION), []).made:
-        return {}
-    joint = joint.drop(c for c in columns if all(f[c].n_unique() == 1 for f in frames.values()))  # facts of a file
-    place = _place(joint, options, "", {})
-    if {"item", "score"} <= place.keys():
-        return {}
-    said: list[str] = []
-    found, place = find_roles(joint, {"condition": CONDITION, **place}, [CONDITION], options.grade, said)
-    items = found[place["item"]].n_unique() if place.get("item") in columns else found.height
-    again = found.height > len(frames) * items**2  # more rows of each in a file than there are of them: no items
-    dropped = of_kind(said, "item") if again else []
-    notes += [note for note in said if note not in dropped]
-    return {f: place[f] for f in ("item", "score")[again:] if place.get(f) in columns}
-
-
 def part_of_frame(
     frame: pl.DataFrame,
     options: ReadOptions,
     *,
     what: str,
     stem: str,
-    common: Mapping[str, str] | None = None,
     named: bool = False,
 ) -> Part:
     """The answers, scores and ratings of a table; without a column for it the condition is the file's name (`stem`).
 
-    `common` are the columns that tables beside it have shown to be the item and the grade. A table that the user gave a
-    name (`named`) is one condition's: several columns of grades are measures of one answer.
+    A table that the user gave a name (`named`) is one condition's: several columns of grades are measures of one answer.
     """
     rows = drop_headers(drop_blanks(unnest(frame)))
     if rows.is_empty():
@@ -123,7 +90,7 @@ def part_of_frame(
     notes: list[str] = []
     rows = drop_totals(rows, {}, notes)
     options = _with_tool(rows, options, notes)
-    table = known_table(rows, options, notes) or infer_table(rows, options, notes, what, common=common, named=named)
+    table = known_table(rows, options, notes) or infer_table(rows, options, notes, what, named=named)
     return build_part(table, options, what=what, stem=stem)
 
 
@@ -142,13 +109,12 @@ def infer_table(
     notes: list[str],
     what: str,
     *,
-    common: Mapping[str, str] | None,
     named: bool,
 ) -> RoledTable:
     """The table with one row per answer and a column for each field, as far as names and cells tell."""
     is_settled = bool(options.map) or options.wide is not None
     laid = long_form(rows, notes) if options.layout or not is_settled else LongForm(rows, {}, ())
-    made = {**(common or {}), **laid.made}
+    made = laid.made
     frame, place = worded(
         *_segments(laid.frame, _place(laid.frame, options, what, made), options), options, notes, what
     )

@@ -25,7 +25,7 @@ GRADE_WORDS = {"right": 1.0, "wrong": 0.0, "missing": None}
 TITLES = {
     "item": "question", "condition": "model", "score": "score", "severity": "severity", "draw": "epoch", "run": "run",
     "confidence": "confidence", "rater": "rater", "human": "human label", "human_severity": "human label",
-    "text": "answer", "reference": "right answer", "layout": "layout", "grade": "grades", "better": "better",
+    "text": "answer", "reference": "answer key", "layout": "layout", "grade": "grades", "better": "better",
 }  # fmt: skip
 
 
@@ -66,12 +66,12 @@ class Reading:
         return tuple(f"  {title:<12} {shown}" for title, shown in rows)
 
 
-def with_encoding(reading: Reading | None, encoding: str, given: ReadOptions) -> Reading | None:
-    """The reading with an encoding that was inferred from the letters of the file."""
+def with_step(reading: Reading | None, step: str, shown: str, given: ReadOptions) -> Reading | None:
+    """The reading with a further step of layout, which is known where the options name it."""
     if reading is None:
         return None
-    role = Role(field="layout", shown=f"encoding {encoding}, by its letters", is_known=encoding in given.layout)
-    options = dataclasses.replace(reading.options, layout=tuple(dict.fromkeys((*reading.options.layout, encoding))))
+    role = Role(field="layout", shown=shown, is_known=step in given.layout)
+    options = dataclasses.replace(reading.options, layout=tuple(dict.fromkeys((*reading.options.layout, step))))
     return dataclasses.replace(reading, roles=(*reading.roles, role), options=options)
 
 
