@@ -39,7 +39,7 @@ def reading_of(
     made = [f for f in fields if place[f] not in table.given.columns and place[f] != ORDER]
     if "answer-lists" in table.steps:
         made.append("draw")
-    steps = [*table.steps, *(f"joined-{f}" for f in made if place[f] == "both\0"), *later_steps]
+    steps = [*table.steps, *_made_steps(table, made), *later_steps]
     roles = [_role(f, place[f], table.frame, mapped, options) for f in fields if f not in made]
     added = {r.field: place[r.field] for r in roles if not r.is_known}
     if are_draws:
@@ -65,6 +65,13 @@ def reading_of(
     used = {*place.values(), *table.wide, *table.measures}
     unused = () if table.steps else tuple(c for c in table.given.columns if c not in used and c.strip())
     return Reading(source=what, roles=tuple(roles), unused=unused, given=options, options=chosen)
+
+
+def _made_steps(table: RoledTable, made: Sequence[str]) -> list[str]:
+    """The steps of layout for columns that the file does not have: joined names, or one measure of several."""
+    joined = [f"joined-{f}" for f in made if table.place[f] == "both\0"]
+    others = [f for f in made if table.place[f] != "both\0"] if not table.steps and not table.wide else []
+    return [*joined, *(f"made-{f}" for f in others)]
 
 
 def _grade_role(grades: Mapping[str, float | None]) -> list[Role]:

@@ -22,7 +22,7 @@ from richter.interop import (
     unzipped,
 )
 from richter.records import printable
-from richter.store import DatabaseRun, Ledger, Place, is_run, open_ledger
+from richter.store import DatabaseRun, Ledger, Place, RunLike, is_run, open_ledger
 from richter.tables._infer_table import part_of_frame
 from richter.tables._log_rows import part_of_logs
 from richter.tables._part import Part, assemble
@@ -98,10 +98,18 @@ def _read(sources: Sequence[tuple[Source, Source]], options: ReadOptions, what: 
     for k, (given, source) in enumerate(sources):
         if is_frame(source) or str(source) not in logs:
             own = options if is_frame(given) else options_for(str(named_source(given)[1]), options)
-            parts += _parts(source, own, stem=f"frame {k + 1}" if len(sources) > 1 else "frame")
+            found = _parts(source, own, stem=f"frame {k + 1}" if len(sources) > 1 else "frame")
+            parts += found if is_frame(given) else [_of_source(part, given, source) for part in found]
         elif str(source) == logs[0]:
             parts.append(part_of_logs(logs, options))
     return _assembled(parts, options, what)
+
+
+def _of_source(part: Part, given: RunLike, source: Source) -> Part:
+    """The part, whose reading is of the packed file that was given."""
+    if part.reading is not None and str(given) != str(source):
+        part.reading = dataclasses.replace(part.reading, source=str(named_source(given)[1]))
+    return part
 
 
 def _assembled(parts: Sequence[Part], options: ReadOptions, what: str) -> Dataset:

@@ -524,7 +524,7 @@ class Rows(NamedTuple):
 
 
 def _tell_rows_apart(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list[str]) -> pl.DataFrame:
-    """The table with what tells several rows of an answer apart: a rater, a part, a measure, a setting, a date, a draw."""
+    """The table with what tells several rows of an answer apart: a rater, a part, a measure, a setting, a draw."""
     frame = table.frame
     drawn = [place[f] for f in ("draw", "run") if f in place]
     keys = [c for c in (place.get("item", ""), place.get("condition", ""), *drawn) if c in frame.columns]
