@@ -19,10 +19,10 @@ from richter.interop import (
     plain_name,
     stated_range,
 )
-from richter.records import Item, Note, counted
+from richter.records import Item, Note, counted, of_kind
 from richter.tables._answer_keys import MAX_APART, answer_keys, merge_spellings, one_row_per_answer
-from richter.tables._part import GROUPINGS, OTHERS, ROW, Part, frame_of, severities
-from richter.tables._propose import reading_of
+from richter.tables._part import GROUPINGS, OTHERS, ROW, Part, find_ranks, frame_of, severities
+from richter.tables._propose import reading_of, with_ranks
 from richter.tables._roled_table import RoledTable
 from richter.tables._roles import LONG
 from richter.tables._score_cells import ScoreCells, read_scores
@@ -58,6 +58,11 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
     rows, repeats, are_draws = one_row_per_answer(frame, rows, place, what, rated=len(ratings) > 0)
     notes += repeats
     rows, retries = _first_tries(rows, place, notes)
+    ranks = find_ranks(rows) if scores is not None and not (options.better or options.scale) else None
+    if ranks is not None:
+        notes[:] = [note for note in notes if note not in of_kind(notes, "more is better")]
+        notes.append(f"each item's scores are the numbers 1 to {ranks[1]:g}: ranks, of which 1 is the best "
+                     "(--better higher says otherwise)")  # fmt: skip
     score = _describe_score(table)
     ranges = {stated_range(c) for c in table.wide or [place.get("score", "")]}
     return Part(
@@ -72,12 +77,21 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
         endless=bool(score) and all(map(has_no_end, table.wide or [place["score"]])),
         worded=scores is not None and scores.is_worded,
         groupings=_groupings(frame, keys["item"], place),
-        reading=reading_of(
-            table, {} if scores is None else scores.inferred, options, what, are_draws=are_draws, later_steps=retries
+        reading=with_ranks(
+            reading_of(
+                table,
+                {} if scores is None else scores.inferred,
+                options,
+                what,
+                are_draws=are_draws,
+                later_steps=retries,
+            ),
+            ranks,
         ),
         graded_by=_grader_names(frame, place),
         unused=_unused(frame, place, table.wide),
         measures=[name for name in measures if name not in METRICS],
+        kept=ReadOptions(scale=ranks, better="lower") if ranks else ReadOptions(),
         notes=notes,
     )
 

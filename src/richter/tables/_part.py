@@ -11,7 +11,7 @@ import polars as pl
 
 from richter.errors import InputError
 from richter.interop import less_is_better
-from richter.records import Better, Item, Note, counted, of_kind, printable
+from richter.records import Better, Item, Note, counted, printable
 from richter.tables._reading import Reading
 from richter.tables._tables import (
     ANSWERS,
@@ -85,19 +85,14 @@ def frame_of(rows: pl.DataFrame, schema: Mapping[str, type[pl.DataType]]) -> pl.
 
 def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: bool = False) -> Dataset:
     """Put the parts together. What contradicts itself is shown and refused."""
-    kept = {(part.kept.scale, part.kept.better) for part in parts}
-    if options.scale is None and options.better is None and len(kept) == 1:
-        scale, better = kept.pop()
-        options = dataclasses.replace(options, scale=scale, better=better)
-    answers = pl.concat([part.answers for part in parts])
-    ratings = pl.concat([part.ratings for part in parts])
-    others = pl.concat([part.others for part in parts])
+    options = _with_kept(parts, options)
+    answers, ratings, others = (
+        pl.concat([getattr(part, name) for part in parts]) for name in ("answers", "ratings", "others")
+    )
     notes = [note for part in parts for note in part.notes]
     if answers.is_empty() and not empty:
         raise InputError(f"{what} holds no answers.", remedy="Give a file with at least one row.")
-    seen = set(answers["condition"].unique())
-    named = dict.fromkeys(name for part in parts for name in part.conditions if name in seen)
-    conditions = tuple(dict.fromkeys((*named, *answers["condition"].unique(maintain_order=True))))
+    conditions = _conditions(answers, parts)
     if len(parts) > 1:
         answers, conditions = _without_yardstick(answers, conditions, parts, notes)
         _no_repeats(answers, parts)
@@ -109,9 +104,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         answers, ratings = _as_ratings(answers, ratings, parts, options.as_severity)
     failed = pl.col("error").fill_null("") != ""
     answers, ratings, others = _without_failures(answers, ratings, others, failed, notes)
-    answers, lower = _turned(answers, parts, options, notes)
-    names = list(dict.fromkeys(part.score for part in parts if part.score))
-    ranks = None if lower or options.better or options.scale else _ranks(answers, len(conditions), names, notes)
+    answers, is_lower = _turn_faults(answers, parts, options, notes)
     notes += doubts(answers, conditions, options, what)
     counting = counting_kind(ratings, options.ratings, what)
     draft = Dataset(
@@ -120,43 +113,68 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         reading=options,
     )  # fmt: skip
     answers, by_severity = _graded_by_severity(draft)
-    came = answers.filter(~failed)
+    scores = _score_tables(answers.filter(~failed), others, parts, options, notes, is_lower=is_lower)
+    names = list(dict.fromkeys(part.score for part in parts if part.score))
+    graded = f"grades from {', '.join(names)}" if names and not by_severity else ""
+    rated = "" if counting is None else _rated(counting, ratings)
+    return dataclasses.replace(
+        draft,
+        answers=_with_refusals(answers.select(*ANSWERS)),
+        scores=scores,
+        items={name: item for part in parts for name, item in part.items.items()},
+        asked={name: part.items for part in parts for name in part.answers["condition"].unique() if part.items},
+        notes=tuple(dict.fromkeys(notes)),
+        understood=_understood(answers, conditions, scores, names, rated),
+        basis="; ".join(filter(None, (graded, rated))),
+        scored_by=() if by_severity else tuple(names),
+        graded_by=tuple(dict.fromkeys(name for part in parts for name in part.graded_by)),
+        measures=tuple(dict.fromkeys(name for part in parts for name in part.measures)),
+    )
+
+
+def _with_kept(parts: Sequence[Part], options: ReadOptions) -> ReadOptions:
+    """The options with the scale and direction that all parts know of themselves, where the user states neither."""
+    kept = {(part.kept.scale, part.kept.better) for part in parts}
+    if options.scale is not None or options.better is not None or len(kept) != 1:
+        return options
+    scale, better = kept.pop()
+    return dataclasses.replace(options, scale=scale, better=better)
+
+
+def _conditions(answers: pl.DataFrame, parts: Sequence[Part]) -> tuple[str, ...]:
+    """The conditions in the order given."""
+    seen = answers["condition"].unique(maintain_order=True).to_list()
+    named = (name for part in parts for name in part.conditions if name in {*seen})
+    return tuple(dict.fromkeys((*named, *seen)))
+
+
+def _score_tables(
+    came: pl.DataFrame,
+    others: pl.DataFrame,
+    parts: Sequence[Part],
+    options: ReadOptions,
+    notes: list[str],
+    *,
+    is_lower: bool,
+) -> pl.DataFrame:
+    """The scores of all answers that came: the main metric, right or wrong from `pass_at` on, further measures."""
     stated = {part.scale for part in parts if part.score}
     metric, measured = _main_metric(
         came,
-        dataclasses.replace(options, better="lower" if lower or ranks else "higher", scale=options.scale or ranks),
+        dataclasses.replace(options, better="lower" if is_lower else "higher"),
         notes,
         stated=stated.pop() if len(stated) == 1 else None,
         endless=any(part.endless for part in parts),
     )
     scores = [] if metric is None else [_scores(came, metric, measured)]
     if metric == "mean_score" and options.pass_at is not None and measured[1:3] == (0.0, 1.0):
-        enough = pl.col("value") <= options.pass_at if lower else pl.col("value") >= options.pass_at
+        enough = pl.col("value") <= options.pass_at if is_lower else pl.col("value") >= options.pass_at
         passed = came.with_columns(enough.cast(pl.Float64).alias("value"))
         scores.insert(0, _scores(passed, "accuracy", ("binary", 0.0, 1.0, "higher")))
     for (name,), rows in others.filter(pl.col("value").is_not_null()).group_by("metric", maintain_order=True):
         better: Better = "lower" if less_is_better(str(name)) else "higher"
         scores.append(_scores(rows, str(name), _measured(rows["value"], ReadOptions(better=better))))
-    graded = f"grades from {', '.join(names)}" if names and not by_severity else ""
-    rated = "" if counting is None else _rated(counting, ratings)
-    scored = pl.concat(scores) if scores else pl.DataFrame(schema=SCORES)
-    return Dataset(
-        name=what,
-        answers=_with_refusals(answers.select(*ANSWERS)),
-        scores=scored,
-        ratings=ratings,
-        conditions=conditions,
-        items={name: item for part in parts for name, item in part.items.items()},
-        asked={name: part.items for part in parts for name in part.answers["condition"].unique() if part.items},
-        notes=tuple(dict.fromkeys(notes)),
-        understood=_understood(answers, conditions, scored, names, rated),
-        basis="; ".join(filter(None, (graded, rated))),
-        scored_by=() if by_severity else tuple(names),
-        counting=counting,  # type: ignore[arg-type]
-        reading=options,
-        graded_by=tuple(dict.fromkeys(name for part in parts for name in part.graded_by)),
-        measures=tuple(dict.fromkeys(name for part in parts for name in part.measures)),
-    )
+    return pl.concat(scores) if scores else pl.DataFrame(schema=SCORES)
 
 
 def _without_failures(
@@ -239,27 +257,22 @@ def _unused_note(unused: Mapping[str, str]) -> Note:
     return Note(f"Columns not used: {', '.join(shown[:MAX_NAMED_UNUSED])}{more}.", "unused columns")
 
 
-def _turned(
+def _turn_faults(
     answers: pl.DataFrame, parts: Sequence[Part], options: ReadOptions, notes: list[str]
 ) -> tuple[pl.DataFrame, bool]:
     """Faults of 0 and 1 as right and wrong, and whether less of the score is better: as stated, else by its name."""
     scored = [part for part in parts if part.score]
-    ways = {
-        part.score: options.better == "lower"
-        or (options.better is None and not part.worded and less_is_better(part.score.removeprefix("column ")))
-        for part in scored
-    }
-    faults = [part for part in scored if ways[part.score]]
+    faults = [part for part in scored if _is_fault(part, options)]
     of_faults = pl.col("condition").is_in([name for part in faults for name in part.conditions])
-    given = answers.filter(of_faults)["value"].drop_nulls()
+    given = answers.filter(of_faults)["value"].drop_nulls() if faults else pl.Series(dtype=pl.Float64)
     if options.scale is None and len(given) and given.is_in([0.0, 1.0]).all():
-        what = ", ".join(dict.fromkeys(brief(part.score.removeprefix("column ")) for part in faults))
-        said = "" if options.better else f" by its name, {what}; --better higher says otherwise"
-        notes.append(f"Less is better{said}. Every score is 0 or 1: 1 counts as wrong, 0 as right.")
+        names = ", ".join(dict.fromkeys(brief(part.score.removeprefix("column ")) for part in faults))
+        why = "" if options.better else f" by its name, {names}; --better higher says otherwise"
+        notes.append(f"Less is better{why}. Every score is 0 or 1: 1 counts as wrong, 0 as right.")
         turned = pl.when(of_faults).then(1 - pl.col("value")).otherwise("value")
         return answers.with_columns(turned.alias("value")), False
-    if len(set(ways.values())) > 1:
-        less, more = (next(part for part in scored if ways[part.score] is way) for way in (True, False))
+    if faults and len(faults) < len(scored):
+        less, more = faults[0], next(part for part in scored if not any(part is fault for fault in faults))
         raise InputError(
             f"Less of {brief(less.score)} is better ({less.name}), and more of "
             f"{brief(more.score)} ({more.name}): they are not one measure.",
@@ -268,19 +281,22 @@ def _turned(
     return answers, bool(faults)
 
 
-def _ranks(answers: pl.DataFrame, n: int, names: Sequence[str], notes: list[str]) -> tuple[float, float] | None:
+def _is_fault(part: Part, options: ReadOptions) -> bool:
+    """Whether less of a part's score is better: as stated, else by its name."""
+    better = options.better or part.kept.better
+    if better is not None:
+        return better == "lower"
+    return not part.worded and less_is_better(part.score.removeprefix("column "))
+
+
+def find_ranks(rows: pl.DataFrame) -> tuple[float, float] | None:
     """The range of scores that are, within every item, the order of its n conditions from 1 on: ranks, 1 the best."""
-    ends = answers.select(pl.col("value").min().alias("low"), pl.col("value").max().alias("high")).row(0)
-    if ends != (1.0, float(n)):
+    n = rows["condition"].n_unique()
+    if n < 2 or rows.select(pl.col("value").min(), pl.col("value").max().alias("high")).row(0) != (1.0, float(n)):
         return None
-    each = answers.group_by("item", "draw").agg(pl.col("value").sort())["value"].to_list()
-    if n < 2 or len(each) < SHARED or any(values != list(range(1, n + 1)) for values in each):
+    each = rows.group_by("item", "draw").agg(pl.col("value").sort())["value"].to_list()
+    if len(each) < SHARED or any(values != list(range(1, n + 1)) for values in each):
         return None
-    notes[:] = [note for note in notes if note not in of_kind(notes, "more is better")]
-    said = (
-        f"each item's scores ({', '.join(map(brief, names))}) are the numbers 1 to {n}: ranks, of which 1 is the best"
-    )
-    notes.append(f"{said} (--better higher says otherwise)")
     return 1.0, float(n)
 
 

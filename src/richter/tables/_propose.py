@@ -67,6 +67,16 @@ def reading_of(
     return Reading(source=what, roles=tuple(roles), unused=unused, given=options, options=chosen)
 
 
+def with_ranks(reading: Reading, ranks: tuple[float, float] | None) -> Reading:
+    """The reading of scores that are ranks within every item, of which 1 is taken for the best."""
+    if ranks is None:
+        return reading
+    role = Role(field="better", shown=f"less: the scores of a question are 1 to {ranks[1]:g}, ranks", is_known=False)
+    roles = (*(r for r in reading.roles if r.field != "better"), role)
+    options = dataclasses.replace(reading.options, better="lower", scale=ranks)
+    return dataclasses.replace(reading, roles=roles, options=options)
+
+
 def _made_steps(table: RoledTable, made: Sequence[str]) -> list[str]:
     """The steps of layout for columns that the file does not have: joined names, or one measure of several."""
     joined = [f"joined-{f}" for f in made if table.place[f] == "both\0"]

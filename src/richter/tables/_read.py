@@ -95,18 +95,20 @@ def _read(sources: Sequence[tuple[Source, Source]], options: ReadOptions, what: 
     """The tables of sources, each with what it was unpacked to; all logs are read together."""
     logs = [str(s) for _, s in sources if not is_frame(s) and holds_logs(named_source(s)[1])]
     parts: list[Part] = []
-    for k, (given, source) in enumerate(sources):
+    chosen = [options if is_frame(given) else options_for(str(named_source(given)[1]), options) for given, _ in sources]
+    for k, ((given, source), own) in enumerate(zip(sources, chosen, strict=True)):
         if is_frame(source) or str(source) not in logs:
-            own = options if is_frame(given) else options_for(str(named_source(given)[1]), options)
             found = _parts(source, own, stem=f"frame {k + 1}" if len(sources) > 1 else "frame")
-            parts += found if is_frame(given) else [_of_source(part, given, source) for part in found]
+            parts += found if is_frame(given) else [_of_source(part, given, source, own) for part in found]
         elif str(source) == logs[0]:
             parts.append(part_of_logs(logs, options))
-    return _assembled(parts, options, what)
+    return _assembled(parts, chosen[0] if all(own == chosen[0] for own in chosen) else options, what)
 
 
-def _of_source(part: Part, given: RunLike, source: Source) -> Part:
-    """The part, whose reading is of the packed file that was given."""
+def _of_source(part: Part, given: RunLike, source: Source, options: ReadOptions) -> Part:
+    """The part with the scale and direction that are saved for its source; its reading is of the file as given."""
+    if options.scale is not None or options.better is not None:
+        part.kept = ReadOptions(scale=options.scale, better=options.better)
     if part.reading is not None and str(given) != str(source):
         part.reading = dataclasses.replace(part.reading, source=str(named_source(given)[1]))
     return part
