@@ -165,25 +165,34 @@ def _measures(frame: pl.DataFrame, table: RoledTable, options: ReadOptions, note
     Columns that only may be grades are named, with the option that reads them.
     """
     own = {m.name: m.column for m in METRICS.values() if m.source == "column" and m.column in frame.columns}
-    place = table.place
-    if "score" not in place or table.wide or options.scorer is not None:
+    if "score" not in table.place or table.wide or options.scorer is not None:
         return own
-    free = [c for c in frame.columns if c not in {*place.values(), *own.values()} and frame[c].n_unique() > 1]
-    free = [c for c in free if holds_grades(frame[c]) and not _same_grades(frame, c, place["score"])]
-    further = [c for c in free if c in table.measures]
-    own |= {c if c not in METRICS else f"{c} (column)": c for c in further}
-    if further:
-        shown = ", ".join(brief(c) for c in further)
-        notes.append(
-            Note(f"Also measured: {shown}. {map_option('score', further[0])} makes it the main score.", "scores")
-        )
-    others = [c for c in free if c not in further and "\0" not in c and not options.map]
-    others = [c for c in others if "score" in known_fields([c])
-              or hinted_fields(c) - {"item", "condition", "part"} in GRADE_HINTS]  # fmt: skip
-    if others:
-        shown = ", ".join(map_option("score", c) for c in others[:3])
-        notes.append(Note(f"there are other grades than {brief(place['score'])}: {shown}", "scores"))
-    return own
+    score, taken = table.place["score"], {*table.place.values(), *own.values()}
+    listed = [c for c in table.measures if c not in taken and _is_other_grade(frame, c, score)]
+    if listed:
+        settle = f"{map_option('score', listed[0])} makes it the main score"
+        notes.append(Note(f"Also measured: {', '.join(map(brief, listed))}. {settle}.", "scores"))
+    if not options.map:
+        others = [c for c in frame.columns if c not in (*taken, *listed) and _may_grade(c)]
+        _note_other_grades([c for c in others if _is_other_grade(frame, c, score)], score, notes)
+    return own | {c if c not in METRICS else f"{c} (column)": c for c in listed}
+
+
+def _may_grade(column: str) -> bool:
+    """Whether a name may be that of a grade."""
+    hints = hinted_fields(column) - {"item", "condition", "part"}
+    return "\0" not in column and ("score" in known_fields([column]) or hints in GRADE_HINTS)
+
+
+def _is_other_grade(frame: pl.DataFrame, column: str, score: str) -> bool:
+    """Whether a column holds grades that vary and are not those of the score again."""
+    return frame[column].n_unique() > 1 and holds_grades(frame[column]) and not _same_grades(frame, column, score)
+
+
+def _note_other_grades(columns: Sequence[str], score: str, notes: list[str]) -> None:
+    if columns:
+        shown = ", ".join(map_option("score", c) for c in columns[:3])
+        notes.append(Note(f"there are other grades than {brief(score)}: {shown}", "scores"))
 
 
 def _same_grades(frame: pl.DataFrame, one: str, two: str) -> bool:

@@ -32,16 +32,10 @@ def reading_of(
     `grades` are words whose meaning was inferred; `are_draws`: repeated rows were taken for draws of one answer;
     `later_steps` are steps of layout that were taken on the answers.
     """
-    place, mapped = table.place, {SAME.get(f, f): c for f, c in options.map.items()}
-    fields = [f for f in DECIDING if f in place]
-    if not {"score", "severity"} & place.keys():
-        fields += [f for f in ("text", "reference") if f in place]
-    made = [f for f in fields if place[f] not in table.given.columns and place[f] != ORDER]
-    if "answer-lists" in table.steps:
-        made.append("draw")
-    steps = [*table.steps, *_made_steps(table, made), *later_steps]
-    roles = [_role(f, place[f], table.frame, mapped, options) for f in fields if f not in made]
-    added = {r.field: place[r.field] for r in roles if not r.is_known}
+    columns, steps = _decided_columns(table)
+    steps = [*steps, *later_steps]
+    roles = [_role(field, column, table.frame, options) for field, column in columns.items()]
+    added = {role.field: columns[role.field] for role in roles if not role.is_known}
     if are_draws:
         roles.append(Role(field="draw", shown="rows of one question, in their order", is_known=False))
         added["draw"] = ORDER
@@ -62,9 +56,21 @@ def reading_of(
         grade={**options.grade, **grades},
         better="lower" if is_lower else options.better,
     )
-    used = {*place.values(), *table.wide, *table.measures}
+    used = {*table.place.values(), *table.wide, *table.measures}
     unused = () if table.steps else tuple(c for c in table.given.columns if c not in used and c.strip())
     return Reading(source=what, roles=tuple(roles), unused=unused, given=options, options=chosen)
+
+
+def _decided_columns(table: RoledTable) -> tuple[dict[str, str], list[str]]:
+    """The columns of the file that decide numbers, by field, and the steps that made columns which it does not have."""
+    place = table.place
+    fields = [f for f in DECIDING if f in place]
+    if not {"score", "severity"} & place.keys():
+        fields += [f for f in ("text", "reference") if f in place]
+    made = [f for f in fields if place[f] not in table.given.columns and place[f] != ORDER]
+    if "answer-lists" in table.steps:
+        made.append("draw")
+    return {f: place[f] for f in fields if f not in made}, [*table.steps, *_made_steps(table, made)]
 
 
 def with_ranks(reading: Reading, ranks: tuple[float, float] | None) -> Reading:
@@ -98,8 +104,9 @@ def _describe_grade(value: float | None) -> str:
     return {1.0: "is right", 0.0: "is wrong"}.get(value, f"is {value:g}")
 
 
-def _role(field: str, column: str, frame: pl.DataFrame, mapped: Mapping[str, str], options: ReadOptions) -> Role:
+def _role(field: str, column: str, frame: pl.DataFrame, options: ReadOptions) -> Role:
     """The role of one column, known by an option or by its name; draws and runs are, if they are numbers."""
+    mapped = {SAME.get(f, f): c for f, c in options.map.items()}
     is_chosen = mapped.get(field) == column or (field == "score" and column == options.scorer)
     if column == ORDER and column not in frame.columns:
         return Role(field=field, shown="the order of the rows", is_known=is_chosen)

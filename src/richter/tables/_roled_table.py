@@ -62,25 +62,32 @@ def known_table(frame: pl.DataFrame, options: ReadOptions, notes: list[str]) -> 
 
 def _listed_places(frame: pl.DataFrame, options: ReadOptions) -> dict[str, str] | None:
     """The column of each field by option or listed name; None where two columns claim a field that decides numbers."""
-    mapped = {SAME.get(field, field): column for field, column in options.map.items()}
+    place = {SAME.get(field, field): column for field, column in options.map.items()}
     if options.scorer is not None:
-        mapped.setdefault("score", options.scorer)
-    if any(f not in FIELDS or (c not in frame.columns and c != ORDER) for f, c in mapped.items()):
+        place.setdefault("score", options.scorer)
+    if any(f not in FIELDS or (c not in frame.columns and c != ORDER) for f, c in place.items()):
         return None
     leaves = [leaf_name(c) for c in frame.columns if is_listed("score", c)]
-    if "score" not in mapped and len({*leaves}) < len(leaves):
+    if "score" not in place and len({*leaves}) < len(leaves):
         return None  # `toxicity/score` and `quality/score`
-    place = dict(mapped)
     for field in FIELDS:
-        own = [c for c in named_columns(frame, field) if c not in place.values() and field not in place]
-        if field == "condition":
-            own = [c for c in own if not JUDGES.search(c)]
-            own = [c for c in own if frame[c].n_unique() > 1] or own[:1]
+        if field in place:
+            continue
+        own = _claiming_columns(frame, field, place)
         if len(own) > 1 and field in ("item", "condition", "draw", "run"):
             return None
-        if own and (field != "weight" or holds_numbers(frame[own[0]])):
+        if own:
             place[field] = own[0]
     return place
+
+
+def _claiming_columns(frame: pl.DataFrame, field: str, place: Mapping[str, str]) -> list[str]:
+    """The free columns with a name of a field; of conditions those that vary, of weights those with numbers."""
+    own = [c for c in named_columns(frame, field) if c not in place.values()]
+    if field == "condition":
+        own = [c for c in own if not JUDGES.search(c)]
+        return [c for c in own if frame[c].n_unique() > 1] or own[:1]
+    return [c for c in own if holds_numbers(frame[c])] if field == "weight" else own
 
 
 def holds_numbers(column: pl.Series) -> bool:

@@ -361,19 +361,15 @@ def _rank(table: Table, place: Mapping[str, str], item: str, condition: str) -> 
 
 def _find_keys(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list[str]) -> None:
     """Find item and condition: as named where that can be, else the pair of columns that cross."""
-    frame, item = table.frame, place.get("item", "")
-    is_item_fixed = item in fixed or "\0" in item or (bool(item) and item not in frame.columns)
-    condition = place.get("condition", "")
-    if condition and condition not in fixed and "\0" not in condition and table.n(condition) == frame.height > 3:
-        condition = ""  # a name of its own for every row
+    item, condition = place.get("item", ""), _usable_condition(table, place, fixed)
+    is_item_fixed = item in fixed or "\0" in item or (bool(item) and item not in table.frame.columns)
     numbers_rows = bool(item) and not is_item_fixed and _numbers_rows(table, item, condition)
     is_given = bool(condition) and (table.n(condition) > 1 or condition in fixed)
     if item and is_given and (not numbers_rows or table.n(condition) == 1):
         return
-    free = _naming_columns(table, place, fixed, TEXTS if item in frame.columns and is_given else WEAK)
-    items = [item] if item and (is_item_fixed or not numbers_rows) else [c for c in free if c != condition]
+    free = _naming_columns(table, place, fixed, TEXTS if item in table.frame.columns and is_given else WEAK)
+    items = [item] if item and not numbers_rows else [*filter(None, [item]), *(c for c in free if c != condition)]
     items = [c for c in items if c == item or table.n(c) > 2 or not table.graded(c)]  # right and wrong
-    items = [item, *items] if item and numbers_rows else items
     conditions = [condition] if is_given else [c for c in free if not _measure_names(c) and not _says_right(table, c)]
     pairs = _crossing_pairs(table, place, items, conditions, free, is_given=is_given)
     best = max(pairs, key=lambda pair: _rank(table, place, *pair), default=None)
@@ -384,6 +380,14 @@ def _find_keys(table: Table, place: dict[str, str], fixed: Sequence[str], notes:
         _take(place, "condition", best[1], place.get("condition", ""), notes, "each of its values has every item")
     elif not item:
         _find_single_item(table, place, free, notes)
+
+
+def _usable_condition(table: Table, place: Mapping[str, str], fixed: Sequence[str]) -> str:
+    """The column that is called a condition, unless it has a name of its own for every row."""
+    condition = place.get("condition", "")
+    if not condition or condition in fixed or "\0" in condition:
+        return condition
+    return "" if table.n(condition) == table.frame.height > 3 else condition
 
 
 def _numbers_rows(table: Table, item: str, condition: str) -> bool:
