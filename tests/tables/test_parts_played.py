@@ -168,14 +168,6 @@ def test_ids_begin_again_in_the_parts_of_a_whole_by_hand(names: str) -> None:
     assert len(read_tables(drawn).item_ids) == 8
 
 
-def test_turns_are_numbered_within_their_conversation() -> None:
-    rows = [{"conversation_id": f"c{k}", "turn": t, "bot": c, "quality": 1 + (k + t) % 5}
-            for k in range(20) for t in range(2 + k % 3) for c in TWO]  # fmt: skip
-    tables = read_tables(pl.DataFrame(rows))
-    assert len(tables.item_ids) == len(rows) // 2
-    assert tables.answers["group"].n_unique() == 20
-
-
 def test_ids_begin_again_in_every_split() -> None:
     rows = [{"split": s, "example_id": i, "model": c, "score": i % 2} for s, n in (("dev", 10), ("test", 20))
             for i in range(n) for c in TWO]  # fmt: skip

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 __all__ = ["FIELDS", "HINTS", "LISTED", "LOWER", "MEASURE_NAMES", "PEOPLE", "RaterName", "bears_on_claims",
-           "has_no_end", "hinted_fields", "is_listed", "known_fields", "leaf_name", "less_is_better", "plain_name", "rater_of",
-           "stated_range"]  # fmt: skip
+           "has_no_end", "hinted_fields", "is_listed", "known_fields", "leaf_name", "less_is_better", "plain_name",
+           "rater_of", "stated_range"]  # fmt: skip
 
 
 def _set(words: str) -> frozenset[str]:

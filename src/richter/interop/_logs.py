@@ -14,7 +14,7 @@ from richter.interop._record import LogOptions, Reading, Sample, Setup
 from richter.interop._safe import Unreadable
 from richter.records import Item, counted, printable
 
-__all__ = ["Logs", "is_severity", "log_files", "logs_summary", "read_logs"]
+__all__ = ["Logs", "Row", "is_severity", "log_files", "logs_summary", "read_logs"]
 
 FILES_LIMIT = 20_000  # of a folder
 DRAWS_LIMIT = 1_000_000

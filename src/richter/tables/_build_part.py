@@ -59,11 +59,9 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
     notes += repeats
     rows, retries = _first_tries(rows, place, notes)
     ranks = find_ranks(rows) if scores is not None and not (options.better or options.scale) else None
-    if ranks is not None:
-        notes[:] = [note for note in notes if note not in of_kind(notes, "more is better")]
-        notes.append(f"each item's scores are the numbers 1 to {ranks[1]:g}: ranks, of which 1 is the best "
-                     "(--better higher says otherwise)")  # fmt: skip
     score = _describe_score(table)
+    if ranks is not None:
+        _note_ranks(score, ranks, notes)
     ranges = {stated_range(c) for c in table.wide or [place.get("score", "")]}
     return Part(
         name=what,
@@ -94,6 +92,13 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
         kept=ReadOptions(scale=ranks, better="lower") if ranks else ReadOptions(),
         notes=notes,
     )
+
+
+def _note_ranks(score: str, ranks: tuple[float, float], notes: list[str]) -> None:
+    """Say that scores are ranks, in place of the note that more of them is better."""
+    notes[:] = [note for note in notes if note not in of_kind(notes, "more is better")]
+    which = f"each item's scores ({score.removeprefix('column ')}) are the numbers 1 to {ranks[1]:g}"
+    notes.append(f"{which}: ranks, of which 1 is the best (--better higher says otherwise)")
 
 
 def _describe_score(table: RoledTable) -> str:

@@ -26,6 +26,7 @@ from richter.tables._answer_keys import item_option
 from richter.tables._build_part import build_part
 from richter.tables._clean_rows import drop_blanks, drop_headers, drop_totals, unnest
 from richter.tables._part import Part
+from richter.tables._reading import table_steps
 from richter.tables._references import answer_columns, are_answers
 from richter.tables._roled_table import SAME, RoledTable, holds_numbers, known_table
 from richter.tables._roles import JUDGES, find_roles
@@ -89,7 +90,7 @@ def part_of_frame(
         raise InputError(f"{what} has a header and no rows.", remedy="It needs at least one row: export it again.")
     notes: list[str] = []
     rows = drop_totals(rows, {}, notes)
-    options = _with_tool(rows, options, notes)
+    options = _with_tool(rows, dataclasses.replace(options, layout=table_steps(options.layout)), notes)
     table = known_table(rows, options, notes) or infer_table(rows, options, notes, what, named=named)
     return build_part(table, options, what=what, stem=stem)
 

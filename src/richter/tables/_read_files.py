@@ -37,6 +37,7 @@ def read_folder(path: Path, files: Sequence[Path], options: ReadOptions) -> list
             part.reading = with_step(part.reading, "folders", "each folder is one model", options)
         if is_file_per_answer:
             part.reading = with_step(part.reading, "file-per-answer", "each file is one answer", options)
+    found[0].notes += ["files of one folder have different items, so each folder is one condition"] if folders else []
     found[0].notes += [f"{printable(f.name, limit=60)} is not read: {fault}" for f, fault in faults.items()]
     return found
 
