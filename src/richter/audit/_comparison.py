@@ -184,6 +184,7 @@ def _measures(dataset: Dataset, main: str, on: Sequence[str]) -> list[str]:
     if scores["confidence"].null_count() < len(scores):
         names.append("ece")
     names += [m.name for m in METRICS.values() if m.source == "column" and has_values(dataset, m.name)]
+    names += [name for name in dataset.measures if has_values(dataset, name)]
     if dataset.counting is not None:
         names += severity_page_measures()
     return list(dict.fromkeys(names))

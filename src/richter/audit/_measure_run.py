@@ -346,4 +346,7 @@ def read_as_planned(
     if plan is None and len(sources) == 1 and not is_frame(sources[0]):
         place = named_source(sources[0])[1]
         plan = run_file(place, PLAN_NAME) if is_run(place) else None
-    return options if plan is None else read_plan(plan).reading or options
+    planned = None if plan is None else read_plan(plan).reading
+    if planned is None or options is None:
+        return planned or options
+    return dataclasses.replace(planned, confirm=options.confirm)

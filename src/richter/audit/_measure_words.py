@@ -308,7 +308,8 @@ def _undecided_severity(study: RunStudy) -> list[str]:
         return []
     steps = _missing_slopes(study.severity.study.slopes)
     steps += [
-        f"undecided: {sev.describe_requirement(check)}; {check.needed - check.n:,} more answers without such an event would show it"
+        f"undecided: {sev.describe_requirement(check)}; "
+        f"{check.needed - check.n:,} more answers without such an event would show it"
         for check in study.severity.requirements
         if check.verdict is Verdict.UNDECIDED and check.needed is not None
     ]

@@ -124,8 +124,8 @@ def safe_threshold(
     surest; on the other "the error above this threshold exceeds the target" is tested there, and if that is
     rejected at the next lower threshold, and so on down to the first that is not (fixed-sequence testing: every test
     at 1 - level, because the order was fixed on other items). The test is the exact binomial tail; with units of
-    several answers at n / d and k / d, n / d as many answers as these are worth (`stats.effective_sample_size`, as Korn and
-    Graubard do) and at most n. With weights (of each answer) the share of errors
+    several answers at n / d and k / d, n / d as many answers as these are worth (`stats.effective_sample_size`, as
+    Korn and Graubard do) and at most n. With weights (of each answer) the share of errors
     is the weighted one, and the test that of n answers with sum w e / max w errors against target x mean w / max w:
     sums of values in [0, 1] stray no further than binomial ones (Hoeffding), wherever the errors are.
     """

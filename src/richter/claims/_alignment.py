@@ -24,6 +24,7 @@ __all__ = ["Alignment", "check_alignment"]
 LINK = 6e-5  # a pair whose agreement has a smaller p is linked
 PAIRS = 10  # with more pairs the limit falls, so that a false link stays as rare over the whole file
 SEEN = 6.0  # the |z| to be expected before its absence counts
+MAX_DISPLACED = 0.01  # share of a condition's texts that may be other items' by chance
 FEW = 200  # shared items under which absence says nothing
 NEAR = 0.1  # shares of the range: accuracies this close are alike, and one this close to chance is near it
 PART = -4.0  # the z at which a part of the file no longer fits
@@ -95,7 +96,7 @@ def check_alignment(
     short = distinct_names(names)
     displaced = {} if texts is None else _displaced(texts)  # condition: items that have another item's text
     lost = [
-        ([k], f"another item's question under {wrong:,} of {n:,} ids")
+        ([k], f"another item's question under {wrong:,} of {n:,} ids (match by the text instead: --map item=QUESTION)")
         for k, (wrong, n) in displaced.items()
         if wrong > 0
     ]
@@ -107,6 +108,9 @@ def check_alignment(
         graded = _check_usable(values, usable, set(displaced), outcomes, chance)
         lost, unchecked = [*lost, *graded.lost], graded.unchecked
         warnings = [f"{short[k]}: {line}; possibly near chance, so it is not refused" for k, line in graded.unsure]
+    reworded = {} if texts is None else _reworded(texts, displaced)
+    warnings += [f"{short[k]}: different prompt text under {own:,} of {n:,} ids" for k, (own, n) in reworded.items()]
+    lost = [(members, line) for members, line in lost if not {*members} <= reworded.keys()]
     warnings += [
         f"cannot be checked whether ids mean the same questions for {_listed(short[k] for k in some)}: {why}"
         for why, some in itertools.groupby(sorted(unchecked, key=lambda k: unchecked[k]), key=lambda k: unchecked[k])
@@ -382,7 +386,8 @@ def _displaced(texts: Codes) -> dict[int, tuple[int, int]]:
     """Of every condition whose texts can be compared: items that carry another item's text, and items compared.
 
     An item's own text is the one that most conditions give. A text that no item owns (a template of the condition's
-    own) says nothing; a condition in which most texts are such is left to its grades.
+    own) says nothing; a condition in which most texts are such is left to its grades, unless more than 1% of its texts
+    are those of other items.
     """
     items, number = texts.shape
     own = np.full(items, -1, dtype=np.intp)
@@ -394,10 +399,24 @@ def _displaced(texts: Codes) -> dict[int, tuple[int, int]]:
     owned = np.unique(own[own >= 0])
     found = {}
     for k in range(number):
-        given = (texts[:, k] >= 0) & np.isin(texts[:, k], owned)
-        if given.sum() > max(0.5 * int(np.sum(texts[:, k] >= 0)), 1):
-            wrong, n = int(np.sum(texts[given, k] != own[given])), int(given.sum())
-            found[k] = (wrong if wrong > 0.01 * n else 0, n)
+        has_text = texts[:, k] >= 0
+        given = has_text & np.isin(texts[:, k], owned)
+        wrong, n = int(np.sum(texts[given, k] != own[given])), int(has_text.sum())
+        if wrong > MAX_DISPLACED * n:
+            found[k] = (wrong, n)
+        elif given.sum() > max(0.5 * n, 1):
+            found[k] = (0, int(given.sum()))
+    return found
+
+
+def _reworded(texts: Codes, displaced: Iterable[int]) -> dict[int, tuple[int, int]]:
+    """Of every condition with texts of its own, of which none is another item's: texts that no other condition has."""
+    found = {}
+    for k in set(range(texts.shape[1])) - {*displaced}:
+        has_text = (texts[:, k] >= 0) & (np.delete(texts, k, axis=1) >= 0).any(axis=1)
+        own = has_text & ~np.isin(texts[:, k], np.delete(texts, k, axis=1))
+        if own.any():
+            found[k] = (int(own.sum()), int(has_text.sum()))
     return found
 
 

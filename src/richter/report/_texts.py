@@ -298,7 +298,9 @@ def describe_warnings(document: Document) -> str:
     if state == "in progress":
         warnings.append("This run is still in progress: the numbers cover what has been answered and rated so far.")
     if state == "empty":
-        warnings.append("This run holds no answers yet. Ask a model with richter audit --only ask, or run richter audit.")
+        warnings.append(
+            "This run holds no answers yet. Ask a model with richter audit --only ask, or run richter audit."
+        )
     if simulated and len(simulated) == len(document.get("conditions") or []):
         warnings.append("All answers are simulated: this page says nothing about any model.")
     elif simulated:
