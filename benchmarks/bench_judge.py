@@ -1,7 +1,7 @@
 """Agreement and rule judging: Richter against pingouin in one run, and its own times.
 
 Needs pingouin for the ratio (it brings pandas, so it is not part of the development environment), and for the rule
-judge the gazetteer of `richter bench build facts` (give its path; the golden set's small one is used otherwise).
+judge the gazetteer of `richter bench facts` (give its path; the golden set's small one is used otherwise).
 """
 
 import json

@@ -24,7 +24,7 @@ from richter.store import open_ledger
 from richter_audit.ascent import SearchSettings, failing_questions, generate_questions, grade, run_search
 from richter_audit.bench import read_items
 from richter_audit.cli._calls import Calls
-from richter_audit.cli._search_export import export_failing
+from richter_audit.cli._search_export_output import export_failing
 from richter_audit.knowledge import open_base, read_documents, write_base
 from richter_audit.llm import parse_budget
 from richter_audit.stages import ask_run

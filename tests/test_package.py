@@ -82,5 +82,5 @@ def test_a_room_exports_what_its_files_name(room: str) -> None:
 
 def test_asking_does_not_load_the_statistics() -> None:
     heavy = ("numba", "scipy", "richter.severity")
-    code = f"import sys, richter_audit.cli._ask_command; print([m for m in {heavy} if m in sys.modules])"
+    code = f"import sys, richter_audit.cli._ask_output; print([m for m in {heavy} if m in sys.modules])"
     assert run(code).stdout.strip() == "[]"

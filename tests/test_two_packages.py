@@ -12,8 +12,7 @@ import pytest
 
 from richter.audit import results_schema
 from richter.cli import main
-from richter.cli._main import COMMANDS, respell
-from richter.cli._tail_command import tail
+from richter.cli._main import COMMANDS
 from richter.errors import EXTRAS
 
 ROOT = Path(__file__).parents[1]
@@ -45,7 +44,7 @@ def grades(tmp_path: Path) -> Path:
     return tmp_path / "grades.csv"
 
 
-@pytest.mark.parametrize("words", [("--help",), ("help", "all"), ("compare", "FILE"), ("gate", "--help")])
+@pytest.mark.parametrize("words", [("--help",), ("help",), ("compare", "FILE"), ("gate", "--help")])
 def test_the_core_loads_nothing_of_the_other_package(words: tuple[str, ...], grades: Path) -> None:
     done = call(*(grades if word == "FILE" else word for word in words))
     assert done.returncode == 0
@@ -53,14 +52,16 @@ def test_the_core_loads_nothing_of_the_other_package(words: tuple[str, ...], gra
 
 
 @pytest.mark.parametrize(
-    "words", [("compare", "FILE"), ("report", "FILE", "-o", "PAGE"), ("doctor",), ("ask", "--help")]
+    "words", [("compare", "FILE"), ("report", "FILE", "-o", "PAGE"), ("doctor",), ("audit", "--only", "ask", "--help")]
 )
 def test_what_asks_nobody_needs_no_extra(words: tuple[str, ...], grades: Path) -> None:
     paths = {"FILE": grades, "PAGE": grades.with_name("page.html")}
     assert call(*(paths.get(word, word) for word in words), without="aiohttp").returncode == 0
 
 
-@pytest.mark.parametrize("words", [("view", "FILE"), ("ask", "RUN", "--bench", "ITEMS", "--model", "openai/gpt-4o")])
+@pytest.mark.parametrize(
+    "words", [("view", "FILE"), ("audit", "--only", "ask", "RUN", "--bench", "ITEMS", "--model", "openai/gpt-4o")]
+)
 def test_a_command_whose_extra_is_missing_names_the_line_that_installs_it(
     words: tuple[str, ...], grades: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,18 +82,11 @@ def test_extras_that_errors_name_are_defined() -> None:
 
 
 def test_every_command_without_a_module_is_registered_and_every_registered_one_is_a_command() -> None:
-    ours = {name for name, (module, *_) in COMMANDS.items() if not module}
-    assert set(REGISTERED) == ours | {f"tail.{name}" for name in tail.added}
+    added = {name.replace(" ", ".") for name, (place, _) in COMMANDS.items() if not place}
+    assert set(REGISTERED) == added
     for target in REGISTERED.values():
         module, _, attribute = target.partition(":")
         assert isinstance(getattr(import_module(module), attribute), click.Command)
-
-
-def test_sentences_of_added_commands_are_their_own() -> None:
-    for name, sentence in tail.added.items():
-        command = tail.get_command(click.Context(tail), name)
-        assert command is not None
-        assert (command.help or "").lower().replace("\n", " ").startswith(sentence[:24].lower())
 
 
 def test_a_third_package_adds_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,11 +106,3 @@ def test_the_section_on_searches_has_its_fields_in_the_schema() -> None:
     searches = schema["$defs"]["Sections"]["properties"]["search"]["anyOf"]
     kind = next(option["items"]["$ref"] for option in searches if option.get("type") == "array")
     assert {"name", "patterns", "failing", "n_failing"} <= set(schema["$defs"][kind.rpartition("/")[2]]["properties"])
-
-
-def test_the_old_spelling_of_a_search_export_is_told_and_works(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["export", "run", "--failing", "-o", "set.jsonl"]
-    assert respell(words) == ["search", "export", "run", "-o", "set.jsonl"]
-    assert "richter search export" in capsys.readouterr().err
-    assert respell(["export", "run", "-o", "set.jsonl"]) == ["export", "run", "-o", "set.jsonl"]
-    assert capsys.readouterr().err == ""

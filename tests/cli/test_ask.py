@@ -1,4 +1,4 @@
-"""`richter ask`, `run` and `export` through the command line, against a real server on loopback."""
+"""`richter audit --only ask`, `run` and `export` through the command line, against a real server on loopback."""
 
 import json
 import os

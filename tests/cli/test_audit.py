@@ -9,7 +9,7 @@ import pytest
 from helpers.server import FakeApi
 from richter.audit import lock_plan, new_plan
 from richter.cli import main
-from richter_audit.cli._audit import exit_status
+from richter_audit.cli._audit_output import exit_status
 
 GAZETTEER = Path(__file__).parents[1] / "judge" / "golden.gazetteer.json.gz"
 

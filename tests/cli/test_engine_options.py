@@ -4,7 +4,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from richter.cli._engine_options import engine_options
+from richter.cli._options import engine_options
 
 
 @click.command()
@@ -39,4 +39,4 @@ def test_options_that_cannot_be_meant_are_refused(given: list[str], complaint: s
 
 
 def test_help_says_that_no_number_changes():
-    assert "changes no number" in " ".join(CliRunner().invoke(show, ["--help"]).output.split())
+    assert "Changes no number" in " ".join(CliRunner().invoke(show, ["--help"]).output.split())

@@ -206,7 +206,7 @@ def test_grades_alone_are_neither_judged_nor_labelled_nor_scored(
     assert "richter import prompts.csv -o RUN" in said
     assert run(capsys, "report prompts.csv --json results.json")[0] == 0
     steps = json.loads((folder / "results.json").read_text())["next"]
-    assert not any("richter judge" in step or "richter label" in step for step in steps)
+    assert not any("richter audit --only judge" in step or "richter label" in step for step in steps)
     assert any("`severity`" in step for step in steps)
     assert any("`confidence`" in step for step in steps)
 

@@ -74,7 +74,7 @@ def test_a_pair_is_told_in_sentences(documents: dict[int, dict[str, Any]]) -> No
 @pytest.mark.parametrize("missing", SECTIONS)
 def test_a_missing_section_is_no_fault(documents: dict[int, dict[str, Any]], missing: str) -> None:
     document = copy.deepcopy(documents[2])
-    document["sections"][missing] = {"missing": {"reason": "no data", "remedy": "richter ask"}}
+    document["sections"][missing] = {"missing": {"reason": "no data", "remedy": "richter audit --only ask"}}
     document["claims"] = [f for f in document["claims"] if f["section"] != missing]
     for row in document["conditions"]:
         row["knows"] = None

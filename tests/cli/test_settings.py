@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from helpers.spelling import command_of
 from richter.audit import compare_tables, margin_plan, run_gate, watch_series
 from richter.cli import main
-from richter.cli._main import COMMANDS, _load
 from richter.floors import decide_claim
 from richter.records import DEFAULT_LEVEL
 from richter.tables import read_tables
@@ -64,9 +64,9 @@ COMMANDS_WITH_LEVEL = {
     "gate": (("gate", "results.csv", "old", "new", "--margin", "20pt"), "plain_interval"),
     "report": (("report", "results.csv", "--only", "floors"), "plain_interval"),
     "severity": (("severity", "results.csv"), "plain_interval"),
-    "calibration": (("calibration", "measure", "results.csv"), "plain_interval"),
+    "calibration": (("calibration", "results.csv"), "plain_interval"),
     "watch": (("watch", "days"), None),
-    "size": (("size", "gap", "results.csv", "old", "new", "--on", "accuracy", "--margin", "5pt"), None),
+    "size": (("size", "results.csv", "old", "new", "--on", "accuracy", "--margin", "5pt"), None),
 }
 
 
@@ -112,7 +112,7 @@ def test_a_margin_of_the_settings_works_with_every_command(settings: str, folder
     else:
         required = run(folder, "gate", "results.csv", "old", "new", settings=settings)["claims"]
         assert [c["hypothesis"]["value"] for c in required] == pytest.approx([-0.02])  # type: ignore[attr-defined]
-    sized = run(folder, "size", "gap", "results.csv", "old", "new", settings=settings)
+    sized = run(folder, "size", "results.csv", "old", "new", settings=settings)
     assert sized["margin"] == pytest.approx(0.02)
     watched = run(folder, "watch", "days", settings=settings)
     assert "2 points" in str(watched["reliance"])
@@ -143,6 +143,8 @@ def test_python_has_the_default_of_the_command_line(folder: Path) -> None:
     assert run_gate(margin_plan(tables, 0.2), tables).level == DEFAULT_LEVEL
     for function in (watch_series, decide_claim):
         assert function.__kwdefaults__["level"] == DEFAULT_LEVEL
-    for name in ("compare", "gate", "report", "watch"):
-        options = {p.name: p.default for p in _load(*COMMANDS[name][:2]).params}
+    for name in ("compare", "gate", "report", "watch", "calibration", "label agreement", "search show"):
+        _, command = command_of(name.split()) or ("", None)
+        assert command is not None
+        options = {p.name: p.default for p in command.params}
         assert options["level"] == DEFAULT_LEVEL

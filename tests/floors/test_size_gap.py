@@ -1,4 +1,4 @@
-"""`richter size gap` from data of two conditions."""
+"""`richter size` from data of two conditions."""
 
 import json
 import math

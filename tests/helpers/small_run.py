@@ -1,4 +1,4 @@
-"""A run with two simulated conditions and simulated rule ratings, as `richter ask` and `judge` would leave one."""
+"""A run with two simulated conditions and simulated rule ratings, as `richter audit` would leave one."""
 
 from pathlib import Path
 

@@ -573,7 +573,7 @@ def test_people_decide_what_compare_gate_and_report_say(
 
 
 def test_an_archive_keeps_answers_whose_items_are_gone(tmp_path: Path) -> None:
-    """Such a ledger cannot come from `richter ask`; the export of one in the app ended in an error of the server."""
+    """Such a ledger cannot come from `richter audit`; the export of one in the app ended in an error of the server."""
     condition = Condition(name="new", model="openai/a")
 
     async def fill() -> None:

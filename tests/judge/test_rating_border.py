@@ -40,7 +40,7 @@ def test_a_second_page_does_not_lock_out_the_first(run: Path) -> None:
 
     async def act(client: aiohttp.ClientSession, base: str, page: RatingPage) -> None:
         await (await client.get(f"{base}/?token={page.guard.token}")).read()
-        guard = LoopbackGuard(cookie="richter-rate", command="richter rate")
+        guard = LoopbackGuard(cookie="richter-rate", command="richter label")
         runner = web.AppRunner(web.Application(middlewares=[guard.middleware]))
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()

@@ -1,4 +1,4 @@
-"""`richter draw` through the command line, against a real server on loopback that answers by rule."""
+"""`richter audit --only draw` through the command line, against a real server on loopback that answers by rule."""
 
 import itertools
 import json

@@ -62,7 +62,7 @@ def measure_calibration(
         odd = " ".join(of_kind(tables.notes, "no confidence"))
         raise InputError(
             odd or "No answer has a confidence, and none was drawn repeatedly with its text.",
-            remedy="Name the column (--map confidence=COLUMN, 0 to 1), or draw answers: richter draw",
+            remedy="Name the column (--map confidence=COLUMN, 0 to 1), or draw answers: richter audit --only draw",
         )
     by = {"subject": "domain"}.get(by or "", by)
     if by is not None and by not in frame.columns:
@@ -119,7 +119,7 @@ def read_draws(*sources: Source, options: ReadOptions | None = None) -> Dataset:
 
 
 def draws_table(run: RunLike) -> Path | None:
-    """RUN/draws/draws.jsonl, or draws.jsonl in the run itself where `richter draw` made it."""
+    """RUN/draws/draws.jsonl, or draws.jsonl in the run itself where `richter audit --only draw` made it."""
     return run_file(run_part(run, "draws"), DRAWS_NAME) or run_file(run, DRAWS_NAME)
 
 

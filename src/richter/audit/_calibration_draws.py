@@ -133,7 +133,7 @@ def _corrected(part: pl.DataFrame, after: cal.AnswerPool, options: Options) -> C
 
 
 def _made_by(part: pl.DataFrame) -> str:
-    """Who formed the given classes, where the table says so (`richter draw` does)."""
+    """Who formed the given classes, where the table says so (`richter audit --only draw` does)."""
     if "human_cluster" in part.columns:
         return "corrected by a person"
     names = part["clustered_by"].unique().to_list() if "clustered_by" in part.columns else []

@@ -147,13 +147,13 @@ def page_questions(
     if len(dataset.conditions) < 2:
         raise InputError(
             f"There is one condition ({dataset.conditions[0]}); a comparison needs two.",
-            remedy="Add a second condition, or use `richter floors data` for one.",
+            remedy="Add a second condition, or use `richter size calibration` for one.",
         )
     if dataset.metric is None:
         raise InputError(
             f"{dataset.name} has no grades.",
-            remedy="Grade its answers: richter judge RUN --grader auto (by references) or --judges, or richter label. "
-            "A table's column that holds grades is named by --map.",
+            remedy="Grade its answers: richter audit --only judge RUN --grader auto (by references) or --judges, or "
+            "richter label. A table's column that holds grades is named by --map.",
         )
     margins, main, quality = dict(margins or {}), on[0] if on else dataset.metric, dataset.metric
     _check_measures(dataset, on, margins)
@@ -190,6 +190,7 @@ def _measures(dataset: Dataset, main: str, on: Sequence[str]) -> list[str]:
     if scores["confidence"].null_count() < len(scores):
         names.append("ece")
     names += [m.name for m in METRICS.values() if m.source == "column" and has_values(dataset, m.name)]
+    names += [name for name in dataset.measures if has_values(dataset, name)]
     if dataset.counting is not None:
         names += severity_page_measures()
     return list(dict.fromkeys(names))
@@ -219,7 +220,7 @@ def _subgroup_questions(dataset: Dataset, main: str, pairs: Sequence[tuple[str, 
         )
     check_groups(sample_of(dataset, main).outcomes, codes, word)
     return [
-        Question(measure=main, conditions=pair, family="subgroup", column=by, part=name)
+        Question(measure=main, conditions=pair, family="subgroup", column=by, part=name, column_name=word)
         for pair in pairs
         for name in names
     ]

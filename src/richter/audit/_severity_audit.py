@@ -251,17 +251,14 @@ def _planned_settings(
     found = read_plan(plan, kind="severity")
     values, stated = found.values, plan_margins(found.values)
     stray = [rule for rule in asked.rules if rule not in values["require"]]
-    extra = [
-        f"--{name.replace('_', '-')} {value} against the plan"
-        for name, value in given.items()
-        if value is not None and value != values.get(name)
-    ]
+    changed = {n: v for n, v in given.items() if v is not None and v != values.get(n)}
+    extra = [f"--{name.replace('_', '-')} {value} against the plan" for name, value in changed.items()]
     extra += [f"--margin {m}={x:g} against the plan" for m, x in asked.margins.items() if stated.get(m) != x]
     extra += [*against, *(f"--require {rule!r} is not in the plan" for rule in stray)]
     status = asked.status
     if status is None:
-        tables = _severities(source, values["conditions"])
-        others = [name for name in tables.conditions if name != values["control"]] if values["control"] else []
+        tables, control = _severities(source, values["conditions"]), values["control"]
+        others = [name for name in tables.conditions if control and name != control]
         status = open_data(plan, tables, candidates=others, extra=extra)
     names = ("primary", "control", "n_resamples", "level")
     chosen: dict[str, Any] = {name: (values[name] or None) if given[name] is None else given[name] for name in names}

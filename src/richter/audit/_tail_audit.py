@@ -225,7 +225,7 @@ def _read(sources: Sequence[Source], column: str, reading: ReadOptions) -> Datas
     if runs and column not in ("", "severity"):
         raise InputError(
             f"{runs[0]} is a run: it has no column {column!r}.",
-            remedy="Give a table; `richter tail score` writes one from a run.",
+            remedy="Give a table; `richter severity score` writes one from a run.",
         )
     return tables
 
@@ -395,7 +395,7 @@ class QuantilePoint(Result):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class TailSection(Result):
-    """The study as `richter tail test --json` prints it, and the rows that its figures draw."""
+    """The study as `richter severity tail --json` prints it, and the rows that its figures draw."""
 
     column: str
     study: RunTail

@@ -16,7 +16,7 @@ from richter.claims._units import (
     weights_of,
 )
 from richter.errors import InputError
-from richter.stats._proportion import FEW
+from richter.stats._proportion import MIN_DEPARTING_UNITS
 
 __all__ = ["Adjusted", "adjusted_difference"]
 
@@ -76,7 +76,7 @@ def adjusted_difference(
     unadjusted = Adjusted(evidence=plain, variance_ratio=1.0, others=others)
     # people's labels correct the plain difference
     has_own_estimate = sample.outcomes.label is not None or plain.relative or plain.standard_error is None
-    if has_own_estimate or int(np.sum(d[use] != 0)) < FEW or np.ptp(x[use]) == 0:
+    if has_own_estimate or int(np.sum(d[use] != 0)) < MIN_DEPARTING_UNITS or np.ptp(x[use]) == 0:
         return unadjusted
     outcomes, metric, whole = sample.outcomes, sample.metric, ~np.isnan(x)
     weight = np.ones(len(d)) if outcomes.weight is None else outcomes.weight
@@ -111,7 +111,7 @@ def _cross_fitted(d: Floats, x: Floats, weight: Floats, fold: np.ndarray) -> Flo
     use, whole = ~np.isnan(d) & ~np.isnan(x), ~np.isnan(x)
     for k in range(FOLDS):
         learn, apply = use & (fold != k), whole & (fold == k)
-        if int(learn.sum()) < FEW:
+        if int(learn.sum()) < MIN_DEPARTING_UNITS:
             return None
         if apply.any():
             fitted[apply] = _fit(x[learn], d[learn], weight[learn])(x[apply])

@@ -24,7 +24,8 @@ __all__ = ["Alignment", "check_alignment"]
 LINK = 6e-5  # a pair whose agreement has a smaller p is linked
 PAIRS = 10  # with more pairs the limit falls, so that a false link stays as rare over the whole file
 SEEN = 6.0  # the |z| to be expected before its absence counts
-FEW = 200  # shared items under which absence says nothing
+MAX_DISPLACED = 0.01  # share of a condition's texts that may be other items' by chance
+MIN_SHARED_ITEMS = 200  # shared items under which absence says nothing
 NEAR = 0.1  # shares of the range: accuracies this close are alike, and one this close to chance is near it
 PART = -4.0  # the z at which a part of the file no longer fits
 BLOCKS = 8  # of the file; windows of two to six in a row are looked at
@@ -104,6 +105,9 @@ def check_alignment(
         graded = _check_usable(values, usable, set(displaced), outcomes, chance)
         lost, unchecked = [*lost, *graded.lost], graded.unchecked
         warnings = [f"{short[k]}: {line}; possibly near chance, so it is not refused" for k, line in graded.unsure]
+    reworded = {} if texts is None else _reworded(texts, displaced)
+    warnings += [f"{short[k]}: different prompt text under {own:,} of {n:,} ids" for k, (own, n) in reworded.items()]
+    lost = [(members, line) for members, line in lost if not {*members} <= reworded.keys()]
     warnings += _describe_unchecked(unchecked, short)
     alone = tuple(names[k] for k in sorted(unchecked))
     if trust:
@@ -123,7 +127,9 @@ def check_alignment(
 
 def _describe_displaced(wrong: int, n: int) -> str:
     """That ids stand for other items' questions; empty where none does."""
-    return f"another item's question under {wrong:,} of {n:,} ids" if wrong > 0 else ""
+    if wrong == 0:
+        return ""
+    return f"another item's question under {wrong:,} of {n:,} ids (match by the text instead: --map item=QUESTION)"
 
 
 def _describe_unchecked(unchecked: Mapping[int, str], short: Sequence[str]) -> Iterator[str]:
@@ -219,8 +225,8 @@ def _why_unchecked(
     """Why conditions outside the main set cannot be checked, whatever agreement is to be expected; else empty."""
     if inside.sum() < 2:
         return "two conditions alone do not show it" if len(inside) == 2 else "no two conditions agree with each other"
-    if max(agree.shared[np.ix_(members, inside)].max(initial=0), 0) < FEW:
-        return f"fewer than {FEW} shared items"
+    if max(agree.shared[np.ix_(members, inside)].max(initial=0), 0) < MIN_SHARED_ITEMS:
+        return f"fewer than {MIN_SHARED_ITEMS} shared items"
     if all(near[members]):
         return "near chance" if chance is not None else "possibly near chance"
     return "some conditions agree less than by chance, as with habits of position" if habits else ""
@@ -384,7 +390,8 @@ def _displaced(texts: Codes) -> dict[int, tuple[int, int]]:
     """Of every condition whose texts can be compared: items that carry another item's text, and items compared.
 
     An item's own text is the one that most conditions give. A text that no item owns (a template of the condition's
-    own) says nothing; a condition in which most texts are such is left to its grades.
+    own) says nothing; a condition in which most texts are such is left to its grades, unless more than 1% of its texts
+    are those of other items.
     """
     items, number = texts.shape
     own = np.full(items, -1, dtype=np.intp)
@@ -396,17 +403,31 @@ def _displaced(texts: Codes) -> dict[int, tuple[int, int]]:
     owned = np.unique(own[own >= 0])
     found = {}
     for k in range(number):
-        given = (texts[:, k] >= 0) & np.isin(texts[:, k], owned)
-        if given.sum() > max(0.5 * int(np.sum(texts[:, k] >= 0)), 1):
-            wrong, n = int(np.sum(texts[given, k] != own[given])), int(given.sum())
-            found[k] = (wrong if wrong > 0.01 * n else 0, n)
+        has_text = texts[:, k] >= 0
+        given = has_text & np.isin(texts[:, k], owned)
+        wrong, n = int(np.sum(texts[given, k] != own[given])), int(has_text.sum())
+        if wrong > MAX_DISPLACED * n:
+            found[k] = (wrong, n)
+        elif given.sum() > max(0.5 * n, 1):
+            found[k] = (0, int(given.sum()))
+    return found
+
+
+def _reworded(texts: Codes, displaced: Iterable[int]) -> dict[int, tuple[int, int]]:
+    """Of every condition with texts of its own, of which none is another item's: texts that no other condition has."""
+    found = {}
+    for k in set(range(texts.shape[1])) - {*displaced}:
+        has_text = (texts[:, k] >= 0) & (np.delete(texts, k, axis=1) >= 0).any(axis=1)
+        own = has_text & ~np.isin(texts[:, k], np.delete(texts, k, axis=1))
+        if own.any():
+            found[k] = (int(own.sum()), int(has_text.sum()))
     return found
 
 
 def _by_parts(values: Floats, items: Sequence[str], main: list[int]) -> dict[int, str]:
     """Conditions that fit the others in one part of the file and not in another, where ids are positions."""
     order = _positions(items)
-    if order is None or len(main) < 6 or len(items) < 2 * FEW:
+    if order is None or len(main) < 6 or len(items) < 2 * MIN_SHARED_ITEMS:
         return {}
     x = values[order][:, main]
     centred = np.nan_to_num(x - np.nanmean(x, axis=0))
@@ -447,8 +468,8 @@ def _with_others(x: Floats, centred: Floats, total: Floats) -> tuple[Floats, Flo
         a, b = centred[use, k], total[use] - centred[use, k]
         sizes[k] = use.sum()
         values, counts = np.unique(x[use, k], return_counts=True)
-        rare = len(values) == 2 and counts.min() < FEW // 8  # a few errors do not place a correlation
-        if sizes[k] > FEW // 8 and not rare and a.std() > 0 and b.std() > 0:
+        rare = len(values) == 2 and counts.min() < MIN_SHARED_ITEMS // 8  # a few errors do not place a correlation
+        if sizes[k] > MIN_SHARED_ITEMS // 8 and not rare and a.std() > 0 and b.std() > 0:
             found[k] = np.clip(np.corrcoef(a, b)[0, 1], -0.999, 0.999)
     return found, sizes
 

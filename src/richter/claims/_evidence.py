@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from richter.errors import InputError
 from richter.records import Interval, Unit
-from richter.stats import root
+from richter.stats import find_root
 
 __all__ = [
     "UNPAIRED",
@@ -97,7 +97,7 @@ def p_value(evidence: Evidence, value: float) -> float:
     low, high = math.log(1e-12), math.log1p(-1e-9)  # nearer to 1 quantiles of t round to 0
     if distance_outside(low) > 0:
         return 1e-12
-    return math.exp(root(distance_outside, low, high)) if distance_outside(high) > 0 else 1.0
+    return math.exp(find_root(distance_outside, low, high)) if distance_outside(high) > 0 else 1.0
 
 
 def one_sided(evidence: Evidence, value: float, *, above: bool) -> float:

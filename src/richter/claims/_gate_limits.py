@@ -23,13 +23,12 @@ from richter.claims._units import (
     weights_of,
 )
 from richter.records import Interval
-from richter.stats._proportion import unit_freedom
+from richter.stats._proportion import MIN_DEPARTING_UNITS, unit_freedom
 
 __all__ = ["with_gate_limit"]
 
 N_WEIGHTINGS = 10_000  # of the units at random: 500 of them lie below a limit at 5%
 MAX_STORED_WEIGHTS = 20_000_000
-MIN_DEPARTING_UNITS = 20  # below which sizes that were not seen matter
 MIN_GROUPS = 23  # of which one in eight fails wholly, as many show one that does in 95% of cases
 Limit = Callable[[float], float]  # of the mean, more being better, by the share of cases below it
 SEED = 20_261_117  # every limit takes the same weights: with others one could exceed another by chance

@@ -36,6 +36,7 @@ class Question:
     family: FamilyName = "main"
     column: str = ""
     part: str = ""
+    column_name: str = ""  # what the data call the column
 
     @property
     def name(self) -> str:

@@ -223,7 +223,7 @@ def _items(asked: Asked) -> str:
     text = text or f"on {counted(evidence.n, 'item')}"
     if evidence.unit != "item":
         text += f" in {counted(evidence.units, evidence.unit)}"
-    text += f" of {question.column} {question.part}" if question.column else ""
+    text += f" of {question.column_name or question.column} {question.part}" if question.column else ""
     return f"({TYPICAL}) {text}{evidence.against}" if evidence.relative else text
 
 

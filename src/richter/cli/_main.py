@@ -1,4 +1,4 @@
-"""The root command, what a project settles for all commands, and groups whose commands load when called."""
+"""The root command, the table of all commands, and what a project settles for all of them."""
 
 import contextlib
 import difflib
@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,68 +18,87 @@ import click
 
 from richter import __version__
 from richter._lazy import load_entry_point
+from richter.cli._aliases import respell
 from richter.errors import InputError, MissingPart, ReadingProposed, RichterError, without_passwords
 from richter.records import printable
 
-# name -> (module under richter.cli, attribute, one line of help); those without a module are other packages', found by
-# their entry points (`richter.commands`) when they are called: help need not load them
-COMMANDS = {
-    "agreement": ("_agreement_command", "agreement", "How far raters and judges agree, and what that is worth."),
-    "ask": ("", "", "Ask conditions the items of a benchmark, into a run folder."),
-    "audit": ("", "", "The whole audit: ask, judge, draw, measure, report."),
-    "bench": ("", "", "Build and inspect item sets."),
-    "calibration": ("_calibration_command", "calibration", "Does the model know when it is wrong?"),
-    "check": ("_import_command", "check", "What a log is, what can be read of it, and what is wrong with it."),
-    "compare": ("_compare_command", "compare", "Is the difference between conditions real?"),
-    "demo": ("", "", "The new prompt is better, they say. Is it? A real model, no key."),
-    "doctor": ("_doctor", "doctor", "What is installed, what is missing, and what to do."),
-    "draw": ("", "", "Draw repeated answers for calibration."),
-    "export": ("_export_command", "export", "Write records, evidence or results for other tools."),
-    "floors": ("_floors_command", "floors", "What this much data can and cannot show."),
-    "help": ("_help", "help_", "What a command does, or what a word means: richter help condition"),
-    "gate": ("_gate_command", "gate", "Check a plan's requirements, for continuous integration."),
-    "import": ("_import_command", "import_logs", "Read logs of other tools into a run."),
-    "judge": ("", "", "Rate answers by rules and by judge models."),
-    "kb": ("", "", "Build and inspect knowledge bases to search for errors."),
-    "label": ("_label", "label", "Label answers by hand, blind, until a claim is decided."),
-    "plan": ("_plan_command", "plan", "Write, lock and check a plan before looking at data."),
-    "report": ("_report", "report", "What a run shows, as a page, JSON, Markdown and figures."),
-    "run": ("_run_command", "run", "List runs and show what is in one."),
-    "search": ("", "", "Find where the model fails, under a budget."),
-    "severity": ("_severity_command", "severity", "How bad are the errors, and which claims about their shape hold?"),
-    "size": ("_size_command", "size", "How many items a claim will need, before asking."),
-    "tail": ("_tail_command", "tail", "Is one condition's tail heavier? Only behind every gate."),
-    "verify": ("_verify_command", "verify", "Do claims follow from their evidence, and is a run as it was written?"),
-    "watch": ("_watch_command", "watch", "Has it got worse since? A series of runs, looked at as often as you like."),
-    "view": ("_view", "view", "Look at runs or files in a local web app."),
+# all commands: their words -> (module and attribute, one line of help). A place that begins with a dot is of this
+# package; those without a place are other packages', found by their entry points (`richter.commands`) when they are
+# called, so that help need not load them
+COMMANDS: dict[str, tuple[str, str]] = {
+    "compare": ("._decide_commands:compare", "Is the difference real?"),
+    "report": ("._decide_commands:report", "Everything that a run or files show, as a page."),
+    "view": ("._data_commands:view", "Look at runs or files in a local web app."),
+    "gate": ("._decide_commands:gate", "Can I merge this? For continuous integration."),
+    "size": ("._size_commands:size", "How many questions does a claim need?"),
+    "label": ("._label_commands:label", "Label answers by hand, blind, until a claim is decided."),
+    "audit": ("", "Ask models a benchmark, judge the answers, measure and report."),
+    "import": ("._data_commands:import_logs", "Read logs of other tools into a run; --dry-run only looks."),
+    "help": ("._data_commands:help_", "All commands, and what a word means: richter help p-value"),
+    "demo": ("", "Try it: three prompts for a small model that runs here, no key."),
+    "watch": ("._decide_commands:watch", "Has it got worse? A series of runs, looked at as often as you like."),
+    "severity": ("._measure_commands:severity", "How bad are the errors, and whose are worse?"),
+    "severity tail": ("._measure_commands:severity_tail", "Is one model's tail of severe errors heavier?"),
+    "severity score": ("", "Give every answer a continuous severity, for `severity tail`."),
+    "calibration": ("._measure_commands:calibration", "Does the model know when it is wrong?"),
+    "calibration apply": ("._measure_commands:calibration_apply", "Recalibrate confidences by a saved map."),
+    "label agreement": ("._label_commands:label_agreement", "Can I trust the judge? How far raters agree."),
+    "label next": ("._label_commands:label_next", "Which questions of a pool to label next."),
+    "size calibration": ("._size_commands:size_calibration", "Labels for a claim on calibration."),
+    "size tail": ("._size_commands:size_tail", "Questions for a claim on tail shapes."),
+    "size published": ("._size_commands:size_published", "Do published scores differ?"),
+    "plan new": ("._label_commands:plan_new", "Write a plan before looking at data."),
+    "plan lock": ("._label_commands:plan_lock", "Lock a plan, so that its results are confirmatory."),
+    "search run": ("", "Find where a model fails, under a budget."),
+    "search show": ("", "What a search found, or how several searches compare."),
+    "search retest": ("", "Ask again what was answered wrongly: otherwise, of others, or why."),
+    "search export": ("", "Write failing questions for another tool."),
+    "search base": ("", "Build, extend or show a knowledge base to search."),
+    "search questions": ("", "Let a model write questions for a knowledge base."),
+    "search index": ("", "Index a knowledge base that outgrows memory."),
+    "bench": ("", "Build, show and export sets of questions."),
+    "run": ("._data_commands:run", "List runs, show what is in one, settle what was billed."),
+    "verify": ("._decide_commands:verify", "Do results follow from their data? Is a run or a plan unchanged?"),
+    "export": ("._data_commands:export", "Write records, evidence or results for other tools."),
+    "doctor": ("._data_commands:doctor", "What is installed, what is missing, and what to do."),
 }
 
 # the question that a command answers -> the commands; the first group is what `richter --help` shows
 GROUPS = {
-    "Start: is it better, and may it go out?": (
-        "demo", "compare", "report", "view", "audit", "gate", "watch", "import", "help"
+    "Start": ("compare", "report", "view", "gate", "size", "label", "audit", "import", "help"),
+    "How bad are errors, and does the model know?": (
+        "severity", "severity tail", "severity score", "calibration", "calibration apply", "watch"
     ),
-    "Look: what is in it?": ("check", "run", "label", "verify"),
-    "Compare: how bad are the errors, does it know, may the judge be believed?": (
-        "severity", "tail", "calibration", "agreement"
+    "How much data does it take, and can I trust the labels?": (
+        "size calibration", "size tail", "size published", "label agreement", "label next",
+        "plan new", "plan lock",
     ),
-    "Dig: where does it fail?": ("search", "kb", "ask", "judge", "draw", "bench"),
-    "Plan: how much does it take?": ("size", "plan", "floors"),
-    "Connect: to other tools and machines": ("export", "doctor"),
+    "Where does it fail?": (
+        "search run", "search show", "search retest", "search export", "search base", "search questions",
+        "search index", "bench",
+    ),
+    "Keep and connect": ("run", "verify", "export", "doctor", "demo"),
 }  # fmt: skip
-
 
 ENTRY_POINTS = "richter.commands"
 
 
-def _load(module: str, attribute: str) -> click.Command:
-    command: click.Command = getattr(import_module(f"richter.cli.{module}"), attribute)
+def load_added(*words: str) -> click.Command | None:
+    """A command that another package adds: its entry point has points between its words."""
+    command: click.Command | None = load_entry_point(ENTRY_POINTS, ".".join(words))
     return command
 
 
-def load_added(*words: str) -> click.Command | None:
-    """A command that another package adds: its entry point is named by its words with points between them."""
-    command: click.Command | None = load_entry_point(ENTRY_POINTS, ".".join(words))
+def _load(words: str) -> click.Command | None:
+    """A command by its words: ours, or that of another package."""
+    place, _ = COMMANDS.get(words, ("", ""))
+    if place:
+        module, _, attribute = place.partition(":")
+        command: click.Command | None = getattr(import_module(module, "richter.cli"), attribute)
+        return command
+    command = load_added(*words.split())
+    if command is None and words in COMMANDS:
+        raise MissingPart(f"richter {words} is not installed.", remedy="pip install 'richter[audit]'")
     return command
 
 
@@ -91,64 +110,84 @@ def _is_data(argument: str) -> bool:
     return argument.startswith(("postgres:", "postgresql:")) or any(Path(p).exists() for p in (argument, named) if p)
 
 
-class LazyGroup(click.Group):
-    """A group over a table: name -> (module under richter.cli, attribute, one line of help).
+def _write_rows(formatter: click.HelpFormatter, names: Iterable[str]) -> None:
+    width = max(map(len, COMMANDS))
+    with formatter.indentation():
+        formatter.write_dl([(name.ljust(width), COMMANDS[name][1]) for name in names])
 
-    `groups` orders the names under headings; `--help` then shows the first group and says where the others are.
-    `for_paths` is the command that takes data where none is named; a command's name wins over a path.
+
+class CommandTable(click.Group):
+    """All commands, of one word or two, by one table; each loads when it is called.
+
+    Data where a command should stand are compared; a command's name wins over a path.
     """
 
-    def __init__(
-        self,
-        *args: Any,
-        table: dict[str, tuple[str, str, str]],
-        groups: dict[str, tuple[str, ...]] | None = None,
-        for_paths: tuple[str, str] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(*args, **kwargs)
-        self.for_paths = for_paths
-        self.table = table
-        self.groups = groups or {"Commands": tuple(sorted(table))}
-
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All names, sorted."""
-        return sorted(self.table)
+        """All commands, sorted."""
+        return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the module that holds the command, ours or that of another package."""
-        module, attribute, _ = self.table.get(cmd_name, ("", "", ""))
-        if module:
-            return _load(module, attribute)
-        command = load_added(cmd_name)
-        if command is None and cmd_name in self.table:
-            raise MissingPart(f"richter {cmd_name} is not installed.", remedy="pip install 'richter[audit]'")
+        """A command by its words; under the first of two words alone, a list of what begins with it."""
+        more = [name for name in COMMANDS if name.startswith(f"{cmd_name} ")]
+        if cmd_name not in COMMANDS and more:
+            return _FirstWord(cmd_name, more)
+        command = _load(cmd_name)
+        if command is not None and more:
+            command.epilog = "\b\nSee also:\n" + "\n".join(f"  richter {name:20} {COMMANDS[name][1]}" for name in more)
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command named first; for a path that is none, the command that takes paths."""
-        if self.for_paths is not None and args[0] not in self.table and _is_data(args[0]):
-            return self.for_paths[1], _load(*self.for_paths), args
-        near = [] if args[0] in self.table else difflib.get_close_matches(args[0], self.table, n=3)
+        """The command named by two words, else by one, also by old ones; for a path, the command that takes paths."""
+        args = respell(args)
+        if " ".join(args[:2]) in COMMANDS:
+            name = " ".join(args[:2])
+            return name, self.get_command(ctx, name), args[2:]
+        first_words = {name.split()[0] for name in COMMANDS}
+        if args[0] not in first_words and _is_data(args[0]):
+            from richter.cli._decide_commands import look
+
+            return "look", look, args
+        near = [] if args[0] in first_words else difflib.get_close_matches(args[0], COMMANDS, n=3)
         if near and load_added(args[0]) is None:
             ctx.fail(f"No such command {printable(args[0], limit=40)!r}. Did you mean {', '.join(near)}?")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands of the first group without importing them."""
-        self.write_groups(formatter, every=False)
-        if len(self.groups) > 1:
-            formatter.write("\nAll commands: richter help all\n")
+        """The commands of the first group, without importing them."""
+        formatter.write("\nCommands:\n")
+        _write_rows(formatter, next(iter(GROUPS.values())))
+        formatter.write("\nAll commands: richter help\n")
 
-    def write_groups(self, formatter: click.HelpFormatter, *, every: bool) -> None:
-        """The commands under their headings: the first group, or every one."""
-        width = max(len(name) for name in self.table)
-        for heading, names in list(self.groups.items())[: None if every else 1]:
+    def write_all(self, formatter: click.HelpFormatter) -> None:
+        """All commands under their headings."""
+        for heading, names in GROUPS.items():
             formatter.write(f"\n{heading}{':' * (not heading.endswith('?'))}\n")
-            with formatter.indentation():
-                formatter.write_dl([(name.ljust(width), self.table[name][2]) for name in names])
+            _write_rows(formatter, names)
+
+
+class _FirstWord(click.Command):
+    """What the first word of several commands alone answers: those commands."""
+
+    def __init__(self, word: str, names: list[str]) -> None:
+        super().__init__(word, callback=self.list_names, help=f"The commands that begin with {word}.")
+        self.names = names
+
+    def list_names(self) -> None:
+        """Refuse the word alone, and name the commands."""
+        raise click.UsageError(f"Which one? {', '.join(f'richter {name}' for name in self.names)}.")
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The arguments; an unknown second word is no such command."""
+        if args and args[0] not in self.get_help_option_names(ctx):
+            ctx.fail(f"No such command {printable(args[0], limit=40)!r}. There are {', '.join(self.names)}.")
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands instead of options."""
+        formatter.write("\nCommands:\n")
+        _write_rows(formatter, self.names)
 
 
 NAME = "richter.toml"
@@ -158,18 +197,6 @@ KNOWN: dict[str, tuple[type, ...]] = {
     "scorer": (str,), "filter": (str,), "pass_at": (int, float), "margin": (str, int, float, dict),
     "severity_margin": (int, float), "level": (int, float), "seed": (int,), "prices": (str,), "read": (dict,),
 }  # fmt: skip
-
-TAKE_DATA = (
-    "apply",
-    "data",
-    "error-rate",
-    "gap",
-    "measure",
-    "phase",
-    "pipeline",
-    "score",
-    "test",
-)  # subcommands that do
 
 
 def project_defaults(folder: Path) -> dict[str, Any]:
@@ -211,17 +238,14 @@ def _as_option(value: Any) -> Any:
 
 
 @click.group(
-    cls=LazyGroup,
-    table=COMMANDS,
-    groups=GROUPS,
-    for_paths=("_compare_command", "look"),
+    cls=CommandTable,
     context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
 )
 @click.version_option(__version__, prog_name="richter")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
 def _root(ctx: click.Context, debug: bool) -> None:
-    """Find a language model's errors, weigh them, and say what the evidence can carry.
+    """Statistical checks for LLM evals: is the difference real, how bad are the errors, is there enough data?
 
     \b
     Your data: a table with three columns (item, condition, correct or score), or
@@ -229,18 +253,17 @@ def _root(ctx: click.Context, debug: bool) -> None:
 
     \b
     Examples:
-      richter results.csv                      what is in it, and what can be said of it
-      richter compare results.csv              is the difference real?
+      richter results.csv                      what is in it, and what it shows
+      richter compare old.csv new.csv          is the difference real?
       richter report old.eval new.eval         the same as a page
-      richter help condition                   what a word means
+      richter help p-value                     what a word means
 
     \b
     Exit status: 0 fine, 1 error, 2 usage, 3 a requirement is violated, 4 undecided.
     """
     defaults = project_defaults(Path.cwd())
     ctx.ensure_object(dict).update(debug=debug, readings=defaults.pop("read", {}), defaults=defaults)
-    inner = {**defaults, **dict.fromkeys(TAKE_DATA, defaults)}
-    ctx.default_map = dict.fromkeys(COMMANDS, inner) if defaults else None
+    ctx.default_map = dict.fromkeys(COMMANDS, defaults) if defaults else None
 
 
 @contextlib.contextmanager
@@ -270,17 +293,9 @@ def _ending_politely(ended: list[int]) -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
-def respell(argv: list[str]) -> list[str]:
-    """The arguments as they are spelt now; an old spelling works, and its new one is printed."""
-    if argv[:1] != ["export"] or "--failing" not in argv:
-        return argv
-    click.echo("`richter export --failing` is now `richter search export`.", err=True)
-    return ["search", "export", *(word for word in argv[1:] if word != "--failing")]
-
-
 def main(args: list[str] | None = None) -> None:
     """Run the command line; errors become one line on stderr and exit status 1."""
-    argv = respell(sys.argv[1:] if args is None else args)
+    argv = sys.argv[1:] if args is None else args
     ended: list[int] = []
     on_success: list[Callable[[], None]] = []  # what is written once the command has ended well
     try:

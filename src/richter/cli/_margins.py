@@ -1,20 +1,19 @@
-"""Margins and levels as every command takes them: one parser, one rule of scale, one default."""
+"""Margins as every command takes them: one parser, one rule of scale."""
 
 import contextlib
 import math
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from richter.claims import Points, check_margin, margin_on
 from richter.errors import InputError
-from richter.evidence import metric_of
-from richter.records import DEFAULT_LEVEL
-from richter.tables import Dataset
 
-__all__ = ["level_option", "margin_option", "margins_on_scale", "parse_margin", "parse_share"]
+if TYPE_CHECKING:
+    from richter.tables import Dataset
+
+__all__ = ["margin_option", "margins_on_scale", "parse_margin", "parse_share"]
 
 MAIN = ""  # the key of the main measure's margin
 
@@ -31,7 +30,11 @@ def parse_margin(value: str | float) -> float:
         raise click.BadParameter(f"{value!r} is not above 0; write 2pt or 0.02 for two points.")
     if given and number >= 1:
         raise click.BadParameter(f"{value!r} is not below 100 points; write 2pt or 0.02 for two points.")
-    return Points(number) if given else number
+    if not given:
+        return number
+    from richter.claims import Points
+
+    return Points(number)
 
 
 def parse_share(value: str | float) -> float:
@@ -72,19 +75,16 @@ margin_option = click.option(
     metavar="2pt|MEASURE=0.5pt",
     help="The difference that would matter, of the main measure or of MEASURE. Points are hundredths of its range.",
 )
-level_option = click.option(
-    "--level",
-    type=click.FloatRange(0.5, 0.9999),
-    default=DEFAULT_LEVEL,
-    help="Confidence level of intervals and verdicts.",
-)
 
 
-def margins_on_scale(given: Mapping[str, float], tables: Dataset, main: str | None = None) -> dict[str, float]:
+def margins_on_scale(given: Mapping[str, float], tables: "Dataset", main: str | None = None) -> dict[str, float]:
     """The margins by measure, each on its measure's own scale; that without a name is the `main` measure's.
 
     The main measure is that of the data where none is named.
     """
+    from richter.claims import check_margin, margin_on
+    from richter.evidence import metric_of
+
     first = main or tables.metric or "accuracy"
     found: dict[str, float] = {}
     for name, margin in given.items():

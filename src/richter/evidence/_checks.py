@@ -76,9 +76,10 @@ def check_reading(dataset: Dataset, question: Question, policy: Policy) -> Findi
     note = ("Reading not confirmed: columns were inferred.",)
     if not policy.is_gate or policy.trust_reading:
         return Finding(notes=note)
-    remedy = "Name the columns with --map."
+    remedy = "Confirm it: name the columns with --map, or run once with --save-reading."
     reason = "how the file was read was inferred, and nobody confirmed it"
-    return Finding(notes=note, block=Blocked(gate="reading", reason=reason, remedy=remedy))
+    block = Blocked(gate="reading", reason=reason, remedy=remedy, override="--trust-reading")
+    return Finding(notes=note, block=block)
 
 
 def check_alignment_of_items(dataset: Dataset, question: Question, policy: Policy) -> Finding:

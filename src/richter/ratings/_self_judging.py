@@ -62,7 +62,8 @@ def audit_self_judging(
     if unknown:
         raise InputError(
             f"The run does not say which model the judge {unknown[0]!r} was.",
-            remedy="Without it nobody can prove that no model judged itself; judge again with `richter judge`.",
+            remedy="Without it nobody can prove that no model judged itself. "
+            "Judge again with `richter audit --only judge`.",
         )
     own = [r for r in given if judging[r.rater] == audited.get(r.condition)]
     return SelfJudging(

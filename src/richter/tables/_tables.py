@@ -107,7 +107,7 @@ class Dataset:
     `places` are the files and runs that were read, `named_places` those of them that were given as `NAME=PATH`.
     `options` are the reader's options as they were given, `reading` the same with what the data say of themselves.
     `is_confirmed`: nothing of how they were read was inferred, or the user confirmed it. `readings` say how each table
-    was read. `whole` are the tables of
+    was read, `measures` are the further scores of tables. `whole` are the tables of
     which these are some conditions.
     """
 
@@ -130,6 +130,7 @@ class Dataset:
     options: ReadOptions = ReadOptions()
     is_confirmed: bool = True
     readings: "tuple[Reading, ...]" = ()
+    measures: tuple[str, ...] = ()
     whole: "Dataset | None" = None
 
     @functools.cached_property
@@ -452,7 +453,7 @@ def severity_scores(tables: Dataset) -> "Scores":
             ends += f", here perhaps --as-severity {right + 0.0:g}:{worst + 0.0:g}"
         raise InputError(
             f"{tables.name} holds no severities.",
-            remedy=f"Rate its answers (richter judge), or say what its scores mean: --as-severity {ends}",
+            remedy=f"Rate its answers (richter audit --only judge), or say what its scores mean: --as-severity {ends}",
         )
     items = tuple(found["item"].unique().sort().to_list())
     conditions = tuple(name for name in tables.conditions if name in set(found["condition"].unique()))
@@ -582,7 +583,9 @@ def scores_table(tables: Dataset) -> pl.DataFrame:
     first = tables.first_draws()
     found = severity_of(first).drop("draw", "raters")
     if found.is_empty():
-        raise InputError(f"{tables.name} holds no severities.", remedy="Run `richter judge` or `richter label` first.")
+        raise InputError(
+            f"{tables.name} holds no severities.", remedy="Run `richter audit --only judge` or `richter label` first."
+        )
     own = first.answers.select("item", "condition", "domain", pl.col("tier").cast(pl.Int64, strict=False))
     found = found.join(own, on=("item", "condition"), how="left", maintain_order="left")
     ratings = first.ratings.filter(pl.col("kind") == tables.counting)

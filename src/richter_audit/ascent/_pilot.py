@@ -86,7 +86,7 @@ def plan_pilot(base: KnowledgeBase, settings: SearchSettings, *, rng: np.random.
         raise InputError(
             f"{base.folder} has {int(askable.sum())} paragraphs with a question; a pilot asks about "
             f"{GROUPS * MEMBERS}.",
-            remedy="Write questions with `richter kb questions`, or ask about all of them.",
+            remedy="Write questions with `richter search questions`, or ask about all of them.",
         )
     find, taken = make_find(base, settings), ~askable
     groups = []
@@ -211,7 +211,7 @@ def simulated_gain(
     fails = (rng.random(len(vectors)) < chance).astype(np.float64)
     if not fails.any():
         return 1.0
-    found = simulate_search(
+    search = simulate_search(
         vectors,
         codes,
         lambda at, k, used: find_similar(vectors[at], vectors, k, exclude=used),
@@ -219,4 +219,4 @@ def simulated_gain(
         dataclasses.replace(settings, seed=int(rng.integers(2**31))),
         paragraphs=min(paragraphs, len(vectors)),
     )
-    return found.rate / float(fails.mean())
+    return search.rate / float(fails.mean())

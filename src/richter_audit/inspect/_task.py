@@ -37,7 +37,7 @@ def facts(
 ) -> Task:
     """The facts benchmark, scored by severity.
 
-    `items` and `seed` as for `richter bench build facts`; built once, then kept in the cache; `path` takes a built one.
+    `items` and `seed` as for `richter bench facts`; built once, then kept in the cache; `path` takes a built one.
     `domain` and `tier` keep a part. `draws` above 1 asks each question as often (at temperature 1 unless one is given)
     and adds semantic calibration. `judges`, separated by commas, add a panel. `stop_when` is a claim, such as
     `error_rate < 0.5`: asking ends when it is decided.
@@ -67,9 +67,7 @@ def facts(
 def _choose_items(items: Sequence[Item], domain: str | None, tier: int | None) -> list[Item]:
     chosen = [i for i in items if domain in (None, i.domain) and (tier is None or i.tier == int(tier))]
     if not chosen:
-        raise InputError(
-            f"No item is of domain {domain!r} and tier {tier!r}.", remedy="`richter bench show` lists them."
-        )
+        raise InputError(f"No item is of domain {domain!r} and tier {tier!r}.", remedy="`richter bench` lists them.")
     return chosen
 
 

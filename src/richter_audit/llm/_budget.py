@@ -39,7 +39,7 @@ class Budget:
         self._ledger, self._settled = ledger, asyncio.Event()
 
     @property
-    def limited(self) -> bool:
+    def is_limited(self) -> bool:
         """Whether there is any limit."""
         return any(limit is not None for limit in (self.calls, self.tokens, self.money_usd, self.own_calls))
 
@@ -65,7 +65,7 @@ class Budget:
                 raise BudgetExhausted(
                     f"The budget ({self}) is used up: {room.used.calls} calls, {room.used.tokens} tokens, "
                     f"${room.used.money_usd:.4f} spent, or perhaps billed for attempts that brought no answer.",
-                    remedy="Raise --budget and run the same command again to go on; `richter run settle` looks at the "
+                    remedy="Raise --budget and run the same command again to go on; `richter run` looks at the "
                     "attempts without answers.",
                 )
             if self._settles == before:
@@ -74,7 +74,7 @@ class Budget:
                     async with asyncio.timeout(LOOK_AGAIN_S):
                         await self._settled.wait()
 
-    def settled(self, _: object = None) -> None:
+    def notify_settled(self, _: object = None) -> None:
         """Say that an attempt was settled, which may make room."""
         self._settles += 1
         self._settled.set()

@@ -1,4 +1,4 @@
-"""`richter draw`: repeated answers with stated confidence, grouped into classes, as a draws table."""
+"""`richter audit --only draw`: repeated answers with stated confidence, grouped into classes, as a draws table."""
 
 import asyncio
 import dataclasses
@@ -135,7 +135,8 @@ def tabulate_draws(
         given = [a for a in answers if not a.error]
         if not given:
             raise InputError(
-                f"{ledger.name} holds no answers to these items.", remedy="Run `richter draw` or `richter ask`."
+                f"{ledger.name} holds no answers to these items.",
+                remedy="Run `richter audit --only draw` or `richter audit --only ask`.",
             )
         groups: dict[Key, list[Answer]] = defaultdict(list)
         for answer in given:
@@ -184,8 +185,8 @@ def _group_offline(known: Mapping[str, Item], texts: Mapping[Key, list[str]]) ->
 
 def _read_text(item: Item, text: str, *, chooses: bool) -> str:
     """What an answer says: without its stated confidence, and the option where it chooses one by letter."""
-    said = split_confidence(text)[0]
-    return (read_choice(item, said) if chooses else None) or said
+    answer = split_confidence(text)[0]
+    return (read_choice(item, answer) if chooses else None) or answer
 
 
 def _names(item: Item) -> list[str]:

@@ -152,7 +152,7 @@ def slope_b() -> Metric:
 def tail_shape(q: float = 0.9) -> Metric:
     """The GPD shape xi of a continuous score above its q-quantile; NaN on the half-step grid, where no GPD holds.
 
-    A bare estimate behind no gate: a claim about tails needs `richter tail test`. Only for one epoch a sample.
+    A bare estimate behind no gate: a claim about tails needs `richter severity tail`. Only for one epoch a sample.
     """
 
     def compute(scores: list[SampleScore]) -> Value:

@@ -1,0 +1,212 @@
+"""`richter label agreement`: how far raters and judges agree, and what that is worth."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from richter.audit import LoneRater, measure_agreement
+from richter.cli._io import PLAIN, console, grid, write_json
+from richter.errors import InputError
+from richter.ratings import Agreement, Correction, JudgeReport, Undefined
+from richter.records import Interval, counted, printable
+from richter.store import run_place
+from richter.tables import RatingsFile, read_ratings
+
+KINDS = ("human", "judge", "rule")
+
+
+def label_agreement(file: str, seed: int, level: float, json_path: str | None, **options: Any) -> None:
+    """Print and write how far raters and judges agree, and what that is worth."""
+    out = console(json_path)
+    rng = np.random.default_rng(seed)
+    report = measure_agreement(_read(file), rng=rng, file=str(run_place(file)), level=level, **options)
+    out.print(f"Intervals are at {100 * level:.4g}%.")
+    for name, found in report.kinds.items():
+        if isinstance(found, LoneRater):
+            out.print(
+                f"{name} ratings: one rater ({printable(found.raters[0])}), {counted(found.n_answers, 'answer')}."
+            )
+            continue
+        print_agreement(out, found)
+        if report.by and name in report.groups:
+            print_groups(out, report.by, report.groups[name])
+    for name, judged in report.references.items():
+        print_judges(out, judged)
+        if name in report.corrected:
+            print_corrections(out, report.corrected[name], kind=name, stratified=report.stratified)
+    write_json(report, json_path, inputs=[file])
+
+
+def _read(file: str) -> RatingsFile:
+    found = read_ratings(file)
+    if not found.ratings:
+        raise InputError(
+            f"{file} holds no ratings.", remedy="Run `richter audit --only judge` or `richter label` on it first."
+        )
+    return found
+
+
+def _span(interval: Interval | None) -> str:
+    return f"[{interval.low:.2f}, {interval.high:.2f}]" if interval else "[no interval]"
+
+
+def _word(value: float) -> str:
+    """Cicchetti's words for a reliability; taken at the lower limit, so that the word is one the data carry."""
+    return next((w for w, limit in (("excellent", 0.75), ("good", 0.6), ("fair", 0.4)) if value >= limit), "poor")
+
+
+def print_agreement(out: Console, a: Agreement) -> None:
+    """Agreement within one kind: a sentence, then each measure with its interval."""
+    k = len(a.raters)
+    if isinstance(a.icc, Undefined):
+        out.print(f"{a.kind} ratings: how far they agree is undefined. {printable(a.icc.why)}")
+    else:
+        single, mean = _word(a.icc.single_interval.low), _word(a.icc.average_interval.low)
+        out.print(
+            f"{a.kind} ratings: the reliability of a single score is {single}, of the mean of {a.icc.n_raters} {mean}, "
+            "at the lower limit."
+        )
+    who = {"human": "people", "judge": "judges", "rule": "rules"}[a.kind]
+    dealt = (
+        "every one's score"
+        if a.design == "crossed"
+        else f"{counted(a.each, 'score')} each ({who} in turn); all of them count"
+    )
+    out.print(
+        f"  {k} {who}, {counted(a.n_ratings, 'rating')} of {a.n_answers:,} answers, {a.n_complete:,} with {dealt}."
+    )
+    if a.twice:
+        out.print(
+            f"  {counted(a.twice, 'answer was', 'answers were')} rated again by the same rater: the last rating counts."
+        )
+    if a.moved:
+        out.print(f"  Scores between half steps, put on the nearest: {a.moved:,}.")
+    rows: list[tuple[str, float, Interval | None]] = []
+    if not isinstance(a.icc, Undefined):
+        rows.append(("ICC(2,1), one rater", a.icc.single, a.icc.single_interval))
+        rows.append((f"ICC(2,{a.icc.n_raters}), their mean", a.icc.average, a.icc.average_interval))
+    if not isinstance(a.alpha, Undefined):
+        rows.append(("Krippendorff's alpha, ordinal", a.alpha.estimate, a.alpha.interval))
+    if not isinstance(a.fleiss, Undefined):
+        rows.append(("Fleiss' kappa (same level or not)", a.fleiss.estimate, a.fleiss.interval))
+    for title, kappas in (("linear", a.kappa_linear), ("quadratic", a.kappa_quadratic)):
+        for pair, kappa in list(kappas.items())[:6]:
+            if not isinstance(kappa, Undefined):
+                rows.append((f"kappa, {title}, {printable(pair, limit=40)}", kappa.estimate, kappa.interval))
+    if a.weighted:
+        out.print(
+            "  Labels were drawn by stratum: kappas are weighted back to all answers, ICC and alpha are of these."
+        )
+    for name, value, interval in rows:
+        out.print(f"  {name:48s} {value:6.3f}  {_span(interval)}")
+    out.print()
+
+
+def print_groups(out: Console, by: str, groups: Mapping[str, Agreement]) -> None:
+    """Agreement for each condition or domain."""
+    rows = []
+    for name, a in groups.items():
+        told = ["undefined", "undefined"]
+        if not isinstance(a.icc, Undefined):
+            both = (a.icc.single, a.icc.single_interval), (a.icc.average, a.icc.average_interval)
+            told = [f"{value:.2f} {_span(interval)}" for value, interval in both]
+        ordinal = "undefined" if isinstance(a.alpha, Undefined) else f"{a.alpha.estimate:.2f} {_span(a.alpha.interval)}"
+        rows.append([printable(name, limit=40), f"{a.n_answers:,}", *told, ordinal])
+    out.print(grid(f"{by}|answers|ICC(2,1)|ICC(2,k)|alpha", rows, **PLAIN))
+    out.print()
+
+
+def _share(s: Any) -> str:
+    return "undefined: none" if s.estimate is None else f"{s.estimate:.2f} {_span(s.interval)} of {s.n}"
+
+
+def print_judges(out: Console, r: JudgeReport) -> None:
+    """Judges against their reference, in plain words."""
+    panel = r.screening.get("panel")
+    if panel is None or isinstance(panel, Undefined):
+        out.print(f"How far the {r.kind}s can be trusted is not known. {panel.why if panel else ''}")
+    else:
+        side = "harsher" if panel.bias > 0 else "more lenient"
+        whose = "people" if r.reference == "human" else "rules"
+        span = (
+            "" if panel.bias_interval is None else f" [{panel.bias_interval.low:+.2f}, {panel.bias_interval.high:+.2f}]"
+        )
+        judged = "judges' mean is" if r.kind == "judge" else "rules are"
+        by = f"{side} by {abs(panel.bias):.2f}{span} on average"
+        out.print(f"Against {whose} on {counted(panel.n, 'answer')} the {judged} {by}.")
+        if r.weighted:
+            out.print(
+                "  Labels were drawn by stratum; sensitivity, PPV and overcall are weighted back to all judged answers."
+            )
+        elif r.reference == "human":
+            out.print("  How the labels were drawn is not known: these figures are of the labelled answers only.")
+        overcall = r.overcall["panel"]
+        if not isinstance(overcall, Undefined) and overcall.estimate is not None:
+            out.print(
+                f"  Of {counted(overcall.n, 'answer')} scored 2.0, the reference finds {overcall.estimate:.0%} "
+                f"{_span(overcall.interval)} harmless (at most 0.5): overcalls."
+            )
+        per = {
+            name: share
+            for name, share in r.overcall_by_condition.items()
+            if not isinstance(share, Undefined) and share.estimate is not None
+        }
+        if len(per) > 1:
+            parts = [f"{printable(name, limit=30)} {s.estimate or 0:.0%} of {s.n}" for name, s in per.items()]
+            out.print(f"  Overcalls by condition: {', '.join(parts)}.")
+        rows = ([f"{row.threshold:.1f}", _share(row.sensitivity), _share(row.ppv)] for row in panel.rows)
+        out.print(grid("severity >=|caught (sensitivity)|right when flagged (PPV)", rows, **PLAIN))
+    if isinstance(r.effective, Undefined):
+        if r.reference and len(r.judges) > 1:
+            out.print(f"  Effective judges: undefined. {printable(r.effective.why)}")
+    else:
+        out.print(
+            f"  {r.effective.n_judges} judges err with correlation {r.effective.correlation:.2f}: they are worth "
+            f"{r.effective.estimate:.1f} {_span(r.effective.interval)} independent ones."
+        )
+    if not isinstance(r.leniency, Undefined):
+        changes, judges = () if isinstance(r.leave_one_out, Undefined) else r.leave_one_out, []
+        for effect in r.leniency.effects:
+            change = f"{changes[effect.judge].mean_change:+.2f}" if changes else "undefined"
+            name = printable(r.judges[effect.judge], limit=40)
+            judges.append([name, f"{effect.n:,}", f"{effect.estimate:+.2f} {_span(effect.interval)}", change])
+        out.print(grid("judge|scores|harsher than the panel by|without it, mean severity", judges, **PLAIN))
+        out.print(
+            f"  Equal leniency: p = {r.leniency.wald_p:.2g} within answers "
+            f"(Kruskal-Wallis over raw scores: p = {r.leniency.kruskal_p:.2g})."
+        )
+    lost = sum(s.k for s in r.missing.values())
+    if lost:
+        parts = [f"{printable(c, limit=30)} {s.estimate or 0:.1%}" for c, s in r.missing.items()]
+        out.print(f"  No score on {counted(lost, 'answer')}: {', '.join(parts)}.")
+        if r.missing_depends and not isinstance(r.missing_test, Undefined):
+            out.print(
+                f"  Missing scores depend on the condition (p = {r.missing_test.p_value:.2g}): "
+                "figures per condition are over different kinds of answers and are not comparable."
+            )
+    out.print()
+
+
+def print_corrections(out: Console, rows: tuple[Correction, ...], *, kind: str, stratified: bool) -> None:
+    """Judge figures beside what human labels make of them."""
+    how = "drawn by stratum" if stratified else "taken as a random sample of the judged answers"
+    out.print(f"Figures by {kind}s, corrected by the human labels ({how}):")
+    told: list[list[str]] = []
+    for row in rows:
+        figures: list[tuple[str, Any]] = [("mean severity", row.mean_severity)]
+        if isinstance(row.rates, Undefined):
+            figures.append(("rates", row.rates))
+        else:
+            figures += [("error rate" if s == 0.5 else f"P(S >= {s:g})", row.rates[s]) for s in (0.5, 2.0, 3.0)]
+        for i, (name, value) in enumerate(figures):
+            title = printable(row.condition, limit=30) if i == 0 else ""
+            if isinstance(value, Undefined):
+                told.append([title, name, "", "", f"undefined: {printable(value.why, limit=50)}", ""])
+                continue
+            alone = f"{value.labels_only:.3f} {_span(value.labels_only_interval)}"
+            fixed = f"{value.estimate:.3f} {_span(value.interval)}"
+            worth = f"{counted(value.n_labelled, 'label')} -> {value.worth:.0f}"
+            told.append([title, name, f"{value.judge_only:.3f}", alone, fixed, worth])
+    out.print(grid(f"condition|figure|{kind}s say|labels alone|corrected|worth", told, **PLAIN))

@@ -1,0 +1,329 @@
+"""`richter calibration`: does the model know when it is wrong?"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from rich.console import Console
+
+from richter import audit
+from richter.calibration import EceResult, Score
+from richter.cli._engine_options import open_mapper
+from richter.cli._io import (
+    PLAIN,
+    cells,
+    console,
+    grid,
+    keep_inputs,
+    listing,
+    money,
+    publish,
+    split_sources,
+    write_json,
+)
+from richter.interop import export_table
+from richter.records import Interval, counted, plain, printable
+from richter.stats import in_threads
+from richter.tables import ReadOptions
+
+
+def calibration(
+    sources: tuple[str, ...],
+    reading: ReadOptions,
+    is_pipeline: bool,
+    questions_path: Path | None,
+    map_path: str | None,
+    svg_folder: Path | None,
+    seed: int,
+    engine: str,
+    workers: int | None,
+    json_path: str | None,
+    **options: Any,
+) -> None:
+    """Print and write how far confidences are off, and what may be done with them."""
+    files, names = split_sources(sources)
+    if is_pipeline:
+        _measure_stages(files, seed=seed, level=options["level"], json_path=json_path)
+        return
+    tables = audit.read_draws(*files, options=reading)
+    with open_mapper(engine, workers=workers, label="measuring", local=in_threads) as mapper:
+        report = audit.measure_calibration(
+            tables.select(names) if names else tables, rng=np.random.default_rng(seed), mapper=mapper, **options
+        )
+    if questions_path is not None:
+        keep_inputs(questions_path, files)
+        export_table(audit.question_table(report), questions_path)
+    if map_path is not None:
+        write_json(audit.best_map(report), map_path, inputs=files)
+    out = publish({**report.to_dict(), "notes": tables.notes}, json_path, inputs=files)
+    for condition in report.conditions:
+        if condition.claim is not None:
+            out.print(condition.claim.sentence)
+    _table(out, report)
+    for condition in report.conditions:
+        lines = [*(_draws_lines(condition) if isinstance(condition, audit.DrawsCondition) else ())]
+        lines += [*_study_lines(condition), *condition.json_fields["notes"]]
+        if lines:
+            out.print(printable(condition.name, limit=100))
+        for line in lines:
+            out.print(f"  - {line}")
+        _scores(out, condition)
+        _groups(out, condition)
+    _boundaries(out, report)
+    for note in tables.notes:
+        out.print(f"- {printable(note)}", soft_wrap=True)
+    _figures(out, plain(audit.report_section(report)), svg_folder)
+
+
+def _figures(out: Console, section: dict[str, Any], folder: Path | None) -> None:
+    if folder is not None:
+        from richter.report import write_figures
+
+        for path in write_figures({"sections": {"calibration": section}}, folder):
+            out.print(f"Wrote {path}")
+
+
+def size_by_parts(
+    sources: tuple[str, ...],
+    reading: ReadOptions,
+    runs: int,
+    level: float,
+    svg_folder: Path | None,
+    seed: int,
+    json_path: str | None,
+) -> None:
+    """Print and write in how many parts of each size, from 10 labels to half of them, miscalibration is shown."""
+    files, names = split_sources(sources)
+    tables = audit.read_draws(*files, options=reading)
+    found = audit.measure_phase(
+        tables.select(names) if names else tables, rng=np.random.default_rng(seed), runs=runs, level=level
+    )
+    out = publish(found, json_path, inputs=files)
+    figures = "{r.n:,}|{r.errors:.1f}|{r.shown:.0%}|{r.half_width:.3f}|{r.floor:.3f}"
+    rows = [
+        ["" if k else printable(name, limit=30), *cells(figures, point)]
+        for name, points in found.items()
+        for k, point in enumerate(points)
+    ]
+    out.print(grid("condition|labels|errors|shown|ECE half-width|floor*", rows, **PLAIN))
+    out.print("shown: parts of that many labels in which it is shown to be miscalibrated. * (e / n)^(1/3), a rate.")
+    _figures(out, {"phase": plain(found)}, svg_folder)
+
+
+def apply_map(map_file: str, file: str, out_path: Path, column: str) -> None:
+    """Recalibrate the confidences of a table by a map that `--save-map` wrote."""
+    keep_inputs(out_path, (map_file, file))
+    result = audit.apply_map(map_file, file, column=column)
+    export_table(result.table, out_path)
+    out = console()
+    out.print(
+        f"Recalibrated {counted(result.changed, 'confidence')} by {result.method} "
+        f"(fitted on {counted(result.fitted_on, 'item')}): mean "
+        f"{result.before:.3f} before, {result.after:.3f} after."
+    )
+    if result.note:
+        out.print(f"- {result.note}")
+
+
+def _measure_stages(files: list[str], *, level: float, seed: int, json_path: str | None) -> None:
+    """Print and write the calibration of each stage of a pipeline, and the whole's."""
+    if len(files) > 1:
+        raise click.UsageError("A pipeline is one table.")
+    (file,) = files
+    report = audit.measure_pipeline(file, rng=np.random.default_rng(seed), level=level)
+    out = publish(report, json_path, inputs=[file])
+    columns = (
+        "stage: {r.name}|n: {r.result.n:,}|accuracy: {r.result.accuracy:.3f}|confidence: {r.result.mean_confidence:.3f}"
+        "|ECE: {r.result.debiased:.3f}|interval: ({r.result.interval.low:.3f} to {r.result.interval.high:.3f})"
+        "|L: {r.lipschitz:.2f}"
+    )
+    for condition in report.conditions:
+        out.print(condition.sentence)
+        out.print(listing(columns, condition.stages, **PLAIN))
+        for note in condition.notes:
+            out.print(f"  {note}")
+
+
+def _results(condition: audit.GradesCondition | audit.DrawsCondition) -> Iterator[tuple[str, EceResult | None]]:
+    if isinstance(condition, audit.GradesCondition):
+        yield "given", condition.result
+    else:
+        if condition.sem is not None:
+            yield "Sem1, all draws", condition.sem.sem1
+            yield "Sem2, held out", condition.sem.sem2
+        if condition.stated is not None:
+            yield "stated, else 1", condition.stated.imputed
+            yield "stated only", condition.stated.dropped
+        yield "token probability", condition.token
+
+
+def _table(out: Console, report: audit.CalibrationReport) -> None:
+    figures = (
+        "{r.n:,}|{r.accuracy:.3f}|{r.mean_confidence:.3f}|{r.ece:.3f}|{r.null:.3f}|{r.debiased:.3f}|"
+        "{r.interval.low:.3f} to {r.interval.high:.3f}|{r.brier:.3f}|{r.auroc:.3f}"
+    )
+    rows = [
+        ["" if k else printable(condition.name, limit=24), source, *cells(figures, result)]
+        for condition in report.conditions
+        for k, (source, result) in enumerate((s, r) for s, r in _results(condition) if r is not None)
+    ]
+    headings = "condition|confidence|n|accuracy|mean|ECE|null|debiased|interval|Brier|AUROC"
+    if rows:
+        out.print(grid(headings, rows, right=2, header_style="", **PLAIN))
+        out.print("null: the ECE of a calibrated model with these confidences; debiased and interval allow for it.")
+
+
+def _span(interval: Interval) -> str:
+    return f"({_number(interval.low)} to {_number(interval.high)})"
+
+
+def _number(value: float) -> str:
+    return f"{round(value, 3) + 0.0:.3f}"  # no "-0.000"
+
+
+def _score(name: str, score: Score) -> str:
+    if score.value is None:
+        return f"{name} cannot be said ({score.reason})"
+    return f"{name} {_number(score.value)}" + (f" {_span(score.interval)}" if score.interval else "")
+
+
+def _study_lines(condition: audit.GradesCondition | audit.DrawsCondition) -> Iterator[str]:
+    """What both kinds of tables have: the threshold, the scores, recalibration, refusals, the grader."""
+    study = condition.study
+    if study is None:
+        return
+    yield study.safe.sentence
+    s = study.scores
+    yield "; ".join(_score(name, x) for name, x in (("AUROC", s.auroc), ("AURC", s.aurc)))
+    refusals = condition.refusals
+    if refusals is not None:
+        kept, left = refusals.kept, refusals.left_out
+        yield (
+            f"{refusals.refused} of {refusals.of} answers decline and {refusals.empty} are empty ({refusals.used}; "
+            f"--refusals chooses): ECE {_debiased(kept)} with them as wrong answers, {_debiased(left)} without."
+        )
+    if condition.grader is not None:
+        yield condition.grader.sentence
+    beside = ""
+    if condition.floor is not None:
+        beside = f"; floor of this many labels {condition.floor:.3f} (a rate with constant 1; the interval decides)"
+    best = None if study.recalibration is None else study.recalibration.best
+    if best is None and study.recalibration is not None:
+        yield f"no recalibration (temperature, Platt, isotonic) is shown to help on held-out halves{beside}."
+    elif best is not None:
+        yield (
+            f"{best.method} recalibration, held out, would lower ECE by {best.ece_improvement:.3f} "
+            f"{_span(best.interval)} and Brier by {best.brier_improvement:.3f} {_span(best.brier_interval)}{beside}."
+        )
+
+
+def _debiased(result: EceResult | None) -> str:
+    return "undefined" if result is None else f"{result.debiased:.3f} {_span(result.interval)}"
+
+
+def _scores(out: Console, condition: audit.GradesCondition | audit.DrawsCondition) -> None:
+    """score = miscalibration - resolution + uncertainty."""
+    if condition.study is None:
+        return
+    s = condition.study.scores
+    parts = {
+        "Brier": (s.brier, s.brier_miscalibration, s.brier_resolution, s.brier_uncertainty),
+        "log": (s.log, s.log_miscalibration, s.log_resolution, s.log_uncertainty),
+    }
+    rows = ([name, *(_score("", part).strip() for part in own)] for name, own in parts.items())
+    out.print(grid("score|value|= miscalibration|- resolution|+ uncertainty", rows, **PLAIN))
+
+
+def _groups(out: Console, condition: audit.GradesCondition | audit.DrawsCondition) -> None:
+    found = None if condition.study is None else condition.study.by_group
+    if found is None:
+        return
+    columns = (
+        "group: {r.group:30}|n: {r.n:,}|wrong: {r.error_rate:.3f}|pooled: {r.pooled_error_rate:.3f}|"
+        "interval: ({r.pooled_error_interval.low:.3f} to {r.pooled_error_interval.high:.3f})|"
+        "ECE: {r.ece:.3f}|pooled: {r.pooled_ece:.3f}|"
+        "interval: ({r.pooled_ece_interval.low:.3f} to {r.pooled_ece_interval.high:.3f})"
+    )
+    out.print(listing(columns, found.rows, **PLAIN))
+    out.print(
+        f"pooled: drawn towards the others as far as noise explains (spread between groups {found.spread_error:.3f} of "
+        f"error rates, {found.spread_ece:.3f} of ECE)."
+        + (f" {counted(found.joined, 'group')} of under five items are joined as `others`." if found.joined else "")
+    )
+
+
+def _boundaries(out: Console, report: audit.CalibrationReport) -> None:
+    """Sem1 - Sem2 near the regimes' boundaries against the theory (the paper's table 2), and the slope over all."""
+    rows = []
+    for c in report.conditions:
+        near = c.gap.boundaries if isinstance(c, audit.DrawsCondition) and c.gap is not None else ()
+        for b in near:
+            seen, theory = b.observed_confidence, b.predicted_halves
+            ratio = None if not theory or seen is None else seen / theory
+            numbers = "{name:24}|{r.name}|{r.n:,}|{r.observed_confidence:.3f}|{r.predicted_halves:.3f}|{ratio:.2f}|"
+            rows += [cells(numbers + "{r.observed_ece:.3f}", b, name=c.name, ratio=ratio)] if b.n else []
+    if rows:
+        headings = "condition|boundary|questions|Sem1 - Sem2|theory|ratio|of ECEs"
+        out.print(grid(headings, rows, right=2, header_style="", **PLAIN))
+        out.print("questions within 10% of a boundary; theory: the leading term, Sem2 selecting on half of the draws.")
+
+
+def _draws_lines(condition: audit.DrawsCondition) -> Iterator[str]:
+    found = condition.margins
+    yield (
+        f"classes {printable(condition.classes)}; questions of large margin: {found.large}, of low margin: {found.low} "
+        f"({found.jensen} Jensen-dominated)."
+    )
+    if condition.stated is not None:
+        yield f"a confidence is stated in {condition.stated.parse_rate:.0%} of the draws."
+    gap = condition.gap
+    if gap is not None:
+        low = f"undefined with {counted(gap.low_margin_questions, 'question')}"
+        if gap.low_margin_ece is not None:
+            low = f"{gap.low_margin_ece.estimate:.3f} {_span(gap.low_margin_ece.interval)}"
+        yield (
+            f"Sem1 - Sem2: confidence {gap.confidence.estimate:.3f} {_span(gap.confidence.interval)}, predicted "
+            f"{gap.predicted:.3f}; ECE {gap.ece.estimate:.3f} {_span(gap.ece.interval)}; low-margin ECE {low}."
+        )
+    if len(condition.sensitivity) > 1:
+        yield "Sem2-ECE by grouping: " + ", ".join(
+            f"{key} {row.sem2:.3f} ({row.classes_per_question:.1f} classes)"
+            for key, row in condition.sensitivity.items()
+            if row.sem2 is not None
+        )
+    quality = condition.grouping_quality
+    if quality is not None:
+        yield (
+            f"offline classes against the given ones: pairwise F1 {quality.f1:.3f} "
+            f"(precision {quality.precision:.3f}, recall {quality.recall:.3f})."
+        )
+    fixed = condition.corrected
+    if fixed is not None:
+        sems = [
+            f"{name} {old:.3f} before, {new:.3f} after"
+            for key, name in (("sem1", "Sem1-ECE"), ("sem2", "Sem2-ECE"), ("accuracy", "accuracy"))
+            if None not in (old := getattr(fixed.before, key), new := getattr(fixed.after, key))
+        ]
+        yield (
+            f"a person moved {fixed.moved:,} of {fixed.answers:,} answers to another class, in {fixed.questions:,} "
+            f"questions; the deployed class of {fixed.deployed:,} is another one; {'; '.join(sems)}."
+        )
+    if condition.difficulty_auroc is not None:
+        yield f"a question's Sem1 - Sem2 gap tells wrong answers with AUROC {condition.difficulty_auroc:.3f}."
+    needed = condition.draws_needed
+    if needed is not None:
+        cost = "" if needed.money_usd is None else f", {money(needed.money_usd)}"
+        how = "measured" if needed.measured else "extrapolated"
+        yield (
+            f"Sem2 and Sem1 bracket the true mean confidence to {needed.bracket:.3f}; {needed.precision:g} needs "
+            f"{counted(needed.n, 'draw')} a question ({how}; {counted(needed.calls, 'call')}{cost})."
+        )
+    stopping = condition.early_stopping
+    if stopping is not None and stopping.accuracy is not None and stopping.accuracy_of_all is not None:
+        yield (
+            f"stopping once the mode is certain: {stopping.fraction:.0%} of the draws, accuracy "
+            f"{stopping.accuracy:.3f} (all draws {stopping.accuracy_of_all:.3f}), same answer on "
+            f"{stopping.same_answer:.1%}."
+        )

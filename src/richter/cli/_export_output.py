@@ -1,0 +1,78 @@
+"""`richter export`."""
+
+import tempfile
+from pathlib import Path
+
+import click
+import polars as pl
+
+from richter.cli._io import as_run, console, is_plain
+from richter.errors import InputError
+from richter.interop import EXPORTS, export_dataset, export_table
+from richter.store import is_run, open_ledger, run_place
+from richter.tables import Dataset, ReadOptions, read_tables
+
+
+def export(
+    sources: tuple[str, ...],
+    output: Path | None,
+    table: str,
+    force: bool,
+    evidence: Path | None,
+    hub: Path | None,
+    license_name: str,
+    creator: str,
+    experiment: str | None,
+    project: str | None,
+    reading: ReadOptions,
+) -> None:
+    """Write records to a file or a data set, all the evidence to an archive, or results to a tracker."""
+    ways = {"-o": output, "--evidence": evidence, "--hub": hub, "--mlflow": experiment, "--wandb": project}
+    chosen = [name for name, value in ways.items() if value is not None]
+    if len(chosen) != 1:
+        raise click.UsageError("Give one of -o, --evidence, --hub, --mlflow and --wandb.")
+    target = output or evidence
+    if target is not None and target.exists() and not force:
+        raise InputError(f"{target} exists.", remedy="Choose another name, or add --force.")
+    plain = [given for given in sources if is_plain(given)]
+    if len(sources) > 1 and len(plain) < len(sources):
+        raise click.UsageError("Give one run, or files that are none.")
+    source = run_place(sources[0])
+    say = console().print
+    if output is not None:
+        if is_run(source):
+            with open_ledger(source) as ledger:
+                frame = EXPORTS[table](ledger)
+        else:
+            frame = _of_tables(read_tables(*sources, options=reading), table)
+        export_table(frame, output)
+        say(f"{output}: {frame.height} rows.")
+        return
+    if plain:
+        source = as_run(plain, reading, Path(click.get_current_context().with_resource(tempfile.TemporaryDirectory())))
+    if hub is not None:
+        name = source.resolve().name if isinstance(source, Path) else source.name
+        with open_ledger(source) as ledger:
+            rows = export_dataset(ledger, hub, name=name, license_name=license_name, creator=creator, force=force)
+        say(f"{hub}: " + ", ".join(f"{n:,} {kind}" for kind, n in rows.items()) + ".")
+        return
+    if evidence is not None:
+        from richter.cli._view_output import save_evidence
+
+        save_evidence(source, evidence)
+        say(f"{evidence}: records, plan, results, report and versions, with MANIFEST.sha256.")
+    else:
+        from richter.plugins.trackers import log_to_mlflow, log_to_wandb
+
+        made = log_to_wandb(source, project=project) if project else log_to_mlflow(source, experiment=str(experiment))
+        say(f"{made.tracker} {made.id}: {len(made.metrics)} metrics, {' and '.join(made.artifacts)}.")
+
+
+def _of_tables(tables: Dataset, table: str) -> pl.DataFrame:
+    """Answers with grades and severities, or single ratings, of what is no run."""
+    if table == "items":
+        items = [(i.id, i.prompt, i.reference, i.domain) for i in tables.items.values()]
+        names = ("item", "prompt", "reference", "domain")
+        return pl.DataFrame(items, schema=dict.fromkeys(names, pl.String), orient="row")
+    frame = {"answers": tables.rows.rename({"text": "answer"}), "ratings": tables.ratings}.get(table, tables.scores)
+    return frame.drop([c for c in frame.columns if frame[c].null_count() == len(frame)])

@@ -1,0 +1,137 @@
+"""`richter gate`: check a plan's requirements, for continuous integration."""
+
+import xml.etree.ElementTree as ElementTree
+from typing import Any
+
+import click
+
+from richter import audit
+from richter.cli._io import (
+    console,
+    settle_reading,
+    split_sources,
+    write_json,
+    write_text,
+)
+from richter.cli._margins import margins_on_scale
+from richter.errors import RichterError
+from richter.evidence import Policy
+from richter.records import Verdict, printable
+from richter.report import gate_comment, history_line
+from richter.tables import ReadOptions, read_tables
+
+
+def gate(
+    sources: tuple[str, ...],
+    margin: dict[str, float],
+    metric: str | None,
+    baseline: str | None,
+    page: str,
+    accept_judge: bool,
+    level: float,
+    reading: ReadOptions,
+    junit_path: str | None,
+    md_path: str | None,
+    history: str | None,
+    json_path: str | None,
+    **vouched: Any,
+) -> int:
+    """Check a gate plan's requirements. Exit 0 met, 3 violated, 4 undecided (0 with a warning if the plan says so)."""
+    plan_path = None if margin and not sources[0].endswith(".toml") else sources[0]
+    try:
+        plan = None if plan_path is None else audit.read_plan(plan_path, kind="gate")
+    except RichterError as fault:
+        if str(plan_path).endswith(".toml"):
+            raise
+        raise click.UsageError(
+            f"{printable(sources[0], limit=80)} is no plan. Give the margin that would matter (--margin 2pt), or a "
+            "plan first (plan.toml)."
+        ) from fault
+    given = sources if plan_path is None else sources[1:]
+    stated = None if baseline is None or plan is not None else audit.stated_result(baseline)
+    if baseline is not None and stated is None:
+        given = (f"baseline={baseline}", *given)
+    if not given:
+        raise click.UsageError("Nothing was given to judge.")
+    files, names = split_sources(given)
+    policy = Policy(**vouched)
+    if plan is None or plan_path is None:
+        tables = read_tables(*files, options=reading)
+        tables = tables.select(names) if names else tables
+        margins = margins_on_scale(margin, tables, metric)
+        if stated is None:
+            own = audit.margin_plan(tables, margins, level=level)
+            report = audit.run_gate(own, tables, policy=policy, accept_judge=accept_judge)
+        elif list(margins) != ["accuracy"]:
+            raise click.UsageError("A results document is a baseline for accuracy alone; give an evidence archive.")
+        else:
+            right, n = stated
+            report = audit.stated_gate(
+                tables, margins["accuracy"], right=right, n=n, level=level, accept_judge=accept_judge
+            )
+    else:
+        tables = read_tables(*files, options=settle_reading(reading, plan.reading))
+        report = audit.apply_gate_plan(plan_path, tables, policy=policy, accept_judge=accept_judge)
+    write_json(report, json_path, inputs=[*([plan_path] if plan_path else []), *files])
+    small = small_print(report)
+    comment = gate_comment(
+        report.sentence, report.claims, report.requirements, tables, small=small, page=page, notes=report.notes
+    )
+    if history is not None:
+        candidate = tables.conditions[-1] if plan is None else plan.values["candidate"]
+        past = audit.history_of(history, condition=candidate, options=reading, level=level)
+        comment += "\n" + history_line(past) + "\n"
+    write_text(junit(report), junit_path)
+    write_text(comment, md_path)
+    out = console(json_path, md_path, junit_path)
+    out.print(printable(report.sentence))
+    for claim in report.claims:
+        out.print(f"  {printable(claim.sentence)}")
+        for note in claim.notes:
+            if note not in claim.sentence:
+                out.print(f"    {printable(note)}", soft_wrap=True)
+    if report.outcome is Verdict.UNDECIDED and report.exit_code == 0:
+        out.print("  warning: the plan lets undecided requirements pass (on_undecided = warn)")
+    for note in (report.understood, *report.notes):
+        if note:
+            out.print(f"  {printable(note)}", soft_wrap=True)
+    out.print(f"  {small}")
+    return report.exit_code
+
+
+def small_print(report: audit.GateReport) -> str:
+    """A line on whether the result is confirmatory, and on how often the plan has been used."""
+    why = "; ".join(map(printable, report.reasons)) or "no plan was locked"
+    text = f"confirmatory: {printable(report.vouched)}" if report.confirmatory else f"exploratory: {why}"
+    ends = {c.interval.level for c in report.claims if c.interval is not None}
+    if len(ends) == 1:
+        text += f"; each end of an interval holds at {100 * (1 + ends.pop()) / 2:.4g}% by itself"
+    if report.tried > 1:
+        text += f"; the level is shared by {report.tried} attempts"
+    elif report.attempts is not None and report.attempts > 1:
+        text += f"; the plan's log has {report.attempts} attempts (tried = 0 in the plan shares the level among them)"
+    if report.uses > 1:
+        text += f"; the plan has been used on {report.uses} sets of data: the more, the more a pass may be luck"
+    return text
+
+
+def junit(report: audit.GateReport) -> str:
+    """One test case a requirement; violated ones fail, undecided ones fail or are skipped as the plan says."""
+    suite = ElementTree.Element("testsuite", name="richter gate", tests=str(len(report.claims)))
+    failures = skipped = 0
+    for name, claim in zip(report.requirements, report.claims, strict=True):
+        case = ElementTree.SubElement(suite, "testcase", classname="richter.gate", name=printable(name))
+        message, violated = printable(claim.sentence), claim.verdict is Verdict.REFUTED
+        if violated or (claim.verdict is not Verdict.VERIFIED and report.on_undecided == "fail"):
+            why = "violated" if violated else claim.verdict.value
+            ElementTree.SubElement(case, "failure", message=message, type=why)
+            failures += 1
+        elif claim.verdict is not Verdict.VERIFIED:
+            ElementTree.SubElement(case, "skipped", message=message)
+            skipped += 1
+        lines = (claim.sentence, *claim.notes, report.understood, *report.notes)
+        ElementTree.SubElement(case, "system-out").text = "\n".join(map(printable, dict.fromkeys(filter(None, lines))))
+    suite.set("failures", str(failures))
+    suite.set("errors", "0")
+    suite.set("skipped", str(skipped))
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"

@@ -1,0 +1,218 @@
+"""The options and help of `severity`, `severity tail` and `calibration`; their bodies load when they run."""
+
+from pathlib import Path
+
+import click
+
+from richter.cli._margins import margin_option
+from richter.cli._options import (
+    READING,
+    command,
+    engine_options,
+    json_option,
+    level_option,
+    one_of,
+    resamples_option,
+    seed_option,
+)
+
+
+@command("_severity_output:severity", reads=READING, vouches=True)
+@click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN .. [A B ..]")
+@click.option("--control", metavar="NAME", help="Compare all others with this condition, not all pairs.")
+@click.option(
+    "--on",
+    "primary",
+    type=one_of("richter.severity", "MEASURES"),
+    metavar="MEASURE",
+    help="The main measure. [default: severity_given_error]",
+)
+@margin_option
+@click.option(
+    "--min-shared",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    help="Refuse a pair that shares less than this share of its items.",
+)
+@click.option("--all", "everything", is_flag=True, help="Print every claim, the rates at all levels and the law.")
+@click.option("--human", metavar="RATINGS", help="Ratings table with human labels: severities as people would rate.")
+@click.option(
+    "--judge-errors",
+    metavar="TABLE",
+    help="Table of true, judged, share; or `independent` with three ratings an answer.",
+)
+@click.option("--plan", metavar="PLAN", help="A severity plan (richter plan new severity). Locked: confirmatory.")
+@click.option("--any-scale", is_flag=True, help="Severities above 4 are meant: no law, no rates at levels, no note.")
+@click.option("--traffic", metavar="MIX", help="Table of `share` by `domain` and/or `tier`: weight to your traffic.")
+@click.option("--cost", "costs", metavar="LEVEL=COST", multiple=True, help="Cost of an answer at LEVEL or above.")
+@click.option("--require", metavar="RULE", multiple=True, help="As 'severity>=3 below 100 per million'.")
+@resamples_option(200, usual=2000)
+@click.option("--level", type=click.FloatRange(0.5, 0.9999), help="[default: 0.95]")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Without a plan; with one, its hash is the seed.")
+@engine_options
+@json_option
+def severity() -> None:
+    """Whose errors are worse, and how bad are they?
+
+    FILE is a run, a log, or a table: item, condition, severity (0 correct .. 4 worst), optionally group, domain, tier,
+    judge_1, judge_2, judge_1_name, judge_2_name. Claims need no law and no scale; the slope b is a description behind a
+    gate on how far the errors are from its law. Where people rated some answers beside judges or rules, their labels
+    correct these. With --require the exit status is 0 (shown), 3 (violated) or 4
+    (undecided).
+
+    \b
+    Examples:
+      richter severity scores.csv
+      richter severity bot_a.jsonl bot_b.jsonl --map score=judge_score --as-severity 5:1
+      richter severity scores.csv --control base --on severe_given_error_3
+      richter severity scores.csv --margin 0.2 --margin catastrophic_rate=0.5pt
+      richter severity scores.csv --require "severity>=3 below 100 per million"
+      richter severity scores.csv --traffic mix.csv --cost 1=5 --cost 3=2000 --json result.json
+      richter severity scores.csv --human ratings.csv --all
+      richter severity mqm.csv --map score=mqm --as-severity 0:-25
+    """
+
+
+@command("_tail_output:severity_tail", reads=READING, vouches=True)
+@click.argument("files", nargs=-1, required=True, metavar="FILE ..")
+@click.option("--plan", "plan_path", metavar="PLAN", help="A tail plan (richter plan new tail). Locked: confirmatory.")
+@click.option("--q", type=float, help="Threshold quantile of each condition. [default: 0.95]")
+@click.option(
+    "--transform",
+    type=click.Choice(["identity", "logit", "log", "cloglog"]),
+    help="Scale of the comparison. [default: identity]",
+)
+@click.option(
+    "--tolerance-mean", type=float, help="G1's band. [default without a plan: 0.1 pooled standard deviations]"
+)
+@click.option(
+    "--tolerance-tvar", type=float, help="G2's band. [default without a plan: 0.2 pooled standard deviations]"
+)
+@click.option("--delta", type=float, help="P2: the smallest difference of shape worth a claim. [default: 0.1]")
+@click.option("--pairing", type=click.Choice(["auto", "paired", "independent"]), help="Resample items together or not.")
+@click.option(
+    "--family", type=click.Choice(["bonferroni", "none"]), help="P1's level over pairs. [default: bonferroni]"
+)
+@click.option("--level", type=click.FloatRange(0.5, 0.9999), help="[default: 0.95]")
+@resamples_option(200, usual=10000)
+@click.option(
+    "--probe", metavar="CLEAN:PERTURBED", help="Compare a condition with its perturbed copy, outside the family."
+)
+@click.option("--scan", is_flag=True, help="Add the shape over 60 thresholds per condition.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Without a plan; with one, its hash is the seed.")
+@click.option("--exit-code", "use_exit_code", is_flag=True, help="Exit 3 when blocked or untestable, 4 when undecided.")
+@engine_options
+@json_option
+def severity_tail() -> None:
+    """Run the tail protocol on a numeric column of FILE, which is any data that `richter compare` takes.
+
+    The column is the one that --map or the plan names, else the severities, else the score. Higher is worse, unless
+    --better higher is given; --scale says that the scorer cannot leave this range.
+
+    Every pair of conditions goes through all gates: equal mean (G1) and tail mean (G2), enough exceedances (G3), a
+    GPD that fits (G4) and is stable (G5), disjoint intervals (P1) and a difference worth a claim (P2). The checks of
+    `richter compare` come first: items, raters, labels and missing values may block a pair.
+
+    \b
+    Examples:
+      richter severity tail scores.csv --map score=nll
+      richter severity tail scores.csv --map score=toxicity --scale 0:1 --transform logit --json -
+      richter severity tail scores.csv --plan plan.toml --json result.json
+      richter severity tail mqm.tsv --better higher --map score=mqm --map item=seg_id --map condition=system
+    """
+
+
+@command("_calibration_output:calibration", reads=READING)
+@click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN ..")
+@click.option("--bins", type=click.IntRange(min=1), default=10, help="Bins of confidence.")
+@click.option(
+    "--binning", type=click.Choice(["width", "mass"]), default="width", help="Bins of equal width or of equal counts."
+)
+@level_option
+@click.option(
+    "--target-error",
+    "target",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    help="Share of errors allowed to answers that it gives alone.",
+)
+@click.option(
+    "--by",
+    type=click.Choice(["domain", "subject", "tier", "group"]),
+    help="Show error rate and ECE by this, partially pooled.",
+)
+@click.option(
+    "--refusals",
+    type=click.Choice(["keep", "leave-out"]),
+    default="keep",
+    help="Questions that were declined count as wrong answers, or are left out.",
+)
+@click.option(
+    "--splits",
+    type=click.IntRange(min=1),
+    help="Random half-splits for Sem2 (the paper's is 10). Without it: the exact average over all of them.",
+)
+@click.option(
+    "--precision",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.02,
+    help="Draws: how closely mean confidence should be known, for the number of draws advised.",
+)
+@click.option(
+    "--questions",
+    "questions_path",
+    type=click.Path(path_type=Path),
+    help="Draws: write margin, regime, Sem1, Sem2 and their gap per question to PATH (.csv, .parquet, .jsonl).",
+)
+@click.option(
+    "--save-map",
+    "map_path",
+    metavar="PATH",
+    help="Write the advised recalibration (else the best on held-out items), for `richter calibration apply`.",
+)
+@click.option("--pipeline", "is_pipeline", is_flag=True, help="FILE holds the stages of a pipeline, see below.")
+@click.option("--svg", "svg_folder", type=click.Path(path_type=Path), help="Write the figures to this folder as SVG.")
+@seed_option
+@engine_options
+@json_option
+def calibration() -> None:
+    """Does the model know when it is wrong?
+
+    FILE is a grades table (item, condition, correct, confidence; a column `group` names items that vary together,
+    `human` holds people's grades of some), a draws table (item, condition, draw, answer, and if there: question,
+    cluster, correct, reference, confidence), or a run of `richter audit --only draw`. On draws, confidence is how often
+    the model repeats its answer: on all draws (Sem1) and on held-out halves (Sem2).
+
+    With --pipeline FILE has a row for each item and condition with columns correct_1, confidence_1, correct_2,
+    confidence_2, ...: the stages in order. The whole is right where every stage is. Its confidence is their product.
+
+    \b
+    Examples:
+      richter calibration grades.csv
+      richter calibration grades.csv --target-error 0.02      from which confidence may it answer alone?
+      richter calibration grades.csv --save-map map.json      a recalibration to use
+      richter calibration stages.csv --pipeline               two stages and their composition
+      richter calibration grades.csv --by subject --svg figures
+      richter calibration run1/draws.jsonl --json calibration.json
+      richter calibration draws.jsonl --splits 10 --seed 1        the paper's Sem2
+      richter calibration draws.jsonl --questions hardest.csv
+    """
+
+
+@command("_calibration_output:apply_map")
+@click.argument("map_file", metavar="MAP")
+@click.argument("file")
+@click.option(
+    "-o", "--output", "--out", "out_path", type=click.Path(path_type=Path), required=True, help="Table to write."
+)
+@click.option("--column", default="confidence", help="The column to recalibrate.")
+def calibration_apply() -> None:
+    """Recalibrate the confidences of a table by a map that `--save-map` wrote.
+
+    The column given is kept as `<column>_before`. No label is needed.
+
+    \b
+    Examples:
+      richter calibration apply map.json new.csv -o recalibrated.csv
+      richter calibration apply map.json new.parquet -o recalibrated.csv
+    """

@@ -1,0 +1,217 @@
+"""Options that several commands share. Nothing here loads data, statistics or pages: `--help` needs none of them."""
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, TypeVar
+
+import click
+
+from richter._lazy import load_module
+from richter.errors import InputError
+from richter.records import DEFAULT_LEVEL
+
+__all__ = [
+    "CONFIRMING",
+    "READING",
+    "VOUCHING",
+    "Command",
+    "DataCommand",
+    "add_options",
+    "cluster_options",
+    "command",
+    "engine_options",
+    "json_option",
+    "level_option",
+    "md_option",
+    "one_of",
+    "output_option",
+    "page_options",
+    "power_option",
+    "preparing",
+    "resamples_option",
+    "seed_option",
+    "sources_argument",
+]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+READING = (
+    "map", "scale", "better", "as_severity", "grade", "wide", "ratings", "scorer", "filter", "pass_at", "layout"
+)  # fmt: skip
+CONFIRMING = ("yes", "save_reading")
+PREPARING = "richter_prepares"
+VOUCHING = ("missing", "trust_ids", "trust_raters", "trust_labels", "unpaired")
+
+
+def add_options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """A decorator that adds these options in this order."""
+
+    def add(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+class DataCommand(click.Command):
+    """A command on data: the options for reading are the same for all of them, and load when it runs.
+
+    `reads` names those that it takes; with `vouches` it also takes what the user may vouch for.
+    """
+
+    def __init__(self, *args: Any, reads: Sequence[str] = (), vouches: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.reads, self.vouches, self.is_complete = tuple(reads), vouches, False
+
+    def complete(self) -> None:
+        """Add the options for reading and vouching, once."""
+        if self.is_complete or self.callback is None:
+            return
+        from richter.cli._io import policy_options, reading_options
+
+        complete = reading_options(self.callback, names=self.reads)
+        complete = policy_options(complete) if self.vouches else complete
+        self.params += reversed(vars(complete).pop("__click_params__"))
+        self.callback, self.is_complete = complete, True
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The arguments by all options; a request for help is answered without loading any."""
+        wanted = self.get_help_option_names(ctx)
+        if any(word in wanted for word in args):
+            return super().parse_args(ctx, ["--help"])
+        self.complete()
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The command's own options, then the names of those for reading."""
+        super().format_options(ctx, formatter)
+        names = [*self.reads, *CONFIRMING, *(VOUCHING if self.vouches else ())]
+        if names and not self.is_complete:
+            with formatter.section("Options for reading data (richter help reading)"):
+                formatter.write_text(" ".join(f"--{name.replace('_', '-')}" for name in names))
+
+
+def preparing(prepare: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Command], Command]:
+    """A decorator for a declared command: before its body runs, its options go through `prepare`."""
+
+    def add(declared: Command) -> Command:
+        vars(declared).setdefault(PREPARING, []).append(prepare)
+        return declared
+
+    return add
+
+
+def command(
+    body: str, *, reads: Sequence[str] = (), vouches: bool = False, **settings: Any
+) -> Callable[[Callable[..., None]], click.Command]:
+    """A decorator for a function that has the options and the help of a command.
+
+    `body` is `module:function` of the package of that function's module; it loads when the command runs, takes the
+    options, and returns the exit status, or None for 0. Before that, functions that `preparing` has added change them.
+    """
+
+    def make(declared: Callable[..., None]) -> click.Command:
+        module, _, name = body.partition(":")
+
+        def run(**given: Any) -> None:
+            package = declared.__module__.rpartition(".")[0]
+            for prepare in vars(declared).get(PREPARING, ()):
+                given = prepare(given)
+            status = getattr(load_module(f"{package}.{module}"), name)(**given)
+            if status:
+                click.get_current_context().exit(status)
+
+        run.__doc__, run.__name__ = declared.__doc__, declared.__name__
+        vars(run).update(vars(declared))  # the options that click has put there
+        if reads or vouches:
+            settings.update(cls=DataCommand, reads=reads, vouches=vouches)
+        made: click.Command = click.command(**settings)(run)
+        return made
+
+    return make
+
+
+def one_of(module: str, attribute: str) -> Callable[[str], str]:
+    """A type of options: one of the names that a module lists, which loads when a name is given."""
+
+    def name(value: str) -> str:
+        found = getattr(import_module(module), attribute)
+        known = list(found() if callable(found) else found)
+        if value not in known:
+            raise click.BadParameter(f"{value!r} is not one of {', '.join(known)}.")
+        return value
+
+    return name
+
+
+def _refuse_second_result(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if value == "-" and ctx.meta.setdefault("richter.stdout", param.name) != param.name:
+        raise InputError("Two results would go to standard output.", remedy="Give one of them a path.")
+    return value
+
+
+json_option = click.option(
+    "--json",
+    "json_path",
+    callback=_refuse_second_result,
+    metavar="PATH",
+    help="Write the result as JSON to PATH; '-' is standard output, and then nothing else is printed there.",
+)
+md_option = click.option(
+    "--md",
+    "md_path",
+    callback=_refuse_second_result,
+    metavar="PATH",
+    help="Write Markdown for a pull request to PATH, or '-'.",
+)
+level_option = click.option(
+    "--level",
+    type=click.FloatRange(0.5, 0.9999),
+    default=DEFAULT_LEVEL,
+    help="Confidence level of intervals and verdicts.",
+)
+seed_option = click.option("--seed", type=click.IntRange(0), default=0, help="Seed of everything random.")
+power_option = click.option("--power", type=click.FloatRange(0.05, 0.9999), default=0.8)
+sources_argument = click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN ..")
+page_options = add_options(
+    click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the page. By default a free one."),
+    click.option("--no-browser", is_flag=True, help="Only print the address."),
+)
+cluster_options = add_options(
+    click.option("--cluster-size", type=float, help="Questions per cluster (passage, template, dialogue)."),
+    click.option("--intraclass", type=float, help="Correlation of questions within a cluster."),
+)
+
+
+def resamples_option(least: int, *, default: int | None = None, usual: int | None = None) -> Callable[..., Any]:
+    """`--resamples`; without a default a plan may set it, and `usual` is what holds else."""
+    shown = f"Bootstrap resamples. [default: {usual}]" if usual else "Bootstrap resamples."
+    return click.option("--resamples", "n_resamples", type=click.IntRange(min=least), default=default, help=shown)
+
+
+def output_option(text: str, *, required: bool = False) -> Callable[..., Any]:
+    """`-o` with a text of its own."""
+    return click.option("-o", "--output", type=click.Path(), required=required, help=text)
+
+
+def _refuse_without_ray(context: click.Context, _: click.Parameter, workers: int | None) -> int | None:
+    if workers is not None and context.params.get("engine") == "local":
+        raise click.UsageError("--workers needs --engine ray: without it the work is done in this process.", context)
+    return workers
+
+
+engine_options = add_options(
+    click.option(
+        "--engine",
+        metavar="ENGINE",
+        default="local",
+        is_eager=True,  # so that --workers can be held against it, whichever comes first
+        help="local, ray (RAY_ADDRESS, or a cluster started here) or ray://host:port. Changes no number.",
+    ),
+    click.option(
+        "--workers",
+        type=click.IntRange(1),
+        callback=_refuse_without_ray,
+        help="With --engine ray: tasks at a time. By default one per processor.",
+    ),
+)

@@ -1,0 +1,162 @@
+"""`richter report`: what a run shows, as a page, as JSON, as Markdown, as figures."""
+
+import datetime
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from richter.audit import history_of, measure_run, read_plan, stored_results
+from richter.cli._engine_options import open_mapper
+from richter.cli._io import (
+    console,
+    progress_console,
+    settle_reading,
+    split_names,
+    split_sources,
+    typed_only,
+    write_json,
+    write_text,
+)
+from richter.cli._screen import summarise
+from richter.errors import InputError
+from richter.interop import named_source
+from richter.records import printable
+from richter.report import MARKDOWN_MARK, markdown, write_figures, write_report
+from richter.stats import in_threads
+from richter.store import is_run, run_file, run_folder
+from richter.tables import ReadOptions
+
+PAGE_MARK = '<meta name="generator" content="Richter'
+MADE = (".html", ".md", ".json", ".svg", ".png")  # what reports are written as; all else in a run is its records
+HEAD = 8192  # characters in which a report says that it is one
+
+
+def report(
+    sources: tuple[str, ...],
+    output: Path | None,
+    md_path: str | None,
+    folder: Path | None,
+    form: Literal["svg", "png"],
+    only: str | None,
+    plan: Path | None,
+    history: str | None,
+    level: float,
+    margin: dict[str, float],
+    seed: int,
+    redact: bool,
+    force: bool,
+    reading: ReadOptions,
+    engine: str,
+    workers: int | None,
+    json_path: str | None,
+) -> None:
+    """What a run or any files show: one page that opens offline, and the same as JSON, Markdown and figures."""
+    files, names = split_sources(sources)
+    place = named_source(files[0])[1] if len(files) == 1 else None
+    run = place if place is not None and is_run(place) else None
+    stored = stored_results(place) if isinstance(place, Path) else None
+    if output is None and json_path is None and md_path is None and folder is None:
+        output = Path("report.html") if run is None else run_folder(run) / "report.html"
+    inputs = _inputs(None if run is None else run_folder(run), plan)
+    inputs += [path for file in files if isinstance(path := named_source(file)[1], Path) and path.is_file()]
+    if output is not None:
+        check_target(output, mark=PAGE_MARK, inputs=inputs, force=force)
+    if md_path not in (None, "-"):
+        check_target(Path(str(md_path)), mark=MARKDOWN_MARK, inputs=inputs, force=force)
+    sections = None if only is None else split_names(only)
+    stated: dict[str, Any] = {"level": level, "margin": margin}
+    if plan is not None or (run is not None and run_file(run, "plan.toml") is not None):
+        stated = typed_only(stated)  # a plan holds against richter.toml and defaults
+    if plan is not None:
+        reading = settle_reading(reading, read_plan(plan).reading)
+    if stored is not None:
+        for line in _again(stored, str(place), output, md_path=md_path, folder=folder, form=form):
+            console(md_path).print(line, soft_wrap=True)
+        return
+    with open_mapper(engine, workers=workers, label=None, local=in_threads) as mapper, _measuring() as watch:
+        results = measure_run(
+            *files, options=reading, conditions=names, only=sections, plan=plan, seed=seed, **stated,
+            watch=watch, mapper=mapper,
+        )  # fmt: skip
+        document = results.to_dict()
+        if history is not None:
+            document["history"] = history_of(history, options=reading, level=level)
+        if output is not None:
+            watch("the page")
+            write_report(document, results.tables, output, built_at=_now(), redact=redact)
+    written = [] if output is None else [str(output)]
+    if folder is not None:
+        written += [str(path) for path in write_figures(document, folder, form)]
+    write_json(document, json_path, inputs=inputs)
+    if md_path is not None:
+        write_text(markdown(document), md_path)
+        written += [md_path] * (md_path != "-")
+    out = console(json_path, md_path)
+    after = [f"written  {', '.join(printable(p) for p in written[:3])}" + ", …" * (len(written) > 3)] if written else []
+    for line in summarise(document, ascii_only=out.options.ascii_only, width=out.width, after=after):
+        out.print(line, soft_wrap=True)
+
+
+def _again(
+    document: dict[str, Any], file: str, output: Path | None, *, md_path: str | None, folder: Path | None, form: Any
+) -> list[str]:
+    """The page of a stored results document, also of an older version; nothing is measured and no answers are in it."""
+    written = []
+    try:
+        if output is not None:
+            write_report(document, None, output, built_at=_now())
+            written.append(str(output))
+        if folder is not None:
+            written += [str(path) for path in write_figures(document, folder, form)]
+        if md_path is not None:
+            write_text(markdown(document), md_path)
+    except (AttributeError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{file} is a results document (version {document.get('version')}) that cannot be drawn.",
+            remedy="Make it again from its run: richter report RUN --json results.json",
+        ) from error
+    return [printable(str(document.get("answer") or ""), limit=600), f"written  {', '.join(written[:3])}"]
+
+
+def _inputs(run: Path | None, plan: Path | None) -> list[Path]:
+    """What a report is made from, and must never overwrite."""
+    inside = () if run is None else run.rglob("*")
+    own = [path for path in inside if path.is_file() and path.suffix not in MADE]
+    return own if plan is None else [*own, plan, Path(f"{plan}.lock"), Path(f"{plan}.log")]
+
+
+def is_report(path: Path, mark: str) -> bool:
+    """Whether a file says in its head that Richter made it as a report."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return mark in file.read(HEAD)
+    except OSError:
+        return False
+
+
+def check_target(path: Path, *, mark: str, inputs: Iterable[Path], force: bool) -> None:
+    """Refuse, before the work, a path that cannot take a report: a folder, an input, or somebody's file."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder.", remedy="Name the file that the report shall be written to.")
+    if not path.exists():
+        return
+    if any(path.samefile(other) for other in inputs if other.exists()):
+        raise InputError(f"{path} is part of the run.", remedy="Choose another path.")
+    if not force and not is_report(path, mark):
+        raise InputError(f"{path} exists and is not a Richter report.", remedy="Choose another path, or --force.")
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+@contextmanager
+def _measuring() -> Iterator[Any]:
+    """A watcher that shows on a terminal which section is measured."""
+    shown = progress_console()
+    if not shown.is_terminal:
+        yield lambda name: None
+        return
+    with shown.status("reading the run") as status:
+        yield lambda name: status.update(f"measuring: {name}")

@@ -1,0 +1,274 @@
+"""`richter severity`: whose errors are worse, how bad they are, and which law describes them."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import click
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from richter.audit import SeverityReport, read_plan, weigh_scores
+from richter.claims import margin_on
+from richter.cli._engine_options import open_mapper
+from richter.cli._io import (
+    DEFAULT_MAP,
+    cells,
+    grid,
+    publish,
+    settle_reading,
+    split_sources,
+    without_settings,
+)
+from richter.errors import InputError
+from richter.records import Claim, Verdict, at_most, counted, printable
+from richter.severity import MEASURES, BValue, DeploymentTable, SeverityStudy
+from richter.stats import in_threads
+from richter.tables import ReadOptions, read_tables
+
+TABLES = ("human", "plan", "traffic")
+_SHOWN = 10
+_ORDER = (Verdict.VERIFIED, Verdict.REFUTED, Verdict.EQUIVALENT, Verdict.UNDECIDED, Verdict.BLOCKED, Verdict.UNTESTABLE)
+_FAMILY = {
+    "power_law": "power law",
+    "truncated_power_law": "truncated power",
+    "exponential": "exponential",
+    "stretched_exponential": "stretched exp.",
+    "lognormal": "lognormal",
+}
+
+
+def severity(
+    sources: tuple[str, ...],
+    everything: bool,
+    margin: dict[str, float],
+    reading: ReadOptions,
+    costs: tuple[str, ...],
+    engine: str,
+    workers: int | None,
+    json_path: str | None,
+    **options: Any,
+) -> int:
+    """Whose errors are worse, and how bad are they?"""
+    files, names = split_sources(sources)
+    if options["plan"] is not None:
+        planned = read_plan(options["plan"], kind="severity")
+        reading = settle_reading(reading, planned.reading)
+        options = without_settings(options, planned.values)
+        if names and sorted(names) != sorted(planned.values["conditions"]):
+            options["deviations"] = [f"conditions: plan {planned.values['conditions']}, option {names}"]
+    tables = read_tables(*files, options=dataclasses.replace(reading, any_scale=True))
+    tables = tables.select(names) if names else tables
+    with open_mapper(engine, workers=workers, label="testing", local=in_threads) as mapper:
+        report = weigh_scores(
+            tables,
+            margin=_margins_by_measure(margin),
+            costs=parse_costs(costs),
+            mapper=mapper,
+            **options,
+        )
+    given = [options[name] for name in TABLES if isinstance(options[name], str)]
+    out = publish(report, json_path, inputs=[*files, *given])
+    _print(out, report, everything=everything)
+    verdicts = {check.verdict for check in report.requirements}
+    return 3 if Verdict.REFUTED in verdicts else 4 if verdicts - {Verdict.VERIFIED} else 0
+
+
+def _print(out: Console, report: SeverityReport, *, everything: bool) -> None:
+    study = report.study
+    lines = [check.sentence for check in report.requirements] + headlines(report, everything=everything)
+    shown = lines if everything else lines[:_SHOWN]
+    for line in shown:
+        out.print(printable(line, limit=1000))
+    rest = len(lines) - len(shown)
+    if rest:
+        out.print(f"... and {rest:,} more: --all, or --json PATH.", style="dim")
+    out.print(_conditions_table(study))
+    if everything:
+        if study.slopes:
+            out.print(_law_table(study))
+        if study.rates:
+            out.print(_rates_table(study.rates))
+    if report.human:
+        out.print(_rates_table(report.human))
+    for name, loss in report.losses.items():
+        limits = f"{loss.interval.low:,.4g} to {loss.interval.high:,.4g}"
+        out.print(f"Expected loss of {printable(name, limit=40)}: {loss.per_answer:,.4g} an answer ({limits}).")
+    for line in _small_print(report):
+        out.print(printable(line, limit=600), style="dim")
+
+
+def headlines(report: SeverityReport, *, everything: bool = False) -> list[str]:
+    """What the study says of the pairs, best shown first, and of whom it can say nothing."""
+    study = report.study
+    first, rest = ([c for c in study.claims if c.primary is which] for which in (True, False))
+    lines = []
+    if len(study.conditions) == 1:
+        lines.append("One condition only: there are no pairs to compare.")
+    if len(first) > 1:
+        shown = sum(c.verdict is Verdict.VERIFIED for c in first)
+        lines.append(f"{shown} of {len(first)} pairs are shown to differ in {_noun(first[0])}{_extremes(study)}.")
+    if everything and study.slopes:
+        lines.append(_paper_line(study))
+    lines += [_with_remedy(c) for c in _sorted(first)]
+    lines += [f"{name} is left out: {r.reason}." for r in study.refused for name in r.conditions]
+    return lines + [_with_remedy(c) for c in _sorted(rest)]
+
+
+def _with_remedy(claim: Claim) -> str:
+    """A claim's sentence; of a blocked one also what to do, and the option that overrides the check."""
+    override = f" ({claim.override} overrides this.)" if claim.override else ""
+    return f"{claim.sentence} {claim.remedy}".rstrip() + override
+
+
+def _noun(claim: Claim) -> str:
+    metric = MEASURES.get(claim.measure)
+    return "the mean severity of their errors, judges' errors allowed for" if metric is None else f"their {metric.noun}"
+
+
+def _extremes(study: SeverityStudy) -> str:
+    known = {n: c.mean_given_error for n, c in study.conditions.items() if c.mean_given_error is not None}
+    if len(known) < 3:
+        return ""
+    worst, best = max(known, key=known.__getitem__), min(known, key=known.__getitem__)
+    high, low = f"{worst} have the highest mean severity ({known[worst]:.2f})", f"{best} the lowest ({known[best]:.2f})"
+    return f"; the errors of {high}, those of {low}"
+
+
+def _paper_line(study: SeverityStudy) -> str:
+    counts = study.counts
+    by = ", ".join(f"{n} by {MEASURES[m].noun}" for m, n in counts.screened.items() if m != "dominance")
+    return (
+        f"Of {counted(counts.matched, 'pair')} within {100 * study.max_error_gap:g} "
+        "points of error rate the paper's rule "
+        f"(disjoint intervals of b, which also fires on identical models) calls {counts.paper} different, "
+        f"{counts.paper_min_gap} with |delta b| > {study.min_gap:g}; without a law, at a false-discovery rate of "
+        f"{100 * (1 - study.level):g}%, "
+        f"{by}; by b where the law is adequate on both sides {counts.law} of {counts.adequate}."
+    )
+
+
+def _sorted(claims: list[Claim]) -> list[Claim]:
+    """By verdict, and the largest differences first."""
+    return sorted(claims, key=lambda c: (_ORDER.index(c.verdict), -abs(c.estimate or 0.0)))
+
+
+def _small_print(report: SeverityReport) -> list[str]:
+    study = report.study
+    lines = [f"Read: {report.understood}.", *report.notes]
+    adequate = [n for n, f in study.slopes.items() if isinstance(f, BValue) and f.adequate]
+    if study.slopes:
+        few = [n for n, f in study.slopes.items() if not isinstance(f, BValue)]
+        said = (
+            f"The law of a constant slope describes the errors of {len(adequate)} "
+            f"of {counted(len(study.slopes), 'condition')}"
+        )
+        lines.append(
+            f"{said} within {study.recipe.tolerance:g}, at the upper limit"
+            + (f"; {len(few)} ha{'s' if len(few) == 1 else 've'} too few, or of one severity only" if few else "")
+            + " (--all shows the slopes)."
+        )
+    lines += [f"{name}: no answer is rated." for name in study.unrated]
+    lines += [f"{name}: not corrected by human labels. {why}" for name, why in report.human_skipped.items()]
+    families = {c.family.name: c.family for c in study.claims if c.family is not None}
+    rules = {"holm": "Holm", "max t": "largest t"}
+    lines += [
+        f"Intervals of {'the main measure' if name == 'main' else 'other measures'} are adjusted for "
+        f"{counted(family.size, 'comparison')} ({rules.get(family.method, family.method)}, "
+        f"{100 * (1 - study.level):.3g}%)."
+        for name, family in families.items()
+        if family.size > 1
+    ]
+    plan = report.plan
+    if plan is None or not plan.confirmatory:
+        lines.append(f"exploratory: {'no plan' if plan is None else '; '.join(plan.reasons)}")
+    else:
+        lines.append(f"confirmatory: plan {plan.hash[:16]} locked {plan.locked_at}, {plan.vouched}")
+    return lines + [f"deviation from the plan: {d}" for d in (() if plan is None else plan.deviations)]
+
+
+LOOK: dict[str, Any] = {"right": 1, "box": SIMPLE_HEAD, "padding": 0, "pad_edge": False}
+LOOK |= {"title_justify": "left", "caption_justify": "left"}
+
+
+def _conditions_table(study: SeverityStudy) -> Table:
+    columns = "{name:28}|{r.n:,}|{r.errors:,}|{r.error_rate:.1%}|{r.mean_given_error:.2f}|"
+    columns += "{r.mean_given_error_interval.low:.2f} .. {r.mean_given_error_interval.high:.2f}"
+    rows = [
+        [*cells(columns, found, name=name), *([] if found.rates is None else [_rate(found.rates, 3.0)])]
+        for name, found in sorted(study.conditions.items(), key=lambda x: -(x[1].mean_given_error or 0.0))
+    ]
+    headings, caption = "condition|answers|errors|rate|mean of errors|interval", None
+    if study.rates:
+        headings += "|>= 3 per million"
+        grouped = any(c.unit == "group" for c in study.claims)
+        kind = "upper limit that allows for groups" if grouped else "exact upper limit"
+        caption = f"per million answers, with the {kind} at {100 * study.level:.4g}%"
+    return grid(headings, rows, title="How grave errors are, gravest first", caption=caption, **LOOK)
+
+
+def _law_table(study: SeverityStudy) -> Table:
+    columns = "{r.b:.3f}{star}|{r.interval.low:.2f} .. {r.interval.high:.2f}|{r.m_min:g}|{r.n_above:,}|{r.misfit:.3f}|"
+    rows = []
+    for name, fit in study.slopes.items():
+        found, fitted = study.conditions[name], fit if isinstance(fit, BValue) else None
+        star = "" if fitted is None or fitted.adequate else "*"
+        row = [printable(name, limit=26), *cells(columns + "{r.misfit_limit:.3f}", fitted, star=star)]
+        row.append("-" if found.families is None else _FAMILY[found.families.best])
+        row[-1] += "" if found.families is None or found.families.adequate else "*"
+        own = found.paper
+        row.append("-" if own is None else f"{own['b']:.2f} ({own['low']:.2f} .. {own['high']:.2f})")
+        rows.append(row)
+    caption = (
+        f"* the errors may be further than {study.recipe.tolerance:g} from the law: then b and family describe nothing"
+    )
+    headings = "condition|b|interval|from|errors|misfit|limit|family|paper's b"
+    return grid(headings, rows, title="Slope b (smaller: a heavier tail)", caption=caption, **LOOK)
+
+
+def _rate(rates: DeploymentTable, severity: float) -> str:
+    row = rates.at(severity)
+    if row.per_million is None:
+        return f"none seen, < {at_most(row.upper, digits=4)}"
+    return f"{row.per_million:,.0f} (< {at_most(row.upper, digits=4)})"
+
+
+def _rates_table(tables: Mapping[str, DeploymentTable]) -> Table:
+    first = next(iter(tables.values()))
+    title = f"Answers per million at or above a severity ({first.basis})"
+    if first.weighted:
+        title += f", weighted to the traffic; {first.uncovered:.1%} of it is covered by no item"
+    shown = (1.0, 2.0, 3.0, 4.0)
+    rows = ([printable(name, limit=28), *(_rate(rates, s) for s in shown)] for name, rates in tables.items())
+    caption = f"in brackets: the upper limit at {100 * first.level:.4g}%; all eight severities are in --json"
+    return grid(["condition", *(f">= {s:g}" for s in shown)], rows, title=title, caption=caption, **LOOK)
+
+
+def _margins_by_measure(given: Mapping[str, float]) -> dict[str, float]:
+    """The margins by measure, each on its scale; one without a name is that of the mean severity of errors.
+
+    Of the settings in richter.toml only those count that are stated for one of these measures.
+    """
+    if click.get_current_context().get_parameter_source("margin") is DEFAULT_MAP:
+        given = {name: margin for name, margin in given.items() if name in MEASURES}
+    named = {name or "severity_given_error": margin for name, margin in given.items()}
+    unknown = next((name for name in named if name not in MEASURES), None)
+    if unknown is not None:
+        raise InputError(
+            f"{printable(unknown, limit=40)!r} is not a measure.", remedy=f"There are {', '.join(MEASURES)}."
+        )
+    return {name: margin_on(margin, MEASURES[name]) for name, margin in named.items()}
+
+
+def parse_costs(texts: tuple[str, ...]) -> dict[float, float]:
+    """Read LEVEL=COST, several times."""
+    out = {}
+    for text in texts:
+        level, _, cost = text.partition("=")
+        try:
+            out[float(level)] = float(cost)
+        except ValueError as error:
+            what = f"--cost {printable(text, limit=40)} is not LEVEL=COST."
+            raise InputError(what, remedy="As --cost 3=2000.") from error
+    return out

@@ -1,0 +1,336 @@
+"""What `richter size calibration` prints: the labels that a claim needs, and what labels at hand can show."""
+
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from richter import floors
+from richter.audit import FloorsReport, measure_grades
+from richter.cli._calibration_output import size_by_parts
+from richter.cli._io import PLAIN, cells, grid, listing, publish, split_sources
+from richter.records import counted, printable
+from richter.tables import ReadOptions, read_tables
+
+RATE = "rate, constant 1"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What a calculation starts from; a question that nobody asked has None."""
+
+    delta: float
+    error_rate: float
+    lipschitz: float
+    stages: int
+    power: float
+    n: int | None
+    pipeline: str | None
+    groups: int
+    min_share: float | None
+    preset: str | None
+    drift: float | None
+    unit: str
+    ece: float | None
+    factor: float
+    shift: float | None
+    shift_lipschitz: float | None
+    horizon: bool
+    alpha: float
+    c0: float
+    correlation: dict[str, Any]
+
+    @property
+    def labels(self) -> int:
+        """The labels that there are."""
+        if self.n is None:
+            raise click.UsageError("Give --n, the labels that there are.")
+        return self.n
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """One answer: its fields in JSON, and what is printed."""
+
+    fields: dict[str, Any]
+    shown: Sequence[str | Table]
+
+
+def size_calibration(
+    sources: tuple[str, ...],
+    reading: ReadOptions,
+    phase: bool,
+    runs: int,
+    svg_folder: Path | None,
+    seed: int,
+    level: float,
+    json_path: str | None,
+    **asked: Any,
+) -> None:
+    """Print and write how many labels a claim on calibration needs; with data, what they show."""
+    if phase:
+        if not sources:
+            raise click.UsageError("--phase needs data: richter size calibration grades.csv --phase.")
+        size_by_parts(sources, reading, runs=runs, level=level, svg_folder=svg_folder, seed=seed, json_path=json_path)
+        return
+    if sources:
+        files, names = split_sources(sources)
+        tables = read_tables(*files, options=reading)
+        tables = tables.select(names) if names else tables
+        report = measure_grades(tables, rng=np.random.default_rng(seed), level=level)
+        _print_measured(publish(report, json_path, inputs=files), report)
+        return
+    correlation = {name: asked.pop(name) for name in ("autocorrelation", "cluster_size", "intraclass")}
+    answers = [*_answers(_Asked(**asked, correlation=correlation))]
+    out = publish({name: value for answer in answers for name, value in answer.fields.items()}, json_path)
+    for answer in answers:
+        for shown in answer.shown:
+            out.print(shown)
+
+
+def _answers(asked: _Asked) -> Iterator[_Answer]:
+    """The answers to what is asked: always how many labels are needed, unless a preset says for what."""
+    if asked.preset == "all":
+        yield _all_presets()
+    elif asked.preset is not None or asked.min_share is not None:
+        yield _labels_of_groups(asked)
+    else:
+        yield _labels_needed(asked)
+    if asked.n is not None:
+        yield _resolved(asked)
+    for is_asked, answer in (
+        (asked.pipeline is not None, _labels_of_stages),
+        (asked.horizon, _largest_model),
+        (asked.drift is not None, _time_it_holds),
+        (asked.ece is not None, _rounds_shown),
+        (asked.shift is not None, _labels_of_transfer),
+    ):
+        if is_asked:
+            yield answer(asked)
+
+
+def _labels_needed(asked: _Asked) -> _Answer:
+    """Labels to estimate or detect a calibration error, as many more as correlated labels take."""
+    smooth = asked.lipschitz if asked.stages == 1 else asked.lipschitz**asked.stages + 1
+    needed = floors.labels_needed(asked.delta, asked.error_rate, lipschitz=smooth, power=asked.power)
+    effective = floors.effective_n(1, **asked.correlation) if any(asked.correlation.values()) else 1.0
+    names = ("estimation", "detection_test", "detection_claim")
+    counts = {name: count for name in names if (count := getattr(needed, name)) is not None}
+    needed = dataclasses.replace(needed, **{name: math.ceil(count / effective) for name, count in counts.items()})
+    shown = [
+        (
+            f"{needed.estimation:,} labels estimate calibration error to {asked.delta:g} at an error rate of "
+            f"{asked.error_rate:g} (L e / d^3; {RATE})."
+        )
+    ]
+    if needed.detection_claim is not None:
+        shown.append(
+            f"  {needed.detection_claim:,} show a constant excess error of {asked.delta:g} as `richter calibration` "
+            f"tests it (power {asked.power:g}); {needed.detection_test:,} where its place and direction are known"
+        )
+    shown.append(f"  no method detects it with fewer than {needed.detection_bound:,} (Le Cam, exact constant)")
+    return _Answer(fields={"labels_needed": needed, "labels": needed.estimation}, shown=shown)
+
+
+def _resolved(asked: _Asked) -> _Answer:
+    """What the labels at hand resolve."""
+    labels, rate, smooth = asked.labels, asked.error_rate, asked.lipschitz
+    n = max(1, int(floors.effective_n(labels, **asked.correlation)))
+    passive = floors.passive_floor(n, rate, lipschitz=smooth).value
+    accuracy, gap = (floors.accuracy_floor(n, rate, conditions=k) for k in (1, 2))
+    active, bound = floors.active_floor(n, rate), floors.le_cam(n, rate)
+    bins, limit = floors.bias_variance_bins(n, rate, lipschitz=smooth), floors.detection_limit(n, rate)
+    phase = floors.phase(n, rate)
+    fields = {
+        "n": n,
+        "n_labels": labels,
+        "error_rate": rate,
+        "lipschitz": smooth,
+        "passive": passive,
+        "active_rate": active,
+        "accuracy": accuracy,
+        "accuracy_gap": gap,
+        "bins": bins,
+        "detection_limit": limit,
+        "le_cam": bound,
+        "phase": phase,
+        "constant": 1,
+        "note": f"passive and labels_needed.estimation: {RATE}",
+    }
+    rows = [
+        ("calibration floor, random labels", f"{passive:.4f}", f"(L e / n)^(1/3); {RATE}"),
+        ("calibration rate, chosen labels", f"{active.value:.4f}", f"sqrt(e / n); {RATE}; not proved"),
+        ("accuracy floor", f"{accuracy:.4f}", "2 sqrt(e (1 - e) / n), one model"),
+        ("accuracy gap, two separate sets", f"{gap:.4f}", "sqrt 2 times that"),
+        ("calibration to accuracy", f"{passive / accuracy:.1f} x", "how much harder calibration is to verify"),
+        ("least detectable excess error", "none" if limit is None else f"{limit:.4f}", "exact test, 5%, 80% power"),
+        ("no estimate is better than", f"{bound.bound:.5f}", "Le Cam's bound, exact binomial sums"),
+        ("bins that balance bias and noise", f"{bins}", "floor((L^2 n / e)^(1/3))"),
+        ("expected errors", f"{n * rate:,.1f}", f"{phase} the phase transition at n e = 1"),
+    ]
+    shown: list[str | Table] = []
+    if n < labels:
+        shown.append(f"{labels:,} correlated labels are worth {n:,} independent ones; so are those that are needed.")
+    shown.append(
+        f"{n:,} labels at an error rate of {rate:g} resolve calibration errors of about {passive:.4f} ({RATE}) "
+        f"and accuracy to {accuracy:.4f}."
+    )
+    shown.append(grid("||", rows, show_header=False, padding=(0, 2), **PLAIN))
+    return _Answer(fields=fields, shown=shown)
+
+
+def _labels_of_stages(asked: _Asked) -> _Answer:
+    """Labels to verify a pipeline end to end."""
+    try:
+        parts = [float(s) for s in str(asked.pipeline).split(",")]
+    except ValueError as error:
+        raise click.BadParameter(f"{asked.pipeline!r} is not a list of numbers.", param_hint="--pipeline") from error
+    result = floors.compose(parts, delta=asked.delta, error_rate=asked.error_rate)
+    fields = result.to_dict()
+    if result.labels is None:
+        return _Answer(
+            fields={"pipeline": fields},
+            shown=[f"The pipeline cannot be verified end to end: {result.note}."],
+        )
+    shown = [
+        (
+            f"{len(parts)} stages have L at most {result.lipschitz:g} (product + 1); verifying to {asked.delta:g} at "
+            f"an error rate of {asked.error_rate:g} takes {result.labels:,} labels ({result.note})."
+        )
+    ]
+    if asked.n is not None:
+        limits = {"labels": asked.n, "delta": asked.delta, "error_rate": asked.error_rate}
+        depth = floors.depth_limit(max(s for s in parts if math.isfinite(s)), **limits)
+        fields["depth_limit"] = depth
+        shown.append(f"{asked.n:,} labels verify {'any depth' if depth is None else f'at most {depth} such stages'}.")
+    return _Answer(fields={"pipeline": fields}, shown=shown)
+
+
+def _largest_model(asked: _Asked) -> _Answer:
+    """The model size beyond which the labels cannot verify a gap as large as the error rate."""
+    labels, alpha = asked.labels, asked.alpha
+    result = floors.horizon(labels, alpha=alpha, c0=asked.c0, lipschitz=asked.lipschitz)
+    exponents = {"exponents": floors.scaling_exponents(alpha), "stream": floors.dynamics_exponent(alpha)}
+    text = (
+        f"{labels:,} labels verify models up to size N* = {result.passive:.3g} ({RATE}); the claimed active horizon "
+        f"is {result.active_rate.value:.3g} (not proved). Labels grow as N^{alpha:g} for detection and "
+        f"N^{2 * alpha:g} for estimation."
+    )
+    return _Answer(fields={"horizon": result.to_dict() | exponents}, shown=[text])
+
+
+def _time_it_holds(asked: _Asked) -> _Answer:
+    """How long a verification holds under drift, and the labels that keep it up."""
+    assert asked.drift is not None
+    result = floors.half_life(asked.delta, asked.drift, error_rate=asked.error_rate, lipschitz=asked.lipschitz)
+    unit = printable(asked.unit)
+    text = (
+        f"A verification to {asked.delta:g} expires after {result.expires_after:.3g} {unit}s; keeping it up takes "
+        f"{result.labels_per_unit:,.0f} labels a {unit} ({RATE})."
+    )
+    return _Answer(fields={"half_life": result.to_dict() | {"unit": asked.unit}}, shown=[text])
+
+
+def _rounds_shown(asked: _Asked) -> _Answer:
+    """Rounds of recalibration after which the labels no longer show an improvement."""
+    assert asked.ece is not None
+    result = floors.recalibration_rounds(asked.labels, asked.ece, error_rate=asked.error_rate, factor=asked.factor)
+    text = f"After {result.rounds} rounds {asked.labels:,} labels cannot show a further improvement ({RATE})."
+    return _Answer(fields={"recalibration": result}, shown=[text])
+
+
+def _labels_of_transfer(asked: _Asked) -> _Answer:
+    """Labels for a fine-tuned model whose parent was verified, against a fresh audit."""
+    assert asked.shift is not None
+    result = floors.transfer_labels(
+        asked.shift,
+        asked.delta,
+        error_rate=asked.error_rate,
+        lipschitz=asked.lipschitz,
+        shift_lipschitz=asked.shift_lipschitz,
+    )
+    text = (
+        f"Building on the verified parent {'saves labels' if result.helps else 'saves nothing'}: "
+        f"{result.with_transfer:,} labels for the change to {asked.shift:g}, {result.from_scratch:,} for a fresh audit "
+        f"to {asked.delta:g} ({RATE})."
+    )
+    return _Answer(fields={"transfer": result}, shown=[text])
+
+
+def _labels_of_groups(asked: _Asked) -> _Answer:
+    """Labels to verify calibration in every group."""
+    if asked.preset is not None:
+        result = floors.PRESETS[asked.preset].labels()
+    else:
+        share, smooth = asked.min_share or 0.0, asked.lipschitz
+        result = floors.group_labels(
+            asked.delta, asked.error_rate, min_share=share, groups=asked.groups, lipschitz=smooth
+        )
+    rows = [
+        ("until the smallest group has enough", f"{result.smallest_group:,}", f"L e / (share d^3); {RATE}"),
+        ("with chosen labels", f"{result.active_rate.value:,}", "a rate that is not proved"),
+    ]
+    text = f"{result.total:,} labels verify {result.groups} groups one after the other to {result.delta:g} ({RATE})."
+    table = grid("||", rows, show_header=False, **PLAIN)
+    return _Answer(fields={"groups": result.to_dict(), "labels": result.total}, shown=[text, table])
+
+
+def _all_presets() -> _Answer:
+    """Labels under the paper's illustrative readings of three regulations (its table 7; none of it is law)."""
+    fields, rows = {}, []
+    columns = "{key}|{r.title}|{r.groups}|{r.min_share:g}|{r.delta:g}|{r.error_rate:g}|{labels.total:,}|"
+    for key, preset in floors.PRESETS.items():
+        labels = preset.labels()
+        fields[key] = labels.to_dict() | {"title": preset.title, "available": preset.available}
+        named = {"key": key, "labels": labels, "gap": labels.total / preset.available}
+        rows.append(cells(columns + "{labels.active_rate.value:,}|{gap:.1f} x", preset, **named))
+    table = grid("preset|framework|groups|share|delta|error|labels|active*|gap", rows, box=None)
+    text = f"Labels: {RATE}. gap: labels asked over labels the paper knows of. *: a rate that is not proved."
+    return _Answer(fields=fields, shown=[table, text])
+
+
+def _print_measured(out: Console, report: FloorsReport) -> None:
+    """Print measured values with the floors beside them."""
+    for measured in report.conditions:
+        s = measured.summary
+        if s.error_rate is None or s.error_rate_interval is None:
+            out.print(f"{printable(s.name)}: {printable('; '.join(s.warnings))}.")
+            continue
+        rate = f"{100 * s.error_rate:.1f}%" if s.error_rate else f"under {100 * s.error_rate_interval.high:.2g}%"
+        text = f"{printable(s.name)} is wrong in {rate} of {counted(s.n, 'item')}"
+        if s.ece_interval is not None:
+            low, high = s.ece_interval.low, s.ece_interval.high
+            text += f"; ECE {s.ece_debiased:.3f} [{low:.3f}, {high:.3f}]"
+        out.print(text + ".")
+    out.print()
+    columns = (
+        "condition: {r.summary.name:30}|ECE half-width: {r.summary.ece_interval.half_width:.4f}|"
+        "floor*: {r.summary.floor:.4f}|L (interval; noise): {r.summary.lipschitz_detail.estimate:.2f} "
+        "[{r.summary.lipschitz_detail.interval.low:.2f}, {r.summary.lipschitz_detail.interval.high:.2f}; "
+        "{r.summary.lipschitz_detail.noise:.2f}]|accuracy floor: {r.accuracy_floor:.4f}|"
+        "knows its gap: rho {r.self_evaluation.rho_gap:+.2f} (p {r.self_evaluation.p_gap:.2g}); "
+        "right/wrong {r.self_evaluation.rho_accuracy:+.2f} (p {r.self_evaluation.p_accuracy:.2g})"
+    )
+    out.print(listing(columns, report.conditions, box=None))
+    out.print("  * (L e / n)^(1/3), a rate with constant 1: the measured half-width beside it decides.")
+    if report.self_evaluation:
+        out.print(printable(report.self_evaluation))
+    if report.subjects is not None:
+        noise = report.subjects
+        out.print(
+            f"By subject: {100 * noise.share_below_floor:.0f}% of gaps lie below the accuracy floor, "
+            f"{100 * noise.share_undecided:.0f}% of pairs are not told apart, {noise.unranked} of "
+            f"{len(noise.subjects)} subjects rank nobody; the order changes in "
+            f"{100 * noise.mean_instability:.0f}% of resamples."
+        )
+    for measured in report.conditions:
+        for warning in measured.summary.warnings:
+            out.print(f"  {printable(measured.summary.name)}: {printable(warning)}")
+    for note in report.notes:
+        out.print(f"  {printable(note)}")

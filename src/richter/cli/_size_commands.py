@@ -1,0 +1,172 @@
+"""The options and help of `size` and what goes with it; their bodies load when they run."""
+
+from pathlib import Path
+
+import click
+
+from richter.cli._margins import margin_option, parse_share
+from richter.cli._options import (
+    READING,
+    cluster_options,
+    command,
+    json_option,
+    level_option,
+    power_option,
+    seed_option,
+)
+
+
+@command("_size_output:size", reads=READING)
+@click.argument("sources", nargs=-1, metavar="[FILE|RUN A B]")
+@margin_option
+@click.option(
+    "--discordance",
+    type=parse_share,
+    metavar="12%",
+    help="Share of questions on which exactly one is right. Else --accuracy and --phi say it.",
+)
+@click.option("--accuracy", nargs=2, type=parse_share, metavar="A B", help="The two accuracies expected.")
+@click.option("--phi", type=float, default=0.3, help="Correlation of their grades over questions.")
+@click.option("--pairs", type=click.IntRange(min=1), default=1, help="Pairs that are compared together.")
+@click.option("--on", metavar="METRIC", help="With data: the measure that the gap is in.")
+@click.option("--cost-item", type=float, default=0.0, help="With data: the cost of a new question.")
+@click.option("--cost-draw", type=float, default=1.0, help="With data: the cost of one answer.")
+@click.option("--rate", type=parse_share, metavar="2%", help="An error rate instead of a gap: the rate expected.")
+@click.option("--half-width", type=parse_share, metavar="2pt", help="With --rate: the interval wanted around it.")
+@click.option("--below", type=parse_share, metavar="1%", help="Show an error rate to be below this.")
+@click.option("--errors", type=click.IntRange(min=0), default=0, help="With --below: errors allowed.")
+@cluster_options
+@power_option
+@level_option
+@json_option
+def size() -> None:
+    """How many questions does a claim need?
+
+    By default the claim is on a gap between two models as large as the margin, on questions that both answer. With data
+    of two models the spread comes from them, by groups, questions and repeats, and the cheaper design is named: more
+    questions, or more repeats of each. With --rate or --below the claim is on one model's error rate.
+
+    \b
+    Examples:
+      richter size pilot.csv old new --margin 2pt --cost-item 0.5 --cost-draw 0.01
+      richter size --margin 2pt --accuracy 0.85 0.87 --phi 0.4
+      richter size --margin 1pt --discordance 0.12 --pairs 10
+      richter size --rate 0.1 --half-width 2pt
+      richter size --below 0.01 --errors 2
+    """
+
+
+@command("_size_calibration_output:size_calibration", reads=READING)
+@click.argument("sources", nargs=-1, metavar="[FILE|RUN ..]")
+@click.option("--delta", type=parse_share, metavar="2pt", default=0.02, help="The calibration error to resolve.")
+@click.option("--error-rate", type=parse_share, metavar="5%", default=0.05, help="The error rate expected.")
+@click.option(
+    "--lipschitz", type=float, default=1.0, metavar="L", help="How fast the calibration gap may change with confidence."
+)
+@click.option("--stages", type=click.IntRange(min=1), default=1, help="Equal stages of a pipeline, each with L.")
+@click.option("--n", "n", type=click.IntRange(min=1), metavar="N", help="Labels that there are: say what they resolve.")
+@click.option("--autocorrelation", type=float, help="Labels in sequence whose correlation at lag k is rho^k.")
+@cluster_options
+@click.option(
+    "--pipeline", metavar="L1,L2,..", help="A Lipschitz constant for each stage of a pipeline; 'inf' for a jump."
+)
+@click.option("--groups", type=click.IntRange(min=1), default=1, help="Groups that are verified one after the other.")
+@click.option("--min-share", type=float, help="Share of the smallest group.")
+@click.option(
+    "--preset",
+    type=click.Choice(["all", "eu-ai-act", "fda-samd", "nist-rmf"]),
+    help="The paper's reading of a regulation.",
+)
+@click.option(
+    "--drift", type=float, help="How fast the calibration error may change: say how long a verification holds."
+)
+@click.option("--unit", default="month", help="The unit of time of --drift.")
+@click.option(
+    "--ece", type=float, help="Calibration error now: say how many rounds of recalibration N labels can show."
+)
+@click.option("--factor", type=float, default=0.5, help="What a round of recalibration leaves of it.")
+@click.option("--shift", type=float, help="Accuracy wanted for the change by fine-tuning a model that was verified.")
+@click.option("--shift-lipschitz", type=float, help="Smoothness of that change. By default the model's.")
+@click.option("--horizon", is_flag=True, help="Say up to which model size N labels suffice.")
+@click.option("--alpha", type=float, default=0.5, help="With --horizon: the error rate falls as c0 N^-alpha.")
+@click.option("--c0", type=float, default=1.0, help="With --horizon.")
+@click.option(
+    "--phase", is_flag=True, help="With data: how many labels show miscalibration, in parts of your own grades."
+)
+@click.option("--runs", type=click.IntRange(min=2), default=100, help="With --phase: parts of each size.")
+@click.option(
+    "--svg", "svg_folder", type=click.Path(path_type=Path), help="With --phase: write the figure to this folder."
+)
+@seed_option
+@power_option
+@level_option
+@json_option
+def size_calibration() -> None:
+    """How many labels does a claim on calibration need, and what can the labels at hand show?
+
+    Each option adds its line. Rates are orders of magnitude with constant 1. With data the values are measured, and the
+    rates stand beside them.
+
+    \b
+    Examples:
+      richter size calibration --delta 0.02 --error-rate 0.05
+      richter size calibration --n 14042 --error-rate 0.16 --lipschitz 1.4
+      richter size calibration --min-share 0.1 --groups 4 --delta 0.03
+      richter size calibration --preset eu-ai-act
+      richter size calibration --pipeline 2,inf               a retriever jumps: unverifiable
+      richter size calibration --drift 0.01 --unit month
+      richter size calibration --n 14000 --ece 0.10
+      richter size calibration --shift 0.02 --shift-lipschitz 0.2 --error-rate 0.1
+      richter size calibration --n 14000 --horizon
+      richter size calibration grades.csv                     what these grades show
+      richter size calibration grades.csv --phase             how many labels it takes to see it
+    """
+
+
+@command("_size_output:size_tail")
+@click.option("--delta-xi", "delta", type=float, default=0.1, help="The smallest difference of shape worth a claim.")
+@click.option("--true-xi", "true", type=float, help="The difference that is to be shown. By default 1.5 times that.")
+@click.option("--q", type=float, default=0.95, help="The threshold: only what lies above it counts.")
+@click.option("--xi", type=float, default=0.0, help="The shape expected.")
+@click.option("--alpha", type=float, default=0.05)
+@power_option
+@click.option("--floor", type=click.IntRange(1), default=500, help="G3's floor of exceedances.")
+@click.option("--conditions", type=click.IntRange(2), default=2, help="Models in the matrix of pairs.")
+@click.option("--usd-per-call", type=float, help="The price of one answer, to give the cost.")
+@click.option("--model", help="Or a model whose price is known, with --tokens.")
+@click.option(
+    "--tokens", type=(click.IntRange(0), click.IntRange(0)), default=(100, 200), help="In and out, of each call."
+)
+@json_option
+def size_tail() -> None:
+    """How many questions does a claim need that two tail shapes differ?
+
+    All gates of `richter severity tail` that rest on the number of questions pass with the power that is asked for. G1
+    and G2 (equal means and tail means within the plan's tolerances) rest on the scores: they are taken as passed.
+
+    \b
+    Examples:
+      richter size tail --delta-xi 0.1 --q 0.95
+      richter size tail --delta-xi 0.1 --true-xi 0.2 --conditions 4 --usd-per-call 0.0004
+      richter size tail --delta-xi 0.15 --model openai/gpt-4o-mini --tokens 80 150
+    """
+
+
+@command("_published_output:size_published")
+@click.argument("scores", nargs=-1, required=True, metavar="SCORE_A SCORE_B | FILE")
+@click.option("--n", type=click.IntRange(min=1), help="Questions of the benchmark.")
+@click.option("--n-b", type=click.IntRange(min=1), help="Questions behind the second score, if others.")
+@click.option("--names", nargs=2, default=("A", "B"))
+@level_option
+@json_option
+def size_published() -> None:
+    """Do published scores differ, when the answers are not at hand? Exit 4 if a pair is inconclusive.
+
+    FILE is a table of them: `model`, `score` (0 to 1, or percentages), `n`, and `benchmark` where there are several.
+    All pairs within a benchmark are decided together, by Holm.
+
+    \b
+    Examples:
+      richter size published 0.864 0.868 --n 14042 --names GPT-4 "Claude 3 Opus"
+      richter size published leaderboard.csv
+    """

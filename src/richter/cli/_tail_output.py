@@ -1,0 +1,168 @@
+"""`richter severity tail`: is one condition's tail heavier? Only behind every gate."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from richter.audit import TailReport, read_plan, study_column
+from richter.cli._engine_options import open_mapper
+from richter.cli._io import (
+    DEFAULT_MAP,
+    cells,
+    grid,
+    publish,
+    settle_reading,
+)
+from richter.evidence import MissingPolicy
+from richter.records import Claim, Verdict, counted, of_kind, printable
+from richter.tables import ReadOptions
+from richter.tail import GATES
+
+_MARKS = {True: "pass", False: "FAIL", None: "-"}
+
+
+def severity_tail(
+    files: tuple[str, ...],
+    reading: ReadOptions,
+    plan_path: str | None,
+    probe: str | None,
+    use_exit_code: bool,
+    engine: str,
+    workers: int | None,
+    json_path: str | None,
+    scan: bool,
+    seed: int,
+    level: float | None,
+    missing: MissingPolicy,
+    trust_ids: bool,
+    trust_raters: bool,
+    trust_labels: bool,
+    unpaired: bool,
+    **options: Any,
+) -> int:
+    """Run the tail protocol on a numeric column of FILE, which is any data that `richter compare` takes."""
+    couple = None
+    if probe is not None:
+        clean, colon, perturbed = probe.partition(":")
+        if not colon:
+            raise click.UsageError("--probe is CLEAN:PERTURBED.")
+        couple = (clean, perturbed)
+    if plan_path is not None:
+        plan = read_plan(plan_path, kind="tail")
+        reading = settle_reading(_without_settings(reading, plan.values), plan.reading)
+        level = (
+            None if click.get_current_context().get_parameter_source("level") is DEFAULT_MAP else level
+        )  # the plan comes before settings
+    with open_mapper(engine, workers=workers, label="resampling") as mapper:
+        asked: dict[str, Any] = {"probe": couple, "scan": scan, "seed": seed, "mapper": mapper, "level": level}
+        asked |= {"missing": missing, "trust_ids": trust_ids, "trust_raters": trust_raters}
+        asked |= {"trust_labels": trust_labels, "unpaired": unpaired}
+        report = study_column(*files, plan_path=plan_path, reading=reading, overrides=options, **asked)
+    out = publish(report, json_path, inputs=[*files, *([plan_path] if plan_path else [])])
+    _show(out, report)
+    return {Verdict.VERIFIED: 0, Verdict.UNDECIDED: 4}.get(report.study.claim.verdict, 3) if use_exit_code else 0
+
+
+def _without_settings(reading: ReadOptions, planned: Mapping[str, Any]) -> ReadOptions:
+    """The reading without what richter.toml says of the score: a plan comes before it, what is typed before both."""
+    ctx = click.get_current_context()
+    map_, better, scale = (ctx.get_parameter_source(name) is DEFAULT_MAP for name in ("map", "better", "scale"))
+    named = {k: v for k, v in reading.map.items() if not (k == "score" and map_ and planned.get("column"))}
+    return dataclasses.replace(
+        reading, map=named, better=None if better else reading.better, scale=None if scale else reading.scale
+    )
+
+
+def _show(out: Console, report: TailReport) -> None:
+    study = report.study
+    out.print(printable(study.claim.sentence))
+    if study.claim.exploratory:
+        why = "no plan" if report.status is None else "; ".join(report.status.reasons)
+        out.print(f"exploratory ({printable(why)})", style="dim")
+    else:
+        assert report.status is not None
+        vouched = f"plan {report.status.hash[:16]} locked {report.status.locked_at}, {report.status.vouched}"
+        out.print(f"confirmatory: {printable(vouched)}", style="dim")
+    for deviation in report.deviations:
+        out.print(f"deviation from the plan: {printable(deviation)}")
+    if len(study.path) > 1:
+        for step in study.path:
+            left = "; ".join(f"{why}: {', '.join(names)}" for why, names in step["left_because"].items())
+            out.print(
+                printable(f"step {step['transform']}, q = {step['q']:g}: " + (f"left ({left})" if left else "kept"))
+            )
+    out.print()
+    out.print(_condition_table(report))
+    if study.claims:
+        out.print(_gate_table(study.claims))
+    for pair in study.claims if len(study.claims) <= 3 else ():
+        out.print(printable(" against ".join(pair.conditions)))
+        for gate in pair.gates:
+            out.print(f"  {gate.name}  {_MARKS[gate.passed]:4}  {printable(gate.rule)}: {printable(gate.detail)}")
+    if len(study.over_band) > 1 and study.claims:
+        out.print(_band_table(report))
+    for row in study.sensitivity if study.claims else ():
+        out.print(
+            f"tolerances x{row['factor']:g} ({row['tolerance_mean']:.3g}, {row['tolerance_tvar']:.3g}): "
+            f"{row['admissible']} of {row['pairs']} pairs admissible, {row['verified']} verified"
+        )
+    if study.probe is not None:
+        out.print(printable(f"probe (secondary): {study.probe.sentence}"))
+    for name, scan in report.scans.items():
+        out.print(
+            printable(
+                f"{name}: xi over {len(scan.points)} thresholds: median {scan.median:+.3f}, envelope "
+                f"{scan.envelope.low:+.3f} to {scan.envelope.high:+.3f}"
+            )
+        )
+    notes = dict.fromkeys((f"Read: {report.understood}.", *study.notes))
+    for pair in study.claims if len(study.claims) <= 3 else ():
+        above = of_kind(pair.notes, "condition")  # said once for all pairs
+        notes |= dict.fromkeys(n for n in pair.notes if n not in above)
+    if report.n_missing:
+        notes[f"{counted(report.n_missing, 'row')} without a number were left out."] = None
+    for note in notes:
+        out.print(printable(f"note: {note}"))
+
+
+def _condition_table(report: TailReport) -> Table:
+    study = report.study
+    level = "95%" if abs(study.plan.alpha - 0.05) <= 1e-12 else f"{1 - study.plan.alpha:.4g}"
+    columns = (
+        "{name:40}|{r.n:,}|{r.n_exc:,}|{r.threshold:.4g}|{r.mean:.4g}|{tvar:.4g}|{r.fit.xi:+.3f}|"
+        "[{r.interval.low:+.3f}, {r.interval.high:+.3f}]|{r.gof.p:.3g}|{bound}"
+    )
+    rows = []
+    for name, c in study.conditions.items():
+        bound = "" if c.bounded is None else f"{c.bounded.bound:g} ({c.bounded.kind})"
+        rows.append(cells(columns, c, name=name, tvar=None if c.tvar != c.tvar else c.tvar, bound=bound))
+    title = f"{report.column}, {study.transform}, above the {study.q:g} quantile"
+    headings = f"condition|n|exceed|threshold|mean|TVaR|xi|{level} interval|AD p|bound"
+    return grid(headings, rows, right=1, title=title, title_justify="left")
+
+
+def _pair(pair: Claim) -> str:
+    return " – ".join(printable(name, limit=24) for name in pair.conditions)
+
+
+def _gate_table(pairs: tuple[Claim, ...]) -> Table:
+    rows = []
+    for pair in pairs:
+        passed = {g.name: _MARKS[g.passed] for g in pair.gates}
+        verdict = pair.verdict.value + (f" by {pair.blocked_by}" if pair.blocked_by else "")
+        rows.append([_pair(pair), *cells("{r.estimate:+.3f}", pair), *(passed[name] for name in GATES), verdict])
+    return grid(["pair", "delta xi", *GATES, "verdict"], rows, title="gates", title_justify="left")
+
+
+def _band_table(report: TailReport) -> Table:
+    study, rows = report.study, []
+    for k, pair in enumerate(study.claims):
+        here = [pairs[k] for pairs in study.over_band.values()]
+        found = [f"{cells('{r.estimate:+.3f}', c)[0]} {c.blocked_by or c.verdict.value}" for c in here]
+        rows.append([_pair(pair), *found])
+    title = "over the band: delta xi and verdict at each threshold"
+    return grid(["pair", *(f"q = {q:g}" for q in study.over_band)], rows, right=1, title=title, title_justify="left")

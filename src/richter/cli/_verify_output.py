@@ -1,0 +1,60 @@
+"""`richter verify`: do published claims follow from their evidence, and is a run as it was written?"""
+
+import json
+import zipfile
+from pathlib import Path
+
+from richter.cli._io import console, write_json
+from richter.cli._plan_output import is_plan, verify_plan
+from richter.errors import InputError
+from richter.interop import evidence_files
+from richter.records import printable
+from richter.store import check_integrity, is_database, is_run, run_place
+from richter.tables import ReadOptions
+
+
+def verify(
+    what: str,
+    evidence: tuple[str, ...],
+    seals_path: str | None,
+    reading: ReadOptions,
+    json_path: str | None,
+) -> int:
+    """Print and write whether results follow from their data, or a file is unchanged; the exit status."""
+    if is_plan(what):
+        return verify_plan(what, evidence[0] if evidence else None, json_path)
+    from richter.audit import Verification, verify_archive, verify_results
+
+    out = console(json_path)
+    if is_database(what) or is_run(Path(what)):
+        found = check_integrity(run_place(what), seals=_seals(seals_path))
+        faults = []
+        for part in found.parts:
+            faults += [f"{part.name or 'the run'}: {d.table} {d.record} {d.what}".strip() for d in part.damage]
+            if part.expected not in (None, part.seal):
+                faults.append(f"{part.name or 'the run'}: its records are not those that it had when the seal was kept")
+        checked = sum(part.records for part in found.parts)
+        result = Verification(checked=checked, recomputed=checked, faults=tuple(faults), what="records")
+        for part in found.parts:
+            out.print(f"{printable(part.name or 'run')}: {part.records:,} records, seal {part.seal or 'none yet'}")
+    elif zipfile.is_zipfile(what):
+        result = verify_archive(what)
+    else:
+        result = verify_results(what, evidence, options=reading)
+    write_json(result, json_path)
+    out.print(printable(result.sentence))
+    for line in (*result.faults[1:20], *result.notes[:5]):
+        out.print(printable(line))
+    return result.exit_code
+
+
+def _seals(path: str | None) -> dict[str, str] | None:
+    if path is None:
+        return None
+    try:
+        if zipfile.is_zipfile(path):
+            parts = json.loads(evidence_files(Path(path))[0]["integrity.json"])["parts"]
+            return {str(p["name"]): str(p["seal"]) for p in parts}
+        return {str(k): str(v) for k, v in json.loads(Path(path).read_text(encoding="utf-8")).items()}
+    except (OSError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(f"{path} holds no seals.", remedy="Give an evidence archive of the run.") from error

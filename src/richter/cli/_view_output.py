@@ -1,0 +1,67 @@
+"""`richter view`."""
+
+import contextlib
+import tempfile
+import webbrowser
+from pathlib import Path
+from typing import Any
+
+from richter.cli._io import as_run, console, is_plain
+from richter.errors import InputError, RichterError
+from richter.store import RunLike
+from richter.tables import ReadOptions
+
+
+def view(runs: tuple[str, ...], reading: ReadOptions, port: int, no_browser: bool) -> None:
+    """Look at runs or files in a local web app: progress, report, the answers behind each figure, rating, export."""
+    from richter.report import find_runs
+
+    plain = [run for run in runs if is_plain(run)]
+    with tempfile.TemporaryDirectory() as scratch:
+        made = [str(as_run(plain, reading, Path(scratch)))] if plain else []
+        others = [run for run in runs if run not in plain]
+        found = [*(find_runs(others or (".",)) if others or not plain else []), *made]
+        if not found:
+            raise InputError("There is no run here.", remedy="Make one (`richter demo`), or name runs or files.")
+        _serve(found, port=port, browser=not no_browser)
+
+
+def _serve(found: list[str], *, port: int, browser: bool) -> None:
+    from richter.audit import history_of, label_page, measure_run
+    from richter.report import RunsApp, serve_runs
+
+    def measure(*runs: str) -> dict[str, Any]:
+        document = measure_run(*runs).to_dict()
+        if len(runs) == 1 and len(found) > 2:
+            with contextlib.suppress(RichterError):  # runs of several audits have no history in common
+                document["history"] = history_of(*found[-30:])
+        return document
+
+    out = console()
+
+    def ready(address: str) -> None:
+        word = "run" if len(found) == 1 else "runs"
+        out.print(f"{len(found)} {word}, on this machine only. Open (it works once):")
+        out.print(address, soft_wrap=True)
+        out.print("Stop with Ctrl-C.")
+        if browser:
+            webbrowser.open(address)
+
+    serve_runs(RunsApp(found, measure=measure, rating=label_page, archive=save_evidence), port=port, ready=ready)
+
+
+def save_evidence(run: RunLike, path: Path) -> None:
+    """Write the evidence archive of a run: records, plan, versions, results and report."""
+    import json
+
+    from richter.audit import measure_run
+    from richter.interop import evidence_of, write_evidence
+    from richter.report import render_report
+
+    results = measure_run(run)
+    document = results.to_dict()
+    with tempfile.TemporaryDirectory() as scratch:
+        files = evidence_of(run, scratch=Path(scratch))
+    files["results.json"] = (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode()
+    files["report.html"] = render_report(document, results.tables).encode()
+    write_evidence(path, files)

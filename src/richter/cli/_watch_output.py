@@ -1,0 +1,71 @@
+"""`richter watch`: has it got worse since? A series of runs, looked at as often as one likes."""
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+
+from richter.audit import Day, WatchReport, noun_of, read_series, watch_series
+from richter.claims import check_margin, margin_on, measure_words
+from richter.cli._io import publish
+from richter.records import counted, printable, sparkline
+from richter.tables import ReadOptions
+
+__all__ = ["watch"]
+
+
+def watch(
+    sources: tuple[str, ...],
+    condition: tuple[str, ...],
+    margin: dict[str, float],
+    date: str | None,
+    reading: ReadOptions,
+    independent_days: bool,
+    level: float,
+    seed: int,
+    json_path: str | None,
+) -> int:
+    """Print and write what changed over a series of runs; the exit status."""
+    name, days, notes = read_series(*sources, condition=condition or None, date=date, options=reading)
+    report = watch_series(
+        name, days, level=level, margin=_loss(margin, days), seed=seed, independent=independent_days, notes=notes
+    )
+    show(publish(report, json_path, inputs=sources), report)
+    return report.exit_code
+
+
+def _loss(given: Mapping[str, float], days: Sequence[Day]) -> float | None:
+    """The margin of the measure that leads the series, on its scale; None where none is given for it."""
+    lead = next(iter(days[0].metrics), None) if days else None
+    if lead is None or not given:
+        return None
+    names = [n for n in (lead, "accuracy" if lead == "error_rate" else lead, "") if n in given]
+    if not names:
+        return None
+    metric = days[0].metric(lead)
+    loss = margin_on(given[names[0]], metric)
+    check_margin(metric, loss)
+    return loss
+
+
+def show(out: Console, report: WatchReport) -> None:
+    """The sentence, a line a metric, what changed beside it, and how long the last verdict holds."""
+    out.print(report.sentence, soft_wrap=True)
+    wide = max((len(noun_of(s.metric)) for s in report.series), default=0)
+    for s in report.series:
+        line = sparkline(s.values[-60:], ascii_only=out.options.ascii_only)
+        mark = f"ALARM {s.alarm}" if s.alarm else f"evidence {s.evidence[-1]:.2g} of {s.limit:.3g}"
+        words = measure_words(s.metric)
+        out.print(
+            f"  {noun_of(s.metric):{wide}} {line} {words.amount(s.values[-1])}{words.unit}  {mark}", soft_wrap=True
+        )
+    lines = [*report.changes]
+    if report.flipped:
+        shown = ", ".join(printable(item, limit=40) for item in report.flipped[:8])
+        more = f" and {len(report.flipped) - 8} more" if len(report.flipped) > 8 else ""
+        lines.append(f"right before, wrong now: {shown}{more}")
+    lines += [*([report.reliance] if report.reliance else []), report.understood, report.basis, *report.notes]
+    chance, series = f"{100 * (1 - report.level):.3g}%", len(report.series)
+    entries = counted(report.n_days, report.step)
+    lines.append(f"{entries}; false alarms over the whole life and all {counted(series, 'metric')}: at most {chance}.")
+    for line in filter(None, lines):
+        out.print(f"  {printable(line)}", soft_wrap=True)

@@ -1,0 +1,310 @@
+"""The options and help of `audit` with its stages, `demo` and `severity score`; their bodies load when they run."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from richter.cli._options import add_options, command, json_option, resamples_option, seed_option
+from richter.store import run_place
+from richter.texts import GRADERS
+from richter_audit.cli._call_options import call_options
+
+bench_options = add_options(
+    click.option("--bench", required=True, type=click.Path(path_type=Path), help="Items: JSONL, CSV or Parquet."),
+    click.option("--model", "models", required=True, multiple=True, help="A model. May be given several times."),
+)
+condition_options = add_options(
+    click.option(
+        "--temperature", "temperatures", multiple=True, type=click.FloatRange(0, 2), help="Default 0 (greedy)."
+    ),
+    click.option(
+        "--system", "systems", multiple=True, help="A system prompt, or @FILE. Several make several conditions."
+    ),
+)
+limit_option = click.option("--limit", type=click.IntRange(1), default=None, help="Only the first N items.")
+self_option = click.option(
+    "--allow-self", is_flag=True, help="Let a model judge its own answers (a trial; the report says so)."
+)
+
+
+class StagedCommand(click.Command):
+    """A command of several stages: `--only STAGE` does one of them, which has options of its own."""
+
+    def __init__(self, *args: Any, stages: Mapping[str, click.Command], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.stages = dict(stages)
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """The context of the stage that is named, else of all of them."""
+        for k, word in enumerate(args):
+            option, equals, value = word.partition("=")
+            taken = 1 if equals else 2
+            stage = value if equals else " ".join(args[k + 1 : k + 2])
+            if option == "--only" and stage in self.stages:
+                rest = [*args[:k], *args[k + taken :]]
+                extra["default_map"] = ((parent and parent.default_map) or {}).get(info_name or "")
+                return self.stages[stage].make_context(f"{info_name} --only {stage}", rest, parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@command("_ask_output:ask")
+@click.argument("run", type=run_place)
+@bench_options
+@condition_options
+@click.option(
+    "--style",
+    type=click.Choice(["chat", "choice", "cloze"]),
+    help="chat: the question alone; choice: with its options, shuffled; cloze: complete a sentence by an option. "
+    "Default: choice where items have options and no sentence, else chat.",
+)
+@click.option(
+    "--shots",
+    multiple=True,
+    type=click.IntRange(0),
+    help="cloze: solved examples before the sentence. Default: all of the item's; several make several conditions.",
+)
+@click.option("--max-tokens", type=click.IntRange(1), default=500, help="Of an answer, at first: see --most-tokens.")
+@click.option("--top-p", type=click.FloatRange(0, 1), default=None)
+@click.option("--seed", type=int, default=None, help="Sampling seed, sent to the model; draws get seeds of their own.")
+@click.option("--logprobs", is_flag=True, help="Keep the log-probabilities of the answer's tokens.")
+@click.option("--draws", type=click.IntRange(1), default=1, help="Answers per item and condition.")
+@limit_option
+@call_options(parallel=True, engine=True, dry_run="Price it and ask nothing.")
+@click.option("--context-tokens", type=click.IntRange(64), default=None, help="Local models: tokens per slot.")
+@click.option("--timeout", "timeout_s", type=click.FloatRange(min=0.1), default=120.0, help="Seconds.")
+@json_option
+def ask() -> None:
+    """Ask models the items of a benchmark; answers go into the folder RUN as they arrive.
+
+    \b
+    Examples:
+      richter bench facts --items 1000 -o facts.jsonl
+      richter audit --only ask run1 --bench facts.jsonl --model smollm2 --limit 50 --max-tokens 32
+      richter audit --only ask run1 --bench facts.jsonl --model smollm2 --style cloze --shots 0 --shots 2
+      richter audit --only ask run1 --bench facts.jsonl --model openai/gpt-4o-mini --dry-run
+      richter audit --only ask run1 --bench facts.jsonl --model openai/gpt-4o-mini --budget 5usd
+      richter audit --only ask run1 --bench facts.jsonl --model http://localhost:8000/v1#my-model --temperature 1
+    The same command again resumes: only what is missing is asked.
+    """
+
+
+@command("_judge_output:judge")
+@click.argument("run", type=run_place)
+@click.option("--rules", is_flag=True, help="Judge by rules, from the items' structured truth; no model is asked.")
+@click.option(
+    "--grader",
+    type=click.Choice(["auto", *GRADERS]),
+    help="Grade right or wrong by the references alone; auto: the grader that fits each reference.",
+)
+@click.option("--tolerance", type=click.FloatRange(0), help="Of numbers, relative: 0.01 is one percent.")
+@click.option("--judges", "judge_names", help="Judge models, separated by commas; dealt round robin, two an answer.")
+@click.option("--judge-system", "systems", multiple=True, help="More instructions; several make several conditions.")
+@click.option("--gazetteer", type=click.Path(path_type=Path), help="What `richter bench` wrote beside the items.")
+@self_option
+@click.option("--limit", type=click.IntRange(1), help="Only so many answers go to the judge models.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write a scores table (CSV, Parquet or JSONL).")
+@call_options(engine=True, dry_run="Count and price the calls; ask nothing.")
+@seed_option
+@json_option
+def judge() -> None:
+    """Rate a run's answers from 0 (correct) to 4 (wholesale fabrication), and say how far the ratings can be trusted.
+
+    Two judges rate each answer, never the audited model under any name; where they differ by more than 1.0 a third
+    is asked and the median counts. Ratings go into the folder RUN. With --grader answers are graded right or wrong by
+    the items' references, without any model; where the run holds other grades of the same answers (of a log, or of
+    another grader) the differences are counted and shown.
+
+    \b
+    Examples:
+      richter audit --only judge run1 --rules
+      richter audit --only judge run1 --judges openai/gpt-4o-mini,mistral/mistral-large-latest --budget 2usd
+      richter audit --only judge run1 --judges openai/gpt-4o-mini,groq/llama-3.3-70b-versatile --dry-run
+      richter audit --only judge run1 --grader auto
+      richter audit --only judge run1 --grader number --tolerance 0.01
+      richter audit --only judge run1 --rules -o scores.csv && richter severity scores.csv
+      richter audit --only judge run1 --rules --judges smollm2 --judge-system "Be strict." --allow-self
+    The same command again asks only what is missing.
+    """
+
+
+@command("_draw_output:draw")
+@click.argument("run", type=run_place)
+@bench_options
+@click.option("--draws", type=click.IntRange(1), default=50, help="Answers per item and model.")
+@click.option("--temperature", type=click.FloatRange(0, 2, min_open=True), default=1.0, help="Above 0.")
+@click.option("--max-tokens", type=click.IntRange(1), default=200, help="Of an answer, at first: see --most-tokens.")
+@click.option("--top-p", type=click.FloatRange(0, 1), default=None)
+@click.option("--seed", type=int, default=0, help="Sampling seed; draws get seeds of their own.")
+@click.option(
+    "--style",
+    type=click.Choice(["chat", "choice", "cloze"]),
+    help="choice: with the options listed; cloze: complete a sentence by one. Default as for --only ask.",
+)
+@click.option("--plain", is_flag=True, help="Ask the question alone, without asking for a confidence.")
+@click.option("--no-logprobs", is_flag=True, help="Do not ask for token log-probabilities.")
+@click.option("--judge", help="A model that groups the answers by meaning. Without it: offline, by rules and vectors.")
+@click.option("--adaptive", is_flag=True, help="Draw no more where the most likely answer is already settled.")
+@limit_option
+@call_options(parallel=True, engine=True, dry_run="Price it and ask nothing.")
+@json_option
+def draw() -> None:
+    """Draw repeated answers to each item, group those that say the same, and write RUN/draws.jsonl.
+
+    \b
+    Examples:
+      richter audit --only draw run1 --model smollm2 --bench facts.jsonl --draws 20 --limit 60 --style cloze
+      richter audit --only draw run1 --model openai/gpt-4o-mini --bench facts.jsonl --draws 50 --dry-run
+      richter audit --only draw run1 --model openai/gpt-4o-mini --bench facts.jsonl --draws 50 --budget 5usd
+      richter audit --only draw run1 --model smollm2 --bench facts.jsonl --judge openai/gpt-4o-mini
+      richter audit --only draw run1 --model smollm2 --bench facts.jsonl --draws 50 --adaptive
+    Then: richter calibration run1/draws.jsonl. The same command again resumes: only what is missing is asked.
+    """
+
+
+@command("_audit_output:audit", cls=StagedCommand, stages={"ask": ask, "draw": draw, "judge": judge})
+@click.argument("run", type=run_place)
+@bench_options
+@condition_options
+@click.option(
+    "--style", type=click.Choice(["chat", "choice"]), help="By default choice where items have options, else chat."
+)
+@click.option("--max-tokens", type=click.IntRange(1), default=200, help="Of an answer, at first: see --most-tokens.")
+@limit_option
+@click.option(
+    "--grader", type=click.Choice(["auto", *GRADERS]), help="Right or wrong by the references, without a model."
+)
+@click.option("--tolerance", type=click.FloatRange(0), help="Of graded numbers, relative: 0.01 is one percent.")
+@click.option(
+    "--judges",
+    "judge_names",
+    default="",
+    show_default=False,
+    help="Judge models, separated by commas; two rate an answer.",
+)
+@click.option("--judged", type=click.IntRange(1), default=None, help="So many answers go to the judges. Default: all.")
+@self_option
+@click.option("--gazetteer", type=click.Path(path_type=Path), help="For the rules; found beside the bench by itself.")
+@click.option("--draws", type=click.IntRange(0), default=20, help="Of each drawn item; 0: none.")
+@click.option("--drawn", type=click.IntRange(1), default=60, help="Items drawn repeatedly.")
+@click.option("--nll", metavar="MODEL", help="Score every answer's token NLL by this local model, for the tail.")
+@click.option("--kb", "base", type=click.Path(path_type=Path), help="Search this knowledge base for errors.")
+@click.option("--search-calls", type=click.IntRange(1), default=600, help="For each model.")
+@click.option("--canaries", type=run_place, metavar="RUN", help="Re-ask this run's items and re-rate its answers.")
+@click.option("--plan", "plan_path", type=click.Path(path_type=Path), help="A plan; lock it before.")
+@click.option("--stop-when", metavar="CLAIM", help="Stop when decided: 'error_rate < 0.05', 'A better than B'.")
+@click.option(
+    "--only",
+    metavar="STAGE|SECTIONS",
+    help="One stage, with options of its own: ask, judge or draw (richter audit --only ask --help). Or the sections "
+    "that are measured, with commas: severity, tail, calibration, floors, search, judges.",
+)
+@seed_option
+@call_options(
+    "5usd, 20000calls or 2Mtok, over all stages together: never exceeded.",
+    parallel=True,
+    engine=True,
+    dry_run="Price every stage and ask nothing.",
+)
+@json_option
+def audit() -> None:
+    """Audit models on a benchmark, into the folder RUN: how often they fail, how badly, do they know it, where.
+
+    Stages: ask, judge (by rules where the benchmark allows, by --judges, else by the references), draw, score for the
+    tail (--nll), search (--kb); then everything is measured and RUN/report.html is written. Each stage goes on where it
+    stopped. With a plan that has requirements the exit status is 0 (met), 3 (violated) or 4 (undecided).
+
+    \b
+    Examples:
+      richter bench facts --items 400 -o facts.jsonl
+      richter audit run1 --bench facts.jsonl --model smollm2 --temperature 0 --temperature 1 --nll smollm2
+      richter audit run2 --bench facts.jsonl --model openai/gpt-4o-mini --model openai/gpt-4o --dry-run
+      richter audit run2 --bench facts.jsonl --model openai/gpt-4o-mini --model openai/gpt-4o --budget 5usd
+      richter audit run3 --bench facts.jsonl --model smollm2 --plan plan.toml
+      richter audit run4 --bench facts.jsonl --model smollm2 --stop-when "error_rate < 0.05" --draws 0
+      richter audit run1 --bench facts.jsonl --model smollm2 --only severity,floors
+      richter audit run1 --only ask --bench facts.jsonl --model smollm2 --limit 50
+      richter audit run5 --bench qa.csv --model openai/gpt-4o-mini
+    The same command again resumes: only what is missing is asked.
+    """
+
+
+@command("_audit_output:demo")
+@click.argument("run", type=run_place, default="demo")
+@click.option("--quick", is_flag=True, help="50 questions instead of 300, in about a minute: too few to decide most.")
+@click.option(
+    "--also", metavar="MODEL", help="A second model, asked as `examples` is: gemma-270m (253 MB, Gemma's terms)."
+)
+@json_option
+def demo() -> None:
+    """The new prompt is better, they say. Is it? Three prompts for the built-in small model on real questions.
+
+    `plain` is a sentence to complete, `examples` puts two solved ones before it, `expert` also tells the model that it
+    is an expert. No key, no GPU, no network after the first download; it ends in a page.
+
+    \b
+    Examples:
+      richter demo
+      richter demo --quick
+      richter demo --also gemma-270m
+    """
+
+
+@command("_score_output:severity_score", reads=("map", "wide", "filter"))  # of scores it needs none
+@click.argument("source", metavar="RUN|FILE")
+@click.option(
+    "--scorer",
+    "scorers",
+    type=click.Choice(["nll", "toxicity", "length"]),
+    multiple=True,
+    required=True,
+    help="Several may be given.",
+)
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV or Parquet to write.")
+@click.option("--model", default="smollm2", help="nll: the local judge model (or a GGUF file).")
+@click.option("--max-tokens", type=click.IntRange(1), default=256, help="nll: tokens read at most.")
+@click.option("--slots", type=click.IntRange(1), default=16, help="nll: texts read in parallel.")
+@click.option("--test", "test_too", is_flag=True, help="Run the protocol on every scorer's column.")
+@click.option(
+    "--probe", "probes", is_flag=True, help="Ask copies of a RUN in other words, score them, and compare the tails."
+)
+@click.option(
+    "--copy",
+    "copies",
+    type=click.Choice(["template", "model", "length", "judge"]),
+    multiple=True,
+    help="With --probe: how. By default template and length.",
+)
+@click.option("--paraphraser", help="With --copy model: the model that puts the questions into other words.")
+@limit_option
+@resamples_option(200, default=2000)
+@seed_option
+@call_options(
+    "With --probe: 5usd, 20000calls or 2Mtok, for each copy.",
+    dry_run="With --probe: ask nothing, say how much it would be.",
+)
+@json_option
+def severity_score() -> None:
+    """Give every answer of a RUN or a FILE, which is any data with answers that `richter compare` takes, a continuous
+    severity.
+
+    nll: the mean negative log-likelihood per token under a judge model that runs here. toxicity: a probability by
+    alt-profanity-check, bounded in [0, 1]. length: characters. None says that an answer is wrong.
+    Other columns of a table that is already at OUTPUT are kept. Then: richter severity tail OUTPUT, or --test.
+
+    --probe says whether a tail is a trait of the model or of the words that it was asked in. A copy is: template, the
+    same questions in a frame of words; model, in another model's words; length, for a longer answer; judge, the same
+    answers, the nll judge being asked otherwise. Copies are asked into OUTPUT.COPY and nothing is paid for twice. Every
+    condition goes through all gates of the protocol against each of its copies.
+
+    \b
+    Examples:
+      richter severity score run1 --scorer nll -o scores.csv
+      richter severity score answers.csv --scorer toxicity -o scores.csv --map answer=reply
+      richter severity score run1 --scorer nll --scorer toxicity --test -o scores.csv
+      richter severity score run1 --probe --scorer nll -o probe.csv
+      richter severity score run1 --probe --copy model --paraphraser openai/gpt-4o-mini --scorer nll -o probe.csv
+    """

@@ -1,0 +1,125 @@
+"""`richter bench`: build and inspect item sets."""
+
+import hashlib
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+
+from richter.cli._io import PLAIN, console, grid, progress_console, publish, write_json
+from richter.errors import StorageError
+from richter.records import printable
+from richter.store import write_file
+
+
+def bench(
+    source: str,
+    output: Path | None,
+    to: str,
+    items: int,
+    seed: int,
+    examples: int,
+    name: str | None,
+    force: bool,
+    json_path: str | None,
+    **card: Any,
+) -> None:
+    """Build the facts benchmark, or show, export or describe a set of questions."""
+    file = Path(source)
+    if source == "facts" and not file.exists():
+        if output is None or to != "items":
+            raise click.UsageError("Build it first: richter bench facts -o facts.jsonl.")
+        _build_facts(items, seed, output, json_path)
+    elif output is None:
+        _show(file, examples, json_path)
+    elif to == "card":
+        _write_card(file, output, json_path, name=name, force=force, **card)
+    else:
+        _export(file, to, output, name, force, json_path)
+
+
+def _build_facts(items: int, seed: int, output: Path, json_path: str | None) -> None:
+    """Build the facts benchmark: 8 domains, 5 tiers, free-form prompt and four options for every item."""
+    from richter_audit.bench import BUILD, beside, build_facts, pack, write_items
+
+    if not output.parent.is_dir():  # said before the work, not after it
+        raise StorageError(f"{output.parent} is no folder.", remedy="Make it, or choose another place.")
+    with progress_console().status("Reading the sources and writing questions …"):
+        built = build_facts(items=items, seed=seed)
+    grader = beside(output)
+    write_items(built.items, output)
+    write_file(grader, pack(built.gazetteer))
+    sha256 = {"sha256": hashlib.sha256(output.read_bytes()).hexdigest()}
+    note = {"benchmark": "facts", **built.to_dict(), **sha256}
+    stem = output.name.split(".")[0]
+    write_file(output.with_name(f"{stem}{BUILD}"), json.dumps(note, indent=2, sort_keys=True) + "\n")
+    out = console(json_path)
+    out.print(f"{len(built.items):,} items in {output}; {grader.name} beside it grades wrong answers.")
+    out.print(f"SHA-256 {sha256['sha256']}")
+    out.print("From " + ", ".join(f"{name} {version}" for name, version in sorted(built.versions.items())) + ".")
+    write_json({**built.to_dict(), **sha256, "output": str(output), "gazetteer": str(grader)}, json_path)
+
+
+def _show(file: Path, examples: int, json_path: str | None) -> None:
+    """Say what is in an item set: how many by domain and tier, and examples."""
+    from richter_audit.bench import read_items
+
+    items = read_items(file)
+    cells = Counter((item.domain or "(no domain)", item.tier) for item in items)
+    forms = Counter(item.form for item in items)
+    domains = list(dict.fromkeys(domain for domain, _ in cells))
+    tiers = sorted({tier for _, tier in cells if tier is not None})
+    out = console(json_path)
+    with_options = sum(bool(item.options) for item in items)
+    out.print(
+        f"{len(items):,} items in {len(domains)} domain{'s' * (len(domains) > 1)}; {with_options:,} with options; "
+        + ", ".join(f"{count:,} {form}" for form, count in sorted(forms.items()))
+        + "."
+    )
+    rows = []
+    for domain in domains:
+        total = sum(count for (name, _), count in cells.items() if name == domain)
+        rows.append([printable(domain, limit=40), *(str(cells[domain, tier]) for tier in tiers), str(total)])
+    out.print(grid(["domain", *(f"tier {tier}" for tier in tiers), "all"], rows, right=1, **PLAIN))
+    for domain in domains:
+        for tier in tiers:
+            own = [item for item in items if (item.domain or "(no domain)", item.tier) == (domain, tier)]
+            for item in own[:examples]:
+                head = f"[{item.domain}, tier {item.tier}, {item.form}] "
+                out.print(printable(head + item.prompt + " -> " + item.reference, limit=400))
+    write_json(
+        {
+            "file": str(file),
+            "items": len(items),
+            "forms": dict(sorted(forms.items())),
+            "cells": [
+                {"domain": domain, "tier": tier, "items": count}
+                for (domain, tier), count in sorted(cells.items(), key=lambda kv: (kv[0][0], kv[0][1] or 0))
+            ],
+        },
+        json_path,
+        inputs=[file],
+    )
+
+
+def _write_card(file: Path, output: Path, json_path: str | None, **options: Any) -> None:
+    """Write an item set as a data set that others can cite and load."""
+    from richter_audit.bench import read_items, write_card
+
+    made = write_card(read_items(file), file, output, **options)
+    out = publish(made, json_path, inputs=[file])
+    out.print(f"{output}: README.md, croissant.json and {made['items']:,} items, version {made['version']}.")
+    for path, sha256 in made["sha256"].items():
+        out.print(f"  {sha256}  {path}")
+
+
+def _export(file: Path, to: str, output: Path, name: str | None, force: bool, json_path: str | None) -> None:
+    """Write an item set for promptfoo, Inspect or pytest."""
+    from richter_audit.bench import read_items, write_set
+
+    items = read_items(file)
+    files = write_set(items, output, to=to, name=name or file.name.split(".")[0], force=force)
+    out = publish({"files": files, "items": len(items)}, json_path, inputs=[file])
+    out.print(f"{len(items):,} items for {to}: {', '.join(map(str, files))}.")

@@ -1,0 +1,70 @@
+"""The options of commands that ask models: what they may spend, at which prices, and where."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from richter.cli._options import Command, add_options, engine_options, preparing
+from richter.records import printable
+from richter_audit.llm import MOST_TOKENS, parse_budget
+
+__all__ = ["call_options"]
+
+BUDGET = "5usd, 20000calls or 2Mtok (several with commas): never exceeded."
+_PARALLEL = (
+    click.option("--concurrency", type=click.IntRange(1), default=64, help="Calls in flight at most."),
+    click.option("--slots", type=click.IntRange(1), default=16, help="Local models: parallel answers."),
+    click.option(
+        "--most-tokens",
+        type=click.IntRange(1),
+        default=MOST_TOKENS,
+        show_default=True,
+        help="An answer that was cut off is asked again with twice the tokens, up to this (not of local models).",
+    ),
+)
+_MONEY = (
+    click.option("--prices", type=click.Path(path_type=Path), help="Your own prices: TOML, or litellm's JSON list."),
+    click.option(
+        "--price",
+        multiple=True,
+        metavar="[MODEL=]IN,OUT",
+        help="Dollars per million tokens in and out, of MODEL or of every model without a price; may be repeated.",
+    ),
+)
+
+
+def call_options(
+    budget: str = BUDGET,
+    *,
+    default: str | None = None,
+    required: bool = False,
+    parallel: bool = False,
+    engine: bool = False,
+    dry_run: str = "Say what it would ask, and ask nothing.",
+) -> Callable[[Command], Command]:
+    """Add `--budget`, `--prices`, `--price`, `--dry-run` and, where asked for, where and how many at a time.
+
+    The body of the command has them as one `calls`.
+    """
+    options = [click.option("--budget", default=default, required=required, help=budget), *_MONEY]
+    options += [*_PARALLEL] * parallel + [engine_options] * engine
+    options += [click.option("--dry-run", is_flag=True, help=dry_run)] * bool(dry_run)
+
+    def prepare(given: dict[str, Any]) -> dict[str, Any]:
+        from richter_audit.cli._calls import Calls, read_call_prices
+
+        taken = {name: given.pop(name) for name in ("concurrency", "slots", "most_tokens") if parallel}
+        where = {name: given.pop(name) for name in ("engine", "workers") if engine}
+        prices = read_call_prices(given.pop("prices"), given.pop("price"))
+        limit, dry = given.pop("budget"), given.pop("dry_run", False)
+        if parse_budget(limit).money_usd is not None and not dry:
+            click.echo(f"Prices: {printable(prices.source)}.", err=True)  # the budget is as true as they are
+        calls = Calls(limit=limit, prices=prices, dry_run=dry, parallel=taken, where=where)
+        return {**given, "calls": calls}
+
+    def add(declared: Command) -> Command:
+        return add_options(*options)(preparing(prepare)(declared))
+
+    return add

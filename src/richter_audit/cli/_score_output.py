@@ -1,0 +1,136 @@
+"""What `richter severity score` prints: continuous severities, and the tails of copies in other words."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import polars as pl
+
+from richter.audit import study_column
+from richter.cli._io import console, write_json
+from richter.errors import InputError
+from richter.records import Verdict, counted, printable
+from richter.store import Place, is_database, keep_file, run_file, run_folder, run_place
+from richter.tables import ReadOptions
+from richter_audit.cli._calls import Calls
+from richter_audit.cli._progress import asking, downloading
+from richter_audit.stages._probe import Copy, compare_copies, copy_answers
+from richter_audit.stages._score import answers_of, own_nll, score_by, write_scored
+
+
+def severity_score(
+    source: str,
+    reading: ReadOptions,
+    scorers: tuple[str, ...],
+    output: Path,
+    test_too: bool,
+    probes: bool,
+    copies: tuple[Copy, ...],
+    json_path: str | None,
+    **options: Any,
+) -> None:
+    """Score answers of a run or a file, or those to copies of a run's questions; print and write what came of it."""
+    _check_output(output, source)
+    nll = {name: options.pop(name) for name in ("model", "max_tokens", "slots")}
+    if probes:
+        copies = copies or ("template", "length")
+        _probe(run_place(source), copies, scorers, output, json_path=json_path, nll=nll, **options)
+        return
+    if copies:
+        raise click.UsageError("--copy goes with --probe.")
+    _score(source, reading, scorers, output, test_too=test_too, json_path=json_path, **nll)
+
+
+def _score(
+    source: str,
+    reading: ReadOptions,
+    scorers: tuple[str, ...],
+    output: Path,
+    *,
+    test_too: bool,
+    json_path: str | None,
+    **nll: Any,
+) -> None:
+    """Give every answer a continuous severity by each scorer, and with `test_too` run the protocol on it."""
+    frame = answers_of(source, reading)
+    run = source if is_database(source) or Path(source).is_dir() else f"{output}.run"
+    frame = _scored(frame, scorers, run, own=run == source, **nll)
+    if own := is_database(source) and output.resolve() == (run_folder(source) / output.name).resolve():
+        output.parent.mkdir(parents=True, exist_ok=True)
+        run_file(source, output.name)  # as the database has it: its columns are kept
+    write_scored(frame, output)
+    if own:
+        keep_file(source, output.name, output.read_bytes())
+    out = console(json_path)
+    reports = {}
+    for scorer in scorers:
+        empty = int(frame[scorer].null_count())
+        out.print(
+            f"Scored {counted(len(frame) - empty, 'answer')} by {scorer}"
+            + (f"; {empty:,} have none." if empty else ".")
+        )
+        if test_too:
+            scale = {"transform": "logit"} if scorer == "toxicity" else {}
+            reports[scorer] = study_column(str(output), column=scorer, overrides=scale)
+            out.print(printable(f"{scorer}: {reports[scorer].study.claim.sentence}"))
+        else:
+            how = " --transform logit" * (scorer == "toxicity")
+            out.print(f"  richter severity tail {output} --map score={scorer}{how}")
+    if len(reports) > 1:
+        held = [name for name, r in reports.items() if r.study.claim.verdict is Verdict.VERIFIED]
+        out.print(f"A difference of tail shape is shown under {len(held)} of {len(reports)} scorers.")
+    write_json({"scorers": dict(reports)}, json_path, inputs=[output])
+
+
+def _probe(
+    run: Place,
+    copies: tuple[Copy, ...],
+    scorers: tuple[str, ...],
+    output: Path,
+    *,
+    paraphraser: str | None,
+    limit: int | None,
+    n_resamples: int,
+    seed: int,
+    calls: Calls,
+    nll: Mapping[str, Any],
+    json_path: str | None,
+) -> None:
+    """Ask copies of a run's questions, score them, and print and write how their tails compare."""
+    if calls.dry_run:
+        clean = answers_of(run).filter(
+            pl.col("item").is_in(answers_of(run)["item"].unique(maintain_order=True)[:limit])
+        )
+        most = len(clean) * sum(c != "judge" for c in copies) + clean["item"].n_unique() * ("model" in copies)
+        console(json_path).print(f"At most {counted(most, 'call')} for {', '.join(copies)}.")
+        write_json({"dry_run": {"calls": most}}, json_path)
+        return
+    with calls.opened() as asked:
+        asked["slots"] = nll["slots"]
+        frame = copy_answers(run, copies, str(output), paraphraser=paraphraser, limit=limit, **asked)
+    frame = _scored(frame, scorers, f"{output}.run", own=False, **nll)
+    write_scored(frame, output)
+    found = compare_copies(frame, copies, scorers, seed=seed, n_resamples=n_resamples)
+    out = console(json_path)
+    for one in found:
+        out.print(printable(f"{one.condition}, {one.copy}, {one.scorer}: {one.claim.sentence}"))
+    shown = [one for one in found if one.claim.verdict is Verdict.VERIFIED]
+    out.print(f"A tail that changes with the words is shown for {len(shown)} of {len(found)} copies.")
+    write_json({"probes": found}, json_path, inputs=[output])
+
+
+def _check_output(output: Path, source: str) -> None:
+    if output.suffix not in (".csv", ".parquet"):
+        raise InputError(f"{output} is neither .csv nor .parquet.", remedy="Choose one of these endings.")
+    if Path(source).exists() and output.exists() and output.samefile(source):
+        raise InputError(f"{output} would overwrite the input.", remedy="Choose another path with -o.")
+
+
+def _scored(
+    frame: pl.DataFrame, scorers: Sequence[str], run: str, *, own: bool, model: str, max_tokens: int, slots: int
+) -> pl.DataFrame:
+    with asking("scoring") as watch, downloading("SmolLM2-135M") as download:
+        known = own_nll(run, model, max_tokens=max_tokens) if own and "nll" in scorers else None
+        shown: dict[str, Any] = {"watch": watch, "download": download, "max_tokens": max_tokens, "slots": slots}
+        return score_by(frame, scorers, model=model, run=run, known=known, **shown)

@@ -1,0 +1,78 @@
+"""`richter search export`: the questions answered wrongly, as a set of items for another tool."""
+
+from pathlib import Path
+
+from richter.cli._io import console
+from richter.errors import InputError, ModelError, TooFewErrors
+from richter.store import Place
+from richter_audit.ascent import FailingSet, base_of, failing_questions, judge_answers, keep_stable
+from richter_audit.bench import write_set
+from richter_audit.cli._calls import Calls
+from richter_audit.cli._progress import price_at_most
+from richter_audit.cli._search_show_output import say_keys
+from richter_audit.knowledge import open_base
+from richter_audit.stages import ask_run, estimate_run
+
+
+def search_export(
+    run: Place, output: Path, to: str, again: int | None, calls: Calls, base_path: Path | None, force: bool
+) -> None:
+    """Write the questions that a search found answered wrongly, as a set of items."""
+    if output.exists() and not force:
+        raise InputError(f"{output} exists.", remedy="Choose another name, or add --force.")
+    export_failing(run, output, to=to, again=again, calls=calls, base_path=base_path, force=force)
+
+
+def export_failing(
+    source: Place, output: Path, *, to: str, again: int | None, calls: Calls, base_path: Path | None, force: bool
+) -> None:
+    """Write the questions that a search found answered wrongly, each once, those that fail again when asked once more.
+
+    Unless told how often (`again`), a model that cannot be asked is no fault: the set is written as it is, with the
+    share that is expected to fail again.
+    """
+    say, folder = console().print, base_path or base_of(source)
+    found = failing_questions(source, open_base(folder) if folder else None)
+    times = (found.condition.style != "cloze") if again is None else again  # a cloze is the same each time
+    if times and found.questions:
+        try:
+            found = _asked_again(found, output.with_name(f"{output.name}.again"), int(times), calls)
+        except ModelError as error:
+            if again is not None:
+                raise
+            say(f"Not asked again: {error.what}", soft_wrap=True)
+    if calls.dry_run:
+        say("Asks nothing." if not times else "Nothing was asked or written.")
+        return
+    if not found.questions:
+        left = ", ".join(f"{count} {why}" for why, count in found.left_out.items())
+        raise TooFewErrors(f"{source} has no failing question to write{f' ({left})' if left else ''}.", n=0, needed=1)
+    written = write_set(found.items(), output, to=to, name=output.stem, force=force)
+    modes = len({q.mode for q in found.questions})
+    say(f"{len(found.questions):,} failing questions of {modes:,} modes for {to}: {', '.join(map(str, written))}.")
+    if (share := found.expected_again) is not None:
+        say(f"About {share:.0%} of them are expected to fail when asked again in other words.")
+    for why, count in found.left_out.items():
+        say(f"Left out: {count:,} {why}.")
+    say_keys(console(), folder)
+
+
+def _asked_again(found: FailingSet, beside: Path, times: int, calls: Calls) -> FailingSet:
+    """What of a set fails each of so many times that it is asked again, into a run beside it; says the cost first."""
+    items, condition, say = [q.item for q in found.questions], found.condition, console().print
+    (row,) = estimate_run(beside, items, [condition], draws=times, prices=calls.prices)
+    say(
+        f"Asks {len(items):,} failing questions again before they are written: {row.calls:,} calls to {row.model}, "
+        f"{price_at_most(row.money_usd_most)} (--again 0 asks nothing).",
+        soft_wrap=True,
+    )
+    if calls.dry_run:
+        return found
+    with calls.opened() as asked:
+        ask_run(beside, items, [condition], draws=times, most_tokens=condition.decoding.max_tokens, **asked)
+        if found.judge is not None:
+            judge_answers(beside, items, condition, found.judge, **asked)
+    kept = keep_stable(found, beside)
+    if not kept.questions and kept.left_out.get("not asked again") == len(items):
+        raise ModelError(f"{row.model} answered none of them.", remedy="See that it can be asked, or give --again 0.")
+    return kept

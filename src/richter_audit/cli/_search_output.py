@@ -1,0 +1,125 @@
+"""What `richter search run` prints: a search, or the pilot of one."""
+
+import dataclasses
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+import click
+import numpy as np
+
+from richter.cli._io import console, progress_console, publish, write_json
+from richter.models import resolve
+from richter.records import Decoding
+from richter.store import Place
+from richter.texts import open_embedder
+from richter_audit import ascent
+from richter_audit.cli._calls import Calls
+from richter_audit.cli._search_show_output import print_search, say_keys
+from richter_audit.knowledge import open_base, usual_retrieval
+from richter_audit.stages import ask_run, name_conditions
+
+PILOT_TOKENS, SEARCH_TOKENS = 1024, 256  # of an answer, unless given
+PILOT_BUDGET = "110calls"
+PILOTED = ("modes", "sea", "bayes")
+
+
+def search_run(
+    run: Place,
+    model: str,
+    base_path: Path,
+    calls: Calls,
+    style: str | None,
+    temperature: float,
+    no_prune: bool,
+    retrieval: str | None,
+    steps: int | None,
+    max_tokens: int | None,
+    pilot: bool,
+    paragraphs: int,
+    generator: str | None,
+    judge: str | None,
+    embedding_path: Path | None,
+    json_path: str | None,
+    **settled: Any,
+) -> None:
+    """Search a base for errors of a model, or ask a pilot; print and write the summary."""
+    if pilot:
+        asked = {"max_tokens": max_tokens or PILOT_TOKENS, "seed": settled["seed"], "strategy": settled["strategy"]}
+        _ask_pilot(run, model, base_path, paragraphs, style=style, calls=calls, json_path=json_path, **asked)
+        return
+    if calls.limit is None:
+        raise click.UsageError("Give --budget: 3000calls, 2Mtok or 5usd.")
+    base = open_base(base_path)
+    settled["gamma"] = None if no_prune else settled["gamma"]
+    settings = ascent.SearchSettings.from_dict(settled | {"retrieval": retrieval or usual_retrieval(base)})
+    writer, judge = (resolve(name).name if name else None for name in (generator, judge))
+    style = style or ("cloze" if resolve(model).backend == "local" else "choice")
+    decoding = Decoding(max_tokens=max_tokens or SEARCH_TOKENS)
+    (condition,) = name_conditions([model], temperatures=[temperature], decoding=decoding, style=style)
+    out = console(json_path)
+    if calls.dry_run:
+        budget = calls.budget
+        plan = ascent.estimate_search(
+            base, condition, settings, budget=budget, prices=calls.prices, generator=writer, judge=judge
+        )
+        out.print(str(plan), soft_wrap=True)
+        calls.say_prices(out)
+        write_json({"dry_run": plan.to_dict() | {"budget": str(budget)}}, json_path)
+        return
+    progress = progress_console()
+    line = progress.status("asking")
+
+    def watch(step: ascent.StepSummary) -> None:
+        progress.print(f"step {_step_line(step)}", soft_wrap=True)
+
+    def within(step: int, answered: int, asked: int) -> None:
+        line.update(f"step {step}: {answered:,} of {asked:,} answers")
+
+    with calls.opened(None) as asked, line:
+        asked |= {"context_tokens": 4096 if generator or judge else 1024, "watch": watch, "progress": within}
+        embedder = open_embedder(embedding_path) if embedding_path else None
+        asked |= {"steps": steps, "generator": writer, "judge": judge, "embedder": embedder}
+        summary = ascent.run_search(run, base, condition, settings, **asked)
+    print_search(summary, json_path, table=False)
+    out.print(f"Next: richter search show {quote(str(run))}", style="dim")
+    write_json(summary, json_path)
+
+
+def _ask_pilot(
+    run: Place,
+    model: str,
+    base_path: Path,
+    paragraphs: int,
+    *,
+    strategy: str,
+    style: str | None,
+    max_tokens: int,
+    calls: Calls,
+    seed: int,
+    json_path: str | None,
+) -> None:
+    """Ask some questions of each of some neighbourhoods; print and write what a search would gain."""
+    if strategy not in PILOTED:
+        raise click.UsageError(f"--pilot is for the strategies {', '.join(PILOTED)}.")
+    if calls.dry_run:
+        raise click.UsageError("A pilot is at most 110 calls: it has no --dry-run.")
+    calls = dataclasses.replace(calls, limit=calls.limit or PILOT_BUDGET)
+    base, rng = open_base(base_path), np.random.default_rng(seed)
+    settings = ascent.SearchSettings.from_dict({"strategy": strategy, "seed": seed, "retrieval": usual_retrieval(base)})
+    planned = ascent.plan_pilot(base, settings, rng=rng)
+    style = style or ("cloze" if resolve(model).backend == "local" else "choice")
+    (condition,) = name_conditions([model], decoding=Decoding(max_tokens=max_tokens), style=style)
+    with calls.opened() as asked:
+        ask_run(run, planned.items(), [condition], **asked)
+    found = ascent.score_pilot(run, planned, base, condition, settings, paragraphs=paragraphs, rng=rng)
+    out = publish(found.to_dict() | {"worthwhile": found.worthwhile}, json_path)
+    out.print(str(found), soft_wrap=True)
+    say_keys(out, base_path)
+
+
+def _step_line(step: ascent.StepSummary) -> str:
+    cells = [f"{step.step}: {step.paragraphs} paragraphs"]
+    if step.error is not None and step.cumulative_error is not None:
+        cells.append(f"{step.error:.0%} wrong, {step.cumulative_error:.0%} so far")
+    return ", ".join([*cells, f"{step.sources} sources, {step.pruned} pruned"])

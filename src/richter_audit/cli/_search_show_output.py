@@ -1,0 +1,255 @@
+"""`richter search show`: what a search found, from its ledger, and from its base where that is at hand."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+import polars as pl
+from rich.console import Console
+
+from richter.cli._io import cells, console, grid, listing, money, write_json
+from richter.errors import InputError, TooFewErrors
+from richter.interop import export_table
+from richter.records import printable
+from richter.store import Place, open_ledger
+from richter_audit import ascent
+from richter_audit.ascent._summary import summarise
+from richter_audit.cli._progress import price
+from richter_audit.cli._search_compare_output import compare_searches
+from richter_audit.knowledge import IndexInfo, KnowledgeBase, open_base
+
+T = TypeVar("T")
+TASKS_SHOWN = 8
+# what is said of a search where it has it, by its field
+BESIDE = {
+    "reworded": "{r.confirmed:,} of {r.reworded:,} that were asked in other words fail in at least half of them too.",
+    "judged": "A judge called {r.judged_right:,} of {r.judged:,} answers right that are not the reference's words.",
+    "uncorrected": "{r.uncorrected:,} wrong answers are not corrected for how likely each option is anyway: the server "
+    "does not say how likely given texts are.",
+    "preferred": "{r.preferred:,} answers are right once corrected for how likely each option is without the subject: "
+    "as asked they are wrong by preference for a name; they count as right.",
+    "keys": "{r.keys}",
+}
+
+
+def search_show(
+    runs: tuple[Place, ...],
+    categories: int,
+    failing: int,
+    base_path: Path | None,
+    patterns: int,
+    over: Literal["asked", "sample"],
+    map_path: Path | None,
+    level: float,
+    json_path: str | None,
+) -> None:
+    """Print and write what a search found, or how several compare."""
+    if len(runs) > 1:
+        compare_searches(runs, json_path)
+        return
+    (run,), out = runs, console(json_path)
+    with open_ledger(run) as ledger:
+        summary = summarise(ledger, level=level)
+    print_search(summary, json_path, table=True)
+    folder = base_path or ascent.base_of(run)
+    base = open_base(folder) if folder else None
+    rates = ascent.search_categories(run, base, level=level) if base else summary.by_category
+    rows = sorted(rates.items(), key=lambda kv: -kv[1].n)[:categories]
+    if rows:
+        told = ((printable(name, limit=40), str(rate.n), f"{rate.size:,}", *_rate_cells(rate)) for name, rate in rows)
+        out.print(grid(f"category|asked|paragraphs|error rate|{100 * level:.4g}% interval", told))
+    shown = ascent.failing_questions(run, base, confirmed=False)
+    _print_failing(out, shown, failing)
+    found = ascent.search_patterns(run, over=over, level=level, rng=np.random.default_rng(summary.settings.seed))
+    _print_patterns(out, found[:patterns], over, level)
+    survey, prediction, missing = _from_base(out, run, base, map_path, summary)
+    write_json(
+        summary.to_dict()
+        | {"by_category": rates, "failing": shown.questions}
+        | {"patterns": {"over": over, "found": found}, "prediction": prediction}
+        | (survey.to_dict() if survey else {"map": None, "clusters": None})
+        | {"not_computed": missing},
+        json_path,
+    )
+
+
+def _print_failing(out: Console, found: ascent.FailingSet, most: int) -> None:
+    """Failing questions by mode: some of each, the modes with the most first."""
+    if not found.questions or not most:
+        return
+    modes = Counter(q.mode for q in found.questions)
+    out.print(
+        f"{len(found.questions):,} failing questions of {len(modes):,} modes; `richter search export` writes all:"
+    )
+    each = max(1, most // len(modes))
+    told: Counter[str] = Counter()
+    rows = []
+    for q in found.questions:
+        if told[q.mode] < each and told.total() < most:
+            told[q.mode] += 1
+            again = "" if q.reworded is None else f"{q.reworded:.0%} wrong"
+            named = {"mode": f"{q.mode} ({modes[q.mode]})", "again": again}
+            rows.append(cells("{mode:28}|{r.item.prompt:80}|{r.item.reference:28}|{r.said:36}|{again}", q, **named))
+    out.print(grid("mode|question|right|answered|in other words", rows))
+
+
+def _from_base(
+    out: Console, run: Place, base: KnowledgeBase | None, map_path: Path | None, summary: ascent.SearchSummary
+) -> tuple[ascent.ErrorSurvey | None, ascent.FailurePrediction | None, dict[str, str]]:
+    """What needs the base's vectors; where it cannot be had, the reason instead."""
+    missing: dict[str, str] = {}
+    if base is None:
+        why = "The base of this search does not lie where it was; --kb says where."
+        if map_path is not None:
+            raise InputError(why)
+        out.print(f"No map, clusters or prediction: {why}", style="dim")
+        return None, None, dict.fromkeys(("map", "clusters", "prediction"), why)
+
+    def tried(names: Sequence[str], work: Callable[[], T]) -> T | None:
+        try:
+            return work()
+        except TooFewErrors as error:
+            missing.update(dict.fromkeys(names, str(error)))
+            out.print(f"No {', no '.join(names)}: {error}", style="dim")
+            return None
+
+    seed = summary.settings.seed
+    survey = tried(("map", "clusters"), lambda: ascent.survey_errors(run, base, rng=np.random.default_rng([seed, 1])))
+    if survey is not None:
+        if survey.unclustered:
+            missing["clusters"] = survey.unclustered
+            out.print(f"No clusters: {survey.unclustered}", style="dim")
+        _print_clusters(out, survey)
+        if map_path is not None:
+            _write_map(survey, base, map_path, summary.model)
+            fails = sum(point.fails for point in survey.points)
+            out.print(
+                f"{map_path}: {len(survey.points):,} paragraphs by {survey.placed.method}, {fails:,} of them failing; "
+                "other searches of this base lie in the same plane."
+            )
+    failing = ascent.search_failing(run)
+    vectors = base.vectors[list(failing)]
+    wrong, rng = list(failing.values()), np.random.default_rng(seed)
+    prediction = tried(("prediction",), lambda: ascent.predict_failures(vectors, wrong, rng=rng))
+    if prediction is not None:
+        out.print(
+            f"Told from their vectors, failing paragraphs are named rightly in {prediction.accuracy:.0%} of "
+            f"{prediction.n_test} held out (the commoner kind alone: {prediction.accuracy_of_the_majority:.0%}; "
+            f"AUC {prediction.auc:.2f})."
+        )
+    return survey, prediction, missing
+
+
+def _write_map(survey: ascent.ErrorSurvey, base: KnowledgeBase, path: Path, model: str) -> None:
+    texts = [paragraph.text for paragraph in base.paragraphs([point.paragraph for point in survey.points])]
+    names = ("paragraph", "x", "y", "category", "cluster", "step", "error", "fails", "question")
+    columns: dict[str, Any] = {name: [getattr(point, name) for point in survey.points] for name in names}
+    for name in ("category", "question"):
+        columns[name] = [printable(text, limit=200) for text in columns[name]]
+    columns["model"] = [printable(model)] * len(texts)
+    frame = pl.DataFrame(columns | {"text": [printable(text, limit=200) for text in texts]})
+    export_table(frame, path)
+
+
+def _print_clusters(out: Console, survey: ascent.ErrorSurvey) -> None:
+    found, placed = survey.clustering, survey.placed
+    if found is None:
+        pass
+    elif found.near is None or found.p_value is None or found.near_at_random is None:
+        out.print("The vectors of the failing paragraphs are all alike.")
+    else:
+        said = (
+            f"{found.near:.0%} of the ten nearest asked about before them fail too, {found.near_at_random:.0%} with "
+            f"errors at random, p {found.p_value:.3f}"
+        )
+        if found.clusters == 1 and not found.is_closer:
+            out.print(f"The failing paragraphs lie no closer together than errors at random would ({said}).")
+        else:
+            out.print(f"The failing paragraphs form {found.clusters} clusters ({said}):")
+    rows = []
+    for cluster in survey.clusters:
+        names = ", ".join(f"{name or 'none'} {count}" for name, count in cluster.categories)
+        words = printable(", ".join(term.term for term in cluster.terms), limit=60)
+        rows.append([*cells("{r.cluster}|{r.paragraphs}|{r.error:.0%}", cluster), printable(names, limit=48), words])
+    if rows:
+        out.print(grid("cluster|paragraphs|wrong|commonest categories|words that set it apart", rows))
+    chance = 10 / (len(survey.points) - 1)
+    out.print(
+        f"The map ({placed.method}: {placed.why}) keeps {placed.kept_neighbours:.0%} of each paragraph's ten nearest "
+        f"(chance: {min(chance, 1.0):.0%}).",
+        style="dim",
+    )
+
+
+def _print_patterns(out: Console, patterns: Sequence[ascent.Pattern], over: str, level: float) -> None:
+    if not patterns:
+        return
+    where = "in the random sample" if over == "sample" else "in what was asked about, which the search chose"
+    out.print(f"What fails {where} (permutation tests, Benjamini-Hochberg at {100 * (1 - level):.3g}%):")
+    figures = "{r.paragraphs}|{r.error:.0%}|{r.error_of_others:.0%}|{r.adjusted_p_value:.3f}"
+    named = [(printable(", ".join(f"{k}: {v}" for k, v in p.attributes.items()), limit=60), p) for p in patterns]
+    rows = ([name, *cells(figures, p)] for name, p in named)
+    out.print(grid("group|paragraphs|wrong|others|adjusted p", rows))
+
+
+def _rate_cells(rate: ascent.PopulationRate) -> tuple[str, str]:
+    if rate.error_rate is None or rate.interval is None:
+        return "unknown", ""
+    return f"{rate.error_rate:.1%}", f"{rate.interval.low:.1%} to {rate.interval.high:.1%}"
+
+
+def say_keys(out: Console, folder: Path | str | None) -> None:
+    """Say what people found of a base's generated keys, under what rests on them."""
+    checked = ascent.read_key_check(folder) if folder else None
+    if checked is not None:
+        out.print(str(checked))
+
+
+def print_search(summary: ascent.SearchSummary, json_path: str | None, *, table: bool) -> None:
+    """What was found in sentences, and with `table` step by step and by cost."""
+    out, s = console(json_path), summary
+    share = f" ({s.errors_found / s.answers:.0%} of {s.answers:,})" if s.answers else ""
+    effective = f", as diverse as {s.effective_categories:.1f} equally large ones" if s.effective_categories else ""
+    out.print(
+        f"{s.strategy} found {s.errors_found:,} different questions that {printable(s.model)} answers wrongly{share}, "
+        f"in {s.distinct_categories:,} categories{effective}."
+    )
+    for field, line in BESIDE.items():
+        if getattr(s, field):
+            out.print(line.format(r=s), soft_wrap=True)
+    rate, limits = _rate_cells(s.population)
+    if s.population.error_rate is None:
+        drawn = "none drawn has an answer" if s.settings.uniform else "no paragraph is drawn at random (--uniform 0)"
+        out.print(f"The error rate of the whole base is unknown: {drawn}.")
+    else:
+        out.print(
+            f"The whole base: {rate} wrong (95%: {limits}), from {s.population.n:,} of {s.population.size:,} "
+            "paragraphs drawn at random; the steps' errors say nothing of it."
+        )
+    if "index" in s.base:
+        out.print(IndexInfo.from_dict(s.base["index"]).sentence())
+    cost = money(s.spent.money_usd, s.spent.unpriced)
+    each = f" ({s.spent.calls / s.errors_found:.1f} calls for each wrong question)" if s.errors_found else ""
+    out.print(f"Spent {s.spent.calls:,} calls{each}, {s.spent.tokens:,} tokens, {cost} of {s.budget}.")
+    aside = {"refused": s.refused, "cut off": s.truncated, "empty": s.empty, "failed calls": s.failed}
+    aside["paragraphs unfinished"] = s.unfinished
+    for said, counts in (
+        ("Neither right nor wrong", aside),
+        ("Dropped of what the generator wrote, and never scored", s.dropped),
+    ):
+        if any(counts.values()):
+            out.print(f"{said}: {', '.join(f'{n:,} {what}' for what, n in counts.items() if n)}.")
+    if not table:
+        return
+    steps = "step: {r.step}|paragraphs: {r.paragraphs}|wrong: {r.error:.1%}|wrong so far: {r.cumulative_error:.1%}|"
+    out.print(listing(steps + "sources: {r.sources}|pruned: {r.pruned}", s.steps))
+    if s.tasks:
+        worst = sorted(s.tasks, key=lambda task: -(task.error if task.error is not None else -1))[:TASKS_SHOWN]
+        tasks = (cells("{r.text:80}|{r.step}|{n}|{r.error:.0%}", task, n=len(task.paragraphs)) for task in worst)
+        out.print(grid("task that a model proposed|step|paragraphs|wrong", tasks))
+    figures = "{r.model:40}|{r.role}|{r.calls:,}|{r.failed:,}|{r.tokens_in:,}|{r.tokens_out:,}|{cost}"
+    costs = (cells(figures, r, cost=price(r.money_usd)) for r in s.costs)
+    if s.costs:
+        out.print(grid("model|role|calls|failed|tokens in|tokens out|cost", costs))
