@@ -228,6 +228,15 @@ def test_show_prints_the_names_that_are_relied_on(tmp_path, base, capsys):
     assert found["steps"][-1]["cumulative_error"] == pytest.approx(found["errors_found"] / found["answers"])
 
 
+def test_show_gives_intervals_at_the_level(tmp_path, base, capsys):
+    go(tmp_path / "run", base, SearchSettings(**SMALL), "100calls")
+    with pytest.raises(SystemExit):
+        main(["search", "show", str(tmp_path / "run"), "--level", "0.8", "--json", "-"])
+    found = json.loads(capsys.readouterr().out)
+    rates = [found["population"], *found["by_category"].values()]
+    assert {rate["interval"]["level"] for rate in rates if rate["interval"]} == {0.8}
+
+
 def test_show_of_another_run_says_so(tmp_path, capsys):
     open_ledger(tmp_path / "run", mode="write").close()
     with pytest.raises(SystemExit) as stop:
