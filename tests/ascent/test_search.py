@@ -256,7 +256,7 @@ def test_compare_gives_the_ratio_to_random(tmp_path, base, capsys):
             )
     runs = [str(tmp_path / name) for name in ("sea0", "sea1", "random0", "random1")]
     with pytest.raises(SystemExit):
-        main(["search", "compare", *runs, "--json", "-"])
+        main(["search", "show", *runs, "--json", "-"])
     found = json.loads(capsys.readouterr().out)
     one, other, first, second = found["runs"]
     assert one["ratio_to_random"] == pytest.approx(one["errors_per_answer"] / first["errors_per_answer"])
@@ -265,7 +265,7 @@ def test_compare_gives_the_ratio_to_random(tmp_path, base, capsys):
     assert ratio["ratio"] == pytest.approx(means[0] / means[1])
     assert ratio["interval"]["low"] <= ratio["ratio"] <= ratio["interval"]["high"]
     with pytest.raises(SystemExit):  # one of each: no interval, and it is not made up
-        main(["search", "compare", runs[0], runs[2], "--json", "-"])
+        main(["search", "show", runs[0], runs[2], "--json", "-"])
     assert json.loads(capsys.readouterr().out)["ratios_to_random"] == {}
 
 
