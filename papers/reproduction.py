@@ -563,8 +563,8 @@ def small_run() -> Path:
         raise SkippedRowError("the weights of the built-in model are not here")
     run = WORK / "smollm2"
     items = bench.cached_facts(items=1000)
-    richter("audit", "--only", "ask", run, "--bench", items, "--model", "smollm2", "--temperature", "0", "--temperature", "1",
-            "--limit", "20", "--max-tokens", "24", "--style", "chat")  # fmt: skip
+    richter("audit", "--only", "ask", run, "--bench", items, "--model", "smollm2", "--temperature", "0",
+            "--temperature", "1", "--limit", "20", "--max-tokens", "24", "--style", "chat")  # fmt: skip
     return run
 
 

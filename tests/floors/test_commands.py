@@ -68,7 +68,7 @@ def test_floors_json_has_the_names_relied_on(capsys: pytest.CaptureFixture[str])
             ["size", "calibration", "--n", "900", "--error-rate", "0.2", "--autocorrelation", "0.5"],
             "worth 300 independent ones",
         ),
-        (["size", "calibration", "--pipeline", "2,2", "--labels", "1000000"], "L at most 5"),
+        (["size", "calibration", "--pipeline", "2,2", "--n", "1000000"], "L at most 5"),
         (["size", "calibration", "--pipeline", "2,inf"], "cannot be verified"),
         (["size", "calibration", "--horizon", "--n", "14000"], "1.4e+04"),
         (["size", "calibration", "--drift", "0.01"], "3,125 labels a month"),

@@ -166,8 +166,8 @@ def write_csv(path: Path, ratings: list[Rating]) -> Path:
 
 def test_command(tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]) -> None:
     file = write_csv(tmp_path / "ratings.csv", simulated_ratings(200, rng, labelled=80, failing=True))
+    words = ["label", "agreement", str(file), "--level", "0.9", "--by", "condition"]
     with pytest.raises(SystemExit) as stop:
-        words = ["label", "agreement", str(file), "--level", "0.9", "--by", "condition"]
         main([*words, "--json", str(tmp_path / "out.json")])
     assert stop.value.code == 0
     text = capsys.readouterr().out
