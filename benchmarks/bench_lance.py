@@ -90,23 +90,25 @@ def make(folder, size, url):
     wall, cpu, info = clocked(lambda: build_index(base, url=url, rng=np.random.default_rng(0)))
     print(f"index and measure its recall: {wall:.0f} s ({cpu:.0f} s CPU), peak {peak_gb():.2f} GB")
     print(f"{info.sentence()}\n{info.partitions:,} partitions, {info.probes} read for a query")
-    find_similar(queries_of(base), base.mapped, K, index=open_index(base))
+    find_similar(queries_of(base), base.vectors_on_disk, K, index=open_index(base))
     print(f"built, indexed and searched within {peak_gb():.2f} GB (goal 4 GB)", flush=True)
 
 
 def queries_of(base):
-    return np.asarray(base.mapped[np.random.default_rng(7).choice(len(base), 40, replace=False)], dtype=np.float32)
+    return np.asarray(
+        base.vectors_on_disk[np.random.default_rng(7).choice(len(base), 40, replace=False)], dtype=np.float32
+    )
 
 
 def compare(folder):
     """Index and exact search on the same queries."""
     base = open_base(folder)
     index, queries = open_index(base), queries_of(base)
-    resident = np.asarray(base.mapped, dtype=np.float32)
+    resident = np.asarray(base.vectors_on_disk, dtype=np.float32)
     ways = {
-        "index": lambda q: find_similar(q, base.mapped, K, index=index),
+        "index": lambda q: find_similar(q, base.vectors_on_disk, K, index=index),
         "exact in memory": lambda q: top_k(q, resident, K)[0],
-        "exact from disk": lambda q: top_k(q, base.mapped, K)[0],
+        "exact from disk": lambda q: top_k(q, base.vectors_on_disk, K)[0],
     }
     first = [clocked(lambda q=q: ways["index"](q[None]))[:2] for q in queries]  # parts come from disk, then stay
     wall, cpu = np.median(first, axis=0) * 1e3

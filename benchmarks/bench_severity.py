@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from richter.severity import Scores, b_from_counts, study_severity
+from richter.claims import decide
+from richter.severity import DEFAULT, Scores, b_from_counts, pair_questions, summarise_study, weigh_pairs
 from richter.severity._families import families_from_counts
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "papers"))  # what is run but not shipped; hence the import after it
@@ -128,7 +129,12 @@ def bench_study() -> None:
     scores, sizes = simulated_study()
     rng = np.random.default_rng(4)
     start, cpu_start = time.perf_counter(), time.process_time()
-    study = study_severity(scores, rng=rng)
+    pairs, main = weigh_pairs(scores.columns(), rng=rng), "severity_given_error"
+    asked = pair_questions(pairs.pairs, {}, primary=main, margins={}, basis="", judged="")
+    study = summarise_study(
+        pairs, decide(asked), primary=main, recipe=DEFAULT, max_error_gap=0.05, min_gap=0.15, n_resamples=2000,
+        level=0.95, rng=rng,
+    )  # fmt: skip
     run_analyses(scores, active_params=sizes, pairs=[("m0", "m1")], estimates=study.slopes, rng=rng)
     seconds, used = time.perf_counter() - start, time.process_time() - cpu_start
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from errorquake_counts import counts_of
 from errorquake_robustness import recount
 from richter.errors import InputError
 from richter.records import Result
 from richter.severity import DEFAULT, Recipe, Scores, snap
 from richter.severity._disjoint_intervals import Recount, count_disjoint, fit_slopes
-from richter.severity._grid import counts_of
-from richter.stats import Bools, Floats, Leniency, Mapper, leniency, run_trials
+from richter.stats import Bools, Floats, Leniency, Mapper, leniency
+from trials import run_trials
 
 
 class JudgeLeniency(NamedTuple):

@@ -9,10 +9,10 @@ import scipy
 from numpy.typing import ArrayLike
 from scipy.special import chdtrc
 
+from errorquake_counts import counts_of
 from richter.errors import InputError, TooFewErrors
 from richter.records import Result
 from richter.severity import DEFAULT, Recipe, Scores, fit_rows
-from richter.severity._grid import counts_of
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,13 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from errorquake_counts import counts_of
 from errorquake_scaling import RankCorrelation, correlate_ranks
 from richter.errors import InputError, TooFewErrors
 from richter.records import Result
 from richter.severity import DEFAULT, Recipe, Scores, fit_rows
 from richter.severity._b_value import law_on_grid
-from richter.severity._grid import DELTA, counts_of, level_index
+from richter.severity._grid import DELTA, level_index
 from richter.severity._severity_kernels import CODES
 from richter.stats import Floats, Ints
 

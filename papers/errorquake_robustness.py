@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import scipy
 
+from errorquake_counts import count_joint, counts_of
 from richter.errors import InputError, TooFewErrors
 from richter.records import Result
 from richter.severity import DEFAULT, POSITIVE, Recipe, Scores, fit_rows, snap
 from richter.severity._disjoint_intervals import Recount, Slopes, count_disjoint, fit_slopes, matched_pairs
-from richter.severity._grid import TOP, count_joint, counts_of, level_index
+from richter.severity._grid import TOP, level_index
 from richter.severity._severity_kernels import CODES, fit_selected
 from richter.stats import Floats, benjamini_hochberg
 

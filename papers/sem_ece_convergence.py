@@ -18,7 +18,7 @@ import numpy as np
 from richter.audit._calibration_audit import _parts, calibration_rows, read_draws
 from richter.audit._calibration_draws import _arranged, _groupings, _pool
 from richter.calibration import AnswerPool, held_out_confidence, regimes
-from richter.calibration._draws import subsample, usual_repeats
+from richter.calibration._draws import default_repeats, subsample
 from richter.calibration._gap import ece_gap, resample_gap
 from richter.errors import TooFewErrors
 from richter.interop import Source
@@ -92,7 +92,7 @@ def convergence(
     grid = sorted(set(sizes or np.linspace(max(4, fewest / 5), fewest, 5).round().astype(int).tolist()))
     if grid[0] < 2 or grid[-1] > fewest:
         raise TooFewErrors(f"A size of {grid[-1]} exceeds the fewest draws of a question.", n=fewest, needed=grid[-1])
-    repeats = usual_repeats(pool) if repeats is None else repeats
+    repeats = default_repeats(pool) if repeats is None else repeats
     found = regimes(pool)
     points, gap_rows = [], []
     seed = stream_seed(rng)

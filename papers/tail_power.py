@@ -23,7 +23,7 @@ from richter.audit._plan_tail import tail_plan
 from richter.engine import open_engine
 from richter.errors import InputError, RichterError
 from richter.records import Interval, Result, Verdict
-from richter.stats import Floats, Mapper, run_trials, wilson
+from richter.stats import Floats, Mapper, wilson
 from richter.stats._bootstrap import percentiles
 from richter.tail import _gpd_kernels as _kernels
 from richter.tail._condition import ConditionTail, exceedances_above, stability_of
@@ -33,6 +33,7 @@ from richter.tail._gpd import GpdFit, bootstrap_xi, seeds_from, tvar
 from richter.tail._tail_plan import TailPlan
 from richter.tail._transform import find_bound
 from tail_generators import GENERATORS, draw_gpd, draw_pair
+from trials import run_trials
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

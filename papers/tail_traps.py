@@ -13,10 +13,11 @@ from scipy.special import expit
 
 from richter.errors import InputError
 from richter.records import Interval, Result
-from richter.stats import Floats, Mapper, run_trials, wilson
+from richter.stats import Floats, Mapper, wilson
 from richter.tail._tail_plan import TailPlan
 from richter.tail._tail_study import compare_conditions
 from tail_generators import draw_gpd, draw_severities
+from trials import run_trials
 
 TRAPS = ("G3", "G4", "G5")
 

@@ -31,7 +31,8 @@ from richter.floors import (
     start_active,
 )
 from richter.records import Result
-from richter.stats import Floats, Mapper, ece, run_tasks, run_trials
+from richter.stats import Floats, Mapper, ece, run_tasks
+from trials import run_trials
 
 _QUADRATURE = 200_000
 _BATCH = 100  # runs of a millisecond or less

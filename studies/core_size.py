@@ -42,7 +42,7 @@ from richter.claims import (
 )
 from richter.records import Verdict
 from richter.severity import severity_given_error
-from richter.stats import root, unit_rate
+from richter.stats import find_root, unit_rate
 from richter.tables import read_tables
 
 KINDS = {
@@ -423,7 +423,7 @@ def group_rates(rng: np.random.Generator, cell: dict[str, Any], rate: float) -> 
 def _centre(rate: float, spread: float) -> float:
     """The log-odds about which normal ones of this spread have this mean rate."""
     z, weight = np.polynomial.hermite_e.hermegauss(200)
-    return root(lambda at: float(weight @ expit(at + spread * z) / np.sum(weight)) - rate, -60.0, 0.0)
+    return find_root(lambda at: float(weight @ expit(at + spread * z) / np.sum(weight)) - rate, -60.0, 0.0)
 
 
 def run_rare(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dict[str, float]:

@@ -13,9 +13,9 @@ import numpy as np
 from search_folder import FIELDS, chances
 
 from richter_audit.ascent import SearchSettings
-from richter_audit.ascent._field import Field
-from richter_audit.ascent._graph import Trails
+from richter_audit.ascent._error_field import Field
 from richter_audit.ascent._propose import plan_step, random_order
+from richter_audit.ascent._trails import Trails
 from richter_audit.knowledge import find_similar, open_base, read_documents, write_base
 
 WAYS = (("random", 2), ("sea", 2), ("bayes", 2), ("modes", 2), ("modes", 1))

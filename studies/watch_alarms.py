@@ -50,7 +50,7 @@ NEVER = 10**6
 
 def alarms_here(x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Of each series (row) the day of its first alarm, counted from 1: by default, and with independent days."""
-    scores = [ndtri(_drift._ranks(*row)) for row in zip(x, u, strict=True)]
+    scores = [ndtri(_drift._sequential_ranks(*row)) for row in zip(x, u, strict=True)]
     return first([change_evidence(z) for z in scores]), first([change_evidence(z, independent=True) for z in scores])
 
 
@@ -65,18 +65,18 @@ def alarms_gpu() -> Alarms:
     from cupyx.scipy.special import ndtri as scored
 
     def built(correlations: int) -> Any:
-        sizes = {"ND": len(_drift.SHIFTS), "NR": correlations, "FAINT": f"{_drift.FAINT:f}"}
+        sizes = {"ND": len(_drift.SHIFTS), "NR": correlations, "FAINT": f"{_drift.MAX_LOG_BELOW:f}"}
         head = "".join(f"#define {name} {value}\n" for name, value in sizes.items())
         return cp.RawModule(code=head + (Path(__file__).parent / "watch_alarms.cu").read_text())
 
     ranks, mixture, alone = (
         built(1).get_function("ranks"),
-        *(built(n).get_function("mixture") for n in (len(_drift.CARRIED), 1)),
+        *(built(n).get_function("mixture") for n in (len(_drift.CORRELATIONS), 1)),
     )
 
     def mixed(z: Any, sums: Any, rho: np.ndarray, believed: np.ndarray) -> Any:
         rows, n = z.shape
-        given = [cp.asarray(v, dtype=cp.float64) for v in (_drift._weights(n), _drift.SHIFTS, rho, believed)]
+        given = [cp.asarray(v, dtype=cp.float64) for v in (_drift._day_weights(n), _drift.SHIFTS, rho, believed)]
         held, found = cp.empty((rows, n * _drift.SHIFTS.size * rho.size)), cp.empty_like(z)
         sums((rows,), (256,), (z, *given, held, found, np.int32(n)))
         return found
@@ -87,15 +87,15 @@ def alarms_gpu() -> Alarms:
         p = cp.empty_like(given[0])
         ranks((rows,), (256,), (*given, p, np.int32(n)))
         z = scored(p)
-        found = mixed(z, mixture, _drift.CARRIED, _drift.BELIEVED)
+        found = mixed(z, mixture, _drift.CORRELATIONS, _drift.CORRELATION_WEIGHTS)
         best = cp.zeros_like(z)
-        for k, rho in enumerate(_drift.EXCUSES.tolist()):
+        for k, rho in enumerate(_drift.EXCUSING_CORRELATIONS.tolist()):
             rest = 1 - rho**2
             gain = -0.5 * np.log(rest) - 0.5 * (z[:, 1:] - rho * z[:, :-1]) ** 2 / rest + 0.5 * z[:, 1:] ** 2
             total = cp.cumsum(gain, axis=1)
             best[:, 1:] = total if k == 0 else cp.maximum(best[:, 1:], total)
-        allowed = 2 * cp.log(cp.minimum(1.0, cp.arange(1, n + 1) / _drift.EXCUSED))
-        single = cp.exp(mixed(z, alone, _drift.CARRIED[:1], np.ones(1)))
+        allowed = 2 * cp.log(cp.minimum(1.0, cp.arange(1, n + 1) / _drift.EXCUSED_FROM_DAY))
+        single = cp.exp(mixed(z, alone, _drift.CORRELATIONS[:1], np.ones(1)))
         return cp.exp(found - cp.maximum(best + allowed, 0.0)), single
 
     def alarms(x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -110,7 +110,7 @@ def alarms_gpu() -> Alarms:
     x[2] = lfilter([1], [1, -0.9], x[2] - 0.6)  # terms that are dropped are not the same for both
     for at, found in enumerate(evidence(x, u)):
         for row, one in enumerate(found.get()):
-            here = change_evidence(ndtri(_drift._ranks(x[row], u[row])), independent=at == 1)
+            here = change_evidence(ndtri(_drift._sequential_ranks(x[row], u[row])), independent=at == 1)
             assert np.allclose(one, here, rtol=1e-8), "the graphics processor computes something else"
     return alarms
 

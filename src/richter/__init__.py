@@ -17,8 +17,9 @@ def open(*sources: "Source", **options: Any) -> "Run":  # noqa: A001 - read as r
     """Open runs, tables, other tools' logs, or polars or pandas frames, to put questions to them.
 
     `ratings` says whose severities count where there are several kinds ("human", "judge", "rule"), `options` how a
-    source is read (`richter.tables.ReadOptions`), `confirm` to go on where that was inferred. What comes back has `compare`, `severity`, `calibration`, `tail`,
-    `floors`, `gate`, `measure`, `findings` and the records: `conditions`, `table("rows")`.
+    source is read (`richter.tables.ReadOptions`), `confirm` to go on where that was inferred. What comes back has
+    `compare`, `severity`, `calibration`, `tail`, `floors`, `gate`, `measure`, `findings` and the records: `conditions`,
+    `table("rows")`.
     """
     run: Run = import_module("richter.audit").open_run(*sources, **options)
     return run

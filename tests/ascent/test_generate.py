@@ -11,7 +11,7 @@ from richter.errors import InputError
 from richter.records import Answer, Condition, Decoding, Document, Paragraph, Question
 from richter.store import open_ledger
 from richter_audit.ascent import SearchSettings, run_search
-from richter_audit.ascent._generate import (
+from richter_audit.ascent._question_prompts import (
     check_messages,
     generation_messages,
     read_check,
@@ -20,7 +20,7 @@ from richter_audit.ascent._generate import (
 )
 from richter_audit.ascent._tasks import read_tasks
 from richter_audit.knowledge import StoredQuestion, open_base, write_base
-from richter_audit.knowledge._stored import append_stored, read_stored
+from richter_audit.knowledge._stored_questions import append_stored, read_stored
 from richter_audit.llm import parse_budget
 
 PARAGRAPH = Paragraph(text="The mill of Mill Hill was built by Ann Bell in 1801 of grey stone.")

@@ -4,7 +4,7 @@ from scipy.spatial.distance import pdist
 
 from richter.errors import TooFewErrors
 from richter_audit.ascent import map_vectors
-from richter_audit.ascent._map import principal_components
+from richter_audit.ascent._error_map import principal_components
 
 
 def unit(rows):
@@ -49,7 +49,7 @@ def test_points_in_a_plane_keep_every_neighbour(rng):
 def test_a_place_depends_on_the_base_and_the_vector_alone(rng, method, monkeypatch):
     if method == "tsne":
         pytest.importorskip("sklearn")
-    monkeypatch.setattr("richter_audit.ascent._map.LANDMARKS", 60)
+    monkeypatch.setattr("richter_audit.ascent._error_map.LANDMARKS", 60)
     base, _ = groups(rng)
     one = map_vectors(base[:50], base=base, method=method, rng=np.random.default_rng(1)).points
     other = map_vectors(base[20:], base=base, method=method, rng=np.random.default_rng(2)).points
@@ -60,7 +60,7 @@ def test_the_method_follows_the_size_of_the_base(rng, monkeypatch):
     x, _ = groups(rng, (20, 20))
     few = map_vectors(x, base=x, rng=rng)
     assert (few.method, few.why) == ("pca", "40 paragraphs are fewer than t-SNE needs (50)")
-    monkeypatch.setattr("richter_audit.ascent._map.find_spec", lambda name: None)
+    monkeypatch.setattr("richter_audit.ascent._error_map.find_spec", lambda name: None)
     without = map_vectors(x, base=np.repeat(x, 2, axis=0), rng=rng)
     assert without.method == "pca"
     assert "richter[map]" in without.why

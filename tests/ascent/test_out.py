@@ -30,7 +30,7 @@ from richter_audit.ascent import (
 )
 from richter_audit.bench import read_items, write_set
 from richter_audit.knowledge import open_base
-from richter_audit.knowledge._stored import append_stored
+from richter_audit.knowledge._stored_questions import append_stored
 from richter_audit.llm import parse_budget
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from richter_audit.ascent import SearchSettings, follow, simulate_search
-from richter_audit.ascent._field import Field
+from richter_audit.ascent._error_field import Field
 from richter_audit.ascent._surrogate import _fitted, _kernel, _mean, _regions, _spread
 from richter_audit.knowledge import find_similar
 

@@ -35,7 +35,7 @@ from richter.store import (
     run_place,
 )
 from richter.store import _postgres as driver
-from richter.store import _shared as shared
+from richter.store import _workers as shared
 from richter.tables import read_tables
 from richter_audit.llm import parse_budget
 from richter_audit.stages import adopt_plan, run_stages

@@ -21,6 +21,7 @@ from scipy.stats import t as student
 
 from helpers.simulated import simulated_run
 from helpers.small_base import SimulatedTestee, small_base
+from helpers.small_run import scores
 from richter.audit import (
     SECTIONS,
     compare_tables,
@@ -38,6 +39,7 @@ from richter.audit._plan_lock import VOUCHED_BY_RUN
 from richter.claims import ece_evidence, ece_side
 from richter.claims._decide import needed_units
 from richter.errors import InputError, LedgerNewer
+from richter.evidence import _facts
 from richter.records import Answer, Condition, Decoding, Item, Rating, at_most, plain
 from richter.stats import EceResult, benjamini_hochberg, ece, wilson
 from richter.store import LEDGER_NAME, Call, open_ledger
@@ -199,6 +201,19 @@ def test_the_curve_by_hand(run: Path, document: dict[str, Any]) -> None:
                 assert row["fitted_exceed"] == pytest.approx(start * part / whole)
 
 
+def test_a_measure_is_computed_once_for_a_whole_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Conditions, claims, patterns and bounds read one and the same values of a measure."""
+    asked: list[tuple[int, str]] = []
+    compute = _facts.outcomes
+    monkeypatch.setattr(_facts, "outcomes", lambda data, name: asked.append((id(data), name)) or compute(data, name))
+    path = tmp_path / "scores.csv"
+    scores(np.random.default_rng(3), 60).write_csv(path)
+    results = measure_run(path, n_resamples=RESAMPLES)
+    assert {name for _, name in asked} >= {"accuracy", "catastrophic_rate", "mean_severity"}
+    assert len(set(asked)) == len(asked)
+    assert results.signature.bounds
+
+
 def test_the_heatmap_and_mechanisms_count_every_answer_once(run: Path, document: dict[str, Any]) -> None:
     section = document["sections"]["severity"]
     ratings = rule_ratings(run)
@@ -221,11 +236,12 @@ def test_the_qq_points_against_scipy(tmp_path: Path) -> None:
 
 
 def test_next_asks_labels_for_the_margin_never_for_the_gap_seen(document: dict[str, Any]) -> None:
-    gap = next(g for g in document["sections"]["floors"]["gaps"] if g["measure"] == "accuracy")
+    comparison = document["sections"]["floors"]["comparison"]
+    gap = next(c for c in comparison["claims"] if c["measure"] == "accuracy")
     assert gap["verdict"] == "undecided"
-    assert gap["labels_needed_for"] == 0.02 != abs(gap["delta"])
-    flips = document["sections"]["floors"]["flips"][0]
-    spread = (flips["fixed"] + flips["broken"]) / 240 - gap["delta"] ** 2
+    assert gap["needed_for"] == 0.02 != abs(gap["estimate"])
+    (flips,) = comparison["pairs"]
+    spread = (flips["fixed"] + flips["broken"]) / 240 - gap["estimate"] ** 2
     needed = math.ceil((norm.ppf(0.975) + norm.ppf(0.8)) ** 2 * spread / 0.02**2)
     step = next(s for s in document["next"] if "in accuracy" in s)
     assert step == f"ask and grade {needed - 240:,} more items to show a difference of 2.0 points in accuracy"
@@ -258,10 +274,10 @@ def test_labels_for_calibration_settle_the_margin_recovers_truth() -> None:
 
 
 def test_claims_agree_with_their_sections(document: dict[str, Any]) -> None:
-    gaps = {(g["a"], g["b"], g["measure"]): g for g in document["sections"]["floors"]["gaps"]}
+    compared = {(*c["conditions"], c["measure"]): c for c in document["sections"]["floors"]["comparison"]["claims"]}
     for finding in (f for f in document["claims"] if f["section"] == "floors"):
-        gap = gaps[(*finding["conditions"], finding["measure"])]
-        assert (finding["estimate"], finding["verdict"]) == (gap["delta"], gap["verdict"])
+        claim = compared[(*finding["conditions"], finding["measure"])]
+        assert (finding["estimate"], finding["verdict"]) == (claim["estimate"], claim["verdict"])
         assert finding["plan"] is None
     assert {f["section"] for f in document["claims"]} >= {"floors", "tail", "calibration"}
     keys = [(f["measure"], tuple(f["conditions"]), f["section"] == "requirements") for f in document["claims"]]

@@ -22,8 +22,8 @@ COMMAND = """
 import sys, time
 right, hours, lease = time.time, float(sys.argv[1]), float(sys.argv[2])
 time.time = lambda: right() + 3600 * hours
-from richter.store import _shared
-_shared.LEASE_S, _shared.BEAT_S = lease, lease / 5
+from richter.store import _workers
+_workers.LEASE_S, _workers.BEAT_S = lease, lease / 5
 from richter.cli import main
 main(sys.argv[3:])
 """

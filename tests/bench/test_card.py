@@ -13,7 +13,7 @@ import pytest
 from richter.cli import main
 from richter.records import Item
 from richter_audit.bench import read_items, write_items
-from richter_audit.bench._card import COLUMNS, SOURCES, card_rows
+from richter_audit.bench._dataset_card import COLUMNS, SOURCES, card_rows
 
 SOURCE = Path(__file__).parents[2] / "src"
 GOLDEN = Path(__file__).parents[1] / "judge" / "golden.jsonl"

@@ -16,10 +16,10 @@ from helpers.facts_world import world
 from richter.errors import InputError, MissingPart
 from richter.records import Item
 from richter_audit.bench import DOMAINS, FactsBench, build_facts, normalise_name, read_gazetteer, write_items
-from richter_audit.bench._draft import Cell, finish
+from richter_audit.bench._drafts import Cell, finish
 from richter_audit.bench._facts_benchmark import _draw
 from richter_audit.bench._gazetteer import pack, unpack
-from richter_audit.bench._text import leaks
+from richter_audit.bench._text_order import leaks
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("facts")]  # the sources are read once
 

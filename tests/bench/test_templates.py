@@ -3,7 +3,7 @@
 import pytest
 
 from richter_audit.bench import DOMAINS
-from richter_audit.bench._draft import SLOT, Asked, Object, Template, _table, derive_stem, solve, trap
+from richter_audit.bench._drafts import SLOT, Asked, Object, Template, _table, derive_stem, solve, trap
 
 WORDING = {"relation", "source", "form", "prompt", "stem", "subject", "slots", "about", "salt", "tiers"}
 PLAIN = WORDING | {"answer", "shots", "solved"}

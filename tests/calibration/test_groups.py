@@ -3,7 +3,7 @@ import polars as pl
 import pytest
 
 from richter.audit import measure_calibration, measure_phase, measure_pipeline
-from richter.calibration import by_group, grader_error, study_confidence
+from richter.calibration import grader_error, study_confidence, study_groups
 from richter.errors import InputError, TooFewErrors
 from richter.stats import ece
 
@@ -16,7 +16,7 @@ def test_pooling_beats_each_group_alone_recovers_truth() -> None:
         rate = rng.beta(8, 32, 30)
         group = np.repeat(np.arange(30), rng.integers(10, 60, 30))
         a = (rng.random(len(group)) >= rate[group]).astype(float)
-        rows = by_group(np.full(len(group), 0.8), a, group).rows
+        rows = study_groups(np.full(len(group), 0.8), a, group).rows
         order = {r.group: r for r in rows}
         for g in range(30):
             row = order[str(g)]
@@ -31,7 +31,7 @@ def test_pooling_beats_each_group_alone_recovers_truth() -> None:
 def test_equal_groups_are_drawn_to_one_value() -> None:
     rng = np.random.default_rng(1)
     c = rng.uniform(0.3, 0.9, 4000)
-    study = by_group(c, (rng.random(4000) < c).astype(float), np.arange(4000) % 20)
+    study = study_groups(c, (rng.random(4000) < c).astype(float), np.arange(4000) % 20)
     raw = np.std([r.error_rate for r in study.rows])
     assert np.std([r.pooled_error_rate for r in study.rows]) < 0.5 * raw
     assert study.spread_ece < 0.03
@@ -39,7 +39,7 @@ def test_equal_groups_are_drawn_to_one_value() -> None:
 
 def test_small_groups_are_joined() -> None:
     c = np.full(103, 0.5)
-    study = by_group(c, np.arange(103) % 2, ["a"] * 50 + ["b"] * 50 + ["c", "d", "e"])
+    study = study_groups(c, np.arange(103) % 2, ["a"] * 50 + ["b"] * 50 + ["c", "d", "e"])
     assert [(r.group, r.n) for r in study.rows] == [("a", 50), ("b", 50), ("others", 3)]
     assert study.joined == 3
 
@@ -49,16 +49,17 @@ def test_a_group_counts_by_its_units_by_hand() -> None:
     c, item = np.full(60, 0.8), np.r_[np.repeat(np.arange(3), 4), np.arange(3, 51)]
     group = ["a"] * 12 + ["b"] * 48
     a = np.r_[np.ones(8), np.zeros(4), np.tile([1.0, 1.0, 1.0, 0.0], 12)]
-    assert [r.group for r in by_group(c, a, group, unit=item).rows] == ["b", "others"]
+    assert [r.group for r in study_groups(c, a, group, unit=item).rows] == ["b", "others"]
     c, item = np.full(400, 0.8), np.repeat(np.arange(20), 20)
     free = (np.random.default_rng(9).random(400) < 0.75).astype(float)
     alike = np.repeat(np.r_[np.ones(15), np.zeros(5)], 20)  # 15 of 20 items are right in all of them
     names = ["a", "b"] * 10
     spans = [
-        by_group(c, a, np.repeat(names, 20), unit=item).rows[0].pooled_error_interval.half_width for a in (free, alike)
+        study_groups(c, a, np.repeat(names, 20), unit=item).rows[0].pooled_error_interval.half_width
+        for a in (free, alike)
     ]
     assert spans[1] > 2 * spans[0]
-    weighted = by_group(c, free, np.repeat(names, 20), unit=item, weight=np.where(free == 1, 1.0, 3.0)).rows[0]
+    weighted = study_groups(c, free, np.repeat(names, 20), unit=item, weight=np.where(free == 1, 1.0, 3.0)).rows[0]
     wrong = 1 - free[np.repeat(names, 20) == "a"].mean()
     assert weighted.error_rate == pytest.approx(3 * wrong / (1 + 2 * wrong))
 

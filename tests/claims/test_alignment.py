@@ -157,6 +157,23 @@ def test_texts_decide() -> None:
     assert found.unchecked == ("m2",)
 
 
+def test_few_texts_of_other_items_are_enough_and_reworded_ones_are_a_note() -> None:
+    """Rendered prompts of which a few recur under another id hid that the ids were shifted."""
+    rng = np.random.default_rng(4)
+    x = (rng.random((500, 2)) < 0.7).astype(float)
+    texts = np.stack([np.arange(500), 1000 + np.arange(500)], axis=1)  # every prompt is worded anew
+    found = check_alignment(from_matrix(x), texts=texts)
+    assert not found.refused
+    assert any("different prompt text under 500 of 500 ids" in line for line in found.warnings)
+    for recurring, is_refused in ((5, False), (6, True)):  # 1% of 500
+        again = texts.copy()
+        again[:recurring, 1] = 100 + np.arange(recurring)  # of other items
+        found = check_alignment(from_matrix(x), texts=again)
+        assert bool(found.refused) is is_refused
+    assert f"another item's question under {recurring} of 500 ids" in found.refused[0].reason
+    assert "--map item=" in found.refused[0].reason
+
+
 def test_partial_credit_is_checked_by_ranks(rng: np.random.Generator) -> None:
     hard = rng.normal(0, 1, size=(800, 1))
     x = np.clip(0.5 - 0.2 * hard + rng.normal(0, 0.15, size=(800, 6)), 0, 1)

@@ -188,7 +188,7 @@ def law_of(dataset: Dataset, policy: Policy, measure: str = "accuracy", **more: 
     """The joint law of all claims against a."""
     pairs = [("a", name) for name in dataset.conditions if name != "a"]
     asked = [evidence(dataset, Question(measure=measure, conditions=pair, **more), policy) for pair in pairs]
-    return joint_law_of(dataset, asked, policy, rng=np.random.default_rng(0))
+    return joint_law_of(dataset, asked, policy)
 
 
 def with_labels(x: Outcomes, rng: np.random.Generator) -> Outcomes:

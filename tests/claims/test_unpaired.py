@@ -13,7 +13,7 @@ from richter.audit import CompareReport, compare_tables
 from richter.claims import Evidence, apart_evidence, decide, needed_units, unpaired_evidence
 from richter.records import Verdict
 from richter.stats import clopper_pearson, wilson
-from richter.stats._proportion import worth_of
+from richter.stats._proportion import effective_size_of
 
 
 def page(table: np.ndarray, **options: Any) -> CompareReport:
@@ -162,9 +162,9 @@ def test_a_group_that_was_not_seen_has_room_beyond_no_difference_by_hand() -> No
     second[[0, 1, 10, 11, 20, 21]] = 1.0
     made = outcomes(apart(np.zeros(400), second), "error_rate", group=np.arange(800) // 10)
     found = unpaired_evidence(made, "a", "b").interval(0.95)
-    worth = worth_of(second, np.arange(400) // 10)
+    worth = effective_size_of(second, np.arange(400) // 10)
     own = clopper_pearson(worth.rate * worth.at(0.95), worth.at(0.95), level=0.95)
-    beyond = worth.with_room(own, 0.975)[1]
+    beyond = worth.allow_unseen_unit(own, 0.975)[1]
     assert beyond > own.high + 1e-3
     gap = 6 / 400
     assert found.high == pytest.approx(gap + (beyond - gap))

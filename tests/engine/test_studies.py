@@ -19,10 +19,11 @@ from richter.audit import measure_run
 from richter.cli._main import _root
 from richter.engine import RayEngine, open_engine
 from richter.severity import Scores
-from richter.stats import Mapper, in_threads, run_tasks, run_trials
+from richter.stats import Mapper, in_threads, run_tasks
 from richter.tail import TailPlan, compare_conditions
 from tail_power import simulate_criteria, simulate_protocol
 from tax_simulations import SIMULATIONS
+from trials import run_trials
 
 pytestmark = pytest.mark.xdist_group("ray")  # in one process: what is expected is computed once
 T = TypeVar("T")

@@ -342,3 +342,13 @@ def test_a_gate_asks_for_limits_that_never_fall_short(conditions: tuple[str, ...
     own = with_gate_limit(by_itself(True), as_sample(sample), as_sample(sample), conditions=conditions)
     assert gate.interval(0.9) == own.interval(0.9)
     assert gate.interval(0.9).low < usual.interval(0.9).low
+
+
+def test_what_the_baseline_lacks_is_left_out_of_a_gate() -> None:
+    """Counted as wrong, the baseline's missing answers would be gains of the candidate."""
+    rng = np.random.default_rng(7)
+    table = (rng.random((120, 2)) < 0.7).astype(float)
+    table[:30, 0] = np.nan
+    question = Question(measure="accuracy", conditions=("a", "b"), relation="above", value=-0.1, family="requirement")
+    low = evidence(dataset_of(outcomes(table)), question, Policy(is_gate=True)).known.interval(0.9).low
+    assert low == difference_evidence(outcomes(table[30:]), "a", "b", exact=True).interval(0.9).low

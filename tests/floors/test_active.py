@@ -1,10 +1,8 @@
-import itertools
-
 import numpy as np
 import pytest
 
 from richter.errors import InputError, TooFewErrors
-from richter.floors import active_estimate, lure_draw, lure_weights, next_batch, start_active
+from richter.floors import active_estimate, next_batch, start_active
 from richter.stats import ece
 
 
@@ -107,23 +105,6 @@ def test_a_judge_as_signal_saves_labels_recovers_truth() -> None:
             state = label_all(start_active(c, budget=200, seed=seed, signal=signal), a)
             found[name].append(active_estimate(state).error_rate)
     assert np.var(found["judge"]) < 0.8 * np.var(found["confidence"])
-
-
-def test_lure_is_unbiased_by_enumeration() -> None:
-    # Four items, two draws: the expectation over all twelve ordered draws is exactly the pool's mean.
-    values, weight = np.array([1.0, 0.0, 5.0, 2.0]), np.array([0.4, 0.1, 0.2, 0.3])
-    mean = 0.0
-    for i, j in itertools.permutations(range(4), 2):
-        q1, q2 = weight[i], weight[j] / (1 - weight[i])
-        mean += q1 * q2 * float(np.mean(lure_weights([q1, q2], 4) * values[[i, j]]))
-    assert mean == pytest.approx(values.mean())
-
-
-def test_lure_with_uniform_draws_is_the_plain_mean(rng: np.random.Generator) -> None:
-    items, chances = lure_draw(np.ones(50), 20, rng=rng)
-    assert len(set(items.tolist())) == 20
-    assert lure_weights(chances, 50) == pytest.approx(np.ones(20))
-    assert lure_weights(lure_draw(np.arange(1, 6), 5, rng=rng)[1], 5) == pytest.approx(np.ones(5))
 
 
 def test_bad_pools_are_refused(rng: np.random.Generator) -> None:

@@ -8,7 +8,14 @@ from scipy import stats
 
 from richter.errors import InputError
 from richter.floors import change_evidence, change_point, sequential_scores
-from richter.floors._drift import BELIEVED, CARRIED, EXCUSES, SHIFTS, _excused, _weights
+from richter.floors._drift import (
+    CORRELATION_WEIGHTS,
+    CORRELATIONS,
+    EXCUSING_CORRELATIONS,
+    SHIFTS,
+    _day_weights,
+    _excuse_correlation,
+)
 
 
 def test_scores_are_ranks_so_far_by_hand() -> None:
@@ -35,26 +42,26 @@ def density(z: np.ndarray, mean: np.ndarray, spread: np.ndarray, rho: float) -> 
 def test_evidence_is_the_mixture_of_likelihood_ratios_by_hand(independent: bool) -> None:
     """Against scipy's multivariate normal, which knows nothing of recursions over days."""
     z = np.array([0.3, -1.2, 2.0, 1.5])
-    weight, j = _weights(4), np.arange(1, 5)
+    weight, j = _day_weights(4), np.arange(1, 5)
     none = np.prod(stats.norm.pdf(z))
     total = 0.0
-    for rho, believed in [(0.0, 1.0)] if independent else zip(CARRIED, BELIEVED, strict=True):
+    for rho, believed in [(0.0, 1.0)] if independent else zip(CORRELATIONS, CORRELATION_WEIGHTS, strict=True):
         total += believed * (1 - weight[:3].sum()) * density(z, 0 * z, 0 * z + 1, rho) / none
         for k, d in itertools.product((1, 2, 3), SHIFTS):
             a = np.where(j > k, k / j, 0.0)
             spread = 1 / np.sqrt(1 + d**2 * a * (1 - a))
             total += believed * weight[k - 1] * density(z, d * a * spread, spread, rho) / none / len(SHIFTS)
     assert change_evidence(z, independent=independent)[-1] == pytest.approx(total)
-    assert _weights(100_000).sum() <= 1
-    assert BELIEVED.sum() == pytest.approx(1)
+    assert _day_weights(100_000).sum() <= 1
+    assert CORRELATION_WEIGHTS.sum() == pytest.approx(1)
 
 
 def test_correlated_days_are_excused_by_their_best_likelihood_by_hand() -> None:
     z = np.convolve(np.random.default_rng(6).normal(size=2000), 0.6 ** np.arange(30), mode="valid") * 0.8
     z = z[:400]
-    best = max(density(z[:60], 0 * z[:60], 0 * z[:60] + 1, rho) for rho in EXCUSES)
-    assert _excused(z)[59] == pytest.approx(max(1, 0.3**2 * best / np.prod(stats.norm.pdf(z[:60]))))
-    assert _excused(z)[-1] > 1e10
+    best = max(density(z[:60], 0 * z[:60], 0 * z[:60] + 1, rho) for rho in EXCUSING_CORRELATIONS)
+    assert _excuse_correlation(z)[59] == pytest.approx(max(1, 0.3**2 * best / np.prod(stats.norm.pdf(z[:60]))))
+    assert _excuse_correlation(z)[-1] > 1e10
 
 
 def test_false_alarms_stay_under_five_percent_recovers_truth() -> None:

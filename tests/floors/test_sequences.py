@@ -14,7 +14,7 @@ from richter.floors import (
     parse_claim,
     rate_sequence,
 )
-from richter.floors._stopping import EMPTY
+from richter.floors._stopping import EMPTY_NOTE
 from richter.records import Verdict
 
 
@@ -265,7 +265,7 @@ def test_limits_that_have_crossed_decide_nothing_by_hand() -> None:
         for sign in "<>":
             found = decide_claim(parse_claim(f"accuracy {sign} {threshold}"), x)
             assert found.verdict is Verdict.UNDECIDED
-            assert EMPTY in found.notes
+            assert EMPTY_NOTE in found.notes
 
 
 def test_a_severity_at_the_boundary_counts_by_hand() -> None:

@@ -718,11 +718,11 @@ def write(folder: Path, seed: int) -> Case:
 
 
 def fault(case: Case) -> str:
-    """Empty if the case is read as it must be, without an option; else what is wrong."""
+    """Empty if the case is read as it must be, at once or as proposed; else what is wrong."""
     import polars as pl
 
+    from helpers.confirmed import read_tables
     from richter.errors import RichterError
-    from richter.tables import read_tables
 
     try:
         tables = read_tables(case.path)

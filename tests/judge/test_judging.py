@@ -96,7 +96,7 @@ def test_limit_and_estimate(run: Path) -> None:
 
 
 def test_bad_requests(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="Nobody"):
+    with pytest.raises(InputError, match="No judge"):
         judge_run(run)
     (run / "facts.gazetteer.json.gz").unlink()
     with pytest.raises(InputError, match="gazetteer"):

@@ -13,7 +13,7 @@ from richter.records import Answer, Item
 from richter.stats import weighted_kappa
 from richter_audit.bench import Gazetteer, read_gazetteer
 from richter_audit.judge import RuleJudge, rule_label
-from richter_audit.judge._rules import _group
+from richter_audit.judge._rule_judge import _group
 
 FOLDER = Path(__file__).parent
 

@@ -7,7 +7,7 @@ from helpers.small_base import DIM, Killed, small_base, small_documents, vectors
 from richter.errors import InputError
 from richter.records import Document, Paragraph, Question
 from richter_audit.knowledge import _base as module
-from richter_audit.knowledge import _prepare, open_base, write_base
+from richter_audit.knowledge import _prepare_documents, open_base, write_base
 
 WRITE = {"name": "small", "embedding": "by hand", "vectors": vectors_of, "dim": DIM}
 
@@ -37,7 +37,7 @@ def test_duplicates_and_empty_paragraphs_are_left_out_and_counted(tmp_path):
 
 def test_a_build_that_was_killed_goes_on_and_ends_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "SHARD_PARAGRAPHS", 50)
-    monkeypatch.setattr(_prepare, "BLOCK_CHARACTERS", 1)
+    monkeypatch.setattr(_prepare_documents, "BLOCK_CHARACTERS", 1)
     whole = write_base(tmp_path / "whole", small_documents(), **WRITE)
 
     def broken():

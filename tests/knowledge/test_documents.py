@@ -171,7 +171,7 @@ def test_what_cannot_be_read_is_counted_and_said(tmp_path):
 
 def test_a_folder_with_nothing_readable_is_refused(tmp_path):
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
-    with pytest.raises(InputError, match="holds no file that can be read"):
+    with pytest.raises(InputError, match="holds no file that Richter reads"):
         list(read_documents(tmp_path))
 
 

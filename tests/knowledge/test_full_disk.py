@@ -15,7 +15,7 @@ from helpers.small_base import DIM, small_documents, vectors_of
 from richter.cli import main
 from richter.engine import open_engine
 from richter.errors import StorageError
-from richter_audit.knowledge import _base, _prepare, write_base
+from richter_audit.knowledge import _base, _prepare_documents, write_base
 
 pytestmark = [
     pytest.mark.xdist_group("ray"),
@@ -31,7 +31,7 @@ def files(folder: Path) -> dict[str, bytes]:
 @pytest.mark.slow
 def test_a_full_disk_on_a_machine_of_the_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(_base, "SHARD_PARAGRAPHS", 50)
-    monkeypatch.setattr(_prepare, "BLOCK_CHARACTERS", 1_000)
+    monkeypatch.setattr(_prepare_documents, "BLOCK_CHARACTERS", 1_000)
     driver = os.getpid()
 
     def embed(texts: list[str]) -> np.ndarray:

@@ -7,7 +7,7 @@ import pytest
 
 from richter.errors import InputError
 from richter_audit.knowledge import _blocks, _markup, read_documents
-from richter_audit.knowledge._limited import end_children, read_limited
+from richter_audit.knowledge._child_reader import end_children, read_limited
 
 WIKI = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/">
 <page><title>Mill Hill</title><ns>0</ns><revision><text>{{Infobox|x=1}}
@@ -129,7 +129,7 @@ def test_rows_with_human_questions_by_hand(tmp_path):
         ("a.jsonl", '{"text": "x"}\n{oops', "line 2 is not JSON"),
         ("a.jsonl", '{"title": "x"}', "line 1 has no `text`"),
         ("a.parquet", "not parquet", "not a Parquet file"),
-        ("a.png", "x", "of no kind that can be read"),
+        ("a.png", "x", "not a kind of file that Richter reads"),
     ],
 )
 def test_bad_files_are_refused(tmp_path, name, body, message):

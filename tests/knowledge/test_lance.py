@@ -12,7 +12,7 @@ from richter.records import Document, Paragraph
 from richter_audit.knowledge import (
     _base,
     _lance,
-    _prepare,
+    _prepare_documents,
     add_documents,
     build_index,
     find_similar,
@@ -41,7 +41,7 @@ def more(count, *, first=0):
 
 def by_sorting(base, row, k):
     """The k nearest of a row, itself aside: every product, a stable sort."""
-    vectors = np.asarray(base.mapped, dtype=np.float32)
+    vectors = np.asarray(base.vectors_on_disk, dtype=np.float32)
     order = np.argsort(-(vectors @ vectors[row]), kind="stable")
     return order[order != row][:k]
 
@@ -57,9 +57,9 @@ def test_the_recall_that_is_kept_is_that_of_its_queries_by_sorting(indexed):
     for recall in info.recall:
         shares = []
         for row in drawn[1::2]:
-            query = np.asarray(base.mapped[[row]], dtype=np.float32)
+            query = np.asarray(base.vectors_on_disk[[row]], dtype=np.float32)
             given = [r for r in index(query, 2 * (recall.k + 1))[0] if r not in (-1, row)]
-            cosines = np.asarray(base.mapped[given], dtype=np.float32) @ query[0]
+            cosines = np.asarray(base.vectors_on_disk[given], dtype=np.float32) @ query[0]
             found = np.asarray(given)[np.argsort(-cosines)][: recall.k]
             shares.append(len(set(found) & set(by_sorting(base, row, recall.k))) / recall.k)
         assert recall.recall == pytest.approx(np.mean(shares), abs=1e-12)
@@ -74,12 +74,14 @@ def test_few_partitions_find_less_and_the_target_buys_more(indexed):
     base, info = indexed
     table = open_index(base).table
     drawn = np.arange(0, len(base), 40)
-    queries = np.asarray(base.mapped[drawn], dtype=np.float32)
-    exact = find_similar(queries, base.mapped, 200)
+    queries = np.asarray(base.vectors_on_disk[drawn], dtype=np.float32)
+    exact = find_similar(queries, base.vectors_on_disk, 200)
 
     def recall(probes):
         given = _lance._candidates(table, info.url, queries, 400, probes)
-        near = [nearest_of(q, base.mapped, rows[rows >= 0], 200) for q, rows in zip(queries, given, strict=True)]
+        near = [
+            nearest_of(q, base.vectors_on_disk, rows[rows >= 0], 200) for q, rows in zip(queries, given, strict=True)
+        ]
         return np.mean([len(set(a) & set(b)) / 200 for a, b in zip(near, exact, strict=True)])
 
     assert recall(1) < recall(info.probes // 2) < recall(info.probes)
@@ -89,13 +91,13 @@ def test_few_partitions_find_less_and_the_target_buys_more(indexed):
 def test_rows_left_out_are_not_found_and_most_left_out_is_exact(indexed):
     base, _ = indexed
     index, rng = open_index(base), np.random.default_rng(0)
-    queries = np.asarray(base.mapped[:6], dtype=np.float32)
+    queries = np.asarray(base.vectors_on_disk[:6], dtype=np.float32)
     few = rng.random(len(base)) < 0.2
-    near = find_similar(queries, base.mapped, 50, index=index, exclude=few)
+    near = find_similar(queries, base.vectors_on_disk, 50, index=index, exclude=few)
     assert not few[near].any()
     most = rng.random(len(base)) < 0.95
-    near = find_similar(queries, base.mapped, 50, index=index, exclude=most)
-    np.testing.assert_array_equal(near, find_similar(queries, base.mapped, 50, exclude=most))
+    near = find_similar(queries, base.vectors_on_disk, 50, index=index, exclude=most)
+    np.testing.assert_array_equal(near, find_similar(queries, base.vectors_on_disk, 50, exclude=most))
 
 
 def test_candidates_are_ordered_by_their_cosines_whatever_the_index_gives():
@@ -152,7 +154,7 @@ def test_a_build_that_was_killed_goes_on(tmp_path, monkeypatch):
 
 def test_an_addition_that_was_killed_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(_base, "SHARD_PARAGRAPHS", 50)
-    monkeypatch.setattr(_prepare, "BLOCK_CHARACTERS", 1)
+    monkeypatch.setattr(_prepare_documents, "BLOCK_CHARACTERS", 1)
     small_base(tmp_path / "kb", questions=0)
     extra = list(small_documents(documents=20, questions=0))
 

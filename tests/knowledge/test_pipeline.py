@@ -26,7 +26,7 @@ from richter.engine import RayEngine
 from richter.errors import EngineError, InputError
 from richter.records import Document, Paragraph
 from richter.texts import open_embedder
-from richter_audit.knowledge import Documents, _base, _prepare, add_documents, read_documents, write_base
+from richter_audit.knowledge import Documents, _base, _prepare_documents, add_documents, read_documents, write_base
 from richter_audit.knowledge._ingest import as_documents
 from richter_audit.knowledge._pipeline import Conductor, Known
 
@@ -42,7 +42,7 @@ SHARD, BLOCK = 100, 1_000  # small, so that there are many: five shards of five 
 def small_blocks() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_base, "SHARD_PARAGRAPHS", SHARD)
-        patch.setattr(_prepare, "BLOCK_CHARACTERS", BLOCK)
+        patch.setattr(_prepare_documents, "BLOCK_CHARACTERS", BLOCK)
         yield
 
 
@@ -78,7 +78,7 @@ def by_one_process(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]
 @given(sizes=st.lists(st.integers(0, 3_000), max_size=60), block=st.integers(0, 60))
 def test_a_source_is_cut_alike_from_the_end_of_any_block(sizes: list[int], block: int):
     def blocks(given: list[int]) -> list[list[int]]:
-        return list(_prepare.cut(Documents(pieces=iter(given), parse=_none, size=int)))
+        return list(_prepare_documents.cut(Documents(pieces=iter(given), parse=_none, size=int)))
 
     whole = blocks(sizes)
     assert [size for one in whole for size in one] == sizes
@@ -199,9 +199,9 @@ DRIVER = """
 import sys, time
 from pathlib import Path
 from richter.engine import open_engine
-from richter_audit.knowledge import _base, _prepare, write_base
+from richter_audit.knowledge import _base, _prepare_documents, write_base
 from tests.knowledge import test_pipeline as here
-_base.SHARD_PARAGRAPHS, _prepare.BLOCK_CHARACTERS = here.SHARD, here.BLOCK
+_base.SHARD_PARAGRAPHS, _prepare_documents.BLOCK_CHARACTERS = here.SHARD, here.BLOCK
 def slow(texts):
     time.sleep(0.1)
     return here.together(texts)

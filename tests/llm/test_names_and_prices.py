@@ -71,7 +71,7 @@ def test_budgets() -> None:
     assert parse_budget("2Mtok").tokens == 2_000_000
     both = parse_budget("1kcalls, 3usd")
     assert (both.calls, both.money_usd) == (1000, 3)
-    assert not parse_budget(None).limited
+    assert not parse_budget(None).is_limited
     for text in ("five", "5", "5eur", "-1usd", "usd", "$5calls"):
         with pytest.raises(InputError, match="--budget"):
             parse_budget(text)

@@ -16,7 +16,7 @@ from richter.errors import ModelError, WrongKey
 from richter.models import Price
 from richter.records import Answer, Decoding
 from richter.store import open_ledger
-from richter_audit.llm._border import admit
+from richter_audit.llm._admit_answers import admit
 from richter_audit.llm._model import Refused, TryAgain
 from richter_audit.llm._reply import read_answer, retry_after_s
 from richter_audit.llm._sentinel import Sentinels
@@ -283,10 +283,10 @@ def test_a_parameter_that_is_refused_is_left_out_and_said_once(
     with RawApi(choosy) as api:
         asker, answers = ask_prompts(tmp_path, api.model, prompts, decoding=EVERYTHING, concurrency=8)
         assert all(answers[p].text == answer_for(p) for p in prompts)
-        assert len(asker.tally.said) == 1
+        assert len(asker.tally.server_notes) == 1
         with open_ledger(tmp_path) as ledger:
-            assert ledger.note("servers") == {"said": asker.tally.said}
-        assert absent in asker.tally.said[0]
+            assert ledger.note("servers") == {"said": asker.tally.server_notes}
+        assert absent in asker.tally.server_notes[0]
         assert present in api.bodies[-1]
         assert absent not in api.bodies[-1]
         assert "max_tokens" in api.bodies[-1] or api.bodies[-1]["max_completion_tokens"] == 8

@@ -4,6 +4,7 @@ import itertools
 import numpy as np
 import pytest
 
+from errorquake_counts import counts_of
 from errorquake_judges import (
     counts_without_judge,
     hierarchical_bootstrap,
@@ -24,7 +25,6 @@ from errorquake_robustness import (
 from richter.errors import InputError
 from richter.severity import PAPER, Recipe, b_from_counts
 from richter.severity._disjoint_intervals import fit_slopes
-from richter.severity._grid import counts_of
 from severity.studies_by_hand import simulated_scores
 
 FAST = {"n_resamples": 300}

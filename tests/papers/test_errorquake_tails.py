@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, fisher_exact
 
+from errorquake_counts import count_joint
 from errorquake_robustness import catastrophe_tests, summarise_tails, tail_ratio, upper_slope
+from richter.severity import snap
 from richter.stats import benjamini_hochberg
 from severity.laws import geometric
 from severity.studies_by_hand import simulated_scores
@@ -46,3 +48,9 @@ def test_catastrophes_against_scipy(rng: np.random.Generator) -> None:
     np.testing.assert_allclose([p[2] for p in found.pairs], benjamini_hochberg(fisher))
     np.testing.assert_allclose([p[3] for p in found.pairs], benjamini_hochberg(mcnemar), rtol=1e-9)
     assert (found.matched, found.fisher, found.mcnemar) == (3, 2, 2)
+
+
+def test_joint_table_counts_items_that_both_have() -> None:
+    joint = count_joint(snap([0, 0.5, np.nan, 4]), snap([1, 0.5, 2, 4]))
+    assert joint.sum() == 3
+    assert joint[0, 2] == joint[1, 1] == joint[8, 8] == 1

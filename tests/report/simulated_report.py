@@ -252,30 +252,28 @@ def _calibration(names: tuple[str, ...]) -> dict[str, Any]:
 
 def _floors(names: tuple[str, ...], pairs: list[tuple[str, str]]) -> dict[str, Any]:
     verdicts = ("verified", "undecided", "refuted", "equivalent")
-    gaps = [
+    claims = [
         {
-            "a": a,
-            "b": b,
+            "conditions": [a, b],
             "measure": measure,
-            "delta": 0.03 - 0.02 * k,
+            "estimate": 0.03 - 0.02 * k,
             "interval": interval(0.03 - 0.02 * k, 0.02),
-            "floor": 0.02 if measure == "accuracy" else None,
-            "smallest_visible": 0.03,
+            "could_show": 0.03,
             "margin": 0.02,
             "verdict": verdicts[k % 4],
             "n": 40,
-            "labels_needed": 1_900 * (k + 1),
+            "needed": 1_900 * (k + 1),
         }
         for k, (a, b) in enumerate(pairs)
         for measure in ("accuracy", "mean_severity")
     ]
-    flips = [{"a": a, "b": b, "fixed": 3 + k, "broken": 5} for k, (a, b) in enumerate(pairs)]
-    accuracy = {n: {"accuracy": 0.7 - 0.01 * k} for k, n in enumerate(names)}
     return {
-        "comparison": {"conditions": accuracy},
-        "gaps": gaps,
-        "sets": [list(names[:2]), [names[-1]]],
-        "flips": flips,
+        "comparison": {
+            "claims": claims,
+            "conditions": {n: {"accuracy": 0.7 - 0.01 * k} for k, n in enumerate(names)},
+            "pairs": [{"conditions": [a, b], "fixed": 3 + k, "broken": 5} for k, (a, b) in enumerate(pairs)],
+            "groups": [list(names[:2]), [names[-1]]],
+        }
     }
 
 

@@ -14,7 +14,7 @@ from richter.claims import METRICS, answer, side
 from richter.cli._screen import BAR, SIGNS
 from richter.cli._screen import _bar as terminal_bar
 from richter.records import Claim, Hypothesis, Interval, Verdict, plain
-from richter.report._first import claim_rows, first_screen
+from richter.report._first_screen import claim_rows, first_screen
 from richter.report._markdown import interval_bar
 
 QUESTIONS = ("By how much, at least", "How often severe", "Does it know when it is wrong", "Not proven", "What next")

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from richter.severity import Scores
+from richter.claims import decide
+from richter.severity import DEFAULT, Scores, SeverityStudy, pair_questions, summarise_study, weigh_pairs
 from severity.laws import geometric
 
 
@@ -33,3 +34,14 @@ def simulated_scores(
         judges=judges,
         judge_names=names,
     )
+
+
+def study_of(scores: Scores, *, n_resamples: int, rng: np.random.Generator) -> SeverityStudy:
+    """All pairs weighed and decided, and each condition's own figures."""
+    primary = "severity_given_error"
+    pairs = weigh_pairs(scores.columns(), groups=scores.groups, n_resamples=n_resamples, rng=rng)
+    asked = pair_questions(pairs.pairs, {}, primary=primary, margins={}, basis="", judged="")
+    return summarise_study(
+        pairs, decide(asked), primary=primary, recipe=DEFAULT, max_error_gap=0.05, min_gap=0.15,
+        n_resamples=n_resamples, level=0.95, rng=rng,
+    )  # fmt: skip

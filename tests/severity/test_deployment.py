@@ -22,12 +22,12 @@ from richter.severity import (
     check_requirements,
     clean_answers_needed,
     deployment_table,
+    describe_requirement,
     expected_loss,
     parse_requirement,
-    required,
-    study_severity,
 )
 from richter.stats import clopper_pearson, wilson
+from severity.studies_by_hand import study_of
 
 
 def test_counts_per_million_by_hand() -> None:
@@ -53,7 +53,7 @@ def test_no_error_has_the_limit_that_other_pages_say_of_it_by_hand(rng: np.rando
     """A report said at most 1.5% and the study of severities beside it 1.9%."""
     severity = np.stack([np.zeros(200), np.repeat([0.0, 2.0], 100)], axis=1)
     scores = Scores(items=tuple(map(str, range(200))), conditions=("a", "b"), severity=severity)
-    found = study_severity(scores, n_resamples=100, rng=rng).conditions["a"].error_rate_interval
+    found = study_of(scores, n_resamples=100, rng=rng).conditions["a"].error_rate_interval
     assert found.high == pytest.approx(1 - 0.05 ** (1 / 200))
 
 
@@ -75,7 +75,7 @@ def test_a_rate_in_groups_has_one_interval_wherever_it_is_shown(rate: float, siz
     )
     assert (row.lower, row.upper) == pytest.approx((1e6 * exact.interval(0.9).low, 1e6 * exact.interval(0.9).high))
     scores = Scores(items=answers.items, conditions=("a",), severity=severity[:, None], groups=groups)
-    found = study_severity(scores, n_resamples=100, rng=rng).conditions["a"]
+    found = study_of(scores, n_resamples=100, rng=rng).conditions["a"]
     wrong = mean_evidence(dataclasses.replace(answers, value=(severity > 0).astype(float)), "a").interval(0.95)
     assert found.error_rate_interval == wrong
     if isinstance(found.slope, BValue):
@@ -181,7 +181,7 @@ def test_requirement_verdicts() -> None:
     (open_,) = check({"m": [0.0] * 500}, rule)
     assert (verified.verdict, refuted.verdict, open_.verdict) == (Verdict.VERIFIED, Verdict.REFUTED, Verdict.UNDECIDED)
     assert open_.needed == clean_answers_needed(1000) == 2995
-    assert required(open_) == "m has severity>=3 below 1,000 per million"
+    assert describe_requirement(open_) == "m has severity>=3 below 1,000 per million"
     assert refuted.interval is not None
     assert refuted.interval.low > 1000  # decided by the limit, not by the estimate
 
@@ -269,7 +269,7 @@ def test_verdicts_of_requirements_by_hand(
     (claim,) = check_requirements([rule], table, ["m"])
     assert claim.verdict == verdict
     assert (claim.needed, claim.needed_for) == (needed, None if needed is None else rule.per_million)
-    assert required(claim) == f"m has {rule}"
+    assert describe_requirement(claim) == f"m has {rule}"
     assert claim.interval is not None
     assert claim.interval.level == pytest.approx(0.9)
     assert claim.family is not None

@@ -7,9 +7,10 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 from richter.errors import TooFewErrors
-from richter.severity import FAMILIES, Scores, family_probabilities, fit_families, study_severity
+from richter.severity import FAMILIES, Scores, family_probabilities, fit_families
 from richter.severity._families import families_from_counts
 from severity.laws import expected_counts, geometric, scores_of
+from severity.studies_by_hand import study_of
 
 TRUTH = {
     "power_law": (1.5,),
@@ -183,6 +184,6 @@ def test_copies_of_an_error_make_no_family_adequate() -> None:
         severity=severity[:, None],
         groups=np.arange(10_000) // 10,
     )
-    found = study_severity(scores, n_resamples=200, rng=rng).conditions["m"].families
+    found = study_of(scores, n_resamples=200, rng=rng).conditions["m"].families
     assert found is not None
     assert found.misfit_limit == pytest.approx(grouped.misfit_limit, rel=0.2)

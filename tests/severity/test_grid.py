@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from richter.errors import InputError
-from richter.severity import count_levels, rescale, snap
-from richter.severity._grid import count_joint, level_index
+from richter.severity import count_levels, snap
+from richter.severity._grid import level_index
 
 
 def test_snapping_by_hand() -> None:
@@ -36,15 +36,3 @@ def test_snapped_levels_are_within_a_quarter_step(scores: list[float]) -> None:
 def test_off_scale_names_rows_and_remedy() -> None:
     with pytest.raises(InputError, match=r"2 severity scores off the 0\.\.4 scale \(row 2: 4\.5, row 4: -1\)"):
         snap([1, 4.5, 2, -1])
-
-
-def test_joint_table_counts_items_that_both_have() -> None:
-    joint = count_joint(snap([0, 0.5, np.nan, 4]), snap([1, 0.5, 2, 4]))
-    assert joint.sum() == 3
-    assert joint[0, 2] == joint[1, 1] == joint[8, 8] == 1
-
-
-def test_rescale_by_hand() -> None:
-    assert rescale(0, -25)([0, -5, -25]).tolist() == pytest.approx([0, 0.8, 4])
-    with pytest.raises(InputError, match="no length"):
-        rescale(1, 1)

@@ -5,7 +5,7 @@ from scipy.special import expit
 from scipy.stats import binomtest, norm, t
 
 from richter.errors import InputError
-from richter.stats import clopper_pearson, unit_rate, unit_worth, wilson
+from richter.stats import clopper_pearson, effective_sample_size, unit_rate, wilson
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 10), (3, 10), (10, 10), (1, 1000), (499, 1000)])
@@ -61,11 +61,15 @@ def test_what_answers_are_worth_by_hand() -> None:
     right, unit = np.repeat([1.0] * 5 + [0.0] * 5, 2), np.repeat(np.arange(10), 2)
     variance = 10 / 9 * 10 * 1.0 / 20**2
     student = (1.959963985 / 2.262157163) ** 2
-    assert unit_worth(right, unit) == pytest.approx(0.25 / variance * student)
-    assert unit_worth(right, unit, side="upper") == pytest.approx(0.25 / variance * (1.644853627 / 1.833112933) ** 2)
-    assert unit_worth(right) == pytest.approx(20)
-    assert unit_worth([1.0] * 2 + [0.0] * 18, unit) == pytest.approx(10)  # few events: a unit is worth one
-    assert unit_worth(right, weight=np.tile([1.0, 3.0], 10)) == pytest.approx(16)  # (20 x 2)^2 / (10 x 1 + 10 x 9)
+    assert effective_sample_size(right, unit) == pytest.approx(0.25 / variance * student)
+    assert effective_sample_size(right, unit, side="upper") == pytest.approx(
+        0.25 / variance * (1.644853627 / 1.833112933) ** 2
+    )
+    assert effective_sample_size(right) == pytest.approx(20)
+    assert effective_sample_size([1.0] * 2 + [0.0] * 18, unit) == pytest.approx(10)  # few events: a unit is worth one
+    assert effective_sample_size(right, weight=np.tile([1.0, 3.0], 10)) == pytest.approx(
+        16
+    )  # (20 x 2)^2 / (10 x 1 + 10 x 9)
 
 
 @pytest.mark.parametrize(("spread", "rate"), [(1.5, 0.01), (1.5, 0.05), (1.0, 0.2)])

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import rankdata
 
-from richter.stats import average_ranks, root
+from richter.stats import average_ranks, find_root
 
 CURVES = {
     "line": (lambda x: x - 0.3, -1.0, 2.0),
@@ -25,18 +25,18 @@ def test_a_root_against_scipy(name: str) -> None:
         calls += 1
         return float(curve(x))
 
-    found = root(counted, low, high)
+    found = find_root(counted, low, high)
     near = 4e-12
     assert abs(found - brentq(curve, low, high, xtol=1e-14)) <= near
     assert calls < 100
-    assert root(curve, high, low) == pytest.approx(found, abs=near)
+    assert find_root(curve, high, low) == pytest.approx(found, abs=near)
 
 
 def test_a_root_at_an_end_and_none_at_all() -> None:
-    assert root(lambda x: x, 0.0, 1.0) == 0.0
-    assert root(lambda x: x - 1, 0.0, 1.0) == 1.0
+    assert find_root(lambda x: x, 0.0, 1.0) == 0.0
+    assert find_root(lambda x: x - 1, 0.0, 1.0) == 1.0
     with pytest.raises(ValueError, match="same sign"):
-        root(lambda x: x + 1, 0.0, 1.0)
+        find_root(lambda x: x + 1, 0.0, 1.0)
 
 
 def test_ranks_against_scipy() -> None:

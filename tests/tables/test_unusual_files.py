@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from helpers.confirmed import read_tables
 from helpers.shapes import workbook
 from richter.errors import InputError
-from richter.tables import ReadOptions, outcomes, read_tables
+from richter.tables import ReadOptions, outcomes
 
 RIGHT: dict[str, tuple[str, str, tuple[str, ...], str, list[float]]] = {
     # name: text, encoding, conditions, metric, values by condition and item

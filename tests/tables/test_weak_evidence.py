@@ -7,8 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from helpers.confirmed import read_tables
 from richter.errors import InputError
-from richter.tables import Dataset, ReadOptions, read_tables
+from richter.tables import Dataset, ReadOptions
 
 TWO = ("a", "b")
 
@@ -113,17 +114,6 @@ def _csv(path: Path, rows: list[dict[str, object]]) -> None:
     pl.DataFrame(rows).write_csv(path)
 
 
-def test_files_that_differ_in_a_run_are_draws_and_not_conditions_by_hand(tmp_path: Path) -> None:
-    for model in ("small", "large"):
-        for run in range(3):
-            rows = [{"id": i, "correct": int((i + run) % 3 == 0 or model == "large")} for i in range(9)]
-            _csv(tmp_path / model / "out" / f"answers-run{run}.csv", rows)
-    tables = read_tables(tmp_path)
-    assert means(tables) == pytest.approx({"small": 1 / 3, "large": 1.0})
-    assert tables.answers["draw"].n_unique() == 3
-    assert any("draws of one condition" in note for note in tables.notes)
-
-
 def test_one_file_an_answer_is_an_item_by_the_rest_of_its_path_by_hand(tmp_path: Path) -> None:
     for model in ("small", "large"):
         for suite in ("bank", "mail"):
@@ -134,16 +124,6 @@ def test_one_file_an_answer_is_an_item_by_the_rest_of_its_path_by_hand(tmp_path:
     tables = read_tables(tmp_path)
     assert len(tables.item_ids) == 10
     assert means(tables) == pytest.approx({"small": 0.6, "large": 1.0})
-
-
-def test_files_of_several_models_whose_ids_begin_again_are_parts_by_hand(tmp_path: Path) -> None:
-    for language in ("de", "en"):
-        rows = [{"id": i, "question": f"{language} {i}?", "a": i % 2, "b": int(i > 1)} for i in range(8)]
-        _csv(tmp_path / f"{language}.csv", rows)
-    tables = read_tables(tmp_path)
-    assert len(tables.item_ids) == 16
-    assert means(tables) == pytest.approx({"a": 0.5, "b": 0.75})
-    assert any("ids begin again in every file" in note for note in tables.notes)
 
 
 def test_a_printed_frame_and_a_korean_code_page_are_read_by_hand(tmp_path: Path) -> None:
@@ -161,29 +141,6 @@ def test_words_for_right_and_wrong_of_more_languages_by_hand(words: str) -> None
     right, wrong = words.split()
     frame = table(8, item=lambda i, c: i, model=lambda i, c: c, correct=lambda i, c: right if i % 4 else wrong)
     assert means(read_tables(frame)) == pytest.approx({"a": 0.75, "b": 0.75})
-
-
-def test_files_named_by_subject_and_model_are_parts_of_each_model_by_hand(tmp_path: Path) -> None:
-    for k, subject in enumerate(("law", "math", "art")):
-        for model in ("small", "large"):
-            rows = [
-                {"id": i, "question": f"{subject} {i}?", "correct": int(i > k or model == "large")} for i in range(8)
-            ]
-            _csv(tmp_path / f"{subject}_{model}.csv", rows)
-    tables = read_tables(tmp_path)
-    assert len(tables.item_ids) == 24
-    assert means(tables) == pytest.approx({"small": (7 + 6 + 5) / 24, "large": 1.0})
-    assert any("ids begin again" in note for note in tables.notes)
-
-
-def test_files_of_one_name_in_folders_of_other_items_are_one_condition_by_hand(tmp_path: Path) -> None:
-    for day in (1, 2):
-        for model in ("small", "large"):
-            rows = [{"id": 8 * day + i, "ok": int(i < 2 * day or model == "large")} for i in range(8)]
-            _csv(tmp_path / f"2025-01-0{day}" / f"{model}.csv", rows)
-    tables = read_tables(tmp_path)
-    assert len(tables.item_ids) == 16
-    assert means(tables) == pytest.approx({"small": 6 / 16, "large": 1.0})
 
 
 def test_versions_in_names_are_conditions_and_no_runs(tmp_path: Path) -> None:

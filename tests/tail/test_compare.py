@@ -10,7 +10,7 @@ from scipy.stats import binom, studentized_range
 from richter.errors import InputError, PlanError
 from richter.records import Claim, Gate, Verdict
 from richter.tail import GATES, Step, TailPlan, compare_conditions, compare_tails
-from richter.tail._gates import _large
+from richter.tail._gates import _difference_gate
 from richter.tail._tail_study import _study_claim
 from tail.simulated import at_least, at_most, gpd
 from tail_generators import draw_pair, draw_severities
@@ -359,6 +359,6 @@ def test_a_difference_that_turns_within_the_band_is_no_claim() -> None:
 @pytest.mark.parametrize(("difference", "passed"), [(0.05, False), (-0.05, False), (0.15, True), (-0.15, True)])
 def test_a_difference_below_the_planned_one_is_not_worth_a_claim(difference: float, passed: bool) -> None:
     sides = [SimpleNamespace(xi=xi, n_exc=2_000) for xi in (0.1, 0.1 + difference)]
-    gate = _large(*sides, PLAN)  # type: ignore[arg-type]
+    gate = _difference_gate(*sides, PLAN)  # type: ignore[arg-type]
     assert gate.passed is passed  # P2: above delta = 0.10 either way
     assert gate.observed["difference"] == pytest.approx(difference)  # second minus first

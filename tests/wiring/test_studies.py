@@ -32,13 +32,13 @@ def test_margins_cost_a_pair_nothing() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in missing_grades.WORLDS if name != missing_grades.EXEMPT])
+@pytest.mark.parametrize("name", [name for name in missing_grades.WORLDS if name not in missing_grades.EXEMPT])
 def test_missing_grades_show_nothing_false(name: str) -> None:
     world, n = missing_grades.WORLDS[name], 100
     row = missing_grades.world_row(name, n)
     better, worse = row["both-ways better %"], row["both-ways worse %"]
     if world.is_gate:
-        assert better <= most(n)
+        assert world.gain == 0 or better <= most(n)
     elif world.gain == 0:
         assert better + worse <= most(n)
     else:

@@ -12,7 +12,7 @@ from richter import calibration as cal
 from richter.audit._calibration_results import CalibrationCondition, GradesCondition, Refusals
 from richter.errors import TooFewErrors
 from richter.floors import lipschitz, passive_floor
-from richter.stats import unit_worth
+from richter.stats import effective_sample_size
 from richter.texts import is_refusal
 
 UNTESTABLE = (
@@ -161,4 +161,4 @@ def _floor(rows: pl.DataFrame) -> float | None:
         smooth = lipschitz(rows["confidence"], a, item=item, rng=np.random.default_rng(0), n_resamples=20)
     except TooFewErrors:
         return None
-    return passive_floor(unit_worth(a == 0, unit_of(rows)), wrong, lipschitz=smooth.estimate).value
+    return passive_floor(effective_sample_size(a == 0, unit_of(rows)), wrong, lipschitz=smooth.estimate).value

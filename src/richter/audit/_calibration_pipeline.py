@@ -2,13 +2,14 @@
 
 import dataclasses
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from richter.calibration import EceResult, as_probability, calibration_claims, study_confidence
+from richter.calibration import ConfidenceStudy, EceResult, as_probability, calibration_claims, study_confidence
 from richter.errors import InputError, TooFewErrors
 from richter.floors import lipschitz
 from richter.interop import read_frame
@@ -78,6 +79,20 @@ def measure_pipeline(
 ) -> PipelineReport:
     """Read columns correct_1, confidence_1, correct_2, ... and measure every stage and the whole, by condition."""
     frame = read_frame(source)
+    numbers = _stage_numbers(frame)
+    if "condition" not in frame.columns:
+        frame = frame.with_columns(pl.lit("pipeline").alias("condition"))
+    measured = [
+        _measure_condition(str(name), part, numbers, rng=rng, level=level)
+        for (name,), part in frame.group_by("condition", maintain_order=True)
+    ]
+    studies = {row["name"]: whole for row, whole in measured}
+    claims = calibration_claims(dict(studies), level=level, what="the product of its stages' confidences")
+    return PipelineReport(conditions=tuple(PipelineCondition(claim=claims[row["name"]], **row) for row, _ in measured))
+
+
+def _stage_numbers(frame: pl.DataFrame) -> list[int]:
+    """The numbers of the stages that the columns name; each has a grade and a confidence."""
     numbers = sorted(int(m[1]) for c in frame.columns if (m := _STAGE.fullmatch(c)))
     missing = [f"confidence_{k}" for k in numbers if f"confidence_{k}" not in frame.columns]
     if len(numbers) < 2 or missing:
@@ -85,46 +100,38 @@ def measure_pipeline(
             f"The table has {counted(len(numbers), 'stage')}" + (f" and no {', '.join(missing)}." if missing else "."),
             remedy="Give columns correct_1, confidence_1, correct_2, confidence_2, ...",
         )
-    if "condition" not in frame.columns:
-        frame = frame.with_columns(pl.lit("pipeline").alias("condition"))
-    made, studies = [], {}
-    for (key,), part in frame.group_by("condition", maintain_order=True):
-        name = str(key)
-        a = np.stack([_grades(part, f"correct_{k}") for k in numbers], axis=1)
-        sure = {f"confidence_{k}": as_probability(_numbers(part, f"confidence_{k}")) for k in numbers}
-        c = np.stack([values for values, _ in sure.values()], axis=1)
-        said = tuple(f"{column}: {note}" for column, (_, note) in sure.items() if note)
-        use = ~np.isnan(a).any(axis=1) & ~np.isnan(c).any(axis=1)
-        if not use.any():
-            raise InputError(f"No item of {printable(name)} has every stage.", remedy="Grade every stage of an item.")
-        pairs = [(f"stage {k}", c[use, j], a[use, j]) for j, k in enumerate(numbers)]
-        pairs.append(("whole", np.prod(c[use], axis=1), np.prod(a[use], axis=1)))
-        own = [study_confidence(x, y, rng=rng, level=level) for _, x, y in pairs]
-        studies[name] = own[-1]
-        smooth = [_smooth(x, y) for _, x, y in pairs]
-        known = [v for v in smooth[:-1] if v is not None]
-        stages = tuple(
-            Stage(name=label, result=s.result, lipschitz=v)
-            for (label, _, _), s, v in zip(pairs, own, smooth, strict=True)
-        )
-        counts = {"n": int(np.sum(use)), "left_out": int(np.sum(~use))}
-        bound = float(np.prod(np.array(known) + 1)) + 1 if len(known) == len(numbers) else None
-        made.append((name, stages, bound, said, counts))
-    claims = calibration_claims(dict(studies), level=level, what="the product of its stages' confidences")
-    return PipelineReport(
-        conditions=tuple(
-            PipelineCondition(
-                name=name,
-                stages=stages,
-                claim=claims[name],
-                independent=float(np.prod([s.result.accuracy for s in stages[:-1]])),
-                bound=bound,
-                notes=said,
-                **counts,
-            )
-            for name, stages, bound, said, counts in made
-        )
+    return numbers
+
+
+def _measure_condition(
+    name: str, part: pl.DataFrame, numbers: Sequence[int], *, rng: np.random.Generator, level: float
+) -> tuple[dict[str, Any], ConfidenceStudy]:
+    """One condition's stages, all but its claim, and the study of the whole that the claim is decided by."""
+    a = np.stack([_grades(part, f"correct_{k}") for k in numbers], axis=1)
+    sure = {f"confidence_{k}": as_probability(_numbers(part, f"confidence_{k}")) for k in numbers}
+    c = np.stack([values for values, _ in sure.values()], axis=1)
+    use = ~np.isnan(a).any(axis=1) & ~np.isnan(c).any(axis=1)
+    if not use.any():
+        raise InputError(f"No item of {printable(name)} has every stage.", remedy="Grade every stage of an item.")
+    pairs = [(f"stage {k}", c[use, j], a[use, j]) for j, k in enumerate(numbers)]
+    pairs.append(("whole", np.prod(c[use], axis=1), np.prod(a[use], axis=1)))
+    studies = [study_confidence(x, y, rng=rng, level=level) for _, x, y in pairs]
+    smooth = [_smooth(x, y) for _, x, y in pairs]
+    known = [v for v in smooth[:-1] if v is not None]
+    stages = tuple(
+        Stage(name=label, result=study.result, lipschitz=v)
+        for (label, _, _), study, v in zip(pairs, studies, smooth, strict=True)
     )
+    row = {
+        "name": name,
+        "stages": stages,
+        "independent": float(np.prod([s.result.accuracy for s in stages[:-1]])),
+        "bound": float(np.prod(np.array(known) + 1)) + 1 if len(known) == len(numbers) else None,
+        "n": int(np.sum(use)),
+        "left_out": int(np.sum(~use)),
+        "notes": tuple(f"{column}: {note}" for column, (_, note) in sure.items() if note),
+    }
+    return row, studies[-1]
 
 
 def _numbers(part: pl.DataFrame, column: str) -> Floats:

@@ -208,7 +208,7 @@ class CalibrationReport(Shown):
         return dataclasses.replace(
             self,
             conditions=tuple(
-                dataclasses.replace(c, claim=_with_doubt(cal.worded_claim(claim, c.study), c))
+                dataclasses.replace(c, claim=_with_doubt(cal.claim_with_sentence(claim, c.study), c))
                 for c, claim in conditions
             ),
         )

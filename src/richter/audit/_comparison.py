@@ -29,6 +29,7 @@ from richter.claims import (
     margin_on,
     mean_evidence,
     pairs_of,
+    severity_page_measures,
     subgroup_differences,
     tiers_of,
     variance_shares,
@@ -59,7 +60,6 @@ from richter.tail import TailPlan
 __all__ = ["CompareReport", "Page", "compare_tables", "page_questions"]
 
 MAX_SUBGROUPS = 1000
-RATED = ("mean_severity", "catastrophic_rate", "severity_given_error", "b")  # asked of severities beside the main one
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,8 +184,9 @@ def _measures(dataset: Dataset, main: str, on: Sequence[str]) -> list[str]:
     if scores["confidence"].null_count() < len(scores):
         names.append("ece")
     names += [m.name for m in METRICS.values() if m.source == "column" and has_values(dataset, m.name)]
+    names += [name for name in dataset.measures if has_values(dataset, name)]
     if dataset.counting is not None:
-        names += RATED
+        names += severity_page_measures()
     return list(dict.fromkeys(names))
 
 
@@ -277,7 +278,7 @@ def compare_tables(
     if page.trades:
         asked = [*_trades(asked, page), *asked]
     asked += more
-    joint = None if control is None else joint_law_of(dataset, asked, policy, rng=rng)
+    joint = None if control is None else joint_law_of(dataset, asked, policy)
     claims = decide(
         asked, level=level, tried=tried, joint=joint, one_family=one_family, data_hash=dataset.data_hash, seed=seed
     )

@@ -15,15 +15,15 @@ from richter.errors import InputError, TooFewErrors
 from richter.evidence import graded_rows, sample_of
 from richter.floors import accuracy_floor, self_evaluation
 from richter.interop import read_frame
-from richter.records import DEFAULT_LEVEL, Claim, Interval, Result, Shown, Verdict, printable
-from richter.stats import unit_worth
+from richter.records import DEFAULT_LEVEL, Claim, Result, Shown, printable
+from richter.stats import Floats, Indices, effective_sample_size
 from richter.tables import Dataset
 
 __all__ = ["FloorsReport", "measure_grades", "published_scores"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Measured(Result):
+class MeasuredCondition(Result):
     """One condition: its summary, the accuracy floor, and whether confidence knows its own error."""
 
     flat: ClassVar[tuple[str, ...]] = ("summary",)
@@ -45,7 +45,7 @@ class FloorsReport(Shown):
 
     keyed: ClassVar = {"conditions": "name"}
 
-    conditions: tuple[Measured, ...]
+    conditions: tuple[MeasuredCondition, ...]
     subjects: floors.SubjectNoise | None
     notes: tuple[str, ...]
     self_evaluation: str = ""
@@ -56,42 +56,28 @@ class FloorsReport(Shown):
 
 def measure_grades(tables: Dataset, *, rng: np.random.Generator, level: float = DEFAULT_LEVEL) -> FloorsReport:
     """Summaries, self-evaluation and temperature of every condition; noise by subject over all of them."""
-    graded = graded_rows(tables)
+    graded, notes = graded_rows(tables), list(tables.notes)
     measured = []
-    notes = list(tables.notes)
     for k, summary in enumerate(condition_summaries(tables, rng=rng, level=level)):
-        c, a, item = graded.of(k)
-        unit, known = item if graded.group is None else graded.group[item], ~np.isnan(c)
-        worth = unit_worth(1 - a, unit) if len(a) else 0.0
+        confidence, correct, item = graded.of(k)
+        unit = item if graded.group is None else graded.group[item]
+        worth = effective_sample_size(1 - correct, unit) if len(correct) else 0.0
         knows, temperature = None, None
+        known = ~np.isnan(confidence)
         if known.any():
-            try:
-                knows = self_evaluation(c[known], a[known], item=item[known], rng=rng)
-            except TooFewErrors as few:
-                notes.append(f"{summary.name}: {few.what}")
-            try:
-                labels = max(1, round(unit_worth(1 - a[known], unit[known])))
-                temperature = floors.temperature_rate(c[known], n=labels)
-            except InputError as fault:
-                notes.append(f"{summary.name}: {fault.what}")
+            own = (confidence[known], correct[known], item[known], unit[known])
+            knows, temperature, faults = _measure_confidence(*own, rng=rng)
+            notes += [f"{summary.name}: {fault}" for fault in faults]
+        floor = _accuracy_floor(summary, worth)
         measured.append(
-            Measured(
-                summary=summary,
-                accuracy_floor=_accuracy_floor(summary, worth),
-                self_evaluation=knows,
-                temperature=temperature,
-            )
+            MeasuredCondition(summary=summary, accuracy_floor=floor, self_evaluation=knows, temperature=temperature)
         )
     subjects = None
     domains = tables.answers.unique("item", keep="first").sort("item")["domain"]
     if domains.null_count() < len(domains) and len(tables.conditions) > 1:
+        names = domains.cast(pl.String).fill_null("").to_numpy().astype(str)
         try:
-            subjects = floors.subject_noise(
-                sample_of(tables, "accuracy").mean,
-                domains.cast(pl.String).fill_null("").to_numpy().astype(str),
-                group=graded.group,
-                rng=rng,
-            )
+            subjects = floors.subject_noise(sample_of(tables, "accuracy").mean, names, group=graded.group, rng=rng)
         except InputError as fault:
             notes.append(fault.what)
     knowing = {m.name: m.self_evaluation for m in measured if m.self_evaluation is not None}
@@ -101,6 +87,22 @@ def measure_grades(tables: Dataset, *, rng: np.random.Generator, level: float = 
         notes=tuple(notes),
         self_evaluation=floors.self_evaluation_verdict(knowing, level=level) if knowing else "",
     )
+
+
+def _measure_confidence(
+    confidence: Floats, correct: Floats, item: Indices, unit: Indices, *, rng: np.random.Generator
+) -> tuple[floors.SelfEvaluation | None, floors.Temperature | None, list[str]]:
+    """Whether confidence knows its own error, the temperature's rate, and why either cannot be had."""
+    knows, temperature, faults = None, None, []
+    try:
+        knows = self_evaluation(confidence, correct, item=item, rng=rng)
+    except TooFewErrors as few:
+        faults.append(few.what)
+    try:
+        temperature = floors.temperature_rate(confidence, n=max(1, round(effective_sample_size(1 - correct, unit))))
+    except InputError as fault:
+        faults.append(fault.what)
+    return knows, temperature, faults
 
 
 def published_scores(path: str) -> list[floors.PublishedScore]:
@@ -153,55 +155,10 @@ def _accuracy_floor(summary: floors.ConditionSummary, worth: float) -> float | N
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Gap(Result):
-    """A difference of means, b minus a; `labels_needed` settle a true gap of `labels_needed_for`."""
-
-    a: str
-    b: str
-    measure: str
-    delta: float | None
-    interval: Interval | None
-    floor: float | None
-    smallest_visible: float | None
-    margin: float | None
-    verdict: Verdict
-    n: int
-    labels_needed: int | None
-    labels_needed_for: float | None
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Flips(Result):
-    """Items of a pair that were wrong and became right, and the other way."""
-
-    a: str
-    b: str
-    fixed: int
-    broken: int | None
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class FloorsSection(Result):
-    """The comparison as `richter compare --json` prints it, and the rows that its figures draw."""
+    """The comparison as `richter compare --json` prints it; its figures are drawn from it."""
 
     comparison: CompareReport
-    gaps: tuple[Gap, ...]
-    sets: tuple[tuple[str, ...], ...]
-    flips: tuple[Flips, ...]
-
-
-def floors_section(report: CompareReport) -> FloorsSection:
-    """The section on differences."""
-    return FloorsSection(
-        comparison=report,
-        gaps=tuple(_gap(claim) for claim in gap_claims(report)),
-        sets=report.groups,
-        flips=tuple(
-            Flips(a=pair.conditions[0], b=pair.conditions[1], fixed=pair.fixed, broken=pair.broken)
-            for pair in report.pairs
-            if pair.fixed is not None
-        ),
-    )
 
 
 def gap_claims(report: CompareReport) -> list[Claim]:
@@ -209,20 +166,3 @@ def gap_claims(report: CompareReport) -> list[Claim]:
     order = {pair.conditions: k for k, pair in enumerate(report.pairs)}
     found = [c for c in report.claims if c.measure not in ("b", "xi") and c.conditions in order]
     return sorted(found, key=lambda c: order[c.conditions])  # type: ignore[index]
-
-
-def _gap(claim: Claim) -> Gap:
-    return Gap(
-        a=claim.conditions[0],
-        b=claim.conditions[1],
-        measure=claim.measure,
-        delta=claim.estimate,
-        interval=claim.interval or claim.plain_interval,
-        floor=None,
-        smallest_visible=claim.could_show,
-        margin=claim.margin,
-        verdict=claim.verdict,
-        n=claim.n,
-        labels_needed=claim.needed,
-        labels_needed_for=claim.needed_for,
-    )

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from richter.claims import METRICS, Blocked, Metric, Question, decide, labelled_measures
+from richter.claims import METRICS, Blocked, Metric, Outcomes, Question, decide, labelled_measures
 from richter.errors import InputError
 from richter.evidence import evidence, outcomes_of
 from richter.ratings import SAMPLE_NOTE, Sample, extend_sample
@@ -198,19 +198,20 @@ def labelling_of(
     unknown = [c for c in conditions if c not in tables.conditions]
     if unknown:
         raise InputError(f"No condition is named {unknown[0]}.", remedy=f"There are {', '.join(tables.conditions)}.")
-    wanted = tuple(conditions) or tables.conditions[:2]
-    dataset = tables.select(wanted[:2])
+    wanted = (tuple(conditions) or tables.conditions)[:2]
+    dataset = tables.select(wanted)
     found = outcomes_of(dataset, name)
-    draws = np.zeros(len(found.value), dtype=np.intp) if found.draw is None else found.draw
-    sides: dict[str, _Side] = {}
-    for condition in wanted[:2]:
-        rows = np.flatnonzero(found.condition == dataset.conditions.index(condition))
-        keys = [(found.items[found.item[r]], condition, int(draws[r])) for r in rows]
-        known = [k for k, key in enumerate(keys) if key in sample.strata]
-        sides[condition] = _Side(
-            tuple(keys[k] for k in known), found.value[rows[known]], np.array([sample.strata[keys[k]] for k in known])
-        )
+    sides = {condition: _side(found, condition, sample) for condition in wanted}
     return Labelling(dataset, METRICS[name], sides, batch=batch, most=most, first=len(sample.chosen), level=level)
+
+
+def _side(found: Outcomes, condition: str, sample: Sample) -> _Side:
+    """The answers of a condition that could be drawn for people."""
+    rows = np.flatnonzero(found.condition == found.conditions.index(condition))
+    draws = np.zeros(len(found.value), dtype=np.intp) if found.draw is None else found.draw
+    keys = {(found.items[found.item[r]], condition, int(draws[r])): r for r in rows}
+    known = {key: r for key, r in keys.items() if key in sample.strata}
+    return _Side(tuple(known), found.value[list(known.values())], np.array([sample.strata[key] for key in known]))
 
 
 def keep_sample(ledger: Ledger, sample: Sample) -> None:

@@ -20,10 +20,10 @@ from richter import __version__
 from richter.audit._calibration_audit import draws_table, measure_calibration
 from richter.audit._calibration_map import CalibrationSection, drawn_questions
 from richter.audit._calibration_results import CalibrationReport
-from richter.audit._comparison import compare_tables, margins_of
-from richter.audit._floors_audit import FloorsSection, floors_section
+from richter.audit._comparison import CompareReport, compare_tables, margins_of
+from richter.audit._floors_audit import FloorsSection
 from richter.audit._gate_check import run_gate
-from richter.audit._measure_claims import Measured, claims_of, searches_of
+from richter.audit._measure_claims import RunStudy, claims_of, searches_of
 from richter.audit._measure_conditions import measure_conditions
 from richter.audit._measure_run import RunRecords, open_records, read_as_planned, run_plan
 from richter.audit._measure_severity import SeveritySection, severity_section
@@ -35,16 +35,15 @@ from richter.audit._plan_tail import tail_plan
 from richter.audit._rating_agreement import JudgesSection, judges_section, measure_agreement
 from richter.audit._results import (
     SCHEMA,
-    STOP_NOTE,
     Check,
     ConditionResults,
     Methods,
     Missing,
     NoSection,
+    PageClaim,
     PlanFacts,
     RunFacts,
     Signature,
-    ToldClaim,
 )
 from richter.audit._search_section import SearchSection, find_search_reader
 from richter.audit._severity_audit import weigh_scores
@@ -75,7 +74,7 @@ class Sections(Result):
 
 
 # what a table without the answers' texts lacks for a section: no judge and no person could read them
-WORDLESS = {
+TEXTLESS_REMEDIES = {
     "severity": "add a column `severity` (0 right to 4 worst), or `answer` with the texts, to be rated",
     "tail": "add a column with a continuous score, or `answer` with the texts, to be scored",
     "calibration": "add a column `confidence` (0 to 1)",
@@ -99,7 +98,7 @@ class RunResults(Shown):
     understood: str
     notes: tuple[str, ...]
     conditions: tuple[ConditionResults, ...]
-    claims: tuple[ToldClaim, ...]
+    claims: tuple[PageClaim, ...]
     refused: tuple[Refused, ...]
     checks: tuple[Check, ...]
     next: tuple[str, ...]
@@ -149,68 +148,73 @@ def measure_run(
         given = {"seed": seed, "n_resamples": n_resamples, "conditions": list(conditions)}
         given |= {} if level is None else {"level": level}
         chosen, status = run_plan(records, plan, options=given)
-        if level is None:
-            is_planned = chosen is not None and chosen.kind == "severity"
-            level = float(chosen.values["level"]) if chosen is not None and is_planned else DEFAULT_LEVEL
-        exploratory = status is None or not status.confirmatory
-        locked = None if chosen is None or exploratory else chosen.hash
-        stamp = {"plan": locked, "data_hash": records.tables.data_hash, "seed": seed, "basis": records.tables.basis}
-        measured = Measured(exploratory=exploratory, stamp=stamp, stopping=records.notes[STOP_NOTE])
-        found = _Measuring(
+        study = RunStudy(
             records=records,
             plan=chosen,
             status=status,
             wanted=set(only or SECTIONS),
-            measured=measured,
             seed=seed,
-            level=level,
+            level=_planned_level(chosen) if level is None else level,
             margin=margin,
             n_resamples=n_resamples,
             watch=watch,
             mapper=mapper,
         )
-        order = ("calibration", "floors", "severity", "judges", "tail", "search")  # a later one uses what earlier found
-        sections = {name: found.section(name) for name in order}
-        if "floors" in found.wanted and measured.comparison is not None:
-            sections["calibration"] = found.with_decided(sections["calibration"])
-        rows = measure_conditions(records, draws=measured.draws, grades=measured.grades, level=level)
-        results = RunResults(
-            run=RunFacts(
-                name=records.name,
-                bench=records.bench,
-                items=len(records.items),
-                started_at=records.moment(0),
-                ended_at=records.moment(1),
-                state=records.state,
-                ratings=records.basis,
-            ),
-            question=question_of(records.names),
-            answer=answer_of(records, measured, rows, chosen),
-            understood=records.tables.understood,
-            notes=records.tables.notes if measured.comparison is None else measured.comparison.notes,
-            conditions=rows,
-            claims=claims_of(measured),
-            refused=() if measured.comparison is None else measured.comparison.refused,
-            checks=checks_of(records, measured, status),
-            next=next_steps(records, measured, sections, found.wanted),
-            signature=signature_of(records, measured, rows, status, level=level),
-            sections=Sections(**sections),
-            methods=Methods(
-                plan=_plan_facts(chosen, status),
-                deviations=() if status is None else (*status.deviations, *status.reasons),
-                seed=seed,
-                level=level,
-                margins={} if measured.comparison is None else measured.comparison.margins,
-                n_resamples=n_resamples,
-                versions=versions(),
-                spent=records.spent,
-                exploratory=measured.exploratory,
-            ),
-            tables=records.tables,
-        )
+        results = _measure_study(study)
         if chosen is not None and status is not None and not (plan is None and isinstance(records.place, DatabaseRun)):
             record_use(chosen.path, status)
         return results
+
+
+def _planned_level(plan: Plan | None) -> float:
+    """The level of a severity plan, else the usual one."""
+    return float(plan.values["level"]) if plan is not None and plan.kind == "severity" else DEFAULT_LEVEL
+
+
+def _measure_study(study: RunStudy) -> RunResults:
+    """The document: its sections, then what is said of them together."""
+    records, status = study.records, study.status
+    order = ("calibration", "floors", "severity", "judges", "tail", "search")  # a later one uses what earlier found
+    sections = {name: _section(study, name) for name in order}
+    if isinstance(sections["calibration"], CalibrationSection):  # with the claims as the page decided them
+        decided = dataclasses.replace(sections["calibration"], draws=study.draws, grades=study.grades)
+        sections["calibration"] = decided
+    rows = measure_conditions(records, draws=study.draws, grades=study.grades, level=study.level)
+    page = study.comparison
+    return RunResults(
+        run=RunFacts(
+            name=records.name,
+            bench=records.bench,
+            items=len(records.items),
+            started_at=records.moment(0),
+            ended_at=records.moment(1),
+            state=records.state,
+            ratings=records.basis,
+        ),
+        question=question_of(records.names),
+        answer=answer_of(study, rows),
+        understood=records.tables.understood,
+        notes=records.tables.notes if page is None else page.notes,
+        conditions=rows,
+        claims=claims_of(study),
+        refused=() if page is None else page.refused,
+        checks=checks_of(study),
+        next=next_steps(study, sections),
+        signature=signature_of(study, rows),
+        sections=Sections(**sections),
+        methods=Methods(
+            plan=_plan_facts(study.plan, status),
+            deviations=() if status is None else (*status.deviations, *status.reasons),
+            seed=study.seed,
+            level=study.level,
+            margins={} if page is None else page.margins,
+            n_resamples=study.n_resamples,
+            versions=versions(),
+            spent=records.spent,
+            exploratory=study.is_exploratory,
+        ),
+        tables=records.tables,
+    )
 
 
 def _plan_facts(plan: Plan | None, status: PlanStatus | None) -> PlanFacts | None:
@@ -226,201 +230,200 @@ def _plan_facts(plan: Plan | None, status: PlanStatus | None) -> PlanFacts | Non
     )
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class _Measuring:
-    """The sections in turn; the results behind them, which claims and checks are made from, go into `measured`."""
+def _section(study: RunStudy, name: str) -> Any:
+    """A section's content, or what is missing for it."""
+    if name not in study.wanted:
+        return _missing("It was not asked for.", f"richter report {study.records.command}")
+    if study.watch is not None:
+        study.watch(name)
+    lacking = _lacks_records(study.records, name)
+    if lacking is not None:
+        return _with_remedy(study.records, name, lacking)
+    try:
+        return _with_remedy(study.records, name, MAKERS[name](study))
+    except InputError as fault:
+        return _missing(*_without_path(study.records, fault))
 
-    records: RunRecords
-    plan: Plan | None
-    status: PlanStatus | None
-    wanted: set[str]
-    measured: Measured
-    seed: int
-    level: float
-    margin: float | Mapping[str, float] | None
-    n_resamples: int
-    watch: Callable[[str], None] | None
-    mapper: Mapper
 
-    def section(self, name: str) -> Any:
-        """A section's content, or what is missing for it."""
-        if name not in self.wanted:
-            return _missing("It was not asked for.", f"richter report {self.records.command}")
-        if self.watch is not None:
-            self.watch(name)
-        why = self._nothing(name)
-        if why is not None:
-            return self._for_these(name, why)
-        try:
-            return self._for_these(name, getattr(self, f"_{name}")())
-        except InputError as fault:
-            return _missing(*self._said(fault))
+def _with_remedy(records: RunRecords, name: str, section: Any) -> Any:
+    """A remedy that works on these data: files become a run first, and grades alone get what they lack."""
+    if not isinstance(section, NoSection):
+        return section
+    if name in TEXTLESS_REMEDIES and records.state != "empty" and not records.has_texts:
+        return _missing(section.missing.reason, TEXTLESS_REMEDIES[name])
+    if not records.files:
+        return section
+    remedy = section.missing.remedy.replace(records.command, "RUN")
+    return _missing(section.missing.reason, f"richter import {records.command} -o RUN; {remedy}")
 
-    def _for_these(self, name: str, section: Any) -> Any:
-        """A remedy that works on these data: files become a run first, and grades alone get what they lack."""
-        if not isinstance(section, NoSection):
-            return section
-        if name in WORDLESS and self.records.state != "empty" and not self.records.worded:
-            return _missing(section.missing.reason, WORDLESS[name])
-        if not self.records.files:
-            return section
-        remedy = section.missing.remedy.replace(self.records.command, "RUN")
-        return _missing(section.missing.reason, f"richter import {self.records.command} -o RUN; {remedy}")
 
-    def _said(self, fault: InputError) -> tuple[str, str]:
-        """A fault's reason and remedy, without the path of the folder: results do not depend on where a run lies."""
-        here, name = str(self.records.folder), self.records.name
-        return fault.what.replace(here, name), fault.remedy.replace(here, name)
+def _without_path(records: RunRecords, fault: InputError) -> tuple[str, str]:
+    """A fault's reason and remedy, without the path of the folder: results do not depend on where a run lies."""
+    here, name = str(records.folder), records.name
+    return fault.what.replace(here, name), fault.remedy.replace(here, name)
 
-    def _nothing(self, name: str) -> NoSection | None:
-        """What every section needs: answers, and (but for searches and tails) ratings."""
-        run, records = self.records.command, self.records
-        if records.state == "empty":
-            return _missing("The run holds no answers.", f"richter audit --only ask {run} --bench ITEMS --model MODEL")
-        if name in ("severity", "floors", "judges") and records.basis is None:
-            return _missing(
-                "No answer is rated, so nothing is graded or weighed.", f"richter audit --only judge {run} --rules"
-            )
-        if name == "severity" and records.basis == "grader":
-            why = "Answers are graded, not weighed: how bad an error is takes a judge or a person."
-            return _missing(why, f"richter audit --only judge {run} --judges MODEL,MODEL")
+
+def _lacks_records(records: RunRecords, name: str) -> NoSection | None:
+    """What every section needs: answers, and (but for searches and tails) ratings."""
+    run = records.command
+    if records.state == "empty":
+        return _missing("The run holds no answers.", f"richter audit --only ask {run} --bench ITEMS --model MODEL")
+    if name in ("severity", "floors", "judges") and records.basis is None:
+        return _missing(
+            "No answer is rated, so nothing is graded or weighed.", f"richter audit --only judge {run} --rules"
+        )
+    if name == "severity" and records.basis == "grader":
+        why = "Answers are graded, not weighed: how bad an error is takes a judge or a person."
+        return _missing(why, f"richter audit --only judge {run} --judges MODEL,MODEL")
+    return None
+
+
+def _measure_severity(study: RunStudy) -> SeveritySection:
+    """The study of severities; its claims are those of the page."""
+    plan, page = study.plan_of("severity"), study.comparison
+    asked: dict[str, Any] = {"plan": None if plan is None else plan.path}
+    if plan is None:
+        required = [] if study.plan is None else study.plan.values.get("require", [])
+        asked["require"] = [rule for rule in required if isinstance(rule, str)]
+        asked |= {"n_resamples": study.n_resamples, "level": study.level, "seed": study.seed}
+    asked |= {"status": study.status, "mapper": study.mapper, "decided": None if page is None else page.claims}
+    study.severity = weigh_scores(study.records.tables, **asked)
+    return severity_section(study.records, study.severity)
+
+
+def _measure_floors(study: RunStudy) -> FloorsSection | NoSection:
+    """The comparison, which decides the claims of the whole page."""
+    tables, gate = study.records.tables, study.plan_of("gate")
+    if gate is not None:
+        study.gate = run_gate(gate, tables, status=study.status)
+    if len(tables.conditions) < 2:
+        return _missing(
+            f"There is one condition ({tables.conditions[0]}); a comparison needs two.",
+            f"richter audit --only ask {study.records.command} --bench ITEMS --model ANOTHER",
+        )
+    margins = {} if study.margin is None else margins_of(tables, study.margin)
+    tail, severity = study.plan_of("tail"), study.plan_of("severity")
+    if severity is not None and severity.values.get("margin"):
+        margins["severity_given_error"] = severity.values["margin"]
+    report = compare_tables(  # no direction is fixed beforehand: a claim is what its sentence states
+        tables,
+        on=() if severity is None else (severity.values["primary"],),
+        margin=margins,
+        tail_plan=None if tail is None else tail_plan(tail),
+        more=[*_as_others(study.grades), *_as_others(study.draws)],
+        n_resamples=study.n_resamples,
+        level=study.level,
+        seed=study.seed,
+    )
+    if study.status is not None:
+        report = dataclasses.replace(report, claims=study.status.mark_claims(report.claims))
+    study.comparison = report
+    study.grades, study.draws = _with_decided(study.grades, report), _with_decided(study.draws, report)
+    of_pairs = tuple(c for c in report.claims if len(c.conditions) == 2)  # others have sections of their own
+    return FloorsSection(comparison=dataclasses.replace(report, claims=of_pairs))
+
+
+def _with_decided(report: CalibrationReport | None, page: CompareReport) -> CalibrationReport | None:
+    """A calibration with its claims as the page decided them."""
+    if report is None:
         return None
+    decided: dict[tuple[str, tuple[str, ...]], Claim]
+    decided = {(c.measure, c.conditions): c for c in page.claims if len(c.conditions) == 1}
+    return report.with_claims([decided[a.question.name, a.question.conditions] for a in report.asked])
 
-    def _planned(self, kind: str) -> Plan | None:
-        """The plan where it is of this kind: its values hold then, and another kind's do not concern the section."""
-        return self.plan if self.plan is not None and self.plan.kind == kind else None
 
-    def _severity(self) -> SeveritySection:
-        """The study of severities; its claims are those of the page."""
-        records, plan = self.records, self._planned("severity")
-        asked: dict[str, Any] = {"plan": None if plan is None else plan.path}
-        if plan is None:
-            required = [] if self.plan is None else self.plan.values.get("require", [])
-            asked["require"] = [rule for rule in required if isinstance(rule, str)]
-            asked |= {"n_resamples": self.n_resamples, "level": self.level, "seed": self.seed}
-        page = self.measured.comparison
-        asked |= {"status": self.status, "mapper": self.mapper, "decided": None if page is None else page.claims}
-        self.measured.severity = report = weigh_scores(records.tables, **asked)
-        return severity_section(records, report)
+def _measure_calibration(study: RunStudy) -> CalibrationSection | NoSection:
+    """Calibration by the answers' own confidences, and by repeated draws."""
+    records = study.records
+    rows = records.rows
+    if records.tables.metric == "mean_score" and rows["correct"].null_count() == len(rows):
+        ungraded = "No answer is graded right or wrong, so nothing says whether confidence fits."
+        return _missing(ungraded, f"richter audit --only judge {records.command} --judges MODEL,MODEL")
+    draw = f"richter audit --only draw {records.command}/draws --bench ITEMS --model MODEL --draws 20 --limit 60"
+    sure = rows.filter(pl.col("confidence").is_not_null(), pl.col("correct").is_not_null()).height > 0
+    study.grades = _calibrated(study, records.tables, stated=True) if sure else None
+    why = ("No answer was drawn repeatedly.", draw)
+    try:
+        drawn = None if records.place is None else draws_table(records.place)
+        if drawn is not None or int(rows["draw"].to_numpy().max()) > 0:
+            study.draws = _calibrated(study, drawn or records.tables)
+    except InputError as fault:
+        why = _without_path(records, fault)
+    if study.draws is None and study.grades is None:
+        return _missing(f"{why[0]} No graded answer carries a confidence.", why[1])
+    lacking = _with_remedy(records, "calibration", _missing(*why)).missing
+    return CalibrationSection(
+        draws=study.draws,
+        grades=study.grades,
+        confidence={name: records.asked[name].confidence for name in records.names},
+        questions=() if study.draws is None else drawn_questions(study.draws),
+        draws_missing=lacking if study.draws is None else None,
+    )
 
-    def _floors(self) -> FloorsSection | NoSection:
-        tables = self.records.tables
-        values = {} if self.plan is None else self.plan.values
-        gate, tail, severity = (self._planned(kind) for kind in ("gate", "tail", "severity"))
-        if gate is not None:
-            self.measured.gate = run_gate(gate, tables, status=self.status)
-        if len(tables.conditions) < 2:
-            return _missing(
-                f"There is one condition ({tables.conditions[0]}); a comparison needs two.",
-                f"richter audit --only ask {self.records.command} --bench ITEMS --model ANOTHER",
-            )
-        margins = {} if self.margin is None else margins_of(tables, self.margin)
-        if severity is not None and values.get("margin"):
-            margins["severity_given_error"] = values["margin"]
-        report = compare_tables(  # no direction is fixed beforehand: a claim is what its sentence states
-            tables,
-            on=() if severity is None else (values["primary"],),
-            margin=margins,
-            tail_plan=None if tail is None else tail_plan(tail),
-            more=[a for r in (self.measured.grades, self.measured.draws) if r is not None for a in _as_others(r)],
-            n_resamples=self.n_resamples,
-            level=self.level,
-            seed=self.seed,
+
+def _calibrated(study: RunStudy, source: Source | Dataset, *, stated: bool = False) -> CalibrationReport:
+    rng = np.random.default_rng(study.seed)
+    return measure_calibration(source, rng=rng, level=study.level, stated=stated, mapper=study.mapper)
+
+
+def _measure_judges(study: RunStudy) -> JudgesSection | NoSection:
+    """How far raters agree."""
+    records = study.records
+    if len({(r.kind, r.rater) for r in records.ratings}) < 2:
+        return _missing(
+            "One rater alone: nobody to agree with.",
+            f"richter audit --only judge {records.command} --judges MODEL,MODEL --limit 60",
         )
-        if self.status is not None:
-            report = dataclasses.replace(report, claims=self.status.mark_claims(report.claims))
-        self.measured.comparison = report
-        for name in ("grades", "draws"):
-            own: CalibrationReport | None = getattr(self.measured, name)
-            if own is not None:
-                decided: dict[tuple[str, tuple[str, ...]], Claim]
-                decided = {(c.measure, c.conditions): c for c in report.claims if len(c.conditions) == 1}
-                keys = [(a.question.name, a.question.conditions) for a in own.asked]
-                setattr(self.measured, name, own.with_claims([decided[key] for key in keys]))
-        of_pairs = tuple(c for c in report.claims if len(c.conditions) == 2)  # others have sections of their own
-        return floors_section(dataclasses.replace(report, claims=of_pairs))
+    rng = np.random.default_rng(study.seed)
+    study.agreement = measure_agreement(records.ratings_file(), rng=rng, file=records.name)
+    return judges_section(records, study.agreement)
 
-    def with_decided(self, section: Any) -> Any:
-        """The section on calibration with the claims as the page decided them."""
-        if not isinstance(section, CalibrationSection):
-            return section
-        return dataclasses.replace(section, draws=self.measured.draws, grades=self.measured.grades)
 
-    def _calibration(self) -> CalibrationSection | NoSection:
-        rows = self.records.rows
-        if self.records.tables.metric == "mean_score" and rows["correct"].null_count() == len(rows):
-            ungraded = "No answer is graded right or wrong, so nothing says whether confidence fits."
-            return _missing(ungraded, f"richter audit --only judge {self.records.command} --judges MODEL,MODEL")
-        draw = (
-            f"richter audit --only draw {self.records.command}/draws --bench ITEMS --model MODEL --draws 20 --limit 60"
+def _measure_tail(study: RunStudy) -> TailSection | NoSection:
+    """The tail protocol on the scores that lie beside a run."""
+    records = study.records
+    column = tail_column(records, study.plan)
+    if column is None:
+        return _missing(
+            "No continuous severity was scored: half-step ratings have no continuous tail.",
+            f"richter severity score {records.command} --scorer nll -o {shlex.quote(records.name)}/{SCORES}",
         )
-        sure = rows.filter(pl.col("confidence").is_not_null(), pl.col("correct").is_not_null()).height > 0
-        grades = self._calibrated(self.records.tables, stated=True) if sure else None
-        draws, why = None, ("No answer was drawn repeatedly.", draw)
-        try:
-            drawn = None if self.records.place is None else draws_table(self.records.place)
-            if drawn is not None or int(rows["draw"].to_numpy().max()) > 0:
-                draws = self._calibrated(drawn or self.records.tables)
-        except InputError as fault:
-            why = self._said(fault)
-        self.measured.draws, self.measured.grades = draws, grades
-        if draws is None and grades is None:
-            return _missing(f"{why[0]} No graded answer carries a confidence.", why[1])
-        return CalibrationSection(
-            draws=draws,
-            grades=grades,
-            confidence={name: self.records.asked[name].confidence for name in self.records.names},
-            questions=() if draws is None else drawn_questions(draws),
-            draws_missing=None if draws is not None else self._for_these("calibration", _missing(*why)).missing,
+    assert records.folder is not None  # `tail_column` found it there
+    plan = study.plan_of("tail")
+    asked: dict[str, Any] = {"overrides": {"n_resamples": study.n_resamples}, "seed": study.seed}
+    asked = asked if plan is None else {"plan_path": plan.path}
+    study.tail = study_column(records.folder / SCORES, column=column, status=study.status, **asked)
+    return tail_section(study.tail)
+
+
+def _measure_search(study: RunStudy) -> tuple[SearchSection, ...] | NoSection:
+    """What the run's searches for errors show."""
+    searches = searches_of(study.records)
+    if not searches:
+        return _missing(
+            "No search for errors was run.",
+            f"richter search run {study.records.command}/search --kb BASE --model MODEL --budget 2000calls",
         )
-
-    def _calibrated(self, source: Source | Dataset, *, stated: bool = False) -> CalibrationReport:
-        rng = np.random.default_rng(self.seed)
-        return measure_calibration(source, rng=rng, level=self.level, stated=stated, mapper=self.mapper)
-
-    def _judges(self) -> JudgesSection | NoSection:
-        raters = {(r.kind, r.rater) for r in self.records.ratings}
-        if len(raters) < 2:
-            return _missing(
-                "One rater alone: nobody to agree with.",
-                f"richter audit --only judge {self.records.command} --judges MODEL,MODEL --limit 60",
-            )
-        rng, ratings = np.random.default_rng(self.seed), self.records.ratings_file()
-        self.measured.agreement = report = measure_agreement(ratings, rng=rng, file=self.records.name)
-        return judges_section(self.records, report)
-
-    def _tail(self) -> TailSection | NoSection:
-        column = tail_column(self.records, self.plan)
-        if column is None:
-            run = self.records.command
-            return _missing(
-                "No continuous severity was scored: half-step ratings have no continuous tail.",
-                f"richter severity score {run} --scorer nll -o {shlex.quote(self.records.name)}/{SCORES}",
-            )
-        assert self.records.folder is not None  # `tail_column` found it there
-        plan, path = self._planned("tail"), self.records.folder / SCORES
-        asked: dict[str, Any] = {"overrides": {"n_resamples": self.n_resamples}, "seed": self.seed}
-        asked = asked if plan is None else {"plan_path": plan.path}
-        self.measured.tail = report = study_column(path, column=column, status=self.status, **asked)
-        return tail_section(report)
-
-    def _search(self) -> tuple[SearchSection, ...] | NoSection:
-        searches = searches_of(self.records)
-        if not searches:
-            run = self.records.command
-            return _missing(
-                "No search for errors was run.",
-                f"richter search run {run}/search --kb BASE --model MODEL --budget 2000calls",
-            )
-        reader = find_search_reader()
-        if reader is None:
-            return _missing("The package that reads searches is not installed.", "pip install 'richter[audit]'")
-        return tuple(reader.read(search, level=self.level) for search in searches)
+    reader = find_search_reader()
+    if reader is None:
+        return _missing("The package that reads searches is not installed.", "pip install 'richter[audit]'")
+    return tuple(reader.read(search, level=study.level) for search in searches)
 
 
-def _as_others(report: CalibrationReport) -> list[Asked]:
+MAKERS: Mapping[str, Callable[[RunStudy], Any]] = {
+    "calibration": _measure_calibration,
+    "floors": _measure_floors,
+    "severity": _measure_severity,
+    "judges": _measure_judges,
+    "tail": _measure_tail,
+    "search": _measure_search,
+}
+
+
+def _as_others(report: CalibrationReport | None) -> list[Asked]:
     """The questions of a calibration beside a page's main measure."""
-    return [dataclasses.replace(a, question=dataclasses.replace(a.question, family="other")) for a in report.asked]
+    asked = () if report is None else report.asked
+    return [dataclasses.replace(a, question=dataclasses.replace(a.question, family="other")) for a in asked]
 
 
 def _missing(reason: str, remedy: str) -> NoSection:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from richter.audit._measure_run import RunRecords
 from richter.audit._results import ConditionResults, Estimated, Figure, Group
 from richter.claims import Evidence, Outcomes, Sample, as_errors, as_sample, mean_evidence, rate_interval
 from richter.errors import InputError
+from richter.evidence import outcomes_of
 from richter.stats import Bools, Indices, benjamini_hochberg
-from richter.tables import CATASTROPHIC, outcomes
+from richter.tables import CATASTROPHIC, Dataset
 
 SIMULATED = "simulated/"  # models of this provider are no models
 LEAST = 10  # items in a pattern, inside and outside
@@ -29,27 +30,24 @@ def measure_conditions(
 
     Rates and means are those of the claims: draws of an item are averaged, groups and weights allowed for.
     """
-    stated, repeated = _knows(grades, "", records), _knows(draws, "how often repeated answers agree", records)
+    stated = _confidence_figures(grades, "", records)
+    repeated = _confidence_figures(draws, "how often repeated answers agree", records)
     # answers that are themselves the draws and carry confidences are known by these, which the claims are on
     knows = stated | repeated if records.drawn else repeated | stated
-    wrong = condition_outcomes(records, "accuracy")
-    wrong = None if wrong is None else as_errors(wrong)
+    tables = records.tables
+    graded = known_outcomes(tables, "accuracy")
+    wrong = None if graded is None else as_errors(graded)
     often = _figures(wrong, "share of wrong answers", level)
-    severe = _figures(
-        condition_outcomes(records, "catastrophic_rate"),
-        f"share of answers of severity {CATASTROPHIC:g} or more",
-        level,
-    )
-    mean = _figures(
-        condition_outcomes(records, "mean_severity"), "mean severity of all answers, 0 where correct", level
-    )
+    severe = known_outcomes(tables, "catastrophic_rate")
+    badly = _figures(severe, f"share of answers of severity {CATASTROPHIC:g} or more", level)
+    mean = _figures(known_outcomes(tables, "mean_severity"), "mean severity of all answers, 0 where correct", level)
     where = {} if wrong is None else _where(wrong, _attributes(records, wrong.items), level)
     scored = _scored(records, level)
     rated = dict(records.rows.filter(pl.col("correct").is_not_null())["condition"].value_counts().iter_rows())
+    badly = {name: dataclasses.replace(figure, mean=mean.get(name)) for name, figure in badly.items()}
     found = []
     for condition in records.conditions:
         asked, name = records.asked[condition.name], condition.name
-        badly = severe.get(name)
         found.append(
             ConditionResults(
                 name=name,
@@ -65,7 +63,7 @@ def measure_conditions(
                 simulated=condition.model.startswith(SIMULATED),
                 spent=asked.spent(),
                 how_often=often.get(name),
-                how_badly=None if badly is None else dataclasses.replace(badly, mean=mean.get(name)),
+                how_badly=badly.get(name),
                 scored=scored.get(name),
                 knows=knows.get(name),
                 where=where.get(name, ()),
@@ -74,10 +72,10 @@ def measure_conditions(
     return tuple(found)
 
 
-def condition_outcomes(records: RunRecords, metric: str) -> Outcomes | None:
-    """One metric of a run's answers; None where none has it."""
+def known_outcomes(tables: Dataset, measure: str) -> Outcomes | None:
+    """One measure's values on units, as every claim has them; None where no answer has it."""
     try:
-        return outcomes(records.tables, metric)
+        return outcomes_of(tables, measure)
     except InputError:
         return None
 
@@ -88,7 +86,7 @@ def _figures(found: Outcomes | None, what: str, level: float) -> dict[str, Figur
     """
     if found is None:
         return {}
-    sample, plain = as_sample(found), as_sample(dataclasses.replace(found, label=None))
+    sample, unlabelled = as_sample(found), as_sample(dataclasses.replace(found, label=None))
     figures: dict[str, Figure] = {}
     for name in found.conditions:
         if np.isnan(sample.mean[:, sample.place(name)]).all():
@@ -97,7 +95,7 @@ def _figures(found: Outcomes | None, what: str, level: float) -> dict[str, Figur
         span = rate_interval(evidence, level=level)
         figure = Figure(estimate=evidence.estimate, interval=span, n=evidence.n, what=what)
         if evidence.labels:
-            own = mean_evidence(plain, name)
+            own = mean_evidence(unlabelled, name)
             figure = dataclasses.replace(
                 figure,
                 n=own.n,
@@ -113,7 +111,7 @@ def _scored(records: RunRecords, level: float) -> dict[str, Figure]:
     """Each condition's mean score with its interval, where answers have a score that is not right or wrong."""
     if records.tables.metric in (None, "accuracy", "mean_severity"):
         return {}
-    found = outcomes(records.tables, str(records.tables.metric))
+    found = outcomes_of(records.tables, str(records.tables.metric))
     metric = found.metric
     known = metric.kind != "real" and metric.low is not None and metric.high is not None
     ends = (float(metric.low or 0), float(metric.high or 0)) if known else None  # an amount has only what was seen
@@ -122,31 +120,37 @@ def _scored(records: RunRecords, level: float) -> dict[str, Figure]:
     return {name: dataclasses.replace(figure, scale=ends, better=metric.better) for name, figure in figures}
 
 
-def _knows(report: CalibrationReport | None, what: str, records: RunRecords) -> dict[str, Figure]:
-    """Debiased ECE by condition; of a grades report the confidence is what the answers themselves carry.
-
-    Draws under settings of their own ("small t=1") speak for the one condition that asked the same model.
-    """
-    found = {}
-    models = [c.model for c in records.conditions]
-    asked = {c.model: c.name for c in records.conditions if models.count(c.model) == 1}
+def _confidence_figures(report: CalibrationReport | None, what: str, records: RunRecords) -> dict[str, Figure]:
+    """Debiased ECE by condition; of a grades report the confidence is what the answers themselves carry."""
+    found: dict[str, Figure] = {}
     for condition in () if report is None else report.conditions:
-        result, name = condition.result, condition.name
-        if name not in records.asked:
-            model = records.drawn.get(name, "")
-            name = asked.get(model, "") if list(records.drawn.values()).count(model) == 1 else ""
-        if result is not None and name and (name == condition.name or name not in found):
-            said = f"{what} ({condition.name})" if name != condition.name else what or records.asked[name].confidence
-            found[name] = Figure(
-                estimate=result.debiased,
-                interval=result.interval,
-                n=result.n,
-                what=f"debiased calibration error (ECE); {said}",
-                sure=result.mean_confidence,
-                right=result.accuracy,
-                drawn=condition.name if name != condition.name else "",
-            )
+        result, name = condition.result, _spoken_for(condition.name, records)
+        is_own = name == condition.name
+        if result is None or not name or (name in found and not is_own):
+            continue
+        source = what or records.asked[name].confidence if is_own else f"{what} ({condition.name})"
+        found[name] = Figure(
+            estimate=result.debiased,
+            interval=result.interval,
+            n=result.n,
+            what=f"debiased calibration error (ECE); {source}",
+            sure=result.mean_confidence,
+            right=result.accuracy,
+            drawn="" if is_own else condition.name,
+        )
     return found
+
+
+def _spoken_for(name: str, records: RunRecords) -> str:
+    """The condition that draws speak for: their own, else the one that asked the same model; empty for none.
+
+    Draws under settings of their own ("small t=1") have another name than the condition.
+    """
+    if name in records.asked:
+        return name
+    model = records.drawn.get(name, "")
+    same = [c.name for c in records.conditions if c.model == model]
+    return same[0] if len(same) == 1 and list(records.drawn.values()).count(model) == 1 else ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -159,21 +163,21 @@ class _Attribute:
 
 
 def _attributes(records: RunRecords, ids: Sequence[str]) -> list[_Attribute]:
+    """Domain, tier and form of the items, where any has one."""
     of = records.tables.answers.group_by("item").agg(pl.col("domain", "tier").drop_nulls().first())
-    known = {item: (domain or "", (tier or "").removeprefix("T")) for item, domain, tier in of.iter_rows()}
-    forms = {name: str(item.form) for name, item in records.items.items()}
-    columns = {
-        "domain": [known.get(name, ("", ""))[0] for name in ids],
-        "tier": [known.get(name, ("", ""))[1] for name in ids],
-        "form": [forms.get(name, "") for name in ids],
+    texts = {
+        "domain": dict(of.select("item", "domain").iter_rows()),
+        "tier": {item: (tier or "").removeprefix("T") for item, tier in of.select("item", "tier").iter_rows()},
+        "form": {name: str(item.form) for name, item in records.items.items()},
     }
-    found = []
-    for name, texts in columns.items():
-        values = sorted({text for text in texts if text})
-        place = {text: i for i, text in enumerate(values)}
-        if values:
-            found.append(_Attribute(name, tuple(values), np.array([place.get(t, -1) for t in texts], dtype=np.intp)))
-    return found
+    found = [_attribute(name, [own.get(item) or "" for item in ids]) for name, own in texts.items()]
+    return [attribute for attribute in found if attribute.values]
+
+
+def _attribute(name: str, texts: Sequence[str]) -> _Attribute:
+    values = sorted({text for text in texts if text})
+    place = {text: i for i, text in enumerate(values)}
+    return _Attribute(name, tuple(values), np.array([place.get(text, -1) for text in texts], dtype=np.intp))
 
 
 def _where(wrong: Outcomes, attributes: Sequence[_Attribute], level: float) -> dict[str, tuple[Group, ...]]:
@@ -182,19 +186,22 @@ def _where(wrong: Outcomes, attributes: Sequence[_Attribute], level: float) -> d
     Surely worst first, by the lower end of the interval: a rate of 100% in two items is not the worst that is known.
     """
     sample = as_sample(dataclasses.replace(wrong, label=None))
-    found: dict[str, list[Group]] = {name: [] for name in wrong.conditions}
-    for one in attributes:
-        for k, value in enumerate(one.values if one.name in ("domain", "tier") else ()):
-            part, group = one.code == k, f"tier {value}" if one.name == "tier" else value
-            for name in wrong.conditions:
-                if not np.isnan(sample.mean[part, sample.place(name)]).all():
-                    found[name].append(_group(group, one.name, _part_evidence(sample, part, name), level))
-    for name in wrong.conditions if wrong.group is None else ():  # patterns take items that do not depend on each other
-        found[name] += _patterns(sample, name, attributes, level)
-    return {
-        name: tuple(sorted(rows, key=lambda row: (-row.interval.low, -row.n, row.kind, row.group)))
-        for name, rows in found.items()
-    }
+    by_item = wrong.group is None  # patterns take items that do not depend on each other
+    found: dict[str, tuple[Group, ...]] = {}
+    for name in wrong.conditions:
+        rows = [group for one in attributes if one.name != "form" for group in _groups(sample, name, one, level)]
+        rows += _patterns(sample, name, attributes, level) if by_item else []
+        found[name] = tuple(sorted(rows, key=lambda row: (-row.interval.low, -row.n, row.kind, row.group)))
+    return found
+
+
+def _groups(sample: Sample, name: str, attribute: _Attribute, level: float) -> Iterator[Group]:
+    """A condition's error rate at each value of an attribute that it has answers at."""
+    for k, value in enumerate(attribute.values):
+        part = attribute.code == k
+        if not np.isnan(sample.mean[part, sample.place(name)]).all():
+            label = f"tier {value}" if attribute.name == "tier" else value
+            yield _group(label, attribute.name, _part_evidence(sample, part, name), level)
 
 
 def _group(name: str, kind: Any, evidence: Evidence, level: float) -> Group:

@@ -19,7 +19,17 @@ from richter.audit._results import JUDGING_NOTE, STOP_NOTE, Spending
 from richter.errors import InputError, LedgerError, PlanError
 from richter.interop import ARCHIVE_NOTE, Source, evidence_run, is_evidence, is_frame, named_source
 from richter.records import Condition, Item, Rating
-from richter.store import DatabaseRun, Place, Spent, find_parts, is_run, kept_at, open_ledger, run_file, run_folder
+from richter.store import (
+    DatabaseRun,
+    Place,
+    Spent,
+    file_stored_at,
+    find_parts,
+    is_run,
+    open_ledger,
+    run_file,
+    run_folder,
+)
 from richter.tables import Dataset, RatingsFile, ReadOptions, ratings_of, read_tables, tables_of
 
 Basis = Literal["given", "human", "rule", "judge", "grader"]
@@ -35,7 +45,7 @@ NOTES = ("bench", JUDGING_NOTE, "rating sample", "search", STOP_NOTE)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class CallCounts:
     """What came of asking one condition: items that it answered, calls that failed, answers that decline, the cost."""
 
     answered: int = 0
@@ -115,7 +125,7 @@ class RunRecords:
         return self.tables.rows
 
     @functools.cached_property
-    def worded(self) -> bool:
+    def has_texts(self) -> bool:
         """Whether any answer holds what was written: grades alone are nothing that could be read or rated."""
         return bool((self.tables.answers["text"].fill_null("") != "").any())
 
@@ -142,7 +152,7 @@ class RunRecords:
         return self.tables.counting or ("grader" if graded else None)
 
     @functools.cached_property
-    def asked(self) -> Mapping[str, Asked]:
+    def asked(self) -> Mapping[str, CallCounts]:
         """What came of asking each condition."""
         failed = pl.col("error").fill_null("") != ""
         table = self.rows.group_by("condition").agg(
@@ -162,7 +172,7 @@ class RunRecords:
             .alias("source"),
         )
         found = {row.pop("condition"): row for row in table.to_dicts()}
-        return {c.name: Asked(confidence=row.pop("source"), **row) if (row := found.get(c.name)) else Asked()
+        return {c.name: CallCounts(confidence=row.pop("source"), **row) if (row := found.get(c.name)) else CallCounts()
                 for c in self.conditions}  # fmt: skip
 
     @functools.cached_property
@@ -204,8 +214,8 @@ def open_records(
         except (InputError, LedgerError, PlanError) as error:
             if scratch not in str(error):
                 raise
-            said, remedy = (text.replace(f"{scratch}/", "") for text in (error.what, error.remedy))
-            raise InputError(said, remedy=remedy) from error
+            reason, remedy = (text.replace(f"{scratch}/", "") for text in (error.what, error.remedy))
+            raise InputError(reason, remedy=remedy) from error
 
 
 def _kept(records: RunRecords, conditions: Sequence[str]) -> RunRecords:
@@ -248,8 +258,8 @@ def _read_ledger(place: Place, options: ReadOptions) -> RunRecords:
         tables = tables_of(ledger, options)
         conditions = tuple(ledger.conditions())
         notes = {name: ledger.note(name) or {} for name in NOTES}
-        made = ledger.note(ARCHIVE_NOTE)
-        times = ledger.times() if made is None else made["times"]
+        archive = ledger.note(ARCHIVE_NOTE)
+        times = ledger.times() if archive is None else archive["times"]
         spent = [ledger.spent()]
         clock_ahead_s = ledger.clock_ahead_s()
     parts = find_parts(place)
@@ -296,7 +306,7 @@ def run_plan(
             return None, None
         for ending in ("lock", "log"):
             run_file(records.place, f"{PLAN_NAME}.{ending}")
-        path, adopted = own, kept_at(records.place, f"{PLAN_NAME}.lock")
+        path, adopted = own, file_stored_at(records.place, f"{PLAN_NAME}.lock")
     plan = read_plan(path)
     control = plan.values.get("control")  # of a severity plan
     candidates = [plan.values["candidate"]] if plan.kind == "gate" else []
@@ -336,4 +346,7 @@ def read_as_planned(
     if plan is None and len(sources) == 1 and not is_frame(sources[0]):
         place = named_source(sources[0])[1]
         plan = run_file(place, PLAN_NAME) if is_run(place) else None
-    return options if plan is None else read_plan(plan).reading or options
+    planned = None if plan is None else read_plan(plan).reading
+    if planned is None or options is None:
+        return planned or options
+    return dataclasses.replace(planned, confirm=options.confirm)

@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,43 @@ def next_labels(
     file that keeps what was asked for: an item that was asked and passed over, and a label that was never asked for,
     are then told from the others, and another budget, seed or signal half-way is refused.
     """
+    chosen, known = _scored_pool(path, condition, signal)
+    state = start_active(
+        known["confidence"].to_numpy(), budget=budget, seed=seed, signal=known[signal].cast(pl.Float64).to_numpy()
+    )
+    grades = known["correct"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    seen = np.flatnonzero(~np.isnan(grades))
+    state = state.with_labels(seen, grades[seen])
+    try:
+        estimate = active_estimate(state, level=level)
+    except TooFewErrors:
+        estimate = None
+    items = [str(x) for x in known["item"].to_list()]
+    batch = tuple(items[i] for i in next_batch(state, size=size))
+    skipped, unasked = tuple(items[i] for i in skipped_items(state)), 0
+    if memory is not None:
+        setting = {"budget": budget, "seed": seed, "signal": signal, "condition": str(chosen)}
+        asked = _remembered(Path(memory), setting)
+        skipped, unasked = _passed_over(asked, {items[i] for i in seen})
+        _remember(Path(memory), setting, list(dict.fromkeys([*asked, *batch])))
+    return NextLabels(
+        items=batch,
+        skipped=skipped,
+        unasked=unasked,
+        warnings=_warnings(len(skipped), unasked),
+        phase=state.phase,
+        labelled=state.labelled,
+        budget=budget,
+        pool=len(known),
+        estimate=estimate,
+        condition=chosen,
+        signal=signal,
+        seed=seed,
+    )
+
+
+def _scored_pool(path: str | Path, condition: str | None, signal: str) -> tuple[str, pl.DataFrame]:
+    """The condition, and its answers that have a confidence and the signal."""
     tables = read_tables(path)
     if condition is None and len(tables.conditions) > 1:
         raise InputError(
@@ -76,44 +113,14 @@ def next_labels(
     known = part.filter(pl.col("confidence").is_not_null() & pl.col(signal).is_not_null())
     if known.is_empty():
         raise InputError(f"No row of {printable(chosen)} has a confidence.", remedy="The pool must be scored.")
-    state = start_active(
-        known["confidence"].to_numpy(), budget=budget, seed=seed, signal=known[signal].cast(pl.Float64).to_numpy()
-    )
-    grades = known["correct"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    seen = np.flatnonzero(~np.isnan(grades))
-    state = state.with_labels(seen, grades[seen])
-    try:
-        estimate = active_estimate(state, level=level)
-    except TooFewErrors:
-        estimate = None
-    items = [str(x) for x in known["item"].to_list()]
-    batch = tuple(items[i] for i in next_batch(state, size=size))
-    labelled = {items[i] for i in seen}
-    setting = {"budget": budget, "seed": seed, "signal": signal, "condition": str(chosen)}
-    asked = None if memory is None else _remembered(Path(memory), setting)
-    if asked is None:
-        skipped = tuple(items[i] for i in skipped_items(state))
-        unasked = 0
-    else:
-        open_asked = [x for x in asked if x not in labelled]
-        newest = max((k for k, x in enumerate(asked) if x in labelled), default=-1)
-        skipped = tuple(x for x in open_asked if asked.index(x) < newest)
-        unasked = len(labelled - set(asked)) if asked else 0
-        _remember(Path(str(memory)), setting, list(dict.fromkeys([*asked, *batch])))
-    return NextLabels(
-        items=batch,
-        skipped=skipped,
-        unasked=unasked,
-        warnings=_warnings(len(skipped), unasked),
-        phase=state.phase,
-        labelled=state.labelled,
-        budget=budget,
-        pool=len(known),
-        estimate=estimate,
-        condition=chosen,
-        signal=signal,
-        seed=seed,
-    )
+    return chosen, known
+
+
+def _passed_over(asked: Sequence[str], labelled: Set[str]) -> tuple[tuple[str, ...], int]:
+    """The items that were asked for before others that have a label, and how many labels nobody asked for."""
+    newest = max((k for k, item in enumerate(asked) if item in labelled), default=-1)
+    skipped = tuple(item for item in asked[: max(newest, 0)] if item not in labelled)
+    return skipped, len(labelled - set(asked)) if asked else 0
 
 
 def _warnings(skipped: int, unasked: int) -> tuple[str, ...]:

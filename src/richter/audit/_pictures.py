@@ -59,7 +59,7 @@ def compare_picture(report: CompareReport) -> Picture:
 
 def results_picture(report: RunResults) -> Picture:
     """The answer, and every claim."""
-    return [report.answer], _marks(told.claim for told in report.claims)
+    return [report.answer], _marks(page.claim for page in report.claims)
 
 
 def severity_picture(report: SeverityReport) -> Picture:

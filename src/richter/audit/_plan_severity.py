@@ -5,7 +5,7 @@ from typing import Any
 
 from richter.audit._plan import asks
 from richter.errors import InputError
-from richter.severity import DEFAULT, MEASURES, PLANNED, Recipe, check_primary, parse_requirement
+from richter.severity import DEFAULT, MEASURES, PLANNED_M_MIN, Recipe, check_primary, parse_requirement
 
 HELP = "A severity plan: which claims come first, how slopes are estimated, and which rates are required."
 
@@ -29,7 +29,7 @@ FIELDS = {
     "m_min": asks(
         str,
         "Where the tail starts: a level, or from the top down; ks is the paper's.",
-        f"{PLANNED:g}",
+        f"{PLANNED_M_MIN:g}",
         choices=("top", "ks", "clauset", "0.5", "1.0", "1.5", "2.0", "2.5", "3.0", "3.5"),
     ),
     "min_events": asks(int, "Errors that a tail must hold.", DEFAULT.min_events, ge=2),

@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import dataclasses
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
+import numpy as np
 import polars as pl
 
-from richter.audit._labelling import MOST, Labelling, LabelOptions, keep_sample, labelling_of, labels_of
+from richter.audit._labelling import MOST, Key, Labelling, LabelOptions, keep_sample, labelling_of, labels_of
 from richter.errors import InputError
 from richter.interop import export_table, read_frame
 from richter.ratings import (
@@ -26,7 +27,7 @@ from richter.ratings import (
 )
 from richter.records import Answer, Rating, Result
 from richter.store import Ledger, RunLike, open_ledger
-from richter.tables import read_ratings, read_tables, tables_of
+from richter.tables import Dataset, read_ratings, read_tables, tables_of
 
 if TYPE_CHECKING:
     from richter.ratings import RatingPage
@@ -65,20 +66,26 @@ def shared_sample(ledger: Ledger, *, n: int, seed: int) -> Sample:
         return Sample.from_dict(note)
     ratings, answers = ledger.ratings(), list(ledger.answers())
     with_text(answers, ledger.name)
-    scores: dict[tuple[str, str, int], float | None] = {}
-    for kind in ("judge", "rule"):
-        if any(r.kind == kind for r in ratings):
-            table = tabulate(ratings, kind)
-            scores = {
-                key: None if mean != mean else float(mean) for key, mean in zip(table.keys, table.mean, strict=True)
-            }
-            break
-    if not scores:  # graded right or wrong
-        scores = {(g.item, g.condition, g.draw): None if g.correct is None else 4.0 * (not g.correct)
-                  for g in ledger.grades() if g.main}  # fmt: skip
+    scores = _scores_by_kind(ratings) or _scores_by_grade(ledger)
     sample = draw_sample(answers, scores, n, seed=seed)
     ledger.set_note(SAMPLE_NOTE, sample.to_dict())
     return sample
+
+
+def _scores_by_kind(ratings: Sequence[Rating]) -> dict[Key, float | None]:
+    """Each answer's mean severity by judges, else by rules; empty where neither rated."""
+    for kind in ("judge", "rule"):
+        if any(r.kind == kind for r in ratings):
+            table = tabulate(ratings, kind)
+            means = zip(table.keys, table.mean, strict=True)
+            return {key: None if np.isnan(mean) else float(mean) for key, mean in means}
+    return {}
+
+
+def _scores_by_grade(ledger: Ledger) -> dict[Key, float | None]:
+    """0 for a right answer and 4 for a wrong one."""
+    grades = [g for g in ledger.grades() if g.main]
+    return {(g.item, g.condition, g.draw): None if g.correct is None else 4.0 * (not g.correct) for g in grades}
 
 
 def open_rating(
@@ -245,21 +252,7 @@ def import_ratings(run: RunLike, path: str | Path, *, rater: str = "") -> Import
         if "id" in frame.columns and "item" not in frame.columns:
             ratings, changed = _from_sheet(ledger, frame, path, rater)
         else:
-            ratings = list(read_ratings(path).ratings)
-            other = next((r for r in ratings if r.kind != "human"), None)
-            if other is not None:
-                raise InputError(
-                    f"{path}: {other.rater} on {other.item} is a {other.kind} rating.",
-                    remedy="Only people's ratings are imported; keep kinds apart.",
-                )
-            known = {(a.item, a.condition, a.draw) for a in ledger.answers()}
-            stray = next((r for r in ratings if (r.item, r.condition, r.draw) not in known), None)
-            if stray is not None:
-                raise InputError(
-                    f"{path}: the run has no answer of {stray.condition!r} to {stray.item!r}.",
-                    remedy="Check the item and condition names against `richter export`.",
-                )
-            ratings = [r for r in ratings if r.severity is not None]
+            ratings = _from_table(ledger, path)
         for r in ratings:
             check_mechanism(r.mechanism, where=f"{path}: {r.rater} on {r.item}")
         given = [r.severity for r in ratings if r.severity is not None]
@@ -271,27 +264,43 @@ def import_ratings(run: RunLike, path: str | Path, *, rater: str = "") -> Import
             raise InputError(f"{path} holds no rating.{rest}", remedy="Fill in the severity column of a new sheet.")
         before = {(r.item, r.condition, r.draw, r.rater) for r in ledger.ratings(kind="human")}
         keys = [(r.item, r.condition, r.draw, r.rater) for r in ratings]
-        twice = len(keys) - len(set(keys))
         ledger.add_ratings(ratings)
-        note = ledger.note(SAMPLE_NOTE)
-        claim = ""
-        if note is not None:
-            sample = Sample.from_dict(note)
-            plan = labelling_of(tables, sample)
-            claim = "" if plan is None else plan.state(labels_of(ledger.ratings(kind="human"), sample)).sentence
-    replaced = twice + sum(key in before for key in set(keys))
+        claim = _claim_so_far(ledger, tables)
+    replaced = len(keys) - len(set(keys)) + len(before & set(keys))
     return ImportedRatings(taken=len(set(keys)), replaced=replaced, changed=changed, moved=moved, claim=claim)
 
 
-def _from_sheet(ledger: Ledger, frame: pl.DataFrame, path: str | Path, rater: str) -> tuple[list[Rating], int]:
-    if not rater.strip():
-        raise InputError("A sheet does not say who filled it in.", remedy="Give --rater NAME.")
-    if "severity" not in frame.columns:
-        raise InputError(f"{path} has no severity column.", remedy="Use the sheet that `richter label --sheet` wrote.")
+def _claim_so_far(ledger: Ledger, tables: Dataset) -> str:
+    """Where the claim stands that the run's sample was drawn for; empty where there is none."""
     note = ledger.note(SAMPLE_NOTE)
     if note is None:
-        raise InputError("The run has no rating sample.", remedy="Write the sheet from this run with --sheet first.")
+        return ""
     sample = Sample.from_dict(note)
+    plan = labelling_of(tables, sample)
+    return "" if plan is None else plan.state(labels_of(ledger.ratings(kind="human"), sample)).sentence
+
+
+def _from_table(ledger: Ledger, path: str | Path) -> list[Rating]:
+    """People's ratings of a table that names items and conditions."""
+    ratings = list(read_ratings(path).ratings)
+    other = next((r for r in ratings if r.kind != "human"), None)
+    if other is not None:
+        raise InputError(
+            f"{path}: {other.rater} on {other.item} is a {other.kind} rating.",
+            remedy="Only people's ratings are imported; keep kinds apart.",
+        )
+    known = {(a.item, a.condition, a.draw) for a in ledger.answers()}
+    stray = next((r for r in ratings if (r.item, r.condition, r.draw) not in known), None)
+    if stray is not None:
+        raise InputError(
+            f"{path}: the run has no answer of {stray.condition!r} to {stray.item!r}.",
+            remedy="Check the item and condition names against `richter export`.",
+        )
+    return [r for r in ratings if r.severity is not None]
+
+
+def _from_sheet(ledger: Ledger, frame: pl.DataFrame, path: str | Path, rater: str) -> tuple[list[Rating], int]:
+    sample = _sheet_sample(ledger, frame, path, rater)
     position = {_code(sample, i): i for i in range(len(sample.chosen))}
     texts = {(a.item, a.condition, a.draw): a.text for a in ledger.answers()}
     ratings: dict[int, Rating] = {}
@@ -300,18 +309,9 @@ def _from_sheet(ledger: Ledger, frame: pl.DataFrame, path: str | Path, rater: st
         code, given = str(row["id"]).strip(), str("" if row["severity"] is None else row["severity"]).strip()
         if not given:
             continue
-        try:
-            severity = float(given.replace(",", "."))
-        except ValueError:
-            faults.append(f"row {number}: severity {given!r} is no number")
+        faults += [f"row {number}: {fault}" for fault in _row_faults(code, given, position, ratings)]
+        if code not in position or (severity := _as_number(given)) is None:
             continue
-        if not 0 <= severity <= GRID[-1]:
-            faults.append(f"row {number}: severity {severity:g} is not on the scale")
-        if code not in position:
-            faults.append(f"row {number}: {code!r} is not in this run's sample")
-            continue
-        if position[code] in ratings:
-            faults.append(f"row {number}: {code!r} is rated twice")
         item, condition, draw = key = sample.chosen[position[code]]
         if row.get("answer") is not None and _bare(str(row["answer"])) != _bare(texts.get(key, "")):
             changed += 1
@@ -332,6 +332,39 @@ def _from_sheet(ledger: Ledger, frame: pl.DataFrame, path: str | Path, rater: st
             remedy="Use 0 to 4, each id of this run's own sheet once.",
         )
     return list(ratings.values()), changed
+
+
+def _sheet_sample(ledger: Ledger, frame: pl.DataFrame, path: str | Path, rater: str) -> Sample:
+    """The sample that a sheet was written for; a sheet that cannot be read is refused."""
+    if not rater.strip():
+        raise InputError("A sheet does not say who filled it in.", remedy="Give --rater NAME.")
+    if "severity" not in frame.columns:
+        raise InputError(f"{path} has no severity column.", remedy="Use the sheet that `richter label --sheet` wrote.")
+    note = ledger.note(SAMPLE_NOTE)
+    if note is None:
+        raise InputError("The run has no rating sample.", remedy="Write the sheet from this run with --sheet first.")
+    return Sample.from_dict(note)
+
+
+def _as_number(text: str) -> float | None:
+    try:
+        return float(text.replace(",", "."))
+    except ValueError:
+        return None
+
+
+def _row_faults(code: str, given: str, position: Mapping[str, int], ratings: Mapping[int, Rating]) -> Iterator[str]:
+    """What is wrong with a row of a sheet."""
+    severity = _as_number(given)
+    if severity is None:
+        yield f"severity {given!r} is no number"
+        return
+    if not 0 <= severity <= GRID[-1]:
+        yield f"severity {severity:g} is not on the scale"
+    if code not in position:
+        yield f"{code!r} is not in this run's sample"
+    elif position[code] in ratings:
+        yield f"{code!r} is rated twice"
 
 
 def _bare(text: str) -> str:

@@ -117,31 +117,25 @@ def measure_agreement(
     present = [k for k in KINDS if any(r.kind == k for r in source.ratings)]
     wanted = [kind] if kind else present
     tables = {k: tabulate(source.ratings, k, any_scale=any_scale) for k in dict.fromkeys([*wanted, *present])}
+    alone = {name for name in wanted if len(tables[name].raters) < 2 and kind is None}
     kinds: dict[Kind, Agreement | LoneRater] = {}
     groups: dict[Kind, Mapping[str, Agreement]] = {}
     for name in wanted:
-        table = tables[name]
-        if len(table.raters) < 2 and kind is None:
-            kinds[name] = LoneRater(raters=table.raters, n_answers=len(table.keys))
-            continue
-        drawn = source.strata if name == "human" else None
-        kinds[name] = agreement(table, strata=drawn, level=level, rng=rng)
-        if by:
-            groups[name] = _by(table, source, by, level=level, rng=rng)
-    references: dict[Kind, JudgeReport] = {}
-    corrected: dict[Kind, tuple[Correction, ...]] = {}
-    judged: tuple[Kind, ...] = ("judge", "rule")
-    for name in (k for k in judged if k in wanted):
-        basis = _reference(tables, reference) if name == "judge" else tables.get("human")
-        if name == "rule" and basis is None:
-            continue
-        drawn = source.strata if source.strata and basis is not None and basis.kind == "human" else None
-        references[name] = judge_report(tables[name], basis, strata=drawn, level=level, rng=rng)
-        if "human" in tables and not any_scale:
-            order = dict.fromkeys(r.condition for r in source.ratings)
-            corrected[name] = corrections(
-                tables["human"], tables[name], strata=source.strata or None, order=order, level=level
+        if name in alone:
+            kinds[name] = LoneRater(raters=tables[name].raters, n_answers=len(tables[name].keys))
+        else:
+            kinds[name] = agreement(
+                tables[name], strata=source.strata if name == "human" else None, level=level, rng=rng
             )
+            groups |= {name: _by(tables[name], source, by, level=level, rng=rng)} if by else {}
+    own = {k: t for k, t in tables.items() if k in wanted}
+    references = _held_against(source, own, tables, reference, level=level, rng=rng)
+    order, corrected = dict.fromkeys(r.condition for r in source.ratings), dict[Kind, tuple[Correction, ...]]()
+    if "human" in tables and not any_scale:
+        strata = source.strata or None
+        corrected = {
+            k: corrections(tables["human"], tables[k], strata=strata, order=order, level=level) for k in references
+        }
     return AgreementReport(
         file=file,
         kinds=kinds,
@@ -151,6 +145,28 @@ def measure_agreement(
         corrected=corrected,
         stratified=bool(source.strata),
     )
+
+
+def _held_against(
+    source: RatingsFile,
+    wanted: Mapping[Kind, Tabulated],
+    tables: Mapping[Kind, Tabulated],
+    reference: Kind | None,
+    *,
+    level: float,
+    rng: np.random.Generator,
+) -> dict[Kind, JudgeReport]:
+    """Judges against people or rules, and rules against people, where these rated."""
+    bases: dict[Kind, Tabulated | None] = {}
+    if "judge" in wanted:
+        bases["judge"] = _reference(tables, reference)
+    if "rule" in wanted and "human" in tables:
+        bases["rule"] = tables["human"]
+    reports: dict[Kind, JudgeReport] = {}
+    for kind, basis in bases.items():
+        drawn = source.strata if source.strata and basis is not None and basis.kind == "human" else None
+        reports[kind] = judge_report(wanted[kind], basis, strata=drawn, level=level, rng=rng)
+    return reports
 
 
 def _reference(tables: Mapping[Kind, Tabulated], wanted: Kind | None) -> Tabulated | None:

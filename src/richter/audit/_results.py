@@ -112,7 +112,7 @@ class ConditionResults(Result):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ToldClaim(Result):
+class PageClaim(Result):
     """A claim with its section and on which side it is for the reader."""
 
     flat: ClassVar = ("claim",)

@@ -23,7 +23,6 @@ from richter.claims import (
     METRICS,
     Asked,
     FamilyName,
-    JointTests,
     Question,
     as_judged,
     check_margin,
@@ -172,9 +171,7 @@ def weigh_scores(
     asked: list[Asked] = []
     if decided is None:
         asked = ask_severities(tables, policy, primary=settings.primary, margins=settings.margins, corrected=corrected)
-        joint = None
-        if settings.control is not None and not corrected:
-            joint = _joint_law(tables, weighed, asked, policy, settings.primary, rng)
+        joint = None if settings.control is None or corrected else joint_law_of(tables, asked, policy)
         claims = decide(asked, level=settings.level, joint=joint, data_hash=tables.data_hash, seed=settings.seed)
         claims = settings.mark_claims(claims)
     else:
@@ -254,17 +251,14 @@ def _planned_settings(
     found = read_plan(plan, kind="severity")
     values, stated = found.values, plan_margins(found.values)
     stray = [rule for rule in asked.rules if rule not in values["require"]]
-    extra = [
-        f"--{name.replace('_', '-')} {value} against the plan"
-        for name, value in given.items()
-        if value is not None and value != values.get(name)
-    ]
+    changed = {n: v for n, v in given.items() if v is not None and v != values.get(n)}
+    extra = [f"--{name.replace('_', '-')} {value} against the plan" for name, value in changed.items()]
     extra += [f"--margin {m}={x:g} against the plan" for m, x in asked.margins.items() if stated.get(m) != x]
     extra += [*against, *(f"--require {rule!r} is not in the plan" for rule in stray)]
     status = asked.status
     if status is None:
-        tables = _severities(source, values["conditions"])
-        others = [name for name in tables.conditions if name != values["control"]] if values["control"] else []
+        tables, control = _severities(source, values["conditions"]), values["control"]
+        others = [name for name in tables.conditions if control and name != control]
         status = open_data(plan, tables, candidates=others, extra=extra)
     names = ("primary", "control", "n_resamples", "level")
     chosen: dict[str, Any] = {name: (values[name] or None) if given[name] is None else given[name] for name in names}
@@ -391,16 +385,6 @@ def _ask_corrected(
     checked = run_checks(tables, question, policy)
     found = checked.block or sev.true_difference(first, second)
     return Asked(question=question, metric=METRICS[CORRECTED], evidence=found, basis=first.basis, notes=checked.notes)
-
-
-def _joint_law(
-    tables: Dataset, weighed: sev.PairStudy, asked: Sequence[Asked], policy: Policy, primary: str,
-    rng: np.random.Generator,
-) -> JointTests | None:  # fmt: skip
-    """The law of the main measure's claims against one control together."""
-    if METRICS[primary].estimator == "mean":
-        return joint_law_of(tables, asked, policy, rng=rng)
-    return weighed.joint_law(primary, rng)
 
 
 def _notes(

@@ -1,5 +1,7 @@
 """Whether published claims follow from their evidence: recomputed from the data, and consistent in themselves."""
 
+from __future__ import annotations
+
 import dataclasses
 import inspect
 import json
@@ -68,9 +70,9 @@ class Verification(Result):
                 f"{len(self.faults)} fault{'s' * (len(self.faults) > 1)} in {self.checked:,} checked: {self.faults[0]}."
             )
         if self.recomputed == self.checked and self.checked:
-            said = {"claims": "follow from the evidence", "records": "are as they were written"}
+            verbs = {"claims": "follow from the evidence", "records": "are as they were written"}
             rest = f"; {counted(self.unmade, 'claim')} in it cannot be made again from its records" * bool(self.unmade)
-            return f"All {self.checked:,} {self.what} {said.get(self.what, 'are as the manifest says')}{rest}."
+            return f"All {self.checked:,} {self.what} {verbs.get(self.what, 'are as the manifest says')}{rest}."
         return f"{self.recomputed:,} of {self.checked:,} recomputed; the others are consistent in themselves."
 
 
@@ -110,43 +112,67 @@ def _verify(document: Any, path: str, evidence: Sequence[Source], options: ReadO
 
 def _verified(document: dict[str, Any], evidence: Sequence[Source], options: ReadOptions | None) -> Verification:
     claims: list[dict[str, Any]] = document["claims"]
-    faults = [fault for claim in claims for fault in _inconsistent(claim)]
     stated = {_key(claim): claim for claim in claims}
+    faults = [fault for claim in claims for fault in _inconsistent(claim)]
     faults += [f"{_name(stated[key])} stands twice" for key, k in Counter(map(_key, claims)).items() if k > 1]
     if not evidence:
         return Verification(checked=len(claims), recomputed=0, faults=tuple(faults), notes=("no evidence was given",))
-    again, data_hash, notes = _again(document, evidence, options)
-    found = {_key(claim): claim for claim in again["claims"]}
-    left = [claim for key, claim in stated.items() if key not in found]
-    hashes = {claim.get("data_hash") for claim in claims} - {"", None}
-    pairs = [(_name(claim), claim, found[key]) for key, claim in stated.items() if key in found]
-    if left and any(map(_archived, evidence)):
+    again, data_hash, notes = _make_again(document, evidence, options)
+    found, names = {_key(claim): claim for claim in again["claims"]}, _conditions(again)
+    unmade = [claim for key, claim in stated.items() if key not in found]
+    differences: list[tuple[str, _Difference]] = []
+    if unmade and any(map(_is_archive, evidence)):
         notes.append("this archive holds a part of a run: what stands on the rest of it is not made again")
-        left += [c for _, c, f in pairs if c.get("family") != f["family"]]
-        pairs = [(n, c, f if c.get("family") == f["family"] else c | {k: f[k] for k in ALONE}) for n, c, f in pairs]
+        partly = {key: claim for key, claim in stated.items() if key in found and not _same_family(claim, found[key])}
+        unmade += partly.values()
+        found |= {key: claim | {k: found[key][k] for k in ALONE} for key, claim in partly.items()}
     else:
-        if data_hash and hashes and hashes != {data_hash}:
-            faults.append("the evidence is not the data that the document was made from")
-        unasked = {name for name, section in document.get("sections", {}).items() if "missing" in section}
-        faults += [
-            f"{_name(claim)} is left out: by the evidence it is {claim['verdict']}"
-            for key, claim in found.items()
-            if key not in stated and claim.get("section") not in unasked
-        ]
-        besides = [{k: v for k, v in d.items() if k not in ("claims", "notes")} for d in (document, again)]
-        pairs.append(("", besides[0], besides[1]))
-    notes += [f"{_name(claim)} cannot be made again from this evidence" for claim in left]
-    for name, said, made in pairs:
-        for other in _different(said, made, _conditions(again)):
-            text = f"{name}: {other.where}" if name else other.where
-            text = f"{text} is {_short(other.said)}, and {_short(other.found)} by the evidence"
-            (notes if other.around else faults).append(text)
+        faults += [*_wrong_data(claims, data_hash), *_left_out(document, stated, found)]
+        differences = [("", d) for d in _different(_without_claims(document), _without_claims(again), names)]
+    notes += [f"{_name(claim)} cannot be made again from this evidence" for claim in unmade]
+    of_claims = _claim_differences(stated, found, names)
+    for claim, difference in (*of_claims, *differences):
+        (notes if difference.is_around else faults).append(f"{claim}{difference.sentence}")
     return Verification(
-        checked=len(claims), recomputed=len(claims) - len(left), faults=tuple(faults), notes=tuple(notes)
+        checked=len(claims), recomputed=len(claims) - len(unmade), faults=tuple(faults), notes=tuple(notes)
     )
 
 
-def _archived(source: Source) -> bool:
+def _same_family(claim: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+    return bool(claim.get("family") == found["family"])
+
+
+def _claim_differences(
+    stated: Mapping[Any, Any], found: Mapping[Any, Any], names: Collection[str]
+) -> Iterator[tuple[str, _Difference]]:
+    """Every way in which claims differ from those that were made again."""
+    for key, claim in stated.items():
+        if key in found:
+            yield from ((f"{_name(claim)}: ", d) for d in _different(claim, found[key], names))
+
+
+def _without_claims(document: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in document.items() if k not in ("claims", "notes")}
+
+
+def _wrong_data(claims: Sequence[Mapping[str, Any]], data_hash: str) -> list[str]:
+    """A fault where the claims were made from other data than these."""
+    hashes = {claim.get("data_hash") for claim in claims} - {"", None}
+    is_other = bool(data_hash and hashes) and hashes != {data_hash}
+    return ["the evidence is not the data that the document was made from"] * is_other
+
+
+def _left_out(document: Mapping[str, Any], stated: Collection[Any], found: Mapping[Any, Any]) -> list[str]:
+    """The claims that the evidence makes and the document lacks, sections that were not asked for aside."""
+    unasked = {name for name, section in document.get("sections", {}).items() if "missing" in section}
+    return [
+        f"{_name(claim)} is left out: by the evidence it is {claim['verdict']}"
+        for key, claim in found.items()
+        if key not in stated and claim.get("section") not in unasked
+    ]
+
+
+def _is_archive(source: Source) -> bool:
     return not is_frame(source) and is_evidence(named_source(source)[1])
 
 
@@ -188,23 +214,35 @@ def _read(text: bytes) -> Any:
     return json.loads(text, object_pairs_hook=once, parse_constant=refuse)
 
 
-def _again(
+def _make_again(
     document: dict[str, Any], evidence: Sequence[Source], options: ReadOptions | None
 ) -> tuple[dict[str, Any], str, list[str]]:
     """The document made again from the evidence, the hash of its data, and what is to be known of how it was read."""
     drawn = (document.get("methods") or document)["n_resamples"]
     if not 0 < int(drawn) <= MOST_RESAMPLES:
         raise ValueError(f"n_resamples of {drawn}")
-    if document["schema"] == "richter/results":
-        kept = {name: document["methods"][name] for name in ("seed", "level", "n_resamples")}
-        kept["margin"] = document["methods"].get("margins") or None
-        names = _conditions(document)
-        missing = {name for name, section in document["sections"].items() if "missing" in section}
-        results = measure_run(*evidence, options=options, conditions=names, **kept)
-        made = results.to_dict()
-        for name in missing:  # asked for with --only, or not to be had then
-            made["sections"][name] = document["sections"][name]
-        return made, results.tables.data_hash, []
+    again = _results_again if document["schema"] == "richter/results" else _comparison_again
+    return again(document, evidence, options)
+
+
+def _results_again(
+    document: dict[str, Any], evidence: Sequence[Source], options: ReadOptions | None
+) -> tuple[dict[str, Any], str, list[str]]:
+    methods = document["methods"]
+    results = measure_run(
+        *evidence, options=options, conditions=_conditions(document), seed=methods["seed"], level=methods["level"],
+        n_resamples=methods["n_resamples"], margin=methods.get("margins") or None,
+    )  # fmt: skip
+    again = results.to_dict()
+    for name, section in document["sections"].items():
+        if "missing" in section:  # asked for with --only, or not to be had then
+            again["sections"][name] = section
+    return again, results.tables.data_hash, []
+
+
+def _comparison_again(
+    document: dict[str, Any], evidence: Sequence[Source], options: ReadOptions | None
+) -> tuple[dict[str, Any], str, list[str]]:
     asked = dict(document["options"])
     asked["conditions"] = asked.get("conditions") or [*document["conditions"]]
     reading, tail = asked.pop("reading", None), asked.pop("tail_plan", None)
@@ -216,18 +254,15 @@ def _again(
             "The comparison was written by Richter 0.1, whose claims are corrected in another way.",
             remedy="Make it again: richter compare FILE --json compare.json",
         )
-    kept = {name: document[name] for name in ("about", "level", "tried", "seed", "n_resamples")}
-    kept["margin"] = document["margins"]
+    asked |= {name: document[name] for name in ("about", "level", "tried", "seed", "n_resamples")}
+    asked |= {"margin": document["margins"], "tail_plan": None if tail is None else msgspec.convert(tail, TailPlan)}
     notes = []
     if options in (None, ReadOptions()) and reading is not None:
         options = msgspec.convert(reading, ReadOptions)
         usual = plain(ReadOptions())
         own = {name: value for name, value in reading.items() if value != usual.get(name)}
-        notes += [f"the data are read as the document says: {name} {_short(value)}" for name, value in own.items()]
-    tables = read_tables(*evidence, options=options)
-    report = compare_tables(
-        tables, tail_plan=None if tail is None else msgspec.convert(tail, TailPlan), **kept, **asked
-    )
+        notes = [f"the data are read as the document says: {name} {_short(value)}" for name, value in own.items()]
+    report = compare_tables(read_tables(*evidence, options=options), **asked)
     return plain(report), report.data_hash, notes
 
 
@@ -268,29 +303,37 @@ def _inconsistent(claim: Mapping[str, Any]) -> Iterator[str]:
 
 class _Difference(NamedTuple):
     where: str
-    said: Any
+    stated: Any
     found: Any
-    around: bool  # in what another form of the same data may not tell
+    is_around: bool  # in what another form of the same data may not tell
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.where} is {_short(self.stated)}, and {_short(self.found)} by the evidence"
 
 
 def _different(
-    said: Any, found: Any, named: Collection[str], where: str = "", around: bool = False
+    stated: Any, found: Any, names: Collection[str], where: str = "", is_around: bool = False
 ) -> Iterator[_Difference]:
-    """Every place at which two values differ, circumstances aside; conditions (`named`) may be called anything."""
-    if isinstance(said, dict) and isinstance(found, dict):
-        by_condition = bool(found) and found.keys() <= set(named)
-        for name in {**found, **said}:
+    """Every place at which two values differ, circumstances aside; conditions (`names`) may be called anything."""
+    if isinstance(stated, dict) and isinstance(found, dict):
+        by_condition = bool(found) and found.keys() <= set(names)
+        for name in {**found, **stated}:
             if by_condition or name not in CIRCUMSTANCES:
-                less = around or (name in AROUND and not by_condition)
-                yield from _different(said.get(name), found.get(name), named, f"{where} {name}".strip(), less)
-    elif isinstance(said, list) and isinstance(found, list | tuple) and len(said) == len(found):
-        for k, (one, other) in enumerate(zip(said, found, strict=True)):
-            yield from _different(one, other, named, f"{where} {k + 1}", around)
-    elif isinstance(said, float | int) and isinstance(found, float | int) and type(said) is not bool:
-        if not math.isclose(said, found, rel_tol=CLOSE, abs_tol=1e-12):
-            yield _Difference(where, said, found, around)
-    elif said != found:
-        yield _Difference(where, said, found, around)
+                is_less = is_around or (name in AROUND and not by_condition)
+                at = f"{where} {name}".strip()
+                yield from _different(stated.get(name), found.get(name), names, at, is_less)
+    elif isinstance(stated, list) and isinstance(found, list | tuple) and len(stated) == len(found):
+        for k, (one, other) in enumerate(zip(stated, found, strict=True)):
+            yield from _different(one, other, names, f"{where} {k + 1}", is_around)
+    elif not _is_same(stated, found):
+        yield _Difference(where, stated, found, is_around)
+
+
+def _is_same(stated: Any, found: Any) -> bool:
+    """Equal, numbers within what other versions of the same libraries may change."""
+    are_numbers = isinstance(stated, float | int) and isinstance(found, float | int) and type(stated) is not bool
+    return math.isclose(stated, found, rel_tol=CLOSE, abs_tol=1e-12) if are_numbers else bool(stated == found)
 
 
 def _short(value: Any) -> str:

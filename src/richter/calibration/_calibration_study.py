@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from richter.calibration._groups import GroupStudy, by_group
+from richter.calibration._groups import GroupStudy, study_groups
 from richter.calibration._omnibus import Miscalibration, miscalibration
 from richter.calibration._proper_scores import ConfidenceScores, confidence_scores
 from richter.calibration._recalibrate import RecalibrationAdvice, recalibrate
@@ -22,12 +22,12 @@ __all__ = [
     "ConfidenceStudy",
     "calibration_claims",
     "calibration_question",
+    "claim_with_sentence",
     "study_confidence",
     "unit_ece",
-    "worded_claim",
 ]
 
-_ABOVE = 1e-9  # the lower end of a calibration error that is shown to be above 0 and not by how much
+_JUST_ABOVE_0 = 1e-9  # the lower end of a calibration error that is shown to be above 0 and not by how much
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ def study_confidence(
     level: float = 0.95,
     n_resamples: int = 9999,
 ) -> ConfidenceStudy:
-    """Measure one confidence: rows are answers, `item` and `group` (one each a row) what varies independently.
+    """The study of one confidence: rows are answers, `item` and `group` (one each a row) what varies independently.
 
     `weight` is what a row's item counts for (draws share it). `by` names a part of the data for each row, for figures
     by group. The curve and the threshold count every draw of an item. `target` is the share of errors that answering
@@ -91,13 +91,13 @@ def study_confidence(
         cannot.append(f"AUROC cannot be said: {scores.auroc.reason}.")
     return ConfidenceStudy(
         result=result,
-        evidence=_tested(evidence, test),
+        evidence=_test_condition(evidence, test),
         miscalibration=test,
         scores=scores,
         curve=risk_coverage(c, a, unit=rows.unit, weight=rows.given, level=level),
         safe=safe_threshold(c, a, target=target, rng=rng, unit=rows.unit, weight=rows.given, level=level),
         recalibration=advice,
-        by_group=None if by is None else by_group(c, a, by, bins=bins, level=level, **of),
+        by_group=None if by is None else study_groups(c, a, by, bins=bins, level=level, **of),
         cannot=tuple(dict.fromkeys(cannot)),
     )
 
@@ -163,14 +163,14 @@ def unit_ece(
     return _by_unit(confidence, correct, rows, bins=bins, binning=binning, level=level)[0]
 
 
-def _tested(evidence: Evidence, test: Miscalibration | None) -> Evidence:
+def _test_condition(evidence: Evidence, test: Miscalibration | None) -> Evidence:
     """The ECE's evidence with 0 left to the omnibus test: intervals contain 0 exactly where it does not reject."""
 
     def interval(level: float) -> Interval:
         found = evidence.interval(level)
         if test is None or test.p > 1 - level:
             return dataclasses.replace(found, low=0.0, method=found.method + ", omnibus at 0")
-        return dataclasses.replace(found, low=max(found.low, _ABOVE), method=found.method + ", omnibus at 0")
+        return dataclasses.replace(found, low=max(found.low, _JUST_ABOVE_0), method=found.method + ", omnibus at 0")
 
     def p(value: float) -> float:
         own = evidence.p(value) if evidence.p is not None else 1.0
@@ -194,13 +194,13 @@ def calibration_question(
     return Asked(question=question, metric=METRICS[measure], evidence=evidence, basis=basis)
 
 
-def worded_claim(claim: Claim, study: ConfidenceStudy | None, *, what: str = "") -> Claim:
+def claim_with_sentence(claim: Claim, study: ConfidenceStudy | None, *, what: str = "") -> Claim:
     """The claim with a sentence in the model's terms; `what` names the confidence that it is about."""
     if study is None or claim.estimate is None:
         who = printable(claim.conditions[0], limit=60)
         return dataclasses.replace(claim, sentence=f"{who}: {claim.verdict.value}; {claim.reason}.")
     what = what or ("confidence" if claim.measure == "ece" else "agreement with itself")
-    return dataclasses.replace(claim, sentence=_sentence(claim.conditions[0], what, study, claim))
+    return dataclasses.replace(claim, sentence=_describe_claim(claim.conditions[0], what, study, claim))
 
 
 def calibration_claims(
@@ -218,10 +218,10 @@ def calibration_claims(
         for name, study in studies.items()
     ]
     claims = decide(asked, level=level, seed=seed)
-    return {c.conditions[0]: worded_claim(c, studies[c.conditions[0]], what=what) for c in claims}
+    return {c.conditions[0]: claim_with_sentence(c, studies[c.conditions[0]], what=what) for c in claims}
 
 
-def _sentence(name: str, what: str, study: ConfidenceStudy, claim: Claim) -> str:
+def _describe_claim(name: str, what: str, study: ConfidenceStudy, claim: Claim) -> str:
     result, who = study.result, printable(name, limit=60)
     interval = claim.interval or result.interval
     high, at = at_most(interval.high), ""
@@ -229,7 +229,7 @@ def _sentence(name: str, what: str, study: ConfidenceStudy, claim: Claim) -> str
         at = f"{100 * interval.level:.4g}% interval"
     if claim.verdict is Verdict.VERIFIED and study.miscalibration is not None:
         said = study.miscalibration.what or "its confidence is not how often it is right"
-        span = f"{at_least(interval.low)} to {high}" if interval.low > 2 * _ABOVE else f"up to {high}"
+        span = f"{at_least(interval.low)} to {high}" if interval.low > 2 * _JUST_ABOVE_0 else f"up to {high}"
         span += f", {at}" if at else ""
         return f"{who}: {what} is miscalibrated: {said}. ECE {result.debiased:.3f} debiased ({span})."
     return (

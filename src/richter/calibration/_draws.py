@@ -17,7 +17,7 @@ from richter.stats import Ints
 __all__ = ["DrawsNeeded", "EarlyStopping", "draws_needed", "mode_is_certain", "stop_early"]
 
 
-def usual_repeats(pool: AnswerPool) -> int:
+def default_repeats(pool: AnswerPool) -> int:
     """Subsamples to average over: four, or one where thousands of questions do the averaging."""
     return max(1, min(4, 4000 // pool.questions))
 
@@ -75,7 +75,7 @@ def draws_needed(
     pilot = int(pool.draws.min())
     if pilot < 4:
         raise TooFewErrors("A pilot needs several draws a question.", n=pilot, needed=4)
-    repeats = usual_repeats(pool) if repeats is None else repeats
+    repeats = default_repeats(pool) if repeats is None else repeats
     bracket = _bracket(pool, pilot, rng, repeats if int(pool.draws.max()) > pilot else 1)
     measured = bracket <= precision
     if not measured:
@@ -101,7 +101,7 @@ def draws_needed(
 
 
 @numba.njit(cache=True)
-def _certain(counts: Ints, log_level: float) -> bool:
+def _is_certain(counts: Ints, log_level: float) -> bool:
     """Whether the leading class beats every other, seen or unseen, at an anytime level.
 
     Against one rival, the draws that fall on either are coin flips under a tie; a uniform prior on the leader's share
@@ -124,7 +124,7 @@ def _certain(counts: Ints, log_level: float) -> bool:
 
 
 @numba.njit(cache=True)
-def _decided(counts: Ints, left: int) -> bool:
+def _cannot_change(counts: Ints, left: int) -> bool:
     """Whether the leader cannot be overtaken, nor caught up with, in the draws that are left."""
     first, second = 0, 0
     for count in counts:
@@ -145,7 +145,7 @@ def mode_is_certain(counts: Any, *, alpha: float = 0.05, left: int | None = None
     values = np.asarray(counts, dtype=np.int64)
     if values.sum() == 0:
         return False
-    return bool(_certain(values, math.log(alpha)) or (left is not None and _decided(values, left)))
+    return bool(_is_certain(values, math.log(alpha)) or (left is not None and _cannot_change(values, left)))
 
 
 @numba.njit(cache=True)
@@ -158,7 +158,7 @@ def _replay(labels: NDArray[np.int32], planned: Ints, width: int, least: int, lo
                 break
             counts[labels[i, j]] += 1
             used[i] = j + 1
-            if used[i] >= least and (_certain(counts, log_level) or _decided(counts, planned[i] - used[i])):
+            if used[i] >= least and (_is_certain(counts, log_level) or _cannot_change(counts, planned[i] - used[i])):
                 break
     return used
 
@@ -185,7 +185,7 @@ class EarlyStopping(Result):
 
 
 def stop_early(pool: AnswerPool, *, alpha: float = 0.05, least: int = 3) -> EarlyStopping:
-    """Replay the draws in order, stopping each question as soon as its mode is settled (`mode_is_certain`).
+    """What the draws give when each question stops as soon as its mode is settled (`mode_is_certain`).
 
     Its own number of draws is what was planned for a question.
     """

@@ -16,7 +16,7 @@ from richter.stats._stats_kernels import index_pair
 
 __all__ = ["Boundary", "GapEstimate", "SemGap", "Stratum", "margin_strata", "sem_gap"]
 
-MIN_LOW = 30  # fewer low-margin questions than this carry no bootstrap interval (the paper leaves out 26)
+MIN_LOW_MARGIN_QUESTIONS = 30  # fewer carry no bootstrap interval (the paper leaves out 26)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,7 @@ def _resample_pairs(
 def resample_gap(
     c1: Floats, c2: Floats, a: Floats, member: Bools, *, seed: np.uint64, n_resamples: int, bins: int
 ) -> Floats:
-    """Bootstrap over questions, one row a resample: confidence drop, ECE gap, ECE gap among the members.
+    """Resamples of questions, a row each: confidence drop, ECE gap, ECE gap among the members.
 
     The same seed and number of questions draw the same resamples, so that curves over n stay paired.
     """
@@ -109,7 +109,7 @@ def resample_gap(
     )
 
 
-def _usable(sem: SemEce) -> Bools:
+def _usable_questions(sem: SemEce) -> Bools:
     use = ~np.isnan(sem.confidence_2) & ~np.isnan(sem.correct)
     if not use.any():
         raise TooFewErrors("No graded question has two draws, so Sem2 is undefined.", n=0, needed=1)
@@ -134,7 +134,7 @@ def sem_gap(
     """
     if n_resamples < 1:
         raise InputError(f"n_resamples={n_resamples} is not a number of resamples.", remedy="The paper uses 1000.")
-    use = _usable(sem)
+    use = _usable_questions(sem)
     c1, c2, a = sem.confidence_1[use], sem.confidence_2[use], sem.correct[use]
     margin, n_draws = regimes.margin[use], regimes.n[use]
     low = margin < 1 / np.sqrt(n_draws)
@@ -146,14 +146,14 @@ def sem_gap(
         return GapEstimate(estimate=point, interval=interval, n=n)
 
     low_margin = None
-    if low.sum() >= MIN_LOW:
+    if low.sum() >= MIN_LOW_MARGIN_QUESTIONS:
         low_margin = estimate(values[:, 2], ece_gap(c1[low], c2[low], a[low], bins), int(low.sum()))
     return SemGap(
         confidence=estimate(values[:, 0], float(np.mean(c1 - c2)), size),
         ece=estimate(values[:, 1], ece_gap(c1, c2, a, bins), size),
         low_margin_ece=low_margin,
         low_margin_questions=int(low.sum()),
-        boundaries=_boundaries(c1, c2, a, regimes, use, bins),
+        boundaries=_gaps_at_boundaries(c1, c2, a, regimes, use, bins),
         predicted=float(np.mean(regimes.predicted_gap_halves[use])),
         n_resamples=n_resamples,
     )
@@ -164,7 +164,9 @@ def ece_gap(c1: Floats, c2: Floats, a: Floats, bins: int) -> float:
     return ece(c1, a, bins=bins).ece - ece(c2, a, bins=bins).ece
 
 
-def _boundaries(c1: Floats, c2: Floats, a: Floats, regimes: Regimes, use: Bools, bins: int) -> tuple[Boundary, ...]:
+def _gaps_at_boundaries(
+    c1: Floats, c2: Floats, a: Floats, regimes: Regimes, use: Bools, bins: int
+) -> tuple[Boundary, ...]:
     margin, classes = regimes.standardised_margin[use], regimes.classes[use]
     edges = {"jensen": np.full(len(margin), 2 * jensen_root()), "low/large": np.sqrt(np.log(classes))}
     out = []
@@ -199,7 +201,7 @@ class Stratum:
 
 def margin_strata(sem: SemEce, regimes: Regimes, *, strata: int = 8, bins: int = 10) -> tuple[Stratum, ...]:
     """ECE curves over the margin: strata of about equal counts, ties together (the paper's figure 3)."""
-    use = _usable(sem)
+    use = _usable_questions(sem)
     margin = regimes.margin[use]
     c1, c2, a = sem.confidence_1[use], sem.confidence_2[use], sem.correct[use]
     values, first = np.unique(np.sort(margin), return_index=True)

@@ -13,7 +13,7 @@ from richter.stats._proportion import unit_freedom
 
 __all__ = ["GraderError", "grader_error"]
 
-NEEDED = 30  # labels, under which nothing is corrected
+MIN_LABELS = 30  # labels, under which nothing is corrected
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ def grader_error(
     bins: int = 10,
     level: float = 0.95,
 ) -> GraderError:
-    """Correct accuracy and ECE for a grader's errors by people's labels on a random part of the answers.
+    """Accuracy and ECE corrected for a grader's errors, by human labels on a random part of the answers.
 
     Per bin D_b = mean over all of (c - g) 1{b} + mean over the labelled of (g - h) 1{b}, g the grader's grade and h
     people's (NaN: nobody looked); prediction-powered inference with weight 1. Covariances come from each answer's
@@ -61,8 +61,10 @@ def grader_error(
     c, g, h = (np.asarray(x, dtype=np.float64) for x in (confidence, graded, human))
     seen = ~np.isnan(h)
     n, m = len(c), int(np.sum(seen))
-    if m < NEEDED:
-        raise TooFewErrors(f"{m} answers were graded by people; {NEEDED} are needed to correct by.", n=m, needed=NEEDED)
+    if m < MIN_LABELS:
+        raise TooFewErrors(
+            f"{m} answers were graded by people; {MIN_LABELS} are needed to correct by.", n=m, needed=MIN_LABELS
+        )
     of = None if unit is None else np.unique(np.asarray(unit), return_inverse=True)[1]
     units = n if of is None else int(of.max()) + 1
     of = None if units == n else of

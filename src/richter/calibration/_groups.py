@@ -10,9 +10,9 @@ from scipy.special import betaincinv, betaln, ndtri
 
 from richter.claims import ece_evidence, ece_side
 from richter.records import Interval
-from richter.stats import Floats, Indices, unit_rate, unit_worth
+from richter.stats import Floats, Indices, effective_sample_size, unit_rate
 
-__all__ = ["GroupRow", "GroupStudy", "by_group"]
+__all__ = ["GroupRow", "GroupStudy", "study_groups"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class GroupStudy:
     joined: int
 
 
-def by_group(
+def study_groups(
     confidence: ArrayLike,
     correct: ArrayLike,
     group: ArrayLike,
@@ -63,7 +63,7 @@ def by_group(
     pooled = B mean + (1 - B) own, B = s_g^2 / (s_g^2 + t^2), with the variance of the mean added. Pooled limits answer
     "which groups stand out" without the winner's curse; a group's own limits are the honest ones for it alone. Where
     answers vary together (`unit`, one each) or count differently (`weight`), n is as many independent answers as these
-    are worth (`stats.unit_worth`), and a group of fewer than `fewest` units is joined with others.
+    are worth (`stats.effective_sample_size`), and a group of fewer than `fewest` units is joined with others.
     """
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     names = np.asarray([str(g) for g in np.asarray(group, dtype=object)])
@@ -74,14 +74,14 @@ def by_group(
     kept = [str(g) for g in np.unique(names)]
     places = [np.flatnonzero(names == g) for g in kept]
     rate = np.array([float(np.average(1 - a[p], weights=w[p])) for p in places])
-    worth = np.array([unit_worth(1 - a[p], of[p], weight=w[p], level=level) for p in places])
-    m, s = _beta_prior(rate * worth, worth)
-    own = [ece_evidence(ece_side(c[p], a[p], group=_codes(of[p]), weight=w[p], bins=bins)) for p in places]
+    worth = np.array([effective_sample_size(1 - a[p], of[p], weight=w[p], level=level) for p in places])
+    m, s = _fit_beta_prior(rate * worth, worth)
+    own = [ece_evidence(ece_side(c[p], a[p], group=_group_codes(of[p]), weight=w[p], bins=bins)) for p in places]
     values = np.array([e.estimate for e in own])
     z = float(ndtri(0.5 + level / 2))
     # the upper distance: the lower one is cut off at 0
     errors = np.array([max(e.interval(level).high - e.estimate, 1e-6) / z for e in own])
-    middle, spread = _spread(values, errors)
+    middle, spread = _spread_between_groups(values, errors)
     tail = (1 - level) / 2
     rows = []
     for k, g in enumerate(kept):
@@ -119,13 +119,13 @@ def by_group(
     )
 
 
-def _codes(of: Indices) -> Indices | None:
+def _group_codes(of: Indices) -> Indices | None:
     """Units as codes from 0; None where every answer is one."""
     found, codes = np.unique(of, return_inverse=True)
     return None if len(found) == len(of) else codes.astype(np.intp)
 
 
-def _beta_prior(k: Floats, n: Floats) -> tuple[float, float]:
+def _fit_beta_prior(k: Floats, n: Floats) -> tuple[float, float]:
     """Mean and size of the Beta law of rates by maximum marginal likelihood."""
     rate = min(max(float(np.sum(k) / np.sum(n)), 1e-6), 1 - 1e-6)
     if len(k) < 3:
@@ -140,7 +140,7 @@ def _beta_prior(k: Floats, n: Floats) -> tuple[float, float]:
     return 1 / (1 + math.exp(-float(x[0]))), math.exp(min(float(x[1]), 9.2))
 
 
-def _spread(values: Floats, errors: Floats) -> tuple[float, float]:
+def _spread_between_groups(values: Floats, errors: Floats) -> tuple[float, float]:
     """The weighted mean of the groups and the standard deviation between them (DerSimonian and Laird)."""
     w = 1 / errors**2
     mean = float(np.sum(w * values) / np.sum(w))

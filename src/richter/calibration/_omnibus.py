@@ -18,10 +18,10 @@ __all__ = ["BadBin", "Miscalibration", "PhasePoint", "miscalibration", "phase_tr
 
 
 CLIP = 1e-3  # a stated 0 or 1 is read as rounded: 0.001 and 0.999
-_FIRST = 999  # simulated tables before it is known whether more are worth it
-_CLEAR = 0.02  # above this p the first ones decide
-_CHUNK = 4_000_000  # cells simulated at a time
-_FEWEST = 5  # units, below which nothing is said
+_FIRST_RESAMPLES = 999  # simulated tables before it is known whether more are worth it
+_CLEAR_P = 0.02  # above this p the first ones decide
+_CELLS_AT_A_TIME = 4_000_000  # cells simulated at a time
+_MIN_UNITS = 5  # units, below which nothing is said
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,19 +69,20 @@ class Miscalibration:
             points = 100 * abs(self.mean_gap)
             told = f"{points:.0f}" if points > 1 else f"{points:.1g}"
             parts.append(f"{told} points {side} on average")
-        for bad in self.bad_bins:
-            side = "too sure" if bad.gap > 0 else "not sure enough"
-            if bad.high >= 1:
-                where = f"above {100 * bad.low:.0f}%"
-            elif bad.low <= 0:
-                where = f"below {100 * bad.high:.0f}%"
-            else:
-                where = f"{100 * bad.low:.0f} to {100 * bad.high:.0f}%"
-            parts.append(f"{side} when it says {where}")
+        parts += [_describe_bin(bad) for bad in self.bad_bins]
         if not self.bad_bins and self.p_cox <= 0.05 and self.temperature is not None:
             extreme = "too extreme" if self.temperature > 1 else "too timid"
             parts.append(f"its confidences are {extreme} (temperature {self.temperature:.2g})")
         return "; ".join(parts)
+
+
+def _describe_bin(bad: BadBin) -> str:
+    side = "too sure" if bad.gap > 0 else "not sure enough"
+    if bad.high >= 1:
+        return f"{side} when it says above {100 * bad.low:.0f}%"
+    if bad.low <= 0:
+        return f"{side} when it says below {100 * bad.high:.0f}%"
+    return f"{side} when it says {100 * bad.low:.0f} to {100 * bad.high:.0f}%"
 
 
 def miscalibration(
@@ -94,7 +95,7 @@ def miscalibration(
     bins: int = 10,
     n_resamples: int = 9999,
 ) -> Miscalibration:
-    """Test that a model is calibrated against every usual way of not being so.
+    """The test of whether a model is calibrated, against every usual way of not being so.
 
     Of x = c - a: calibration in the large, |sum x| / sd; Cox's regression of a on logit(c), by the score test of
     intercept 0 and slope 1 (the limit of its likelihood ratio, and defined where all answers are right); the largest
@@ -120,10 +121,10 @@ def miscalibration(
     columns[:, 1] = w * np.log(p / (1 - p))
     columns[np.arange(n), 2 + gaps.index] = w
     units = n if unit is None else len(np.unique(np.asarray(unit)))
-    if units < _FEWEST:
+    if units < _MIN_UNITS:
         raise InputError(
             f"{counted(units, 'unit is', 'units are')} too few to test calibration.",
-            remedy=f"At least {_FEWEST} are needed.",
+            remedy=f"At least {_MIN_UNITS} are needed.",
         )
     added = float(np.mean(w**2))
     seen = (p - a) @ columns
@@ -135,7 +136,7 @@ def miscalibration(
             made: Floats = (p - (rng.random((size, n)) < p)) @ columns
             return made
 
-        found = _ranks(first, seen, answers, n, n_resamples)
+        found = _rank_p_values(first, seen, answers, n, n_resamples)
     else:
         row = np.unique(np.asarray(unit), return_inverse=True)[1]
         z, shared = ndtri(p), _correlation(p, p - a, row)
@@ -155,8 +156,14 @@ def miscalibration(
 
         found = max(
             (
-                _ranks(_Null(np.cov(_in_chunks(alike, _FIRST, n).T), added=added), seen, alike, n, n_resamples),
-                _ranks(_Null(sums.T @ sums, added=added), seen, flips, units, n_resamples),
+                _rank_p_values(
+                    _Null(np.cov(_simulate_in_chunks(alike, _FIRST_RESAMPLES, n).T), added=added),
+                    seen,
+                    alike,
+                    n,
+                    n_resamples,
+                ),
+                _rank_p_values(_Null(sums.T @ sums, added=added), seen, flips, units, n_resamples),
             ),
             key=lambda ranks: ranks.p,
         )
@@ -223,21 +230,21 @@ def _correlation(p: Floats, x: Floats, row: Indices) -> float:
     return float(r[min(int(np.searchsorted(np.maximum.accumulate(expected), pairs(x))), len(r) - 1)])
 
 
-def _in_chunks(make: Callable[[int], Floats], size: int, width: int) -> Floats:
-    step = max(_CHUNK // width, 1)
+def _simulate_in_chunks(make: Callable[[int], Floats], size: int, width: int) -> Floats:
+    step = max(_CELLS_AT_A_TIME // width, 1)
     return np.concatenate([make(min(step, size - k)) for k in range(0, size, step)])
 
 
-def _ranks(null: _Null, seen: Floats, make: Callable[[int], Floats], width: int, n_resamples: int) -> _Ranked:
+def _rank_p_values(null: _Null, seen: Floats, make: Callable[[int], Floats], width: int, n_resamples: int) -> _Ranked:
     """p-values of the parts and of their combination by ranks among simulated tables."""
-    size = min(_FIRST, n_resamples)
+    size = min(_FIRST_RESAMPLES, n_resamples)
     while True:
-        tables = null(np.vstack((seen, _in_chunks(make, size, width))))
+        tables = null(np.vstack((seen, _simulate_in_chunks(make, size, width))))
         # a table's p in each part: its rank from the top among all, itself included; ties count against it
         p = np.column_stack([_upper_share(column) for column in tables.T])
         combined = np.sum(np.tan((0.5 - np.minimum(p, 0.5)) * np.pi), axis=1)
         total = float(_upper_share(combined)[0])
-        if size >= n_resamples or total > _CLEAR:
+        if size >= n_resamples or total > _CLEAR_P:
             break
         size = n_resamples
     far = null.bins(seen[None])[0] > np.quantile(tables[1:, 2], 0.95)

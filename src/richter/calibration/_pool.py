@@ -61,7 +61,7 @@ class AnswerPool:
 
 
 @numba.njit(cache=True)
-def _renumber(raw: Ints) -> NDArray[np.int32]:
+def _number_by_appearance(raw: Ints) -> NDArray[np.int32]:
     """Number each row's values by first appearance; negative ones are missing and move to the end."""
     rows, width = raw.shape
     out = np.full((rows, width), -1, dtype=np.int32)
@@ -73,21 +73,17 @@ def _renumber(raw: Ints) -> NDArray[np.int32]:
             value = raw[i, j]
             if value < 0:
                 continue
-            code = -1
-            for k in range(known):
-                if seen[k] == value:
-                    code = k
-                    break
-            if code < 0:
-                code = known
-                seen[known] = value
-                known += 1
+            code = 0
+            while code < known and seen[code] != value:
+                code += 1
+            seen[code] = value
+            known = max(known, code + 1)
             out[i, at] = code
             at += 1
     return out
 
 
-def _codes(labels: Any) -> Ints:
+def _label_codes(labels: Any) -> Ints:
     """Any labels as a padded matrix of integers, -1 for a missing draw."""
     if isinstance(labels, np.ndarray) and labels.ndim == 2 and np.issubdtype(labels.dtype, np.integer):
         return labels.astype(np.int64)
@@ -117,7 +113,7 @@ def _grade_matrix(correct: Any, shape: tuple[int, int]) -> Floats:
 
 
 def answer_pool(labels: Any, correct: Any = None) -> AnswerPool:
-    """Gather draws into a pool.
+    """The draws of all questions as a pool.
 
     `labels`: per question the class label of each draw in the order drawn (a matrix of integers with -1 for a missing
     draw, or rows of any labels, of unequal length if need be, None for a missing draw). `correct`: per question and
@@ -126,35 +122,38 @@ def answer_pool(labels: Any, correct: Any = None) -> AnswerPool:
     """
     if isinstance(labels, AnswerPool):
         return labels
-    raw = _codes(labels)
+    raw = _label_codes(labels)
     if raw.size == 0 or (raw >= 0).sum(axis=1).min() == 0:
         raise InputError("A question has no draws.", remedy="Leave out questions without an answer, and say how many.")
-    coded = _renumber(raw)
+    coded = _number_by_appearance(raw)
     rows, _ = coded.shape
     width = int(coded.max()) + 1
     present = coded >= 0
     flat = (np.arange(rows)[:, None] * width + coded)[present]
     counts = np.bincount(flat, minlength=rows * width).reshape(rows, width).astype(np.int32)
     grades, mixed = np.full((rows, width), np.nan), 0
-    if correct is not None:
-        if len(correct) != rows:
-            raise InputError("Draws and grades differ in the number of questions.", remedy="Give one row a question.")
-        if np.ndim(correct[0]) == 0:
-            deployed = np.array([np.nan if x is None else float(x) for x in correct])
-            grades[np.arange(rows), np.argmax(counts, axis=1)] = deployed
-        else:
-            matrix = _grade_matrix(correct, raw.shape)
-            given = (raw >= 0) & ~np.isnan(matrix)
-            # `coded` moved missing draws to the end; the grades follow their draws
-            order = np.argsort(raw < 0, axis=1, kind="stable")
-            matrix, given = np.take_along_axis(matrix, order, 1), np.take_along_axis(given, order, 1)
-            cell = (np.arange(rows)[:, None] * width + coded)[given]
-            graded = np.bincount(cell, minlength=rows * width).reshape(rows, width)
-            right = np.bincount(cell, weights=matrix[given], minlength=rows * width).reshape(rows, width)
-            known = graded > 0
-            grades[known] = (2 * right[known] > graded[known]).astype(float)
-            mixed = int(np.sum((right > 0) & (right < graded)))
+    if correct is not None and len(correct) != rows:
+        raise InputError("Draws and grades differ in the number of questions.", remedy="Give one row a question.")
+    if correct is not None and np.ndim(correct[0]) == 0:
+        deployed = np.array([np.nan if x is None else float(x) for x in correct])
+        grades[np.arange(rows), np.argmax(counts, axis=1)] = deployed
+    elif correct is not None:
+        grades, mixed = _class_grades(raw, coded, _grade_matrix(correct, raw.shape), width)
     values = grades[~np.isnan(grades)]
     if ((values != 0) & (values != 1)).any():
         raise InputError("A grade is neither 0 nor 1.", remedy="Calibration needs right or wrong answers.")
     return AnswerPool(labels=coded, counts=counts, grades=grades, mixed=mixed)
+
+
+def _class_grades(raw: Ints, coded: NDArray[np.int32], grades: Floats, width: int) -> tuple[Floats, int]:
+    """The majority grade of each question's classes (NaN: none was given), and how many classes have both grades."""
+    rows = len(raw)
+    given = (raw >= 0) & ~np.isnan(grades)
+    # `coded` moved missing draws to the end; the grades follow their draws
+    order = np.argsort(raw < 0, axis=1, kind="stable")
+    grades, given = np.take_along_axis(grades, order, 1), np.take_along_axis(given, order, 1)
+    cell = (np.arange(rows)[:, None] * width + coded)[given]
+    graded = np.bincount(cell, minlength=rows * width).reshape(rows, width)
+    right = np.bincount(cell, weights=grades[given], minlength=rows * width).reshape(rows, width)
+    majority = np.where(graded > 0, (2 * right > graded).astype(float), np.nan)
+    return majority, int(np.sum((right > 0) & (right < graded)))

@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,14 +14,14 @@ from scipy.special import expit, stdtrit
 from richter.claims import ece_difference, ece_evidence, ece_side
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result
-from richter.stats import EceResult, Floats, Indices, ece
+from richter.stats import Bools, EceResult, Floats, Indices, ece
 from richter.stats._proportion import unit_freedom
 
 __all__ = ["CalibrationMap", "Recalibration", "RecalibrationAdvice", "calibration_map", "recalibrate"]
 
 CLIP = 1e-3  # a confidence of 0 or 1 has no logit
 SPLITS = 10  # halves at random, so that the advice hangs on the data and not on the seed
-NEEDED = 40  # graded items, with at least 5 right and 5 wrong in each half
+MIN_ITEMS = 40  # graded items, with at least 5 right and 5 wrong in each half
 SCHEMA = "richter-calibration-map-1"
 
 
@@ -79,14 +79,14 @@ def _logit(c: Floats) -> Floats:
     return np.asarray(np.log(clipped / (1 - clipped)))
 
 
-def _loss(z: Floats, a: Floats, w: Floats) -> float:
+def _log_loss(z: Floats, a: Floats, w: Floats) -> float:
     return float(np.sum(w * (np.logaddexp(0, z) - a * z)) / np.sum(w))
 
 
 def fit_temperature(c: Floats, a: Floats, w: Floats) -> CalibrationMap:
     """Divide the logit by T (Guo et al. 2017)."""
     z = _logit(c)
-    found = scipy.optimize.minimize_scalar(lambda s: _loss(z * np.exp(s), a, w), bounds=(-5, 5), method="bounded")
+    found = scipy.optimize.minimize_scalar(lambda s: _log_loss(z * np.exp(s), a, w), bounds=(-5, 5), method="bounded")
     scale = float(np.exp(found.x))
     return CalibrationMap(method="temperature", parameters=(1 / scale,), fitted_on=len(c))
 
@@ -106,7 +106,12 @@ def fit_platt(c: Floats, a: Floats, w: Floats) -> CalibrationMap:
 
     # no line search: scipy's silences its own warnings, which in threads may reach the caller
     found = scipy.optimize.minimize(
-        lambda x: _loss(x @ terms, target, w), [1.0, 0.0], jac=gradient, hess=curvature, method="trust-exact", tol=1e-9
+        lambda x: _log_loss(x @ terms, target, w),
+        [1.0, 0.0],
+        jac=gradient,
+        hess=curvature,
+        method="trust-exact",
+        tol=1e-9,
     ).x
     return CalibrationMap(method="platt", parameters=(float(found[0]), float(found[1])), fitted_on=len(c))
 
@@ -173,14 +178,13 @@ def recalibrate(
 ) -> RecalibrationAdvice:
     """What recalibration would gain on items it was not fitted on.
 
-    Units are split in two at random, ten times; each method is fitted on one half and applied to the other, and what
-    is judged is the mean of an item's ten predictions, none of which saw it: by one split the advice changed with the
-    seed. The ECE's gain is the difference of the debiased values with the interval of
-    `claims.ece_difference`, unpaired and at half of 1 - level (a difference of plug-in values is biased, because only
-    one of the two is near 0: its bootstrap covered 66%; at the level itself confidences that crowd at 1 cover 87%);
-    the Brier score's is a mean over items, Student's interval by unit. It decides the advice at a level corrected for
-    the three methods (Bonferroni): a gain whose interval reaches 0 is not advised. Of those that are left the simplest
-    within a standard error of the best is advised.
+    Units are split in two at random, ten times; each method is fitted on one half and applied to the other, and what is
+    judged is the mean of an item's ten predictions, none of which saw it. The ECE's gain is the difference of the
+    debiased values with the interval of `claims.ece_difference`, unpaired and at half of 1 - level (a difference of
+    plug-in values is biased, because only one of the two is near 0); the Brier score's is a mean over items,
+    Student's interval by unit. It decides the advice at a level corrected for the three methods (Bonferroni): a
+    gain whose interval reaches 0 is not advised. Of those that are left the simplest within a standard error of the
+    best is advised.
     """
     before = ece(confidence, correct, unit=unit, weight=weight, bins=bins, level=level)  # checks the input
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
@@ -191,55 +195,67 @@ def recalibrate(
     units, freedom = len(shares), max(unit_freedom(shares), 1.0)
     halves = [(rng.permutation(units) < units // 2)[of] for _ in range(SPLITS)]
     fewest = min(int(min(a[h].sum(), (1 - a[h]).sum())) for half in halves for h in (half, ~half))
-    if units < NEEDED or fewest < 5:
+    if units < MIN_ITEMS or fewest < 5:
         raise TooFewErrors(
-            f"Recalibration needs {NEEDED} independent items with 5 right and 5 wrong answers in each half; "
+            f"Recalibration needs {MIN_ITEMS} independent items with 5 right and 5 wrong answers in each half; "
             f"there are {units}, and {fewest} of the rarer kind in a half.",
             n=n,
-            needed=NEEDED,
+            needed=MIN_ITEMS,
         )
     rows = []
-    given = _side(c, a, of, w, bins)
+    given = _ece_side(c, a, of, w, bins)
     for name, fit in _METHODS.items():
-        after = np.zeros(n)
-        for half in halves:
-            for fitted_on in (half, ~half):
-                after[~fitted_on] += fit(c[fitted_on], a[fitted_on], w[fitted_on]).apply(c[~fitted_on]) / SPLITS
+        after = _predict_unseen(fit, c, a, w, halves)
         gain = w * ((c - a) ** 2 - (after - a) ** 2)
         middle = float(np.mean(gain))
         sums = np.bincount(of, weights=gain - w * middle)
         error = math.sqrt(float(np.sum(sums**2 / (1 - shares)))) / n
-        own, told = _side(after, a, of, w, bins), ece(after, a, unit=unit, weight=weight, bins=bins, level=level)
+        own, told = _ece_side(after, a, of, w, bins), ece(after, a, unit=unit, weight=weight, bins=bins, level=level)
         found = ece_difference(own, given, paired=False)
         rows.append(
             (
                 error,
                 Recalibration(
                     method=name,
-                    after=told if unit is None and weight is None else _told(told, own, level),
+                    after=told if unit is None and weight is None else _with_unit_interval(told, own, level),
                     ece_improvement=found.estimate,
                     interval=dataclasses.replace(found.interval(1 - (1 - level) / 2), level=level),
                     brier_improvement=middle,
-                    brier_interval=_student(middle, error, freedom, level),
+                    brier_interval=_student_interval(middle, error, freedom, level),
                     map=fit(c, a, w),
                 ),
             )
         )
+    before = before if unit is None and weight is None else _with_unit_interval(before, given, level)
+    best = _simplest_of_the_best(rows, freedom, level)
+    return RecalibrationAdvice(before=before, methods=tuple(r for _, r in rows), advised=best, n=n)
+
+
+def _predict_unseen(
+    fit: Callable[[Floats, Floats, Floats], CalibrationMap], c: Floats, a: Floats, w: Floats, halves: Sequence[Bools]
+) -> Floats:
+    """Each item's recalibrated confidence: the mean over splits, of fits that did not see it."""
+    after = np.zeros(len(c))
+    for fitted_on in (side for half in halves for side in (half, ~half)):
+        after[~fitted_on] += fit(c[fitted_on], a[fitted_on], w[fitted_on]).apply(c[~fitted_on]) / SPLITS
+    return after
+
+
+def _simplest_of_the_best(rows: Sequence[tuple[float, Recalibration]], freedom: float, level: float) -> str | None:
+    """The simplest method (they stand in this order) within a standard error of the best; None where none helps."""
     each = 1 - (1 - level) / len(rows)
     sure = [
         (r.brier_improvement, error, r.method)
         for error, r in rows
-        if _student(r.brier_improvement, error, freedom, each).low > 0
+        if _student_interval(r.brier_improvement, error, freedom, each).low > 0
     ]
-    best = None
-    if sure:  # the simplest that is within a standard error of the best: temperature, platt, isotonic
-        most, error, _ = max(sure)
-        best = next(method for gain, _, method in sure if gain >= most - error)
-    before = before if unit is None and weight is None else _told(before, given, level)
-    return RecalibrationAdvice(before=before, methods=tuple(r for _, r in rows), advised=best, n=n)
+    if not sure:
+        return None
+    most, error, _ = max(sure)
+    return next(method for gain, _, method in sure if gain >= most - error)
 
 
-def _told(found: EceResult, side: Any, level: float) -> EceResult:
+def _with_unit_interval(found: EceResult, side: Any, level: float) -> EceResult:
     """A result with its ECE by unit and weight."""
     own = ece_evidence(side)
     return dataclasses.replace(
@@ -247,12 +263,12 @@ def _told(found: EceResult, side: Any, level: float) -> EceResult:
     )
 
 
-def _side(c: Floats, a: Floats, of: Indices, w: Floats, bins: int) -> Any:
+def _ece_side(c: Floats, a: Floats, of: Indices, w: Floats, bins: int) -> Any:
     """Rows by unit, each counting for its weight."""
     rows = np.arange(len(c))
     return ece_side(c, a, rows, group=None if len(np.unique(of)) == len(c) else of, weight=w, bins=bins)
 
 
-def _student(centre: float, error: float, freedom: float, level: float) -> Interval:
+def _student_interval(centre: float, error: float, freedom: float, level: float) -> Interval:
     reach = float(stdtrit(freedom, 0.5 + level / 2)) * error
     return Interval(low=centre - reach, high=centre + reach, level=level, method="student, by unit")

@@ -107,7 +107,7 @@ class Regimes(Result):
 
 
 def regimes(labels: Any, *, n: int | None = None) -> Regimes:
-    """Sort questions by their standardised margin m~ = margin / sqrt(top-two mass / n) (section 3 of the paper).
+    """The questions sorted by their standardised margin m~ = margin / sqrt(top-two mass / n) (section 3 of the paper).
 
     Margin and mass are plug-in values of all draws (the margin's is biased up, so that some truly low-margin
     questions count as large). Low margin is m~^2 < log K (Theorem 5.1), Jensen-dominated m~ / 2 < lambda* (Definition

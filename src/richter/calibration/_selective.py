@@ -10,11 +10,11 @@ from scipy.special import betainc, betaincinv
 
 from richter.errors import InputError
 from richter.records import Interval, at_most, counted
-from richter.stats import Bools, Floats, ece, unit_rate, unit_worth
+from richter.stats import Bools, Floats, ece, effective_sample_size, unit_rate
 
 __all__ = ["CurvePoint", "SafeThreshold", "risk_coverage", "safe_threshold"]
 
-_STEPS = 40  # thresholds tried, at most
+_MAX_THRESHOLDS = 40  # thresholds tried, at most
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ def risk_coverage(
     unit: ArrayLike | None = None,
     weight: ArrayLike | None = None,
     level: float = 0.95,
-    points: int = _STEPS,
+    points: int = _MAX_THRESHOLDS,
 ) -> tuple[CurvePoint, ...]:
     """The risk-coverage curve at up to `points` observed confidences, from the highest down, with Wilson's intervals.
 
@@ -118,14 +118,14 @@ def safe_threshold(
     weight: ArrayLike | None = None,
     level: float = 0.95,
 ) -> SafeThreshold:
-    """From which confidence on may the model answer alone, so that at most `target` of those answers are wrong?
+    """The confidence from which on the model may answer alone, with at most `target` of those answers wrong.
 
     Units are split in two at random. On one half the threshold is sought at which errors under the target are the
     surest; on the other "the error above this threshold exceeds the target" is tested there, and if that is
     rejected at the next lower threshold, and so on down to the first that is not (fixed-sequence testing: every test
     at 1 - level, because the order was fixed on other items). The test is the exact binomial tail; with units of
-    several answers at n / d and k / d, n / d as many answers as these are worth (`stats.unit_worth`, as Korn and
-    Graubard do) and at most n. With weights (of each answer) the share of errors
+    several answers at n / d and k / d, n / d as many answers as these are worth (`stats.effective_sample_size`, as
+    Korn and Graubard do) and at most n. With weights (of each answer) the share of errors
     is the weighted one, and the test that of n answers with sum w e / max w errors against target x mean w / max w:
     sums of values in [0, 1] stray no further than binomial ones (Hoeffding), wherever the errors are.
     """
@@ -140,7 +140,7 @@ def safe_threshold(
     alone = len(np.unique(of)) == len(c)
     units = int(of.max()) + 1
     first = (rng.permutation(units) < units // 2)[of]
-    thresholds = _thresholds(c, _STEPS)
+    thresholds = _thresholds(c, _MAX_THRESHOLDS)
     needed = math.ceil(math.log(1 - level) / math.log1p(-target * float(np.mean(w))))
 
     def tested(part: Bools, threshold: float) -> tuple[float, int, int, float, float]:
@@ -149,7 +149,7 @@ def safe_threshold(
         n, wrong = int(np.sum(kept)), w[kept] * (1 - a[kept])
         if n == 0:
             return 1.0, 0, 0, 1.0, 1.0
-        size = 1.0 if alone else max(n / unit_worth(wrong, of[kept], level=level, side="upper"), 1.0)
+        size = 1.0 if alone else max(n / effective_sample_size(wrong, of[kept], level=level, side="upper"), 1.0)
         k, share = float(np.sum(wrong)), float(np.mean(w[kept]))
         p = float(betainc(k / size + 1, max((n - k) / size, 1e-9), target * share))
         limit = float(betaincinv(k / size + 1, max((n - k) / size, 1e-9), level)) / share

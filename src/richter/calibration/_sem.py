@@ -27,7 +27,7 @@ MAX_EXACT_DRAWS = 1000  # above, binomial coefficients leave the range of a doub
 
 
 @numba.njit(cache=True)
-def _pascal(size: int) -> Floats:
+def _pascal_triangle(size: int) -> Floats:
     table = np.zeros((size + 1, size + 1))
     for i in range(size + 1):
         table[i, 0] = 1.0
@@ -38,7 +38,7 @@ def _pascal(size: int) -> Floats:
 
 @numba.njit(cache=True)
 def _ways_to_tie(counts: NDArray[np.int32], k: int, t: int, need: int, binomial: Floats, ways: Floats) -> None:
-    """Fill ways[u, s]: selections of u draws from the classes of t or more (k apart), at most t each, s of them at t."""
+    """Fill ways[u, s]: selections of u draws from the classes of t or more but k, at most t each, s of them at t."""
     most = need // t
     ways[: need + 1, : most + 1] = 0.0
     ways[0, 0] = 1.0
@@ -111,7 +111,9 @@ def _split_average(counts: NDArray[np.int32], select: int, binomial: Floats) -> 
 
 
 @numba.njit(cache=True)
-def _all_splits(counts: NDArray[np.int32], select: Ints, grades: Floats, binomial: Floats) -> tuple[Floats, Floats]:
+def _average_all_splits(
+    counts: NDArray[np.int32], select: Ints, grades: Floats, binomial: Floats
+) -> tuple[Floats, Floats]:
     confidence = np.empty(len(counts))
     correct = np.empty(len(counts))
     for i in range(len(counts)):
@@ -146,7 +148,7 @@ def _select_at_random(
 
 
 @numba.njit(cache=True)
-def _random_splits(
+def _average_random_splits(
     labels: NDArray[np.int32], select: Ints, grades: Floats, repeats: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Held-out confidence and grade over `repeats` random selections per question."""
@@ -196,14 +198,16 @@ def held_out_confidence(
                 remedy=f"Use splits=200, or at most {MAX_EXACT_DRAWS} draws.",
             )
         counts = pool.counts[usable]
-        result = _all_splits(counts, np.ascontiguousarray(size[usable]), pool.grades[usable], _pascal(longest))
+        result = _average_all_splits(
+            counts, np.ascontiguousarray(size[usable]), pool.grades[usable], _pascal_triangle(longest)
+        )
     else:
         if splits < 1:
             raise InputError(f"splits={splits} is not a number of splits.", remedy="The paper uses 10.")
         if rng is None:
             raise InputError("Random splits need a generator.", remedy="Pass rng=numpy.random.default_rng(seed).")
         block = np.ascontiguousarray(size[usable])
-        result = _random_splits(pool.labels[usable], block, pool.grades[usable], splits, rng)
+        result = _average_random_splits(pool.labels[usable], block, pool.grades[usable], splits, rng)
     confidence[usable], correct[usable] = result
     return HeldOut(np.minimum(confidence, 1.0), correct)
 

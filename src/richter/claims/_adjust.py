@@ -16,7 +16,7 @@ from richter.claims._units import (
     weights_of,
 )
 from richter.errors import InputError
-from richter.stats._proportion import FEW
+from richter.stats._proportion import MIN_DEPARTING_UNITS
 
 __all__ = ["Adjusted", "adjusted_difference"]
 
@@ -78,7 +78,7 @@ def adjusted_difference(
     if (
         labelled
         or plain.relative
-        or int(np.sum(d[use] != 0)) < FEW
+        or int(np.sum(d[use] != 0)) < MIN_DEPARTING_UNITS
         or np.ptp(x[use]) == 0
         or plain.standard_error is None
     ):
@@ -91,7 +91,7 @@ def adjusted_difference(
     whole = ~np.isnan(x)
     for k in range(FOLDS):
         learn, apply = use & (fold != k), whole & (fold == k)
-        if int(learn.sum()) < FEW:
+        if int(learn.sum()) < MIN_DEPARTING_UNITS:
             return unadjusted
         if apply.any():
             fitted[apply] = _fit(x[learn], d[learn], weight[learn])(x[apply])

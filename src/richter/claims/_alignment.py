@@ -24,6 +24,7 @@ __all__ = ["Alignment", "check_alignment"]
 LINK = 6e-5  # a pair whose agreement has a smaller p is linked
 PAIRS = 10  # with more pairs the limit falls, so that a false link stays as rare over the whole file
 SEEN = 6.0  # the |z| to be expected before its absence counts
+MAX_DISPLACED = 0.01  # share of a condition's texts that may be other items' by chance
 FEW = 200  # shared items under which absence says nothing
 NEAR = 0.1  # shares of the range: accuracies this close are alike, and one this close to chance is near it
 PART = -4.0  # the z at which a part of the file no longer fits
@@ -95,7 +96,7 @@ def check_alignment(
     short = distinct_names(names)
     displaced = {} if texts is None else _displaced(texts)  # condition: items that have another item's text
     lost = [
-        ([k], f"another item's question under {wrong:,} of {n:,} ids")
+        ([k], f"another item's question under {wrong:,} of {n:,} ids (match by the text instead: --map item=QUESTION)")
         for k, (wrong, n) in displaced.items()
         if wrong > 0
     ]
@@ -104,25 +105,12 @@ def check_alignment(
     unchecked: dict[int, str] = {}
     warnings: list[str] = []
     if any(k not in displaced for k in usable):
-        sure = [place for place, k in enumerate(usable) if k in displaced]
-        within = outcomes.group if outcomes.group is not None else outcomes.stratum
-        apart, why, whole = _by_grades(values[:, usable], within, sure, outcomes, chance)
-        unchecked = {usable[k]: reason for k, reason in why.items()}
-        main = [k for place, k in enumerate(usable) if not any(place in part for part in apart)]
-        for part in apart:
-            members = [usable[k] for k in part]
-            lost.append((members, _order_line(members, main, values, outcomes.items)))
-        for k, line in (_by_parts(values, outcomes.items, main) if whole else {}).items():
-            if k in displaced or k in unchecked:
-                continue
-            if usable.index(k) in whole:
-                lost.append(([k], line))
-            else:
-                warnings.append(f"{short[k]}: {line}; possibly near chance, so it is not refused")
-    known = ~np.isnan(values)
-    shared = known.sum(axis=1) > 1
-    unchecked = {k: why for k, why in unchecked.items() if known[shared, k].any()}  # else its items are its own
-    out = {k for members, _ in lost for k in members}
+        graded = _check_usable(values, usable, set(displaced), outcomes, chance)
+        lost, unchecked = [*lost, *graded.lost], graded.unchecked
+        warnings = [f"{short[k]}: {line}; possibly near chance, so it is not refused" for k, line in graded.unsure]
+    reworded = {} if texts is None else _reworded(texts, displaced)
+    warnings += [f"{short[k]}: different prompt text under {own:,} of {n:,} ids" for k, (own, n) in reworded.items()]
+    lost = [(members, line) for members, line in lost if not {*members} <= reworded.keys()]
     warnings += [
         f"cannot be checked whether ids mean the same questions for {_listed(short[k] for k in some)}: {why}"
         for why, some in itertools.groupby(sorted(unchecked, key=lambda k: unchecked[k]), key=lambda k: unchecked[k])
@@ -131,6 +119,7 @@ def check_alignment(
     if trust:
         warnings += [f"the ids of {_listed(short[k] for k in own)} are trusted: {line}" for own, line in lost]
         return Alignment(sets=(names,), unchecked=alone, warnings=tuple(warnings))
+    out = {k for members, _ in lost for k in members}
     sets = [[k for k in range(number) if k not in out], *(members for members, _ in lost)]
     return Alignment(
         sets=tuple(tuple(names[k] for k in members) for members in sets if members),
@@ -140,6 +129,40 @@ def check_alignment(
         unchecked=alone,
         warnings=tuple(warnings),
     )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _GradedCheck:
+    """What grades say of the order: sets out of order with the reason, who cannot be checked, and who is unsure."""
+
+    lost: list[tuple[list[int], str]]
+    unchecked: dict[int, str]
+    unsure: list[tuple[int, str]]
+
+
+def _check_usable(
+    values: Floats, usable: list[int], displaced: set[int], outcomes: Outcomes, chance: float | None
+) -> _GradedCheck:
+    """The order of the conditions in use by their grades; those of `displaced` have texts that place them."""
+    sure = [place for place, k in enumerate(usable) if k in displaced]
+    within = outcomes.group if outcomes.group is not None else outcomes.stratum
+    apart, why, whole = _by_grades(values[:, usable], within, sure, outcomes, chance)
+    unchecked = {usable[k]: reason for k, reason in why.items()}
+    main = [k for place, k in enumerate(usable) if not any(place in part for part in apart)]
+    outside = [[usable[k] for k in part] for part in apart]
+    lost = [(members, _order_line(members, main, values, outcomes.items)) for members in outside]
+    unsure = []
+    for k, line in (_by_parts(values, outcomes.items, main) if whole else {}).items():
+        if k in displaced or k in unchecked:
+            continue
+        if usable.index(k) in whole:
+            lost.append(([k], line))
+        else:
+            unsure.append((k, line))
+    known = ~np.isnan(values)
+    shared = known.sum(axis=1) > 1
+    unchecked = {k: reason for k, reason in unchecked.items() if known[shared, k].any()}  # else its items are its own
+    return _GradedCheck(lost, unchecked, unsure)
 
 
 def _by_grades(
@@ -155,48 +178,67 @@ def _by_grades(
     joined = _joined(values, within, labels, main)
     labels[joined] = main
     accuracy = np.nanmean(values, axis=0)
-    low, high = outcomes.metric.low, outcomes.metric.high
-    span = (np.nanmax(values) if high is None else high) - (np.nanmin(values) if low is None else low)
-    close = NEAR * float(span)
-    near = np.zeros(number, dtype=bool)
-    if outcomes.metric.kind == "binary":
-        if chance is None:
-            near = (accuracy < 0.5 + close) & (accuracy < np.min(accuracy) + close)
-        else:
-            near = np.abs(accuracy - chance) < close
+    close = NEAR * _range_of(values, outcomes)
+    near = _near_chance(accuracy, close, chance) if outcomes.metric.kind == "binary" else np.zeros(number, dtype=bool)
     habits = bool((linked & (agree.phi < 0)).any())
     inside = labels == main
-    few = 5 if chance is None or chance > 0.4 else 3  # with two options four may share one habit that a fifth lacks
     single = np.bincount(labels)[labels] == 1
-    loose = int(np.sum(single & ~inside & ~near)) > max(1, number // 4)  # then links are no matter of course
+    is_loose = int(np.sum(single & ~inside & ~near)) > max(1, number // 4)  # then links are no matter of course
     apart: list[list[int]] = []
     unchecked: dict[int, str] = {}
     for label in sorted(set(labels[~inside].tolist())):
         members = np.flatnonzero(labels == label)
-        binary = outcomes.metric.kind == "binary"
-        seen = [_expected(agree, int(k), inside, accuracy, close, binary) for k in members]
-        shared = max(agree.shared[np.ix_(members, inside)].max(initial=0), 0)
-        if inside.sum() < 2:
-            why = "two conditions alone do not show it" if number == 2 else "no two conditions agree with each other"
-        elif shared < FEW:
-            why = f"fewer than {FEW} shared items"
-        elif all(near[members]):
-            why = "near chance" if chance is not None else "possibly near chance"
-        elif habits:
-            why = "some conditions agree less than by chance, as with habits of position"
-        elif (
-            loose
-            or max(z for z, k in zip(seen, members, strict=True) if not near[k]) < SEEN
-            or max(_foreseen(agree, members, np.flatnonzero(some), few) for some in (inside, inside & ~near)) < SEEN
+        why = _why_unchecked(agree, members, inside, near, habits=habits, chance=chance)
+        if not why and (
+            is_loose or not _would_be_seen(agree, members, inside, near, accuracy, close, outcomes, chance)
         ):
             why = "too little agreement is to be expected on so many items"
+        if why:
+            unchecked |= dict.fromkeys(members.tolist(), why)
         else:
             apart.append(members.tolist())
-            continue
-        unchecked |= dict.fromkeys(members.tolist(), why)
     if inside.sum() == 1 and number > 1:
         unchecked[int(np.flatnonzero(inside)[0])] = next(iter(unchecked.values()))
     return apart, unchecked, [] if habits else np.flatnonzero(inside & ~near).tolist()
+
+
+def _range_of(values: Floats, outcomes: Outcomes) -> float:
+    """The range of the measure; where it has none, that of the values."""
+    low, high = outcomes.metric.low, outcomes.metric.high
+    return float((np.nanmax(values) if high is None else high) - (np.nanmin(values) if low is None else low))
+
+
+def _near_chance(accuracy: Floats, close: float, chance: float | None) -> Bools:
+    """Whose accuracy may be that of guessing; with an unknown chance, below 0.6 and near the lowest."""
+    if chance is None:
+        return (accuracy < 0.5 + close) & (accuracy < np.min(accuracy) + close)
+    return np.asarray(np.abs(accuracy - chance) < close)
+
+
+def _why_unchecked(
+    agree: _Agreement, members: NDArray[np.intp], inside: Bools, near: Bools, *, habits: bool, chance: float | None
+) -> str:
+    """Why conditions outside the main set cannot be checked, whatever agreement is to be expected; else empty."""
+    if inside.sum() < 2:
+        return "two conditions alone do not show it" if len(inside) == 2 else "no two conditions agree with each other"
+    if max(agree.shared[np.ix_(members, inside)].max(initial=0), 0) < FEW:
+        return f"fewer than {FEW} shared items"
+    if all(near[members]):
+        return "near chance" if chance is not None else "possibly near chance"
+    return "some conditions agree less than by chance, as with habits of position" if habits else ""
+
+
+def _would_be_seen(
+    agree: _Agreement, members: NDArray[np.intp], inside: Bools, near: Bools, accuracy: Floats, close: float,
+    outcomes: Outcomes, chance: float | None,
+) -> bool:  # fmt: skip
+    """Whether the agreement of these conditions with the main set would have been seen, were they in its order."""
+    few = 5 if chance is None or chance > 0.4 else 3  # with two options four may share one habit that a fifth lacks
+    is_binary = outcomes.metric.kind == "binary"
+    expected = max(_expected(agree, int(k), inside, accuracy, close, is_binary) for k in members if not near[k])
+    if expected < SEEN:
+        return False
+    return max(_foreseen(agree, members, np.flatnonzero(some), few) for some in (inside, inside & ~near)) >= SEEN
 
 
 def _expected(agree: _Agreement, k: int, inside: Bools, accuracy: Floats, close: float, binary: bool) -> float:
@@ -344,7 +386,8 @@ def _displaced(texts: Codes) -> dict[int, tuple[int, int]]:
     """Of every condition whose texts can be compared: items that carry another item's text, and items compared.
 
     An item's own text is the one that most conditions give. A text that no item owns (a template of the condition's
-    own) says nothing; a condition in which most texts are such is left to its grades.
+    own) says nothing; a condition in which most texts are such is left to its grades, unless more than 1% of its texts
+    are those of other items.
     """
     items, number = texts.shape
     own = np.full(items, -1, dtype=np.intp)
@@ -356,10 +399,24 @@ def _displaced(texts: Codes) -> dict[int, tuple[int, int]]:
     owned = np.unique(own[own >= 0])
     found = {}
     for k in range(number):
-        given = (texts[:, k] >= 0) & np.isin(texts[:, k], owned)
-        if given.sum() > max(0.5 * int(np.sum(texts[:, k] >= 0)), 1):
-            wrong, n = int(np.sum(texts[given, k] != own[given])), int(given.sum())
-            found[k] = (wrong if wrong > 0.01 * n else 0, n)
+        has_text = texts[:, k] >= 0
+        given = has_text & np.isin(texts[:, k], owned)
+        wrong, n = int(np.sum(texts[given, k] != own[given])), int(has_text.sum())
+        if wrong > MAX_DISPLACED * n:
+            found[k] = (wrong, n)
+        elif given.sum() > max(0.5 * n, 1):
+            found[k] = (0, int(given.sum()))
+    return found
+
+
+def _reworded(texts: Codes, displaced: Iterable[int]) -> dict[int, tuple[int, int]]:
+    """Of every condition with texts of its own, of which none is another item's: texts that no other condition has."""
+    found = {}
+    for k in set(range(texts.shape[1])) - {*displaced}:
+        has_text = (texts[:, k] >= 0) & (np.delete(texts, k, axis=1) >= 0).any(axis=1)
+        own = has_text & ~np.isin(texts[:, k], np.delete(texts, k, axis=1))
+        if own.any():
+            found[k] = (int(own.sum()), int(has_text.sum()))
     return found
 
 

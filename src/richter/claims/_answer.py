@@ -100,18 +100,23 @@ def _pair(claims: Sequence[Claim], first: str, second: str, scale: Scale | None)
         words, margin = measure_words(alike[0].measure, scale), alike[0].margin
         within = "" if margin is None else f" within {words.amount(margin)}{words.suffix}{words.read_on}"
         return f"{second} and {first} are {words.alike_word}{within}."
-    tested = [c for c in ordered if c.estimate is not None and (c.interval or c.plain_interval)]
+    return _describe_open_pair(ordered, first, second, scale)
+
+
+def _describe_open_pair(claims: Sequence[Claim], first: str, second: str, scale: Scale | None) -> str:
+    """What is said of a pair of which nothing was shown: how far apart the two may be."""
+    tested = [c for c in claims if c.estimate is not None and (c.interval or c.plain_interval)]
     if not tested:
         return f"Whether {second} is better than {first} cannot be said from these data."
     claim = tested[0]
     words, span = claim_words(claim, scale), claim.interval or claim.plain_interval
     assert span is not None
     ends = sorted((span.low, span.high) if claim.conditions[1] == second else (-span.low, -span.high))
-    said = f"These data do not show whether {second} is better than {first}: its {words.noun} may differ by "
+    lead = f"These data do not show whether {second} is better than {first}: its {words.noun} may differ by "
     if not all(map(math.isfinite, ends)):
-        return f"{said}anything."
+        return f"{lead}anything."
     low, high = (words.telling(*ends).amount(x, sign=True) for x in ends)
-    return f"{said}{low} to {high}{words.suffix}{words.read_on}."
+    return f"{lead}{low} to {high}{words.suffix}{words.read_on}."
 
 
 def _board(claims: Sequence[Claim], conditions: Sequence[str]) -> str:
@@ -122,15 +127,7 @@ def _board(claims: Sequence[Claim], conditions: Sequence[str]) -> str:
     words = measure_words(lead[0].measure)
     lead = [c for c in lead if c.measure == lead[0].measure]
     beaten = {name for c in lead for name in c.conditions if _seen_from(c, name) == "worse"}
-    own: dict[str, list[float]] = {name: [] for c in lead for name in c.conditions}
-    for c in lead:
-        for name, value in zip(c.conditions, c.values, strict=False):
-            if value is not None:
-                own[name].append(value)
-    compared = [name for name in conditions if name in own]
-    means = {name: sum(found) / len(found) for name, found in own.items() if found}
-    best_first = sorted((n for n in compared if n in means), key=means.__getitem__, reverse=lead[0].better == "higher")
-    unbeaten = [n for n in dict.fromkeys((*best_first, *compared)) if n not in beaten]
+    compared, unbeaten = _ranked(lead, conditions, beaten)
     apart = [name for name in conditions if name not in compared]
     left = f"; {_named(apart)} could not be compared" if apart else ""
     if len(unbeaten) == len(compared):
@@ -138,11 +135,8 @@ def _board(claims: Sequence[Claim], conditions: Sequence[str]) -> str:
     if not unbeaten:  # possible where pairs share different items
         return f"By {words.noun} no condition is the best: each one is shown to be worse than some other{left}."
     if len(unbeaten) == 1:
-        over = sum(_seen_from(c, unbeaten[0]) == "better" for c in lead if unbeaten[0] in c.conditions)
-        others = f"{len(compared) - 1} others"
-        all_of = "every other" if not apart else f"the {others}" if len(compared) > 2 else "the other"
-        every = all_of if over == len(compared) - 1 else f"{over} of {others}"
-        return f"By {words.noun} {unbeaten[0]} is the best: it is shown to be better than {every}{left}."
+        over = _describe_beaten(lead, unbeaten[0], len(compared) - 1, is_all=not apart)
+        return f"By {words.noun} {unbeaten[0]} is the best: it is shown to be better than {over}{left}."
     if len(unbeaten) > MOST_NAMED:
         rest = [name for name in compared if name in beaten]
         worse = f"{_named(rest)} {'is' if len(rest) == 1 else 'are'} shown to be worse than some other"
@@ -151,6 +145,29 @@ def _board(claims: Sequence[Claim], conditions: Sequence[str]) -> str:
         return f"By {words.noun} {alike}; {worse}{left}."
     best = f"{_named(unbeaten)} are the best of {len(compared)}"
     return f"By {words.noun} {best}; among them no difference is shown{left}."
+
+
+def _ranked(lead: Sequence[Claim], conditions: Sequence[str], beaten: set[str]) -> tuple[list[str], list[str]]:
+    """The conditions that were compared, and those that none beats, by their mean value, the best first."""
+    own: dict[str, list[float]] = {name: [] for c in lead for name in c.conditions}
+    for c in lead:
+        for name, value in zip(c.conditions, c.values, strict=False):
+            if value is not None:
+                own[name].append(value)
+    compared = [name for name in conditions if name in own]
+    means = {name: sum(values) / len(values) for name, values in own.items() if values}
+    best_first = sorted((n for n in compared if n in means), key=means.__getitem__, reverse=lead[0].better == "higher")
+    return compared, [n for n in dict.fromkeys((*best_first, *compared)) if n not in beaten]
+
+
+def _describe_beaten(lead: Sequence[Claim], best: str, number: int, *, is_all: bool) -> str:
+    """How many of the `number` others the best one is shown to beat; `is_all`: there are no more than these."""
+    over = sum(_seen_from(c, best) == "better" for c in lead if best in c.conditions)
+    if over < number:
+        return f"{over} of {number} others"
+    if is_all:
+        return "every other"
+    return f"the {number} others" if number > 1 else "the other"
 
 
 def _named(names: Sequence[str]) -> str:

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from richter.errors import InputError
 from richter.records import Interval, Unit
-from richter.stats import root
+from richter.stats import find_root
 
 __all__ = [
     "UNPAIRED",
     "Evidence",
-    "both_ways",
     "is_within",
     "one_sided",
     "p_value",
@@ -80,27 +79,6 @@ class Evidence:
         return f"; in sum it is the other way round: {self.means[0]:.4g} and {self.means[1]:.4g} an item on average"
 
 
-def both_ways(ignoring: Evidence, as_worst: Evidence, *, missing: Mapping[str, int]) -> Evidence:
-    """Evidence that shows only what holds both with missing grades ignored and with them at the worse end.
-
-    Its interval spans both intervals, and its p-value is the larger one (1 where the two lie on different sides).
-    """
-
-    def interval(level: float) -> Interval:
-        one, two = ignoring.interval(level), as_worst.interval(level)
-        method = f"{one.method}; missing grades both ways"
-        return Interval(low=min(one.low, two.low), high=max(one.high, two.high), level=level, method=method)
-
-    def p(value: float) -> float:
-        if (ignoring.estimate - value) * (as_worst.estimate - value) <= 0:
-            return 1.0
-        return max(p_value(ignoring, value), p_value(as_worst, value))
-
-    return dataclasses.replace(
-        ignoring, interval=interval, p=p, missing=dict(missing), ignoring=ignoring, as_worst=as_worst
-    )
-
-
 def describe_each(parts: Sequence[Evidence]) -> Callable[[float], str] | None:
     """The notes with intervals of several parts as one; None where there are none."""
     known = [part.describe_at for part in parts if part.describe_at is not None]
@@ -119,7 +97,7 @@ def p_value(evidence: Evidence, value: float) -> float:
     low, high = math.log(1e-12), math.log1p(-1e-9)  # nearer to 1 quantiles of t round to 0
     if distance_outside(low) > 0:
         return 1e-12
-    return math.exp(root(distance_outside, low, high)) if distance_outside(high) > 0 else 1.0
+    return math.exp(find_root(distance_outside, low, high)) if distance_outside(high) > 0 else 1.0
 
 
 def one_sided(evidence: Evidence, value: float, *, above: bool) -> float:

@@ -27,6 +27,7 @@ __all__ = [
     "measure_words",
     "pass_metric",
     "sequential_measures",
+    "severity_page_measures",
     "watched_measures",
 ]
 
@@ -45,7 +46,9 @@ class Metric:
     {better_word} than a". `source` says which table has its values, `column` which column of the answers, `at` from
     which severity on an answer counts, `estimator` who makes the evidence. `is_cost`: an amount that is paid.
     `gateable`: a plan may require it. `sequential`: asking may stop on it. `watched`: a series of runs is followed by
-    it (of what says the same thing twice, one). `default_margin` is the difference that sizes and plan templates are
+    it (of what says the same thing twice, one). `page_rank`: its place among the severities that a page asks beside its
+    main measure; 0 where it does not.
+    `default_margin` is the difference that sizes and plan templates are
     for where nobody stated one; equivalence is tested at a stated margin only.
     """
 
@@ -69,6 +72,7 @@ class Metric:
     gateable: bool = False
     sequential: bool = False
     watched: bool = False
+    page_rank: int = 0
     default_margin: float | None = None
 
     def of_severity(self, severity: Floats) -> Floats:
@@ -159,13 +163,14 @@ METRICS: dict[str, Metric] = {
              "better scored | worse scored | scored alike | mean score", _ASKED, watched=True),
         _row("catastrophic_rate", "binary", "lower",
              "less often catastrophic | more often catastrophic | equally often catastrophic | catastrophic rate",
-             _POINTS, _ASKED, source="severity", at=3.0),
+             _POINTS, _ASKED, source="severity", at=3.0, page_rank=2),
         _row("mean_severity", "ordinal", "lower",
              "less severe over all answers | more severe over all answers | equally severe over all answers "
-             "| mean severity of all answers", _SEVERITY, _ASKED, watched=True),
+             "| mean severity of all answers", _SEVERITY, _ASKED, watched=True, page_rank=1),
         _row("severity_given_error", "ordinal", "lower",
              "less severe in its errors | more severe in its errors | equally severe in their errors "
-             "| mean severity of errors", _SEVERITY, estimator="given_error", sequential=True),
+             "| mean severity of errors", _SEVERITY, estimator="given_error", sequential=True,
+             page_rank=3),
         _row("true_severity_given_error", "ordinal", "lower",
              "less severe in its errors, judges' errors allowed for, "
              "| more severe in its errors, judges' errors allowed for, "
@@ -183,7 +188,7 @@ METRICS: dict[str, Metric] = {
         _row("b", "real", "higher",
              "lighter in the tail of its errors | heavier in the tail of its errors "
              "| alike in the tails of their errors | slope b", default_margin=0.15, source="severity",
-             estimator="slope"),
+             estimator="slope", page_rank=4),
         _row("ece", "bounded", "lower",
              "better calibrated | worse calibrated | equally calibrated | calibration error",
              _POINTS, _ASKED, source="confidence", estimator="ece", watched=True),
@@ -223,6 +228,12 @@ def sequential_measures() -> tuple[str, ...]:
 def watched_measures() -> tuple[str, ...]:
     """The measures that a series of runs is followed by."""
     return tuple(m.name for m in METRICS.values() if m.watched)
+
+
+def severity_page_measures() -> tuple[str, ...]:
+    """The measures of severities that a page asks beside its main one, in their order."""
+    asked = sorted((m for m in METRICS.values() if m.page_rank), key=lambda m: m.page_rank)
+    return tuple(m.name for m in asked)
 
 
 def labelled_measures() -> tuple[str, ...]:

@@ -1,13 +1,22 @@
-"""Missing grades at an end of the range: the second of the two ways in which a claim must hold."""
+"""The rule of missing grades: a claim holds with them ignored and at the worse end, or they block it.
+
+Claims from data, gates and stop rules all apply it by these functions.
+"""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
 
+from richter.claims._evidence import Evidence, p_value
 from richter.claims._outcomes import Codes, Outcomes
+from richter.claims._question import Blocked
+from richter.records import Interval
 
-__all__ = ["with_missing_at"]
+__all__ = ["block_by_missing", "both_ways", "spanning_both", "with_missing_at"]
+
+MAX_UNBOUNDED_MISSING = 0.01  # share of missing grades above which a measure without a worse end is blocked
 
 
 def with_missing_at(outcomes: Outcomes, lacking: Codes, end: Literal["worst", "best"] = "worst") -> Outcomes:
@@ -34,3 +43,39 @@ def with_missing_at(outcomes: Outcomes, lacking: Codes, end: Literal["worst", "b
         changes["label"] = np.concatenate([outcomes.label, np.full(added, value)])
         changes["layer"] = np.concatenate([layer, np.full(added, int(layer.max(initial=0)) + 1)])
     return dataclasses.replace(outcomes, **changes)  # type: ignore[arg-type]
+
+
+def spanning_both(ignoring: Interval, as_worst: Interval) -> Interval:
+    """The interval that excludes what both ways exclude."""
+    low, high = min(ignoring.low, as_worst.low), max(ignoring.high, as_worst.high)
+    return dataclasses.replace(ignoring, low=low, high=high, method=f"{ignoring.method}; missing grades both ways")
+
+
+def both_ways(ignoring: Evidence, as_worst: Evidence, *, missing: Mapping[str, int]) -> Evidence:
+    """Evidence that shows only what holds both with missing grades ignored and with them at the worse end.
+
+    Its interval spans both intervals, and its p-value is the larger one (1 where the two lie on different sides).
+    """
+
+    def interval(level: float) -> Interval:
+        return spanning_both(ignoring.interval(level), as_worst.interval(level))
+
+    def p(value: float) -> float:
+        if (ignoring.estimate - value) * (as_worst.estimate - value) <= 0:
+            return 1.0
+        return max(p_value(ignoring, value), p_value(as_worst, value))
+
+    return dataclasses.replace(
+        ignoring, interval=interval, p=p, missing=dict(missing), ignoring=ignoring, as_worst=as_worst
+    )
+
+
+def block_by_missing(count: int, total: int, *, why: str, kinds: str = "") -> Blocked | None:
+    """Why missing grades that cannot count at a worse end block a question; None where they are 1% or fewer."""
+    if count <= MAX_UNBOUNDED_MISSING * total:
+        return None
+    of = f" ({kinds})" if kinds else ""
+    reason = f"{count:,} of {total:,} grades are missing{of}, and {why}"
+    return Blocked(
+        gate="missing", reason=reason, remedy="Ask the missing answers again.", override="--missing at-random"
+    )

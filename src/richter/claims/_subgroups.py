@@ -14,7 +14,7 @@ from richter.claims._outcomes import Codes, Floats, Outcomes
 from richter.claims._units import Sample, as_sample, by_ratio, difference_evidence
 from richter.errors import InputError
 from richter.records import DEFAULT_LEVEL, Interval, Verdict, counted
-from richter.stats import root
+from richter.stats import find_root
 
 __all__ = ["Subgroup", "Subgroups", "check_groups", "subgroup_differences", "within"]
 
@@ -239,6 +239,6 @@ def _pool(d: Floats, error: Floats, level: float) -> tuple[list[float], list[Int
         def below(x: float, target: float, k: int = k) -> float:
             return float(share @ ndtr((x - mean[:, k]) / sd[:, k])) - target
 
-        ends = [root(partial(below, target=t), low, high) for t in (tail, 1 - tail)]
+        ends = [find_root(partial(below, target=t), low, high) for t in (tail, 1 - tail)]
         intervals.append(Interval(low=ends[0], high=ends[1], level=level, method="partial pooling"))
     return pooled.tolist(), intervals, float(share @ spread)

@@ -21,8 +21,8 @@ from richter.claims._measures import Metric
 from richter.claims._outcomes import Codes, Floats, Outcomes, unit_means
 from richter.errors import InputError
 from richter.records import DEFAULT_LEVEL, Interval, Unit, counted
-from richter.stats import clopper_pearson, root, wilson
-from richter.stats._proportion import FEW, departures, unit_freedom, worth_of
+from richter.stats import clopper_pearson, find_root, wilson
+from richter.stats._proportion import MIN_DEPARTING_UNITS, departures, effective_size_of, unit_freedom
 
 __all__ = ["About", "Sample", "as_sample", "by_ratio", "difference_evidence", "mean_evidence", "rate_interval", "tango"]
 
@@ -300,8 +300,8 @@ def tango(plus: int, minus: int, n: int, *, level: float = DEFAULT_LEVEL) -> Int
     def at(target: float) -> Callable[[float], float]:
         return lambda d: _score(plus, minus, n, d) - target
 
-    low = -1.0 if at(z)(-edge) <= 0 else root(at(z), -edge, delta, xtol=1e-13)
-    high = 1.0 if at(-z)(edge) >= 0 else root(at(-z), delta, edge, xtol=1e-13)
+    low = -1.0 if at(z)(-edge) <= 0 else find_root(at(z), -edge, delta, xtol=1e-13)
+    high = 1.0 if at(-z)(edge) >= 0 else find_root(at(-z), delta, edge, xtol=1e-13)
     return Interval(low=float(low), high=float(high), level=level, method="tango score")
 
 
@@ -358,7 +358,7 @@ def _clustered_rate(found: Evidence, outcomes: Outcomes, rows: NDArray[np.bool_]
     w = (1.0 if outcomes.weight is None else outcomes.weight[item]) / np.bincount(item)[item]
     if np.ptp(np.bincount(unit, weights=w * event) / np.bincount(unit, weights=w)) <= 1e-12:
         return found
-    worth = worth_of(event, unit, weight=w)
+    worth = effective_size_of(event, unit, weight=w)
 
     def interval(level: float) -> Interval:
         own = worth.interval(level)
@@ -391,7 +391,7 @@ def _by_units(
     own = d if units == 1 else sums / shares  # units' means; one unit alone cannot be like others
     if np.ptp(own) <= 1e-12 * max(1.0, abs(own[0])) or not rare.any():
         return _constant(estimate, 1 / float(np.sum(shares**2)), frame)  # worth as many units of equal share
-    if int(np.sum(rare)) < FEW and 2 * int(np.sum(rare)) < units:
+    if int(np.sum(rare)) < MIN_DEPARTING_UNITS and 2 * int(np.sum(rare)) < units:
         return _sparse(away[rare], float(np.sum(shares**2)), frame)
     residual = sums - estimate * shares
     variance = float(np.sum(residual**2 / (1 - shares))) if units > 1 else 0.0

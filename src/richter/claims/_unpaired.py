@@ -13,7 +13,7 @@ from richter.claims._outcomes import Outcomes
 from richter.claims._units import About, Sample, as_ratio, as_sample, hall, mean_evidence
 from richter.records import Interval
 from richter.stats import clopper_pearson
-from richter.stats._proportion import unit_freedom, worth_of
+from richter.stats._proportion import effective_size_of, unit_freedom
 
 __all__ = ["apart_evidence", "unpaired_evidence"]
 
@@ -26,9 +26,9 @@ def unpaired_evidence(sample: Sample | Outcomes, first: str, second: str, *, abo
 
     MOVER of the two means' own limits, which must not fall short where one sample is small and skewed, as the paired
     ones may. Of rates Clopper-Pearson's, with groups or weights at as many independent answers as these are worth
-    (`stats.unit_worth`); of scores and of several draws the wider of `mean_evidence`'s (`exact`) and Hall's; of amounts
-    above 0 the ratio of geometric means. Of rates in groups the limit beyond no difference leaves room for a group that
-    was not seen, as of pairs. Items or groups that both share make it wider than need be. Figures:
+    (`stats.effective_sample_size`); of scores and of several draws the wider of `mean_evidence`'s (`exact`) and
+    Hall's; of amounts above 0 the ratio of geometric means. Of rates in groups the limit beyond no difference leaves
+    room for a group that was not seen, as of pairs. Items or groups that both share make it wider than need be. Figures:
     studies/core_size.py.
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
@@ -63,12 +63,12 @@ def _side(sample: Sample, name: str, about: About, *, room: bool = False) -> Evi
     x, group, weight = sample.mean[known, k], sample.outcomes.group, sample.outcomes.weight
     group, weight = None if group is None else group[known], None if weight is None else weight[known]
     if sample.metric.kind == "binary" and bool((sample.draws[known, k] == 1).all()):
-        worth = worth_of(x, group, weight=weight)
+        worth = effective_size_of(x, group, weight=weight)
 
         def interval(level: float) -> Interval:
             n = worth.at(level)
             own = clopper_pearson(worth.rate * n, n, level=level)
-            low, high = worth.with_room(own, 0.5 + level / 2) if room else (own.low, own.high)
+            low, high = worth.allow_unseen_unit(own, 0.5 + level / 2) if room else (own.low, own.high)
             return dataclasses.replace(own, low=low, high=high)
 
         return dataclasses.replace(found, interval=interval, p=None, counts=group is None and weight is None)

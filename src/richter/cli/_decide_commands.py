@@ -131,6 +131,7 @@ def look() -> None:
 @click.option(
     "--page", metavar="URL", default="", show_default=False, help="Where the page lies, to be linked from the Markdown."
 )
+@click.option("--trust-reading", is_flag=True, help="Judge a table that was read as inferred, with --yes.")
 @click.option("--accept-judge", is_flag=True, help="Pass on grades of a judge that nobody checked.")
 @level_option
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")

@@ -332,6 +332,8 @@ def with_confirmed(call: Callable[[ReadOptions], Any], reading: ReadOptions, *, 
         try:
             return call(reading)
         except ReadingProposed as proposal:
+            if proposal.source in reading.saved:
+                raise
             confirm_reading(proposal, save=save)
             _memory().setdefault("confirmed", {})[proposal.source] = proposal.options
             reading = dataclasses.replace(reading, saved={**reading.saved, proposal.source: proposal.options})
@@ -406,7 +408,8 @@ def settle_reading(reading: ReadOptions, planned: ReadOptions | None) -> ReadOpt
         return reading
     ctx = click.get_current_context()
     typed = {name: getattr(reading, name) for name in READING if ctx.get_parameter_source(name) is COMMANDLINE}
-    return dataclasses.replace(planned, **typed)
+    confirmed = _memory().get("confirmed", {})
+    return dataclasses.replace(planned, **typed, confirm=reading.confirm, saved=confirmed)
 
 
 def typed_only(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -207,7 +207,7 @@ def _counted(between: Sequence[Row], document: Row, width: int) -> Iterator[str]
         noun = printable(measure_words(measure).noun, limit=40)
         yield _fit(f"{noun:<18} {verdicts.total():,} pairs: {counts}", width, pad=False)
     floors = document["sections"].get("floors") or {}
-    sets = [members for members in floors.get("sets", ()) if len(members) > 1]
+    sets = [members for members in floors.get("comparison", {}).get("groups", ()) if len(members) > 1]
     if sets:
         texts = ["{" + ", ".join(printable(name, limit=24) for name in members) + "}" for members in sets]
         yield from _wrap(f"not told apart: {' '.join(texts)}", width, 2)

@@ -32,7 +32,7 @@ from richter.evidence import evidence, outcomes_of, sample_of
 from richter.models import price_of, read_prices
 from richter.records import printable
 from richter.stats import wilson
-from richter.stats._proportion import FEW_EVENTS
+from richter.stats._proportion import MIN_EVENTS
 from richter.tables import Dataset, ReadOptions, read_tables
 from richter.tail import size_tail as size_of_tail
 
@@ -70,7 +70,7 @@ def size_error_rate(
     at = f"{100 * level:g}%"
     if below is not None:
         n, alone = floors.zero_error_labels(below, errors=errors, level=level), ""
-        if clusters["intraclass"] and errors < FEW_EVENTS:
+        if clusters["intraclass"] and errors < MIN_EVENTS:
             floors.effective_n(1, **clusters)  # both of them, in their range
             n = math.ceil(n * clusters["cluster_size"])
             alone = "; so few errors do not tell how they crowd: each cluster counts once"

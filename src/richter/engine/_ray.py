@@ -19,7 +19,7 @@ __all__ = ["RayEngine"]
 T = TypeVar("T")
 R = TypeVar("R")
 
-REACH_S = 5.0  # Ray itself tries for minutes
+CONNECT_TIMEOUT_S = 5.0  # Ray itself tries for minutes
 RETRIES = 5  # of a task whose node was lost
 ATTEMPTS = 3
 # seen now and then: the process that the head forks dies at once, or the head looks at it too early
@@ -188,7 +188,7 @@ def _reach(address: str) -> None:
             f"{address} is not the address of a cluster.", remedy="Write ray://host:port; Ray's port is 10001."
         )
     try:
-        socket.create_connection((host, port), timeout=REACH_S).close()
+        socket.create_connection((host, port), timeout=CONNECT_TIMEOUT_S).close()
     except OSError as error:
         raise EngineError(
             f"No cluster answers at {address}: {error.strerror or error}.",

@@ -119,18 +119,23 @@ def trade(quality: Asked, cost: Asked) -> Asked:
     return dataclasses.replace(quality, evidence=both, notes=tuple(dict.fromkeys((*quality.notes, *cost.notes))))
 
 
-def joint_law_of(
-    dataset: Dataset, asked: Sequence[Asked], policy: Policy, *, rng: np.random.Generator
-) -> JointTests | None:
+def joint_law_of(dataset: Dataset, asked: Sequence[Asked], policy: Policy) -> JointTests | None:
     """The law of the main measure's differences from one control together; None where it is not that of t.
 
-    It is of plain paired differences: not of labels, missing grades both ways, adjusted or weighted ones.
+    It is of plain paired differences: not of labels, missing grades both ways, adjusted or weighted ones. Its resamples
+    come from the policy's seed alone, so that every command has the same.
     """
     main = [a for a in asked if a.question.family == "main" and isinstance(a.evidence, Evidence)]
-    main = [a for a in main if len(a.question.conditions) == 2 and a.metric.estimator == "mean"]
+    main = [a for a in main if len(a.question.conditions) == 2]
     if len(main) < 2 or policy.about != "such-items" or policy.adjust or policy.suite is not None:
         return None
-    measure = main[0].question.measure
+    measure, rng = main[0].question.measure, np.random.default_rng(policy.severity.seed)
+    if main[0].metric.estimator == "given_error":
+        from richter.evidence._severity_evidence import severity_pairs
+
+        return severity_pairs(dataset, policy.severity).joint_law(measure, rng)
+    if main[0].metric.estimator != "mean":
+        return None
     values = outcomes_of(dataset, measure)
     if values.label is not None or values.group_2 is not None or any(a.known.as_worst is not None for a in main):
         return None

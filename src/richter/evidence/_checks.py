@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from scipy.special import chdtrc
 
-from richter.claims import Blocked, Question, Shared, shared_items, too_few_shared
+from richter.claims import Blocked, Question, Shared, block_by_missing, shared_items, too_few_shared
 from richter.evidence._facts import (
     alignment_of,
     describe_lacking,
@@ -26,7 +26,6 @@ from richter.tables import Dataset
 
 __all__ = ["CHECKS", "Finding", "has_own_items", "is_unpaired", "shared_by"]
 
-MAX_UNBOUNDED_MISSING = 0.01  # share of missing grades above which a measure without a worse end is blocked
 MAX_RATER_DISTANCE = 0.1  # total variation of raters' shares above which raters may explain a difference
 RATER_P = 0.001
 
@@ -77,9 +76,10 @@ def check_reading(dataset: Dataset, question: Question, policy: Policy) -> Findi
     note = ("Reading not confirmed: columns were inferred.",)
     if not policy.is_gate or policy.trust_reading:
         return Finding(notes=note)
-    remedy = "Name the columns with --map."
+    remedy = "Confirm it: name the columns with --map, or run once with --save-reading."
     reason = "how the file was read was inferred, and nobody confirmed it"
-    return Finding(notes=note, block=Blocked(gate="reading", reason=reason, remedy=remedy))
+    block = Blocked(gate="reading", reason=reason, remedy=remedy, override="--trust-reading")
+    return Finding(notes=note, block=block)
 
 
 def check_alignment_of_items(dataset: Dataset, question: Question, policy: Policy) -> Finding:
@@ -147,15 +147,11 @@ def check_missing(dataset: Dataset, question: Question, policy: Policy) -> Findi
         return Finding(notes=(*notes, "grades are taken to be missing at random (--missing at-random)"))
     has_worst = metric.estimator == "mean" and metric.worst is not None
     counts_as_worst = has_worst and policy.about != "such-runs"  # a missing grade has no run to be counted in
-    share = lacking.share(columns)
-    if counts_as_worst or share <= MAX_UNBOUNDED_MISSING:
+    if counts_as_worst:
         return Finding(notes=notes)
     why = "a claim about such runs cannot count them as wrong" if has_worst else f"{metric.noun} has no worst value"
-    reason = f"{100 * share:.1f}% of the grades are missing ({'; '.join(notes)}), and {why}"
-    remedy = "Ask the missing answers again."
-    return Finding(
-        notes=notes, block=Blocked(gate="missing", reason=reason, remedy=remedy, override="--missing at-random")
-    )
+    total = int(lacking.expected[:, columns].sum())
+    return Finding(notes=notes, block=block_by_missing(lacking.total(columns), total, why=why, kinds="; ".join(notes)))
 
 
 def check_raters(dataset: Dataset, question: Question, policy: Policy) -> Finding:

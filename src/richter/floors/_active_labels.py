@@ -2,12 +2,11 @@
 
 The paper's active rate (Theorem 12) lets the auditor ask at any confidence it likes. A pool of scored items is
 finite, so this is stratified sampling in two phases: explore all confidences, then put labels where they tell most.
-The means are LURE, unbiased when items were drawn with unequal chances (Farquhar, Gal and Rainforth 2021).
 """
 
 import dataclasses
 import math
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import scipy
@@ -21,60 +20,16 @@ from richter.stats import Bools, Floats, Indices, ece_interval, wilson
 __all__ = [
     "ActiveEstimate",
     "ActiveState",
-    "LureDraw",
     "active_estimate",
-    "lure_draw",
-    "lure_weights",
     "next_batch",
     "skipped_items",
     "start_active",
 ]
 
 
-class LureDraw(NamedTuple):
-    """The items in the order drawn, and the chance that each had when it was."""
-
-    items: Indices
-    chances: Floats
-
-
-def lure_draw(weight: ArrayLike, size: int, *, rng: np.random.Generator) -> LureDraw:
-    """Draw `size` items one after the other, each with chance proportional to weight among those left.
-
-    Gives the items in order and the chance each had when it was drawn; both are needed for the weights.
-    """
-    left = np.asarray(weight, dtype=np.float64).copy()
-    if left.ndim != 1 or not (left > 0).all() or not 1 <= size <= len(left):
-        raise InputError("Weights must be above 0, and no more items drawn than there are.", remedy="Check both.")
-    items, chances = np.empty(size, dtype=np.intp), np.empty(size)
-    for k in range(size):
-        share = left / left.sum()
-        items[k] = rng.choice(len(left), p=share)
-        chances[k] = share[items[k]]
-        left[items[k]] = 0.0
-    return LureDraw(items, chances)
-
-
-def lure_weights(chances: ArrayLike, pool: int) -> Floats:
-    """Weights v_m with which the mean of v_m x_m over the drawn items is unbiased for the pool's mean of x.
-
-    v_m = 1 + (N - M) / (N - m) (1 / ((N - m + 1) q_m) - 1) for the m-th of M draws from N, drawn with chance q_m. All
-    are 1 when draws are uniform. Chances may depend on labels seen before.
-    """
-    q = np.asarray(chances, dtype=np.float64)
-    drawn = len(q)
-    if drawn == 0 or drawn > pool or not ((q > 0) & (q <= 1)).all():
-        raise InputError(f"{drawn} chances do not fit a pool of {pool}.", remedy="Give each item's chance in (0, 1].")
-    m = np.arange(1, drawn + 1)
-    if drawn == pool:
-        return np.ones(drawn)
-    weights: Floats = 1 + (pool - drawn) / (pool - m) * (1 / ((pool - m + 1) * q) - 1)
-    return weights
-
-
-STRATA = 10
+N_STRATA = 10
 PILOT_SHARE = 0.3
-LEAST_STRATUM = 2  # a stratum's spread needs two labels
+MIN_LABELS_PER_STRATUM = 2  # a stratum's spread needs two labels
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +46,7 @@ class ActiveState:
     barred: Bools  # items that nobody could label; they are not asked again
     budget: int
     seed: int
-    strata: int = STRATA
+    strata: int = N_STRATA
     pilot_share: float = PILOT_SHARE
 
     @property
@@ -119,7 +74,7 @@ class ActiveState:
 
 
 def start_active(
-    confidence: ArrayLike, *, budget: int, seed: int = 0, signal: ArrayLike | None = None, strata: int = STRATA
+    confidence: ArrayLike, *, budget: int, seed: int = 0, signal: ArrayLike | None = None, strata: int = N_STRATA
 ) -> ActiveState:
     """A pool without labels. `signal` defaults to the confidence; a judge's score is one too."""
     c = np.asarray(confidence, dtype=np.float64)
@@ -137,15 +92,15 @@ def start_active(
         barred=np.zeros(len(c), dtype=bool),
         budget=budget,
         seed=seed,
-        strata=max(1, min(strata, budget // (2 * LEAST_STRATUM))),
+        strata=max(1, min(strata, budget // (2 * MIN_LABELS_PER_STRATUM))),
     )
 
 
 def _pilot_size(state: ActiveState) -> int:
-    return min(state.budget, max(math.ceil(state.pilot_share * state.budget), LEAST_STRATUM * state.strata))
+    return min(state.budget, max(math.ceil(state.pilot_share * state.budget), MIN_LABELS_PER_STRATUM * state.strata))
 
 
-def _strata(state: ActiveState) -> Indices:
+def _cut_strata(state: ActiveState) -> Indices:
     """Equal-mass strata of the signal; ties are split by position, so that a constant signal still has strata."""
     order = np.argsort(state.signal, kind="stable")
     place = np.empty(len(order), dtype=np.intp)
@@ -163,12 +118,12 @@ def _error_rates(state: ActiveState, place: Indices) -> Floats:
     return fitted
 
 
-def _rank(state: ActiveState) -> Indices:
+def _order_of_asking(state: ActiveState) -> Indices:
     """The random order in which items are asked: fixed by the seed, whatever labels say."""
     return np.random.default_rng(state.seed).permutation(len(state.labels)).astype(np.intp)
 
 
-def _first(place: Indices, rank: Indices, use: Bools, counts: Indices) -> Bools:
+def _first_in_order(place: Indices, rank: Indices, use: Bools, counts: Indices) -> Bools:
     """The first `counts` usable items of each stratum in the order of asking."""
     order = np.lexsort((rank, place))
     order = order[use[order]]
@@ -179,7 +134,7 @@ def _first(place: Indices, rank: Indices, use: Bools, counts: Indices) -> Bools:
     return chosen
 
 
-def _plan(state: ActiveState, place: Indices, rank: Indices) -> Bools:
+def _plan_phase(state: ActiveState, place: Indices, rank: Indices) -> Bools:
     """The items that shall have labels at the end of the current phase.
 
     Explore: as many of each stratum as its share. Exploit: Neyman's N_s sigma_s, never below the pilot, at most N_s,
@@ -190,17 +145,17 @@ def _plan(state: ActiveState, place: Indices, rank: Indices) -> Bools:
     use = ~state.barred
     size = np.bincount(place[use], minlength=state.strata).astype(np.intp)
     none = np.zeros(state.strata, dtype=np.intp)
-    counts = _fill(size.astype(np.float64), low=none, high=size, total=_pilot_size(state))
-    pilot = _first(place, rank, use, counts)
+    counts = _allocate(size.astype(np.float64), low=none, high=size, total=_pilot_size(state))
+    pilot = _first_in_order(place, rank, use, counts)
     if state.phase == "explore":
         return pilot
     p = _error_rates(dataclasses.replace(state, labels=np.where(pilot, state.labels, np.nan)), place)
     sigma = np.sqrt(p * (1 - p))
-    total = _fill(size * (sigma + np.mean(sigma)) / 2, low=counts, high=size, total=state.budget)
-    return _first(place, rank, use, total)
+    total = _allocate(size * (sigma + np.mean(sigma)) / 2, low=counts, high=size, total=state.budget)
+    return _first_in_order(place, rank, use, total)
 
 
-def _fill(weight: Floats, *, low: Indices, high: Indices, total: int) -> Indices:
+def _allocate(weight: Floats, *, low: Indices, high: Indices, total: int) -> Indices:
     """Whole numbers near proportional to `weight`, between low and high, that sum to total (or as near as can be)."""
     total = int(min(max(total, int(low.sum())), int(high.sum())))
     if total == 0 or not (weight > 0).any():
@@ -234,8 +189,8 @@ def next_batch(state: ActiveState, *, size: int | None = None) -> Indices:
     room = min(state.budget, len(state.labels)) - state.labelled
     if room <= 0:
         return np.empty(0, dtype=np.intp)
-    place, rank = _strata(state), _rank(state)
-    open_items = np.flatnonzero(_plan(state, place, rank) & np.isnan(state.labels))
+    place, rank = _cut_strata(state), _order_of_asking(state)
+    open_items = np.flatnonzero(_plan_phase(state, place, rank) & np.isnan(state.labels))
     if len(open_items) == 0:  # labels that nobody asked for stand where the plan has none
         open_items = np.flatnonzero(np.isnan(state.labels) & ~state.barred)
     batch = open_items[np.argsort(rank[open_items], kind="stable")]
@@ -244,11 +199,11 @@ def next_batch(state: ActiveState, *, size: int | None = None) -> Indices:
 
 def skipped_items(state: ActiveState) -> Indices:
     """Items without a label that were asked before others of their stratum that have one: passed over, it seems."""
-    place, rank = _strata(state), _rank(state)
+    place, rank = _cut_strata(state), _order_of_asking(state)
     seen = ~np.isnan(state.labels)
     last = np.full(state.strata, -1, dtype=np.intp)
     np.maximum.at(last, place[seen], rank[seen])
-    planned = _plan(state, place, rank)
+    planned = _plan_phase(state, place, rank)
     return np.flatnonzero(planned & ~seen & ~state.barred & (rank < last[place])).astype(np.intp)
 
 
@@ -272,14 +227,13 @@ def active_estimate(state: ActiveState, *, bins: int = 10, level: float = 0.95) 
 
     Error rate: sum over strata of N_s / N times the mean error there. Its interval is Wilson's at the number of
     independent labels that have the same variance; stratum variances use rates smoothed by two labels' worth of the
-    isotonic fit, and the finite-pool factor closes the interval when the pool is labelled. (Beta-binomial draws with
-    that fit as prior cover 89-95% in simulation, with Jeffreys' prior 46-95%; this 93-98%.) ECE: per bin, D_b sums
+    isotonic fit, and the finite-pool factor closes the interval when the pool is labelled. ECE: per bin, D_b sums
     cells (stratum and bin) by their known sizes, s_b comes from the same smoothed rates, and `ece_interval` turns
     both into a debiased value and, with one error more in each bin, into an interval. The number of labels a stratum
     gets depends on the pilot's labels, which biases its mean by order 1 / n only.
     """
     check_level(level)
-    place = _strata(state)
+    place = _cut_strata(state)
     seen = ~np.isnan(state.labels)
     size = np.bincount(place, minlength=state.strata).astype(np.float64)
     count = np.bincount(place[seen], minlength=state.strata).astype(np.float64)
@@ -322,7 +276,7 @@ def _bin_gaps(state: ActiveState, place: Indices, fitted: Floats, bins: int) -> 
     The confidences are known for the whole pool; only the share right in each cell is estimated. A cell without a
     label borrows its stratum's mean. The third is the standard error if one more of the bin's n labels were an error,
     its share of the pool squared over n^2 (at most 1 / 4) added to the variance: where errors are rare none may have
-    been seen, and by smoothed rates alone the interval covers 78 to 90%.
+    been seen.
     """
     total = len(state.labels)
     seen = ~np.isnan(state.labels)

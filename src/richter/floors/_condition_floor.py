@@ -12,7 +12,7 @@ from richter.claims import Evidence, ece_evidence, ece_side, rate_interval
 from richter.errors import InputError, TooFewErrors
 from richter.floors._rates import passive_floor
 from richter.records import Interval, Shown, at_most, counted
-from richter.stats import Floats, Indices, ece, unit_worth
+from richter.stats import Floats, Indices, ece, effective_sample_size
 
 __all__ = ["ConditionSummary", "Lipschitz", "lipschitz", "summarise_condition"]
 
@@ -39,7 +39,7 @@ class Lipschitz(Shown):
     n_resamples: int
 
 
-def _estimate(right: Floats, count: Floats, *, min_count: int, quantile: float, cap: float) -> Floats:
+def _estimate_lipschitz(right: Floats, count: Floats, *, min_count: int, quantile: float, cap: float) -> Floats:
     """L for each row of per-bin counts (resamples x bins); NaN under two slopes.
 
     The slope is between a retained bin and the retained bin before it, over the distance of their centres.
@@ -68,7 +68,7 @@ def _estimate(right: Floats, count: Floats, *, min_count: int, quantile: float, 
     return np.where(number >= 2, value, np.nan)
 
 
-def _cells(confidence: Floats, correct: Floats, share: Floats, bins: int) -> tuple[Floats, Floats]:
+def _cell_means(confidence: Floats, correct: Floats, share: Floats, bins: int) -> tuple[Floats, Floats]:
     index = np.minimum((confidence * bins + 1e-9).astype(np.intp), bins - 1)
     count: Floats = np.round(np.bincount(index, weights=share, minlength=bins), 9)  # thirds of 1 add up to 1
     right: Floats = np.bincount(index, weights=share * correct, minlength=bins).astype(np.float64)
@@ -119,7 +119,7 @@ def lipschitz(
     level: float = 0.95,
     n_resamples: int = 1000,
 ) -> Lipschitz:
-    """Estimate the Lipschitz constant of the calibration gap (Appendix S).
+    """The Lipschitz constant of the calibration gap (Appendix S).
 
     Equal-width bins over [0, 1]; in each with at least `min_count` items, the gap is accuracy minus the bin's
     centre; slopes join neighbouring retained bins; the estimate is their `quantile`, at most `cap`. Under two
@@ -128,18 +128,19 @@ def lipschitz(
     true L: finite differences of noisy bins overstate it, which `noise` makes visible.
 
     Several draws of one `item` share its one place in the bins. `unit` is what varies independently, where that is not
-    the item: the bootstrap draws units, and `noise` has as many answers as these are worth (`stats.unit_worth`).
+    the item: the bootstrap draws units, and `noise` has as many answers as these are worth
+    (`stats.effective_sample_size`).
     """
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     if c.shape != a.shape or c.ndim != 1 or len(c) == 0 or np.isnan(c).any() or np.isnan(a).any():
         raise InputError("Give one confidence and one grade an item, none missing.", remedy="Leave missing items out.")
     if ((c < 0) | (c > 1)).any():
         raise InputError("A confidence lies outside [0, 1].", remedy="Divide percentages by 100.")
-    recipe = functools.partial(_estimate, min_count=min_count, quantile=quantile, cap=cap)
+    recipe = functools.partial(_estimate_lipschitz, min_count=min_count, quantile=quantile, cap=cap)
     share = item_shares(item, len(c))
     n = round(float(np.sum(share)))
     unit = item if unit is None else unit
-    right, count = _cells(c, a, share, bins)
+    right, count = _cell_means(c, a, share, bins)
     estimate = float(recipe(right[None], count[None])[0])
     retained = int(np.sum(count >= min_count))
     if math.isnan(estimate):
@@ -156,7 +157,7 @@ def lipschitz(
         drawn = rng.multinomial(n, cells / cells.sum(), size=n_resamples).astype(np.float64)
         values = recipe(drawn[:, :bins], drawn[:, :bins] + drawn[:, bins:])
     else:
-        worth = unit_worth(1 - a, unit, weight=share) / n
+        worth = effective_sample_size(1 - a, unit, weight=share) / n
         values = recipe(*_by_unit(c, a, share, unit, bins, rng, n_resamples))
     tail = (1 - level) / 2
     values = values[~np.isnan(values)]
@@ -171,7 +172,7 @@ def lipschitz(
     noise = recipe(calibrated, np.broadcast_to(count, calibrated.shape))
     others: dict[int, float | None] = {}
     for other in resolutions:
-        value = float(recipe(*(x[None] for x in _cells(c, a, share, other)))[0])
+        value = float(recipe(*(x[None] for x in _cell_means(c, a, share, other)))[0])
         others[other] = None if math.isnan(value) else value
     return Lipschitz(
         estimate=estimate,
@@ -188,7 +189,7 @@ def lipschitz(
     )
 
 
-FEW_ITEMS = 30
+MIN_ITEMS = 30
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +235,7 @@ def summarise_condition(
     level: float = 0.95,
     n_resamples: int = 1000,
 ) -> ConditionSummary:
-    """Summarise a condition from the evidence on its error rate and its rows: grade, confidence (NaN: none), item.
+    """A condition's summary, from the evidence on its error rate and its rows: grade, confidence (NaN: none), item.
 
     `group` and `weight` are per item. The interval of ECE counts units, not rows.
     """
@@ -252,11 +253,11 @@ def summarise_condition(
         warnings.append(
             f"no error in {n}: the rate is at most {at_most(interval.high, digits=2)} ({100 * level:g}%), not 0"
         )
-    if rate in (0, 1) and n >= FEW_ITEMS:
+    if rate in (0, 1) and n >= MIN_ITEMS:
         warnings.append(
             f"{100 * (1 - rate):g}% accuracy on {counted(n, 'item')}: check that answers were extracted right"
         )
-    if n < FEW_ITEMS:
+    if n < MIN_ITEMS:
         warnings.append(f"only {counted(n, 'graded item')}: every figure here is rough")
     summary = ConditionSummary(
         name=name, n=n, failed=failed, missing=missing, error_rate=rate, error_rate_interval=interval, accuracy=1 - rate
@@ -278,7 +279,7 @@ def summarise_condition(
         unit = item[known] if group is None else group[item[known]]
         smooth = lipschitz(c, a, item=item[known], unit=unit, rng=rng, level=level, n_resamples=min(n_resamples, 1000))
         # with no error seen, the rate's upper limit stands in: a floor of 0 would be false
-        labels = unit_worth(1 - a, unit)
+        labels = effective_sample_size(1 - a, unit)
         floor = float(passive_floor(labels, rate or interval.high, lipschitz=smooth.estimate))
     except TooFewErrors as few:
         warnings.append(few.what)

@@ -14,7 +14,7 @@ from richter.stats import Floats
 
 __all__ = ["LeCam", "detection_limit", "detection_power", "le_cam"]
 
-_SETTLED = 20_000
+_EXACT_UP_TO = 20_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +47,9 @@ def le_cam(n: int, error_rate: float) -> LeCam:
     """
     check_n(n=n)
     check_share(error_rate=error_rate)
-    if n > _SETTLED:
-        near = le_cam(_SETTLED, error_rate)
-        shrink = math.sqrt(_SETTLED / n)
+    if n > _EXACT_UP_TO:
+        near = le_cam(_EXACT_UP_TO, error_rate)
+        shrink = math.sqrt(_EXACT_UP_TO / n)
         return dataclasses.replace(near, bound=near.bound * shrink, delta=near.delta * shrink, n=int(n))
     n = int(n)
     scale = math.sqrt(error_rate / n)

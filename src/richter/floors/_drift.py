@@ -15,16 +15,16 @@ __all__ = ["ChangePoint", "change_evidence", "change_point", "drift_reach", "seq
 
 Floats = NDArray[np.float64]
 
-LIFE = 1000  # half of the weight goes evenly to changes within as many days, the rest to any day ..
-FIRST = 20  # .. falling off from about this day on: a change within the first days cannot be told
-SHIFT = 1.0  # the spread of shifts in the search of the day, in standard deviations of a day
+EVEN_DAYS = 1000  # half of the weight goes evenly to changes within as many days, the rest to any day ..
+EARLIEST_DAY = 20  # .. falling off from about this day on: a change within the first days cannot be told
+SHIFT_SPREAD = 1.0  # the spread of shifts in the search of the day, in standard deviations of a day
 _SIZES = np.array([0.5, 0.8, 1.2, 1.7, 2.4, 3.5])  # shifts that evidence is gathered for, in the same unit
 SHIFTS = np.r_[-_SIZES[::-1], _SIZES]
-CARRIED = np.array([0.0, 0.25, 0.5, 0.75])  # correlation of a day with the one before, where there is a change ..
-BELIEVED = np.array([0.9, 0.05, 0.03, 0.02])  # .. and what each of them weighs
-FAINT = 20.0  # terms that are as far below the sum of all, in log, are dropped: evidence only falls by it
-EXCUSES = np.arange(1, 19) / 20  # correlations that may explain the scores without a change ..
-EXCUSED = 200  # .. fully so from this day on
+CORRELATIONS = np.array([0.0, 0.25, 0.5, 0.75])  # correlation of a day with the one before, where there is a change ..
+CORRELATION_WEIGHTS = np.array([0.9, 0.05, 0.03, 0.02])  # .. and what each of them weighs
+MAX_LOG_BELOW = 20.0  # terms that are as far below the sum of all, in log, are dropped: evidence only falls by it
+EXCUSING_CORRELATIONS = np.arange(1, 19) / 20  # correlations that may explain the scores without a change ..
+EXCUSED_FROM_DAY = 200  # .. fully so from this day on
 
 
 def sequential_scores(days: ArrayLike, *, rng: np.random.Generator) -> Floats:
@@ -37,11 +37,11 @@ def sequential_scores(days: ArrayLike, *, rng: np.random.Generator) -> Floats:
     x = np.asarray(days, dtype=np.float64)
     if x.ndim != 1 or not np.isfinite(x).all():
         raise InputError("A series needs one number a day.", remedy="Leave days without a value out.")
-    return np.asarray(ndtri(_ranks(x, rng.random(len(x)))), dtype=np.float64)
+    return np.asarray(ndtri(_sequential_ranks(x, rng.random(len(x)))), dtype=np.float64)
 
 
 @numba.njit(cache=True)
-def _ranks(x: Floats, u: Floats) -> Floats:
+def _sequential_ranks(x: Floats, u: Floats) -> Floats:
     out = np.empty(len(x))
     for t in range(len(x)):
         below, equal = 0, 0
@@ -67,33 +67,50 @@ def change_evidence(scores: ArrayLike, *, independent: bool = False) -> Floats:
     correlated days is measured (docs/watch.md), not proved.
     """
     z = np.asarray(scores, dtype=np.float64)
-    rho, weight = (CARRIED[:1], np.ones(1)) if independent else (CARRIED, BELIEVED)
-    found = _mixture(z, _weights(len(z)), SHIFTS, rho, weight)
-    return np.asarray(found if independent else found / _excused(z))
+    rho, weight = (CORRELATIONS[:1], np.ones(1)) if independent else (CORRELATIONS, CORRELATION_WEIGHTS)
+    found = _mix_over_changes(z, _day_weights(len(z)), SHIFTS, rho, weight)
+    return np.asarray(found if independent else found / _excuse_correlation(z))
 
 
-def _excused(z: Floats) -> Floats:
+def _excuse_correlation(z: Floats) -> Floats:
     """By how much correlation with the day before may explain the scores; at least 1."""
     before = np.r_[0.0, z[:-1]]
-    rest = 1 - EXCUSES**2
-    gain = -0.5 * np.log(rest) - 0.5 * (z[:, None] - before[:, None] * EXCUSES) ** 2 / rest + 0.5 * z[:, None] ** 2
+    rest = 1 - EXCUSING_CORRELATIONS**2
+    gain = (
+        -0.5 * np.log(rest)
+        - 0.5 * (z[:, None] - before[:, None] * EXCUSING_CORRELATIONS) ** 2 / rest
+        + 0.5 * z[:, None] ** 2
+    )
     best = np.cumsum(np.where(np.arange(len(z))[:, None] > 0, gain, 0.0), axis=0).max(axis=1)
-    allowed = 2 * np.log(np.minimum(1.0, np.arange(1, len(z) + 1) / EXCUSED))
+    allowed = 2 * np.log(np.minimum(1.0, np.arange(1, len(z) + 1) / EXCUSED_FROM_DAY))
     return np.asarray(np.exp(np.clip(best + allowed, 0.0, 700.0)))
 
 
-def _weights(n: int) -> Floats:
-    """Of a change after day 1, 2, .. n: half evenly over LIFE days, half as ln(F) / (m ln(m)^2), m = k + F; sum <= 1.
+def _day_weights(n: int) -> Floats:
+    """Of a change after day 1, 2, .. n: half evenly over EVEN_DAYS, half as ln(F) / (m ln(m)^2), m = k + F; sum <= 1.
 
-    F is FIRST, and the sum of the second half is below the integral of ln(F) / (m ln(m)^2) from F on, which is 1.
+    F is EARLIEST_DAY; the second half's sum is below the integral of ln(F) / (m ln(m)^2) from F on, which is 1.
     """
     k = np.arange(1, n + 1)
-    long = np.log(FIRST) / ((k + FIRST) * np.log(k + FIRST) ** 2)
-    return np.asarray(0.5 * long + 0.5 * np.where(k <= LIFE, 1 / LIFE, 0.0))
+    long = np.log(EARLIEST_DAY) / ((k + EARLIEST_DAY) * np.log(k + EARLIEST_DAY) ** 2)
+    return np.asarray(0.5 * long + 0.5 * np.where(k <= EVEN_DAYS, 1 / EVEN_DAYS, 0.0))
 
 
 @numba.njit(cache=True)
-def _mixture(z: Floats, weight: Floats, shifts: Floats, rho: Floats, believed: Floats) -> Floats:
+def _gap_after_change(now: float, last: float, k: int, t: int, shift: float, rho: float) -> float:
+    """Day t's score less what a shift after day k makes of it, and less what it shares with the day before."""
+    a, a_last = k / t, k / (t - 1)
+    gap: float = now * np.sqrt(1 + shift * shift * a * (1 - a)) - shift * a
+    if rho != 0:
+        there = last
+        if k < t - 1:
+            there = last * np.sqrt(1 + shift * shift * a_last * (1 - a_last)) - shift * a_last
+        gap -= rho * there
+    return gap
+
+
+@numba.njit(cache=True)
+def _mix_over_changes(z: Floats, weight: Floats, shifts: Floats, rho: Floats, believed: Floats) -> Floats:
     """The sum over day, shift and correlation; a term that is e^FAINT below the sum (or 1) is dropped for good."""
     n, n_d, n_r = len(z), len(shifts), len(rho)
     out = np.empty(n)
@@ -113,17 +130,11 @@ def _mixture(z: Floats, weight: Floats, shifts: Floats, rho: Floats, believed: F
             total += (1 - before) * believed[r] * np.exp(min(none[r], 700.0))
         for at in range(held):
             k, r, shift = day[at], of_r[at], shifts[of_d[at]]
-            a, a_last = k / t, k / (t - 1)
-            spread = 1 + shift * shift * a * (1 - a)
-            gap = now * np.sqrt(spread) - shift * a
-            if r > 0:  # the first correlation is none
-                there = last
-                if k < t - 1:
-                    there = last * np.sqrt(1 + shift * shift * a_last * (1 - a_last)) - shift * a_last
-                gap -= rho[r] * there
+            spread = 1 + shift * shift * (k / t) * (1 - k / t)
+            gap = _gap_after_change(now, last, k, t, shift, rho[r])
             log[at] += 0.5 * np.log(spread) + 0.5 * now * now + half[r] - 0.5 * gap * gap / rest[r]
             total += weight[k - 1] * believed[r] / n_d * np.exp(min(log[at], 700.0))
-        floor = max(np.log(total), 0.0) - FAINT
+        floor = max(np.log(total), 0.0) - MAX_LOG_BELOW
         kept = 0
         for at in range(held):
             if log[at] > floor:
@@ -169,8 +180,10 @@ def change_point(days: ArrayLike, *, level: float = 0.95) -> ChangePoint:
     first, second = total[:-1] / k, (total[-1] - total[:-1]) / (n - k)
     squares = float(np.sum((x - x.mean()) ** 2))
     s = k * (n - k) / n
-    gain = s**2 * (second - first) ** 2 * SHIFT**2 / ((1 + SHIFT**2 * s) * squares) if squares > 0 else 0 * s
-    log = -0.5 * np.log1p(SHIFT**2 * s) - 0.5 * (n - 1) * np.log1p(-np.minimum(gain, 1 - 1e-12))
+    gain = (
+        s**2 * (second - first) ** 2 * SHIFT_SPREAD**2 / ((1 + SHIFT_SPREAD**2 * s) * squares) if squares > 0 else 0 * s
+    )
+    log = -0.5 * np.log1p(SHIFT_SPREAD**2 * s) - 0.5 * (n - 1) * np.log1p(-np.minimum(gain, 1 - 1e-12))
     p = np.exp(log - log.max())
     p /= p.sum()
     best = int(np.argmax(p))

@@ -68,7 +68,7 @@ def published_gap(
         measure="accuracy",
         conditions=names,
         verdict=verdict,
-        sentence=_sentence(names, gap, shown=verdict is Verdict.VERIFIED),
+        sentence=_describe_gap(names, gap, shown=verdict is Verdict.VERIFIED),
         estimate=gap,
         interval=Interval(low=low, high=high, level=level, method="newcombe"),
         values=(score_a, score_b),
@@ -87,7 +87,7 @@ def published_gap(
     )
 
 
-def _sentence(names: tuple[str, ...], gap: float, *, shown: bool) -> str:
+def _describe_gap(names: tuple[str, ...], gap: float, *, shown: bool) -> str:
     worse, better = names if gap > 0 else names[::-1]
     points = f"{100 * abs(gap):.1f} points"
     if shown:
@@ -151,35 +151,47 @@ def published_board(scores: Sequence[PublishedScore], *, level: float = 0.95) ->
     if not pairs:
         raise InputError("No benchmark has two scores.", remedy="Give at least two models of one benchmark.")
 
+    decided = _decide_by_holm(pairs, level)
+    claims = tuple(
+        dataclasses.replace(gap.claim, sentence=_with_benchmark(x.benchmark, gap.claim.sentence))
+        for (x, _), gap in zip(pairs, decided, strict=True)
+    )
+    by_benchmark: dict[str, list[PublishedGap]] = {}
+    for (x, _), gap in zip(pairs, decided, strict=True):
+        by_benchmark.setdefault(x.benchmark, []).append(gap)
+    return PublishedBoard(claims=claims, benchmarks=tuple(_count_pairs(*own) for own in by_benchmark.items()))
+
+
+def _count_pairs(benchmark: str, gaps: Sequence[PublishedGap]) -> BenchmarkPairs:
+    """How many pairs of a benchmark differ, and how many lie below the paper's floor."""
+    shown = sum(gap.claim.decided for gap in gaps)
+    below = sum(abs(gap.claim.estimate or 0.0) < gap.floor for gap in gaps)
+    return BenchmarkPairs(name=benchmark, pairs=len(gaps), shown=shown, undecided=len(gaps) - shown, below=below)
+
+
+def _decide_by_holm(pairs: Sequence[tuple[PublishedScore, PublishedScore]], level: float) -> list[PublishedGap]:
+    """Every pair's gap, decided in the order of their p-values; after the first that is not shown none is."""
+
     def gap(pair: tuple[PublishedScore, PublishedScore], at: float) -> PublishedGap:
         x, y = pair
         return published_gap(x.score, y.score, x.n, n_b=y.n, names=(x.model, y.model), level=at)
 
-    found = [gap(p, level) for p in pairs]
-    order = sorted(range(len(pairs)), key=lambda k: (found[k].claim.p, k))
-    open_, step = True, 0
-    decided: dict[int, PublishedGap] = {}
-    for place, k in enumerate(order):
-        step = place if open_ else step
-        decided[k] = gap(pairs[k], 1 - (1 - level) / (len(pairs) - step))
-        open_ = open_ and decided[k].claim.decided
-        claim = decided[k].claim
-        if not open_ and claim.decided:  # after the stop nothing more is shown
-            said = _sentence(claim.conditions, claim.estimate or 0.0, shown=False)
-            claim = dataclasses.replace(claim, verdict=Verdict.UNDECIDED, sentence=said)
-            decided[k] = dataclasses.replace(decided[k], claim=claim)
-    rows = []
-    for name in dict.fromkeys(x.benchmark for x, _ in pairs):
-        here = [k for k, (x, _) in enumerate(pairs) if x.benchmark == name]
-        shown = sum(decided[k].claim.decided for k in here)
-        below = sum(abs(decided[k].claim.estimate or 0.0) < decided[k].floor for k in here)
-        rows.append(BenchmarkPairs(name=name, pairs=len(here), shown=shown, undecided=len(here) - shown, below=below))
-    claims = tuple(
-        dataclasses.replace(decided[k].claim, sentence=_on(pairs[k][0].benchmark, decided[k].claim.sentence))
-        for k in range(len(pairs))
-    )
-    return PublishedBoard(claims=claims, benchmarks=tuple(rows))
+    decided = [gap(pair, level) for pair in pairs]
+    still_rejecting, step = True, 0
+    for place, k in enumerate(sorted(range(len(pairs)), key=lambda k: (decided[k].claim.p, k))):
+        step = place if still_rejecting else step
+        found = gap(pairs[k], 1 - (1 - level) / (len(pairs) - step))
+        still_rejecting = still_rejecting and found.claim.decided
+        decided[k] = found if still_rejecting or not found.claim.decided else _left_undecided(found)
+    return decided
 
 
-def _on(benchmark: str, sentence: str) -> str:
+def _left_undecided(gap: PublishedGap) -> PublishedGap:
+    """The same gap where Holm has stopped before it."""
+    claim = gap.claim
+    sentence = _describe_gap(claim.conditions, claim.estimate or 0.0, shown=False)
+    return dataclasses.replace(gap, claim=dataclasses.replace(claim, verdict=Verdict.UNDECIDED, sentence=sentence))
+
+
+def _with_benchmark(benchmark: str, sentence: str) -> str:
     return f"{benchmark}: {sentence}" if benchmark else sentence

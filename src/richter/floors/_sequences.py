@@ -15,9 +15,9 @@ from richter.stats import Floats, Indices
 __all__ = ["Sequence", "difference_sequence", "ece_sequence", "mean_sequence", "rate_sequence"]
 
 
-GRID = 2000  # points of the betting sequence; its limits are rounded outward by 1 / GRID of the range
+N_GRID = 2000  # points of the betting sequence; its limits are rounded outward by 1 / GRID of the range
 _BETS = np.geomspace(0.005, 0.95, 10)  # parts of what could be staked
-_STEPS = 46  # bisection steps: 2^-46 of the interval
+_BISECTION_STEPS = 46  # bisection steps: 2^-46 of the interval
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Sequence:
         return Interval(low=float(self.low[-1]), high=float(self.high[-1]), level=self.level, method=self.method)
 
 
-def _values(x: ArrayLike, low: float, high: float) -> Floats:
+def _checked_values(x: ArrayLike, low: float, high: float) -> Floats:
     values = np.asarray(x, dtype=np.float64)
     if values.ndim != 1 or len(values) == 0:
         raise InputError("A sequence needs at least one observation in a row.", remedy="Give a flat list.")
@@ -62,10 +62,10 @@ def rate_sequence(outcomes: ArrayLike, *, level: float = 0.95) -> Sequence:
     items drawn at random are.
     """
     check_level(level)
-    x = _values(outcomes, 0, 1)
+    x = _checked_values(outcomes, 0, 1)
     if not np.isin(x, (0.0, 1.0)).all():
         raise InputError("An outcome is neither 0 nor 1.", remedy="Use `mean_sequence` for graded values.")
-    low, high = _mixture(x, 1 - level)
+    low, high = _mixture_limits(x, 1 - level)
     return Sequence(
         estimate=np.cumsum(x) / np.arange(1, len(x) + 1),
         low=low,
@@ -76,7 +76,7 @@ def rate_sequence(outcomes: ArrayLike, *, level: float = 0.95) -> Sequence:
 
 
 @numba.njit(cache=True)
-def _mixture(x: Floats, alpha: float) -> tuple[Floats, Floats]:
+def _mixture_limits(x: Floats, alpha: float) -> tuple[Floats, Floats]:
     """Running limits of the mixture. A limit is solved for anew only when it has itself been rejected."""
     n = len(x)
     low = np.empty(n)
@@ -89,17 +89,17 @@ def _mixture(x: Floats, alpha: float) -> tuple[Floats, Floats]:
         k += x[i]
         top = base + math.lgamma(k + 0.5) + math.lgamma(t - k + 0.5) - math.lgamma(t + 1.0)
         rate = k / t
-        if k > 0 and (bottom == 0.0 or _beyond(bottom, top, k, t)):
-            bottom = max(bottom, _solve(min(bottom, rate), rate, top, k, t))
-        if k < t and (ceiling == 1.0 or _beyond(ceiling, top, k, t)):
-            ceiling = min(ceiling, _solve(max(ceiling, rate), rate, top, k, t))
+        if k > 0 and (bottom == 0.0 or _is_rejected(bottom, top, k, t)):
+            bottom = max(bottom, _solve_limit(min(bottom, rate), rate, top, k, t))
+        if k < t and (ceiling == 1.0 or _is_rejected(ceiling, top, k, t)):
+            ceiling = min(ceiling, _solve_limit(max(ceiling, rate), rate, top, k, t))
         low[i] = bottom
         high[i] = ceiling
     return low, high
 
 
 @numba.njit(cache=True)
-def _beyond(p: float, top: float, k: float, t: float) -> bool:
+def _is_rejected(p: float, top: float, k: float, t: float) -> bool:
     """Whether log M_t(p) >= log(1 / alpha)."""
     wealth = top
     if k > 0:
@@ -110,11 +110,11 @@ def _beyond(p: float, top: float, k: float, t: float) -> bool:
 
 
 @numba.njit(cache=True)
-def _solve(outer: float, inner: float, top: float, k: float, t: float) -> float:
+def _solve_limit(outer: float, inner: float, top: float, k: float, t: float) -> float:
     """The limit between a rejected point and one inside, rounded to the rejected side."""
-    for _ in range(_STEPS):
+    for _ in range(_BISECTION_STEPS):
         middle = (outer + inner) / 2
-        if _beyond(middle, top, k, t):
+        if _is_rejected(middle, top, k, t):
             outer = middle
         else:
             inner = middle
@@ -122,7 +122,9 @@ def _solve(outer: float, inner: float, top: float, k: float, t: float) -> float:
 
 
 @numba.njit(cache=True)
-def _betting(x: Floats, e: Floats, alpha: float, grid: int, bets: Floats, shares: Floats) -> tuple[Floats, Floats]:
+def _betting_limits(
+    x: Floats, e: Floats, alpha: float, grid: int, bets: Floats, shares: Floats
+) -> tuple[Floats, Floats]:
     """Capitals over a grid of candidate means of values x / e in [0, 1]; limits are the outermost rejected points.
 
     `up` is largest at the lowest candidate left and `down` at the highest, so neither can exceed the limit unseen.
@@ -173,8 +175,8 @@ def mean_sequence(
     c = np.ones(given.shape) if counts is None else np.asarray(counts, dtype=np.float64)
     if c.shape != given.shape or not ((c > 0) & (c <= 1)).all():
         raise InputError("A count is missing or not in (0, 1].", remedy="Give each observation's, of the most at 1.")
-    x = (_values(given / c, low, high) - low) / (high - low) * c
-    lower, upper = _betting(x, c, 1 - level, GRID, _BETS, np.sqrt(_BETS) / np.sqrt(_BETS).sum())
+    x = (_checked_values(given / c, low, high) - low) / (high - low) * c
+    lower, upper = _betting_limits(x, c, 1 - level, N_GRID, _BETS, np.sqrt(_BETS) / np.sqrt(_BETS).sum())
     return Sequence(
         estimate=low + (high - low) * np.cumsum(x) / np.cumsum(c),
         low=low + (high - low) * lower,
@@ -186,14 +188,14 @@ def mean_sequence(
 
 def difference_sequence(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Sequence:
     """Accuracy of b minus accuracy of a from items asked of both, in the order asked: betting on b - a in [-1, 1]."""
-    first, second = _values(a, 0, 1), _values(b, 0, 1)
+    first, second = _checked_values(a, 0, 1), _checked_values(b, 0, 1)
     if len(first) != len(second):
         raise InputError(f"{len(first)} and {len(second)} grades do not pair.", remedy="Give both for each item.")
     return mean_sequence(second - first, low=-1.0, high=1.0, level=level)
 
 
 @numba.njit(cache=True)
-def _ece_signs(x: Floats, index: Indices, start: Indices, bins: int, alpha: float) -> tuple[Floats, Floats]:
+def _ece_limits_by_signs(x: Floats, index: Indices, start: Indices, bins: int, alpha: float) -> tuple[Floats, Floats]:
     """Lower and upper limits of ECE by signs, each at level alpha; item t has the draws start[t] to start[t + 1].
 
     Fan's inequality, log(1 + l y) >= l y + y^2 (log(1 - l) + l) for y >= -1 and 0 <= l < 1, makes
@@ -236,7 +238,7 @@ def _ece_signs(x: Floats, index: Indices, start: Indices, bins: int, alpha: floa
 
 
 @numba.njit(cache=True)
-def _ece_union(x: Floats, index: Indices, bins: int, alpha: float) -> tuple[Floats, Floats]:
+def _ece_limits_by_bins(x: Floats, index: Indices, bins: int, alpha: float) -> tuple[Floats, Floats]:
     """The same from one sequence a bin and side, each at alpha / bins, added up."""
     n = len(x)
     low = np.empty(n)
@@ -290,16 +292,16 @@ def ece_sequence(
     bin, the plain way; it needs several times the labels, and one draw an item.
     """
     check_level(level)
-    c, a = _values(confidence, 0, 1), _values(correct, 0, 1)
+    c, a = _checked_values(confidence, 0, 1), _checked_values(correct, 0, 1)
     if len(c) != len(a):
         raise InputError(f"{len(c)} confidences for {len(a)} grades.", remedy="Give one each an item.")
     index = np.minimum((c * bins + 1e-9).astype(np.intp), bins - 1)
     x = c - a if weight is None else weight * (c - a)
     start = np.arange(len(x) + 1) if item is None else np.r_[np.flatnonzero(np.diff(item, prepend=-1)), len(x)]
     if method == "signs":
-        low, high = _ece_signs(x, index, start, bins, (1 - level) / 2)
+        low, high = _ece_limits_by_signs(x, index, start, bins, (1 - level) / 2)
     elif method == "union" and len(start) == len(x) + 1:
-        low, high = _ece_union(x, index, bins, 1 - level)
+        low, high = _ece_limits_by_bins(x, index, bins, 1 - level)
     else:
         raise InputError(
             f"method={method!r} is not known for these data.", remedy="Use 'signs', or 'union' for one draw an item."

@@ -25,7 +25,7 @@ __all__ = [
     "zero_error_labels",
 ]
 
-_MOST = 10**9  # no search goes beyond
+_MAX_LABELS = 10**9  # no search goes beyond
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,14 +77,14 @@ def labels_needed(
 def _exact_test_labels(error_rate: float, delta: float, *, alpha: float, power: float, two_sided: bool = False) -> int:
     """The smallest n from which on the exact test keeps its power (power is a saw-tooth in n)."""
     chance = functools.partial(detection_power, error_rate=error_rate, delta=delta, alpha=alpha, two_sided=two_sided)
-    sizes = range(1, _MOST)
+    sizes = range(1, _MAX_LABELS)
     place = bisect_left(sizes, power, key=lambda n: float(chance(n)))
     if place == len(sizes):
-        raise InputError(f"More than {_MOST:,} labels would be needed.", remedy="Ask for a larger delta.")
+        raise InputError(f"More than {_MAX_LABELS:,} labels would be needed.", remedy="Ask for a larger delta.")
     n = sizes[place]
     # Power is a saw-tooth in n: it drops where the critical count steps up by one. Two more expected events, 2 / delta
     # labels, make up for a step, so that a step beyond them costs nothing. Go on until power holds over all of that.
-    ahead = np.arange(min(math.ceil(2 / delta), 20_000 if two_sided else _MOST))
+    ahead = np.arange(min(math.ceil(2 / delta), 20_000 if two_sided else _MAX_LABELS))
     while (short := np.flatnonzero(chance(n + ahead) < power)).size:
         n += int(short[-1]) + 1
     return n

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from richter.claims import METRICS, Metric, sequential_measures
+from richter.claims import METRICS, Metric, block_by_missing, sequential_measures, spanning_both
 from richter.errors import InputError
 from richter.floors._sequences import Sequence, ece_sequence, mean_sequence, rate_sequence
 from richter.records import DEFAULT_LEVEL, Claim, Family, Hypothesis, Verdict
@@ -22,12 +22,13 @@ CLAIM_GRAMMAR = (
     "optionally METRIC(CONDITION); or 'A better than B', 'A better than B by 2pt'."
 )
 
-MAX_UNBOUNDED_MISSING = 0.01  # share of missing grades above which a measure without a worse end is blocked
-OUTSIDE = "the running estimate has left the interval"
-EMPTY = "the limits have crossed, so that nothing is decided"
+OUTSIDE_NOTE = "the running estimate has left the interval"
+EMPTY_NOTE = "the limits have crossed, so that nothing is decided"
 
-_COMPARED = re.compile(r"^(?P<a>.+?)\s+(?:is\s+)?better\s+than\s+(?P<b>.+?)(?:\s+by\s+(?P<by>[^\s]+))?$", re.IGNORECASE)
-_BOUNDED = re.compile(
+_COMPARISON_FORM = re.compile(
+    r"^(?P<a>.+?)\s+(?:is\s+)?better\s+than\s+(?P<b>.+?)(?:\s+by\s+(?P<by>[^\s]+))?$", re.IGNORECASE
+)
+_BOUND_FORM = re.compile(
     r"^(?P<metric>[a-z_]+)(?:\((?P<inside>[^()]*)\))?(?:\((?P<condition>[^()]*)\))?\s*(?P<sign><=|>=|<|>)\s*"
     r"(?P<value>[^\s]+)$",
     re.IGNORECASE,
@@ -76,7 +77,7 @@ def _number(text: str) -> float:
 def parse_claim(text: str) -> StopRule:
     """Read a claim such as `error_rate < 0.05`, `ece(gpt) < 0.1`, `A better than B by 2pt`."""
     stripped = text.strip()
-    compared = _COMPARED.match(stripped)
+    compared = _COMPARISON_FORM.match(stripped)
     if compared:
         by = _number(compared["by"]) if compared["by"] else 0.0
         if not 0 <= by < 1:
@@ -87,7 +88,7 @@ def parse_claim(text: str) -> StopRule:
             text=stripped, metric=METRICS["accuracy"], below=False, threshold=by, condition=compared["a"],
             other=compared["b"],
         )  # fmt: skip
-    bounded = _BOUNDED.match(stripped)
+    bounded = _BOUND_FORM.match(stripped)
     if not bounded:
         raise InputError(f"{text!r} is not a claim.", remedy=CLAIM_GRAMMAR)
     name, inside, condition = bounded["metric"].lower(), bounded["inside"], bounded["condition"]
@@ -148,12 +149,12 @@ def _units(n: int, item: ArrayLike | None, group: ArrayLike | None, sizes: Mappi
     A group counts for its number of items over the mean number in `sizes` (all groups there are, whose sizes are known
     before anything is asked), so that the mean over groups is the mean over items.
     """
-    place = np.arange(n) if item is None else _in_order(item, n, "Draws of one item")
+    place = np.arange(n) if item is None else _order_units(item, n, "Draws of one item")
     weight = 1 / np.bincount(place)[place] if n else np.zeros(0)
     if group is None:
         return _Units(place, weight, 1.0)
     names = np.asarray(group).astype(str)
-    unit = _in_order(names, n, "Items of one group")
+    unit = _order_units(names, n, "Items of one group")
     first = np.flatnonzero(np.diff(unit, prepend=-1))
     asked = np.bincount(unit, weights=weight)
     held = dict(zip(names[first], asked, strict=True)) if sizes is None else sizes
@@ -184,17 +185,17 @@ def _sequence(claim: StopRule, first: Floats, second: Floats | None, units: _Uni
     if metric.kind == "binary" and top <= 1 and bool(np.isin(values, (0.0, 1.0)).all()):
         return rate_sequence(values, level=level)
     found = mean_sequence(values, high=(high - low) * top, level=level)
-    return found if low == 0 else _shifted(found, low)
+    return found if low == 0 else _shift_threshold(found, low)
 
 
-def _shifted(sequence: Sequence, by: float) -> Sequence:
+def _shift_threshold(sequence: Sequence, by: float) -> Sequence:
     """The sequence of values that are larger by a constant."""
     return dataclasses.replace(
         sequence, estimate=sequence.estimate + by, low=sequence.low + by, high=sequence.high + by
     )
 
 
-def _values_of(claim: StopRule, given: Floats) -> Floats:
+def _measured_values(claim: StopRule, given: Floats) -> Floats:
     """The measure's own values of what was graded: severities from a level on, and errors of right answers."""
     if claim.metric.source == "severity" and claim.metric.estimator == "mean":
         return claim.metric.of_severity(given)
@@ -233,12 +234,10 @@ def decide_claim(
     values = np.asarray(first, dtype=np.float64)
     others = None if second is None or not len(np.asarray(second)) else np.asarray(second, dtype=np.float64)
     lacks = np.isnan(values) if others is None else np.isnan(values) | np.isnan(others)
-    names = [None if x is None else np.asarray(x) for x in (item, group)]
 
     def decide_rows(chosen: Bools, own: Floats, other: Floats | None) -> Claim:
-        of_item, of_group = (None if x is None else x[chosen] for x in names)
-        second_rows = None if other is None else other[chosen]
-        return _decide_rows(claim, own[chosen], second_rows, item=of_item, group=of_group, sizes=sizes, level=level)
+        of_item, of_group, others = (None if x is None else np.asarray(x)[chosen] for x in (item, group, other))
+        return _decide_rows(claim, own[chosen], others, item=of_item, group=of_group, sizes=sizes, level=level)
 
     ignoring = decide_rows(~lacks, values, others)
     if not lacks.any():
@@ -268,9 +267,7 @@ def _both_ways(rule: StopRule, ignoring: Claim, as_worst: Claim, count: int) -> 
     notes = (*ignoring.notes, f"{count:,} grades are missing")
     one, two, interval = ignoring.interval, as_worst.interval, ignoring.interval
     if one is not None and two is not None:
-        interval = dataclasses.replace(
-            one, low=min(one.low, two.low), high=max(one.high, two.high), method=f"{one.method}; missing both ways"
-        )
+        interval = spanning_both(one, two)
     missing = {rule.condition: count}
     if ignoring.verdict is as_worst.verdict:
         return dataclasses.replace(ignoring, interval=interval, notes=notes, missing=missing)
@@ -288,12 +285,12 @@ def _blocked_by_missing(rule: StopRule, found: Claim, count: int, total: int) ->
     noted = dataclasses.replace(
         found, notes=(*found.notes, f"{count:,} grades are missing"), missing={rule.condition: count}
     )
-    if not found.decided or count <= MAX_UNBOUNDED_MISSING * total:
+    block = block_by_missing(count, total, why=f"{rule.metric.noun} has no worst value")
+    if not found.decided or block is None:
         return noted
-    reason = f"{count:,} of {total:,} grades are missing, and {rule.metric.noun} has no worst value"
     return dataclasses.replace(
-        noted, verdict=Verdict.BLOCKED, blocked_by="missing", reason=reason, remedy="Ask the missing answers again.",
-        sentence=f"{rule.text}: blocked, {reason}.",
+        noted, verdict=Verdict.BLOCKED, blocked_by=block.gate, reason=block.reason, remedy=block.remedy,
+        sentence=f"{rule.text}: blocked, {block.reason}.",
     )  # fmt: skip
 
 
@@ -313,7 +310,7 @@ def _decide_rows(
     if len(values) == 0 or (errors and not (values > 0).any()):
         what = "wrong" if errors and len(values) else "graded"
         return _claim(claim, Verdict.UNDECIDED, f"{claim.text}: undecided, nothing was {what} yet.")
-    sequence = _sequence(claim, _values_of(claim, values), others, units, level)
+    sequence = _sequence(claim, _measured_values(claim, values), others, units, level)
     interval = sequence.interval
     above, under = interval.low >= claim.threshold, interval.high <= claim.threshold
     is_empty = interval.low > interval.high  # it happens with probability below 1 - level where the order is random
@@ -322,14 +319,15 @@ def _decide_rows(
         verdict = Verdict.VERIFIED if under == claim.below else Verdict.REFUTED
     estimate = float(sequence.estimate[-1])
     n = len(values) if item is None else len(np.unique(item))
-    what = ("wrong answers" if n == len(values) else "items with wrong answers") if errors else "items"
-    after = f"{sequence.n:,} {what}" if group is None else f"{n:,} items in {sequence.n:,} groups"
-    after += " with wrong answers" * (errors and group is not None)
+    if group is not None:
+        after = f"{n:,} items in {sequence.n:,} groups" + " with wrong answers" * errors
+    else:
+        after = f"{sequence.n:,} {_describe_unit(errors, has_draws=n < len(values))}"
     span = f"{estimate:.4g} [{interval.low:.4g}, {interval.high:.4g}] after {after}"
     sentence = f"{claim.text}: {verdict.value}, {span} (holds at every look, {100 * level:g}%)."
-    notes: tuple[str, ...] = (EMPTY,) if is_empty else ()
+    notes: tuple[str, ...] = (EMPTY_NOTE,) if is_empty else ()
     if not interval.low <= estimate <= interval.high:
-        notes = (*notes, OUTSIDE)
+        notes = (*notes, OUTSIDE_NOTE)
         sentence += (
             " The estimate has left the interval: later items are unlike earlier ones (was the order random, did the "
             f"model change?), or this is one of the {100 * (1 - level):g}% that miss; do not rely on it."
@@ -338,6 +336,12 @@ def _decide_rows(
         claim, verdict, sentence, estimate=estimate, interval=interval, n=sequence.n if group is None else n,
         units=sequence.n, unit="item" if group is None else "group", notes=notes,
     )  # fmt: skip
+
+
+def _describe_unit(errors: bool, *, has_draws: bool) -> str:
+    if not errors:
+        return "items"
+    return "items with wrong answers" if has_draws else "wrong answers"
 
 
 def _claim(rule: StopRule, verdict: Verdict, sentence: str, **more: Any) -> Claim:
@@ -354,7 +358,7 @@ def _claim(rule: StopRule, verdict: Verdict, sentence: str, **more: Any) -> Clai
     )
 
 
-def _in_order(item: ArrayLike, n: int, what: str) -> Indices:
+def _order_units(item: ArrayLike, n: int, what: str) -> Indices:
     """Codes 0, 1, .. in the order in which they first came; rows of one stand together."""
     names = np.asarray(item)
     if len(names) != n:

@@ -56,9 +56,9 @@ def group_labels(
     check_n(groups=groups)
     one = lipschitz * error_rate / (min_share * delta**3)
     return Groups(
-        smallest_group=_up(one),
-        total=_up(groups * one),
-        active_rate=Unproved(value=_up(groups * error_rate / (min_share * delta**2))),
+        smallest_group=_round_up(one),
+        total=_round_up(groups * one),
+        active_rate=Unproved(value=_round_up(groups * error_rate / (min_share * delta**2))),
         groups=groups,
         min_share=min_share,
         delta=delta,
@@ -67,7 +67,7 @@ def group_labels(
     )
 
 
-def _up(x: float) -> int:
+def _round_up(x: float) -> int:
     """Round up, but not over a rounding error in the last digits."""
     return math.ceil(x * (1 - 1e-12))
 
@@ -129,7 +129,7 @@ def compose(stages: Sequence[float], *, delta: float, error_rate: float) -> Pipe
     return Pipeline(
         stages=tuple(stages),
         lipschitz=total,
-        labels=_up(total * error_rate / delta**3) if known else None,
+        labels=_round_up(total * error_rate / delta**3) if known else None,
         verifiable=known,
         delta=delta,
         error_rate=error_rate,
@@ -180,7 +180,7 @@ def transfer_labels(
     check_share(shift=shift, delta=delta, error_rate=error_rate)
     smooth = lipschitz if shift_lipschitz is None else shift_lipschitz
     check_positive(shift_lipschitz=smooth, lipschitz=lipschitz)
-    moved, anew = _up(smooth * error_rate / shift**3), _up(lipschitz * error_rate / delta**3)
+    moved, anew = _round_up(smooth * error_rate / shift**3), _round_up(lipschitz * error_rate / delta**3)
     return Transfer(with_transfer=moved, from_scratch=anew, helps=moved < anew, shift=shift, delta=delta)
 
 

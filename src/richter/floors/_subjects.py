@@ -139,7 +139,7 @@ def _subject(
     )
 
 
-_EXACT = 7  # up to 7! = 5,040 orders are all looked at
+_MAX_EXACT_BINS = 7  # up to 7! = 5,040 orders are all looked at
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +170,7 @@ def self_evaluation(
     min_count: int = 30,
     n_resamples: int = 10_000,
 ) -> SelfEvaluation:
-    """Correlate bins' mean confidence with |accuracy - mean confidence| and with accuracy (section 3, Appendix F).
+    """Rank correlations of bins' mean confidence c with |accuracy - c| and with accuracy (section 3, Appendix F).
 
     Bins as for the Lipschitz constant, an `item` of several draws counting once. The permutation test shuffles bins; up
     to seven bins all orders are counted. A rank correlation without variation (all gaps equal) is undefined and given
@@ -196,7 +196,7 @@ def self_evaluation(
         rho_accuracy=rho_accuracy,
         p_accuracy=p_accuracy,
         bins=number,
-        smallest_p=2 / math.factorial(number) if number <= _EXACT else 1 / (n_resamples + 1),
+        smallest_p=2 / math.factorial(number) if number <= _MAX_EXACT_BINS else 1 / (n_resamples + 1),
         n=round(float(np.sum(share))),
     )
 
@@ -231,7 +231,7 @@ def _spearman(x: Floats, y: Floats, rng: np.random.Generator, n_resamples: int) 
     if scale == 0:
         return 0.0, 1.0
     seen = float(rank_x @ rank_y) / scale
-    if len(x) <= _EXACT:
+    if len(x) <= _MAX_EXACT_BINS:
         orders = np.array(list(itertools.permutations(range(len(x)))))
         beyond = np.abs(rank_y[orders] @ rank_x) / scale >= abs(seen) - 1e-12
         return seen, float(np.mean(beyond))

@@ -5,9 +5,9 @@ import unicodedata
 from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["FIELDS", "HINTS", "LISTED", "LOWER", "MEASURE_NAMES", "PEOPLE", "bears_on_claims", "has_no_end",
-           "hinted_fields", "is_listed", "known_fields", "leaf_name", "less_is_better", "plain_name", "rater_of",
-           "stated_range"]  # fmt: skip
+__all__ = ["FIELDS", "HINTS", "LISTED", "LOWER", "MEASURE_NAMES", "PEOPLE", "RaterName", "bears_on_claims",
+           "has_no_end", "hinted_fields", "is_listed", "known_fields", "leaf_name", "less_is_better", "plain_name",
+           "rater_of", "stated_range"]  # fmt: skip
 
 
 def _set(words: str) -> frozenset[str]:
@@ -72,7 +72,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
               "正誤", "正误", "是否正确", "正确", "得分", "分数", "スコア", "得点", "채점",
               *LOWER),
     "severity": ("severity",),
-    "confidence": ("confidence", "prob", "probability", "certainty", "p_correct", "p"),
+    "confidence": ("confidence", "certainty", "p_correct"),
     "draw": ("draw", "epoch", "trial", "repeat", "repetition", "attempt", "try", "attempt_no",
              "attempt_number", "replicate", "sample", "k", "iteration"),
     "run": ("run", "run_id", "seed"),
@@ -135,6 +135,7 @@ LISTED: dict[str, frozenset[str]] = {
                   " wer cer ter toxicity"),
     "severity": _set("severity"),
     "confidence": _set("confidence"),
+    "human_severity": _set("human_severity severity_human human"),
     "draw": _set("draw epoch repeat"),
     "run": _set("seed"),
     "rater": _set("rater annotator judge reviewer grader"),
@@ -253,7 +254,7 @@ def known_fields(columns: Iterable[str]) -> set[str]:
 # fields, and words in names, of what changes a claim though it is no result: who belongs together, who graded, ...
 _BEARING = {"group", "group_2", "weight", "layer", "inclusion", "rater", "graded_by", "run", "confidence", "human",
             "human_severity"}  # fmt: skip
-_BEARING_WORDS = _set("group cluster weight stratum strata inclusion propensity probability rater judge annotator"
+_BEARING_WORDS = _set("group cluster weight stratum strata inclusion propensity probability prob rater judge annotator"
                       " grader labeler labeller reviewer run seed human gold confidence certainty")  # fmt: skip
 _REMARKS = _set("comment reason reasoning rationale explanation justification text note feedback prompt answer response"
              " output url link email time date duration latency cost token")  # fmt: skip

@@ -29,6 +29,7 @@ __all__ = [
     "Frame",
     "Source",
     "as_frame",
+    "guessed_encoding",
     "is_frame",
     "named_source",
     "read_frame",
@@ -325,36 +326,51 @@ def _heading(rows: list[list[str]]) -> Heading:
     if not rows:
         return Heading()
     filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
-    known = [len(known_fields(row)) for row in rows]
-    full = max(filled)
-    last = next((k for k, n in enumerate(known) if n > 1 and filled[k] > full // 2), None)
-    if last is not None:
-        once = [len({cell.strip() for cell in row} - {""}) == n for row, n in zip(rows, filled, strict=True)]
-        fuller = [n for k, n in enumerate(filled[:last]) if once[k]]
-        if any(n > filled[last] or (n == filled[last] and not once[last]) for n in fuller):
-            last = None  # data that happen to be names
+    last = _row_of_known_names(rows, filled)
     if last is None and (storeys := _storeys(rows, filled)) is not None:
         return storeys
-    if last is None:
-        last = next((k for k, n in enumerate(filled) if n >= max(0.75 * full, min(full, 2))), 0)
-        if last and not any(map(_worded, rows[last])):
-            last = max(last - 1, 0)
+    last = _first_full_row(rows, filled) if last is None else last
     names = [cell.strip() for cell in rows[last]]
     given = [name for name in names if name]
     if len(set(given)) == len(given):
         return Heading(last)
     for k in (last - 1, last + 1):
-        if not 0 <= k < len(rows) or filled[k] < 2 or len(rows[k]) != len(names) or not _worded(*rows[k]):
-            continue
-        above, below = (rows[k], names) if k < last else (names, rows[k])
-        both = _joined(above, below)
-        end = max(k, last)
-        if len(set(both)) == len([b for b in both if b]):
-            alone = end + 1 < len(rows) and filled[end + 1] == 1 and rows[end + 1][0].strip()
-            if alone:
-                both[0] = rows[end + 1][0].strip()
-            return Heading(end, tuple(both), 1 if alone else 0)
+        if 0 <= k < len(rows) and filled[k] > 1 and len(rows[k]) == len(names) and _worded(*rows[k]):
+            found = _two_row_heading(rows, filled, last, k)
+            if found is not None:
+                return found
     return Heading(last)
+
+
+def _row_of_known_names(rows: list[list[str]], filled: list[int]) -> int | None:
+    """The first row with two known names that fills most columns; None where a fuller one stands above it."""
+    last = next((k for k, row in enumerate(rows) if len(known_fields(row)) > 1 and filled[k] > max(filled) // 2), None)
+    if last is None:
+        return None
+    once = [len({cell.strip() for cell in row} - {""}) == n for row, n in zip(rows, filled, strict=True)]
+    fuller = [n for k, n in enumerate(filled[:last]) if once[k]]
+    if any(n > filled[last] or (n == filled[last] and not once[last]) for n in fuller):
+        return None  # data that happen to be names
+    return last
+
+
+def _first_full_row(rows: list[list[str]], filled: list[int]) -> int:
+    """The first row that fills most columns, or that above it where it holds numbers alone."""
+    full = max(filled)
+    last = next((k for k, n in enumerate(filled) if n >= max(0.75 * full, min(full, 2))), 0)
+    return max(last - 1, 0) if last and not any(map(_worded, rows[last])) else last
+
+
+def _two_row_heading(rows: list[list[str]], filled: list[int], last: int, other: int) -> Heading | None:
+    """The heading of two rows, whose names are both rows' joined; None where these repeat."""
+    above, below = (rows[other], rows[last]) if other < last else (rows[last], rows[other])
+    names, end = _joined(above, below), max(other, last)
+    if len(set(names)) < len([name for name in names if name]):
+        return None
+    has_index_row = end + 1 < len(rows) and filled[end + 1] == 1 and bool(rows[end + 1][0].strip())
+    if has_index_row:
+        names[0] = rows[end + 1][0].strip()
+    return Heading(end, tuple(names), int(has_index_row))
 
 
 def _storeys(rows: list[list[str]], filled: list[int]) -> Heading | None:
@@ -385,29 +401,11 @@ def _worded(*cells: str) -> bool:
 def _json(path: Path) -> pl.DataFrame:
     """Lines of JSON, an array of objects, an object of columns, or one that holds such an array."""
     first = next(json_lines(path), b"") or b""
-    count = longest = 0
-    lines: Iterator[Any] = iter(())
-    if first.lstrip()[:1] == b"{" and _whole(first):
-        keys: set[str] = set()
-        for line in json_lines(path):
-            longest = max(longest, len(line or b""))
-            keys.update(itertools.islice(_keys(line), COLUMNS_LIMIT + 1))
-            count += 1
-            if len(keys) > COLUMNS_LIMIT:
-                break
-        _check_cells(path, count, len(keys), SPARSE_RATIO)
-        try:
-            with path.open("rb") as file:  # a name is never a pattern, which polars would take it for
-                start = file.read(3)
-                # polars builds all that is nested in a line, at forty times its size
-                if start != b"\xef\xbb\xbf" and count > 1 and longest <= SHORT_LINE:
-                    file.seek(0)
-                    frame = pl.read_ndjson(file, infer_schema_length=None)
-                    if not any(kind.is_nested() for kind in frame.dtypes):
-                        return frame
-        except pl.exceptions.PolarsError:
-            pass  # NaN, a broken line: read one by one below
-        lines = (_line(line, n) for n, line in enumerate(json_lines(path), 1) if line is not None)
+    has_lines = first.lstrip()[:1] == b"{" and _whole(first)
+    count, longest = _count_lines(path) if has_lines else (0, 0)
+    if count > 1 and longest <= SHORT_LINE and (frame := _flat_lines(path)) is not None:
+        return frame
+    lines = (_line(line, n) for n, line in enumerate(json_lines(path), 1) if line is not None)
     if count > 1:
         rows = _below_heads([flat_rows(line) for line in lines])
     else:
@@ -415,14 +413,47 @@ def _json(path: Path) -> pl.DataFrame:
         if (page := _notebook_page(document)) is not None:
             table = _page_table(page)
             return _separated(path, table[: 1 << 16], text=True, source=table)
-        one = isinstance(document, list) and all(isinstance(row, dict) for row in document)
-        alike = one and are_records(document)
-        rows = _below_heads([flat_rows(row, record=alike) for row in document]) if one else flat_rows(document)
+        rows = _document_rows(document)
     if not rows:
         raise InputError(f"{path} holds no objects of JSON.", remedy='Each row is an object: {"item": ..., ...}')
     columns = dict.fromkeys(key for row in rows for key in row)
     _check_cells(path, len(rows), len(columns), SPARSE_RATIO)
     return pl.DataFrame([pl.Series(c, [row.get(c) for row in rows], strict=False) for c in columns])
+
+
+def _count_lines(path: Path) -> tuple[int, int]:
+    """How many lines a file has, and how long the longest is; too many columns are refused."""
+    count = longest = 0
+    keys: set[str] = set()
+    for line in json_lines(path):
+        longest = max(longest, len(line or b""))
+        keys.update(itertools.islice(_keys(line), COLUMNS_LIMIT + 1))
+        count += 1
+        if len(keys) > COLUMNS_LIMIT:
+            break
+    _check_cells(path, count, len(keys), SPARSE_RATIO)
+    return count, longest
+
+
+def _flat_lines(path: Path) -> pl.DataFrame | None:
+    """Lines of flat objects as a frame; None where one is nested (polars takes forty times its size) or broken."""
+    try:
+        with path.open("rb") as file:  # a name is never a pattern, which polars would take it for
+            if file.read(3) == b"\xef\xbb\xbf":
+                return None
+            file.seek(0)
+            frame = pl.read_ndjson(file, infer_schema_length=None)
+    except pl.exceptions.PolarsError:
+        return None  # NaN, a broken line: read one by one
+    return None if any(kind.is_nested() for kind in frame.dtypes) else frame
+
+
+def _document_rows(document: Any) -> list[dict[str, Any]]:
+    """The rows of one document: of a list of objects one each, else what repeats in it."""
+    if not isinstance(document, list) or not all(isinstance(row, dict) for row in document):
+        return flat_rows(document)
+    are_alike = are_records(document)
+    return _below_heads([flat_rows(row, record=are_alike) for row in document])
 
 
 def _line(line: bytes, number: int) -> Any:
@@ -434,17 +465,19 @@ def _line(line: bytes, number: int) -> Any:
 
 def _resolved(document: Any) -> Any:
     """A report that lists items by their end (`resolved_ids`, `successful_tasks`) as rows; anything else as it is."""
-    for node in (document, *document.values()) if isinstance(document, dict) else ():
-        if not isinstance(node, dict):
-            continue
-        lists = {name: v for name, v in node.items() if isinstance(v, list) and all(isinstance(i, str) for i in v)}
-        right = next((v for name, v in lists.items() if _ENDED.match(name)), None)
-        others = [v for name, v in lists.items() if _ASKED.match(name)]
-        if right is not None and others:
-            return [
-                {"item": i, "correct": i in {*right}} for i in dict.fromkeys(i for v in (right, *others) for i in v)
-            ]
-    return document
+    nodes = (document, *document.values()) if isinstance(document, dict) else ()
+    return next((rows for node in nodes if isinstance(node, dict) and (rows := _items_by_end(node))), document)
+
+
+def _items_by_end(node: dict[str, Any]) -> list[dict[str, Any]]:
+    """A row for each item of lists by their end, with whether it was solved; none where there are no such lists."""
+    lists = {name: v for name, v in node.items() if isinstance(v, list) and all(isinstance(i, str) for i in v)}
+    right = next((v for name, v in lists.items() if _ENDED.match(name)), None)
+    others = [v for name, v in lists.items() if _ASKED.match(name)]
+    if right is None or not others:
+        return []
+    solved, names = {*right}, dict.fromkeys(itertools.chain(right, *others))
+    return [{"item": name, "correct": name in solved} for name in names]
 
 
 _ENDED = re.compile(r"(resolved|success\w*|solved|passed|correct)_?(ids|tasks|instances|cases|items)?$", re.IGNORECASE)
@@ -590,7 +623,7 @@ class _Page(HTMLParser):
             named = dict(attrs)
             self.cases.append([f"{named.get('classname')}.{named.get('name')}", "pass"])
         elif tag in ("failure", "error", "skipped"):
-            self.cases[-1][1] = "" if tag == "skipped" else "fail"
+            self.cases[-1][1] = {"failure": "fail", "error": "error", "skipped": ""}[tag]
 
     def handle_endtag(self, tag: str) -> None:
         self.inside = self.inside and tag not in ("td", "th", "tr", "table")
@@ -635,12 +668,28 @@ _PAGES = {
 }
 
 
+MIN_RUNS = 10  # of letters above ASCII that may tell another alphabet
+
+
+def guessed_encoding(path: Path) -> str:
+    """The encoding that was taken for a file by its letters; empty where it is UTF-8, UTF-16 or Windows-1252."""
+    with path.open("rb") as file:
+        head = file.read(1 << 16)
+    if head[:4] in (b"PAR1", b"PK\x03\x04") or head[:8] == _OLD_OFFICE or head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return ""
+    encoding = _encoding(path, head)
+    return encoding if encoding in _PAGES else ""
+
+
 def _code_page(text: bytes) -> str:
     """The encoding of a text that is not UTF-8: Windows' own, unless most letters above ASCII stand side by side."""
     runs = re.findall(rb"[\x80-\xff]+", text)
-    if sum(len(run) == 1 for run in runs) > len(runs) // 2:
+    if len(runs) < MIN_RUNS or sum(len(run) == 1 for run in runs) > len(runs) // 2:
         return "cp1252"
+    beside_ascii = len(re.findall(rb"(?:[A-Za-z][\x80-\xff]|[\x80-\xff][A-Za-z])", text))
     for page, letters in _PAGES.items():
+        if page == "cp1251" and beside_ascii > len(runs) // 3:  # Western letters stand within words
+            continue
         try:
             high = re.findall(r"[^\x00-\x7f]", text.decode(page))
         except UnicodeDecodeError:

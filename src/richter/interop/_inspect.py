@@ -6,7 +6,7 @@ errors, unscored samples, chunked samples and interrupted runs.
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +145,7 @@ def _read_header(archive: Archive, reading: log.Reading) -> _Header:
 
 
 def _header(document: _Document, reading: log.Reading) -> _Header:
+    """The setup, task and judges of a log; what it says of itself goes into the reading."""
     spec = document.eval
     if document.status not in ("", "success"):
         why = log.flat_text(document.error.get("message")) if isinstance(document.error, Mapping) else ""
@@ -155,52 +156,59 @@ def _header(document: _Document, reading: log.Reading) -> _Header:
     headline = (document.results or {}).get("headline")
     named = [headline.get("score")] if isinstance(headline, Mapping) else []
     reading.scorer = next((str(n) for n in (*named, *(s["name"] for s in scorers)) if n), "")
-    for score in (document.results or {}).get("scores") or []:
-        told = log.mapping(score)
-        if not told.get("reducer"):
-            reading.counted(
-                told.get("name"), log.real(log.mapping(log.mapping(told.get("metrics")).get("accuracy")).get("value"))
-            )
-    config, dataset = log.mapping(spec.get("config")), log.mapping(spec.get("dataset"))
-    count, epochs = dataset.get("samples"), config.get("epochs") or 1
-    if isinstance(count, int) and isinstance(epochs, int):
-        limit = config.get("limit")
-        reading.expected = (min(count, limit) if isinstance(limit, int) else count) * epochs
-    judges = {}
-    for scorer in scorers:
-        models = (scorer.get("options") or {}).get("model")
-        if isinstance(models, list):
-            judges[str(scorer["name"])] = tuple(
-                m if isinstance(m, str) else str(m.get("model", "")) if isinstance(m, Mapping) else "" for m in models
-            )
+    _count_totals(document, reading)
     model = log.flat_text(spec.get("model")) or "unknown model"
+    judges = {str(s["name"]): models for s in scorers if (models := _judge_models(s)) is not None}
     return _Header(
         log.Setup(model, _settings(spec, document.plan or {})), log.flat_text(spec.get("task")).split("/")[-1], judges
     )
 
 
+def _count_totals(document: _Document, reading: log.Reading) -> None:
+    """Note the log's own totals, and how many samples it should have."""
+    for score in (document.results or {}).get("scores") or []:
+        total = log.mapping(score)
+        if not total.get("reducer"):
+            accuracy = log.mapping(log.mapping(total.get("metrics")).get("accuracy")).get("value")
+            reading.counted(total.get("name"), log.real(accuracy))
+    config, dataset = log.mapping(document.eval.get("config")), log.mapping(document.eval.get("dataset"))
+    count, epochs, limit = dataset.get("samples"), config.get("epochs") or 1, config.get("limit")
+    if isinstance(count, int) and isinstance(epochs, int):
+        reading.expected = (min(count, limit) if isinstance(limit, int) else count) * epochs
+
+
+def _judge_models(scorer: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The models that a scorer asks; None where it lists none."""
+    models = (scorer.get("options") or {}).get("model")
+    if not isinstance(models, list):
+        return None
+    return tuple(m if isinstance(m, str) else str(log.mapping(m).get("model", "")) for m in models)
+
+
 def _settings(spec: Mapping[str, Any], plan: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """What may tell two logs of one model apart: decoding, system prompt, solver, arguments, code revision."""
     found: dict[str, str] = {}
-    for config in (spec.get("model_generate_config"), plan.get("config")):
-        if isinstance(config, Mapping):
-            found |= {str(k): log.flat_text(v) for k, v in config.items() if isinstance(v, str | int | float | bool)}
-    steps = []
-    for step in plan.get("steps") or []:
-        if isinstance(step, Mapping):
-            given = step.get("params_passed") or step.get("params") or {}
-            if step.get("solver") in ("system_message", "inspect_ai/system_message") and isinstance(given, Mapping):
-                found["system"] = log.flat_text(given.get("template"))[:_LONG]
-            else:
-                steps.append(log.flat_text(step.get("solver")))
-    if steps:
-        found["solver"] = "+".join(steps)
+    for config in (log.mapping(spec.get("model_generate_config")), log.mapping(plan.get("config"))):
+        found |= {str(k): log.flat_text(v) for k, v in config.items() if isinstance(v, str | int | float | bool)}
+    found |= _solver_settings(plan.get("steps") or [])
     for key, name in (("task_args_passed", "task"), ("model_args", "model"), ("solver_args_passed", "solver")):
-        arguments = spec.get(key)
-        if isinstance(arguments, Mapping):
-            kept = {f"{name}.{k}": log.flat_text(v)[:_LONG] for k, v in arguments.items() if v is not None}
-            found |= {k: v for k, v in kept.items() if v}
+        arguments = log.mapping(spec.get(key))
+        texts = {f"{name}.{k}": log.flat_text(v)[:_LONG] for k, v in arguments.items() if v is not None}
+        found |= {k: v for k, v in texts.items() if v}
     return tuple(found.items())
+
+
+def _solver_settings(steps: Iterable[Any]) -> dict[str, str]:
+    """The system prompt and the names of the other steps of a solver."""
+    found: dict[str, str] = {}
+    names = []
+    for step in (s for s in steps if isinstance(s, Mapping)):
+        given = step.get("params_passed") or step.get("params") or {}
+        if step.get("solver") in ("system_message", "inspect_ai/system_message") and isinstance(given, Mapping):
+            found["system"] = log.flat_text(given.get("template"))[:_LONG]
+        else:
+            names.append(log.flat_text(step.get("solver")))
+    return found | ({"solver": "+".join(names)} if names else {})
 
 
 def _sample(found: _InspectSample, header: _Header, reading: log.Reading, attached: Attached) -> log.Sample:

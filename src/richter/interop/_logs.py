@@ -14,7 +14,7 @@ from richter.interop._record import LogOptions, Reading, Sample, Setup
 from richter.interop._safe import Unreadable
 from richter.records import Item, counted, printable
 
-__all__ = ["Logs", "is_severity", "log_files", "logs_summary", "read_logs"]
+__all__ = ["Logs", "Row", "is_severity", "log_files", "logs_summary", "read_logs"]
 
 FILES_LIMIT = 20_000  # of a folder
 DRAWS_LIMIT = 1_000_000
@@ -280,35 +280,37 @@ def _name_conditions(
     tasks: dict[tuple[int, Setup], set[str]] = defaultdict(set)
     for k, sample in found:
         tasks[k, sample.setup].add(sample.task)
-    names: dict[tuple[int, Setup], str] = {}
+    _refuse_several(readings, given, tasks)
+    names = {(k, setup): given[k] for k, setup in tasks if k in given}
     by_model: dict[str, list[tuple[int, Setup]]] = defaultdict(list)
     for k, setup in tasks:
-        if k in given:
-            names[k, setup] = given[k]
-        else:
+        if k not in given:
             by_model[setup.model].append((k, setup))
+    for model, group in by_model.items():
+        labels = _differences(list(dict.fromkeys(setup for _, setup in group)))
+        for k, setup in group:
+            shared = [task for at, other in group if other == setup for task in tasks[at, setup]]
+            is_repeated = len(shared) > len(set(shared))  # the same task twice: not parts of one condition
+            stem = readings[k].path.stem[-60:] if is_repeated else ""
+            names[k, setup] = _condition_name(model, [part for part in (labels[setup], stem) if part])
+    return _apart(names, clashing=len(given) == 0)
+
+
+def _refuse_several(readings: list[Reading], given: Mapping[int, str], setups: Iterable[tuple[int, Setup]]) -> None:
+    """Refuse one name for a file of several conditions."""
+    counts = Counter(k for k, _ in setups)
     for k, name in given.items():
-        several = [setup for at, setup in tasks if at == k]
-        if len(several) > 1:
+        if counts[k] > 1:
             raise InputError(
-                f"{readings[k].path} holds {counted(len(several), 'condition')}, "
+                f"{readings[k].path} holds {counted(counts[k], 'condition')}, "
                 f"so it cannot be called {printable(name)}.",
                 remedy="Import it without a name.",
             )
-    for model, group in by_model.items():
-        setups = list(dict.fromkeys(setup for _, setup in group))
-        labels = _differences(setups)
-        for setup in setups:
-            files = [k for k, other in group if other == setup]
-            shared = [task for k in files for task in tasks[k, setup]]
-            clash = len(shared) > len(set(shared))  # the same task twice: not parts of one condition
-            for k in files:
-                parts = [labels[setup]] if labels[setup] else []
-                if clash:
-                    parts.append(readings[k].path.stem[-60:])
-                own = ", ".join(parts)
-                names[k, setup] = model if not parts else own if model == "unknown model" else f"{model} ({own})"
-    return _apart(names, clashing=len(given) == 0)
+
+
+def _condition_name(model: str, parts: Sequence[str]) -> str:
+    own = ", ".join(parts)
+    return model if not parts else own if model == "unknown model" else f"{model} ({own})"
 
 
 def _differences(setups: list[Setup]) -> dict[Setup, str]:

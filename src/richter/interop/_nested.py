@@ -41,30 +41,37 @@ def _cell(value: Any) -> Any:
 
 
 def _rows(node: Any) -> Iterator[dict[str, Any]]:
+    """The rows of a list or an object: its records, its table by column, its entries by name, or itself."""
     if isinstance(node, list):
-        if (table := _headed(node)) is not None:
-            node = table
-        records = are_records(node)
-        for entry in node:
-            if records and isinstance(entry, dict):
-                yield from _record(entry)
-            elif isinstance(entry, dict | list):
-                yield from _rows(entry)
+        yield from _rows_of_list(node)
+    elif isinstance(node, dict) and (table := _by_column(node)) is not None:
+        yield from table
     elif isinstance(node, dict):
-        table = _by_column(node)
-        if table is not None:
-            yield from table
-        elif _is_mapping(node):
-            nested = any(isinstance(v, dict | list) for v in node.values())
-            for key, value in node.items():
-                if nested and not isinstance(value, dict | list):
-                    if value is None:
-                        yield {KEY: key}  # an entry of which there is nothing
-                    continue  # a word beside the entries
-                for row in _rows(value) if isinstance(value, dict | list) else [{"score": value}]:
-                    yield {KEY if KEY not in row else f"outer {KEY}": key, **row}
-        else:
-            yield from _record(node)
+        yield from _rows_by_name(node) if _is_mapping(node) else _record(node)
+
+
+def _rows_of_list(node: list[Any]) -> Iterator[dict[str, Any]]:
+    table = _headed(node)
+    entries: list[Any] = node if table is None else table
+    has_records = are_records(entries)
+    for entry in entries:
+        if has_records and isinstance(entry, dict):
+            yield from _record(entry)
+        elif isinstance(entry, dict | list):
+            yield from _rows(entry)
+
+
+def _rows_by_name(node: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The rows of entries that have names, each with its name; a word beside entries that are objects is none."""
+    is_nested = any(isinstance(v, dict | list) for v in node.values())
+    for key, value in node.items():
+        if isinstance(value, dict | list):
+            for row in _rows(value):
+                yield {KEY if KEY not in row else f"outer {KEY}": key, **row}
+        elif not is_nested:
+            yield {KEY: key, "score": value}
+        elif value is None:
+            yield {KEY: key}  # an entry of which there is nothing
 
 
 def are_records(node: Sequence[Any]) -> bool:
@@ -77,29 +84,10 @@ def are_records(node: Sequence[Any]) -> bool:
 
 def _record(node: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """One row, or as many as the list of graded entries inside it has; a graded answer is one, whatever it lists."""
-    flat: dict[str, Any] = {}
-    inner: dict[str, list[dict[str, Any]]] = {}
-    for name, value in node.items():
-        value = _pairs(value)
-        if isinstance(value, list) and len(value) == 1 and not isinstance(value[0], list):
-            value = value[0]
-        if isinstance(value, dict) or (isinstance(value, list) and value and isinstance(value[0], dict | list)):
-            found = list(_rows(value))
-            if len(found) == 1:
-                flat |= {f"{name}.{k}": v for k, v in found[0].items()}
-            elif found:
-                inner[name] = found
-            else:
-                flat[name] = value
-        else:
-            flat[name] = value
+    flat, inner = _parts_of_record(node)
     graded = {name: _n_graded(rows) for name, rows in inner.items()}
     main = max(graded, key=lambda name: (graded[name], len(inner[name])), default=None)
-    own = (k for k, v in flat.items() if isinstance(v, bool | int | float))
-    answered = any("score" in known_fields([k]) | hinted_fields(k) for k in own)
-    of_one = main is not None and {plain_name(k) for k in inner[main][0]} & {*MEASURE_NAMES}  # criteria of its grade
-    answered = answered and ("text" in known_fields(flat) or bool(of_one))
-    if main is None or not graded[main] or answered or (len(inner[main]) < 3 and "score" in known_fields(flat)):
+    if main is None or not graded[main] or _is_one_answer(flat, inner[main]):
         yield {**flat, **{name: node[name] for name in inner}}
         return
     flat |= {name: node[name] for name in inner if name != main and len(inner[name]) <= _LOOK}
@@ -107,6 +95,36 @@ def _record(node: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     short = {k: v for k, v in flat.items() if not isinstance(v, str) or len(v) * size <= TEXT_ROOM}
     for place, row in enumerate(inner[main]):
         yield {**(flat if place == 0 else short), **{f"{main}.{k}": v for k, v in row.items()}}
+
+
+def _parts_of_record(node: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
+    """The plain values of a record, with those of single objects inside it, and its lists of rows by name."""
+    flat: dict[str, Any] = {}
+    inner: dict[str, list[dict[str, Any]]] = {}
+    for name, given in node.items():
+        value = _pairs(given)
+        if isinstance(value, list) and len(value) == 1 and not isinstance(value[0], list):
+            value = value[0]
+        holds_rows = isinstance(value, list) and bool(value) and isinstance(value[0], dict | list)
+        rows = list(_rows(value)) if isinstance(value, dict) or holds_rows else []
+        if len(rows) == 1:
+            flat |= {f"{name}.{k}": v for k, v in rows[0].items()}
+        elif rows:
+            inner[name] = rows
+        else:
+            flat[name] = value
+    return flat, inner
+
+
+def _is_one_answer(flat: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a record is one graded answer: it has a grade beside its text, or beside the criteria of the grade."""
+    if len(rows) < 3 and "score" in known_fields(flat):
+        return True
+    numbers = (k for k, v in flat.items() if isinstance(v, bool | int | float))
+    if not any("score" in known_fields([k]) | hinted_fields(k) for k in numbers):
+        return False
+    has_criteria = bool({plain_name(k) for k in rows[0]} & {*MEASURE_NAMES})
+    return "text" in known_fields(flat) or has_criteria
 
 
 def _n_graded(rows: Sequence[Mapping[str, Any]]) -> int:

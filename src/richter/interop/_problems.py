@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from richter.interop._logs import Logs, Row
 from richter.records import counted, printable
@@ -66,45 +66,53 @@ def _of_items(logs: Logs) -> Iterator[str]:
 
 
 def _of_conditions(logs: Logs) -> Iterator[str]:
+    """What looks wrong in the answers of each condition."""
     by_condition: dict[str, list[Row]] = defaultdict(list)
     of_task: dict[str, set[str]] = defaultdict(set)
     for row in logs.rows:
         by_condition[row.condition].append(row)
         of_task[row.sample.task].add(row.item)
     for name, rows in by_condition.items():
-        shown, n = printable(name, limit=60), len(rows)
-        failed = [r for r in rows if r.sample.error]
-        good = [r for r in rows if not r.sample.error]
-        graded = [r for r in good if r.correct is not None]
-        if failed:
-            reason = printable(failed[0].sample.error, limit=80)
-            yield f"{shown}: {len(failed):,} of {n:,} calls failed ({reason}); they are never graded as wrong."
-        if len(graded) < len(good):
-            yield f"{shown}: {len(good) - len(graded):,} of {n:,} answers have no grade."
-        if graded and len({r.correct for r in graded}) == 1 and len(graded) >= SURE_ALIKE:
-            word = "right" if graded[0].correct else "wrong"
-            yield (
-                f"{shown}: all {counted(len(graded), 'graded answer is', 'graded answers are')} "
-                f"{word}; was the answer extracted well?"
-            )
-        sure = [next(iter(r.sample.confidences.values())) for r in rows if r.sample.confidences]
-        if len(sure) >= SURE_ALIKE and len(set(sure)) == 1:
-            yield (
-                f"{shown}: all {counted(len(sure), 'confidence is', 'confidences are')} {sure[0]:g}: they tell nothing."
-            )
-        empty = sum(not r.sample.answer for r in good)
-        if empty and empty < len(good):
-            yield f"{shown}: {empty:,} of {n:,} answers are empty."
-        between = sum(0 < (r.sample.scores.get(r.scorer) or 0) < 1 and r.severity is None for r in graded)
-        if between:
-            yield (
-                f"{shown}: {between:,} of {n:,} answers have a score between 0 and 1 ({printable(rows[0].scorer)}); "
-                "they count as right from --pass-at on."
-            )
         expected = len(set[str]().union(*(of_task[task] for task in {r.sample.task for r in rows})))
         missing = expected - len({r.item for r in rows})
-        if missing:
-            yield f"{shown}: {missing:,} of {expected:,} items are missing."
+        found = [*_of_calls(rows), *_of_grades(rows), *_of_values(rows)]
+        found += [f"{missing:,} of {expected:,} items are missing."] if missing else []
+        yield from (f"{printable(name, limit=60)}: {problem}" for problem in found)
+
+
+def _of_calls(rows: Sequence[Row]) -> Iterator[str]:
+    failed = [r for r in rows if r.sample.error]
+    if failed:
+        reason = printable(failed[0].sample.error, limit=80)
+        yield f"{len(failed):,} of {len(rows):,} calls failed ({reason}); they are never graded as wrong."
+
+
+def _of_grades(rows: Sequence[Row]) -> Iterator[str]:
+    came = [r for r in rows if not r.sample.error]
+    graded = [r for r in came if r.correct is not None]
+    if len(graded) < len(came):
+        yield f"{len(came) - len(graded):,} of {len(rows):,} answers have no grade."
+    if len(graded) >= SURE_ALIKE and len({r.correct for r in graded}) == 1:
+        word = "right" if graded[0].correct else "wrong"
+        count = counted(len(graded), "graded answer is", "graded answers are")
+        yield f"all {count} {word}; was the answer extracted well?"
+
+
+def _of_values(rows: Sequence[Row]) -> Iterator[str]:
+    came = [r for r in rows if not r.sample.error]
+    sure = [next(iter(r.sample.confidences.values())) for r in rows if r.sample.confidences]
+    if len(sure) >= SURE_ALIKE and len(set(sure)) == 1:
+        yield f"all {counted(len(sure), 'confidence is', 'confidences are')} {sure[0]:g}: they tell nothing."
+    empty = sum(not r.sample.answer for r in came)
+    if empty and empty < len(came):
+        yield f"{empty:,} of {len(rows):,} answers are empty."
+    graded = [r for r in came if r.correct is not None and r.severity is None]
+    between = sum(0 < (r.sample.scores.get(r.scorer) or 0) < 1 for r in graded)
+    if between:
+        yield (
+            f"{between:,} of {len(rows):,} answers have a score between 0 and 1 ({printable(rows[0].scorer)}); "
+            "they count as right from --pass-at on."
+        )
 
 
 def next_command(logs: Logs, target: str) -> str:

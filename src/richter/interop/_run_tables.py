@@ -9,7 +9,7 @@ import polars as pl
 from richter.errors import InputError
 from richter.interop._croissant import About, DataFile, hub_header, write_dataset
 from richter.records import printable
-from richter.store import Ledger, written
+from richter.store import Ledger, replace_file
 
 __all__ = ["EXPORTS", "export_dataset", "export_table"]
 
@@ -102,7 +102,7 @@ def export_table(frame: pl.DataFrame, path: str | Path) -> None:
         raise InputError(
             f"{path}: the ending {path.suffix!r} names no format.", remedy="End the name in .parquet, .csv or .jsonl."
         )
-    with written(path) as partial:
+    with replace_file(path) as partial:
         try:
             writers[path.suffix.lower()](partial)
         except pl.exceptions.ComputeError as error:  # polars says in its own words that a disk is full

@@ -65,15 +65,22 @@ def read_langfuse(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
         scores = [*_listed(trace.get("scores"), reading, "score"), *given.get(name, ())]
         yield _langfuse_sample(trace, inside, scores, reading)
     for name, group in groups.items():
-        parents = {log.flat_text(s.get("id")): log.flat_text(s.get("parent_observation_id")) for s in group}
-        tops = _tops(group, parents)
-        for top in tops:
-            at = log.flat_text(top.get("id"))
-            inside = [s for s in group if len(tops) == 1 or _beneath(log.flat_text(s.get("id")), parents, {at})]
-            scores = [*_listed(top.get("scores"), reading, "score"), *given.get(name, ())]
-            if len(tops) > 1:  # a score of the whole trace says nothing of one of several answers
-                scores = [s for s in scores if s.get("observation_id")]
-            yield _langfuse_sample(top, inside, scores, reading)
+        yield from _trace_samples(group, given.get(name, ()), reading)
+
+
+def _trace_samples(
+    group: Sequence[Mapping[str, Any]], given: Iterable[Mapping[str, Any]], reading: log.Reading
+) -> Iterator[log.Sample]:
+    """A sample for each answer of a trace that is given by its observations."""
+    parents = {log.flat_text(s.get("id")): log.flat_text(s.get("parent_observation_id")) for s in group}
+    tops = _tops(group, parents)
+    for top in tops:
+        at = log.flat_text(top.get("id"))
+        inside = [s for s in group if len(tops) == 1 or _beneath(log.flat_text(s.get("id")), parents, {at})]
+        scores = [*_listed(top.get("scores"), reading, "score"), *given]
+        if len(tops) > 1:  # a score of the whole trace says nothing of one of several answers
+            scores = [s for s in scores if s.get("observation_id")]
+        yield _langfuse_sample(top, inside, scores, reading)
 
 
 def _langfuse_sample(

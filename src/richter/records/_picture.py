@@ -12,8 +12,8 @@ from richter.records._plain import Result, printable
 __all__ = ["Mark", "Shown", "picture"]
 
 _LABEL, _PLOT, _VALUE, _ROW = 230, 300, 190, 22  # pixels
-_LONGEST = 40  # characters of a label; the whole text is in the mark's tooltip
-_MOST = 60  # marks in one figure
+_MAX_LABEL = 40  # characters of a label; the whole text is in the mark's tooltip
+_MAX_MARKS = 60  # marks in one figure
 # what an `interval` is of, where a result does not call it so: the first of these that it has
 _ESTIMATES = ("estimate", "debiased", "delta", "delta_b", "delta_xi", "b", "xi", "per_million", "per_answer", "slope")
 
@@ -49,10 +49,10 @@ class Mark:
 def picture(sentences: Iterable[str], marks: Sequence[Mark]) -> str:
     """Sentences, then one panel of intervals for each quantity. All texts are untrusted, and escaped."""
     parts = [f"<p>{escape(printable(sentence, limit=600))}</p>" for sentence in sentences]
-    panels = dict.fromkeys(mark.panel for mark in marks[:_MOST])
-    parts += [_panel(name, [mark for mark in marks[:_MOST] if mark.panel == name]) for name in panels]
-    if len(marks) > _MOST:
-        parts.append(f"<p>{len(marks) - _MOST} more are in <code>to_frame()</code>.</p>")
+    panels = dict.fromkeys(mark.panel for mark in marks[:_MAX_MARKS])
+    parts += [_panel(name, [mark for mark in marks[:_MAX_MARKS] if mark.panel == name]) for name in panels]
+    if len(marks) > _MAX_MARKS:
+        parts.append(f"<p>{len(marks) - _MAX_MARKS} more are in <code>to_frame()</code>.</p>")
     return f'<div class="richter">{"".join(parts)}</div>'
 
 
@@ -76,10 +76,10 @@ class Shown(Result):
 
     def __str__(self) -> str:
         sentences, marks = self._shown()
-        cells = [(m.panel, printable(m.label, limit=_LONGEST), *_numbers(m)) for m in marks[:_MOST]]
+        cells = [(m.panel, printable(m.label, limit=_MAX_LABEL), *_describe_numbers(m)) for m in marks[:_MAX_MARKS]]
         wide = [max(len(row[k]) for row in cells) for k in range(4)] if cells else []
         lines = ["  ".join(text.ljust(w) for text, w in zip(row, wide, strict=True)).rstrip() for row in cells]
-        more = [f"{len(marks) - _MOST} more are in to_frame()."] if len(marks) > _MOST else []
+        more = [f"{len(marks) - _MAX_MARKS} more are in to_frame()."] if len(marks) > _MAX_MARKS else []
         return "\n".join([*(printable(s, limit=600) for s in sentences), *lines, *more]) or repr(self)
 
     def to_frame(self) -> Any:
@@ -99,7 +99,7 @@ class Shown(Result):
         return polars.DataFrame(rows, schema=kinds | dict.fromkeys(("estimate", "low", "high"), polars.Float64))
 
 
-def _numbers(mark: Mark) -> tuple[str, str]:
+def _describe_numbers(mark: Mark) -> tuple[str, str]:
     if mark.estimate is None:
         return "undefined", ""
     return (
@@ -114,27 +114,34 @@ def _marks(result: object, label: str) -> list[Mark]:
     for field in dataclasses.fields(result):
         value = getattr(result, field.name)
         if hasattr(value, "low") and hasattr(value, "high") and hasattr(value, "method"):
-            stem = field.name.removesuffix("_interval")
-            names = _ESTIMATES if field.name == "interval" else (stem, f"{stem}_rate")
-            of = next((name for name in names if isinstance(getattr(result, name, None), float | int)), None)
-            if of is not None:
-                panel = of.replace("_", " ")
-                found.append(Mark(panel=panel, label=label, estimate=getattr(result, of), interval=value))
-            continue
-        inside: Iterable[tuple[str, object]] = ()
-        if isinstance(value, Shown):
-            inside = [(field.name, value)]
-        elif isinstance(value, Mapping):
-            inside = [(str(key), v) for key, v in value.items()]
-        elif isinstance(value, tuple):
-            inside = [(_called(v, i), v) for i, v in enumerate(value, start=1)]
-        for name, part in inside:
-            if isinstance(part, Shown):
+            found += _mark_of(result, field.name, value, label)
+        else:
+            for name, part in _shown_parts(field.name, value):
                 found += _marks(part, f"{label} {name}".strip())
     return found
 
 
-def _called(part: object, place: int) -> str:
+def _mark_of(result: object, field: str, interval: Span, label: str) -> list[Mark]:
+    """An interval with what it is of; nothing where the result has no such number."""
+    stem = field.removesuffix("_interval")
+    names = _ESTIMATES if field == "interval" else (stem, f"{stem}_rate")
+    of = next((name for name in names if isinstance(getattr(result, name, None), float | int)), None)
+    if of is None:
+        return []
+    return [Mark(panel=of.replace("_", " "), label=label, estimate=getattr(result, of), interval=interval)]
+
+
+def _shown_parts(field: str, value: object) -> list[tuple[str, Shown]]:
+    """The results inside a field that show themselves, with their names."""
+    inside: Iterable[tuple[str, object]] = [(field, value)]
+    if isinstance(value, Mapping):
+        inside = [(str(key), v) for key, v in value.items()]
+    elif isinstance(value, tuple):
+        inside = [(_name_part(v, i), v) for i, v in enumerate(value, start=1)]
+    return [(name, part) for name, part in inside if isinstance(part, Shown)]
+
+
+def _name_part(part: object, place: int) -> str:
     """A part by its own name, by the two conditions it is of, or by its place."""
     a, b = getattr(part, "a", None), getattr(part, "b", None)
     pair = f"{a}, {b}" if isinstance(a, str) and isinstance(b, str) else place
@@ -162,7 +169,7 @@ def _panel(name: str, marks: Sequence[Mark]) -> str:
     ]
     for row, mark in enumerate(marks, start=1):
         y = row * _ROW + _ROW // 2
-        label = escape(printable(mark.label, limit=_LONGEST))
+        label = escape(printable(mark.label, limit=_MAX_LABEL))
         lines.append(
             f'<g><title>{escape(printable(mark.label, limit=300))}</title><text x="0" y="{y + 4}">{label}</text>'
         )

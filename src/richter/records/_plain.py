@@ -120,18 +120,22 @@ def _fields(value: Any) -> dict[str, Any]:
         return {name: plain(getattr(value, name)) for name in unset}
     row = {"schema": value.schema} if value.schema else {}
     for name in (*unset, *value.derived):
-        if name in value.unwritten:
-            continue
-        part = getattr(value, name)
-        if name in value.keyed:
-            part = {getattr(one, value.keyed[name]): one for one in part}
-        row |= (plain(part) or {}) if name in value.flat else {value.named.get(name, name): plain(part)}
+        if name not in value.unwritten:
+            row |= _written_field(value, name)
     if value.always is None:
         return row
-    return {k: v for k, v in row.items() if k in value.always or not (_empty(v) or v == unset.get(k))}
+    return {k: v for k, v in row.items() if k in value.always or not (_is_empty(v) or v == unset.get(k))}
 
 
-def _empty(value: Any) -> bool:
+def _written_field(value: Result, name: str) -> dict[str, Any]:
+    """What is written of one field: under its name, or its own rows where it is flat."""
+    part = getattr(value, name)
+    if name in value.keyed:
+        part = {getattr(one, value.keyed[name]): one for one in part}
+    return (plain(part) or {}) if name in value.flat else {value.named.get(name, name): plain(part)}
+
+
+def _is_empty(value: Any) -> bool:
     return value is None or value is False or (isinstance(value, str | list | dict) and not value)
 
 
@@ -316,7 +320,7 @@ _REFERENCE = re.compile(
     r"""[@#!&~%$](?=[\w"'])|:(?=//)|\bwww(?=\.)|\bgh-(?=\d)|\bmailto(?=:)|\bxmpp(?=:)""", re.IGNORECASE
 )
 _COMMIT = re.compile(r"\b[0-9a-f]{7,}\b", re.IGNORECASE)
-_APART = "\u200b"
+_INVISIBLE = "\u200b"
 
 
 def markdown_safe(text: str, *, limit: int | None = None) -> str:
@@ -325,9 +329,9 @@ def markdown_safe(text: str, *, limit: int | None = None) -> str:
     def escape(match: re.Match[str]) -> str:
         return f"&#{ord(match.group())};" if match["entity"] else f"\\{match.group()}"
 
-    apart = _REFERENCE.sub(lambda m: m.group() + _APART, printable(text, limit=limit))
-    apart = _COMMIT.sub(lambda m: _APART.join(re.findall(".{1,6}", m.group())), apart)
-    return _MARKUP.sub(escape, apart).replace(_APART, f"&#{ord(_APART)};")
+    apart = _REFERENCE.sub(lambda m: m.group() + _INVISIBLE, printable(text, limit=limit))
+    apart = _COMMIT.sub(lambda m: _INVISIBLE.join(re.findall(".{1,6}", m.group())), apart)
+    return _MARKUP.sub(escape, apart).replace(_INVISIBLE, f"&#{ord(_INVISIBLE)};")
 
 
 def distinct_names(names: Sequence[str], *, width: int = 24) -> tuple[str, ...]:
@@ -342,10 +346,10 @@ def distinct_names(names: Sequence[str], *, width: int = 24) -> tuple[str, ...]:
     start = _common_start(names)
     bodies = ["…" + name[start:] if start else name for name in names]
     for end in range(width // 2, width):
-        short = tuple(_cut(body, width, end) for body in bodies)
+        short = tuple(_cut_middle(body, width, end) for body in bodies)
         if len(set(short)) == len(set(names)):
             return short
-    taken = [_cut(body, width, width // 2) for body in bodies]
+    taken = [_cut_middle(body, width, width // 2) for body in bodies]
     return tuple(name if taken.count(s) > 1 else s for name, s in zip(names, taken, strict=True))
 
 
@@ -358,7 +362,7 @@ def _common_start(names: Sequence[str]) -> int:
     return max((k + 1 for k in range(same) if low[k] in "/-_.: "), default=0)
 
 
-def _cut(name: str, width: int, end: int) -> str:
+def _cut_middle(name: str, width: int, end: int) -> str:
     if len(name) <= width:
         return name
     return name[: width - end - 1] + "…" + name[len(name) - end :]

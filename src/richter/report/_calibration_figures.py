@@ -6,7 +6,15 @@ from typing import Any
 
 from richter.report import _figure as draw
 from richter.report._figure import Figure, Key, Row, axis_of, copied, ends, figure, panels_by
-from richter.report._numbers import count, name, number, percent
+from richter.report._figure_texts import (
+    describe_coverage,
+    describe_groups,
+    describe_margins,
+    describe_phase,
+    describe_regimes,
+    describe_reliability,
+)
+from richter.report._numbers import name
 from richter.report._svg import Axis
 
 SOURCES = {"sem1": "Sem1", "sem2": "Sem2", "token": "token probability", "verbalised": "stated"}
@@ -26,7 +34,7 @@ def calibration_figures(section: Mapping[str, Any]) -> Iterator[Figure]:
     grades = (section.get("grades") or {}).get("conditions") or {}
     confidence = section.get("confidence") or {}
     stated = [(name(c), name(confidence.get(c) or "confidence"), found) for c, found in grades.items()]
-    drawn = [(name(c), said, f[key]) for c, f in draws.items() for key, said in SOURCES.items() if f.get(key)]
+    drawn = [(name(c), source, f[key]) for c, f in draws.items() for key, source in SOURCES.items() if f.get(key)]
     yield from _reliability("calibration-reliability", "Reliability of the confidence", stated, "estimators/ece")
     agreement = "Reliability of its agreement"
     yield from _reliability("calibration-agreement", agreement, drawn, "estimators/sem-ece", folded=bool(stated))
@@ -47,27 +55,22 @@ def _reliability(
     folded: bool = False,
 ) -> Iterator[Figure]:
     """The reliability diagrams of some studies: (condition, where its confidence comes from, bins and ECE)."""
-    several, sources = len({c for c, _, _ in studies}) > 1, len({said for _, said, _ in studies}) > 1
+    several, sources = len({c for c, _, _ in studies}) > 1, len({source for _, source, _ in studies}) > 1
     rows: list[Row] = [
-        {"series": f"{c}, {said}" if several and sources else c if several else said, "condition": c, "source": said}
+        {
+            "series": f"{c}, {source}" if several and sources else c if several else source,
+            "condition": c,
+            "source": source,
+        }
         | copied(b, "confidence accuracy n from=low to=high")
         | {"ece": found.get("debiased"), **ends(b.get("interval"))}
-        for c, said, found in studies
+        for c, source, found in studies
         for b in found.get("bins") or []
         if b.get("n")
     ]
     if not rows:
         return
     top = max(r["n"] for r in rows)
-    sentence = (
-        "How often answers are right at each confidence; on the dashed line the model is calibrated, below it "
-        "overconfident."
-    )
-    known = [(c, said, f["debiased"]) for c, said, f in studies if isinstance(f.get("debiased"), int | float)]
-    if known:
-        worst = max(known, key=lambda k: k[2])
-        sentence += f" The furthest off is {worst[0]} ({worst[1]}): debiased ECE {number(worst[2])}."
-
     on = ("confidence", "accuracy")
     panels = panels_by(
         rows,
@@ -79,13 +82,12 @@ def _reliability(
         draw.dots(*on, size=lambda r: 2.5 + 5 * (r["n"] / top) ** 0.5),
         field="series",
     )
-    if sum(r["n"] for r in rows) < FEW:
-        panels, sentence = [], f"{sentence} There are too few answers to draw it."
+    has_enough = sum(r["n"] for r in rows) >= FEW
     yield figure(
         figure_name,
         title=title,
-        sentence=sentence,
-        panels=panels,
+        sentence=describe_reliability(studies, has_enough=has_enough),
+        panels=panels if has_enough else [],
         rows=rows,
         columns="condition, source: confidence from, from: bin from, to, n: answers, confidence: mean confidence, "
         "accuracy, low: accuracy from, high: up to, ece: debiased ECE",
@@ -104,13 +106,10 @@ def _phase(conditions: Mapping[str, Any]) -> Iterator[Figure]:
     ]
     if not rows:
         return
-    reached = [r for r in rows if r["shown"] >= 0.8]
-    least = min(reached, key=lambda r: r["n"]) if reached else None
     yield figure(
         "calibration-phase",
         title="How many labels it takes",
-        sentence="How often parts of the grades show that the model is miscalibrated."
-        + (f" For {least['condition']} {count(least['n'], 'label')} show it in four of five parts." if least else ""),
+        sentence=describe_phase(rows),
         panels=panels_by(
             rows,
             axis_of(rows, "errors", "labels times the error rate", log=True),
@@ -135,20 +134,11 @@ def _coverage(conditions: Mapping[str, Any]) -> Iterator[Figure]:
     ]
     if not rows:
         return
-    safe = [(name(c), f["safe"]) for c, f in conditions.items() if (f.get("safe") or {}).get("threshold") is not None]
-    sentence = "How often answers are wrong when only the most confident are given alone."
-    if safe:
-        first, found = safe[0]
-        sentence += (
-            f" {first} may answer alone from a confidence of {number(found['threshold'])} on, with under "
-            f"{percent(found['target'])} wrong."
-        )
-
     few = max(Counter(r["condition"] for r in rows).values()) < 3
     yield figure(
         "calibration-coverage",
         title="When may it answer alone?",
-        sentence=sentence,
+        sentence=describe_coverage(conditions),
         panels=[]
         if few
         else panels_by(
@@ -178,15 +168,10 @@ def _groups(conditions: Mapping[str, Any]) -> Iterator[Figure]:
     if not rows:
         return
     alone, pooled = Key(name="alone", colour="var(--c0)"), Key(name="pooled", colour="var(--c1)", shape="diamond")
-
-    widest = max(rows, key=lambda r: r["high"] - r["low"])
     yield figure(
         "calibration-groups",
         title="Calibration by group",
-        sentence=(
-            f"Calibration error of each group with its interval, alone and drawn towards the others as far as noise "
-            f"explains (pooled). Least is known of {widest['group']}: {count(widest['n'], 'item')}."
-        ),
+        sentence=describe_groups(rows),
         panels=panels_by(
             rows,
             axis_of(rows, "n", "items of the group", log=True),
@@ -217,27 +202,19 @@ def _by_estimator(x: str) -> draw.Layer:
 def _margins(draws: Mapping[str, Any]) -> Iterator[Figure]:
     """Both calibration errors over the margin of the questions (the paper's figures 3 and 5 to 9)."""
     rows: list[Row] = [
-        {"condition": name(condition), "estimator": said, "margin": (s["low"] + s["high"]) / 2}
+        {"condition": name(condition), "estimator": source, "margin": (s["low"] + s["high"]) / 2}
         | copied(s, f"from=low to=high n ece={key}")
         for condition, found in draws.items()
         for s in found.get("strata") or []
-        for key, said in (("sem1_ece", "Sem1"), ("sem2_ece", "Sem2"))
+        for key, source in (("sem1_ece", "Sem1"), ("sem2_ece", "Sem2"))
         if s.get(key) is not None
     ]
     if not rows:
         return
-    first = rows[0]["condition"]
-    own = [r for r in rows if r["condition"] == first]
-    close, clear = (abs(pair[0]["ece"] - pair[1]["ece"]) for pair in (own[:2], own[-2:]))
-
     yield figure(
         "calibration-margins",
         title="Where the two ways of counting agree",
-        sentence=(
-            f"The calibration error by all draws (Sem1) and by held-out halves (Sem2) of questions by how far their "
-            f"commonest answer leads: for {first} they differ by {number(close)} where the race is closest and by "
-            f"{number(clear)} where one answer clearly leads."
-        ),
+        sentence=describe_margins(rows),
         panels=panels_by(
             rows,
             axis_of(rows, "margin", "lead of the commonest answer"),
@@ -271,9 +248,7 @@ def _regimes(questions: list[Mapping[str, Any]]) -> Iterator[Figure]:
         {"condition": c, "margin": m, "top_share": t, "regime": r, "answer": a, "questions": n}
         for (c, m, t, r, a), n in sorted(places.items())
     ]
-    total, most = sum(places.values()), max(places.values())
-    close = sum(r["questions"] for r in rows if r["regime"] != REGIMES["large"])
-    sure_wrong = sum(r["questions"] for r in rows if r["answer"] == "wrong" and r["regime"] == REGIMES["large"])
+    most = max(places.values())
 
     def size(row: Row) -> float:
         return float(2.5 + 6 * (row["questions"] / most) ** 0.5)
@@ -281,11 +256,7 @@ def _regimes(questions: list[Mapping[str, Any]]) -> Iterator[Figure]:
     yield figure(
         "calibration-regimes",
         title="Which questions are close races",
-        sentence=(
-            f"Each question by how far its commonest answer leads: {percent(close / total)} of "
-            f"{count(total, 'question')} are close, where agreement with itself flatters the model; "
-            f"{number(sure_wrong)} " + ("is" if sure_wrong == 1 else "are") + " wrong though one answer clearly leads."
-        ),
+        sentence=describe_regimes(rows, REGIMES["large"]),
         panels=panels_by(
             rows,
             Axis(title="lead of the first answer"),

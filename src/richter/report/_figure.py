@@ -113,9 +113,9 @@ def dots(
     def draw(own: Numbered) -> Iterator[Mark]:
         for k, r in own:
             if r[x] is not None and r[y] is not None:
-                told, wide = key(r) if callable(key) else key, size(r) if callable(size) else size
+                look, wide = key(r) if callable(key) else key, size(r) if callable(size) else size
                 at = [(r[x], r[y])]
-                yield Mark(kind="dot", at=at, colour=told.colour, shape=told.shape, size=wide, row=k, faint=faint)
+                yield Mark(kind="dot", at=at, colour=look.colour, shape=look.shape, size=wide, row=k, faint=faint)
 
     return draw
 
@@ -164,11 +164,11 @@ def some(test: Callable[[Row], bool], layer: Layer) -> Layer:
     return lambda own: layer([(k, r) for k, r in own if test(r)])
 
 
-def each(field: str, told: Iterable[Key], *layers: Callable[[Key], Layer]) -> Layer:
+def each(field: str, legend_keys: Iterable[Key], *layers: Callable[[Key], Layer]) -> Layer:
     """Layers for the rows of each of some names, one after the other."""
     return lambda own: [
         mark
-        for key in told
+        for key in legend_keys
         for layer in layers
         for mark in layer(key)([(k, r) for k, r in own if r[field] == key.name])
     ]

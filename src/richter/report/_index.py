@@ -111,12 +111,7 @@ class EvidenceIndex:
         where = FROM + "".join(f" AND instr(i.hay, :w{k})" for k in range(len(words)))
         db = sqlite3.connect(self.path)
         try:
-            key = json.dumps(values, sort_keys=True)
-            counts = self._counts.get(key)
-            if counts is None:
-                sums = ", ".join(f"coalesce(sum({test}), 0)" for test in SHOWS.values())
-                counts = dict(zip(SHOWS, db.execute(f"SELECT {sums} {where}", values).fetchone(), strict=True))
-                self._counts = {**dict(list(self._counts.items())[-50:]), key: counts}
+            counts = self._count(db, where, values)
             show = asked.get("show", "")
             if show not in SHOWS:
                 show = "changed" if second and counts["changed"] else "wrong" if counts["wrong"] else "all"
@@ -134,6 +129,16 @@ class EvidenceIndex:
         state = {"first": first, "second": second, "show": show}
         return {"total": counts[show], "counts": counts, "conditions": names, "rows": rows, "state": state}
 
+    def _count(self, db: sqlite3.Connection, where: str, values: Mapping[str, Any]) -> dict[str, int]:
+        """How many items of each kind a query names; the last queries are remembered."""
+        key = json.dumps(values, sort_keys=True)
+        counts = self._counts.get(key)
+        if counts is None:
+            sums = ", ".join(f"coalesce(sum({test}), 0)" for test in SHOWS.values())
+            counts = dict(zip(SHOWS, db.execute(f"SELECT {sums} {where}", values).fetchone(), strict=True))
+            self._counts = {**dict(list(self._counts.items())[-50:]), key: counts}
+        return counts
+
     def close(self) -> None:
         """Remove the database."""
         self._folder.cleanup()
@@ -141,10 +146,10 @@ class EvidenceIndex:
 
 def _items(tables: Dataset, judged: pl.DataFrame, numbers: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
     """Of every item what is searched and filtered by: its words are all that was written on it, its names included."""
-    said = judged.group_by("item").agg(pl.col("text").str.join("\n"))
+    texts = judged.group_by("item").agg(pl.col("text").str.join("\n"))
     own = tables.ratings.filter(pl.col("draw") == 0)
     reasons = own.group_by("item").agg(pl.col("reason").fill_null("").str.join("\n"))
-    words = numbers.join(said, on="item", how="left").join(reasons, on="item", how="left").sort("n")
+    words = numbers.join(texts, on="item", how="left").join(reasons, on="item", how="left").sort("n")
     for n, one, text, reason in words.select("n", "item", "text", "reason").iter_rows():
         item = tables.items.get(one) or Item(id=one, prompt="", reference="")
         question, reference = visible(item.prompt[: CUT + 1]), visible(item.reference[: CUT + 1])

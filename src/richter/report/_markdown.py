@@ -9,9 +9,9 @@ import polars as pl
 
 from richter.claims import claim_words, measure_words, rail
 from richter.records import Claim, Verdict, at_most, markdown_safe, refusals
-from richter.report._first import signature_rows
 from richter.report._numbers import count, interval_words, number, percent
 from richter.report._side_by_side import judged_answers
+from richter.report._texts import describe_warnings, signature_rows
 from richter.tables import Dataset
 
 __all__ = ["MARKDOWN_MARK", "gate_comment", "markdown"]
@@ -47,28 +47,32 @@ def gate_comment(
     mark = "❌" if Verdict.REFUTED in outcomes else "✅" if outcomes == {Verdict.VERIFIED} else "❔"
     lines = [f"## {mark} {markdown_safe(sentence, limit=600)}", ""]
     lines += ["| requirement | verdict | measured | worse ← · → better |", "|---|---|---|---|"]
-    for required, c in zip(requirements, claims, strict=True):
-        seen, bar = "–", ""
-        if c.estimate is not None and c.interval is not None:
-            two, span = len(c.conditions) == 2, c.interval
-            limit = None if c.hypothesis is None else c.hypothesis.value
-            words = claim_words(c).telling(span.low, span.high, stated=limit)
-            at, low, high = (words.amount(v, sign=two) for v in (c.estimate, span.low, span.high))
-            seen = f"{at}{words.suffix if two else words.unit} ({low} to {high}), n {c.n or 0:,}"
-            bar = f"`{interval_bar(c)}`" if two else ""
-        lines.append(f"| {markdown_safe(required)} | {c.verdict.value} | {seen} | {bar} |")
+    lines += [_requirement_row(required, claim) for required, claim in zip(requirements, claims, strict=True)]
     lines.append("")
     own = [x for c in claims for x in (*c.notes, f"{c.reason}. {c.remedy}".strip(". ")) if x]
     lines += how_read(tables.understood, tuple(dict.fromkeys((*notes, *own))))
-    needs = [c for c in claims if c.needed and c.verdict is Verdict.UNDECIDED]
-    lines += [f"- {markdown_safe(c.sentence, limit=400)}" for c in needs]
-    lines += [""] * bool(needs)
+    needs = [f"- {markdown_safe(c.sentence, limit=400)}" for c in claims if c.needed and c.verdict is Verdict.UNDECIDED]
+    lines += [*needs, ""] if needs else []
     pair = next((c.conditions for c in claims if len(c.conditions) == 2), None)
     if pair is not None and all(name in tables.conditions for name in pair):
         lines += _changes(tables, pair[0], pair[1])
     if page:
         lines += [f"[The page with every answer](<{quote(page, safe=':/?&=%#~')}>)", ""]
     return "\n".join([*lines, f"<sub>{markdown_safe(small)}</sub>"]) + "\n"
+
+
+def _requirement_row(required: str, claim: Claim) -> str:
+    """A requirement, its verdict, and its interval in numbers and as a bar."""
+    measured, bar, span = "–", "", claim.interval
+    if claim.estimate is not None and span is not None:
+        two = len(claim.conditions) == 2
+        words = claim_words(claim).telling(
+            span.low, span.high, stated=None if claim.hypothesis is None else claim.hypothesis.value
+        )
+        at, low, high = (words.amount(v, sign=two) for v in (claim.estimate, span.low, span.high))
+        measured = f"{at}{words.suffix if two else words.unit} ({low} to {high}), n {claim.n or 0:,}"
+        bar = f"`{interval_bar(claim)}`" if two else ""
+    return f"| {markdown_safe(required)} | {claim.verdict.value} | {measured} | {bar} |"
 
 
 def interval_bar(claim: Claim, *, width: int = BAR) -> str:
@@ -97,27 +101,34 @@ def _changes(tables: Dataset, first: str, second: str) -> Iterator[str]:
     right_or_wrong = both["bad"].drop_nulls().is_in([0.0, 1.0]).all() and not tables.counting
     worse, better = ("Broken", "Fixed") if right_or_wrong else ("Got worse", "Got better")
     for title, part in ((worse, moved.filter(pl.col("change") > 0)), (better, moved.filter(pl.col("change") < 0))):
-        if not len(part):
-            continue
-        more = ", by first answers" if (tables.rows["draw"] > 0).any() else ""
-        more += f", {SIDES} of them" if len(part) > SIDES else ""
-        yield f"<details><summary>{title}: {count(len(part), 'item')}{more}</summary>"
-        yield ""
-        shown = part.head(SIDES)
-        if not any(text for n in (first, second) for text in shown[f"text_{n}"]):  # grades alone
-            yield ", ".join(markdown_safe(str(item), limit=60) for item in shown["item"])
-            shown = shown.clear()
-        else:
-            yield f"| item | {markdown_safe(first, limit=60)} | {markdown_safe(second, limit=60)} |"
-            yield "|---|---|---|"
-        for row in shown.iter_rows(named=True):
-            item = tables.items.get(row["item"])
-            asked = markdown_safe(item.prompt if item and item.prompt else row["item"], limit=ANSWER)
-            texts = [markdown_safe(row[f"text_{n}"] or "(empty)", limit=ANSWER) for n in (first, second)]
-            yield f"| {asked} | {texts[0]} | {texts[1]} |"
-        yield ""
-        yield "</details>"
-        yield ""
+        if len(part):
+            yield from _changed_items(title, part, tables, (first, second))
+
+
+def _changed_items(title: str, part: pl.DataFrame, tables: Dataset, pair: tuple[str, str]) -> Iterator[str]:
+    """The first items that changed, folded: both answers side by side; of grades alone the items' names."""
+    more = ", by first answers" if (tables.rows["draw"] > 0).any() else ""
+    more += f", {SIDES} of them" if len(part) > SIDES else ""
+    yield f"<details><summary>{title}: {count(len(part), 'item')}{more}</summary>"
+    yield ""
+    shown = part.head(SIDES)
+    if any(text for n in pair for text in shown[f"text_{n}"]):
+        yield f"| item | {markdown_safe(pair[0], limit=60)} | {markdown_safe(pair[1], limit=60)} |"
+        yield "|---|---|---|"
+        yield from (_answers_row(row, tables, pair) for row in shown.iter_rows(named=True))
+    else:
+        yield ", ".join(markdown_safe(str(item), limit=60) for item in shown["item"])
+    yield ""
+    yield "</details>"
+    yield ""
+
+
+def _answers_row(row: Row, tables: Dataset, pair: tuple[str, str]) -> str:
+    """A question with both answers."""
+    item = tables.items.get(row["item"])
+    question = markdown_safe(item.prompt if item and item.prompt else row["item"], limit=ANSWER)
+    texts = [markdown_safe(row[f"text_{n}"] or "(empty)", limit=ANSWER) for n in pair]
+    return f"| {question} | {texts[0]} | {texts[1]} |"
 
 
 def markdown(document: Row) -> str:
@@ -154,14 +165,9 @@ def _about(document: Row) -> Iterator[str]:
     run = document["run"]
     of = f" of {markdown_safe(run['bench'], limit=120)}" if run["bench"] else ""
     yield f"{count(run['items'], 'item')}{of}, {count(len(document['conditions']), 'condition')}."
-    if run["state"] != "complete":
-        yield {
-            "in progress": "**The run is in progress**: these figures are of a moment.",
-            "empty": "**The run is empty**: nothing was answered.",
-        }[run["state"]]
-    made = [c["name"] for c in document["conditions"] if c["simulated"]]
-    if made:
-        yield f"**Simulated**, and no statement about any model: {', '.join(map(markdown_safe, made[:5]))}."
+    warnings = describe_warnings(document)
+    if warnings:
+        yield f"**{markdown_safe(warnings, limit=600)}**"
     if document["methods"]["exploratory"]:
         yield "Exploratory: " + ("the plan does not confirm it." if document["methods"]["plan"] else "no locked plan.")
 
@@ -190,42 +196,43 @@ def _claims(claims: Sequence[Row]) -> Iterator[str]:
 
 def _refused(document: Row) -> Iterator[str]:
     """What was not compared, and why."""
-    told = refusals((r["conditions"], r["reason"]) for r in document["refused"])
-    yield from (f"- **not compared** {markdown_safe(line, limit=600)}" for line in told[:MOST])
-    if len(told) > MOST:
-        yield f"- and {count(len(told) - MOST, 'reason')} more"
-    yield from [""] * bool(told)
+    lines = refusals((r["conditions"], r["reason"]) for r in document["refused"])
+    yield from (f"- **not compared** {markdown_safe(line, limit=600)}" for line in lines[:MOST])
+    if len(lines) > MOST:
+        yield f"- and {count(len(lines) - MOST, 'reason')} more"
+    yield from [""] * bool(lines)
 
 
 def _conditions(conditions: Sequence[Row]) -> Iterator[str]:
     if not conditions:
         return
-    often = (
-        "wrong" if any(c["how_often"] for c in conditions) or not any(c.get("scored") for c in conditions) else "score"
-    )
+    is_graded = any(c["how_often"] for c in conditions)
+    often = "wrong" if is_graded or not any(c.get("scored") for c in conditions) else "score"
     yield f"| condition | n | {often} | severity 3 or more | mean severity | calibration error | worst in |"
     yield "|---|---|---|---|---|---|---|"
     ranked = sorted(conditions, key=lambda c: -(c["how_often"] or {"estimate": -1.0})["estimate"])
-    for c in ranked if len(ranked) <= MOST else ranked[:MOST]:
-        mean = (c["how_badly"] or {}).get("mean")
-        worst = next(iter(c["where"]), None)
-        cells = [
-            markdown_safe(c["name"], limit=60),
-            number((c["how_often"] or c.get("scored") or {"n": 0})["n"]),
-            f"score {number(c['scored']['estimate'])} {_interval(c['scored'])}"
-            if c.get("scored")
-            else _rate(c["how_often"]),
-            _rate(c["how_badly"]),
-            "–" if mean is None else f"{mean['estimate']:.2f}",
-            "–" if c["knows"] is None else f"{c['knows']['estimate']:.3f} {_interval(c['knows'])}",
-            "" if worst is None else f"{markdown_safe(worst['group'], limit=60)}: {percent(worst['error_rate'])}",
-        ]
-        yield f"| {' | '.join(cells)} |"
+    yield from (f"| {' | '.join(_condition_cells(c))} |" for c in ranked[:MOST])
     if len(ranked) > MOST:
         yield ""
-        which = "that are wrong most often" if any(c["how_often"] for c in ranked) else "that are named first"
+        which = "that are wrong most often" if is_graded else "that are named first"
         yield f"The {MOST} {which}, of {len(ranked)}."
     yield ""
+
+
+def _condition_cells(condition: Row) -> list[str]:
+    """The numbers of a condition."""
+    often, scored, knows = condition["how_often"], condition.get("scored"), condition["knows"]
+    mean = (condition["how_badly"] or {}).get("mean")
+    worst = next(iter(condition["where"]), None)
+    return [
+        markdown_safe(condition["name"], limit=60),
+        number((often or scored or {"n": 0})["n"]),
+        f"score {number(scored['estimate'])} {_interval(scored)}" if scored else _rate(often),
+        _rate(condition["how_badly"]),
+        "–" if mean is None else f"{mean['estimate']:.2f}",
+        "–" if knows is None else f"{knows['estimate']:.3f} {_interval(knows)}",
+        "" if worst is None else f"{markdown_safe(worst['group'], limit=60)}: {percent(worst['error_rate'])}",
+    ]
 
 
 def _interval(figure: Row) -> str:

@@ -18,11 +18,12 @@ from richter.records import GLOSSARY, printable
 from richter.report._docs import docs_id, docs_pages
 from richter.report._figure import COLOURS, Figure
 from richter.report._figures import figures
-from richter.report._first import POPOVERS, check_rows, claim_rows, first_screen, signature_rows, with_terms
+from richter.report._first_screen import POPOVERS, claim_rows, first_screen, with_terms
 from richter.report._history import history_section
-from richter.report._numbers import count, name, number
-from richter.report._side_by_side import MOST_ITEMS, Evidence, read_evidence
+from richter.report._numbers import name
+from richter.report._side_by_side import read_evidence
 from richter.report._svg import panel_svg, shape_svg
+from richter.report._texts import check_rows, describe_evidence, method_rows, signature_rows
 from richter.store import RunLike, write_file
 from richter.tables import Dataset
 
@@ -36,7 +37,6 @@ SECTIONS = {  # id: title, what it answers
     "search": ("Search", "Where does it fail?"),
     "judges": ("Judges", "Can the ratings be trusted?"),
 }
-ALONE = "This page was made from a results document, which holds no answers. Give the run to see them."
 COMMAND = re.compile(r"(\brichter [a-z][^()]*?)(?= \(|$)")  # a command within a step
 MOST_TESTS = 300  # of the claims whose tests are listed
 MOST_ROWS = 2_000  # of a figure's numbers in the page; JSON has all
@@ -95,12 +95,12 @@ def render_report(
         sections=[s for s in sections if s["figures"]],
         absent=[s for s in sections if not s["figures"]],
         evidence={
-            "words": ALONE if run is None else _evidence_words(evidence, redact=redact),
+            "words": describe_evidence(None if run is None else evidence, redact=redact),
             "shown": evidence.shown,
             "packed": evidence.packed,
         },
         history=history_section(document.get("history")),
-        methods=_methods(document),
+        methods=method_rows(document),
         plan_fields=_plan_fields(plan),
         docs=docs_pages(f.docs for f in drawn.values()),
         figures_json=_data({n: _in_page(f) for n, f in drawn.items()}),
@@ -237,50 +237,6 @@ def _figure(figure: Figure) -> dict[str, Any]:
         "rows": len(figure.rows),
         "docs_id": docs_id(figure.docs),
     }
-
-
-def _evidence_words(evidence: Evidence, *, redact: bool) -> str:
-    if evidence.kind is None:
-        return "No answer is rated yet. Rate them with richter audit --only judge or richter label."
-    who = {"given": "severities given", "grader": "grades"}.get(evidence.kind, f"{evidence.kind} ratings")
-    said = f"By the {who} {count(evidence.wrong, 'answer')} to {count(evidence.items, 'item')} "
-    said += ("is" if evidence.wrong == 1 else "are") + " wrong. "
-    if evidence.shown < evidence.items:
-        said += (
-            f"Here are {number(evidence.shown)} items, at most {MOST_ITEMS}: those whose answers differ most between "
-            "conditions, then the gravest. "
-        )
-    if redact:
-        return said + "Questions, references, answers and reasons were left out of this page."
-    return said + f"Answers are cut to {number(evidence.cut)} characters; richter view shows everything."
-
-
-def _methods(document: Mapping[str, Any]) -> list[tuple[str, str]]:
-    methods = document.get("methods") or {}
-    plan = methods.get("plan") or {}
-    spent = methods.get("spent") or {}
-    rows = [
-        ("Plan", f"{plan.get('hash')}, locked {plan.get('locked_at')}" if plan else "none locked; exploratory"),
-        *([("Lock", str(plan["vouched"]))] if plan.get("vouched") else []),
-        ("Deviations", "; ".join(str(d) for d in methods.get("deviations") or []) or "none recorded"),
-        ("Seed", number(methods.get("seed"))),
-        ("Versions", ", ".join(f"{k} {v}" for k, v in (methods.get("versions") or {}).items()) or "not recorded"),
-        ("Cost", _cost(spent)),
-        ("Results document", f"version {document.get('version')}, made by Richter {document.get('richter')}"),
-    ]
-    return [(term, printable(value, limit=2000)) for term, value in rows]
-
-
-def _cost(spent: Mapping[str, Any]) -> str:
-    """What was asked and paid; of a table, which says neither, nothing."""
-    money = spent.get("money_usd")
-    if not spent.get("tokens") and not money:
-        return "not recorded"
-    counts = ", ".join(f"{number(spent[key])} {key}" for key in ("calls", "answers", "tokens") if key in spent)
-    if money is None:
-        return f"{counts}, at a price that is not known"
-    part = f" and {number(spent['unpriced'])} answers without a price" if spent.get("unpriced") else ""
-    return f"{counts}, ${money:.4g}{part}"
 
 
 def _plan_fields(plan: Mapping[str, Any]) -> str:

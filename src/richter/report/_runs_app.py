@@ -123,7 +123,7 @@ class RunsApp:
     async def _close(self, _: web.Application) -> None:
         for ledger, _page in self._rating.values():
             ledger.close()
-        for _stamp_of, reading, _told in self._indexes.values():
+        for _stamp_of, reading, _progress in self._indexes.values():
             if not reading.done() or reading.exception() is None:
                 (await reading).close()
 
@@ -149,13 +149,13 @@ class RunsApp:
 
     async def _evidence(self, request: web.Request) -> web.Response:
         run = self._run(request)
-        reading, told = await self._index(run)
+        reading, progress = await self._index(run)
         await asyncio.wait([reading], timeout=FIRST_S)
         plain = not any(request.query.get(key, "") not in ("", "0") for key in NARROWING)
         if not reading.done() and plain:
             found = await asyncio.to_thread(first_items, run, request.query)
             note = "the run is being read; what matters most comes first when it is"
-            return web.json_response({**found, "reading": told[-1], "note": note})
+            return web.json_response({**found, "reading": progress[-1], "note": note})
         index = await asyncio.shield(reading)
         return web.json_response(await asyncio.to_thread(index.find, request.query))
 
@@ -169,17 +169,17 @@ class RunsApp:
         known = self._indexes.get(run)
         if known is not None and (not known[1].done() or (known[0] == stamp and known[1].exception() is None)):
             return known[1:]
-        told = [0.0]
+        progress = [0.0]
 
         async def read() -> EvidenceIndex:
             async with self._indexing:  # one at a time: a large run is read whole for it, once
                 if known is not None and known[1].exception() is None:
                     known[1].result().close()
-                return await asyncio.to_thread(EvidenceIndex, run, told.append)
+                return await asyncio.to_thread(EvidenceIndex, run, progress.append)
 
         reading = asyncio.create_task(read())
-        self._indexes[run] = (stamp, reading, told)
-        return reading, told
+        self._indexes[run] = (stamp, reading, progress)
+        return reading, progress
 
     # ---- the report ----------------------------------------------------------------------------------------------
 

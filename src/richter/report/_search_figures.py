@@ -5,7 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from richter.report import _figure as draw
-from richter.report._numbers import among, count, name, number, percent
+from richter.report._figure_texts import (
+    describe_categories,
+    describe_failing,
+    describe_map,
+    describe_patterns,
+    describe_steps,
+)
+from richter.report._numbers import name
 from richter.report._svg import Axis, Panel, axis
 
 MOST_CATEGORIES = 6  # told apart on the map
@@ -24,9 +31,9 @@ def search_figures(section: Sequence[Mapping[str, Any]]) -> Iterator[draw.Figure
 
 
 def _label(search: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> str:
-    said = f"{search.get('strategy')}, {search.get('model')}"
+    label = f"{search.get('strategy')}, {search.get('model')}"
     same = [s for s in every if (s.get("strategy"), s.get("model")) == (search.get("strategy"), search.get("model"))]
-    return name(f"{said}, {search.get('name')}" if len(same) > 1 and search.get("name") else said)
+    return name(f"{label}, {search.get('name')}" if len(same) > 1 and search.get("name") else label)
 
 
 def _steps(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figure]:
@@ -39,26 +46,10 @@ def _steps(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figure]:
     ]
     if not rows:
         return
-    told = draw.keys(list(dict.fromkeys(r["condition"] for r in rows)))
-    first = next(iter(searches.values()))
-    population = first.get("population") or {}
-    sentence = (
-        f"The share of wrong answers at each step (points) and over all steps (line). {next(iter(told))} found "
-        f"{count(first.get('errors_found'), 'error')} in {count(first.get('answers'), 'answer')}"
-    )
-    if population.get("error_rate") is not None:
-        sentence += (
-            f"; of the whole base {percent(population['error_rate'])} is wrong by its random sample "
-            f"(dashed, n = {number(population.get('n'))}), of which the steps say nothing"
-        )
-    for recall in ((first.get("base") or {}).get("index") or {}).get("recall", ())[:1]:
-        sentence += (
-            f". Neighbours come from a disk index that finds {percent(recall['recall'])} of the exact "
-            f"{number(recall['k'])}, measured on {number(recall['queries'])} random paragraphs"
-        )
+    legend_keys = draw.keys(list(dict.fromkeys(r["condition"] for r in rows)))
     marks = draw.each(
         "condition",
-        told.values(),
+        legend_keys.values(),
         lambda key: draw.line("step", "cumulative", key, size=5),
         lambda key: draw.line("step", "base", key, dash=True, size=2),
         lambda key: draw.dots("step", "error", key, size=3, faint=True),
@@ -68,9 +59,9 @@ def _steps(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figure]:
     yield draw.figure(
         "search-steps",
         title="How the search went",
-        sentence=sentence + ".",
+        sentence=describe_steps(*next(iter(searches.items()))),
         panels=[panel] if len({r["step"] for r in rows}) > 1 else [],
-        legend=list(told.values()) if len(told) > 1 else [],
+        legend=list(legend_keys.values()) if len(legend_keys) > 1 else [],
         rows=rows,
         columns="condition: search, step, paragraphs, error: wrong, cumulative: wrong so far, base: wrong in the base",
         docs="estimators/error-ascent",
@@ -90,25 +81,10 @@ def _failing(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figure]
     ]
     if not rows:
         return
-    total = sum(search.get("n_failing") or 0 for search in searches.values())
-    counts = Counter(r["mode"] for r in rows)
-    commonest = [f"{mode or 'no category'} ({number(n)})" for mode, n in counts.most_common(3)]
-    checks = [search["keys"] for search in searches.values() if search.get("keys")]
-    keys_told = "".join(
-        f" People found {number(c['bad'])} of {number(c['n'])} generated keys bad ({percent(c['share'])} "
-        f"[{percent(c['interval']['low'])}, {percent(c['interval']['high'])}])."
-        for c in checks[:1]
-    )
     yield draw.figure(
         "search-failing",
         title="Failing questions",
-        sentence=(
-            f"{count(total, 'different question')} answered wrongly and not right in other words, in "
-            f"{count(len(counts), 'mode')}: most in {among(commonest)}. For example: {rows[0]['question']} Answered: "
-            f"{rows[0]['answered']}; right: {rows[0]['right']}.{keys_told} "
-            + (f"The first {number(len(rows))} are listed; " if total > len(rows) else "")
-            + "`richter search export` writes them as a set."
-        ),
+        sentence=describe_failing(rows, list(searches.values())),
         panels=[],
         rows=rows,
         columns="condition: search, mode, question, right, answered, reworded: wrong in other words, source",
@@ -134,7 +110,7 @@ def _map(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figure]:
     if not counts:
         return
     ranked = sorted(counts, key=lambda c: (-counts[c], c))
-    told = draw.keys(ranked[:MOST_CATEGORIES])
+    legend_keys = draw.keys(ranked[:MOST_CATEGORIES])
     bases = {label: str((search.get("base") or {}).get("name")) for label, search in searches.items()}
 
     def silent(own: list[draw.Row], field: str) -> Axis:  # searches of one base share its plane
@@ -148,21 +124,21 @@ def _map(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figure]:
     yield draw.figure(
         "search-map",
         title="Map of errors",
-        sentence=(
-            f"{count(counts.total(), 'failing paragraph')} and {number(passing)} that "
-            f"{'pass' if passing != 1 else 'passes'}, near each other where they are near in meaning; the axes have no "
-            f"unit{', and a paragraph lies at the same place in every search of a base' if shared else ''}. "
-            f"Most failing ones are on {ranked[0]} ({number(counts[ranked[0]])})"
-            + (f", then {among(ranked[1:])}." if len(ranked) > 1 else ".")
-        ),
+        sentence=describe_map(rows, ranked, has_shared_places=shared),
         panels=draw.panels_by(
             rows,
             lambda own: silent(own, "x"),
             lambda own: silent(own, "y"),
             draw.some(lambda r: not r["fails"], draw.dots("x", "y", PASSES, size=2, faint=True)),
-            draw.some(lambda r: r["fails"], draw.dots("x", "y", lambda r: told.get(r["category"], OTHERS), size=3.5)),
+            draw.some(
+                lambda r: r["fails"], draw.dots("x", "y", lambda r: legend_keys.get(r["category"], OTHERS), size=3.5)
+            ),
         ),
-        legend=[*told.values(), *([OTHERS] if len(ranked) > len(told) else []), *([PASSES] if passing else [])],
+        legend=[
+            *legend_keys.values(),
+            *([OTHERS] if len(ranked) > len(legend_keys) else []),
+            *([PASSES] if passing else []),
+        ],
         rows=rows,
         columns="condition: search, category, question, wrong: share wrong, fails, x, y",
         docs="estimators/error-map",
@@ -185,15 +161,10 @@ def _patterns(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figure
     if not rows:
         return
     groups, more = draw.leading(list(dict.fromkeys(r["group"] for r in rows)), "groups", most=15)
-    top = rows[0]
     yield draw.figure(
         "search-patterns",
         title="What failing paragraphs share",
-        sentence=(
-            f"Groups that fail more often (dot) than the rest (start of the line) in what was asked about: "
-            f"{top['group']} is wrong in {percent(top['error'])} of {count(top['paragraphs'], 'paragraph')} against "
-            f"{percent(top['low'])}.{more}"
-        ),
+        sentence=describe_patterns(rows) + more,
         panels=[
             draw.interval_panel(
                 list(enumerate(rows)), "group", title="wrong answers", value="error", percent=True, most=groups
@@ -222,11 +193,7 @@ def _categories(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figu
     yield draw.figure(
         "search-categories",
         title="Error rate of the base, by category",
-        sentence=(
-            f"From the random sample alone, with 95% intervals, the most sampled first: {rows[0]['category']} "
-            f"{percent(rows[0]['error'])} [{percent(rows[0]['low'])}, {percent(rows[0]['high'])}] from "
-            f"{count(rows[0]['drawn'], 'paragraph')}.{more}"
-        ),
+        sentence=describe_categories(rows) + more,
         panels=[
             draw.interval_panel(
                 own,

@@ -5,15 +5,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from richter.records import at_most
 from richter.report import _figure as draw
-from richter.report._numbers import among, name, number, percent
+from richter.report._figure_texts import (
+    FEW_A_CELL,
+    FEW_ERRORS,
+    describe_curve,
+    describe_families,
+    describe_heatmap,
+    describe_mechanisms,
+    describe_rates_figure,
+)
+from richter.report._numbers import name, number
 from richter.report._svg import RAMP, Axis, Mark, Panel, axis, lanes
-
-CATASTROPHIC = 3.0
-MILLION = 1e6
-FEW_ERRORS = 10  # below, a curve shows the luck of single answers
-FEW_A_CELL = 4
 
 
 def severity_figures(section: Mapping[str, Any]) -> Iterator[draw.Figure]:
@@ -32,60 +35,45 @@ def severity_figures(section: Mapping[str, Any]) -> Iterator[draw.Figure]:
 
 
 def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) -> Iterator[draw.Figure]:
-    rows: list[draw.Row] = []
-    for point in curve:
-        n = (conditions.get(point["condition"]) or {}).get("n")
-        row = draw.copied(point, "severity count exceed fitted_exceed")
-        row |= {"condition": name(point["condition"]), "n": n}
-        for key in ("exceed", "fitted_exceed"):
-            row[key] = row[key] / n if n and row[key] is not None else None  # the document counts answers
-        rows.append(row)
+    rows = [_curve_row(point, (conditions.get(point["condition"]) or {}).get("n")) for point in curve]
     if not rows:
         return
-    slopes = {c: found.get("slope") or {} for c, found in conditions.items()}
-    known = {c: s["b"] for c, s in slopes.items() if isinstance(s.get("b"), int | float) and s.get("adequate")}
-    sentence = "Points are the share of answers at least that severe, lines the fitted law above its m_min."
-    if known:
-        flattest = min(known, key=lambda c: known[c])
-        few = f"{len(known)} of {len(conditions)} conditions" if len(conditions) > 1 else "this condition"
-        sentence += (
-            f" It describes the errors of {few}: the flatter, the heavier. {name(flattest)} has the flattest, with a "
-            f"slope b of {number(known[flattest])}"
-            + (f" against {number(max(known.values()))} for the steepest." if len(known) > 1 else ".")
-        )
-    else:
-        sentence += " It is adequate for no condition, or there are too few errors to say: read the points."
-    told = draw.keys(list(dict.fromkeys(r["condition"] for r in rows)))
+    legend_keys = draw.keys(list(dict.fromkeys(r["condition"] for r in rows)))
     x = Axis(title="severity of at least", low=0.4, high=4.1)
     y = draw.axis_of(rows, "exceed fitted_exceed", "share of answers", log=True, percent=True)
     seen = draw.each(
         "condition",
-        told.values(),
+        legend_keys.values(),
         lambda key: draw.some(
             lambda r: bool(r["fitted_exceed"]), draw.line("severity", "fitted_exceed", key, faint=True)
         ),
         lambda key: draw.some(lambda r: bool(r["exceed"]), draw.dots("severity", "exceed", key)),
     )
-    errors = sum(r["count"] or 0 for r in rows)
-    together = len(told) <= len({k.colour for k in told.values()})
-    if errors < FEW_ERRORS:
-        panels, sentence = [], f"There are {number(errors)} errors: too few to draw how often each severity comes."
-    elif together:
-        panels = [Panel(x=x, y=y, marks=list(seen(list(enumerate(rows)))))]
-    else:
-        panels = draw.panels_by(rows, x, y, seen)
+    together = len(legend_keys) <= len({k.colour for k in legend_keys.values()})
+    panels: Sequence[Panel] = []
+    if sum(r["count"] or 0 for r in rows) >= FEW_ERRORS:
+        whole = Panel(x=x, y=y, marks=list(seen(list(enumerate(rows)))))
+        panels = [whole] if together else draw.panels_by(rows, x, y, seen)
     yield draw.figure(
         "severity-curve",
         title="Magnitude and frequency",
-        sentence=sentence,
+        sentence=describe_curve(rows, conditions),
         panels=panels,
-        legend=list(told.values()) if together and len(told) > 1 and panels else [],
+        legend=list(legend_keys.values()) if together and len(legend_keys) > 1 and panels else [],
         rows=rows,
         columns="condition, severity, count: answers at it, exceed: share at or above, fitted_exceed: fitted share, "
         "n: answers",
         docs="estimators/b-value",
         drills=True,
     )
+
+
+def _curve_row(point: Mapping[str, Any], n: int | None) -> draw.Row:
+    """A level with shares of the answers, of which the document has counts."""
+    row = draw.copied(point, "severity count exceed fitted_exceed")
+    for key in ("exceed", "fitted_exceed"):
+        row[key] = row[key] / n if n and row[key] is not None else None
+    return row | {"condition": name(point["condition"]), "n": n}
 
 
 def _per_million(conditions: Mapping[str, Any]) -> Iterator[draw.Figure]:
@@ -98,24 +86,15 @@ def _per_million(conditions: Mapping[str, Any]) -> Iterator[draw.Figure]:
     ]
     if not rows:
         return
-    worst = [r for r in rows if r["severity"] == CATASTROPHIC]
     spans = (
         row.get("interval") or {} for found in conditions.values() for row in found.get("per_million", {}).values()
     )
-    at = number(100 * next((span["level"] for span in spans if span.get("level")), 0.95))
-    sentence = f"How often an answer of at least each severity is to be expected in a million, with {at}% intervals."
-    if worst:
-        top = max(worst, key=lambda r: (r["per_million"] or 0.0, r["upper"] or 0.0))  # None where none was seen
-        most = f"the most is {number(top['per_million'])} for {top['condition']}"
-        most += f" [{number(top['low'])}, {number(top['high'])}]"
-        if not top["per_million"]:
-            most = f"none was seen, which allows at most {at_most(top['upper'] or MILLION)} for {top['condition']}"
-        sentence += f" At severity {CATASTROPHIC:g} and above {most}."
+    level = next((span["level"] for span in spans if span.get("level")), 0.95)
     whole = {c: [(k, r) for k, r in own if r["severity"] % 1 == 0] for c, own in draw.apart(rows, "condition").items()}
     yield draw.figure(
         "severity-per-million",
         title="Exceedances per million answers",
-        sentence=sentence,
+        sentence=describe_rates_figure(rows, level),
         panels=[
             draw.interval_panel(own, "at", title="per million answers", value="per_million", heading=c)
             for c, own in list(whole.items())[:12]
@@ -144,39 +123,29 @@ def _heatmap(cells: Sequence[Mapping[str, Any]]) -> Iterator[draw.Figure]:
     if len({(r["domain"], r["tier"]) for r in rows}) < 2:  # all answers are of one kind
         return
     enough = [r for r in rows if r["n"] >= FEW_A_CELL and r["mean_severity"] is not None]
-    worst = max(enough or rows, key=lambda r: r["mean_severity"] or 0.0)
-    sentence = (
-        f"Mean severity by domain and tier (1 easy, 5 hard); darker on white, brighter on black, is worse. The worst "
-        f"cell is {worst['domain']}, tier {worst['tier']}, of {worst['condition']}: mean severity "
-        f"{number(worst['mean_severity'])}, {percent(worst['error_rate'])} of {number(worst['n'])} answers wrong."
-    )
+    has_enough = len(enough) * 2 >= len(rows)
     top = max((r["mean_severity"] or 0.0) for r in rows) or 1.0
     domains = sorted({r["domain"] for r in rows})[:40]
     tiers = sorted({str(r["tier"]) for r in rows})
-    panels = []
-    if len(enough) * 2 < len(rows):
-        sentence = f"Most cells of domain and tier hold fewer than {FEW_A_CELL} answers: too few to compare them."
-    else:
 
-        def marks(own: draw.Numbered) -> list[Mark]:
-            return [
-                Mark(
-                    kind="cell",
-                    at=[(tiers.index(str(r["tier"])), domains.index(r["domain"]))],
-                    colour=RAMP[min(5, int(6 * (r["mean_severity"] or 0.0) / top))],
-                    row=k,
-                )
-                for k, r in own
-                if r["domain"] in domains
-            ]
+    def marks(own: draw.Numbered) -> list[Mark]:
+        return [
+            Mark(
+                kind="cell",
+                at=[(tiers.index(str(r["tier"])), domains.index(r["domain"]))],
+                colour=RAMP[min(5, int(6 * (r["mean_severity"] or 0.0) / top))],
+                row=k,
+            )
+            for k, r in own
+            if r["domain"] in domains
+        ]
 
-        x = Axis(title="tier", names=tuple(tiers))
-        panels = draw.panels_by(rows, x, lanes(domains), marks, cells=True)
+    x = Axis(title="tier", names=tuple(tiers))
     yield draw.figure(
         "severity-heatmap",
         title="Where: domain by tier",
-        sentence=sentence,
-        panels=panels,
+        sentence=describe_heatmap(rows, has_enough=has_enough),
+        panels=draw.panels_by(rows, x, lanes(domains), marks, cells=True) if has_enough else [],
         rows=rows,
         columns="condition, domain, tier, n: answers, errors: wrong, error_rate: error rate, "
         "mean_severity: mean severity, catastrophic: severity 3 and over",
@@ -199,12 +168,6 @@ def _mechanisms(found: Sequence[Mapping[str, Any]]) -> Iterator[draw.Figure]:
         totals[row["mechanism"]] += row["count"]
         most[row["condition"], row["mechanism"]] += row["count"]
     ranked = [m for m, _ in totals.most_common()]
-    whole = totals.total()
-    sentence = (
-        f"Errors by what went wrong, coloured by severity: {ranked[0]} accounts for "
-        f"{percent(totals[ranked[0]] / whole)} of {number(whole)} errors"
-        + (f", then {among(ranked[1:])}." if len(ranked) > 1 else ".")
-    )
     levels = sorted({r["severity"] for r in rows})
     ramp = {level: RAMP[min(5, 1 + int(level / 4 * 4.99))] for level in levels}
     shown = ranked[:12]
@@ -225,7 +188,7 @@ def _mechanisms(found: Sequence[Mapping[str, Any]]) -> Iterator[draw.Figure]:
     yield draw.figure(
         "severity-mechanisms",
         title="Mechanism by severity",
-        sentence=sentence,
+        sentence=describe_mechanisms(totals, ranked),
         panels=draw.panels_by(rows, x, lanes(shown), marks) if len(ranked) > 1 else [],
         legend=[draw.Key(name=f"severity {number(level)}", colour=ramp[level], shape="square") for level in levels],
         rows=rows,
@@ -255,17 +218,10 @@ def _families(conditions: Mapping[str, Any]) -> Iterator[draw.Figure]:
         ]
     if not rows:
         return
-    best_rows = [r for r in rows if r["best"]]
-    decided = [r for r in best_rows if r["decisive"]]
     yield draw.figure(
         "severity-families",
         title="Which law fits",
-        sentence=(
-            f"How much worse each law fits than the best, by BIC (0 is best, over 10 is strong), is in the table. The "
-            f"best law is decisive, and describes the errors, for {len(decided)} of {len(best_rows)} "
-            + ("condition" if len(best_rows) == 1 else "conditions")
-            + f"; most often best: {Counter(r['family'] for r in best_rows).most_common(1)[0][0]}."
-        ),
+        sentence=describe_families(rows),
         panels=[],
         rows=rows,
         columns="condition, family: law, bic: BIC, delta_bic: above the best, best, decisive",

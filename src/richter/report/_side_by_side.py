@@ -148,43 +148,14 @@ def answer_rows(
     """
     wanted = list(dict.fromkeys(ids))
     place = {c: k for k, c in enumerate(tables.conditions)}
-    ratings: dict[tuple[str, str], list[list[Any]]] = defaultdict(list)
-    kept = tables.ratings.filter(pl.col("draw") == 0, pl.col("item").is_in(wanted))
-    for item, condition, *rest in kept.select(
-        "item", "condition", "rater", "kind", "severity", "mechanism", "reason"
-    ).iter_rows():
-        rater, kind, severity, mechanism, reason = rest
-        said = "" if redact else _shorten(reason or "", cut)
-        ratings[item, condition].append(
-            [printable(rater, limit=80), kind, severity, printable(mechanism or "", limit=60), said]
-        )
-    others: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
-    more = tables.scores.filter(
-        pl.col("draw") == 0, pl.col("metric") != (tables.metric or ""), pl.col("item").is_in(wanted)
-    )
-    for item, condition, metric, value in more.select("item", "condition", "metric", "value").iter_rows():
-        if value is not None and metric != "accuracy":
-            others[item, condition][printable(metric, limit=60)] = value
+    ratings, others = _ratings_by_answer(tables, wanted, cut, redact=redact), _scores_by_answer(tables, wanted)
     cells: dict[str, list[Row | None]] = {i: [None] * len(place) for i in wanted}
     for row in judged.filter(pl.col("item").is_in(wanted)).iter_rows(named=True):
-        text = row["text"]
-        cell: Row = {
-            "text": "" if redact else _shorten(text, cut),
-            "severity": row["severity"],
-            "bad": row["bad"],
-            "state": "failed" if row["error"] else {True: "wrong", False: "right", None: "unrated"}[row["wrong"]],
-        }
-        if row["error"]:
-            cell["text"] = "" if redact else _shorten(row["error"], cut)
-        if len(text) > cut:
-            cell["length"] = len(text)
-        if row["score"] is not None and row["wrong"] is None:
-            cell["score"] = row["score"]
-        if (row["item"], row["condition"]) in others:
-            cell["scores"] = others[row["item"], row["condition"]]
-        cell |= {key: True for key in ("severe", "refused", "disagree") if row[key]}
-        if own := ratings.get((row["item"], row["condition"])):
-            cell["ratings"] = own
+        key = (row["item"], row["condition"])
+        cell = _answer_cell(row, cut, redact=redact)
+        cell |= {"scores": others[key]} if key in others else {}
+        cell |= {mark: True for mark in ("severe", "refused", "disagree") if row[mark]}
+        cell |= {"ratings": ratings[key]} if key in ratings else {}
         cells[row["item"]][place[row["condition"]]] = cell
     found = []
     for one in wanted:
@@ -200,6 +171,48 @@ def answer_rows(
             }
         )
     return found
+
+
+def _answer_cell(row: Row, cut: int, *, redact: bool) -> Row:
+    """An answer's text, or why it failed, with its grade."""
+    cell: Row = {
+        "text": "" if redact else _shorten(row["error"] or row["text"], cut),
+        "severity": row["severity"],
+        "bad": row["bad"],
+        "state": "failed" if row["error"] else {True: "wrong", False: "right", None: "unrated"}[row["wrong"]],
+    }
+    if len(row["text"]) > cut:
+        cell["length"] = len(row["text"])
+    if row["score"] is not None and row["wrong"] is None:
+        cell["score"] = row["score"]
+    return cell
+
+
+def _ratings_by_answer(
+    tables: Dataset, items: Sequence[str], cut: int, *, redact: bool
+) -> dict[tuple[str, str], list[list[Any]]]:
+    """Who rated an answer, as what kind, how severe, by which mechanism and why."""
+    ratings: dict[tuple[str, str], list[list[Any]]] = defaultdict(list)
+    own = tables.ratings.filter(pl.col("draw") == 0, pl.col("item").is_in(items))
+    columns = ("item", "condition", "rater", "kind", "severity", "mechanism", "reason")
+    for item, condition, rater, kind, severity, mechanism, reason in own.select(columns).iter_rows():
+        why = "" if redact else _shorten(reason or "", cut)
+        ratings[item, condition].append(
+            [printable(rater, limit=80), kind, severity, printable(mechanism or "", limit=60), why]
+        )
+    return ratings
+
+
+def _scores_by_answer(tables: Dataset, items: Sequence[str]) -> dict[tuple[str, str], dict[str, float]]:
+    """The scores of an answer beside the main one."""
+    others: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+    is_other = (pl.col("metric") != (tables.metric or "")) & (pl.col("metric") != "accuracy")
+    own = tables.scores.filter(
+        pl.col("draw") == 0, is_other, pl.col("item").is_in(items), pl.col("value").is_not_null()
+    )
+    for item, condition, metric, value in own.select("item", "condition", "metric", "value").iter_rows():
+        others[item, condition][printable(metric, limit=60)] = value
+    return others
 
 
 def _table(tables: Dataset, judged: pl.DataFrame, ids: Sequence[str], cut: int, *, redact: bool) -> Row:

@@ -6,7 +6,7 @@ one, so that letters keep their size. Colours are CSS variables, and every mark 
 
 import dataclasses
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Any, Literal
 
@@ -58,7 +58,7 @@ class Axis:
         first = math.ceil(self.low / step - 1e-9)
         return [round((first + k) * step, 12) for k in range(int((self.high - first * step) / step + 1e-9) + 1)]
 
-    def said(self, value: float) -> str:
+    def tick_text(self, value: float) -> str:
         """A tick's words."""
         if self.percent:
             return f"{100 * value:.6g}%"
@@ -126,65 +126,105 @@ def _cut(text: str, room: float) -> str:
     return escape(text if len(text) <= most else text[: most - 1] + "…")
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Frame:
+    """Where a panel's axes lie, and where a value lies on them."""
+
+    panel: Panel
+    top: float
+    left: float
+    lane: float  # the height of a named row; 0 where y is a scale
+    height: float
+
+    @property
+    def right(self) -> float:
+        return WIDTH - 8
+
+    @property
+    def bottom(self) -> float:
+        return self.top + self.height
+
+    @property
+    def step(self) -> float:
+        """The width of a named column; 0 where x is a scale."""
+        return (self.right - self.left) / len(self.panel.x.names) if self.panel.x.names else 0.0
+
+    def across(self, value: float) -> float:
+        """The place of a value of x."""
+        share = self.panel.x.share(value) * (self.right - self.left)
+        return self.left + ((value + 0.5) * self.step if self.panel.x.names else share)
+
+    def down(self, value: float) -> float:
+        """The place of a value of y."""
+        if self.panel.y.names:
+            return self.top + value * self.lane + (self.lane / 2 if self.panel.cells else self.lane - 8)
+        return self.bottom - self.panel.y.share(value) * self.height
+
+
+def _frame_of(panel: Panel) -> _Frame:
+    y = panel.y
+    widest = max((len(n) for n in y.names), default=0) if panel.cells else 0
+    lane = (CELL if panel.cells else LANE) if y.names else 0
+    return _Frame(
+        panel=panel,
+        top=(20 if panel.title else 4) + (17 if y.title else 0),
+        left=min(widest * LETTER + 6, 120) if panel.cells else 2 if y.names else 38,
+        lane=lane,
+        height=lane * len(y.names) if y.names else HEIGHT,
+    )
+
+
+def _text(at: tuple[float, float], words: str, kind: str = "t", anchor: str = "") -> str:
+    ends = f' text-anchor="{anchor}"' if anchor else ""
+    return f'<text x="{at[0]:.1f}" y="{at[1]:.1f}" class="{kind}"{ends}>{words}</text>'
+
+
 def panel_svg(panel: Panel) -> tuple[str, int]:
     """The panel as an SVG element, and its height."""
-    x, y = panel.x, panel.y
-    top = (20 if panel.title else 4) + (17 if y.title else 0)
-    widest = max((len(n) for n in y.names), default=0) if panel.cells else 0
-    left = min(widest * LETTER + 6, 120) if panel.cells else 2 if y.names else 38
-    if y.names:
-        lane = CELL if panel.cells else LANE
-        height = lane * len(y.names)
-    else:
-        lane, height = 0, HEIGHT
-    right, bottom = WIDTH - 8, top + height
-    parts: list[str] = []
-
-    def text(at: tuple[float, float], said: str, kind: str = "t", anchor: str = "") -> None:
-        ends = f' text-anchor="{anchor}"' if anchor else ""
-        parts.append(f'<text x="{at[0]:.1f}" y="{at[1]:.1f}" class="{kind}"{ends}>{said}</text>')
-
-    def across(value: float) -> float:
-        if x.names:
-            return left + (value + 0.5) * (right - left) / len(x.names)
-        return left + x.share(value) * (right - left)
-
-    def down(value: float) -> float:
-        if y.names:
-            return top + value * lane + (lane / 2 if panel.cells else lane - 8)
-        return bottom - y.share(value) * height
-
-    if panel.title:
-        text((0, 12), _cut(panel.title, WIDTH), "h")
-    for k, name in enumerate(x.names):
-        text((across(k), bottom + 14), _cut(name, (right - left) / len(x.names)), anchor="middle")
-    for tick in [] if x.names or x.silent else x.ticks():
-        place = across(tick)
-        parts.append(f'<path d="M{place:.1f} {top}V{bottom}" class="g"/>')
-        text((place, bottom + 14), x.said(tick), anchor="end" if place > right - 14 else "middle")
-    for k, name in enumerate(y.names):
-        at = (left - 6, down(k) + 4) if panel.cells else (0, top + k * lane + 11)
-        text(at, _cut(name, left if panel.cells else WIDTH), anchor="end" if panel.cells else "")
-    for tick in [] if y.names or y.silent else y.ticks():
-        parts.append(f'<path d="M{left} {down(tick):.1f}H{right}" class="g"/>')
-        text((left - 4, down(tick) + 4), y.said(tick), anchor="end")
-    end = bottom if x.silent else bottom + 16
+    frame, x, y = _frame_of(panel), panel.x, panel.y
+    parts = [_text((0, 12), _cut(panel.title, WIDTH), "h")] if panel.title else []
+    parts += [*_draw_x(frame), *_draw_y(frame)]
+    end = frame.bottom if x.silent else frame.bottom + 16
     if x.title:
         end += 15
-        text((left if not y.names else 0, end - 2), _cut(x.title, WIDTH - left))
+        parts.append(_text((frame.left if not y.names else 0, end - 2), _cut(x.title, WIDTH - frame.left)))
     if y.title:
-        text((0, top - 8), _cut(y.title, WIDTH))
-    step = (right - left) / len(x.names) if x.names else 0.0
-    parts += [_mark(mark, across, down, step, lane) for mark in panel.marks]
-    body = "".join(parts)
+        parts.append(_text((0, frame.top - 8), _cut(y.title, WIDTH)))
+    parts += [_mark(mark, frame) for mark in panel.marks]
     height = math.ceil(end + 3)
+    body = "".join(parts)
     return (
         f'<svg viewBox="0 0 {WIDTH} {height}" class="panel" aria-hidden="true" focusable="false">{body}</svg>',
         height,
     )
 
 
-def _mark(mark: Mark, across: Any, down: Any, step: float, lane: float) -> str:
+def _draw_x(frame: _Frame) -> Iterator[str]:
+    """The names under the columns, or the ticks of a scale."""
+    x, below = frame.panel.x, frame.bottom + 14
+    for k, name in enumerate(x.names):
+        yield _text((frame.across(k), below), _cut(name, frame.step), anchor="middle")
+    for tick in [] if x.names or x.silent else x.ticks():
+        place = frame.across(tick)
+        yield f'<path d="M{place:.1f} {frame.top}V{frame.bottom}" class="g"/>'
+        yield _text((place, below), x.tick_text(tick), anchor="end" if place > frame.right - 14 else "middle")
+
+
+def _draw_y(frame: _Frame) -> Iterator[str]:
+    """The names of the rows, beside cells or above lanes, or the ticks of a scale."""
+    y = frame.panel.y
+    for k, name in enumerate(y.names):
+        if frame.panel.cells:
+            yield _text((frame.left - 6, frame.down(k) + 4), _cut(name, frame.left), anchor="end")
+        else:
+            yield _text((0, frame.top + k * frame.lane + 11), _cut(name, WIDTH))
+    for tick in [] if y.names or y.silent else y.ticks():
+        yield f'<path d="M{frame.left} {frame.down(tick):.1f}H{frame.right}" class="g"/>'
+        yield _text((frame.left - 4, frame.down(tick) + 4), y.tick_text(tick), anchor="end")
+
+
+def _mark(mark: Mark, frame: _Frame) -> str:
+    across, down, step, lane = frame.across, frame.down, frame.step, frame.lane
     row = "" if mark.row is None else f' data-row="{mark.row}"'
     faint = ' opacity=".55"' if mark.faint else ""
     if mark.kind == "cell":

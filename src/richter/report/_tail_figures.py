@@ -5,18 +5,10 @@ from typing import Any
 
 from richter.report import _figure as draw
 from richter.report._figure import Figure, Key, Row, axis_of, copied, figure, leading, panels_by
-from richter.report._numbers import count, name, number
+from richter.report._figure_texts import GATES, describe_excesses, describe_gates, describe_stability
+from richter.report._numbers import name
 from richter.report._svg import Axis, Mark, Panel, lanes
 
-GATES = {
-    "G1": "equal mean",
-    "G2": "equal tail mean",
-    "G3": "enough exceedances",
-    "G4": "the law fits",
-    "G5": "the shape is stable",
-    "P1": "intervals apart",
-    "P2": "difference worth a claim",
-}
 OUTCOMES = {
     "passed": Key(name="passed", colour="var(--good)"),
     "failed": Key(name="failed", colour="var(--bad)", shape="cross"),
@@ -34,52 +26,50 @@ def tail_figures(section: Mapping[str, Any]) -> Iterator[Figure]:
 
 def _ladder(study: Mapping[str, Any]) -> Iterator[Figure]:
     pairs = study.get("claims") or []
-    rows: list[Row] = []
-    for pair in pairs:
-        first, second = pair["conditions"]
-        for outcome in pair.get("gates") or []:
-            gate, passed = outcome["name"], outcome.get("passed")
-            rows.append(
-                {
-                    "pair": f"{name(first, limit=40)} / {name(second, limit=40)}",
-                    "condition": name(first),
-                    "other": name(second),
-                    "gate": gate,
-                    "asks": GATES.get(gate, gate),
-                    "outcome": "passed" if passed else "failed" if passed is False else "not run",
-                    "detail": name(outcome.get("detail") or "", limit=200),
-                    "rule": name(outcome.get("rule") or "", limit=200),
-                    "verdict": pair.get("verdict"),
-                }
-            )
+    rows = [_gate_row(pair, outcome) for pair in pairs for outcome in pair.get("gates") or []]
     if not rows:
         return
-    verified = [p for p in pairs if p.get("verdict") == "verified"]
-    blocked = [p["blocked_by"] for p in pairs if p.get("blocked_by")]
-    sentence = f"Which gates each pair passed on the way to a claim about its tails: {len(verified)} of {len(pairs)} "
-    sentence += (
-        "pair is verified" if len(verified) == len(pairs) == 1 else "are verified" if len(pairs) > 1 else "is verified"
-    )
-    if blocked:
-        often = max(sorted(set(blocked)), key=blocked.count)
-        sentence += f"; most often the first gate to fail is {often} ({GATES.get(often, often)})"
     drawn, more = leading(list(dict.fromkeys(r["pair"] for r in rows)), "pairs")
     gates = [g for g in GATES if any(r["gate"] == g for r in rows)]
-    marks = []
-    for k, row in enumerate(rows):
-        if row["pair"] in drawn and row["gate"] in gates:
-            key, place = OUTCOMES[row["outcome"]], (gates.index(row["gate"]), drawn.index(row["pair"]))
-            marks.append(Mark(kind="dot", at=[place], colour=key.colour, shape=key.shape, size=5, row=k))
+    marks = [
+        Mark(
+            kind="dot",
+            at=[(gates.index(row["gate"]), drawn.index(row["pair"]))],
+            colour=OUTCOMES[row["outcome"]].colour,
+            shape=OUTCOMES[row["outcome"]].shape,
+            size=5,
+            row=k,
+        )
+        for k, row in enumerate(rows)
+        if row["pair"] in drawn and row["gate"] in gates
+    ]
     yield figure(
         "tail-gates",
         title="The gates",
-        sentence=f"{sentence}. {'; '.join(f'{g} {GATES[g]}' for g in gates)}.{more}",
+        sentence=describe_gates(pairs, gates) + more,
         panels=[Panel(x=Axis(names=tuple(gates)), y=lanes(drawn), marks=marks)] if len(drawn) > 1 else [],
         legend=[key for key in OUTCOMES.values() if any(r["outcome"] == key.name for r in rows)],
         rows=rows,
         columns="condition, other: and, gate, asks: asks for, outcome, detail: seen, rule, verdict: the pair's verdict",
         docs="estimators/tail-protocol",
     )
+
+
+def _gate_row(pair: Mapping[str, Any], outcome: Mapping[str, Any]) -> Row:
+    """One gate of a pair: what it asks for and how it came out."""
+    first, second = pair["conditions"]
+    gate, passed = outcome["name"], outcome.get("passed")
+    return {
+        "pair": f"{name(first, limit=40)} / {name(second, limit=40)}",
+        "condition": name(first),
+        "other": name(second),
+        "gate": gate,
+        "asks": GATES.get(gate, gate),
+        "outcome": "passed" if passed else "failed" if passed is False else "not run",
+        "detail": name(outcome.get("detail") or "", limit=200),
+        "rule": name(outcome.get("rule") or "", limit=200),
+        "verdict": pair.get("verdict"),
+    }
 
 
 def _stability(section: Mapping[str, Any], study: Mapping[str, Any]) -> Iterator[Figure]:
@@ -90,16 +80,10 @@ def _stability(section: Mapping[str, Any], study: Mapping[str, Any]) -> Iterator
     ]
     if not rows:
         return
-    q = study.get("q")
-
     yield figure(
         "tail-stability",
         title="Does the shape hold still?",
-        sentence=(
-            f"The fitted shape ξ of {name(section.get('column') or 'the score')} as the threshold rises, with its 95% "
-            "interval: a tail that follows the law keeps its shape."
-            + (f" The protocol's threshold is at q = {number(q)}." if q else "")
-        ),
+        sentence=describe_stability(section.get("column"), study.get("q")),
         panels=panels_by(
             rows,
             axis_of(rows, "q", "threshold quantile"),
@@ -121,7 +105,6 @@ def _qq(section: Mapping[str, Any]) -> Iterator[Figure]:
     ]
     if not rows:
         return
-    off = max(rows, key=lambda r: abs(r["observed"] - r["model"]))
 
     def law(own: draw.Numbered) -> list[Mark]:
         top = max(r["model"] for _, r in own)
@@ -130,11 +113,7 @@ def _qq(section: Mapping[str, Any]) -> Iterator[Figure]:
     yield figure(
         "tail-qq",
         title="Is it the right law?",
-        sentence=(
-            f"Excesses over the threshold against those of the fitted law, {count(len(rows), 'point')}: on the dashed "
-            f"line the law is right. The furthest from it is {off['condition']}, {number(off['observed'])} where the "
-            f"law expects {number(off['model'])}."
-        ),
+        sentence=describe_excesses(rows),
         panels=panels_by(
             rows,
             lambda own: axis_of(own, "model", "excess by the fitted law", zero=True),

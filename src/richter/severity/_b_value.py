@@ -13,12 +13,12 @@ from richter.records import Interval, Shown, counted
 from richter.severity._deployment import rate_evidence
 from richter.severity._grid import DELTA, POSITIVE, count_levels, level_index
 from richter.severity._severity_kernels import CENSORED, CODES, fit_fixed, fit_selected, fit_top_down
-from richter.stats import Floats, Ints, root, wilson
+from richter.stats import Floats, Ints, find_root, wilson
 
 __all__ = [
     "DEFAULT",
     "PAPER",
-    "PLANNED",
+    "PLANNED_M_MIN",
     "TOP_DOWN",
     "BValue",
     "Recipe",
@@ -36,12 +36,12 @@ class RowFits(NamedTuple):
     m_min: Ints
 
 
-CLAUSET_EVENTS = 100
-PLANNED = 1.5
-TOP_START = 4  # the index of 2.5: from the top down the first tail has four levels
-TOP_MOST = 1.645
+CLAUSET_MIN_EVENTS = 100
+PLANNED_M_MIN = 1.5
+TOP_DOWN_FIRST_INDEX = 4  # the index of 2.5: from the top down the first tail has four levels
+TOP_DOWN_MAX_Z = 1.645
 TOLERANCE = 0.05
-PER_STEP = -1 / (DELTA * math.log(10))  # b = -log10(q) / delta
+B_PER_LOG_Q = -1 / (DELTA * math.log(10))  # b = -log10(q) / delta
 
 Estimator = Literal["truncated", "censored", "exact", "aki"]
 
@@ -55,7 +55,7 @@ class Recipe:
     """
 
     estimator: Estimator = "truncated"
-    m_min: float | Literal["top", "ks", "clauset"] = PLANNED
+    m_min: float | Literal["top", "ks", "clauset"] = PLANNED_M_MIN
     min_events: int = 30
     min_bins: int = 4
     reselect: bool = True
@@ -115,7 +115,7 @@ def estimate_b(
     severity: ArrayLike,
     *,
     estimator: Estimator = "truncated",
-    m_min: float | Literal["top", "ks", "clauset"] = PLANNED,
+    m_min: float | Literal["top", "ks", "clauset"] = PLANNED_M_MIN,
     min_events: int = 30,
     min_bins: int = 4,
     reselect: bool = True,
@@ -124,7 +124,7 @@ def estimate_b(
     level: float = 0.95,
     rng: np.random.Generator,
 ) -> BValue:
-    """Estimate b in log10 N(M >= m) = a - b (m - m_min) from scores 0..4, zeros (correct answers) included.
+    """The slope b in log10 N(M >= m) = a - b (m - m_min) of scores 0..4, zeros (correct answers) included.
 
     On the grid the law gives a level probability proportional to q^j, j steps above m_min, q = 10^(-b delta). With n
     errors at or above m_min, S = sum of their steps and c of them at 4.0:
@@ -138,15 +138,15 @@ def estimate_b(
 
     A number for `m_min` is a level planned before the data are seen (1.5 by default): it covers best and is narrowest,
     where the law holds from there. `"top"` starts at 2.5 with `min_events` errors (else at 2.0, if at least one
-    level then joins), and goes down while the next level has the share that the law above predicts for it (|z| at most
-    1.645); its interval is widened to the likelihood's there, and to that of the level above where it ends at a level
-    with too few, which may be a pile-up that joined unseen. `"ks"` is the paper's, the level of
-    least Kolmogorov-Smirnov distance among those below the largest observed one with `min_events` errors at or above
-    and `min_bins` levels to the top: with an excess of minor slips it starts too low and covers 0.25-0.75; `"clauset"`
-    the lowest level with at least 100 errors at or above. The interval is the percentile bootstrap over errors; with
-    `reselect` (default) every resample chooses its own m_min, without it the choice is treated as known, which covers
-    59-92%. The gate on the law is on the size of its misfit, not on its significance, which many errors always have:
-    the upper limit (at `level`) of the largest gap between the two distribution functions from m_min up, the largest
+    level then joins), and goes down while the next level has the share that the law above predicts for it (|z| at
+    most 1.645); its interval is widened to the likelihood's there, and to that of the level above where it ends at
+    a level with too few, which may be a pile-up that joined unseen. `"ks"` is the paper's, the level of least
+    Kolmogorov-Smirnov distance among those below the largest observed one with `min_events` errors at or above and
+    `min_bins` levels to the top: with an excess of minor slips it starts too low; `"clauset"` the lowest level with
+    at least 100 errors at or above. The interval is the percentile bootstrap over errors; with `reselect` (default)
+    every resample chooses its own m_min, without it the choice is treated as known, and the interval is too narrow.
+    The gate on the law is on the size of its misfit, not on its significance, which many errors always have: the
+    upper limit (at `level`) of the largest gap between the two distribution functions from m_min up, the largest
     seen plus the quantile of the largest deviation of resamples from it, must be within `tolerance`.
 
     `estimator="aki", m_min="ks", min_bins=1, reselect=False` is the paper. Raises `TooFewErrors` when no level
@@ -169,14 +169,14 @@ def fit_rows(rows: Floats, recipe: Recipe) -> RowFits:
     if recipe.m_min == "ks":
         log_q, chosen, _ = fit_selected(rows, code, recipe.min_events, recipe.min_bins)
     elif recipe.m_min == "top":
-        log_q, chosen = fit_top_down(rows, code, recipe.min_events, TOP_START, TOP_MOST)
+        log_q, chosen = fit_top_down(rows, code, recipe.min_events, TOP_DOWN_FIRST_INDEX, TOP_DOWN_MAX_Z)
     else:
         start = 0 if recipe.m_min == "clauset" else level_index(recipe.m_min) - 1
-        needed = CLAUSET_EVENTS if recipe.m_min == "clauset" else recipe.min_events
+        needed = CLAUSET_MIN_EVENTS if recipe.m_min == "clauset" else recipe.min_events
         enough = rows[:, start:].sum(axis=1) >= needed
         log_q = np.where(enough, fit_fixed(rows, start, code), np.nan)
         chosen = np.where(enough, start, -1)
-    return RowFits(log_q * PER_STEP, chosen)
+    return RowFits(log_q * B_PER_LOG_Q, chosen)
 
 
 def law_on_grid(log_q: float, start: int, *, code: int, last: int = 7) -> Floats:
@@ -207,37 +207,39 @@ def b_from_counts(
     _check_enough(counts, recipe)
     b, chosen = (x[0] for x in fit_rows(positive[None, :], recipe))
     if chosen < 0 or not np.isfinite(b):
-        _refuse(counts, recipe)
+        _refuse_one_level(counts, recipe)
     start = int(chosen)
     n_above = int(positive[start:].sum())
     drawn = resampled_counts(counts, by_group, n_resamples, rng)
     at_start = fit_fixed(drawn, start, CODES[recipe.estimator])
-    values, picks = at_start * PER_STEP, np.full(n_resamples, start)
+    values, picks = at_start * B_PER_LOG_Q, np.full(n_resamples, start)
     if recipe.reselect and isinstance(recipe.m_min, str):
         values, picks = fit_rows(drawn, recipe)
     defined = values[~np.isnan(values)]
     if len(defined) < n_resamples / 2:
-        _refuse(counts, recipe)
+        _refuse_one_level(counts, recipe)
     low, high = _percentiles(defined, level)
     if recipe.m_min == "top" and recipe.estimator == "truncated":
         levels = (start, start + 1) if _ends_at_too_few(positive, start, float(b)) else (start,)
-        ends = [x * PER_STEP for k in levels for x in _likelihood_limits(positive[k:], level)]
+        ends = [x * B_PER_LOG_Q for k in levels for x in _likelihood_limits(positive[k:], level)]
         low, high = min(low, *ends), max(high, *ends)
     frequency = np.bincount(picks[picks >= 0], minlength=8) / max(int((picks >= 0).sum()), 1)
     finite = defined[np.isfinite(defined)]
     gap, limit = misfit(positive, start, float(b), drawn, at_start, level=level, code=CODES[recipe.estimator])
     return BValue(
         b=float(b),
-        interval=Interval(low=low, high=high, level=level, method=_method(recipe)),
+        interval=Interval(low=low, high=high, level=level, method=_describe_method(recipe)),
         standard_error=float(np.std(finite, ddof=1)) if len(finite) > 1 else math.inf,
         m_min=float(POSITIVE[start]),
         n_above=n_above,
         n_errors=errors,
         n=n,
         error_rate=errors / n,
-        error_rate_interval=wilson(errors, n, level=level) if by_group is None else _rate(by_group, level),
+        error_rate_interval=wilson(errors, n, level=level)
+        if by_group is None
+        else _error_rate_by_group(by_group, level),
         b_by_estimator={
-            name: float(fit_fixed(positive[None, :], start, code)[0] * PER_STEP) for name, code in CODES.items()
+            name: float(fit_fixed(positive[None, :], start, code)[0] * B_PER_LOG_Q) for name, code in CODES.items()
         },
         misfit=gap,
         misfit_limit=limit,
@@ -260,7 +262,7 @@ def resampled_counts(counts: Ints, by_group: Ints | None, n_resamples: int, rng:
     return np.concatenate([rng.multinomial(len(by_group), even, size=size) @ errors for size in sizes])
 
 
-def _rate(by_group: Ints, level: float) -> Interval:
+def _error_rate_by_group(by_group: Ints, level: float) -> Interval:
     """The error rate's interval by group, from the groups' counts."""
     wrong, size = by_group[:, 1:].sum(axis=1), by_group.sum(axis=1)
     event = np.repeat(np.tile([1.0, 0.0], len(size)), np.column_stack([wrong, size - wrong]).ravel())
@@ -284,8 +286,8 @@ def misfit(
     quantile of the largest deviation of the resamples' gaps from it: it holds at that level or above.
     """
     usable = np.isfinite(log_q)
-    seen = _gaps(positive[None, start:], np.array([b / PER_STEP]), code)[0]
-    around = _gaps(drawn[usable, start:], log_q[usable], code)
+    seen = _distribution_gaps(positive[None, start:], np.array([b / B_PER_LOG_Q]), code)[0]
+    around = _distribution_gaps(drawn[usable, start:], log_q[usable], code)
     if not len(around):
         return float(np.abs(seen).max()), 1.0
     largest = np.quantile(np.abs(around - seen).max(axis=1), level)
@@ -293,7 +295,7 @@ def misfit(
     return gap, min(gap + float(largest), 1.0)
 
 
-def _gaps(tails: Floats, log_q: Floats, code: int) -> Floats:
+def _distribution_gaps(tails: Floats, log_q: Floats, code: int) -> Floats:
     """Distribution function of each tail minus its law's, below the top level, at which both are 1."""
     steps = np.arange(tails.shape[1])
     weights = np.exp(log_q[:, None] * steps - np.maximum(log_q, 0)[:, None] * steps[-1])
@@ -319,9 +321,9 @@ def _ends_at_too_few(positive: Floats, start: int, b: float) -> bool:
 
     Too many at the last level that joined (a pile-up that was not seen) look the same.
     """
-    if start == 0 or start >= TOP_START or not math.isfinite(b):
+    if start == 0 or start >= TOP_DOWN_FIRST_INDEX or not math.isfinite(b):
         return False
-    law = law_on_grid(b / PER_STEP, start - 1, code=CODES["truncated"])
+    law = law_on_grid(b / B_PER_LOG_Q, start - 1, code=CODES["truncated"])
     return bool(positive[start - 1] / positive[start - 1 :].sum() < law[start - 1])
 
 
@@ -339,11 +341,11 @@ def _likelihood_limits(tail: Floats, level: float) -> tuple[float, float]:
 
     if not math.isfinite(log_q):
         return log_q, log_q
-    ends = [root(over, log_q, log_q + far) if over(log_q + far) > 0 else far * math.inf for far in (-20.0, 20.0)]
+    ends = [find_root(over, log_q, log_q + far) if over(log_q + far) > 0 else far * math.inf for far in (-20.0, 20.0)]
     return ends[0], ends[1]
 
 
-def _method(recipe: Recipe) -> str:
+def _describe_method(recipe: Recipe) -> str:
     chosen = isinstance(recipe.m_min, str)
     also = " and likelihood, the wider" if recipe.m_min == "top" and recipe.estimator == "truncated" else ""
     return "bootstrap percentile" + (", m_min reselected" if chosen and recipe.reselect else "") + also
@@ -351,7 +353,7 @@ def _method(recipe: Recipe) -> str:
 
 def _check_enough(counts: Ints, recipe: Recipe) -> None:
     n, errors = int(counts.sum()), int(counts[1:].sum())
-    needed = CLAUSET_EVENTS if recipe.m_min == "clauset" else recipe.min_events
+    needed = CLAUSET_MIN_EVENTS if recipe.m_min == "clauset" else recipe.min_events
     if errors < needed:
         more = f" At this error rate about {counted(math.ceil(needed * n / errors), 'answer')}." if errors else ""
         raise TooFewErrors(
@@ -371,7 +373,7 @@ def _check_enough(counts: Ints, recipe: Recipe) -> None:
         )
 
 
-def _refuse(counts: Ints, recipe: Recipe) -> None:
+def _refuse_one_level(counts: Ints, recipe: Recipe) -> None:
     errors = int(counts[1:].sum())
     if not isinstance(recipe.m_min, str):
         above = int(counts[level_index(recipe.m_min) :].sum())
@@ -384,10 +386,10 @@ def _refuse(counts: Ints, recipe: Recipe) -> None:
             remedy="Rate more answers, or start the tail lower.",
         )
     if recipe.m_min == "top":
-        above = int(counts[TOP_START:].sum())
+        above, at_start = (int(counts[k:].sum()) for k in (TOP_DOWN_FIRST_INDEX, TOP_DOWN_FIRST_INDEX + 1))
         enough = "and no level below goes on with the law" if above >= recipe.min_events else "too few to start from"
         raise TooFewErrors(
-            f"{int(counts[TOP_START + 1 :].sum())} errors at or above 2.5 and {above} at or above 2, {enough}: "
+            f"{at_start} errors at or above 2.5 and {above} at or above 2, {enough}: "
             f"{recipe.min_events} at 2.5 are needed.",
             n=above,
             needed=max(recipe.min_events, above + 1),

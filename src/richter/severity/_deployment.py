@@ -50,8 +50,8 @@ class DeploymentTable(Shown):
     """Rates per million at each severity, and of whose traffic they speak.
 
     `uncovered` is the share of the stated traffic that no rated item represents: the rates say nothing of it.
-    `basis` is "the judge's grades" where no human labels reached the limits: what the judges miss is missed here too. `groups`
-    counts the groups that the answers are in; None where each stands alone.
+    `basis` is "the judge's grades" where no human labels reached the limits: what the judges miss is missed here too.
+    `groups` counts the groups that the answers are in; None where each stands alone.
     """
 
     unwritten: ClassVar = ("groups",)
@@ -126,8 +126,8 @@ def deployment_table(
     for k in range(1, 9):
         event = index[used] >= k
         rate = float(np.average(event, weights=weight))
-        limits = _limits(event, unit, weight, level, is_traffic=traffic is not None)
-        rows.append(_row(k, int(event.sum()), len(event), rate, *limits))
+        limits = _rate_limits(event, unit, weight, level, is_traffic=traffic is not None)
+        rows.append(_rate_row(k, int(event.sum()), len(event), rate, *limits))
     return DeploymentTable(
         rows=tuple(rows),
         n=int(used.sum()),
@@ -140,7 +140,7 @@ def deployment_table(
     )
 
 
-def _row(k: int, count: int, n: int, rate: float, both: Interval, upper: float, lower: float) -> DeploymentRow:
+def _rate_row(k: int, count: int, n: int, rate: float, both: Interval, upper: float, lower: float) -> DeploymentRow:
     return DeploymentRow(
         severity=float(LEVELS[k]),
         count=count,
@@ -152,7 +152,7 @@ def _row(k: int, count: int, n: int, rate: float, both: Interval, upper: float, 
     )
 
 
-def _limits(
+def _rate_limits(
     event: Bools, unit: Indices | None, weight: Floats | None, level: float, *, is_traffic: bool
 ) -> tuple[Interval, float, float]:
     """The two-sided interval of a rate, and its upper and its lower limit, each alone at `level`."""
@@ -161,12 +161,7 @@ def _limits(
         both, alone = (rate_evidence(event, unit, weight=weight, exact=exact) for exact in (False, True))
         found.append((both.interval(level), *(alone.interval(2 * level - 1),) * 2))
     if weight is not None and is_traffic:
-        seen, most = np.ones(int(event.sum())), float(weight.max())
-        own = (
-            weighted_rate(seen, weight[event], largest_weight=most, level=level, side=side)
-            for side in ("both", "upper", "lower")
-        )
-        found.append(tuple(dataclasses.replace(i, high=min(i.high, 1.0)) for i in own))
+        found.append(_traffic_limits(event, weight, level))
     if not found:
         found.append(tuple(unit_rate(event, level=level, side=side) for side in ("both", "upper", "lower")))
     low, high = min(f[0].low for f in found), max(f[0].high for f in found)
@@ -174,14 +169,26 @@ def _limits(
     return dataclasses.replace(found[-1][0], low=low, high=high), upper, lower
 
 
+def _traffic_limits(event: Bools, weight: Floats, level: float) -> tuple[Interval, ...]:
+    """The limits of a rate that is weighted to the traffic: two-sided, upper and lower."""
+    seen, most = np.ones(int(event.sum())), float(weight.max())
+    own = (
+        weighted_rate(seen, weight[event], largest_weight=most, level=level, side=side)
+        for side in ("both", "upper", "lower")
+    )
+    return tuple(dataclasses.replace(i, high=min(i.high, 1.0)) for i in own)
+
+
 def rate_evidence(
     event: ArrayLike, groups: ArrayLike | None = None, *, weight: Floats | None = None, exact: bool = False
 ) -> Evidence:
     """How often an event happens, as claims on rates have it (`claims.mean_evidence`), by group where there are any."""
-    return _evidence(METRICS["catastrophic_rate"], np.asarray(event, dtype=np.float64), groups, weight, exact=exact)
+    return _mean_evidence(
+        METRICS["catastrophic_rate"], np.asarray(event, dtype=np.float64), groups, weight, exact=exact
+    )
 
 
-def _evidence(
+def _mean_evidence(
     metric: Metric,
     value: Floats,
     groups: ArrayLike | None,
@@ -280,7 +287,7 @@ def expected_loss(
     if groups is not None:
         used, scale = share > 0, dataclasses.replace(METRICS["mean_score"], low=0.0, high=float(price.max()))
         group = np.asarray(groups).ravel()[used]
-        by_group = _evidence(scale, price[index[used]], group, share[used]).interval(level)
+        by_group = _mean_evidence(scale, price[index[used]], group, share[used]).interval(level)
         limits = dataclasses.replace(limits, low=min(limits.low, by_group.low), high=max(limits.high, by_group.high))
     return ExpectedLoss(
         per_answer=float(cost.sum()),
@@ -337,7 +344,7 @@ def human_corrected_rates(
         flag = (judge_level >= at).astype(np.float64)
         true = np.where(np.isnan(label_level), np.nan, label_level >= at)
         both, alone = (
-            _evidence(METRICS["catastrophic_rate"], flag, unit, weight, true, layer, exact=exact)
+            _mean_evidence(METRICS["catastrophic_rate"], flag, unit, weight, true, layer, exact=exact)
             for exact in (False, True)
         )
         known.append((int(np.nansum(true)), both, alone))
@@ -347,7 +354,7 @@ def human_corrected_rates(
         rows = []
         for k, (count, both, alone) in enumerate(known, 1):
             limits = alone.interval(2 * level - 1)
-            rows.append(_row(k, count, labelled, both.estimate, both.interval(level), limits.high, limits.low))
+            rows.append(_rate_row(k, count, labelled, both.estimate, both.interval(level), limits.high, limits.low))
         # rates fall with severity but each row is estimated alone: make the limits agree by widening, never narrowing
         upper = np.maximum.accumulate([r.upper for r in rows][::-1])[::-1]
         lower = np.minimum.accumulate([r.lower for r in rows])

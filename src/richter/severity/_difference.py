@@ -8,11 +8,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from richter.claims import Evidence
 from richter.errors import TooFewErrors
-from richter.severity._b_value import DEFAULT, PER_STEP, Recipe, fit_rows
-from richter.severity._given_error import Paired, linearised, paired
+from richter.severity._b_value import B_PER_LOG_Q, DEFAULT, Recipe, fit_rows
+from richter.severity._given_error import Paired, align_pair, linearised_evidence
 from richter.severity._grid import POSITIVE, level_index, snap
 from richter.severity._severity_kernels import CODES, fit_from
-from richter.severity._true_severity import drawn_evidence
+from richter.severity._true_severity import evidence_from_draws
 from richter.stats import Floats, Ints
 
 __all__ = ["BDifference", "compare_b"]
@@ -44,14 +44,14 @@ def compare_b(
     of the two serves both, and units are resampled together with that choice made anew in every resample. That the law
     holds on both sides is not tested here: see `BValue.adequate`. Raises `TooFewErrors` where one has no slope.
     """
-    data = paired(first, second, groups=groups)
+    data = align_pair(first, second, groups=groups)
     levels = [snap(x) for x in (data.first, data.second)]
     if isinstance(recipe.m_min, str):
-        return _resampled(data, levels, recipe, n_resamples, rng)
-    return _planned(data, levels, level_index(recipe.m_min), recipe)
+        return _compare_by_resampling(data, levels, recipe, n_resamples, rng)
+    return _compare_at_planned_m_min(data, levels, level_index(recipe.m_min), recipe)
 
 
-def _planned(data: Paired, levels: list[NDArray[np.int8]], start: int, recipe: Recipe) -> BDifference:
+def _compare_at_planned_m_min(data: Paired, levels: list[NDArray[np.int8]], start: int, recipe: Recipe) -> BDifference:
     slopes, above, rests, weights = [], [], [], []
     for level in levels:
         tail = level >= start
@@ -66,21 +66,21 @@ def _planned(data: Paired, levels: list[NDArray[np.int8]], start: int, recipe: R
                 needed=max(recipe.min_events, n + 1),
             )
         steps = (level[tail] - start).astype(np.float64)
-        law = np.exp(slope / PER_STEP * (np.arange(9 - start) - (8 - start if slope < 0 else 0)))
+        law = np.exp(slope / B_PER_LOG_Q * (np.arange(9 - start) - (8 - start if slope < 0 else 0)))
         law /= law.sum()
         variance = float(law @ np.arange(9 - start) ** 2 - (law @ np.arange(9 - start)) ** 2)
         rest = np.bincount(data.unit[tail], weights=steps - steps.mean(), minlength=data.n_units)
         slopes.append(slope)
         above.append(n)
-        rests.append(rest / n * PER_STEP / variance)
+        rests.append(rest / n * B_PER_LOG_Q / variance)
         weights.append(np.bincount(data.unit[tail], minlength=data.n_units) / n)
-    evidence = linearised(
+    evidence = linearised_evidence(
         data, slopes[1] - slopes[0], rests[1] - rests[0], weights[0] + weights[1], values=(slopes[0], slopes[1])
     )
     return BDifference(evidence=evidence, m_min=float(POSITIVE[start - 1]), n_above=(above[0], above[1]))
 
 
-def _resampled(
+def _compare_by_resampling(
     data: Paired, levels: list[NDArray[np.int8]], recipe: Recipe, n_resamples: int, rng: np.random.Generator
 ) -> BDifference:
     """Joint tables of units, drawn anew with the common m_min chosen in each."""
@@ -102,18 +102,18 @@ def _resampled(
     to_second = (seen[:, None] % 10 - 1 == np.arange(1, 9)).astype(np.float64)
     weight = joint[seen].astype(np.float64)
     rows = [(weight @ to_first)[None, :], (weight @ to_second)[None, :]]
-    slopes, start = _common(rows, recipe)
+    slopes, start = _slopes_at_common_m_min(rows, recipe)
     if start[0] < 0 or not np.isfinite(slopes).all():
         few = min(int(r.sum()) for r in rows)
         raise TooFewErrors(
             "One of the two has no tail to start from on the items that they share.", n=few, needed=recipe.min_events
         )
-    values, _ = _common([drawn @ to_first, drawn @ to_second], recipe)
+    values, _ = _slopes_at_common_m_min([drawn @ to_first, drawn @ to_second], recipe)
     gaps = values[1] - values[0]
     gaps = gaps[np.isfinite(gaps)]
     if len(gaps) < n_resamples / 2:
         raise TooFewErrors("The difference is undefined in most resamples.", n=len(gaps), needed=n_resamples // 2)
-    evidence = drawn_evidence(
+    evidence = evidence_from_draws(
         gaps, (float(slopes[0, 0]), float(slopes[1, 0])), n=len(cell), units=data.n_units, unit=data.kind,
         method="bootstrap percentile, common m_min reselected",
     )  # fmt: skip
@@ -122,9 +122,9 @@ def _resampled(
     return BDifference(evidence=evidence, m_min=float(POSITIVE[k]), n_above=above)
 
 
-def _common(rows: list[Floats], recipe: Recipe) -> tuple[Floats, Ints]:
+def _slopes_at_common_m_min(rows: list[Floats], recipe: Recipe) -> tuple[Floats, Ints]:
     """Both slopes at the higher of the two m_min that the recipe chooses, row by row."""
     chosen = [fit_rows(r, recipe).m_min for r in rows]
     start = np.where(np.minimum(*chosen) < 0, -1, np.maximum(*chosen))
     code = CODES[recipe.estimator]
-    return np.stack([fit_from(np.ascontiguousarray(r), start, code) * PER_STEP for r in rows]), start
+    return np.stack([fit_from(np.ascontiguousarray(r), start, code) * B_PER_LOG_Q for r in rows]), start

@@ -158,7 +158,7 @@ def estimate_all(
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class _Data:
+class _PairInputs:
     """What all pairs are tested on; `adequacy` has each condition's fit at every m_min that a pair of it shares."""
 
     columns: Mapping[str, Floats]
@@ -184,10 +184,14 @@ class SeverityPair:
     slopes: BDifference | str  # why there are none
     gate: Gate | None
 
-    def of(self, measure: str) -> Evidence | Blocked:
-        """The evidence on a measure; of slopes also why there is none."""
+    def answers(self, measure: str) -> bool:
+        """Whether the pair has evidence on a measure, or a reason why its slopes have none."""
+        return measure in self.evidence or (measure == "b" and "catastrophic_rate" in self.evidence)
+
+    def of(self, measure: str, judged: str = "") -> Evidence | Blocked:
+        """The evidence on a measure, with whose judgement it is; of slopes also why there is none."""
         if measure != "b" or not isinstance(self.slopes, str):
-            return self.evidence[measure]
+            return dataclasses.replace(self.evidence[measure], judged=judged)
         is_blocked = self.gate is not None and not self.gate.passed
         return Blocked(gate="law" if is_blocked else None, reason=self.slopes)
 
@@ -218,7 +222,7 @@ class PairStudy:
 
     def paper_slopes(self) -> dict[str, dict[str, float | None]]:
         """The paper's own slope of each condition, with its interval."""
-        return {} if self.paper is None else _paper(list(self.columns), self.paper)
+        return {} if self.paper is None else _paper_rows(list(self.columns), self.paper)
 
 
 def discriminate(
@@ -242,7 +246,7 @@ def discriminate(
     rng: np.random.Generator,
     mapper: Mapper = in_threads,
 ) -> Discrimination:
-    """Compare the errors of all pairs of conditions, or of all with a `control`, in claims.
+    """Claims on the errors of all pairs of conditions, or of all with a `control`.
 
     `severity` maps a condition to its scores, in the same order of items for all (NaN where not rated; 0 is correct).
     `groups` names each item's group, which is then the unit. Without a law: the mean severity given an error, the
@@ -304,15 +308,7 @@ def weigh_pairs(
     mapper: Mapper = in_threads,
 ) -> PairStudy:
     """The evidence on every pair of conditions (or of all with a `control`), before anything is decided."""
-    if not severity:
-        raise InputError("There is no condition to compare.", remedy="Give scores of at least one condition.")
-    columns = {name: np.asarray(scores, dtype=np.float64).ravel() for name, scores in severity.items()}
-    if len({x.shape for x in columns.values()}) > 1:
-        raise InputError(
-            "Conditions need one score per item each, in the same order.", remedy="Use NaN for unrated ones."
-        )
-    if control is not None and control not in columns:
-        raise InputError(f"There is no condition {control!r}.", remedy=f"There are {', '.join(columns)}.")
+    columns = _checked_columns(severity, control)
     on_grid = all(np.nanmax(x, initial=0.0) <= TOP for x in columns.values())
     fits: dict[str, BValue | Unestimated] = {}
     paper, by_group = None, None
@@ -324,13 +320,11 @@ def weigh_pairs(
         table = np.array(list(counts.values()), dtype=np.float64)
         paper = fit_slopes(table, recipe=PAPER, n_resamples=n_resamples, level=level, rng=rng)
     usable = [name for name, x in columns.items() if (x > 0).any()]
-    named = [(control, name) for name in usable if name != control] if control in usable else []
-    if control is None:
-        named = list(combinations(usable, 2))
-    data = _Data(
+    named = _pairs_to_test(usable, control)
+    data = _PairInputs(
         columns=columns, groups=groups, weights=weights, fits=fits,
-        adequacy=_adequacy(fits, named, by_group, n_resamples, level, rng), recipe=recipe, n_resamples=n_resamples,
-        on_grid=on_grid, max_error_gap=max_error_gap, alpha=1 - level,
+        adequacy=_fits_at_shared_m_min(fits, named, by_group, n_resamples, level, rng), recipe=recipe,
+        n_resamples=n_resamples, on_grid=on_grid, max_error_gap=max_error_gap, alpha=1 - level,
     )  # fmt: skip
     refused = tuple(
         Refused(
@@ -341,13 +335,34 @@ def weigh_pairs(
         for name, x in columns.items()
         if name not in usable
     )
-    pairs = tuple(mapper(partial(_test, data), list(zip(named, rng.spawn(len(named)), strict=True))))
+    pairs = tuple(mapper(partial(_test_pair, data), list(zip(named, rng.spawn(len(named)), strict=True))))
     return PairStudy(
         columns=columns, groups=groups, weights=weights, fits=fits, paper=paper, pairs=pairs, refused=refused
     )
 
 
-def _paper(names: Sequence[str], found: Slopes) -> dict[str, dict[str, float | None]]:
+def _checked_columns(severity: Mapping[str, ArrayLike], control: str | None) -> dict[str, Floats]:
+    """Each condition's severities as numbers, one an item in the same order."""
+    if not severity:
+        raise InputError("There is no condition to compare.", remedy="Give scores of at least one condition.")
+    columns = {name: np.asarray(scores, dtype=np.float64).ravel() for name, scores in severity.items()}
+    if len({x.shape for x in columns.values()}) > 1:
+        raise InputError(
+            "Conditions need one score per item each, in the same order.", remedy="Use NaN for unrated ones."
+        )
+    if control is not None and control not in columns:
+        raise InputError(f"There is no condition {control!r}.", remedy=f"There are {', '.join(columns)}.")
+    return columns
+
+
+def _pairs_to_test(usable: Sequence[str], control: str | None) -> list[tuple[str, str]]:
+    """All pairs of conditions with errors, or all of them with the control."""
+    if control is None:
+        return list(combinations(usable, 2))
+    return [(control, name) for name in usable if name != control] if control in usable else []
+
+
+def _paper_rows(names: Sequence[str], found: Slopes) -> dict[str, dict[str, float | None]]:
     rows = zip(names, found.b, found.low, found.high, found.start, strict=True)
     return {
         name: {"b": float(b), "low": float(low), "high": float(high), "m_min": float(POSITIVE[k]) if k >= 0 else None}
@@ -370,7 +385,7 @@ def _common_start(a: BValue, b: BValue) -> float:
     return max(a.m_min, b.m_min)
 
 
-def _adequacy(
+def _fits_at_shared_m_min(
     fits: Mapping[str, BValue | Unestimated],
     named: Sequence[tuple[str, str]],
     by_group: Mapping[str, Ints] | None,
@@ -386,23 +401,28 @@ def _adequacy(
             continue
         start = _common_start(a, b)
         for name, fit in zip(pair, (a, b), strict=True):
-            if (name, start) in out:
-                continue
-            found: BValue | None = fit
-            if fit.m_min != start:
-                at = dataclasses.replace(fit.recipe, m_min=start)
-                try:
-                    found = b_from_counts(
-                        np.array(fit.counts), by_group=None if by_group is None else by_group[name], recipe=at,
-                        n_resamples=n_resamples, level=level, rng=rng,
-                    )  # fmt: skip
-                except TooFewErrors:
-                    found = None
-            out[name, start] = found
+            if (name, start) not in out:
+                groups = None if by_group is None else by_group[name]
+                out[name, start] = _refit_from(start, fit, groups, n_resamples, level, rng)
     return out
 
 
-def _test(data: _Data, task: tuple[tuple[str, str], np.random.Generator]) -> SeverityPair:
+def _refit_from(
+    start: float, fit: BValue, by_group: Ints | None, n_resamples: int, level: float, rng: np.random.Generator
+) -> BValue | None:
+    """A condition's fit from another m_min up; None where it has too few errors there."""
+    if fit.m_min == start:
+        return fit
+    recipe = dataclasses.replace(fit.recipe, m_min=start)
+    try:
+        return b_from_counts(
+            np.array(fit.counts), by_group=by_group, recipe=recipe, n_resamples=n_resamples, level=level, rng=rng
+        )
+    except TooFewErrors:
+        return None
+
+
+def _test_pair(data: _PairInputs, task: tuple[tuple[str, str], np.random.Generator]) -> SeverityPair:
     names, rng = task
     groups, weights = data.groups, data.weights
     a, b = (data.columns[name] for name in names)
@@ -433,7 +453,7 @@ def _test(data: _Data, task: tuple[tuple[str, str], np.random.Generator]) -> Sev
         found["catastrophic_rate"] = dataclasses.replace(severe, detail=f"{per} per million answers")
         if (~np.isnan(a) & ~np.isnan(b)).any():
             found["mean_severity"] = _mean_difference(a, b, groups, weights)
-        slope, gate = _slopes(data, names, rng)
+        slope, gate = _compare_slopes(data, names, rng)
         if isinstance(slope, BDifference):
             start = f"slopes from {slope.m_min:g} up, where the law is adequate for both; {about}"
             unweighted = () if weights is None else ("slopes do not use the weights of items",)
@@ -454,7 +474,7 @@ def _mean_difference(a: Floats, b: Floats, groups: ArrayLike | None, weights: Ar
     return difference_evidence(both, "first", "second")
 
 
-def _describe_rates(rates: Evidence, data: _Data) -> str:
+def _describe_rates(rates: Evidence, data: _PairInputs) -> str:
     """Whether the error rates are shown equal within the gap: else a claim is about all errors of each."""
     (a, b), gap = rates.values, f"{100 * data.max_error_gap:g} points"
     both = f"error rates {100 * a:.1f}% and {100 * b:.1f}%"
@@ -471,7 +491,9 @@ def _describe_levels(found: Dominance) -> str:
     return f"levels {where}; {unknown}"
 
 
-def _slopes(data: _Data, names: tuple[str, str], rng: np.random.Generator) -> tuple[BDifference | str, Gate | None]:
+def _compare_slopes(
+    data: _PairInputs, names: tuple[str, str], rng: np.random.Generator
+) -> tuple[BDifference | str, Gate | None]:
     """The difference of slopes where both are adequate at a common m_min; else why there is none."""
     recipe = data.recipe
     first, second = (data.fits[name] for name in names)
@@ -490,13 +512,8 @@ def _slopes(data: _Data, names: tuple[str, str], rng: np.random.Generator) -> tu
         observed={"m_min": start} | {k: [getattr(s, k) for s in sides] for k in ("misfit", "misfit_limit", "n_above")},
     )
     if not gate.passed:
-        far = [
-            f"those of {name} by {side.misfit:.2f} (up to {side.misfit_limit:.2f}, {counted(side.n_above, 'error')})"
-            for name, side in zip(names, sides, strict=True)
-            if not side.adequate
-        ]
-        why = f"from {start:g} up the errors do not follow the law within {recipe.tolerance:g}: {' and '.join(far)}"
-        return why, gate
+        far = _describe_misfits(names, sides)
+        return f"from {start:g} up the errors do not follow the law within {recipe.tolerance:g}: {far}", gate
     chosen = first.recipe.m_min == "top" or second.recipe.m_min == "top"
     used = dataclasses.replace(recipe, m_min="top") if chosen else recipe
     try:
@@ -504,6 +521,15 @@ def _slopes(data: _Data, names: tuple[str, str], rng: np.random.Generator) -> tu
         return compare_b(a, b, groups=data.groups, recipe=used, n_resamples=data.n_resamples, rng=rng), gate
     except TooFewErrors as error:
         return error.what, gate
+
+
+def _describe_misfits(names: Sequence[str], sides: Sequence[BValue]) -> str:
+    """How far the errors of each condition are from the law, of those that are too far."""
+    return " and ".join(
+        f"those of {name} by {side.misfit:.2f} (up to {side.misfit_limit:.2f}, {counted(side.n_above, 'error')})"
+        for name, side in zip(names, sides, strict=True)
+        if not side.adequate
+    )
 
 
 def pair_questions(
@@ -517,28 +543,30 @@ def pair_questions(
 ) -> list[Asked]:
     """Every question with its evidence, by measure and pair: the main measure's first."""
     true = [pair for pair in pairs if all(name in corrected for name in pair.names)]
-
-    def ask(measure: str, pair: SeverityPair, evidence: Evidence | Blocked, family: FamilyName, who: str) -> Asked:
-        margin = margin_of(measure, margins)
-        question = Question(measure=measure, conditions=pair.names, margin=margin, family=family)
-        gates = (pair.gate,) if measure == "b" and pair.gate is not None else ()
-        return Asked(question=question, metric=METRICS[measure], evidence=evidence, basis=who, gates=gates)
-
     asked = []
     for pair in true:
         first, second = (corrected[name] for name in pair.names)
         family: FamilyName = "main" if primary == AS_JUDGED else "other"
-        asked.append(ask(CORRECTED.name, pair, true_difference(first, second), family, first.basis))
-    for measure in [primary, *(m for m in MEASURES if m != primary)]:
-        for pair in pairs:
-            if measure not in pair.evidence and not (measure == "b" and "catastrophic_rate" in pair.evidence):
-                continue
-            evidence = pair.of(measure)
-            if isinstance(evidence, Evidence):
-                evidence = dataclasses.replace(evidence, judged=judged)
-            is_main = measure == primary and not (measure == AS_JUDGED and pair in true)
-            asked.append(ask(measure, pair, evidence, "main" if is_main else "other", basis))
-    return asked
+        asked.append(_ask(CORRECTED.name, pair, true_difference(first, second), margins, family, first.basis))
+    for pair in (p for p in pairs if p.answers(primary)):
+        is_main = not (primary == AS_JUDGED and pair in true)
+        asked.append(_ask(primary, pair, pair.of(primary, judged), margins, "main" if is_main else "other", basis))
+    others = ((m, pair) for m in MEASURES if m != primary for pair in pairs if pair.answers(m))
+    return asked + [_ask(m, pair, pair.of(m, judged), margins, "other", basis) for m, pair in others]
+
+
+def _ask(
+    measure: str,
+    pair: SeverityPair,
+    evidence: Evidence | Blocked,
+    margins: Mapping[str, float],
+    family: FamilyName,
+    basis: str,
+) -> Asked:
+    """A question on a pair with its evidence; one on slopes has the law's gate."""
+    question = Question(measure=measure, conditions=pair.names, margin=margin_of(measure, margins), family=family)
+    gates = (pair.gate,) if measure == "b" and pair.gate is not None else ()
+    return Asked(question=question, metric=METRICS[measure], evidence=evidence, basis=basis, gates=gates)
 
 
 def margin_of(measure: str, margins: Mapping[str, float]) -> float | None:
@@ -559,11 +587,7 @@ def pair_counts(
     pairs, paper = study.pairs, study.paper
     matched = [p for p in pairs if abs(p.rates.estimate) < max_error_gap]
     names = {p.names for p in matched}
-    screened = {}
-    for measure in MEASURES:
-        found = [p.evidence[measure] for p in matched if measure in p.evidence]
-        if found and measure != "b":
-            screened[measure] = int(np.sum(benjamini_hochberg([p_value(e, 0.0) for e in found]) <= alpha))
+    found = {m: [p.evidence[m] for p in matched if m in p.evidence] for m in MEASURES if m != "b"}
     tested = [p.slopes.evidence for p in matched if isinstance(p.slopes, BDifference)]
     recount = None
     if paper is not None:
@@ -575,7 +599,12 @@ def pair_counts(
         paper=0 if recount is None else recount.disjoint,
         paper_min_gap=0 if recount is None else recount.disjoint_min_gap,
         law_free=sum(c.verdict is Verdict.VERIFIED and c.conditions in names for c in claims if c.measure == primary),
-        screened=screened,
+        screened={measure: _count_discoveries(own, alpha) for measure, own in found.items() if own},
         adequate=len(tested),
-        law=int(np.sum(benjamini_hochberg([p_value(e, 0.0) for e in tested]) <= alpha)) if tested else 0,
+        law=_count_discoveries(tested, alpha) if tested else 0,
     )
+
+
+def _count_discoveries(evidence: Sequence[Evidence], alpha: float) -> int:
+    """How many differences pass at a false-discovery rate of `alpha` (Benjamini-Hochberg)."""
+    return int(np.sum(benjamini_hochberg([p_value(e, 0.0) for e in evidence]) <= alpha))

@@ -2,6 +2,8 @@
 
 import dataclasses
 import math
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,13 +11,13 @@ from scipy.special import bdtrc, betaincinv
 
 from richter.claims import Evidence, p_value
 from richter.records import Interval
-from richter.severity._given_error import Paired, paired, severe_rate
+from richter.severity._given_error import Paired, align_pair, severe_rate
 from richter.severity._grid import LEVELS, TOP, snap
 from richter.stats import Floats, unit_rate
 
 __all__ = ["Dominance", "compare_dominance"]
 
-MOST_LEVELS = 12
+MAX_LEVELS_TESTED = 12
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,21 +58,13 @@ def compare_dominance(
     named, with the exact limit on what may lie there. On a scale of more than 12 values the levels are the eighths of
     all errors.
     """
-    data = paired(first, second, groups=groups, weights=weights)
-    a, b, levels = _levels(data)
-    own = [_at(data, a, b, s) for s in levels]
+    data = align_pair(first, second, groups=groups, weights=weights)
+    a, b, levels = _levels_to_test(data)
+    own = [_evidence_at(data, a, b, s) for s in levels]
     estimates = np.array([e.estimate for e in own])
     same = bool(len(own)) and ((estimates > 0).all() or (estimates < 0).all())
     nearest = float(estimates[np.argmin(np.abs(estimates))]) if same else 0.0
     p = tuple(p_value(e, 0.0) for e in own)
-
-    def interval(at: float) -> Interval:
-        found = [e.interval(at) for e in own]
-        low, high = min((i.low for i in found), default=-1.0), max((i.high for i in found), default=1.0)
-        # nearest to 0: the far end does not matter to it
-        ends = (low, max(nearest, min(i.high for i in found))) if nearest > 0 else (low, high)
-        ends = (min(nearest, max(i.low for i in found)), high) if nearest < 0 else ends
-        return Interval(low=ends[0], high=ends[1], level=at, method="exact sign test at every level")
 
     one_sided = [np.where(estimates > 0, np.array(p) / 2, 1.0), np.where(estimates < 0, np.array(p) / 2, 1.0)]
     crossing = min(1.0, max(float(x.min(initial=1.0)) for x in one_sided) * len(levels))
@@ -80,7 +74,8 @@ def compare_dominance(
     nobody = unit_rate(np.zeros(n), data.unit, level=level, side="upper")
     return Dominance(
         evidence=Evidence(
-            estimate=nearest, interval=interval, p=lambda value: max(p) if value == 0 and same else 1.0,
+            estimate=nearest, interval=partial(_nearest_interval, own, nearest),
+            p=lambda value: max(p) if value == 0 and same else 1.0,
             values=_error_rates(data), n=n, units=data.n_units, unit=data.kind,
         ),
         levels=levels,
@@ -92,6 +87,17 @@ def compare_dominance(
     )  # fmt: skip
 
 
+def _nearest_interval(own: Sequence[Evidence], nearest: float, level: float) -> Interval:
+    """The interval of the difference nearest to 0, whose far end does not matter to it."""
+    found = [e.interval(level) for e in own]
+    low, high = min((i.low for i in found), default=-1.0), max((i.high for i in found), default=1.0)
+    if nearest > 0:
+        high = max(nearest, min(i.high for i in found))
+    elif nearest < 0:
+        low = min(nearest, max(i.low for i in found))
+    return Interval(low=low, high=high, level=level, method="exact sign test at every level")
+
+
 def _error_rates(data: Paired) -> tuple[float, float]:
     first, second = (float(np.average(x > 0, weights=data.weight)) for x in (data.first, data.second))
     return first, second
@@ -101,7 +107,7 @@ def _on_grid(data: Paired) -> bool:
     return bool(max(np.nanmax(data.first, initial=0.0), np.nanmax(data.second, initial=0.0)) <= TOP)
 
 
-def _levels(data: Paired) -> tuple[Floats, Floats, tuple[float, ...]]:
+def _levels_to_test(data: Paired) -> tuple[Floats, Floats, tuple[float, ...]]:
     """Both conditions' severities and the levels to test: of the grid, of the scale as it stands, or eighths."""
     both = ~np.isnan(data.first) & ~np.isnan(data.second)
     a, b = data.first, data.second
@@ -109,12 +115,12 @@ def _levels(data: Paired) -> tuple[Floats, Floats, tuple[float, ...]]:
         a, b = (np.where(np.isnan(x), np.nan, LEVELS[np.maximum(snap(x), 0)]) for x in (a, b))
     errors = np.concatenate([x[both & (x > 0)] for x in (a, b)])
     levels = np.unique(errors)
-    if len(levels) > MOST_LEVELS:
+    if len(levels) > MAX_LEVELS_TESTED:
         levels = np.unique(np.quantile(errors, np.arange(8) / 8, method="inverted_cdf"))
     return a, b, tuple(float(s) for s in levels)
 
 
-def _at(data: Paired, a: Floats, b: Floats, level: float) -> Evidence:
+def _evidence_at(data: Paired, a: Floats, b: Floats, level: float) -> Evidence:
     if data.kind == "group" or data.weight is not None:
         return severe_rate(a, b, at=level, groups=data.unit, weights=data.weight)
     both = ~np.isnan(a) & ~np.isnan(b)

@@ -47,7 +47,7 @@ _NESTED = {
     ("power_law", "stretched_exponential"): "edge",
     ("power_law", "lognormal"): "edge",
 }
-_START = {
+_FIRST_GUESS = {
     "power_law": (1.0, 0.0),
     "truncated_power_law": (0.0, 1.0),
     "exponential": (1.0, 0.0),
@@ -88,7 +88,9 @@ def _density(family: int, theta: Floats, x: float, log_x: float, gradient: Float
 
 
 @njit(cache=True, nogil=True)
-def _bins(family: int, theta: Floats, x: Floats, log_x: Floats, weights: Floats, p: Floats, scores: Floats) -> None:
+def _fill_bins(
+    family: int, theta: Floats, x: Floats, log_x: Floats, weights: Floats, p: Floats, scores: Floats
+) -> None:
     """Fill in each bin's probability and the gradient of its logarithm."""
     size, nodes = x.shape
     logs = np.empty((size, nodes))
@@ -137,7 +139,20 @@ def _log_likelihood(counts: Floats, p: Floats) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _fit(
+def _damped_step(g0: float, g1: float, a: float, b: float, d: float, held0: bool, held1: bool) -> tuple[float, float]:
+    """The solution of [[a, b], [b, d]] s = g, a parameter that is held left at 0."""
+    if held0 and held1:
+        return 0.0, 0.0
+    if held0:
+        return 0.0, g1 / d
+    if held1:
+        return g0 / a, 0.0
+    det = a * d - b * b
+    return (d * g0 - b * g1) / det, (a * g1 - b * g0) / det
+
+
+@njit(cache=True, nogil=True)
+def _fit_family(
     family: int, size: int, counts: Floats, start: Floats, lower: Floats, x: Floats, log_x: Floats, weights: Floats
 ) -> tuple[Floats, Floats, float]:
     """Maximum likelihood by damped Fisher scoring inside simple lower bounds and |parameter| <= 200."""
@@ -146,7 +161,7 @@ def _fit(
     scores = np.empty((len(x), 2))
     trial_p = np.empty(len(x))
     trial_scores = np.empty((len(x), 2))
-    _bins(family, theta, x, log_x, weights, p, scores)
+    _fill_bins(family, theta, x, log_x, weights, p, scores)
     best = _log_likelihood(counts, p)
     n = counts.sum()
     damping = 1e-3
@@ -164,23 +179,12 @@ def _fit(
         decrement = 0.0
         improved = False
         while damping < 1e12:
-            da = a * (1 + damping) + 1e-300
-            dd = d * (1 + damping) + 1e-300
-            if held0 and held1:
-                s0 = s1 = 0.0
-            elif held0:
-                s0, s1 = 0.0, g1 / dd
-            elif held1:
-                s0, s1 = g0 / da, 0.0
-            else:
-                det = da * dd - b * b
-                s0 = (dd * g0 - b * g1) / det
-                s1 = (da * g1 - b * g0) / det
+            s0, s1 = _damped_step(g0, g1, a * (1 + damping) + 1e-300, b, d * (1 + damping) + 1e-300, held0, held1)
             decrement = s0 * g0 + s1 * g1
             trial = np.empty(2)
             trial[0] = min(max(theta[0] + s0, lower[0]), 200.0)
             trial[1] = min(max(theta[1] + s1, lower[1]), 200.0)
-            _bins(family, trial, x, log_x, weights, trial_p, trial_scores)
+            _fill_bins(family, trial, x, log_x, weights, trial_p, trial_scores)
             value = _log_likelihood(counts, trial_p)
             if value >= best:
                 improved = value > best
@@ -197,18 +201,18 @@ def _fit(
 
 
 @njit(cache=True, nogil=True)
-def _refitted(
+def _refit_rows(
     family: int, size: int, rows: Floats, start: Floats, lower: Floats, x: Floats, log_x: Floats, weights: Floats
 ) -> Floats:
     """The winner's probabilities fitted to each row of counts."""
     out = np.empty((len(rows), rows.shape[1]))
     for r in range(len(rows)):
-        _, p, _ = _fit(family, size, rows[r], start, lower, x, log_x, weights)
+        _, p, _ = _fit_family(family, size, rows[r], start, lower, x, log_x, weights)
         out[r] = p
     return out
 
 
-def _arguments(family: str) -> tuple[int, int, Floats]:
+def _family_arguments(family: str) -> tuple[int, int, Floats]:
     lower = np.array([-200.0, -200.0])
     if family == "stretched_exponential":
         lower[0] = _SMALLEST_BETA
@@ -219,11 +223,11 @@ def _arguments(family: str) -> tuple[int, int, Floats]:
 
 def family_probabilities(family: str, *parameters: float) -> Floats:
     """The probability of each of the levels 0.5 .. 4.0 under a family with the given parameters."""
-    index, size, _ = _arguments(family)
+    index, size, _ = _family_arguments(family)
     theta = np.zeros(2)
     theta[:size] = parameters
     p, scores = np.empty(8), np.empty((8, 2))
-    _bins(index, theta, _X, _LOG_X, _WEIGHTS, p, scores)
+    _fill_bins(index, theta, _X, _LOG_X, _WEIGHTS, p, scores)
     return p
 
 
@@ -281,7 +285,7 @@ class FamilyComparison(Result):
 def fit_families(
     severity: ArrayLike, *, n_resamples: int = 500, min_events: int = 30, rng: np.random.Generator
 ) -> FamilyComparison:
-    """Fit the five families to the positive scores and compare them (section 2, "Distribution fitting").
+    """The five families fitted to the positive scores and compared (section 2, "Distribution fitting").
 
     Maximum likelihood, AIC, BIC; Vuong's z = sum of log(p1/p2) / (sqrt(n) sd) for pairs that do not contain each
     other; for nested pairs, where Vuong's variance vanishes under the null and it never rejects, 2 x the
@@ -312,12 +316,14 @@ def families_from_counts(
         raise TooFewErrors("All errors are at one level: every family fits a single level.", n=1, needed=2)
     fits, thetas = {}, {}
     for family in FAMILIES:
-        index, size, lower = _arguments(family)
-        theta, p, log_likelihood = _fit(index, size, positive, np.array(_START[family]), lower, _X, _LOG_X, _WEIGHTS)
+        index, size, lower = _family_arguments(family)
+        theta, p, log_likelihood = _fit_family(
+            index, size, positive, np.array(_FIRST_GUESS[family]), lower, _X, _LOG_X, _WEIGHTS
+        )
         thetas[family] = theta
         fits[family] = FamilyFit(
             family=family,
-            parameters=_named(family, theta),
+            parameters=_name_parameters(family, theta),
             log_likelihood=float(log_likelihood),
             aic=2 * size - 2 * log_likelihood,
             bic=size * math.log(n) - 2 * log_likelihood,
@@ -325,14 +331,14 @@ def families_from_counts(
         )
     order = sorted(FAMILIES, key=lambda f: fits[f].bic)
     best, second = order[0], order[1]
-    tests = tuple(_compare(fits[a], fits[b], positive) for i, a in enumerate(order) for b in order[i + 1 :])
+    tests = tuple(_compare_families(fits[a], fits[b], positive) for i, a in enumerate(order) for b in order[i + 1 :])
     head = tests[0]
     delta_bic = fits[second].bic - fits[best].bic
     inner_wins = (best, second) in _NESTED
-    index, size, lower = _arguments(best)
+    index, size, lower = _family_arguments(best)
     drawn = resampled_counts(counts, by_group, n_resamples, rng)
     drawn = drawn[drawn.sum(axis=1) > 0]
-    refitted = _refitted(index, size, drawn, thetas[best], lower, _X, _LOG_X, _WEIGHTS)
+    refitted = _refit_rows(index, size, drawn, thetas[best], lower, _X, _LOG_X, _WEIGHTS)
     seen = np.cumsum(positive / n - np.array(fits[best].probabilities))
     around = np.cumsum(drawn / drawn.sum(axis=1, keepdims=True) - refitted, axis=1)
     misfit = float(np.abs(seen).max())
@@ -354,7 +360,7 @@ def families_from_counts(
     )
 
 
-def _named(family: str, theta: Floats) -> dict[str, float]:
+def _name_parameters(family: str, theta: Floats) -> dict[str, float]:
     named = {name: float(theta[i]) for i, name in enumerate(_PARAMETERS[family])}
     if family == "lognormal":
         return {"mu": named["eta1"] / (2 * named["eta2"]), "sigma": math.sqrt(1 / (2 * named["eta2"]))}
@@ -363,7 +369,7 @@ def _named(family: str, theta: Floats) -> dict[str, float]:
     return named
 
 
-def _compare(a: FamilyFit, b: FamilyFit, counts: Floats) -> PairTest:
+def _compare_families(a: FamilyFit, b: FamilyFit, counts: Floats) -> PairTest:
     n = counts.sum()
     seen = counts > 0
     ratio = np.log(np.array(a.probabilities)[seen] / np.array(b.probabilities)[seen])

@@ -24,8 +24,8 @@ from richter.stats import Bools, Floats, Indices, clopper_pearson
 
 __all__ = ["graver_error", "influences", "mean_given_error", "severe_rate", "severity_given_error"]
 
-FEW = 20  # below so many counts on either side of a share the normal form claims falsely: 13.5% where 5% is promised
-FEWEST_FREEDOM = 4.0
+MIN_COUNTS_FOR_T = 20  # with fewer on a side of a share t alone claims falsely: 13.5% where 5% is promised
+MIN_DEGREES_OF_FREEDOM = 4.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Paired:
     weight: Floats | None = None  # what each counts for; None where alike
 
 
-def paired(
+def align_pair(
     first: ArrayLike, second: ArrayLike, *, groups: ArrayLike | None = None, weights: ArrayLike | None = None
 ) -> Paired:
     """Align two conditions: the items rated in both, if these are most of the smaller one's, else all of each."""
@@ -98,25 +98,25 @@ def severity_given_error(
     answer's) it is about such runs, crossed with items: the variance of the runs' sums, at the t of runs - 1, is added
     to that of the units less what the interaction of both adds, which is in the runs' already.
     """
-    data = paired(first, second, groups=groups, weights=weights)
+    data = align_pair(first, second, groups=groups, weights=weights)
     value: Callable[[Floats], NDArray[Any]] = (lambda s: s) if at is None else (lambda s: s >= at)
-    sides = [_side(scores, value, data) for scores in (data.first, data.second)]
+    sides = [_condition_side(scores, value, data) for scores in (data.first, data.second)]
     (mean_a, n_a, error_a, rest_a, spread_a), (mean_b, n_b, error_b, rest_b, spread_b) = sides
     total = n_a + n_b
-    reach = 1.0 if at is not None else _widest(data)
+    reach = 1.0 if at is not None else _widest_difference(data)
     rest, weight, more = rest_b - rest_a, (n_a * error_b / n_b + n_b * error_a / n_a) / total, None
     if items is not None:
-        data, rest, weight = _draws(data, value, np.asarray(items).ravel())
+        data, rest, weight = _influence_by_draw(data, value, np.asarray(items).ravel())
     elif runs is not None:
-        more = _runs(data, value, np.asarray(runs).ravel())
-    found = linearised(
+        more = _variance_by_run(data, value, np.asarray(runs).ravel())
+    found = linearised_evidence(
         data, mean_b - mean_a, rest, weight, reach=reach, values=(mean_a, mean_b), few=(spread_a, spread_b), null=True,
         share=at is not None, more=more,
     )  # fmt: skip
     return found if more is None else dataclasses.replace(found, unit="run", units=more.runs)
 
 
-def _widest(data: Paired) -> float:
+def _widest_difference(data: Paired) -> float:
     """How far apart two mean severities of errors can be on this scale, whatever part of it was seen.
 
     It ends at 4, or at the largest seen on another scale, and begins an eighth above 0, or at the least error seen.
@@ -126,7 +126,9 @@ def _widest(data: Paired) -> float:
     return top - min(float(errors.min()), top / 8)
 
 
-def _draws(data: Paired, value: Callable[[Floats], NDArray[Any]], items: NDArray[Any]) -> tuple[Paired, Floats, Floats]:
+def _influence_by_draw(
+    data: Paired, value: Callable[[Floats], NDArray[Any]], items: NDArray[Any]
+) -> tuple[Paired, Floats, Floats]:
     """Influences and weights by draw, each less its item's mean: what varies when the items stay the same."""
     item = np.unique(items[data.kept], return_inverse=True)[1]
     alone = dataclasses.replace(data, unit=np.arange(len(item)), n_units=len(item), kind="draw")
@@ -136,7 +138,7 @@ def _draws(data: Paired, value: Callable[[Floats], NDArray[Any]], items: NDArray
         draws = np.bincount(item[rated], minlength=int(item.max()) + 1)
         if (draws == 1).any():
             raise single_draw_error(int(np.sum(draws == 1)), int(np.sum(draws > 0)))
-        _, n, error, rest, _ = _side(scores, value, alone)
+        _, n, error, rest, _ = _condition_side(scores, value, alone)
         k = np.maximum(draws, 2)[item]
         grow = np.where(rated, np.sqrt(k / (k - 1)), 0.0)
         centre = [np.bincount(item, weights=x)[item] / k for x in (rest, error)]
@@ -156,17 +158,17 @@ class _Crossed:
     runs: int
 
 
-def _runs(data: Paired, value: Callable[[Floats], NDArray[Any]], runs: NDArray[Any]) -> _Crossed:
+def _variance_by_run(data: Paired, value: Callable[[Floats], NDArray[Any]], runs: NDArray[Any]) -> _Crossed:
     """The variance of runs' influences, of both conditions together where they have the same runs, else added."""
     names, run = np.unique(runs[data.kept], return_inverse=True)
     by_run = dataclasses.replace(data, unit=run, n_units=len(names), kind="run")
-    rest_a, rest_b = (_side(scores, value, by_run)[3] for scores in (data.first, data.second))
+    rest_a, rest_b = (_condition_side(scores, value, by_run)[3] for scores in (data.first, data.second))
     has = [np.bincount(run[~np.isnan(scores)], minlength=len(names)) > 0 for scores in (data.first, data.second)]
     if min(int(np.sum(h)) for h in has) < 2:
         raise single_run_error()
     size = len(names)
     cell = dataclasses.replace(data, unit=data.unit * size + run, n_units=data.n_units * size)
-    cells = [_side(scores, value, cell)[3].reshape(-1, size) for scores in (data.first, data.second)]
+    cells = [_condition_side(scores, value, cell)[3].reshape(-1, size) for scores in (data.first, data.second)]
     sides = [(rest_a[has[0]], cells[0][:, has[0]]), (rest_b[has[1]], cells[1][:, has[1]])]
     if np.array_equal(has[0], has[1]):
         sides = [(sides[1][0] - sides[0][0], sides[1][1] - sides[0][1])]
@@ -200,10 +202,10 @@ def influences(
 
     Over all units of the items given, those that do not count with 0, so that several pairs can stand side by side.
     """
-    data = paired(first, second, groups=groups, weights=weights)
+    data = align_pair(first, second, groups=groups, weights=weights)
     every = np.arange(len(data.kept)) if groups is None else np.unique(groups, return_inverse=True)[1].astype(np.intp)
     data = dataclasses.replace(data, unit=every[data.kept], n_units=int(every.max()) + 1)
-    rests = [_side(s, lambda x: x if at is None else x >= at, data)[3] for s in (data.first, data.second)]
+    rests = [_condition_side(s, lambda x: x if at is None else x >= at, data)[3] for s in (data.first, data.second)]
     return rests[1] - rests[0]
 
 
@@ -215,10 +217,10 @@ def mean_given_error(
     It lies from 0 to 4, or to the largest seen on another scale: one error of severity 1 does not say that none is 4.
     """
     scores = np.asarray(severity, dtype=np.float64).ravel()
-    data = paired(scores, scores, groups=groups, weights=weights)
-    mean, n, error, rest, few = _side(data.second, lambda s: s, data)
+    data = align_pair(scores, scores, groups=groups, weights=weights)
+    mean, n, error, rest, few = _condition_side(data.second, lambda s: s, data)
     top = max(float(np.nanmax(data.second)), TOP)
-    found = linearised(data, mean, rest, error / n, values=(mean, mean), reach=top, few=(few,))
+    found = linearised_evidence(data, mean, rest, error / n, values=(mean, mean), reach=top, few=(few,))
 
     def interval(level: float) -> Interval:
         span = found.interval(level)
@@ -236,9 +238,9 @@ def graver_error(
     that the second's is graver, ties counting half; `values` are (that the first's is, that the second's is).
     `weights` are what each answer counts for.
     """
-    data = paired(first, second, groups=groups, weights=weights)
+    data = align_pair(first, second, groups=groups, weights=weights)
     if not ((data.first > 0).any() and (data.second > 0).any()):
-        raise _no_errors(data)
+        raise _no_errors_error(data)
 
     def against(scores: Floats, others: Floats) -> Floats:
         """P(other < s) - P(other > s)."""
@@ -250,11 +252,11 @@ def graver_error(
         return np.asarray((below + upto) / mass[-1] - 1.0)
 
     sides = [
-        _side(s, partial(against, others=other), data)
+        _condition_side(s, partial(against, others=other), data)
         for s, other in ((data.first, data.second), (data.second, data.first))
     ]
     (_, n_a, error_a, rest_a, spread_a), (estimate, n_b, error_b, rest_b, spread_b) = sides
-    return linearised(
+    return linearised_evidence(
         data, estimate, rest_b - rest_a, error_b / n_b + error_a / n_a, reach=1.0, moved=1 + abs(estimate),
         values=((1 - estimate) / 2, (1 + estimate) / 2), few=(spread_a, spread_b),
     )  # fmt: skip
@@ -273,7 +275,7 @@ def severe_rate(
     Of all rated answers, so it holds how often errors happen as well as how grave they are. Tango's score interval on
     shared items; with groups or weights, or where few items are shared, linearised as above.
     """
-    data = paired(first, second, groups=groups, weights=weights)
+    data = align_pair(first, second, groups=groups, weights=weights)
     rated = ~np.isnan(data.first) & ~np.isnan(data.second)
     if data.kind == "item" and data.weight is None and rated.all():
         worse = [x >= at if at > 0 else x > 0 for x in (data.first, data.second)]
@@ -287,28 +289,31 @@ def severe_rate(
             units=n,
             standard_error=math.sqrt((max(plus + minus, 1) / n - estimate**2) / n),
         )
-    sides = [_side(s, lambda x: x >= at if at > 0 else x > 0, data, ~np.isnan(s)) for s in (data.first, data.second)]
+    sides = [
+        _condition_side(s, lambda x: x >= at if at > 0 else x > 0, data, ~np.isnan(s))
+        for s in (data.first, data.second)
+    ]
     (rate_a, n_a, answers_a, rest_a, few_a), (rate_b, n_b, answers_b, rest_b, few_b) = sides
-    return linearised(
+    return linearised_evidence(
         data, rate_b - rate_a, rest_b - rest_a, (n_a * answers_b / n_b + n_b * answers_a / n_a) / (n_a + n_b),
         reach=1.0, values=(rate_a, rate_b), few=(few_a, few_b), null=True, share=True,
     )  # fmt: skip
 
 
-def _no_errors(data: Paired) -> TooFewErrors:
+def _no_errors_error(data: Paired) -> TooFewErrors:
     which = " and ".join(
         name for name, s in (("the first", data.first), ("the second", data.second)) if not np.any(s > 0)
     )
     return TooFewErrors(f"There is no error of {which} condition on the items that count.", n=0, needed=1)
 
 
-def _side(
+def _condition_side(
     scores: Floats, value: Callable[[Floats], NDArray[Any]], data: Paired, counts: Bools | None = None
 ) -> tuple[float, float, Floats, Floats, tuple[int, int]]:
     """Mean of f over errors (or the answers that count), their number, both per unit, and how many are off the rest."""
     wrong = scores > 0 if counts is None else counts
     if not wrong.any():
-        raise _no_errors(data)
+        raise _no_errors_error(data)
     of = value(scores[wrong])
     weight = np.ones(len(of)) if data.weight is None else data.weight[wrong]
     mass = float(np.sum(weight))
@@ -325,7 +330,7 @@ def _side(
     return mean, mass, error, rest, (round(off * n), n)
 
 
-def _slack(k: int, n: int, level: float, reach: float, share: bool) -> tuple[float, float]:
+def _exact_slack(k: int, n: int, level: float, reach: float, share: bool) -> tuple[float, float]:
     """How far a condition's own value may lie below and above its estimate, k of n errors being off the rest.
 
     Of a share, Jeffreys' limits; of a mean, as if all errors off the commonest level that the exact upper limit allows
@@ -340,7 +345,17 @@ def _slack(k: int, n: int, level: float, reach: float, share: bool) -> tuple[flo
     return k / n - low, high - k / n
 
 
-def linearised(
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _VariancePart:
+    """V(d) = constant + 2 linear d + square d^2, at the t of `freedom` degrees."""
+
+    freedom: float
+    constant: float
+    linear: float = 0.0
+    square: float = 0.0
+
+
+def linearised_evidence(
     data: Paired,
     estimate: float,
     rest: Floats,
@@ -361,52 +376,71 @@ def linearised(
     error may change of its mean (else `reach`). `more` is what else varies (runs crossed with the units): its variance
     is added, each part at the t of its own degrees of freedom.
     """
-    used = weight > 0
-    fourth = float(np.sum(weight**4))
-    freedom = float(np.sum(weight**2)) ** 2 / fourth - 1 if fourth > 0 else 0.0
-    grow = (freedom + 1) / freedom if freedom > 0 else 1.0
-    parts = [(freedom, *(grow * float(x) for x in (rest @ rest, rest @ weight, weight @ weight)))]
-    if more is not None:
-        left = max(1 - more.interaction / parts[0][1], 0.0) if parts[0][1] > 0 else 0.0
-        parts = [(freedom, *(left * x for x in parts[0][1:]))]
-        parts.append((more.freedom, more.variance, 0.0, 0.0))
-    if not null:
-        parts = [(f, a, 0.0, 0.0) for f, a, _, _ in parts]
-    variance = sum(part[1] for part in parts)
-    sparse = min((min(k, n - k) if share else k for k, n in few), default=FEW) < FEW
-    sparse = sparse or (bool(few) and int(np.count_nonzero(rest)) < FEW)
+    parts = _variance_parts(rest, weight, more, null=null)
+    freedom = parts[0].freedom
+    sparse = _is_sparse(rest, few, share=share)
     method = "linearised t by unit" + (" and MOVER of exact limits" if sparse else "")
 
     def interval(level: float) -> Interval:
         low, high = -reach, reach
-        if freedom >= FEWEST_FREEDOM:
-            t = [(float(stdtrit(f, 0.5 + level / 2)) ** 2, *terms) for f, *terms in parts]
-            a, b, c = (sum(row[0] * row[k] for row in t) for k in (1, 2, 3))
-            lead = 1 - c
-            if lead > 0:
-                root = math.sqrt(b**2 + lead * a)
-                low, high = max(low, estimate - (b + root) / lead), min(high, estimate - (b - root) / lead)
+        if freedom >= MIN_DEGREES_OF_FREEDOM:
+            below, above = _distances(parts, level)
+            low, high = max(low, estimate - below), min(high, estimate + above)
         if sparse:
             far = reach if moved is None else moved
-            both = [_slack(k, n, level, far, share) for k, n in few[::-1]]
+            both = [_exact_slack(k, n, level, far, share) for k, n in few[::-1]]
             (low_b, high_b), (low_a, high_a) = (*both, (0.0, 0.0))[:2]
             low = max(min(low, estimate - math.hypot(low_b, high_a)), -reach)
             high = min(max(high, estimate + math.hypot(high_b, low_a)), reach)
         return Interval(low=low, high=high, level=level, method=method)
 
     def p(value: float) -> float:
-        distance = estimate - value
-        _, a, b, c = parts[0]
-        spread = a + 2 * b * distance + c * distance**2
-        if freedom < FEWEST_FREEDOM or spread <= 0:
+        distance, part = estimate - value, parts[0]
+        spread = part.constant + 2 * part.linear * distance + part.square * distance**2
+        if freedom < MIN_DEGREES_OF_FREEDOM or spread <= 0:
             return 1.0
         return float(2 * stdtr(freedom, -abs(distance) / math.sqrt(spread)))
 
     notes = []
-    if freedom < FEWEST_FREEDOM:
-        notes.append(f"under {FEWEST_FREEDOM:g} degrees of freedom in the {data.kind}s with errors: nothing is decided")
+    if freedom < MIN_DEGREES_OF_FREEDOM:
+        notes.append(
+            f"under {MIN_DEGREES_OF_FREEDOM:g} degrees of freedom in the {data.kind}s with errors: nothing is decided"
+        )
     return Evidence(
         estimate=estimate, interval=interval, p=None if sparse or more is not None else p, values=values,
-        n=len(data.first), units=int(used.sum()), unit=data.kind, standard_error=math.sqrt(variance),
-        notes=tuple(notes),
+        n=len(data.first), units=int((weight > 0).sum()), unit=data.kind,
+        standard_error=math.sqrt(sum(part.constant for part in parts)), notes=tuple(notes),
     )  # fmt: skip
+
+
+def _variance_parts(rest: Floats, weight: Floats, more: _Crossed | None, *, null: bool) -> list[_VariancePart]:
+    """The variance that the units bring, and that which runs bring beside them."""
+    fourth = float(np.sum(weight**4))
+    freedom = float(np.sum(weight**2)) ** 2 / fourth - 1 if fourth > 0 else 0.0
+    grow = (freedom + 1) / freedom if freedom > 0 else 1.0
+    constant, linear, square = (grow * float(x) for x in (rest @ rest, rest @ weight, weight @ weight))
+    if not null:
+        linear = square = 0.0
+    if more is None:
+        return [_VariancePart(freedom=freedom, constant=constant, linear=linear, square=square)]
+    left = max(1 - more.interaction / constant, 0.0) if constant > 0 else 0.0
+    units = _VariancePart(freedom=freedom, constant=left * constant, linear=left * linear, square=left * square)
+    return [units, _VariancePart(freedom=more.freedom, constant=more.variance)]
+
+
+def _is_sparse(rest: Floats, few: tuple[tuple[int, int], ...], *, share: bool) -> bool:
+    """Whether so few errors lie off the commonest value that t alone claims falsely."""
+    least = min((min(k, n - k) if share else k for k, n in few), default=MIN_COUNTS_FOR_T)
+    return least < MIN_COUNTS_FOR_T or (bool(few) and int(np.count_nonzero(rest)) < MIN_COUNTS_FOR_T)
+
+
+def _distances(parts: list[_VariancePart], level: float) -> tuple[float, float]:
+    """How far the limits of t lie below and above the estimate; infinite where the quadratic has no root."""
+    t = [float(stdtrit(part.freedom, 0.5 + level / 2)) ** 2 for part in parts]
+    a = sum(x * part.constant for x, part in zip(t, parts, strict=True))
+    b = sum(x * part.linear for x, part in zip(t, parts, strict=True))
+    lead = 1 - sum(x * part.square for x, part in zip(t, parts, strict=True))
+    if lead <= 0:
+        return math.inf, math.inf
+    root = math.sqrt(b**2 + lead * a)
+    return (b + root) / lead, -(b - root) / lead

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from richter.errors import InputError
 from richter.stats import Bools, Floats, Indices, Ints
 
-__all__ = ["POSITIVE", "Scores", "count_levels", "rescale", "snap"]
+__all__ = ["POSITIVE", "Scores", "count_levels", "snap"]
 
 DELTA = 0.5
 TOP = 4.0
@@ -53,25 +53,6 @@ def count_levels(severity: ArrayLike) -> Ints:
     """How many scores fall on each of the nine levels; unrated ones are not counted."""
     index = snap(severity).ravel()
     return np.bincount(index[index >= 0], minlength=9)
-
-
-def counts_of(severity: Floats) -> Floats:
-    """Counts at the nine levels, one row per column of an items x conditions table."""
-    levels = snap(severity)
-    return np.array([np.bincount(x[x >= 0], minlength=9) for x in levels.T], dtype=np.float64).reshape(-1, 9)
-
-
-def count_joint(a: NDArray[np.int8], b: NDArray[np.int8]) -> Ints:
-    """The 9 x 9 table of two conditions' levels (from `snap`) on the items that both have."""
-    both = (a >= 0) & (b >= 0)
-    return np.bincount(a[both].astype(np.int64) * 9 + b[both], minlength=81).reshape(9, 9)
-
-
-def rescale(low: float, high: float) -> Callable[[ArrayLike], Floats]:
-    """A map of a scale that runs from `low` (correct) to `high` (worst) onto 0..4; `high` may lie below `low`."""
-    if not np.isfinite([low, high]).all() or low == high:
-        raise InputError(f"A scale from {low:g} to {high:g} has no length.", remedy="Give LOW:HIGH, LOW is correct.")
-    return lambda scores: (np.asarray(scores, dtype=np.float64) - low) * (TOP / (high - low))
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,8 +17,8 @@ __all__ = [
     "ask_requirement",
     "check_requirements",
     "decide_requirements",
+    "describe_requirement",
     "parse_requirement",
-    "required",
     "requirement_metric",
     "requirement_question",
 ]
@@ -60,7 +60,7 @@ def parse_requirement(text: str) -> Requirement:
     return Requirement(severity=severity, per_million=rate)
 
 
-def required(claim: Claim) -> str:
+def describe_requirement(claim: Claim) -> str:
     """What a claim of `check_requirements` asks, in words."""
     assert claim.hypothesis is not None
     rule = Requirement(severity=float(claim.measure.rsplit("_", 1)[1]), per_million=claim.hypothesis.value)
@@ -103,7 +103,7 @@ def ask_requirement(
     """
     found = table(level)
     evidence = _rate_evidence(rule, table, found)
-    needed, short = _describe_short(rule, found)
+    needed, short = _describe_shortfall(rule, found)
     evidence = dataclasses.replace(evidence, notes=(short,) if short else ())
     if as_worst is not None and missing:
         evidence = both_ways(evidence, _rate_evidence(rule, as_worst, as_worst(level)), missing={name: missing})
@@ -170,7 +170,7 @@ def decide_requirements(
     )
 
 
-def _describe_short(rule: Requirement, table: DeploymentTable) -> tuple[int | None, str]:
+def _describe_shortfall(rule: Requirement, table: DeploymentTable) -> tuple[int | None, str]:
     """The answers without an event that would show a requirement, and in words why these cannot; else nothing."""
     row, room = table.at(rule.severity), rule.per_million - table.uncovered * MILLION  # what the covered may have
     if room < 1e-6:
@@ -178,11 +178,11 @@ def _describe_short(rule: Requirement, table: DeploymentTable) -> tuple[int | No
     covered = 1 - table.uncovered
     if row.count or row.upper * covered < room:
         return None, ""
-    needed = _clean_needed(row, room / covered, table.level, weighted=table.weighted)
+    needed = _clean_answers_for_rate(row, room / covered, table.level, weighted=table.weighted)
     return needed, f"{counted(needed, 'answer')} without such an event would show it"
 
 
-def _clean_needed(row: DeploymentRow, per_million: float, level: float, *, weighted: bool) -> int:
+def _clean_answers_for_rate(row: DeploymentRow, per_million: float, level: float, *, weighted: bool) -> int:
     """Answers of this kind without an event that would show the rate, where none was seen.
 
     The limit tells what these are worth: n' independent ones with 1 - (1 - level)^(1/n') the limit. In groups they are

@@ -98,13 +98,20 @@ def _distance(counts: Floats, k: int, last: int, n: float, log_q: float, censore
 
 
 @njit(cache=True, nogil=True)
+def _largest_level(counts: Floats) -> int:
+    """The index of the largest observed level; -1 where there is none."""
+    largest = len(counts) - 1
+    while largest >= 0 and counts[largest] == 0:
+        largest -= 1
+    return largest
+
+
+@njit(cache=True, nogil=True)
 def _nearest_tail(counts: Floats, code: int, min_events: int, min_bins: int) -> tuple[float, int, float]:
     """ln q, the index of least KS distance and that distance; NaN, -1 and inf where no level qualifies."""
     levels = len(counts)
     log_q, chosen, distance = math.nan, -1, math.inf
-    largest = levels - 1
-    while largest >= 0 and counts[largest] == 0:
-        largest -= 1
+    largest = _largest_level(counts)
     last = largest if code == AKI else levels - 1
     above = 0.0
     total = 0.0

@@ -6,30 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from richter.claims import decide, rate_interval
-from richter.errors import InputError, TooFewErrors
+from richter.claims import rate_interval
+from richter.errors import TooFewErrors
 from richter.records import Claim, Interval, Refused, Result
-from richter.severity._b_value import DEFAULT, BValue, Recipe
+from richter.severity._b_value import BValue, Recipe
 from richter.severity._deployment import DeploymentRow, DeploymentTable, Traffic, deployment_table, rate_evidence
 from richter.severity._discriminate import (
     PairCounts,
     PairStudy,
     Unestimated,
-    check_primary,
     counts_by_group,
     pair_counts,
-    pair_questions,
-    weigh_pairs,
 )
 from richter.severity._families import FamilyComparison, families_from_counts
 from richter.severity._given_error import mean_given_error
-from richter.severity._grid import TOP, Scores, snap
-from richter.severity._true_severity import TrueSeverity
-from richter.stats import Floats, Mapper, in_threads
+from richter.severity._grid import TOP, snap
+from richter.stats import Floats
 
-__all__ = ["ConditionSeverity", "SeverityStudy", "study_severity", "summarise_study"]
+__all__ = ["ConditionSeverity", "SeverityStudy", "summarise_study"]
 
-_OTHER_SCALE = (
+_OTHER_SCALE_NOTE = (
     "Severities reach {top:g}: another scale than 0 to 4. Claims that need no law are made on it as it stands "
     "(--any-scale: this is meant); for rates at its levels and for a law map it with --as-severity RIGHT:WORST."
 )
@@ -105,50 +101,6 @@ class SeverityStudy(Result):
         return {name: c.rates for name, c in self.conditions.items() if c.rates is not None}
 
 
-def study_severity(
-    scores: Scores,
-    *,
-    recipe: Recipe = DEFAULT,
-    control: str | None = None,
-    primary: str = "severity_given_error",
-    traffic: Traffic | None = None,
-    max_error_gap: float = 0.05,
-    min_gap: float = 0.15,
-    margins: Mapping[str, float] | None = None,
-    corrected: Mapping[str, TrueSeverity] | None = None,
-    n_resamples: int = 2000,
-    level: float = 0.95,
-    basis: str = "",
-    judged: str = "",
-    seed: int | None = None,
-    rng: np.random.Generator,
-    mapper: Mapper = in_threads,
-) -> SeverityStudy:
-    """The claims of `discriminate`, families and rates of all conditions of a study.
-
-    Claims need no law and no scale but "0 is correct, more is worse". Rates at levels, families and slopes need the
-    scale 0 to 4. `mapper` says where the pairs are tested and changes no number.
-    """
-    check_primary(primary)
-    columns = {name: x for name, x in scores.columns().items() if not np.isnan(x).all()}
-    if not columns:
-        raise InputError("No answer is rated.", remedy="Give at least one severity.")
-    pairs = weigh_pairs(
-        columns, groups=scores.groups, control=control, recipe=recipe, max_error_gap=max_error_gap,
-        n_resamples=n_resamples, level=level, rng=rng, mapper=mapper,
-    )  # fmt: skip
-    joint = None if control is None or corrected else pairs.joint_law(primary, rng)
-    asked = pair_questions(
-        pairs.pairs, corrected or {}, primary=primary, margins=margins or {}, basis=basis, judged=judged
-    )
-    return summarise_study(
-        pairs, decide(asked, level=level, joint=joint, seed=seed), primary=primary, recipe=recipe, traffic=traffic,
-        max_error_gap=max_error_gap, min_gap=min_gap, n_resamples=n_resamples, level=level,
-        unrated=tuple(name for name in scores.conditions if name not in columns),
-        n_unrated_rows=int(np.isnan(scores.severity).sum()), rng=rng,
-    )  # fmt: skip
-
-
 def summarise_study(
     pairs: PairStudy,
     claims: tuple[Claim, ...],
@@ -220,5 +172,5 @@ def summarise_study(
         n_resamples=n_resamples,
         unrated=unrated,
         n_unrated_rows=n_unrated_rows,
-        notes=() if on_grid else (_OTHER_SCALE.format(top=max(float(np.nanmax(x)) for x in columns.values())),),
+        notes=() if on_grid else (_OTHER_SCALE_NOTE.format(top=max(float(np.nanmax(x)) for x in columns.values())),),
     )

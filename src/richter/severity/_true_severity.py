@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from richter.claims import Evidence
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result, Unit
-from richter.severity._b_value import PER_STEP, PLANNED
+from richter.severity._b_value import B_PER_LOG_Q, PLANNED_M_MIN
 from richter.severity._grid import LEVELS, POSITIVE, level_index, snap
 from richter.severity._severity_kernels import TRUNCATED, fit_fixed
 from richter.stats import Floats, Indices, Ints, ppi_rate
@@ -32,9 +32,9 @@ __all__ = [
     "true_difference",
 ]
 
-FEWEST_LABELS = 30
-FEWEST_ABOVE = 30
-FEWEST_ERRORS = 120
+MIN_LABELS = 30
+MIN_ABOVE_M_MIN = 30
+MIN_ERRORS = 120
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +76,12 @@ def severity_by_labels(
     strata: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     weights: ArrayLike | None = None,
-    m_min: float = PLANNED,
+    m_min: float = PLANNED_M_MIN,
     n_resamples: int = 4000,
     level: float = 0.95,
     rng: np.random.Generator,
 ) -> TrueSeverity:
-    """As people would rate: `judged` severities of all answers, `human` labels of some (NaN: none), answer by answer.
+    """Severities as people would rate, from all answers as `judged` and `human` labels of some (NaN: none).
 
     The misclassification likelihood by predictive values: P(true = k) = sum over judged levels h of P(h) P(true = k |
     h), with P(true | h) from the labelled answers judged h. Each row has a Dirichlet posterior with a prior of one
@@ -98,11 +98,11 @@ def severity_by_labels(
         raise InputError(f"{label.size} labels for {index.size} answers.", remedy="Give NaN where there is none.")
     both = (index >= 0) & (label >= 0)
     labelled = int(both.sum())
-    if labelled < FEWEST_LABELS:
+    if labelled < MIN_LABELS:
         raise TooFewErrors(
-            f"{labelled} human labels are too few to know the judges' errors: {FEWEST_LABELS} are needed.",
+            f"{labelled} human labels are too few to know the judges' errors: {MIN_LABELS} are needed.",
             n=labelled,
-            needed=FEWEST_LABELS,
+            needed=MIN_LABELS,
             remedy="Label more answers: richter label.",
         )
     rated = index >= 0
@@ -114,27 +114,27 @@ def severity_by_labels(
     cell = np.maximum(index, 0).astype(np.intp) * 9 + np.maximum(label, 0)
     answers = np.bincount(index[rated], weights=counts_as[rated], minlength=9).astype(np.float64)
     pairs = np.bincount(cell[both], weights=stands_for[both], minlength=81).reshape(9, 9).astype(np.float64)
-    prior = _neighbours(pairs)
+    prior = _neighbour_prior(pairs)
     overall = answers / answers.sum() @ ((pairs + 1e-6 * prior) / (pairs + 1e-6 * prior).sum(axis=1, keepdims=True))
-    unit = _units(groups, index.size)
+    unit = _unit_codes(groups, index.size)
     drawn_answers: Floats = np.broadcast_to(answers, (n_resamples, 9))
     drawn_pairs: Floats = np.broadcast_to(pairs, (n_resamples, 9, 9))
     if unit is not None:  # whole groups are drawn anew, and the posteriors are taken on what was drawn
         times = rng.multinomial(unit.max() + 1, np.full(unit.max() + 1, 1 / (unit.max() + 1)), size=n_resamples)
-        drawn_answers = _drawn(times, unit[rated], index[rated], 9, counts_as[rated])
-        drawn_pairs = _drawn(times, unit[both], cell[both], 81, stands_for[both]).reshape(-1, 9, 9)
-    weight = _dirichlet(drawn_answers + 1e-9, rng)
-    shares = np.einsum("rh,rhk->rk", weight, _dirichlet(drawn_pairs + prior, rng))
-    errors = _effective(answers, pairs)
-    why = f"labelled errors that weigh as {errors:.0f} are too few for a slope: {FEWEST_ERRORS} are needed"
-    found = _summary(
+        drawn_answers = _resampled_cells(times, unit[rated], index[rated], 9, counts_as[rated])
+        drawn_pairs = _resampled_cells(times, unit[both], cell[both], 81, stands_for[both]).reshape(-1, 9, 9)
+    weight = _draw_dirichlet(drawn_answers + 1e-9, rng)
+    shares = np.einsum("rh,rhk->rk", weight, _draw_dirichlet(drawn_pairs + prior, rng))
+    errors = _effective_labels(answers, pairs)
+    why = f"labelled errors that weigh as {errors:.0f} are too few for a slope: {MIN_ERRORS} are needed"
+    found = _summarise_shares(
         overall,
         shares,
         n=int((index >= 0).sum()),
         unit=unit,
         basis=f"corrected by {labelled:,} human labels",
         m_min=m_min,
-        blocked=why if errors < FEWEST_ERRORS else None,
+        blocked=why if errors < MIN_ERRORS else None,
         level=level,
     )
     flagged, given = LEVELS[index[rated]], np.where(label < 0, np.nan, LEVELS[label])[rated]
@@ -166,7 +166,7 @@ def _labels_stand_for(
     return np.asarray(stands)
 
 
-def _effective(answers: Floats, pairs: Floats) -> float:
+def _effective_labels(answers: Floats, pairs: Floats) -> float:
     """How many random labels those of errors are worth: (sum w)^2 / sum w^2, w the answers to a label.
 
     Of all errors and not of those above m_min: to ask for many of these would let pass the samples with heavy tails.
@@ -176,19 +176,19 @@ def _effective(answers: Floats, pairs: Floats) -> float:
     return float((weight @ labels) ** 2 / max(weight**2 @ labels, 1e-300))
 
 
-def _neighbours(pairs: Floats) -> Floats:
+def _neighbour_prior(pairs: Floats) -> Floats:
     """A prior of one label for each judged level: a quarter spread evenly, the rest as its neighbours were labelled."""
     near = 0.25 ** np.abs(np.subtract.outer(np.arange(9), np.arange(9)))
     known = near @ (pairs / np.maximum(pairs.sum(axis=1, keepdims=True), 1) * (pairs.sum(axis=1, keepdims=True) > 0))
     return np.asarray(0.25 / 9 + 0.75 * known / known.sum(axis=1, keepdims=True))
 
 
-def _dirichlet(alpha: Floats, rng: np.random.Generator) -> Floats:
+def _draw_dirichlet(alpha: Floats, rng: np.random.Generator) -> Floats:
     drawn = rng.standard_gamma(alpha)
     return np.asarray(drawn / np.maximum(drawn.sum(axis=-1, keepdims=True), 1e-300))
 
 
-def _units(groups: ArrayLike | None, size: int) -> Indices | None:
+def _unit_codes(groups: ArrayLike | None, size: int) -> Indices | None:
     """Each answer's group as a code; None where answers are independent."""
     if groups is None:
         return None
@@ -198,7 +198,7 @@ def _units(groups: ArrayLike | None, size: int) -> Indices | None:
     return np.unique(codes, return_inverse=True)[1].astype(np.intp)
 
 
-def _drawn(times: Ints, unit: Indices, cell: NDArray[Any], cells: int, weight: Floats) -> Floats:
+def _resampled_cells(times: Ints, unit: Indices, cell: NDArray[Any], cells: int, weight: Floats) -> Floats:
     """Counts by cell when each group counts as often as it was drawn, of what each answer counts for."""
     size = times.shape[1]
     by_unit = np.bincount(unit * cells + cell, weights=weight, minlength=size * cells).reshape(size, cells)
@@ -209,13 +209,13 @@ def severity_by_confusion(
     judged: ArrayLike,
     confusion: ArrayLike,
     *,
-    m_min: float = PLANNED,
+    m_min: float = PLANNED_M_MIN,
     basis: str = "corrected by a stated table of the judges' errors",
     n_resamples: int = 500,
     level: float = 0.95,
     rng: np.random.Generator,
 ) -> TrueSeverity:
-    """From a table of errors: row t of the 9 x 9 `confusion` is how an answer of true level t is judged.
+    """Severities behind judged ones, by a known table: row t of the 9 x 9 `confusion` is how true level t is judged.
 
     The shares p of true levels maximise the likelihood of the judged counts, sum over h of c_h log(sum_t p_t C_th), by
     expectation-maximisation; limits by resampling the counts. The table is taken as known: its own error is not in
@@ -228,16 +228,16 @@ def severity_by_confusion(
     if n == 0:
         raise InputError("No answer is rated.", remedy="Give at least one severity.")
     drawn = np.vstack([counts, rng.multinomial(n, counts / n, size=n_resamples)])
-    shares = _unmixed(drawn / n, table)
-    blocked = _few_above(n, shares[0], m_min)
-    return _summary(shares[0], shares[1:], n=n, basis=basis, m_min=m_min, blocked=blocked, level=level)
+    shares = _unmix_shares(drawn / n, table)
+    blocked = _why_no_slope(n, shares[0], m_min)
+    return _summarise_shares(shares[0], shares[1:], n=n, basis=basis, m_min=m_min, blocked=blocked, level=level)
 
 
-def _few_above(n: int, shares: Floats, m_min: float) -> str | None:
+def _why_no_slope(n: int, shares: Floats, m_min: float) -> str | None:
     """Why there is no slope, where too few of the true levels lie at or above m_min."""
     above = n * float(shares[level_index(m_min) :].sum())
-    why = f"about {above:.0f} errors at or above {m_min:g} are too few for a slope: {FEWEST_ABOVE} are needed"
-    return why if above < FEWEST_ABOVE else None
+    why = f"about {above:.0f} errors at or above {m_min:g} are too few for a slope: {MIN_ABOVE_M_MIN} are needed"
+    return why if above < MIN_ABOVE_M_MIN else None
 
 
 def _check_confusion(confusion: ArrayLike) -> Floats:
@@ -250,7 +250,7 @@ def _check_confusion(confusion: ArrayLike) -> Floats:
     return table
 
 
-def _unmixed(seen: Floats, table: Floats, *, steps: int = 300) -> Floats:
+def _unmix_shares(seen: Floats, table: Floats, *, steps: int = 300) -> Floats:
     """Shares of true levels behind rows of judged shares: expectation-maximisation, all rows at once."""
     shares = np.full_like(seen, 1 / 9)
     for _ in range(steps):
@@ -273,23 +273,23 @@ def rater_errors(ratings: ArrayLike, *, steps: int = 500) -> Floats:
             remedy="Give three or more ratings an answer, human labels, or a stated table of errors.",
         )
     full = levels[(levels >= 0).sum(axis=1) >= 3]
-    if len(full) < 9 * FEWEST_LABELS:
+    if len(full) < 9 * MIN_LABELS:
         raise TooFewErrors(
-            f"{len(full)} answers with three ratings are too few: {9 * FEWEST_LABELS} are needed.",
+            f"{len(full)} answers with three ratings are too few: {9 * MIN_LABELS} are needed.",
             n=len(full),
-            needed=9 * FEWEST_LABELS,
+            needed=9 * MIN_LABELS,
         )
-    patterns, which = _patterns(np.stack([(full == k).sum(axis=1) for k in range(9)], axis=1))
-    return _latent(patterns, np.bincount(which), steps=steps)
+    patterns, which = _vote_patterns(np.stack([(full == k).sum(axis=1) for k in range(9)], axis=1))
+    return _fit_rater_errors(patterns, np.bincount(which), steps=steps)
 
 
-def _patterns(votes: Ints) -> tuple[Floats, Indices]:
+def _vote_patterns(votes: Ints) -> tuple[Floats, Indices]:
     """The different rows of answers' votes by level (answers x 9), and which of them each answer has."""
     patterns, which = np.unique(votes, axis=0, return_inverse=True)
     return patterns.astype(float), which.ravel()
 
 
-def _latent(patterns: Floats, times: Ints, *, start: Floats | None = None, steps: int = 500) -> Floats:
+def _fit_rater_errors(patterns: Floats, times: Ints, *, start: Floats | None = None, steps: int = 500) -> Floats:
     """The table of errors behind patterns of votes seen so many times, by expectation-maximisation."""
     patterns, times = patterns[times > 0], times[times > 0]
     distance = np.abs(np.subtract.outer(np.arange(9), np.arange(9)))
@@ -310,12 +310,12 @@ def severity_by_ratings(
     ratings: Mapping[str, Floats],
     *,
     groups: ArrayLike | None = None,
-    m_min: float = PLANNED,
+    m_min: float = PLANNED_M_MIN,
     n_resamples: int = 200,
     level: float = 0.95,
     rng: np.random.Generator,
 ) -> dict[str, TrueSeverity]:
-    """Every condition from three or more ratings an answer (answers x raters; NaN: none) with independent errors.
+    """Each condition's severities, from three or more ratings an answer (NaN: none) with independent errors.
 
     One table of errors for all conditions (`rater_errors`) and each condition's shares behind the histogram of its
     ratings. Answers (whole groups, where given) are resampled and all is fitted anew, so that the table's own error is
@@ -323,36 +323,36 @@ def severity_by_ratings(
     """
     levels = {name: snap(x) for name, x in ratings.items()}
     votes = {name: np.stack([(x == k).sum(axis=1) for k in range(9)], axis=1) for name, x in levels.items()}
-    patterns, which = _patterns(np.concatenate(list(votes.values())))
-    table = _latent(patterns, np.bincount(which))
+    patterns, which = _vote_patterns(np.concatenate(list(votes.values())))
+    table = _fit_rater_errors(patterns, np.bincount(which))
     codes = which.reshape(len(votes), -1)
     drawn: dict[str, list[Floats]] = {name: [] for name in votes}
     n_rows = len(next(iter(votes.values())))
-    unit = _units(groups, n_rows)
+    unit = _unit_codes(groups, n_rows)
     for _ in range(n_resamples):
-        chosen = _resample(unit, n_rows, rng)
+        chosen = _resample_rows(unit, n_rows, rng)
         times = np.stack([np.bincount(code[chosen], minlength=len(patterns)) for code in codes])
-        own = _latent(patterns, times.sum(axis=0), start=table, steps=60)
+        own = _fit_rater_errors(patterns, times.sum(axis=0), start=table, steps=60)
         for name, counts in zip(votes, times @ patterns, strict=True):
-            drawn[name].append(_unmixed(counts[None, :] / counts.sum(), own)[0])
+            drawn[name].append(_unmix_shares(counts[None, :] / counts.sum(), own)[0])
     out = {}
     for name, v in votes.items():
         n = int((v.sum(axis=1) > 0).sum())
-        overall = _unmixed(v.sum(axis=0)[None, :] / v.sum(), table)[0]
-        out[name] = _summary(
+        overall = _unmix_shares(v.sum(axis=0)[None, :] / v.sum(), table)[0]
+        out[name] = _summarise_shares(
             overall,
             np.array(drawn[name]),
             n=n,
             unit=unit,
             basis="corrected by three or more ratings an answer, whose errors are taken as independent",
             m_min=m_min,
-            blocked=_few_above(n, overall, m_min),
+            blocked=_why_no_slope(n, overall, m_min),
             level=level,
         )
     return out
 
 
-def _resample(unit: Indices | None, size: int, rng: np.random.Generator) -> Indices:
+def _resample_rows(unit: Indices | None, size: int, rng: np.random.Generator) -> Indices:
     """Rows drawn anew, or all rows of groups drawn anew."""
     if unit is None:
         return rng.integers(0, size, size)
@@ -360,7 +360,7 @@ def _resample(unit: Indices | None, size: int, rng: np.random.Generator) -> Indi
     return np.concatenate([rows[k] for k in rng.integers(0, len(rows), len(rows))])
 
 
-def _summary(
+def _summarise_shares(
     overall: Floats,
     shares: Floats,
     *,
@@ -378,11 +378,11 @@ def _summary(
         return Estimated(estimate=float(value[0]), interval=span)
 
     start = level_index(m_min)
-    slopes = _slopes(shares, start)
+    slopes = _slopes_of_shares(shares, start)
     finite = slopes[np.isfinite(slopes)]
     if blocked is None and np.count_nonzero(overall[start:] > 1e-9) < 2:
         blocked = "all errors there are at one level: a slope needs two"
-    if blocked is None and (len(finite) < len(slopes) / 2 or not math.isfinite(_slopes(point, start)[0])):
+    if blocked is None and (len(finite) < len(slopes) / 2 or not math.isfinite(_slopes_of_shares(point, start)[0])):
         blocked = "the true levels may all lie at one end"
     return TrueSeverity(
         basis=basis,
@@ -394,20 +394,20 @@ def _summary(
         },
         error_rate=of(point[:, 1:].sum(axis=1), shares[:, 1:].sum(axis=1)),
         mean=of(point @ LEVELS, shares @ LEVELS),
-        given_error=of(_given(point), _given(shares)),
-        b=None if blocked else of(_slopes(point, start), finite),
+        given_error=of(_mean_given_error(point), _mean_given_error(shares)),
+        b=None if blocked else of(_slopes_of_shares(point, start), finite),
         b_blocked=blocked,
         m_min=m_min,
         shares=shares,
     )
 
 
-def _given(shares: Floats) -> Floats:
+def _mean_given_error(shares: Floats) -> Floats:
     return np.asarray(shares @ LEVELS / np.maximum(shares[:, 1:].sum(axis=1), 1e-300))
 
 
-def _slopes(shares: Floats, start: int) -> Floats:
-    return np.asarray(fit_fixed(np.ascontiguousarray(shares[:, 1:]), start - 1, TRUNCATED) * PER_STEP)
+def _slopes_of_shares(shares: Floats, start: int) -> Floats:
+    return np.asarray(fit_fixed(np.ascontiguousarray(shares[:, 1:]), start - 1, TRUNCATED) * B_PER_LOG_Q)
 
 
 def true_difference(first: TrueSeverity, second: TrueSeverity) -> Evidence:
@@ -416,8 +416,8 @@ def true_difference(first: TrueSeverity, second: TrueSeverity) -> Evidence:
     The two corrections are taken as independent; labels of the same items make it a little too wide.
     """
     size = min(len(first.shares), len(second.shares))
-    return drawn_evidence(
-        _given(second.shares[:size]) - _given(first.shares[:size]),
+    return evidence_from_draws(
+        _mean_given_error(second.shares[:size]) - _mean_given_error(first.shares[:size]),
         (first.given_error.estimate, second.given_error.estimate),
         n=min(first.n, second.n),
         units=min(first.units, second.units),
@@ -426,7 +426,7 @@ def true_difference(first: TrueSeverity, second: TrueSeverity) -> Evidence:
     )
 
 
-def drawn_evidence(
+def evidence_from_draws(
     gaps: Floats, values: tuple[float, float], *, n: int, units: int, unit: Unit, method: str
 ) -> Evidence:
     """The second value minus the first, from differences drawn from a posterior or by resampling.

@@ -39,7 +39,7 @@ def bootstrap(
     groups: Indices | None = None,
     block: int = 256,
 ) -> BootstrapResult:
-    """Bootstrap a statistic of n rows (or of clusters of rows).
+    """The bootstrap of a statistic of n rows (or of clusters of rows).
 
     `statistic` maps a (resamples x n) matrix of non-negative row weights to one value per resample; a row drawn
     twice has weight 2. With `groups` (a label 0..G-1 per row) whole groups are drawn. Weights come in blocks of

@@ -106,7 +106,7 @@ class EceResult(Shown):
     notes: tuple[str, ...] = ()
 
 
-def _pairs(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats]:
+def _bin_pairs(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats]:
     c = np.asarray(confidence, dtype=np.float64)
     a = np.asarray(correct, dtype=np.float64)
     if c.ndim != 1 or c.shape != a.shape:
@@ -163,7 +163,7 @@ def bin_gaps(
     row's item where only its draws vary: deviations from the item's mean, times k / (k - 1) for k draws. `crossed`
     names what else varies, crossed with units (runs): its covariance is added.
     """
-    c, a = _pairs(confidence, correct)
+    c, a = _bin_pairs(confidence, correct)
     if bins < 1:
         raise InputError(f"bins={bins} is not a number of bins.", remedy="Use 10, as the papers do.")
     edges = _edges(c, bins, binning)
@@ -179,16 +179,18 @@ def bin_gaps(
     seen = np.bincount(index, weights=w * a, minlength=size) / mass
     square: Floats = np.bincount(index, weights=w**2, minlength=size).astype(np.float64)
     if within is not None:
-        covariance = _within(d, index, size, np.unique(np.asarray(within), return_inverse=True)[1])
+        covariance = _within_units(d, index, size, np.unique(np.asarray(within), return_inverse=True)[1])
     elif unit is None:
         spread = np.bincount(index, weights=d * d, minlength=size) - 2 * gap * np.bincount(index, weights=w * d)
         covariance = np.diag(np.maximum(spread + gap**2 * np.sum(w**2), 0.0))
     else:
-        covariance, square = _between(d, w, index, gap, np.unique(np.asarray(unit), return_inverse=True)[1])
+        covariance, square = _between_units(d, w, index, gap, np.unique(np.asarray(unit), return_inverse=True)[1])
         alike = np.diag(covariance) < 1e-12 * square  # units of one rate do not show how far others are from it
         covariance = covariance + np.diag(np.where(alike, seen * (1 - seen) * square, 0.0))
     if crossed is not None:
-        covariance = covariance + _between(d, w, index, gap, np.unique(np.asarray(crossed), return_inverse=True)[1])[0]
+        covariance = (
+            covariance + _between_units(d, w, index, gap, np.unique(np.asarray(crossed), return_inverse=True)[1])[0]
+        )
     count = mass**2 / square
     p = (seen * count + 2) / (count + 4)
     own = np.diag(covariance)
@@ -204,7 +206,7 @@ def bin_gaps(
     )
 
 
-def _between(d: Floats, w: Floats, index: Indices, gap: Floats, row: Indices) -> tuple[Floats, Floats]:
+def _between_units(d: Floats, w: Floats, index: Indices, gap: Floats, row: Indices) -> tuple[Floats, Floats]:
     """The covariance of the D_b from sums over units, and the sum over units of their squared mass in each bin."""
     units, size = int(row.max()) + 1, len(gap)
     place, cells = row * size + index, units * size
@@ -215,7 +217,7 @@ def _between(d: Floats, w: Floats, index: Indices, gap: Floats, row: Indices) ->
     return covariance, np.sum(mass**2, axis=0)
 
 
-def _within(d: Floats, index: Indices, size: int, item: Indices) -> Floats:
+def _within_units(d: Floats, index: Indices, size: int, item: Indices) -> Floats:
     """The covariance of the D_b where only the draws of each item vary."""
     draws = np.bincount(item)
     k = np.maximum(draws, 2)[item]
@@ -327,8 +329,7 @@ def ece_interval(
 
     T = sum |D_b| is biased up where gaps are small. The limits are sum |theta_b| on the path of `EcePath` where the
     score of T is +z (lower; 0 where none reaches it) and -z (upper); the debiased value is where it is 0 (0 where T
-    lies below the mean at theta = 0). In simulation (studies/calibration_ece_interval.py) the path keeps its level at
-    true values 0, 0.02 and 0.08 for several shapes of miscalibration, where the percentile bootstrap's cover may be 0.
+    lies below the mean at theta = 0).
     """
     if not 0 < level < 1:
         raise InputError(f"A confidence level of {level} is not between 0 and 1.", remedy="Use 0.95 for 95%.")
@@ -384,7 +385,7 @@ def ece(
     ECE itself and its interval do so in `calibration.unit_ece`.
     """
     gaps = bin_gaps(confidence, correct, bins=bins, binning=binning)
-    c, a = _pairs(confidence, correct)
+    c, a = _bin_pairs(confidence, correct)
     n = len(c)
     debiased, interval = ece_interval(gaps.gap, gaps.standard_error, level=level)
     count = np.bincount(gaps.index)

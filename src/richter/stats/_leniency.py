@@ -25,7 +25,7 @@ __all__ = [
     "missingness",
 ]
 
-ROUNDING = 1e-10  # eigenvalues below this share of the largest are 0
+MIN_EIGENVALUE_SHARE = 1e-10  # eigenvalues below this share of the largest are 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,9 @@ def leniency(table: ArrayLike, *, level: float = 0.95) -> Leniency:
     indicator = seen.astype(np.float64)
     information = np.diag(indicator.sum(axis=0)) - (indicator / per_item[:, None]).T @ indicator
     # Effects sum to zero: one eigenvalue is 0, which rounding leaves at up to 1e-15 of the largest.
-    rank = int(np.linalg.matrix_rank(information, tol=ROUNDING * float(np.trace(information)), hermitian=True))
+    rank = int(
+        np.linalg.matrix_rank(information, tol=MIN_EIGENVALUE_SHARE * float(np.trace(information)), hermitian=True)
+    )
     if rank < k - 1:
         raise TooFewErrors(
             "Some judges share no item, even through other judges, so their leniency cannot be compared.",
@@ -82,14 +84,14 @@ def leniency(table: ArrayLike, *, level: float = 0.95) -> Leniency:
             needed=k,
             remedy="Let judges overlap on some answers.",
         )
-    inverse = np.linalg.pinv(information, rcond=ROUNDING, hermitian=True)
+    inverse = np.linalg.pinv(information, rcond=MIN_EIGENVALUE_SHARE, hermitian=True)
     effect = inverse @ centred.sum(axis=0)
     fitted = np.where(seen, effect, 0.0)
     residual = np.where(seen, centred - effect + (fitted.sum(axis=1) / per_item)[:, None], 0.0)
     # An item's score vector; within-item centring of residuals makes X_i' e_i equal to e_i itself.
     meat = residual.T @ residual * n / (n - 1)
     covariance = inverse @ meat @ inverse
-    wald = float(effect @ np.linalg.pinv(covariance, rcond=ROUNDING, hermitian=True) @ effect)
+    wald = float(effect @ np.linalg.pinv(covariance, rcond=MIN_EIGENVALUE_SHARE, hermitian=True) @ effect)
     reach = float(ndtri((1 + level) / 2))
     errors = np.sqrt(np.diag(covariance))
     raw = [column[~np.isnan(column)] for column in values.T]
@@ -134,7 +136,7 @@ class LeaveOneOut(Result):
 
 
 def leave_one_judge_out(table: ArrayLike) -> tuple[LeaveOneOut, ...]:
-    """Rebuild each item's mean score without judge j, for every j (the paper's appendix H drops records instead).
+    """Each item's mean score rebuilt without judge j, for every j (the paper's appendix H drops records instead).
 
     Changes compare the same items with and without the judge; items that only this judge scored are lost and counted.
     """

@@ -30,9 +30,9 @@ __all__ = [
 Target = Literal["population", "pool"]
 Side = Literal["both", "exact", "lower", "upper"]
 
-LEAST = 2  # labels without which nothing is said
-PART = 5  # labels that a part of a random sample has at least
-PARTS = 5  # parts into which a random sample is cut at most
+MIN_LABELS = 2  # labels without which nothing is said
+MIN_LABELS_PER_PART = 5  # labels that a part of a random sample has at least
+MAX_PARTS = 5  # parts into which a random sample is cut at most
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,24 +79,8 @@ class LabelledPool:
         return float(self.share @ self.mean)
 
 
-def labelled_pool(
-    human: ArrayLike,
-    judge: ArrayLike,
-    *,
-    strata: ArrayLike | None = None,
-    probability: ArrayLike | None = None,
-    weight: ArrayLike | None = None,
-    low: float = 0.0,
-    high: float = 4.0,
-) -> LabelledPool:
-    """Cut answers into parts: by the `strata` in which labels were drawn, else by the judge's score.
-
-    `human` is NaN where there is no label, and `weight` what each answer counts for (1 where none is given). Without
-    strata labels are taken as a simple random sample (or one with inclusion `probability` for each answer) and the
-    cuts lie between the judge's scores, from the top, so that each part has at least 5 labels: by how many labels
-    there are, never by what they say.
-    """
-    y, f = np.asarray(human, dtype=np.float64), np.asarray(judge, dtype=np.float64)
+def _check_labels(y: Floats, f: Floats, low: float, high: float) -> None:
+    """Refuse labels and scores that do not match, that are too few, or off the scale."""
     if y.ndim != 1 or y.shape != f.shape:
         raise InputError(
             f"Human labels and judge scores have shapes {y.shape} and {f.shape}.",
@@ -107,35 +91,58 @@ def labelled_pool(
             f"{int(np.isnan(f).sum())} answers have no judge score.",
             remedy="Leave answers without a judge score out, and report how many; the correction needs one for each.",
         )
+    labels = y[~np.isnan(y)]
+    if len(labels) < MIN_LABELS:
+        raise TooFewErrors(
+            f"{counted(len(labels), 'answer has', 'answers have')} a human label.", n=len(labels), needed=MIN_LABELS
+        )
+    if (labels < low).any() or (labels > high).any():
+        raise InputError(f"A label is outside [{low:g}, {high:g}].", remedy="Use one scale for all labels.")
+
+
+def _label_weights(counts_for: Floats, labelled: Bools, probability: ArrayLike) -> Floats:
+    """What each label stands for: its answer's weight over the chance that it had of being labelled."""
+    chance = np.broadcast_to(np.asarray(probability, dtype=np.float64), labelled.shape)
+    given = chance[labelled]
+    if np.isnan(given).any() or (given <= 0).any() or (given > 1).any():
+        raise InputError(
+            "An inclusion probability is not in (0, 1].", remedy="Give the chance each labelled answer had."
+        )
+    return np.where(labelled, counts_for / np.where(labelled, chance, 1.0), 0.0)
+
+
+def labelled_pool(
+    human: ArrayLike,
+    judge: ArrayLike,
+    *,
+    strata: ArrayLike | None = None,
+    probability: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+    low: float = 0.0,
+    high: float = 4.0,
+) -> LabelledPool:
+    """The answers cut into parts: by the `strata` in which labels were drawn, else by the judge's score.
+
+    `human` is NaN where there is no label, and `weight` what each answer counts for (1 where none is given). Without
+    strata labels are taken as a simple random sample (or one with inclusion `probability` for each answer) and the
+    cuts lie between the judge's scores, from the top, so that each part has at least 5 labels: by how many labels
+    there are, never by what they say.
+    """
+    y, f = np.asarray(human, dtype=np.float64), np.asarray(judge, dtype=np.float64)
     if strata is not None and probability is not None:
         raise InputError(
             "Both strata and probabilities were given.", remedy="Strata imply the probabilities; give one."
         )
+    _check_labels(y, f, low, high)
     labelled = ~np.isnan(y)
-    if int(labelled.sum()) < LEAST:
-        raise TooFewErrors(
-            f"{counted(int(labelled.sum()), 'answer has', 'answers have')} a human label.",
-            n=int(labelled.sum()),
-            needed=LEAST,
-        )
-    if (y[labelled] < low).any() or (y[labelled] > high).any():
-        raise InputError(f"A label is outside [{low:g}, {high:g}].", remedy="Use one scale for all labels.")
     counts_for = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
-    stands = counts_for  # what a label stands for
-    if probability is not None:
-        chance = np.broadcast_to(np.asarray(probability, dtype=np.float64), y.shape)
-        given = chance[labelled]
-        if np.isnan(given).any() or (given <= 0).any() or (given > 1).any():
-            raise InputError(
-                "An inclusion probability is not in (0, 1].", remedy="Give the chance each labelled answer had."
-            )
-        stands = np.where(labelled, counts_for / np.where(labelled, chance, 1.0), 0.0)
+    stands = counts_for if probability is None else _label_weights(counts_for, labelled, probability)
     if strata is not None:
         part = np.unique(np.asarray(strata), return_inverse=True)[1].astype(np.intp)
         if part.shape != y.shape:
             raise InputError(f"{len(part)} strata for {len(y)} answers.", remedy="Give each answer's stratum.")
     else:
-        part = _cut(f, labelled)
+        part = _cut_by_score(f, labelled)
     parts = int(part.max()) + 1
 
     def total(values: Floats, rows: Bools | None = None) -> Floats:
@@ -164,10 +171,10 @@ def labelled_pool(
     )
 
 
-def _cut(judge: Floats, labelled: Bools) -> Indices:
+def _cut_by_score(judge: Floats, labelled: Bools) -> Indices:
     """Parts between the judge's distinct scores, the highest first, each with enough labels."""
     values = np.unique(judge)[::-1]
-    need = max(PART, int(labelled.sum()) // PARTS)
+    need = max(MIN_LABELS_PER_PART, int(labelled.sum()) // MAX_PARTS)
     counts = [int(np.sum(labelled & (judge == v))) for v in values]
     part, found, name = {}, 0, 0
     for k, value in enumerate(values):
@@ -200,7 +207,7 @@ def _distances(pool: LabelledPool, tail: float, *, side: Side) -> tuple[Floats, 
     return scale * np.maximum(mean - found[0], 0.0), scale * np.maximum(found[1] - mean, 0.0)
 
 
-def _reach(pool: LabelledPool, tail: float, *, target: Target, side: Side) -> tuple[float, float]:
+def _reach_of(pool: LabelledPool, tail: float, *, target: Target, side: Side) -> tuple[float, float]:
     """The sums of squared distances below and above, weighed by the parts' shares."""
     below, above = _distances(pool, tail, side=side)
     rest = np.ones(len(pool.size)) if target == "population" else 1 - pool.count / pool.size
@@ -227,7 +234,7 @@ def pool_interval(
     """
     tail = (1 - level) / 2 if side in ("both", "exact") else 1 - level
     middle, N = pool.estimate, float(pool.size.sum())
-    below, above = _reach(pool, tail, target=target, side=side)
+    below, above = _reach_of(pool, tail, target=target, side=side)
     if between is None:
         between = float(pool.share @ (pool.mean - middle) ** 2) / N if target == "population" else 0.0
     between *= float(ndtri(1 - tail)) ** 2
@@ -258,8 +265,8 @@ def pool_difference(
     item are not used as pairs, which errs on the wide side.
     """
     tail = (1 - level) / 2 if side in ("both", "exact") else 1 - level
-    below_a, above_a = _reach(first, tail, target=target, side=side)
-    below_b, above_b = _reach(second, tail, target=target, side=side)
+    below_a, above_a = _reach_of(first, tail, target=target, side=side)
+    below_b, above_b = _reach_of(second, tail, target=target, side=side)
     if between is None:
         a, b = first.mean[first.part], second.mean[second.part]
         apart = float(np.var(b - a) / len(a) if same_items else np.var(a) / len(a) + np.var(b) / len(b))
@@ -311,12 +318,14 @@ def more_labels(pools: Sequence[LabelledPool], extra: int) -> list[LabelledPool]
 
 def standard_error(pool: LabelledPool) -> float:
     """A standard error for sizing: the labels' own variance in each part, with Jeffreys' pseudo-labels."""
-    below, above = _reach(pool, float(1 - 0.8413447460685429), target="population", side="both")
+    below, above = _reach_of(pool, float(1 - 0.8413447460685429), target="population", side="both")
     middle = pool.estimate
     return math.sqrt((below + above) / 2 + float(pool.share @ (pool.mean - middle) ** 2) / float(pool.size.sum()))
 
 
-def _corrected(pool: LabelledPool, alone: LabelledPool, *, level: float, side: Side, target: Target) -> Corrected:
+def _corrected_estimate(
+    pool: LabelledPool, alone: LabelledPool, *, level: float, side: Side, target: Target
+) -> Corrected:
     interval = pool_interval(pool, level=level, side=side, target=target)
     own = pool_interval(alone, level=level, side=side, target=target)
     n = int(pool.count.sum())
@@ -333,7 +342,9 @@ def _corrected(pool: LabelledPool, alone: LabelledPool, *, level: float, side: S
     )
 
 
-def _alone(y: Floats, strata: ArrayLike | None, probability: ArrayLike | None, low: float, high: float) -> LabelledPool:
+def _labels_alone(
+    y: Floats, strata: ArrayLike | None, probability: ArrayLike | None, low: float, high: float
+) -> LabelledPool:
     """The labels without the judge: one part, each label weighing what it stands for."""
     chance = probability
     if strata is not None:
@@ -365,16 +376,16 @@ def ppi_mean(
     may be biased in any way; it must not have seen the labels.
     """
     pool = labelled_pool(human, judge, strata=strata, probability=probability, low=low, high=high)
-    alone = _alone(np.asarray(human, dtype=np.float64), strata, probability, low, high)
-    return _corrected(pool, alone, level=level, side=side, target=target)
+    alone = _labels_alone(np.asarray(human, dtype=np.float64), strata, probability, low, high)
+    return _corrected_estimate(pool, alone, level=level, side=side, target=target)
 
 
-LOWEST = 0.5  # the lowest error; between two people's 0 and 0.5 lies an error too, as everywhere
+LEAST_SEVERE_ERROR = 0.5  # the lowest error; between two people's 0 and 0.5 lies an error too, as everywhere
 
 
 def _at_least(values: ArrayLike, threshold: float) -> Floats:
     given = np.asarray(values, dtype=np.float64)
-    reached = given > 0 if threshold == LOWEST else given >= threshold
+    reached = given > 0 if threshold == LEAST_SEVERE_ERROR else given >= threshold
     return np.where(np.isnan(given), np.nan, reached.astype(np.float64))
 
 
@@ -442,7 +453,7 @@ def ppi_difference(
         return ppi_mean(yb - ya, fb - fa, level=level, side=side, low=low - high, high=high - low)
     groups = (None, None) if strata is None else strata
     a, b = (labelled_pool(y, f, strata=g, low=low, high=high) for y, f, g in ((ya, fa, groups[0]), (yb, fb, groups[1])))
-    alone = [_alone(y, g, None, low, high) for y, g in ((ya, groups[0]), (yb, groups[1]))]
+    alone = [_labels_alone(y, g, None, low, high) for y, g in ((ya, groups[0]), (yb, groups[1]))]
     interval = pool_difference(a, b, level=level, side=side, same_items=len(ya) == len(yb))
     own = pool_difference(alone[0], alone[1], level=level, side=side)
     n = int(a.count.sum() + b.count.sum())

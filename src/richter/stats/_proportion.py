@@ -11,7 +11,15 @@ from scipy.special import betaincinv, gammaincinv, ndtri, stdtrit
 from richter.errors import InputError
 from richter.records import Interval
 
-__all__ = ["average_ranks", "clopper_pearson", "root", "unit_rate", "unit_worth", "weighted_rate", "wilson"]
+__all__ = [
+    "average_ranks",
+    "clopper_pearson",
+    "effective_sample_size",
+    "find_root",
+    "unit_rate",
+    "weighted_rate",
+    "wilson",
+]
 
 
 def _check(k: float, n: float, level: float) -> None:
@@ -87,76 +95,83 @@ def departures(away: NDArray[np.float64], most: float) -> Departures:
     return Departures(number=len(away), largest=largest, most=max(most, largest) if math.isfinite(most) else largest)
 
 
-FEW = 20  # units that depart below which sizes that were not seen matter, and t covers 0.88 to 0.93
-FEW_EVENTS = 5  # below which the spread between units is not learnt from them: each unit counts once
+MIN_DEPARTING_UNITS = 20  # units that depart below which sizes that were not seen matter, and t covers 0.88 to 0.93
+MIN_EVENTS = 5  # below which the spread between units is not learnt from them: each unit counts once
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Worth:
+class EffectiveSize:
     """A rate of answers that vary together within units, and how many independent ones these are worth to it.
 
-    `most` is what their weights leave (Kish), `apart` the same of the units; `own` is p (1 - p) over the variance of
-    the rate by unit sums, None where answers vary alone or too few events say nothing of how they crowd. `away` are
-    the shares of units with an event (of those without, where these are fewer) where such units are few.
+    `by_weights` is what their weights leave (Kish), `by_units` the same of the units; `by_variance` is p (1 - p) over
+    the variance of the rate by unit sums, None where answers vary alone or too few events say nothing of how they
+    crowd. `away` are the shares of units with an event (of those without, where these are fewer) where such units are
+    few.
     """
 
     rate: float
-    most: float
-    apart: float
-    own: float | None
+    by_weights: float
+    by_units: float
+    by_variance: float | None
     freedom: float
     away: NDArray[np.float64] | None = None
 
     def at(self, level: float, side: str = "both") -> float:
         """How many, less what Student's t costs at `level`."""
-        if self.own is None:
-            return max(self.apart, 1.0)
+        if self.by_variance is None:
+            return max(self.by_units, 1.0)
         tail = 0.5 + level / 2 if side == "both" else level
-        return max(min(self.most, self.own * float(ndtri(tail) / stdtrit(max(self.freedom, 1.0), tail)) ** 2), 1.0)
+        cost = float(ndtri(tail) / stdtrit(max(self.freedom, 1.0), tail)) ** 2
+        return max(min(self.by_weights, self.by_variance * cost), 1.0)
 
     def interval(self, level: float, side: str = "both") -> Interval:
         """Wilson's interval (one side: Clopper and Pearson's) at as many.
 
-        Few units with an event say little of how many others may have: there it has room for one (`with_room`).
+        Few units with an event say little of how many others may have: there it has room for one (`allow_unseen_unit`).
         """
         worth = self.at(level, side)
         k = self.rate * worth
         found = wilson(k, worth, level=level) if side == "both" else clopper_pearson(k, worth, level=level, side=side)
-        low, high = self.with_room(found, 0.5 + level / 2 if side == "both" else level)
+        low, high = self.allow_unseen_unit(found, 0.5 + level / 2 if side == "both" else level)
         return Interval(low=low, high=high, level=level, method=f"{found.method}, by unit")
 
-    def with_room(self, found: Interval, share: float) -> tuple[float, float]:
+    def allow_unseen_unit(self, found: Interval, share: float) -> tuple[float, float]:
         """Both limits, the one away from the end moved by what a unit of which all answers have an event adds there."""
         if self.away is None:
             return found.low, found.high
-        y, v, seen = float(np.sum(self.away)), float(np.sum(self.away**2)), departures(self.away, 1 / self.apart)
+        y, v, seen = float(np.sum(self.away)), float(np.sum(self.away**2)), departures(self.away, 1 / self.by_units)
         more = max(seen.limit(y, v, share, whole=0.5) - seen.limit(y, v, share, whole=0.5, unseen=0.0), 0.0)
         return (
             (found.low, min(found.high + more, 1.0)) if self.rate <= 0.5 else (max(found.low - more, 0.0), found.high)
         )
 
 
-def worth_of(event: ArrayLike, unit: ArrayLike | None = None, *, weight: ArrayLike | None = None) -> Worth:
-    """The variance of a rate by unit is CR2's, sum e_u^2 / (1 - h_u), with its degrees of freedom (`unit_freedom`)."""
+def effective_size_of(
+    event: ArrayLike, unit: ArrayLike | None = None, *, weight: ArrayLike | None = None
+) -> EffectiveSize:
+    """A rate with its effective sample size.
+
+    The variance by unit is CR2's, sum e_u^2 / (1 - h_u), with its degrees of freedom (`unit_freedom`).
+    """
     e = np.asarray(event, dtype=np.float64)
     w = np.ones(len(e)) if weight is None else np.asarray(weight, dtype=np.float64)
     w = w / np.sum(w)
-    rate, most = min(max(float(np.sum(w * e)), 0.0), 1.0), 1 / float(np.sum(w**2))
+    rate, by_weights = min(max(float(np.sum(w * e)), 0.0), 1.0), 1 / float(np.sum(w**2))
     place = None if unit is None else np.unique(np.asarray(unit), return_inverse=True)[1]
     if place is None or int(place.max()) + 1 == len(e):
-        return Worth(rate=rate, most=most, apart=most, own=None, freedom=math.inf)
+        return EffectiveSize(rate=rate, by_weights=by_weights, by_units=by_weights, by_variance=None, freedom=math.inf)
     shares = np.bincount(place, weights=w).astype(np.float64)
     sums = np.bincount(place, weights=w * (e - rate))
     variance = float(np.sum(sums**2 / (1 - shares))) if len(shares) > 1 else 0.0
-    rare = min(np.sum(e), np.sum(1 - e)) < FEW_EVENTS
+    rare = min(np.sum(e), np.sum(1 - e)) < MIN_EVENTS
     alike = variance <= 1e-12 * rate * (1 - rate)  # but for rounding
-    own = None if rare or alike else rate * (1 - rate) / variance
+    by_variance = None if rare or alike else rate * (1 - rate) / variance
     away = np.bincount(place, weights=w * (e if rate <= 0.5 else 1 - e)).astype(np.float64)
     away = away[away > 1e-12 / len(shares)]
-    few = own is not None and len(away) < FEW and 2 * len(away) < len(shares)
-    return Worth(
-        rate=rate, most=most, apart=1 / float(np.sum(shares**2)), own=own, freedom=unit_freedom(shares),
-        away=away if few else None,
+    few = by_variance is not None and len(away) < MIN_DEPARTING_UNITS and 2 * len(away) < len(shares)
+    return EffectiveSize(
+        rate=rate, by_weights=by_weights, by_units=1 / float(np.sum(shares**2)), by_variance=by_variance,
+        freedom=unit_freedom(shares), away=away if few else None,
     )  # fmt: skip
 
 
@@ -180,7 +195,7 @@ def unit_freedom(shares: NDArray[np.float64]) -> float:
     return min(independent, alike)
 
 
-def unit_worth(
+def effective_sample_size(
     event: ArrayLike,
     unit: ArrayLike | None = None,
     *,
@@ -194,7 +209,7 @@ def unit_worth(
     freedom costs at `level`, and at most what the weights leave (Kish). With fewer than five events, or answers without
     one, each unit is worth one answer.
     """
-    return worth_of(event, unit, weight=weight).at(level, side)
+    return effective_size_of(event, unit, weight=weight).at(level, side)
 
 
 def unit_rate(
@@ -207,7 +222,7 @@ def unit_rate(
 ) -> Interval:
     """The interval of a rate whose answers vary together within units (an item's draws, a passage's items).
 
-    Wilson's (one side: Clopper and Pearson's) at as many independent answers as these are worth (`unit_worth`); where
+    Wilson's (one side: Clopper and Pearson's) at the effective sample size (`effective_sample_size`); where
     few units have an event, its limit away from the end leaves room for one that has nothing else (`Departures`).
     """
     e = np.asarray(event, dtype=np.float64)
@@ -215,7 +230,7 @@ def unit_rate(
     if alone and (weight is None or np.ptp(np.asarray(weight, dtype=np.float64)) == 0):
         k, n = float(np.sum(e)), len(e)
         return wilson(k, n, level=level) if side == "both" else clopper_pearson(k, n, level=level, side=side)
-    return worth_of(e, unit, weight=weight).interval(level, side)
+    return effective_size_of(e, unit, weight=weight).interval(level, side)
 
 
 def weighted_rate(
@@ -244,7 +259,7 @@ def weighted_rate(
     return Interval(low=low, high=high, level=level, method=f"fay-feuer {side}")
 
 
-def root(function: Callable[[float], float], low: float, high: float, *, xtol: float = 2e-12) -> float:
+def find_root(function: Callable[[float], float], low: float, high: float, *, xtol: float = 2e-12) -> float:
     """Where a continuous function that changes its sign between `low` and `high` is zero, to within `xtol`.
 
     Chandrupatla (1997): inverse quadratic interpolation where the three last points allow it, else bisection; never

@@ -186,37 +186,7 @@ def screen(
     if not thresholds:
         raise TooFewErrors("No threshold was given.", n=0, needed=1)
     drawn = None if strata is None else _drawn(judge, reference, strata)
-    rows = []
-    for threshold in thresholds:
-        says, holds = given >= threshold, truth >= threshold
-        counts = {
-            "caught": int(np.sum(says & holds)),
-            "missed": int(np.sum(~says & holds)),
-            "overcalled": int(np.sum(says & ~holds)),
-            "passed": int(np.sum(~says & ~holds)),
-        }
-        n = len(given)
-        flagged, true, false = int(says.sum()), int(holds.sum()), int(np.sum(~holds))
-        if drawn is None:
-            shares = {name: Share.of(k, n, level=level) for name, k in counts.items()}
-            sensitivity = Share.of(counts["caught"], true, level=level)
-            ppv = Share.of(counts["caught"], flagged, level=level)
-            specificity = Share.of(counts["passed"], false, level=level)
-        else:
-            flag = drawn.judge >= threshold
-            is_so = np.where(np.isnan(drawn.label), np.nan, drawn.label >= threshold)
-            cells = ((flag, is_so), (~flag, is_so), (flag, 1 - is_so), (~flag, 1 - is_so))
-            amounts = [drawn.amount(judged, label, level) for judged, label in cells]
-            shares = {name: _of_all(a, k, n, level) for a, (name, k) in zip(amounts, counts.items(), strict=True)}
-            caught, missed, overcalled, passed = amounts
-            sensitivity = _ratio(caught, missed, counts["caught"], true, level)
-            ppv = _ratio(caught, overcalled, counts["caught"], flagged, level)
-            specificity = _ratio(passed, overcalled, counts["passed"], false, level)
-        rows.append(
-            ThresholdRow(
-                threshold=float(threshold), sensitivity=sensitivity, ppv=ppv, specificity=specificity, confusion=shares
-            )
-        )
+    rows = [_threshold_row(float(threshold), given, truth, drawn, level) for threshold in thresholds]
     bias, limits = float(np.mean(given - truth)), None
     low, high = float(min(0.0, truth.min())), float(max(4.0, truth.max()))
     if drawn is not None and len(truth) > 1:
@@ -225,3 +195,35 @@ def screen(
         bias = mean - pool.estimate
         limits = Interval(low=mean - inner.high, high=mean - inner.low, level=level, method=inner.method)
     return Screening(rows=tuple(rows), bias=bias, bias_interval=limits, n=len(given), weighted=drawn is not None)
+
+
+def _threshold_row(threshold: float, given: Floats, truth: Floats, drawn: _Drawn | None, level: float) -> ThresholdRow:
+    """The figures at one threshold: of the labelled answers, or by strata of all."""
+    says, holds, n = given >= threshold, truth >= threshold, len(given)
+    counts = {
+        "caught": int(np.sum(says & holds)),
+        "missed": int(np.sum(~says & holds)),
+        "overcalled": int(np.sum(says & ~holds)),
+        "passed": int(np.sum(~says & ~holds)),
+    }
+    flagged, true, false = int(says.sum()), int(holds.sum()), int(np.sum(~holds))
+    if drawn is None:
+        return ThresholdRow(
+            threshold=threshold,
+            sensitivity=Share.of(counts["caught"], true, level=level),
+            ppv=Share.of(counts["caught"], flagged, level=level),
+            specificity=Share.of(counts["passed"], false, level=level),
+            confusion={name: Share.of(k, n, level=level) for name, k in counts.items()},
+        )
+    flag = drawn.judge >= threshold
+    is_so = np.where(np.isnan(drawn.label), np.nan, drawn.label >= threshold)
+    cells = ((flag, is_so), (~flag, is_so), (flag, 1 - is_so), (~flag, 1 - is_so))
+    amounts = [drawn.amount(judged, label, level) for judged, label in cells]
+    caught, missed, overcalled, passed = amounts
+    return ThresholdRow(
+        threshold=threshold,
+        sensitivity=_ratio(caught, missed, counts["caught"], true, level),
+        ppv=_ratio(caught, overcalled, counts["caught"], flagged, level),
+        specificity=_ratio(passed, overcalled, counts["passed"], false, level),
+        confusion={name: _of_all(a, k, n, level) for a, (name, k) in zip(amounts, counts.items(), strict=True)},
+    )

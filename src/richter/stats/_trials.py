@@ -11,12 +11,10 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-__all__ = ["Mapper", "in_threads", "run_tasks", "run_trials"]
+__all__ = ["Mapper", "in_threads", "run_tasks"]
 
 T = TypeVar("T")
 R = TypeVar("R")
-
-BATCH = 10  # trials a task: each costs tens of milliseconds, a task on a cluster about one
 
 
 class Mapper(Protocol):
@@ -46,31 +44,5 @@ def run_tasks(
     return list(mapper(functools.partial(_work, work), list(zip(tasks, rng.spawn(len(tasks)), strict=True))))
 
 
-def run_trials(
-    trial: Callable[[T, np.random.Generator], R],
-    settings: Sequence[T],
-    trials: int,
-    *,
-    rng: np.random.Generator,
-    mapper: Mapper = map,
-    batch: int = BATCH,
-) -> list[list[R]]:
-    """For every setting the results of `trials` calls of `trial(setting, rng)`, each with a generator of its own.
-
-    Trials travel in batches so that a task is worth sending. The seeds belong to the trials, so that the size of a
-    batch changes no result either.
-    """
-    sizes = [min(batch, trials - start) for start in range(0, trials, batch)]
-    tasks = [(setting, rng.spawn(size)) for setting in settings for size in sizes]
-    done = list(mapper(functools.partial(_batch, trial), tasks))
-    each = len(sizes)
-    return [[found for part in done[k * each : (k + 1) * each] for found in part] for k in range(len(settings))]
-
-
 def _work(work: Callable[[Any, np.random.Generator], R], task: tuple[Any, np.random.Generator]) -> R:
     return work(*task)
-
-
-def _batch(trial: Callable[[Any, np.random.Generator], R], task: tuple[Any, Sequence[np.random.Generator]]) -> list[R]:
-    setting, generators = task
-    return [trial(setting, rng) for rng in generators]

@@ -201,11 +201,11 @@ def check_hashes(database: Database) -> CheckedRecords:
         for table in sorted({*TABLES, *due}):
             rows = stream(select(table)) if table in TABLES else ()  # damage may name others
             if table in _KEYLESS:
-                n, found = _compare_copies(table, copies, rows)
+                n, faults = _compare_copies(table, copies, rows)
             else:
-                n, found = _compare_hashes(table, due[table], rows)
+                n, faults = _compare_hashes(table, due[table], rows)
             n_records += n
-            damage += found
+            damage += faults
     return CheckedRecords(n_records, seal.hexdigest(), tuple(damage[:MOST_NAMED]))
 
 

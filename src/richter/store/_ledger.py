@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
 from richter.records import Answer
+from richter.store._batching import Grouped
 from richter.store._call_rows import Call, call_cost, call_row, failure_row, read_answer, to_failure
 from richter.store._database import Database, Transaction, UnstorableValue
-from richter.store._grouped import Grouped
 from richter.store._place import Place
 from richter.store._postgres import PostgresDatabase
 from richter.store._record_tables import RecordTables
 from richter.store._schema import JOURNAL
-from richter.store._shared import Claims, Worker
 from richter.store._spending import Attempt, Room, Spender, Usage
 from richter.store._sqlite import SPENDING_LOCK, take_lock
+from richter.store._workers import Claims, Worker
 
 __all__ = ["Ledger", "ModelSpent", "Spent", "Unsettled"]
 
@@ -166,11 +166,11 @@ class Ledger(RecordTables):
         return True
 
     @property
-    def shared(self) -> bool:
+    def is_shared(self) -> bool:
         """Whether other processes may be writing the run too."""
         return self._worker is not None
 
-    def _shared(self) -> Worker:
+    def _require_worker(self) -> Worker:
         assert self._worker is not None, "only a ledger in a database is shared"
         return self._worker
 
@@ -214,21 +214,21 @@ class Ledger(RecordTables):
         """
         if self._worker is not None:
             return await self._claims.submit(_Wanted(key, item, condition, draw, unless))
-        found = self.find(key)
-        if found is None:
+        answer = self.find(key)
+        if answer is None:
             return "ours"
-        if condition and not (unless is not None and unless(found)):
+        if condition and not (unless is not None and unless(answer)):
             self.link(item, condition, draw, key)
-        return dataclasses.replace(found, item=item, condition=condition, draw=draw)
+        return dataclasses.replace(answer, item=item, condition=condition, draw=draw)
 
     def _claim(self, wanted: list[_Wanted]) -> list[Answer | Literal["ours", "theirs"]]:
-        claims = self._shared().claim([w.key for w in wanted])
-        results = [_claimed(one, claims) for one in wanted]
+        claims = self._require_worker().claim([w.key for w in wanted])
+        results = [_claim_result(one, claims) for one in wanted]
         links = [
             (one.item, one.condition, one.draw, one.key)
-            for one, found in zip(wanted, results, strict=True)
-            if isinstance(found, Answer) and one.key in claims.found and one.condition
-            if one.unless is None or not one.unless(found)
+            for one, result in zip(wanted, results, strict=True)
+            if isinstance(result, Answer) and one.key in claims.found and one.condition
+            if one.unless is None or not one.unless(result)
         ]
         if links:  # what another process asked for this very item is its answer already
             items, conditions, _, _ = zip(*links, strict=True)
@@ -343,7 +343,7 @@ class Ledger(RecordTables):
         if self._database.version < JOURNAL:
             return Unsettled(cut_off=0, failed=0, tokens=0, money_usd=0.0)
         busy = self.being_written() and self._worker is None
-        return _unsettled([] if busy else self._rows(_UNSETTLED), self._rows(_MAYBE_BILLED)[0])
+        return _sum_unsettled([] if busy else self._rows(_UNSETTLED), self._rows(_MAYBE_BILLED)[0])
 
     def settle(self, billed_usd: float) -> Unsettled:
         """Take what is unsettled to have cost this much together: it counts as that from now on, and as failed."""
@@ -351,13 +351,13 @@ class Ledger(RecordTables):
         def settle(transaction: Transaction) -> Unsettled:
             transaction.alone()
             rows, failed = transaction.rows(_UNSETTLED), transaction.rows(_MAYBE_BILLED)[0]
-            found = _unsettled(rows, failed)
+            total = _sum_unsettled(rows, failed)
             reason = "cut off, and settled by hand"
             transaction.add("failures", [(key, model, "", "", 0, reason, False, 0, 0.0) for _, key, model, *_ in rows])
             transaction.many("DELETE FROM attempts WHERE id = ?1", [(row[0],) for row in rows])
             transaction.rows("UPDATE failures SET tokens = 0, money_usd = 0 WHERE tokens > 0 OR money_usd > 0")
-            transaction.rows(_BY_HAND, (uuid.uuid4().hex, -found.tokens, billed_usd - found.money_usd))
-            return found
+            transaction.rows(_BY_HAND, (uuid.uuid4().hex, -total.tokens, billed_usd - total.money_usd))
+            return total
 
         return self._database.write(settle)
 
@@ -394,7 +394,7 @@ class Ledger(RecordTables):
         return tuple(self._rows(_STATE)[0])
 
 
-def _claimed(wanted: _Wanted, claims: Claims) -> Answer | Literal["ours", "theirs"]:
+def _claim_result(wanted: _Wanted, claims: Claims) -> Answer | Literal["ours", "theirs"]:
     """What became of a call that was wanted: its answer, its failure, or who makes it."""
     key, item, condition, draw, _ = wanted
     if key in claims.found:
@@ -404,7 +404,7 @@ def _claimed(wanted: _Wanted, claims: Claims) -> Answer | Literal["ours", "their
     return "ours" if key in claims.ours else "theirs"
 
 
-def _unsettled(rows: Sequence[Any], failed: Sequence[Any]) -> Unsettled:
+def _sum_unsettled(rows: Sequence[Any], failed: Sequence[Any]) -> Unsettled:
     return Unsettled(
         cut_off=len(rows),
         failed=failed[0],

@@ -58,7 +58,7 @@ def is_database(source: object) -> "TypeGuard[str | DatabaseRun]":
 def run_place(run: RunLike) -> Place:
     """A run's folder, or its place in a database where `run` is an address (postgresql://...#name)."""
     if isinstance(run, Path) and run.parts[:1] in (("postgresql:",), ("postgres:",)):
-        raise InputError(f"{run}: a database's address is no path.", remedy="Give a folder here.")
+        raise InputError(f"{run}: a database's address is not a path.", remedy="Give a folder here.")
     if isinstance(run, Path | DatabaseRun):
         return run
     if not run.lower().startswith(SCHEMES):

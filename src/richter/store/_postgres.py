@@ -82,11 +82,11 @@ class PostgresDatabase:
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
-    async def _connected(self, purpose: str) -> Any:
+    async def _connect(self, purpose: str) -> Any:
         """The connection for a purpose, made if there is none: reading and the lease do not wait for writing."""
-        found = self._connections.get(purpose)
-        if found is not None and not found.is_closed():
-            return found
+        known = self._connections.get(purpose)
+        if known is not None and not known.is_closed():
+            return known
         settings = {"application_name": "richter", "search_path": f'"{self._place.name}"'}
         if not self._writable:
             settings["default_transaction_read_only"] = "on"
@@ -123,22 +123,22 @@ class PostgresDatabase:
             return "closed" in str(error) or "released" in str(error)
         return isinstance(error, OSError | TimeoutError) or state in _LOST or state.startswith("08")
 
-    def _ours(self, error: Exception) -> RichterError:
+    def _translate_error(self, error: Exception) -> RichterError:
         state = getattr(error, "sqlstate", None) or ""
-        said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         if self._place.password:
-            said = said.replace(self._place.password, "***")
+            reason = reason.replace(self._place.password, "***")
         if state in _REFUSED:
             kind, what, remedy = _REFUSED[state]
-            return kind(f"{self.name} {what} ({said}).", remedy=remedy)
+            return kind(f"{self.name} {what} ({reason}).", remedy=remedy)
         if self._is_lost(error):
             return LedgerUnreachable(
-                f"{self.name} does not answer ({said}).",
+                f"{self.name} does not answer ({reason}).",
                 remedy="What was committed is kept: check address and server, and run the same command again.",
             )
         if isinstance(error, self._asyncpg.ClientConfigurationError | ValueError) and not state:
-            return InputError(f"{self.name} cannot be used as an address ({said}).", remedy="Check its parts.")
-        return LedgerError(f"{self.name}: {said}.", remedy="Run again with --debug and report this.")
+            return InputError(f"{self.name} cannot be used as an address ({reason}).", remedy="Check its parts.")
+        return LedgerError(f"{self.name}: {reason}.", remedy="Run again with --debug and report this.")
 
     def _persist(self, work: Callable[[], T], purpose: str, *, whole: bool = True) -> T:
         """Do `work`; again from its beginning, on a new connection, where the server was lost in the middle.
@@ -155,17 +155,17 @@ class PostgresDatabase:
             except RichterError:
                 raise
             except self._asyncpg.DataError as error:
-                said = f"{self.name} cannot hold a value ({str(error)[:200]})."
-                raise UnstorableValue(said, remedy="Leave it out.") from error
+                message = f"{self.name} cannot hold a value ({str(error)[:200]})."
+                raise UnstorableValue(message, remedy="Leave it out.") from error
             except (self._asyncpg.DeadlockDetectedError, self._asyncpg.SerializationError) as error:
                 if time.monotonic() > until:
-                    raise self._ours(error) from error
+                    raise self._translate_error(error) from error
             except (self._asyncpg.PostgresError, self._asyncpg.InterfaceError, OSError, TimeoutError) as error:
                 lost = True
                 self._drop(purpose)
                 if not self._may_come_back(error, whole=whole) or time.monotonic() > until:
                     self._reached = False  # one long wait is enough: what comes after it ends at once
-                    raise self._ours(error) from error
+                    raise self._translate_error(error) from error
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_S)
 
@@ -186,8 +186,10 @@ class PostgresDatabase:
 
         async def read() -> list[Any]:
             async with self._reading:
-                connection = await self._connected("read")
-                return [tuple(row) for row in await connection.fetch(_numbered(sql), *map(_storable, values))]
+                connection = await self._connect("read")
+                return [
+                    tuple(row) for row in await connection.fetch(_number_parameters(sql), *map(_to_storable, values))
+                ]
 
         return self._persist(lambda: self._wait(read()), "read")
 
@@ -202,14 +204,14 @@ class PostgresDatabase:
         purpose = f"snapshot {time.monotonic_ns()}"
 
         async def begin() -> Any:
-            connection = await self._connected(purpose)
+            connection = await self._connect(purpose)
             await connection.transaction(isolation="repeatable_read", readonly=True).start()
             await connection.execute("SELECT 1")  # the first statement takes the snapshot
             return connection
 
         def stream(sql: str, values: Values = ()) -> Iterator[Any]:
-            asked = connection.cursor(_numbered(sql), *map(_storable, values))
-            cursor = self._persist(lambda: self._wait(_begun(asked)), purpose, whole=False)
+            asked = connection.cursor(_number_parameters(sql), *map(_to_storable, values))
+            cursor = self._persist(lambda: self._wait(_start_cursor(asked)), purpose, whole=False)
             while chunk := self._persist(lambda: self._wait(cursor.fetch(CHUNK)), purpose, whole=False):
                 yield from map(tuple, chunk)
 
@@ -225,7 +227,7 @@ class PostgresDatabase:
             return self._persist(lambda: self._transact(work), "write")
 
     def _transact(self, work: Callable[[Transaction], T]) -> T:
-        connection = self._wait(self._connected("write"))
+        connection = self._wait(self._connect("write"))
         transaction = connection.transaction()
         self._wait(transaction.start())
         try:
@@ -247,8 +249,8 @@ class PostgresDatabase:
         async def beat() -> None:
             while True:
                 try:
-                    connection = await self._connected("lease")
-                    await connection.execute(_numbered(sql), *values, timeout=every_s)
+                    connection = await self._connect("lease")
+                    await connection.execute(_number_parameters(sql), *values, timeout=every_s)
                 except Exception:  # the next beat tries again on a new connection; writing says what is wrong
                     self._drop("lease")
                 await asyncio.sleep(every_s)
@@ -268,7 +270,7 @@ class PostgresDatabase:
         values = (f"richter {purpose}", self._place.name)
 
         async def take() -> Any:
-            return await (await self._connected("lease")).fetchval(_numbered(sql), *values)
+            return await (await self._connect("lease")).fetchval(_number_parameters(sql), *values)
 
         if not self._persist(lambda: self._wait(take()), "lease"):
             raise LedgerLocked(
@@ -313,11 +315,11 @@ class PostgresDatabase:
             self._persist(lambda: self._wait(self._migrate()), "read")
         if self._writable:
             self.version = len(MIGRATIONS)
-            self._persist(lambda: self._wait(self._connected("write")), "write")
+            self._persist(lambda: self._wait(self._connect("write")), "write")
 
     async def _version(self) -> int | None:
         """The version of the run's tables; None where there are none."""
-        connection = await self._connected("read")
+        connection = await self._connect("read")
         if await connection.fetchval("SHOW server_encoding") != "UTF8":
             raise LedgerError(f"{self.name} is not in UTF-8.", remedy="Make a database with ENCODING 'UTF8'.")
         name = self._place.name
@@ -342,7 +344,7 @@ class PostgresDatabase:
         return int(await connection.fetchval("SELECT count(*) FROM migrations"))
 
     async def _migrate(self) -> None:
-        connection = await self._connected("read")
+        connection = await self._connect("read")
         async with connection.transaction():
             await connection.execute(
                 "SELECT pg_advisory_xact_lock(hashtext('richter schema'), hashtext($1))", self._place.name
@@ -367,12 +369,14 @@ class _Writing:
         self._connection = connection
 
     def rows(self, sql: str, values: Values = ()) -> list[Any]:
-        found = self._wait(self._connection.fetch(_numbered(sql), *map(_storable, values)))
-        return [tuple(row) for row in found]
+        rows = self._wait(self._connection.fetch(_number_parameters(sql), *map(_to_storable, values)))
+        return [tuple(row) for row in rows]
 
     def many(self, sql: str, rows: Sequence[Values]) -> None:
         if rows:
-            self._wait(self._connection.executemany(_numbered(sql), [[_storable(v) for v in row] for row in rows]))
+            self._wait(
+                self._connection.executemany(_number_parameters(sql), [[_to_storable(v) for v in row] for row in rows])
+            )
 
     def alone(self) -> None:
         """Wait for the others' transactions in the run and its parts that have passed here to end."""
@@ -394,16 +398,16 @@ def database_runs(place: DatabaseRun) -> list[DatabaseRun]:
     return [named_run(place, name) for (name,) in names if can_name(name)]
 
 
-async def _begun(cursor: Any) -> Any:
+async def _start_cursor(cursor: Any) -> Any:
     """A cursor of asyncpg, ready to fetch."""
     return await cursor
 
 
-def _numbered(sql: str) -> str:
+def _number_parameters(sql: str) -> str:
     """?1 as PostgreSQL writes it."""
     return re.sub(r"\?(\d)", r"$\1", sql)
 
 
-def _storable(value: Any) -> Any:
+def _to_storable(value: Any) -> Any:
     """PostgreSQL's text has no NUL; its picture (U+2400) stands for one."""
     return value.replace("\0", "\u2400") if isinstance(value, str) else value

@@ -104,10 +104,10 @@ class RecordTables:
 
     def grades(self) -> list[Grade]:
         """Grades in the order of condition, item, draw and scorer."""
-        found = list(self._read_rows("grades", _OF_ITEM, self._item))
-        for row in found:
+        rows = list(self._read_rows("grades", _OF_ITEM, self._item))
+        for row in rows:
             row["correct"] = None if row["correct"] is None else bool(row["correct"])
-        return [Grade(**row | {"main": bool(row["main"])}) for row in found]
+        return [Grade(**row | {"main": bool(row["main"])}) for row in rows]
 
     def add_confidences(self, confidences: Iterable[Confidence]) -> None:
         """Add confidences; a newer one of the same answer and source replaces the older."""

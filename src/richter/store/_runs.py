@@ -13,9 +13,9 @@ from richter.errors import InputError, StorageError
 from richter.store._ledger import Ledger, Unsettled
 from richter.store._place import DatabaseRun, Place, RunLike, is_run, run_place, whole_run
 from richter.store._postgres import PostgresDatabase, database_runs
-from richter.store._shared import Worker
 from richter.store._spending import Spender, Usage
 from richter.store._sqlite import HEAD_NAME, LEDGER_NAME, SqliteDatabase, take_lock
+from richter.store._workers import Worker
 
 __all__ = [
     "find_parts",
@@ -87,12 +87,12 @@ def new_run(run: RunLike) -> Iterator[Ledger]:
         for left in place.glob(f"{_UNFINISHED}*"):
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(dir=place, prefix=_UNFINISHED) as scratch:
-            made = Path(scratch) / "made"  # two levels down, where no part of a run is looked for
-            with open_ledger(made, mode="write") as ledger:
+            folder = Path(scratch) / "made"  # two levels down, where no part of a run is looked for
+            with open_ledger(folder, mode="write") as ledger:
                 yield ledger
             for name in (f"{LEDGER_NAME}-wal", HEAD_NAME, LEDGER_NAME):  # the ledger last: with it there is a run
-                if (made / name).exists():
-                    (made / name).replace(place / name)
+                if (folder / name).exists():
+                    (folder / name).replace(place / name)
     except (OSError, StorageError) as error:
         why = "the disk is full, or cannot be written" if isinstance(error, StorageError) else error.strerror or error
         raise StorageError(

@@ -30,7 +30,7 @@ _COUNT_COMMIT = "INSERT INTO commits VALUES (1, 1) ON CONFLICT (id) DO UPDATE SE
 
 T = TypeVar("T")
 read_clock = time.time  # seconds since 1970
-_WHOLE: dict[Path, object] = {}  # ledgers that were found whole, and the state of their files then
+_CHECKED_STATES: dict[Path, object] = {}  # ledgers that were found whole, and the state of their files then
 
 
 class SqliteDatabase:
@@ -51,7 +51,7 @@ class SqliteDatabase:
                     f"{folder} is not a run: it holds no {LEDGER_NAME}.",
                     remedy="Make one with `richter audit --only ask`.",
                 )
-            with self._translated():
+            with self._translate_errors():
                 if not writable and self.path.stat().st_size == 0:
                     raise LedgerCorrupt(f"{self.path} is empty.", remedy="Restore it from a copy, or use a new folder.")
                 self._db = self._connect(write=writable)
@@ -76,12 +76,12 @@ class SqliteDatabase:
         except sqlite3.OperationalError as error:
             if db is not None:
                 db.close()
-            if not re.search("unable to open|readonly", str(error)) and not _no_room(error):
+            if not re.search("unable to open|readonly", str(error)) and not _is_out_of_space(error):
                 raise
-            return self._without_writing()
+            return self._open_without_writing()
         return db
 
-    def _without_writing(self) -> sqlite3.Connection:
+    def _open_without_writing(self) -> sqlite3.Connection:
         """Read where there is no room for SQLite's own files beside the ledger.
 
         Then SQLite reads the ledger alone, and what was committed but lies in the file beside it would be left out:
@@ -120,23 +120,23 @@ class SqliteDatabase:
     def ensure_whole(self) -> None:
         """Raise where a record is not as it was written; looked at once for each state of the file."""
         state = self._state()
-        if state is not None and _WHOLE.get(self.path) == state:
+        if state is not None and _CHECKED_STATES.get(self.path) == state:
             return
-        found = self.faults() or ([str(d) for d in check_hashes(self).damage] if has_hashes(self) else [])
-        if found:
-            more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+        faults = self.faults() or ([str(d) for d in check_hashes(self).damage] if has_hashes(self) else [])
+        if faults:
+            more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
             raise LedgerCorrupt(
-                f"{self.path} is damaged: {found[0]}{more}.", remedy="Restore it from a copy, or use a new run folder."
+                f"{self.path} is damaged: {faults[0]}{more}.", remedy="Restore it from a copy, or use a new run folder."
             )
-        _WHOLE[self.path] = state
+        _CHECKED_STATES[self.path] = state
 
     def _state(self) -> tuple[object, ...] | None:
         files = [self.path, self.path.with_name(self.path.name + "-wal")]
         try:
-            found = [f.stat() for f in files if f.exists()]
+            stats = [f.stat() for f in files if f.exists()]
         except OSError:
             return None
-        return tuple((s.st_ino, s.st_size, s.st_mtime_ns) for s in found)
+        return tuple((s.st_ino, s.st_size, s.st_mtime_ns) for s in stats)
 
     def _prepare(self) -> None:
         db = self._db
@@ -170,12 +170,12 @@ class SqliteDatabase:
             db.execute("COMMIT")
 
     @contextlib.contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """SQLite's errors as ours."""
         try:
             yield
         except sqlite3.Error as error:
-            raise _ours(error, self.path) from error
+            raise _translate_error(error, self.path) from error
         except UnicodeDecodeError as error:  # also in the words of SQLite's own errors
             raise LedgerCorrupt(
                 f"{self.path} is damaged: it holds text that is not UTF-8.", remedy="Restore it from a copy."
@@ -185,18 +185,18 @@ class SqliteDatabase:
 
     def rows(self, sql: str, values: Values = ()) -> list[Any]:
         """Read, beside a commit in progress."""
-        with self._translated():
+        with self._translate_errors():
             return self._reader.execute(sql, values).fetchall()
 
     def stream(self, sql: str, values: Values = ()) -> Iterator[Any]:
         """Read row by row."""
-        with self._translated():
+        with self._translate_errors():
             yield from self._reader.execute(sql, values)
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Stream]:
         """Read what stands there now, whoever writes meanwhile."""
-        with self._translated():
+        with self._translate_errors():
             self._reader.execute("BEGIN")
         try:
             yield self.stream
@@ -206,7 +206,7 @@ class SqliteDatabase:
 
     def write(self, work: Callable[[Transaction], T]) -> T:
         """Do `work` in one transaction."""
-        with self._guard, self._translated():
+        with self._guard, self._translate_errors():
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 transaction = HashedTransaction(_Writing(self._db))
@@ -329,7 +329,7 @@ def is_locked(folder: Path) -> bool:
 
 
 # what SQLite says -> what it means for a run
-_SAID: tuple[tuple[str, type[RichterError], str, str], ...] = (
+_MEANINGS: tuple[tuple[str, type[RichterError], str, str], ...] = (
     ("parameter", UnstorableValue, "{path} cannot hold a value: {text}.", "Leave it out."),
     ("locked|busy", LedgerLocked, "{path} is locked by another program.", "Close what has it open and try again."),
     (
@@ -349,15 +349,15 @@ _SAID: tuple[tuple[str, type[RichterError], str, str], ...] = (
 )
 
 
-def _no_room(error: sqlite3.Error) -> bool:
+def _is_out_of_space(error: sqlite3.Error) -> bool:
     """Whether SQLite could not write: on a full disk it calls that an I/O error, as it calls a broken disk."""
     return bool(
         re.match("SQLITE_IOERR_(SHM|WRITE|FSYNC|DIR_FSYNC|TRUNCATE)", getattr(error, "sqlite_errorname", "") or "")
     )
 
 
-def _ours(error: sqlite3.Error, path: Path) -> RichterError:
+def _translate_error(error: sqlite3.Error, path: Path) -> RichterError:
     text = "parameter" if isinstance(error, sqlite3.DataError | sqlite3.InterfaceError) else str(error)
-    text = "full" if _no_room(error) else text
-    _, kind, what, remedy = next(means for means in _SAID if re.search(means[0], text))
+    text = "full" if _is_out_of_space(error) else text
+    _, kind, what, remedy = next(means for means in _MEANINGS if re.search(means[0], text))
     return kind(what.format(path=path, text=error), remedy=remedy)

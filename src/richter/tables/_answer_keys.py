@@ -13,6 +13,7 @@ from richter.tables._tables import KEY
 from richter.tables._words import (
     brief,
     counts_rows,
+    has_unique_rows,
     holds_grades,
     listing,
     map_option,
@@ -167,7 +168,7 @@ def one_row_per_answer(
     if "rater" in place and rated:
         rows = rows.drop([*dropped, *(["severity"] if "severity" in rows.columns else [])])
         return rows.unique(KEY, keep="first", maintain_order=True), [], False
-    if rows.select(KEY).n_unique() == rows.height:
+    if has_unique_rows(rows, KEY):
         return rows, [], False
     twice = rows.select(pl.struct(KEY).is_duplicated()).to_series()
     number = pl.int_range(pl.len(), dtype=pl.Int64).over("item", "condition").alias("draw")

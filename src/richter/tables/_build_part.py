@@ -19,10 +19,10 @@ from richter.interop import (
     plain_name,
     stated_range,
 )
-from richter.records import Item, Note, counted
+from richter.records import Item, Note, counted, of_kind
 from richter.tables._answer_keys import MAX_APART, answer_keys, merge_spellings, one_row_per_answer
-from richter.tables._part import GROUPINGS, OTHERS, ROW, Part, frame_of, severities
-from richter.tables._propose import reading_of
+from richter.tables._part import GROUPINGS, OTHERS, ROW, Part, find_ranks, frame_of, severities
+from richter.tables._propose import reading_of, with_ranks
 from richter.tables._roled_table import RoledTable
 from richter.tables._roles import LONG
 from richter.tables._score_cells import ScoreCells, read_scores
@@ -35,6 +35,7 @@ NUMBERS = ("severity", "confidence", "weight", "inclusion", "money_usd", "latenc
            "token_probability", "human", "human_severity")  # fmt: skip
 TEXTS = ("domain", "tier", "text", "error", "finish", "rater", "mechanism", "reason", "cluster", "clustered_by",
          "human_cluster", "layer")  # fmt: skip
+MIN_RETRIED = 5
 GRADE_HINTS = ({"score"}, {"metric"}, {"score", "metric"})  # what names of grades speak for, and nothing else
 
 
@@ -56,7 +57,11 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
     ratings = _ratings(frame, rows, place, options, what)
     rows, repeats, are_draws = one_row_per_answer(frame, rows, place, what, rated=len(ratings) > 0)
     notes += repeats
+    rows, retries = _first_tries(rows, place, notes)
+    ranks = find_ranks(rows) if scores is not None and not (options.better or options.scale) else None
     score = _describe_score(table)
+    if ranks is not None:
+        _note_ranks(score, ranks, notes)
     ranges = {stated_range(c) for c in table.wide or [place.get("score", "")]}
     return Part(
         name=what,
@@ -70,11 +75,30 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
         endless=bool(score) and all(map(has_no_end, table.wide or [place["score"]])),
         worded=scores is not None and scores.is_worded,
         groupings=_groupings(frame, keys["item"], place),
-        reading=reading_of(table, {} if scores is None else scores.inferred, options, what, are_draws=are_draws),
+        reading=with_ranks(
+            reading_of(
+                table,
+                {} if scores is None else scores.inferred,
+                options,
+                what,
+                are_draws=are_draws,
+                later_steps=retries,
+            ),
+            ranks,
+        ),
         graded_by=_grader_names(frame, place),
         unused=_unused(frame, place, table.wide),
+        measures=[name for name in measures if name not in METRICS],
+        kept=ReadOptions(scale=ranks, better="lower") if ranks else ReadOptions(),
         notes=notes,
     )
+
+
+def _note_ranks(score: str, ranks: tuple[float, float], notes: list[str]) -> None:
+    """Say that scores are ranks, in place of the note that more of them is better."""
+    notes[:] = [note for note in notes if note not in of_kind(notes, "more is better")]
+    which = f"each item's scores ({score.removeprefix('column ')}) are the numbers 1 to {ranks[1]:g}"
+    notes.append(f"{which}: ranks, of which 1 is the best (--better higher says otherwise)")
 
 
 def _describe_score(table: RoledTable) -> str:
@@ -146,25 +170,34 @@ def _measures(frame: pl.DataFrame, table: RoledTable, options: ReadOptions, note
     Columns that only may be grades are named, with the option that reads them.
     """
     own = {m.name: m.column for m in METRICS.values() if m.source == "column" and m.column in frame.columns}
-    place = table.place
-    if "score" not in place or table.wide or options.scorer is not None:
+    if "score" not in table.place or table.wide or options.scorer is not None:
         return own
-    free = [c for c in frame.columns if c not in {*place.values(), *own.values()} and frame[c].n_unique() > 1]
-    free = [c for c in free if holds_grades(frame[c]) and not _same_grades(frame, c, place["score"])]
-    further = [c for c in free if c in table.measures]
-    own |= {c if c not in METRICS else f"{c} (column)": c for c in further}
-    if further:
-        shown = ", ".join(brief(c) for c in further)
-        notes.append(
-            Note(f"Also measured: {shown}. {map_option('score', further[0])} makes it the main score.", "scores")
-        )
-    others = [c for c in free if c not in further and "\0" not in c and not options.map]
-    others = [c for c in others if "score" in known_fields([c])
-              or hinted_fields(c) - {"item", "condition", "part"} in GRADE_HINTS]  # fmt: skip
-    if others:
-        shown = ", ".join(map_option("score", c) for c in others[:3])
-        notes.append(Note(f"there are other grades than {brief(place['score'])}: {shown}", "scores"))
-    return own
+    score, taken = table.place["score"], {*table.place.values(), *own.values()}
+    listed = [c for c in table.measures if c not in taken and _is_other_grade(frame, c, score)]
+    if listed:
+        settle = f"{map_option('score', listed[0])} makes it the main score"
+        notes.append(Note(f"Also measured: {', '.join(map(brief, listed))}. {settle}.", "scores"))
+    if not options.map:
+        others = [c for c in frame.columns if c not in (*taken, *listed) and _may_grade(c)]
+        _note_other_grades([c for c in others if _is_other_grade(frame, c, score)], score, notes)
+    return own | {c if c not in METRICS else f"{c} (column)": c for c in listed}
+
+
+def _may_grade(column: str) -> bool:
+    """Whether a name may be that of a grade."""
+    hints = hinted_fields(column) - {"item", "condition", "part"}
+    return "\0" not in column and ("score" in known_fields([column]) or hints in GRADE_HINTS)
+
+
+def _is_other_grade(frame: pl.DataFrame, column: str, score: str) -> bool:
+    """Whether a column holds grades that vary and are not those of the score again."""
+    return frame[column].n_unique() > 1 and holds_grades(frame[column]) and not _same_grades(frame, column, score)
+
+
+def _note_other_grades(columns: Sequence[str], score: str, notes: list[str]) -> None:
+    if columns:
+        shown = ", ".join(map_option("score", c) for c in columns[:3])
+        notes.append(Note(f"there are other grades than {brief(score)}: {shown}", "scores"))
 
 
 def _same_grades(frame: pl.DataFrame, one: str, two: str) -> bool:
@@ -218,6 +251,25 @@ def _without_skipped(
             value = pl.when(pl.lit(marked).fill_null(value=False)).then(None).otherwise("value")
             rows = rows.with_columns(value.alias("value"))
     return rows
+
+
+def _first_tries(
+    rows: pl.DataFrame, place: Mapping[str, str], notes: list[str]
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """The first try of each item where it was tried again after failures alone, since the mean of all is not a rate."""
+    if not {"draw", "score"} <= place.keys() or rows["draw"].n_unique() < 2:
+        return rows, ()
+    value, keys = pl.col("value"), ("item", "condition")
+    each = rows.sort("draw").group_by(keys).agg(value.head(pl.len() - 1).max(), value.last().alias("last"), pl.len())
+    stopped = each.filter(pl.col("len") < each["len"].max())
+    few = min(len(stopped), int((each["len"] > 1).sum())) < MIN_RETRIED  # draws that came out so by chance
+    if few or (each["value"] > 0).any() or not (stopped["last"] == 1).all():
+        return rows, ()
+    notes.append(
+        f"items were tried again only after a failure ({brief(place['draw'])}): the first try counts, for the mean of "
+        "all tries is no rate"
+    )
+    return rows.filter(pl.col("draw") == pl.col("draw").min().over(keys)), ("first-tries",)
 
 
 def _marks_skipped(column: pl.Series) -> bool:

@@ -11,6 +11,7 @@ from richter.tables._words import SPREADS, TOTALS, number_of, text_of
 
 MIN_SUMMED_ROWS = 6
 FOOT_ROWS = 5
+MAX_WORDS = 50  # different cells of a column of grades
 MAX_TOTAL_SHARE = 5  # one row in so many may be a total between blocks
 # the same as TOTALS as a whole cell, in the syntax of polars
 TOTAL_CELL = (
@@ -41,6 +42,19 @@ def drop_blanks(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.drop(
         [c for c in bare if frame[c].cast(pl.String, strict=False).fill_null("").str.strip_chars().eq("").all()]
     )
+
+
+def drop_headers(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table without rows that repeat the header, and without a survey's further header rows."""
+    texts = [c for c, kind in frame.schema.items() if kind == pl.String]
+    if len(texts) < 2 or len(texts) < frame.width // 2:
+        return frame
+    same = frame.select(pl.all_horizontal(pl.col(c).str.strip_chars() == c.strip() for c in texts)).to_series()
+    frame = frame.filter(~same.fill_null(value=False)) if same.any() else frame
+    marks = next((k for k, row in enumerate(frame.head(3).rows()) if any("ImportId" in str(c) for c in row)), None)
+    if frame.height and {str(c or "").strip().lower() for c in frame.row(0)} <= {"", "response", "open-ended response"}:
+        marks = 0  # as SurveyMonkey writes it
+    return frame if marks is None else frame.slice(marks + 1)
 
 
 def drop_totals(frame: pl.DataFrame, place: Mapping[str, str], notes: list[str]) -> pl.DataFrame:
@@ -90,12 +104,21 @@ def _sums_up(column: pl.Series) -> bool | None:
     last = number_of(text)
     if last is None or (above == column[-1]).any():
         return None
-    given = text_of(above).cast(pl.Float64, strict=False).drop_nulls().drop_nans()
+    given = _as_numbers(text_of(above)).drop_nulls().drop_nans()
     if len(given) < MIN_SUMMED_ROWS or 2 * len(given) < len(above) or (given == last).any():
         return None
     places = len(re.sub(r"^[^.,]*[.,]?|\D", "", text)) + 2 * text.endswith("%")  # to which it is rounded
     total = float(given.sum())
     return any(abs(last - end) <= 0.51 / 10**places for end in (total, total / len(given)))
+
+
+def _as_numbers(texts: pl.Series) -> pl.Series:
+    """Texts as numbers; of few different ones also those that are words for right and wrong."""
+    words = texts.drop_nulls().unique()
+    if len(words) > MAX_WORDS:
+        return texts.cast(pl.Float64, strict=False)
+    values = [number_of(word) for word in words]
+    return texts.replace_strict(words, pl.Series(values, dtype=pl.Float64), default=None, return_dtype=pl.Float64)
 
 
 def _without_accents(text: str) -> str:

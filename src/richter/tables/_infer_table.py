@@ -24,10 +24,11 @@ from richter.interop import (
 from richter.records import Note, counted, of_kind, printable
 from richter.tables._answer_keys import item_option
 from richter.tables._build_part import build_part
-from richter.tables._clean_rows import drop_blanks, drop_totals, unnest
+from richter.tables._clean_rows import drop_blanks, drop_headers, drop_totals, unnest
 from richter.tables._part import Part
-from richter.tables._references import answer_columns, are_answers, expert_key
-from richter.tables._roled_table import SAME, RoledTable, known_table
+from richter.tables._reading import table_steps
+from richter.tables._references import answer_columns, are_answers
+from richter.tables._roled_table import SAME, RoledTable, holds_numbers, known_table
 from richter.tables._roles import JUDGES, find_roles
 from richter.tables._severity_words import worded
 from richter.tables._shapes import CONDITION, ORDER, VALUE, LongForm, long_form
@@ -72,58 +73,25 @@ MAX_CATEGORIES = 6  # items that may rather be categories
 SEGMENTS = ("seg", "doc_seg_id", "seg_id", "segment", "segment_id", "sentence")  # numbered within a document
 
 
-def common_roles(frames: Mapping[str, pl.DataFrame], options: ReadOptions, notes: list[str]) -> dict[str, str]:
-    """What is the item and what the grade in tables of one form, one a condition: an item is what they share."""
-    first = next(iter(frames.values()))
-    columns = set(first.columns)
-    if (
-        len(frames) < 2
-        or options.map
-        or options.wide is not None
-        or any(set(f.columns) != columns for f in frames.values())
-    ):
-        return {}
-    joint = pl.concat(
-        drop_blanks(frame).select(pl.col(c).cast(pl.String, strict=False) for c in first.columns)
-        .with_columns(pl.lit(name).alias(CONDITION))
-        for name, frame in frames.items()
-    )  # fmt: skip
-    if joint.is_empty() or long_form(joint.drop(CONDITION), []).made:
-        return {}
-    joint = joint.drop(c for c in columns if all(f[c].n_unique() == 1 for f in frames.values()))  # facts of a file
-    place = _place(joint, options, "", {})
-    if {"item", "score"} <= place.keys():
-        return {}
-    said: list[str] = []
-    found, place = find_roles(joint, {"condition": CONDITION, **place}, [CONDITION], options.grade, said)
-    items = found[place["item"]].n_unique() if place.get("item") in columns else found.height
-    again = found.height > len(frames) * items**2  # more rows of each in a file than there are of them: no items
-    dropped = of_kind(said, "item") if again else []
-    notes += [note for note in said if note not in dropped]
-    return {f: place[f] for f in ("item", "score")[again:] if place.get(f) in columns}
-
-
 def part_of_frame(
     frame: pl.DataFrame,
     options: ReadOptions,
     *,
     what: str,
     stem: str,
-    common: Mapping[str, str] | None = None,
     named: bool = False,
 ) -> Part:
     """The answers, scores and ratings of a table; without a column for it the condition is the file's name (`stem`).
 
-    `common` are the columns that tables beside it have shown to be the item and the grade. A table that the user gave a
-    name (`named`) is one condition's: several columns of grades are measures of one answer.
+    A table that the user gave a name (`named`) is one condition's: several columns of grades are its measures.
     """
-    rows = drop_blanks(unnest(frame))
+    rows = drop_headers(drop_blanks(unnest(frame)))
     if rows.is_empty():
         raise InputError(f"{what} has a header and no rows.", remedy="It needs at least one row: export it again.")
     notes: list[str] = []
     rows = drop_totals(rows, {}, notes)
-    options = _with_tool(rows, options, notes)
-    table = known_table(rows, options, notes) or infer_table(rows, options, notes, what, common=common, named=named)
+    options = _with_tool(rows, dataclasses.replace(options, layout=table_steps(options.layout)), notes)
+    table = known_table(rows, options, notes) or infer_table(rows, options, notes, what, named=named)
     return build_part(table, options, what=what, stem=stem)
 
 
@@ -142,13 +110,12 @@ def infer_table(
     notes: list[str],
     what: str,
     *,
-    common: Mapping[str, str] | None,
     named: bool,
 ) -> RoledTable:
     """The table with one row per answer and a column for each field, as far as names and cells tell."""
     is_settled = bool(options.map) or options.wide is not None
     laid = long_form(rows, notes) if options.layout or not is_settled else LongForm(rows, {}, ())
-    made = {**(common or {}), **laid.made}
+    made = laid.made
     frame, place = worded(
         *_segments(laid.frame, _place(laid.frame, options, what, made), options), options, notes, what
     )
@@ -160,8 +127,6 @@ def infer_table(
     if options.wide is None:
         frame, place = find_roles(frame, place, fixed, options.grade, notes, one=named)
     frame = drop_totals(frame, place, notes)
-    if not is_settled:
-        place = _with_expert_key(frame, place, options, notes)
     wide, holds = _wide_columns(frame, place, options, what, notes, named=named)
     if wide:
         if frame.height == 1 and not is_settled:
@@ -170,14 +135,18 @@ def infer_table(
                 remedy="Give the file with a row for each question.",
             )
         frame, place = _melt_conditions(frame, place, wide, holds, options, fixed, notes, what)
-    if not is_settled:
+    steps, before = list(laid.steps), frame
+    if not is_settled or "share" in options.layout:
         frame, amount = _shares(frame, place, what, notes)
+        steps += ["share"] if frame is not before else []
         _not_averaged(frame, place, what)
         _not_by_category(frame, place, what, amount, notes)
+    height = frame.height
     frame, place = _answers(frame, place)
+    steps += ["answer-lists"] if frame.height > height else []
     _refuse_without_scores(frame, place, what)
     return RoledTable(
-        frame=frame, given=rows, place=place, wide=wide, faults=_faults(wide), steps=laid.steps, notes=notes,
+        frame=frame, given=rows, place=place, wide=wide, faults=_faults(wide), steps=steps, notes=notes,
         measures=[c for c in frame.columns if is_listed("score", c) and c not in place.values()],
     )  # fmt: skip
 
@@ -196,17 +165,6 @@ def _without_human(place: dict[str, str], options: ReadOptions) -> dict[str, str
     if {"score", "reference", "severity"} & place.keys() or place.get("human") in options.map.values():
         return place
     return {f: c for f, c in place.items() if f != "human"}
-
-
-def _with_expert_key(
-    frame: pl.DataFrame, place: dict[str, str], options: ReadOptions, notes: list[str]
-) -> dict[str, str]:
-    if {"condition", "score", "severity", "rater", "reference", "text"} & place.keys():
-        return place
-    taken = {c for f, c in place.items() if f != "human"}
-    columns = [c for c in frame.columns if c not in taken and holds_grades(frame[c], options.grade)]
-    key = expert_key(frame, columns, notes)
-    return {f: c for f, c in place.items() if c != key} | {"reference": key} if key else place
 
 
 def _melt_conditions(
@@ -328,43 +286,48 @@ def _named_once(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOpti
 
 def _place(frame: pl.DataFrame, options: ReadOptions, what: str, made: Mapping[str, str]) -> dict[str, str]:
     """Which column is which field: as mapped or made, else by its name."""
+    mapped = _checked_map(frame, options, what)
+    by_name = _columns_by_name(frame)
+    place = {**made, **mapped}
+    if options.scorer in frame.columns:
+        place.setdefault("score", str(options.scorer))
+    for field, names in FIELDS.items():
+        own = [by_name[n] for n in names if n in by_name and by_name[n] not in place.values()]
+        own = [c for c in own if field != "condition" or not JUDGES.search(c)]
+        if len(own) > 1 and frame.height > 1 and field in ("item", "score"):
+            own = [c for c in own if frame[c].n_unique() > 1] or own
+        if field not in place and own:
+            place[field] = own[0]
+    if "weight" in place and "weight" not in mapped and not holds_numbers(frame[place["weight"]]):
+        del place["weight"]  # an importance in words
+    return _settle(frame, place, by_name, mapped)
+
+
+def _checked_map(frame: pl.DataFrame, options: ReadOptions, what: str) -> dict[str, str]:
+    """The user's map by field; refused where a field or a column is not there."""
     mapped = {SAME.get(field, field): column for field, column in options.map.items()}
     unknown = [f for f in mapped if f not in FIELDS]
     if unknown:
         raise InputError(
-            f"--map {brief(unknown[0])}=...: there is no such field.",
-            remedy=f"Fields: {', '.join(FIELDS)}.",
+            f"--map {brief(unknown[0])}=...: there is no such field.", remedy=f"Fields: {', '.join(FIELDS)}."
         )
     absent = [c for f, c in mapped.items() if c not in frame.columns and not (c == ORDER and f in ("draw", "item"))]
     if absent:
         raise InputError(f"{what} has no column {brief(absent[0])!r}.", remedy=f"It has {listing(frame.columns)}.")
-    lower: dict[str, str] = {}
+    return mapped
+
+
+def _columns_by_name(frame: pl.DataFrame) -> dict[str, str]:
+    """The columns by their names, whole and last part; of scores that end alike those that vary, and the likelier."""
     leaves = {c: leaf_name(c) for c in frame.columns}
     alike = [c for c in frame.columns if leaves[c] in FIELDS["score"] and [*leaves.values()].count(leaves[c]) > 1]
     varied = {leaves[c] for c in alike if frame[c].n_unique() > 1}
     dull = [c for c in alike if leaves[c] in varied and frame[c].n_unique() == 1]  # one for the file, beside each's own
+    found: dict[str, str] = {}
     for name in (plain_name, leaf_name):
         for column in sorted((c for c in frame.columns if c not in dull), key=lambda c: _unlikely(c)):
-            lower.setdefault(name(column), column)
-    taken, place = {*mapped.values(), *made.values()}, {**made, **mapped}
-    if options.scorer is not None and options.scorer in frame.columns and "score" not in place:
-        place["score"] = options.scorer
-        taken.add(options.scorer)
-    for field, names in FIELDS.items():
-        own = [lower[n] for n in names if n in lower and lower[n] not in taken]
-        own = [c for c in own if field != "condition" or not JUDGES.search(c)]
-        several = frame.height > 1 and len(own) > 1 and field in ("item", "score")
-        found = next((c for c in own if not several or frame[c].n_unique() > 1), next(iter(own), None))
-        if field not in place and found is not None:
-            place[field] = found
-            taken.add(found)
-    if "weight" in place and "weight" not in mapped and not _holds_numbers(frame[place["weight"]]):
-        del place["weight"]  # an importance in words
-    return _settle(frame, place, lower)
-
-
-def _holds_numbers(column: pl.Series) -> bool:
-    return text_of(column).cast(pl.Float64, strict=False).null_count() < len(column)
+            found.setdefault(name(column), column)
+    return found
 
 
 def _unlikely(column: str) -> tuple[bool, ...]:
@@ -375,8 +338,11 @@ def _unlikely(column: str) -> tuple[bool, ...]:
     return less_is_better(column), "score" not in known_fields(around)
 
 
-def _settle(frame: pl.DataFrame, place: dict[str, str], lower: Mapping[str, str]) -> dict[str, str]:
+def _settle(
+    frame: pl.DataFrame, place: dict[str, str], lower: Mapping[str, str], mapped: Mapping[str, str]
+) -> dict[str, str]:
     """Names that mean different things in different tables: `prompt`, `sample`, `cluster`, an index without a name."""
+    place = _runs_as_conditions(frame, place, mapped)
     blank = next((lower[n] for n in ("", "unnamed:_0", "unnamed_0", "column_1") if n in lower), None)
     if "item" not in place and blank is not None and blank not in place.values():
         place["item"] = blank
@@ -387,6 +353,17 @@ def _settle(frame: pl.DataFrame, place: dict[str, str], lower: Mapping[str, str]
         place["reference"], place["text"] = place["text"], predicted  # what was predicted is held against the answer
     if "rater" in place and "severity" not in place and "score" in place and "kind" in place:
         place["severity"] = place.pop("score")
+    return place
+
+
+def _runs_as_conditions(frame: pl.DataFrame, place: dict[str, str], mapped: Mapping[str, str]) -> dict[str, str]:
+    """The places with a column of runs as the condition, where it holds words or dates and no column names one."""
+    for field in ("run", "draw"):
+        column = place.get(field, "")
+        if "condition" in place or field in mapped or column not in frame.columns or frame[column].n_unique() < 2:
+            continue
+        if text_of(frame[column]).cast(pl.Int64, strict=False).null_count() == frame.height:
+            place = {"condition" if f == field else f: c for f, c in place.items()}
     return place
 
 
@@ -404,23 +381,17 @@ def _segments(frame: pl.DataFrame, place: dict[str, str], options: ReadOptions) 
     return frame.with_columns(both.alias("item\0")), {**place, "item": "item\0"}
 
 
+Holds = Literal["score", "text"]
+
+
 def _wide_columns(
     frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions, what: str, notes: list[str], *, named: bool
-) -> tuple[list[str], Literal["score", "text"]]:
+) -> tuple[list[str], Holds]:
     """The columns that are conditions, and what they hold: those named, or all that hold grades where no column names a
     condition, or all that hold other texts beside a question and a reference.
     """
     if options.wide:
-        absent = [c for c in options.wide if c not in frame.columns]
-        if absent:
-            commas = [c for c in frame.columns if "," in c and absent[0] in c]
-            inside = f" A name with a comma stands in quotes: {wide_option(commas)}." if commas else ""
-            raise InputError(f"{what} has no column {absent[0]!r}.", remedy=f"It has {listing(frame.columns)}.{inside}")
-        texts = "reference" in place and (
-            not any(holds_grades(frame[c], options.grade) for c in options.wide)
-            or are_answers(frame, options.wide, place["reference"], notes, named="reference" in options.map)
-        )
-        return list(options.wide), "text" if texts else "score"
+        return _named_wide(frame, place, options, what, notes)
     taken = {c for f, c in place.items() if f != "human" or f in options.map}  # beside models: people's own answers
     rest = [c for c in frame.columns if c not in taken and c.strip()]
     graded = [c for c in rest if holds_grades(frame[c], options.grade)]
@@ -431,29 +402,95 @@ def _wide_columns(
                 remedy="Name the columns that are conditions: --wide A,B",
             )
         return graded, "score"
-    alone = "condition" not in place and not {"score", "severity"} & place.keys()
+    if {"condition", "score", "severity"} & place.keys():
+        return [], "score"
+    return _inferred_wide(frame, place, rest, graded, what, notes, named=named)
+
+
+def _named_wide(
+    frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions, what: str, notes: list[str]
+) -> tuple[list[str], Holds]:
+    """The columns that the user named; they hold answers where a reference says so."""
+    wide = list(options.wide or ())
+    absent = [c for c in wide if c not in frame.columns]
+    if absent:
+        commas = [c for c in frame.columns if "," in c and absent[0] in c]
+        inside = f" A name with a comma stands in quotes: {wide_option(commas)}." if commas else ""
+        raise InputError(f"{what} has no column {absent[0]!r}.", remedy=f"It has {listing(frame.columns)}.{inside}")
+    hold_texts = "reference" in place and (
+        not any(holds_grades(frame[c], options.grade) for c in wide)
+        or are_answers(frame, wide, place["reference"], notes, named="reference" in options.map)
+    )
+    return wide, "text" if hold_texts else "score"
+
+
+def _inferred_wide(
+    frame: pl.DataFrame,
+    place: Mapping[str, str],
+    rest: list[str],
+    graded: list[str],
+    what: str,
+    notes: list[str],
+    *,
+    named: bool,
+) -> tuple[list[str], Holds]:
+    """The columns that may be conditions, where no column names one: of answers beside a key, of grades, of texts."""
     others = [c for c in graded if hinted_fields(c) & {"other"} or counts_rows(frame[c])]
     graded, others = (graded, []) if len(others) == len(graded) else ([c for c in graded if c not in others], others)
-    column = place.get("reference", "\0")
-    same = answer_columns(frame, rest, column) if column in frame.columns else []
-    if alone and len(same) > 1 and "text" not in place:
-        notes.append(f"{listing(same)} hold what {brief(place['reference'])} does: answers, not grades")
+    key = place.get("reference", "\0")
+    same = answer_columns(frame, rest, key) if key in frame.columns else []
+    if len(same) > 1 and "text" not in place:
+        notes.append(f"{listing(same)} hold what {brief(key)} does: answers, not grades")
         return same, "text"
-    if alone and len(graded) > 1 and ("item" in place or frame.height > len(graded)):
-        measures = {frozenset(HINTS["metric"].intersection(plain_name(c).split("_"))) for c in graded}
-        if named or len(measures - {frozenset()}) == len(graded):  # each has its own word
-            best = map_option("score", likely_column(frame.select(graded), {"item": ""}))
-            raise InputError(
-                f"{what}: {listing(graded)} are measures of one answer, and "
-                + ("a file with a name is one condition." if named else "no column names a condition."),
-                remedy=f"Name the one that counts: {best}, or "
-                + ("give the file without a name if each is a condition." if named else "--wide all if each is one."),
-            )
-        return _of_conditions(frame, graded, others, notes), "score"
+    if len(graded) > 1 and ("item" in place or frame.height > len(graded)):
+        _refuse_measures(frame, graded, what, named=named)
+        return _without_made(frame, graded, others, notes), "score"
     worded = [c for c in rest if frame[c].dtype == pl.String]
-    if alone and {"prompt", "reference"} <= place.keys() and "text" not in place and len(worded) == len(rest) > 1:
+    if {"prompt", "reference"} <= place.keys() and "text" not in place and len(worded) == len(rest) > 1:
         return worded, "text"
     return [], "score"
+
+
+def _refuse_measures(frame: pl.DataFrame, graded: list[str], what: str, *, named: bool) -> None:
+    """Refuse columns of which each is another measure of one answer, by its name or since the file is one condition."""
+    measures = {frozenset(HINTS["metric"].intersection(plain_name(c).split("_"))) for c in graded}
+    if not named and len(measures - {frozenset()}) < len(graded):  # else each has its own word
+        return
+    best = map_option("score", likely_column(frame.select(graded), {"item": ""}))
+    why = "a file with a name is one condition." if named else "no column names a condition."
+    settle = "give the file without a name if each is a condition." if named else "--wide all if each is one."
+    raise InputError(
+        f"{what}: {listing(graded)} are measures of one answer, and {why}",
+        remedy=f"Name the one that counts: {best}, or {settle}",
+    )
+
+
+def _without_made(frame: pl.DataFrame, graded: list[str], others: list[str], notes: list[str]) -> list[str]:
+    """The columns without what is made of others (a mean, a difference), and what is no grade beside right or wrong.
+
+    What is left out is named, with `others`: times, lengths, difficulties, which are known by name.
+    """
+    made = [c for c in graded if TOTALS.fullmatch(c.strip()) or plain_name(c) in _MADE]
+    rest = [c for c in graded if c not in made]
+    values = {c: [number_of(text) for text in text_of(frame[c]).drop_nulls().unique()] for c in rest}
+    off = _off_scale({c: [v for v in own if v is not None] or [0.0] for c, own in values.items()})
+    conditions = [c for c in rest if c not in off]
+    left, conditions = ([*others, *made, *off], conditions) if len(conditions) > 1 else (others, graded)
+    if left:
+        notes.append(
+            f"{listing(left)}: taken for no condition beside {listing(conditions)} (--wide names the conditions)"
+        )
+    return conditions
+
+
+def _off_scale(values: Mapping[str, list[float]]) -> list[str]:
+    """The columns that are on another scale than the others: counts beside right and wrong, ages beside ratings."""
+    binary = [c for c, own in values.items() if {*own} <= {0.0, 1.0}]
+    if len(binary) > 1 and (off := [c for c, own in values.items() if any(not 0 <= v <= 1 for v in own)]):
+        return off
+    tops = {c: next((end for end in USUAL_ENDS if max(own) <= end), math.inf) for c, own in values.items()}
+    below = {c: [top for top in tops.values() if top < tops[c]] for c in tops}
+    return [c for c, own in values.items() if len(below[c]) > 1 and min(own) > max(below[c])]
 
 
 def _faults(wide: Sequence[str]) -> list[str]:
@@ -463,28 +500,6 @@ def _faults(wide: Sequence[str]) -> list[str]:
     explained = {c[m.start() :] for c in wide if common and (m := _BRACKET.search(c))}
     found = [w for w in common if less_is_better(w) and all(w in own for own in words)][:1]
     return found or [text.strip() for text in explained if len(explained) == 1]
-
-
-def _of_conditions(frame: pl.DataFrame, graded: list[str], others: list[str], notes: list[str]) -> list[str]:
-    """Without what is made of other columns (a mean, a difference), and what is no grade beside right or wrong.
-
-    What is left out is named, with `others`: times, lengths, difficulties, which are known by name.
-    """
-    made = [c for c in graded if TOTALS.fullmatch(c.strip()) or plain_name(c) in _MADE]
-    rest = [c for c in graded if c not in made]
-    values = {c: [number_of(text) for text in text_of(frame[c]).drop_nulls().unique()] for c in rest}
-    binary = [c for c in rest if {*values[c]} <= {0.0, 1.0}]
-    off = [c for c in rest if len(binary) > 1 and any(v is not None and not 0 <= v <= 1 for v in values[c])]
-    if not off:
-        ends = {c: [v for v in values[c] if v is not None] or [0.0] for c in rest}
-        tops = {c: next((end for end in USUAL_ENDS if max(ends[c]) <= end), math.inf) for c in rest}
-        below = {c: [tops[o] for o in rest if tops[o] < tops[c]] for c in rest}
-        off = [c for c in rest if len(below[c]) > 1 and min(ends[c]) > max(below[c])]  # ages beside ratings
-    kept = [c for c in rest if c not in off]
-    left, kept = ([*others, *made, *off], kept) if len(kept) > 1 else (others, graded)
-    if left:
-        notes.append(f"{listing(left)}: taken for no condition beside {listing(kept)} (--wide names the conditions)")
-    return kept
 
 
 def _melted(frame: pl.DataFrame, keep: list[str], wide: list[str]) -> pl.DataFrame:
@@ -565,28 +580,17 @@ def _not_averaged(frame: pl.DataFrame, place: Mapping[str, str], what: str) -> N
         )
 
 
-def _whole(frame: pl.DataFrame, column: str) -> pl.Series | None:
-    """A column of whole numbers from 0 on; None for any other."""
-    values = text_of(frame[column]).cast(pl.Float64, strict=False)
-    whole = values.null_count() == 0 and (values >= 0).all() and (values == values.round()).all()
-    return values if whole else None
-
-
 def _shares(frame: pl.DataFrame, place: Mapping[str, str], what: str, notes: list[str]) -> tuple[pl.DataFrame, str]:
     """Points beside the points that were possible (3 of 5 tests) as a share, which is said; the column that counts."""
     bare = {c: re.sub("^(n|num|total)_", "", leaf_name(c)) for c in frame.columns}
-    totals = {c: n for c in bare if bare[c] in _OF and (n := _whole(frame, c)) is not None and (n > 1).any()}
-    sizes = {
-        c for c, n in totals.items() if bare[c] in _OF[_OF.index("n") :] and bare[c] != "total" and n.n_unique() == 1
-    }
-    totals = {c: n for c, n in totals.items() if c not in sizes}  # of the table itself
+    totals = _total_columns(frame, bare)
     column = place.get("score", "")
     points = _whole(frame, column) if column in frame.columns and "\0" not in column else None
     if points is None or not (points > 1).any():
         return frame, next(iter(totals), "")
     for c, total in totals.items():
-        of = bare[c] in _OF[: _OF.index("n")] or bare[column] in _RIGHT
-        if c != column and of and (total >= points).all() and (total > 0).all():
+        is_whole = bare[c] in _OF[: _OF.index("n")] or bare[column] in _RIGHT
+        if c != column and is_whole and (total >= points).all() and (total > 0).all():
             notes.append(f"{brief(column)} of {brief(c)} is read as a share")
             return frame.with_columns((points / total).alias(column)), c
     wrong = [c for c in frame.columns if c != column and leaf_name(c) in _MISSED and _whole(frame, c) is not None]
@@ -599,21 +603,23 @@ def _shares(frame: pl.DataFrame, place: Mapping[str, str], what: str, notes: lis
     return frame, next(iter(totals), "")
 
 
+def _total_columns(frame: pl.DataFrame, bare: Mapping[str, str]) -> dict[str, pl.Series]:
+    """The columns that say of how many a row's points are; a size of the table itself is none."""
+    totals = {c: n for c in bare if bare[c] in _OF and (n := _whole(frame, c)) is not None and (n > 1).any()}
+    sizes = [c for c, n in totals.items() if bare[c] in _OF[_OF.index("n") :] and n.n_unique() == 1]
+    return {c: n for c, n in totals.items() if c not in sizes or bare[c] == "total"}
+
+
 def _not_by_category(frame: pl.DataFrame, place: Mapping[str, str], what: str, amount: str, notes: list[str]) -> None:
     """Averages by category, one row each: refused where a column says of how many answers, else pointed out."""
     item = place.get("item", "")
-    named = "domain" in known_fields([item]) or leaf_name(item) in ("key", "outer_key")
-    few = item in frame.columns and frame[item].n_unique() <= MAX_CATEGORIES
-    column = place.get("domain", "\0") if item == ORDER else item if named or few else "\0"
-    if column not in frame.columns or place.get("score") not in frame.columns:
-        return
-    keys = [c for c in (column, place.get("condition")) if c in frame.columns]
-    scores = [number_of(v) for v in text_of(frame[place["score"]]).drop_nulls().unique()]
-    alone = not frame.select(keys).is_duplicated().any() and frame[column].n_unique() > 1
-    if not alone or {*scores} <= {0.0, 1.0, None}:
+    is_category = "domain" in known_fields([item]) or leaf_name(item) in ("key", "outer_key")
+    are_few = item in frame.columns and frame[item].n_unique() <= MAX_CATEGORIES
+    column = place.get("domain", "\0") if item == ORDER else item if is_category or are_few else "\0"
+    if not _has_averages(frame, place, column):
         return
     name, n = brief(column), frame[column].n_unique()
-    behind = _whole(frame, amount) if amount and (named or column != item) else None
+    behind = _whole(frame, amount) if amount and (is_category or column != item) else None
     if behind is not None and (behind >= _MANY).all():
         raise InputError(
             f"{what}: each row is an average of many answers ({brief(amount)} says of how many) for one "
@@ -621,6 +627,23 @@ def _not_by_category(frame: pl.DataFrame, place: Mapping[str, str], what: str, a
             remedy="Give the file with a row for each question (two averages and their n: richter size published); "
             f"if each is to count as one item: {map_option('item', column)}",
         )
-    if few or "key" not in leaf_name(column):
+    if are_few or "key" not in leaf_name(column):
         of = "columns" if "\0" in column else f"values of {name}"
         notes.append(f"each of {n} {of} counts as one item: if it stands for many answers, give those")
+
+
+def _has_averages(frame: pl.DataFrame, place: Mapping[str, str], column: str) -> bool:
+    """Whether every value of a column has one row under a condition, with scores that are not right or wrong."""
+    if column not in frame.columns or place.get("score") not in frame.columns:
+        return False
+    keys = [c for c in (column, place.get("condition")) if c in frame.columns]
+    scores = {number_of(v) for v in text_of(frame[place["score"]]).drop_nulls().unique()}
+    is_single = not frame.select(keys).is_duplicated().any() and frame[column].n_unique() > 1
+    return is_single and not scores <= {0.0, 1.0, None}
+
+
+def _whole(frame: pl.DataFrame, column: str) -> pl.Series | None:
+    """A column of whole numbers from 0 on; None for any other."""
+    values = text_of(frame[column]).cast(pl.Float64, strict=False)
+    whole = values.null_count() == 0 and (values >= 0).all() and (values == values.round()).all()
+    return values if whole else None

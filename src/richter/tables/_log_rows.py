@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from richter.interop import LogOptions, Logs, agreeing_totals, is_severity, problems, read_logs
+from richter.interop import LogOptions, Logs, Row, agreeing_totals, is_severity, problems, read_logs
 from richter.records import printable
 from richter.tables._confidence_source import confidences
 from richter.tables._part import OTHERS, ROW, Part, frame_of, severities
@@ -13,7 +13,7 @@ from richter.tables._tables import KEY, RATINGS, ReadOptions
 
 
 def part_of_logs(sources: Sequence[str | Path], options: ReadOptions) -> Part:
-    """All logs together: what names a condition is what differs between them."""
+    """The answers of all logs together: what names a condition is what differs between them."""
     logs = read_logs(
         sources,
         options=LogOptions(
@@ -21,55 +21,59 @@ def part_of_logs(sources: Sequence[str | Path], options: ReadOptions) -> Part:
         ),
     )
     notes = [f"{count} x {printable(reason)}: not read" for reason, count in logs.unread.most_common()]
-    rows = logs.rows
-    names = list(dict.fromkeys(r.scorer for r in rows if r.scorer))
+    names = list(dict.fromkeys(r.scorer for r in logs.rows if r.scorer))
     by_severity = bool(names) and all(is_severity(name) for name in names)
-    samples = [r.sample for r in rows]
-    items = [logs.items[r.item] for r in rows]
-    keys = [(r.item, r.condition, r.sample.draw or 0) for r in rows]
-    sure = {key: next(iter(s.confidences.items())) for key, s in zip(keys, samples, strict=True) if s.confidences}
-    said = [(key, s.answer, s.tokens, s.logprobs) for key, s in zip(keys, samples, strict=True) if not s.error]
-    answers = pl.DataFrame(
-        {
-            "item": [r.item for r in rows],
-            "condition": [r.condition for r in rows],
-            "draw": [s.draw for s in samples],
-            "text": [None if s.error else s.answer for s in samples],
-            "error": [s.error for s in samples],
-            "tokens_in": [None if s.error else s.tokens_in for s in samples],
-            "tokens_out": [None if s.error else s.tokens_out for s in samples],
-            "money_usd": [None if s.error else s.money_usd for s in samples],
-            "latency_s": [None if s.error else s.latency_s for s in samples],
-            "finish": [s.finish for s in samples],
-            "domain": [i.domain or None for i in items],
-            "value": [None if s.error else s.scores.get(r.scorer) for r, s in zip(rows, samples, strict=True)],
-        },
-        schema_overrides={name: kind for name, kind in ROW.items() if not name.startswith("confidence")},
-    )
-    answers = answers.join(confidences(sure, said), on=KEY, how="left", maintain_order="left")
-    ratings = _judges(logs, names, by_severity=by_severity)
+    answers = _answers(logs)
     if by_severity:
         answers = answers.with_columns(pl.lit(None, dtype=pl.Float64).alias("value"))
     return Part(
         name=str(sources[0]),
         answers=frame_of(answers, ROW),
-        ratings=ratings,
-        others=pl.DataFrame(
-            [
-                (r.item, r.condition, r.sample.draw, name, value)
-                for r in rows
-                if not r.sample.error
-                for name, value in (*r.sample.scores.items(), *r.sample.votes.items())
-                if name != r.scorer
-            ],
-            schema=OTHERS,
-            orient="row",
-        ),
+        ratings=_judges(logs, names, by_severity=by_severity),
+        others=_other_scores(logs),
         conditions=list(logs.conditions),
         items=logs.items,
         score="" if by_severity else ", ".join(printable(name, limit=40) for name in names),
         notes=[*notes, *problems(logs), *agreeing_totals(logs)],
     )
+
+
+def _answers(logs: Logs) -> pl.DataFrame:
+    """A row for every answer of the logs with its main score and its confidence."""
+    schema = {name: kind for name, kind in ROW.items() if not name.startswith("confidence")}
+    answers = pl.DataFrame([_answer(row, logs) for row in logs.rows], schema=schema, orient="row")
+    keys = [(r.item, r.condition, r.sample.draw or 0) for r in logs.rows]
+    samples = [(key, row.sample) for key, row in zip(keys, logs.rows, strict=True)]
+    sure = {key: next(iter(s.confidences.items())) for key, s in samples if s.confidences}
+    texts = [(key, s.answer, s.tokens, s.logprobs) for key, s in samples if not s.error]
+    return answers.join(confidences(sure, texts), on=KEY, how="left", maintain_order="left")
+
+
+def _answer(row: Row, logs: Logs) -> dict[str, object]:
+    """One answer; of a failed call only what names it and its error."""
+    sample = row.sample
+    known: dict[str, object] = {
+        "item": row.item, "condition": row.condition, "draw": sample.draw, "error": sample.error,
+        "finish": sample.finish, "domain": logs.items[row.item].domain or None,
+    }  # fmt: skip
+    if sample.error:
+        return known
+    return known | {
+        "text": sample.answer, "tokens_in": sample.tokens_in, "tokens_out": sample.tokens_out,
+        "money_usd": sample.money_usd, "latency_s": sample.latency_s, "value": sample.scores.get(row.scorer),
+    }  # fmt: skip
+
+
+def _other_scores(logs: Logs) -> pl.DataFrame:
+    """Every score and vote but the main one, of answers that came."""
+    rows = [
+        (r.item, r.condition, r.sample.draw, name, value)
+        for r in logs.rows
+        if not r.sample.error
+        for name, value in (*r.sample.scores.items(), *r.sample.votes.items())
+        if name != r.scorer
+    ]
+    return pl.DataFrame(rows, schema=OTHERS, orient="row")
 
 
 def _judges(logs: Logs, names: Sequence[str], *, by_severity: bool) -> pl.DataFrame:

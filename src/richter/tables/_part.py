@@ -11,7 +11,7 @@ import polars as pl
 
 from richter.errors import InputError
 from richter.interop import less_is_better
-from richter.records import Better, Item, Note, counted, of_kind, printable
+from richter.records import Better, Item, Note, counted, printable
 from richter.tables._reading import Reading
 from richter.tables._tables import (
     ANSWERS,
@@ -40,6 +40,7 @@ SHARED = 10  # items that have one broken score
 FAR = 2.0  # times the end of a scale from which a lone value is doubted
 CODES = (-1.0, -9.0, -99.0, -999.0, 9.0, 77.0, 88.0, 97.0, 98.0, 99.0, 999.0)  # that people write for "missing"
 RARE = 0.1
+MAX_IDS_SEEN = 10_000  # that tell how ids are written
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
@@ -50,7 +51,7 @@ class Part:
     of scores that the column's name states. `endless`: its name is that of an amount. `kept`: the scale and the
     direction with which a run was imported. `groupings`: what each column that may group items says of them, the
     likelier columns first. `graded_by`: the names of models that graded. `unused`: columns that look as if they
-    changed claims and are not used.
+    changed claims and are not used. `measures`: names of further scores of a table.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Part:
     groupings: pl.DataFrame = dataclasses.field(default_factory=lambda: pl.DataFrame(schema=GROUPINGS))
     graded_by: tuple[str, ...] = ()
     unused: Sequence[str] = ()
+    measures: Sequence[str] = ()
     notes: list[str] = dataclasses.field(default_factory=list)
     reading: Reading | None = None  # None where a tool or a run says itself what it holds
 
@@ -83,19 +85,14 @@ def frame_of(rows: pl.DataFrame, schema: Mapping[str, type[pl.DataType]]) -> pl.
 
 def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: bool = False) -> Dataset:
     """Put the parts together. What contradicts itself is shown and refused."""
-    kept = {(part.kept.scale, part.kept.better) for part in parts}
-    if options.scale is None and options.better is None and len(kept) == 1:
-        scale, better = kept.pop()
-        options = dataclasses.replace(options, scale=scale, better=better)
-    answers = pl.concat([part.answers for part in parts])
-    ratings = pl.concat([part.ratings for part in parts])
-    others = pl.concat([part.others for part in parts])
+    options = _with_kept(parts, options)
+    answers, ratings, others = (
+        pl.concat([getattr(part, name) for part in parts]) for name in ("answers", "ratings", "others")
+    )
     notes = [note for part in parts for note in part.notes]
     if answers.is_empty() and not empty:
         raise InputError(f"{what} holds no answers.", remedy="Give a file with at least one row.")
-    seen = set(answers["condition"].unique())
-    named = dict.fromkeys(name for part in parts for name in part.conditions if name in seen)
-    conditions = tuple(dict.fromkeys((*named, *answers["condition"].unique(maintain_order=True))))
+    conditions = _conditions(answers, parts)
     if len(parts) > 1:
         answers, conditions = _without_yardstick(answers, conditions, parts, notes)
         _no_repeats(answers, parts)
@@ -107,9 +104,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         answers, ratings = _as_ratings(answers, ratings, parts, options.as_severity)
     failed = pl.col("error").fill_null("") != ""
     answers, ratings, others = _without_failures(answers, ratings, others, failed, notes)
-    answers, lower = _turned(answers, parts, options, notes)
-    names = list(dict.fromkeys(part.score for part in parts if part.score))
-    ranks = None if lower or options.better or options.scale else _ranks(answers, len(conditions), names, notes)
+    answers, is_lower = _turn_faults(answers, parts, options, notes)
     notes += doubts(answers, conditions, options, what)
     counting = counting_kind(ratings, options.ratings, what)
     draft = Dataset(
@@ -118,41 +113,68 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         reading=options,
     )  # fmt: skip
     answers, by_severity = _graded_by_severity(draft)
-    came = answers.filter(~failed)
+    scores = _score_tables(answers.filter(~failed), others, parts, options, notes, is_lower=is_lower)
+    names = list(dict.fromkeys(part.score for part in parts if part.score))
+    graded = f"grades from {', '.join(names)}" if names and not by_severity else ""
+    rated = "" if counting is None else _rated(counting, ratings)
+    return dataclasses.replace(
+        draft,
+        answers=_with_refusals(answers.select(*ANSWERS)),
+        scores=scores,
+        items={name: item for part in parts for name, item in part.items.items()},
+        asked={name: part.items for part in parts for name in part.answers["condition"].unique() if part.items},
+        notes=tuple(dict.fromkeys(notes)),
+        understood=_understood(answers, conditions, scores, names, rated),
+        basis="; ".join(filter(None, (graded, rated))),
+        scored_by=() if by_severity else tuple(names),
+        graded_by=tuple(dict.fromkeys(name for part in parts for name in part.graded_by)),
+        measures=tuple(dict.fromkeys(name for part in parts for name in part.measures)),
+    )
+
+
+def _with_kept(parts: Sequence[Part], options: ReadOptions) -> ReadOptions:
+    """The options with the scale and direction that all parts know of themselves, where the user states neither."""
+    kept = {(part.kept.scale, part.kept.better) for part in parts}
+    if options.scale is not None or options.better is not None or len(kept) != 1:
+        return options
+    scale, better = kept.pop()
+    return dataclasses.replace(options, scale=scale, better=better)
+
+
+def _conditions(answers: pl.DataFrame, parts: Sequence[Part]) -> tuple[str, ...]:
+    """The conditions in the order given."""
+    seen = answers["condition"].unique(maintain_order=True).to_list()
+    named = (name for part in parts for name in part.conditions if name in {*seen})
+    return tuple(dict.fromkeys((*named, *seen)))
+
+
+def _score_tables(
+    came: pl.DataFrame,
+    others: pl.DataFrame,
+    parts: Sequence[Part],
+    options: ReadOptions,
+    notes: list[str],
+    *,
+    is_lower: bool,
+) -> pl.DataFrame:
+    """The scores of all answers that came: the main metric, right or wrong from `pass_at` on, further measures."""
     stated = {part.scale for part in parts if part.score}
     metric, measured = _main_metric(
         came,
-        dataclasses.replace(options, better="lower" if lower or ranks else "higher", scale=options.scale or ranks),
+        dataclasses.replace(options, better="lower" if is_lower else "higher"),
         notes,
         stated=stated.pop() if len(stated) == 1 else None,
         endless=any(part.endless for part in parts),
     )
     scores = [] if metric is None else [_scores(came, metric, measured)]
     if metric == "mean_score" and options.pass_at is not None and measured[1:3] == (0.0, 1.0):
-        enough = pl.col("value") <= options.pass_at if lower else pl.col("value") >= options.pass_at
+        enough = pl.col("value") <= options.pass_at if is_lower else pl.col("value") >= options.pass_at
         passed = came.with_columns(enough.cast(pl.Float64).alias("value"))
         scores.insert(0, _scores(passed, "accuracy", ("binary", 0.0, 1.0, "higher")))
     for (name,), rows in others.filter(pl.col("value").is_not_null()).group_by("metric", maintain_order=True):
-        scores.append(_scores(rows, str(name), _measured(rows["value"], ReadOptions())))
-    graded = f"grades from {', '.join(names)}" if names and not by_severity else ""
-    rated = "" if counting is None else _rated(counting, ratings)
-    scored = pl.concat(scores) if scores else pl.DataFrame(schema=SCORES)
-    return Dataset(
-        name=what,
-        answers=_with_refusals(answers.select(*ANSWERS)),
-        scores=scored,
-        ratings=ratings,
-        conditions=conditions,
-        items={name: item for part in parts for name, item in part.items.items()},
-        asked={name: part.items for part in parts for name in part.answers["condition"].unique() if part.items},
-        notes=tuple(dict.fromkeys(notes)),
-        understood=_understood(answers, conditions, scored, names, rated),
-        basis="; ".join(filter(None, (graded, rated))),
-        scored_by=() if by_severity else tuple(names),
-        counting=counting,  # type: ignore[arg-type]
-        reading=options,
-        graded_by=tuple(dict.fromkeys(name for part in parts for name in part.graded_by)),
-    )
+        better: Better = "lower" if less_is_better(str(name)) else "higher"
+        scores.append(_scores(rows, str(name), _measured(rows["value"], ReadOptions(better=better))))
+    return pl.concat(scores) if scores else pl.DataFrame(schema=SCORES)
 
 
 def _without_failures(
@@ -160,6 +182,8 @@ def _without_failures(
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """The tables without what was said of failed calls: no grade, no rating and no further score of them is used."""
     keys = answers.filter(failed).select(KEY)
+    if keys.is_empty():
+        return answers, ratings, others
     rated = ratings.filter(pl.col("severity").is_not_null())
     graded = pl.concat([answers.filter(pl.col("value").is_not_null()).select(KEY), rated.select(KEY)])
     if used := keys.join(graded, on=KEY, how="semi").height:
@@ -178,7 +202,10 @@ def _with_groups(
     A grouping gives every item one value at most. A column of one value, unless it is mapped, or of one for every item,
     groups nothing; one that parts the items as another does adds nothing.
     """
-    answers, n_items, unused = answers.drop("group", "group_2"), answers["item"].n_unique(), dict[str, str]()
+    answers, unused = answers.drop("group", "group_2"), dict[str, str]()
+    if all(part.groupings.is_empty() for part in parts):
+        return frame_of(answers, ROW), unused
+    n_items = answers["item"].n_unique()
     pairs = pl.concat([part.groupings for part in parts]).drop_nulls().filter(pl.col("value") != "")
     pairs = pairs.unique(maintain_order=True).join(answers, on="item", how="semi", maintain_order="left")
     chosen: dict[str, pl.DataFrame] = {}
@@ -230,27 +257,22 @@ def _unused_note(unused: Mapping[str, str]) -> Note:
     return Note(f"Columns not used: {', '.join(shown[:MAX_NAMED_UNUSED])}{more}.", "unused columns")
 
 
-def _turned(
+def _turn_faults(
     answers: pl.DataFrame, parts: Sequence[Part], options: ReadOptions, notes: list[str]
 ) -> tuple[pl.DataFrame, bool]:
     """Faults of 0 and 1 as right and wrong, and whether less of the score is better: as stated, else by its name."""
     scored = [part for part in parts if part.score]
-    ways = {
-        part.score: options.better == "lower"
-        or (options.better is None and not part.worded and less_is_better(part.score.removeprefix("column ")))
-        for part in scored
-    }
-    faults = [part for part in scored if ways[part.score]]
+    faults = [part for part in scored if _is_fault(part, options)]
     of_faults = pl.col("condition").is_in([name for part in faults for name in part.conditions])
-    given = answers.filter(of_faults)["value"].drop_nulls()
+    given = answers.filter(of_faults)["value"].drop_nulls() if faults else pl.Series(dtype=pl.Float64)
     if options.scale is None and len(given) and given.is_in([0.0, 1.0]).all():
-        what = ", ".join(dict.fromkeys(brief(part.score.removeprefix("column ")) for part in faults))
-        said = "" if options.better else f" by its name, {what}; --better higher says otherwise"
-        notes.append(f"Less is better{said}. Every score is 0 or 1: 1 counts as wrong, 0 as right.")
+        names = ", ".join(dict.fromkeys(brief(part.score.removeprefix("column ")) for part in faults))
+        why = "" if options.better else f" by its name, {names}; --better higher says otherwise"
+        notes.append(f"Less is better{why}. Every score is 0 or 1: 1 counts as wrong, 0 as right.")
         turned = pl.when(of_faults).then(1 - pl.col("value")).otherwise("value")
         return answers.with_columns(turned.alias("value")), False
-    if len(set(ways.values())) > 1:
-        less, more = (next(part for part in scored if ways[part.score] is way) for way in (True, False))
+    if faults and len(faults) < len(scored):
+        less, more = faults[0], next(part for part in scored if not any(part is fault for fault in faults))
         raise InputError(
             f"Less of {brief(less.score)} is better ({less.name}), and more of "
             f"{brief(more.score)} ({more.name}): they are not one measure.",
@@ -259,16 +281,22 @@ def _turned(
     return answers, bool(faults)
 
 
-def _ranks(answers: pl.DataFrame, n: int, names: Sequence[str], notes: list[str]) -> tuple[float, float] | None:
+def _is_fault(part: Part, options: ReadOptions) -> bool:
+    """Whether less of a part's score is better: as stated, else by its name."""
+    better = options.better or part.kept.better
+    if better is not None:
+        return better == "lower"
+    return not part.worded and less_is_better(part.score.removeprefix("column "))
+
+
+def find_ranks(rows: pl.DataFrame) -> tuple[float, float] | None:
     """The range of scores that are, within every item, the order of its n conditions from 1 on: ranks, 1 the best."""
-    each = answers.group_by("item", "draw").agg(pl.col("value").sort())["value"].to_list()
-    if n < 2 or len(each) < SHARED or any(values != list(range(1, n + 1)) for values in each):
+    n = rows["condition"].n_unique()
+    if n < 2 or rows.select(pl.col("value").min(), pl.col("value").max().alias("high")).row(0) != (1.0, float(n)):
         return None
-    notes[:] = [note for note in notes if note not in of_kind(notes, "more is better")]
-    said = (
-        f"each item's scores ({', '.join(map(brief, names))}) are the numbers 1 to {n}: ranks, of which 1 is the best"
-    )
-    notes.append(f"{said} (--better higher says otherwise)")
+    each = rows.group_by("item", "draw").agg(pl.col("value").sort())["value"].to_list()
+    if len(each) < SHARED or any(values != list(range(1, n + 1)) for values in each):
+        return None
     return 1.0, float(n)
 
 
@@ -547,8 +575,11 @@ def _averages(scored: pl.DataFrame, what: str) -> list[str]:
 
     It is broken, or larger than ratings are; where conditions differ in a small whole number, it is pointed out.
     """
-    each = scored.group_by("condition", "domain", maintain_order=True).agg(
-        pl.col("value").first(), (pl.col("value").n_unique() == 1).alias("same"), pl.col("item").n_unique().alias("n")
+    by, value = ("condition", "domain"), pl.col("value")
+    if not scored.group_by(by).agg((value.min() == value.max()).alias("same"))["same"].all():
+        return []
+    each = scored.group_by(by, maintain_order=True).agg(
+        value.first(), (value.n_unique() == 1).alias("same"), pl.col("item").n_unique().alias("n")
     )
     if each.is_empty() or not (each["same"] & (each["n"] >= SHARED)).all():
         return []
@@ -639,8 +670,12 @@ def _written(answers: pl.DataFrame, conditions: tuple[str, ...]) -> list[str]:
     """Conditions that share no item, and would if capitals, spaces, signs and leading zeros did not count."""
     if not 1 < len(conditions) <= 20:
         return []
-    ids = {c: answers.filter(condition=c)["item"].unique() for c in conditions}
+    rows = {c: answers.filter(condition=c)["item"] for c in conditions}
+    ids: dict[str, pl.Series] = {}
     for one, two in itertools.combinations(conditions, 2):
+        if rows[two].is_in(rows[one].head(MAX_IDS_SEEN).implode()).any():
+            continue
+        ids |= {c: rows[c].unique() for c in (one, two) if c not in ids}
         if ids[one].is_in(ids[two].implode()).any():
             continue
         plain = [_plain(ids[c]) for c in (one, two)]
@@ -663,7 +698,7 @@ def _plain(ids: pl.Series) -> pl.Series:
 
 def _shortened(answers: pl.DataFrame) -> list[str]:
     """Long ids that a spreadsheet wrote as 1.23E+10: several may have become one."""
-    short = answers["item"].unique().str.contains(r"^\d[.,]\d+[eE]\+\d+$")
+    short = answers["item"].head(MAX_IDS_SEEN).unique().str.contains(r"^\d[.,]\d+[eE]\+\d+$")
     if 2 * short.sum() <= len(short):
         return []
     return [f"ids such as {answers['item'][0]} were shortened by a spreadsheet: different items may have become one"]

@@ -19,20 +19,23 @@ MAX_CONDITIONS_SHOWN = 4
 
 
 def reading_of(
-    table: RoledTable, grades: Mapping[str, float | None], options: ReadOptions, what: str, *, are_draws: bool
+    table: RoledTable,
+    grades: Mapping[str, float | None],
+    options: ReadOptions,
+    what: str,
+    *,
+    are_draws: bool,
+    later_steps: Sequence[str] = (),
 ) -> Reading:
     """The reading of a table: its roles as they were taken, and the options that say the same.
 
-    `grades` are words whose meaning was inferred; `are_draws`: repeated rows were taken for draws of one answer.
+    `grades` are words whose meaning was inferred; `are_draws`: repeated rows were taken for draws of one answer;
+    `later_steps` are steps of layout that were taken on the answers.
     """
-    place, mapped = table.place, {SAME.get(f, f): c for f, c in options.map.items()}
-    fields = [f for f in DECIDING if f in place]
-    if not {"score", "severity"} & place.keys():
-        fields += [f for f in ("text", "reference") if f in place]
-    made = [f for f in fields if place[f] not in table.given.columns and place[f] != ORDER]
-    steps = [*table.steps, *(f"joined-{f}" for f in made if place[f] == "both\0")]
-    roles = [_role(f, place[f], table.frame, mapped, options) for f in fields if f not in made]
-    added = {r.field: place[r.field] for r in roles if not r.is_known}
+    columns, steps = _decided_columns(table)
+    steps = [*steps, *later_steps]
+    roles = [_role(field, column, table.frame, options) for field, column in columns.items()]
+    added = {role.field: columns[role.field] for role in roles if not role.is_known}
     if are_draws:
         roles.append(Role(field="draw", shown="rows of one question, in their order", is_known=False))
         added["draw"] = ORDER
@@ -53,9 +56,38 @@ def reading_of(
         grade={**options.grade, **grades},
         better="lower" if is_lower else options.better,
     )
-    used = {*place.values(), *table.wide, *table.measures}
+    used = {*table.place.values(), *table.wide, *table.measures}
     unused = () if table.steps else tuple(c for c in table.given.columns if c not in used and c.strip())
     return Reading(source=what, roles=tuple(roles), unused=unused, given=options, options=chosen)
+
+
+def _decided_columns(table: RoledTable) -> tuple[dict[str, str], list[str]]:
+    """The columns of the file that decide numbers, by field, and the steps that made columns which it does not have."""
+    place = table.place
+    fields = [f for f in DECIDING if f in place]
+    if not {"score", "severity"} & place.keys():
+        fields += [f for f in ("text", "reference") if f in place]
+    made = [f for f in fields if place[f] not in table.given.columns and place[f] != ORDER]
+    if "answer-lists" in table.steps:
+        made.append("draw")
+    return {f: place[f] for f in fields if f not in made}, [*table.steps, *_made_steps(table, made)]
+
+
+def with_ranks(reading: Reading, ranks: tuple[float, float] | None) -> Reading:
+    """The reading of scores that are ranks within every item, of which 1 is taken for the best."""
+    if ranks is None:
+        return reading
+    role = Role(field="better", shown=f"less: the scores of a question are 1 to {ranks[1]:g}, ranks", is_known=False)
+    roles = (*(r for r in reading.roles if r.field != "better"), role)
+    options = dataclasses.replace(reading.options, better="lower", scale=ranks)
+    return dataclasses.replace(reading, roles=roles, options=options)
+
+
+def _made_steps(table: RoledTable, made: Sequence[str]) -> list[str]:
+    """The steps of layout for columns that the file does not have: joined names, or one measure of several."""
+    joined = [f"joined-{f}" for f in made if table.place[f] == "both\0"]
+    others = [f for f in made if table.place[f] != "both\0"] if not table.steps and not table.wide else []
+    return [*joined, *(f"made-{f}" for f in others)]
 
 
 def _grade_role(grades: Mapping[str, float | None]) -> list[Role]:
@@ -72,8 +104,9 @@ def _describe_grade(value: float | None) -> str:
     return {1.0: "is right", 0.0: "is wrong"}.get(value, f"is {value:g}")
 
 
-def _role(field: str, column: str, frame: pl.DataFrame, mapped: Mapping[str, str], options: ReadOptions) -> Role:
+def _role(field: str, column: str, frame: pl.DataFrame, options: ReadOptions) -> Role:
     """The role of one column, known by an option or by its name; draws and runs are, if they are numbers."""
+    mapped = {SAME.get(f, f): c for f, c in options.map.items()}
     is_chosen = mapped.get(field) == column or (field == "score" and column == options.scorer)
     if column == ORDER and column not in frame.columns:
         return Role(field=field, shown="the order of the rows", is_known=is_chosen)
@@ -81,6 +114,8 @@ def _role(field: str, column: str, frame: pl.DataFrame, mapped: Mapping[str, str
     is_known = is_chosen or is_listed(field, column)
     if field in ("draw", "run") and not is_chosen:
         is_known &= texts.cast(pl.Int64, strict=False).null_count() == texts.null_count()
+    if is_known:
+        return Role(field=field, shown=f'column "{brief(column)}"', is_known=True)
     values = texts.drop_nulls().unique(maintain_order=True)
     shown = counted(len(values), "value")
     if field in ("condition", "score") and len(values) <= MAX_CONDITIONS_SHOWN:

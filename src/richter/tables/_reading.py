@@ -21,11 +21,13 @@ __all__ = ["Reading", "Role", "as_options", "options_for", "proposal_of", "saved
 
 MAX_LINES = 8
 MAX_SHOWN = 4  # names in a line
+# steps that are of a file or a folder: what a folder, a file or a sheet stands for, the alphabet
+FILE_STEPS = ("folders", "file-per-answer", "rater-sheets", "cp932", "cp949", "gb18030", "cp1251")
 GRADE_WORDS = {"right": 1.0, "wrong": 0.0, "missing": None}
 TITLES = {
     "item": "question", "condition": "model", "score": "score", "severity": "severity", "draw": "epoch", "run": "run",
     "confidence": "confidence", "rater": "rater", "human": "human label", "human_severity": "human label",
-    "text": "answer", "reference": "right answer", "layout": "layout", "grade": "grades", "better": "better",
+    "text": "answer", "reference": "answer key", "layout": "layout", "grade": "grades", "better": "better",
 }  # fmt: skip
 
 
@@ -64,6 +66,20 @@ class Reading:
         if len(rows) > MAX_LINES:
             rows = [*rows[: MAX_LINES - 1], ("and", f"{len(rows) - MAX_LINES + 1} more")]
         return tuple(f"  {title:<12} {shown}" for title, shown in rows)
+
+
+def table_steps(layout: Iterable[str]) -> tuple[str, ...]:
+    """The steps of layout that are of a table, without those of its file or folder."""
+    return tuple(step for step in layout if step not in FILE_STEPS)
+
+
+def with_step(reading: Reading | None, step: str, shown: str, given: ReadOptions) -> Reading | None:
+    """The reading with a further step of layout, which is known where the options name it."""
+    if reading is None:
+        return None
+    role = Role(field="layout", shown=shown, is_known=step in given.layout)
+    options = dataclasses.replace(reading.options, layout=tuple(dict.fromkeys((*reading.options.layout, step))))
+    return dataclasses.replace(reading, roles=(*reading.roles, role), options=options)
 
 
 def quoted(names: Iterable[str]) -> str:

@@ -11,11 +11,12 @@ from richter.tables._roles import JUDGES
 from richter.tables._score_cells import PLAIN_NUMBER, PLAIN_WORDS
 from richter.tables._shapes import ORDER
 from richter.tables._tables import ReadOptions
-from richter.tables._words import DECLINED, MISSING, STATUSES, text_of
+from richter.tables._words import DECLINED, MISSING, STATUSES, has_unique_rows, text_of
 
 # what --map calls a field otherwise
 SAME = {"correct": "score", "answer": "text", "subject": "domain", "model": "condition", "id": "item"}
 MIN_ITEMS = 7  # fewer may be categories
+MIN_ROWS = 100_000  # that show as many items
 # of how many a row's points, or its average, are
 TOTAL_NAMES = ("out_of", "max", "max_score", "max_points", "possible", "possible_points", "points_possible", "maximum",
                "n", "total", "count", "support", "samples", "questions", "tests", "examples", "items",
@@ -61,22 +62,37 @@ def known_table(frame: pl.DataFrame, options: ReadOptions, notes: list[str]) -> 
 
 def _listed_places(frame: pl.DataFrame, options: ReadOptions) -> dict[str, str] | None:
     """The column of each field by option or listed name; None where two columns claim a field that decides numbers."""
-    mapped = {SAME.get(field, field): column for field, column in options.map.items()}
+    place = {SAME.get(field, field): column for field, column in options.map.items()}
     if options.scorer is not None:
-        mapped.setdefault("score", options.scorer)
-    if any(f not in FIELDS or (c not in frame.columns and c != ORDER) for f, c in mapped.items()):
+        place.setdefault("score", options.scorer)
+    if any(f not in FIELDS or (c not in frame.columns and c != ORDER) for f, c in place.items()):
         return None
-    place = dict(mapped)
+    leaves = [leaf_name(c) for c in frame.columns if is_listed("score", c)]
+    if "score" not in place and len({*leaves}) < len(leaves):
+        return None  # `toxicity/score` and `quality/score`
     for field in FIELDS:
-        own = [c for c in named_columns(frame, field) if c not in place.values() and field not in place]
-        if field == "condition":
-            own = [c for c in own if not JUDGES.search(c)]
-            own = [c for c in own if frame[c].n_unique() > 1] or own[:1]
+        if field in place:
+            continue
+        own = _claiming_columns(frame, field, place)
         if len(own) > 1 and field in ("item", "condition", "draw", "run"):
             return None
         if own:
             place[field] = own[0]
     return place
+
+
+def _claiming_columns(frame: pl.DataFrame, field: str, place: Mapping[str, str]) -> list[str]:
+    """The free columns with a name of a field; of conditions those that vary, of weights those with numbers."""
+    own = [c for c in named_columns(frame, field) if c not in place.values()]
+    if field == "condition":
+        own = [c for c in own if not JUDGES.search(c)]
+        return [c for c in own if frame[c].n_unique() > 1] or own[:1]
+    return [c for c in own if holds_numbers(frame[c])] if field == "weight" else own
+
+
+def holds_numbers(column: pl.Series) -> bool:
+    """Whether any cell is a number: an importance may stand in words."""
+    return text_of(column).cast(pl.Float64, strict=False).null_count() < len(column)
 
 
 def named_columns(frame: pl.DataFrame, field: str) -> list[str]:
@@ -94,22 +110,22 @@ def _has_sound_keys(frame: pl.DataFrame, place: Mapping[str, str], options: Read
     numbers = [place[f] for f in ("draw", "run") if f in place and place[f] not in options.map.values()]
     if any(text_of(frame[c]).cast(pl.Int64, strict=False).null_count() for c in numbers):
         return False
-    if frame.select(keys).n_unique() < frame.height:
+    if not has_unique_rows(frame, keys):
         return False
     return _shares_items(frame, place, options)
 
 
 def _shares_items(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions) -> bool:
     """Whether some item stands under several conditions, where there are several, and items are no categories."""
-    n_items = frame[place["item"]].n_unique()
-    if n_items < min(MIN_ITEMS, frame.height) and place["item"] not in options.map.values():
+    is_chosen, items = place["item"] in options.map.values(), frame[place["item"]]
+    if items.head(MIN_ROWS).n_unique() < min(MIN_ITEMS, frame.height) and not is_chosen:
         return False
     if "condition" not in place:
         return _has_one_condition(frame, place)
     n_conditions = frame[place["condition"]].n_unique()
     if n_conditions == frame.height > 1:
         return False
-    return n_conditions == 1 or n_items < frame.height or place["item"] in options.map.values()
+    return n_conditions == 1 or is_chosen or not has_unique_rows(frame, [place["item"]])
 
 
 def _has_one_condition(frame: pl.DataFrame, place: Mapping[str, str]) -> bool:

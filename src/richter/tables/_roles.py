@@ -8,6 +8,7 @@ nested in items (a domain, a reviewer) has p = n_i and crosses nothing; a number
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import polars as pl
 
@@ -23,7 +24,6 @@ from richter.interop import (
 )
 from richter.records import Note, printable
 from richter.tables._words import (
-    TOTALS,
     brief,
     counts_rows,
     holds_grades,
@@ -125,16 +125,14 @@ def find_roles(
     table, place = Table(frame, told), dict(place)
     people = [c for c in frame.columns if leaf_name(c) in RATERS]
     table.marks = [c for c in (place.get("rater"), place.get("draw"), *people) if c in frame.columns]
-    _no_grades_for_names(table, place, fixed)
-    _score(table, place, fixed, notes, one=one)
-    _keys(table, place, fixed, notes)
+    _drop_graded_condition(table, place, fixed)
+    _find_score(table, place, fixed, notes, one=one)
+    _find_keys(table, place, fixed, notes)
     if "item" not in place:  # rows that a careless join multiplied hide that items and conditions cross
-        _keys(Table(frame.unique(maintain_order=True), told), place, fixed, notes)
-    if "item" not in place:
-        table = _within(table, place, notes)
+        _find_keys(Table(frame.unique(maintain_order=True), told), place, fixed, notes)
     if "item" not in place and place.get("prompt") in frame.columns and table.n(place["prompt"]) > 2:
         place["item"] = place["prompt"]  # a question is its own name, though some stand more often than others
-    return _apart(table, place, fixed, notes), place
+    return _tell_rows_apart(table, place, fixed, notes), place
 
 
 def _free(table: Table, place: Mapping[str, str], fixed: Sequence[str], *, weak: Sequence[str] = ()) -> list[str]:
@@ -144,105 +142,144 @@ def _free(table: Table, place: Mapping[str, str], fixed: Sequence[str], *, weak:
     return free + [place[f] for f in weak if f in place and place[f] not in fixed and place[f] in table.frame.columns]
 
 
-def _no_grades_for_names(table: Table, place: dict[str, str], fixed: Sequence[str]) -> None:
-    """A column of grades that happens to be called `candidate` or `baseline` is a condition's own, beside others.
+def _drop_graded_condition(table: Table, place: dict[str, str], fixed: Sequence[str]) -> None:
+    """Take a column of grades that happens to be called `candidate` or `baseline` for a condition's own.
 
     Two conditions called x and y (no and yes) have as many rows each, of the same items; grades hardly have.
     """
     column = place.get("condition", "\0")
     if column in fixed or "\0" in column or column not in table.frame.columns or {"score", "severity"} & place.keys():
         return
-    alike = [c for c in _free(table, place, fixed) if table.graded(c) and not hinted_fields(c) & {"other"}]
-    negated = all(number_of(text) is None for text in table.text(column).drop_nulls().unique().head(9))
-    even = table.frame.height > 8 and table.text(column).value_counts()["count"].n_unique() == 1
-    even = even and any(_crosses(table, c, column) for c in table.frame.columns if c != column and table.n(c) > 3)
-    if table.graded(column) and alike and not even and not (negated and table.n(column) == 2):  # rag, no_rag: names
+    others = [c for c in _free(table, place, fixed) if table.graded(c) and not hinted_fields(c) & {"other"}]
+    if not others or not table.graded(column):
+        return
+    is_negation = all(number_of(text) is None for text in table.text(column).drop_nulls().unique().head(9))
+    if not _has_even_rows(table, column) and not (is_negation and table.n(column) == 2):  # rag, no_rag: names
         del place["condition"]
 
 
-def _score(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list[str], *, one: bool) -> None:
-    """The one column of grades: words that only grade, a name that says so, right or wrong, else the only one."""
+def _has_even_rows(table: Table, column: str) -> bool:
+    """Whether every value of a column has as many rows, of the same items."""
+    is_even = table.frame.height > 8 and table.text(column).value_counts()["count"].n_unique() == 1
+    return is_even and any(_crosses(table, c, column) for c in table.frame.columns if c != column and table.n(c) > 3)
+
+
+# ------------------------------------------------------------------ the score
+
+
+def _find_score(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list[str], *, one: bool) -> None:
+    """Find the one column of grades: words that only grade, a name that says so, right or wrong, else the only one."""
     named = place.get("score")
-    known = named is not None and (
-        "\0" in named or (table.graded(named) and (table.n(named) > 1 or len(table.frame) < 4))
-    )
-    if "severity" in place or named in fixed or known:
+    if "severity" in place or named in fixed or (named is not None and _is_sound_score(table, named)):
         return
     place.pop("score", None)
-    graded = [
-        c for c in _free(table, place, fixed) if c != named and table.graded(c) and not counts_rows(table.frame[c])
-    ]
+    graded = _graded_columns(table, place, fixed, named)
+    weak = _weak_grades(table, place, fixed, graded)
+    chosen = _choose_score(table, place, graded, _rank_grades(table, place, graded, weak), weak, notes, one=one)
+    if chosen is None:
+        if named is not None:
+            place["score"] = named  # what is wrong with it is said where it is read
+        return
+    for field in [f for f, c in place.items() if c == chosen]:
+        del place[field]
+    place["score"] = chosen
+    note = f"column {brief(chosen)} is taken for the grade"
+    if says_right(table.frame[chosen]) or less_is_better(chosen):  # which is said where it is turned over
+        notes.append(f"{note} (--map score=COLUMN says which)")
+    else:
+        notes.append(Note(f"{note}, more being better (--map score=COLUMN, --better lower)", "more is better"))
+
+
+def _is_sound_score(table: Table, named: str) -> bool:
+    return "\0" in named or (table.graded(named) and (table.n(named) > 1 or len(table.frame) < 4))
+
+
+def _graded_columns(table: Table, place: Mapping[str, str], fixed: Sequence[str], named: str | None) -> list[str]:
+    """The free columns whose cells may be grades; one value for each condition is not."""
+    graded = [c for c in _free(table, place, fixed) if c != named and table.graded(c)]
+    graded = [c for c in graded if not counts_rows(table.frame[c])]
     graded = [c for c in graded if not hinted_fields(c) & {"other"} and leaf_name(c) != "key"]
-    named_by = place.get("condition", "\0")
-    if named_by in table.frame.columns and 1 < table.n(named_by) < table.frame.height:  # what is one value a condition
-        graded = [c for c in graded if table.n(named_by, c) > table.n(named_by)]
-    free = [c for c in graded if table.n(c) > 1 or "score" in hinted_fields(c)]
+    condition = place.get("condition", "\0")
+    if condition in table.frame.columns and 1 < table.n(condition) < table.frame.height:
+        graded = [c for c in graded if table.n(condition, c) > table.n(condition)]
+    return graded
+
+
+def _varied(table: Table, graded: Sequence[str]) -> list[str]:
+    return [c for c in graded if table.n(c) > 1 or "score" in hinted_fields(c)]
+
+
+def _weak_grades(table: Table, place: Mapping[str, str], fixed: Sequence[str], graded: Sequence[str]) -> list[str]:
+    """Columns that are something else by name alone and hold words that only grade; a key that can be none."""
     weak = [place[f] for f in ("reference", "text", "kind") if f in place and place[f] not in fixed]
     weak = [c for c in weak if c in table.frame.columns and sure_grades(table.frame[c]) and table.n(c) <= 3]
     weak = [c for c in weak if table.n(c) > 1] or weak
     key = place.get("reference", "\0")
-    beside = bool(free) and "condition" not in place  # columns of conditions: what they are held against is the key
-    no_grade = beside or key not in table.frame.columns or key in fixed
-    if not weak and not no_grade and table.graded(key) and _no_key(table, place):
-        weak = [key] if table.n(key) > 1 else []
+    is_beside = bool(_varied(table, graded)) and "condition" not in place  # columns of conditions, held against the key
+    if weak or is_beside or key not in table.frame.columns or key in fixed:
+        return weak
+    return [key] if table.graded(key) and _no_key(table, place) and table.n(key) > 1 else []
+
+
+def _rank_grades(
+    table: Table, place: Mapping[str, str], graded: Sequence[str], weak: list[str]
+) -> tuple[list[str], ...]:
+    """Columns that may be the score, by how surely they are."""
+    free = _varied(table, graded)
     fault = place.get("error", "\0")
-    alone = fault in table.frame.columns and not {"text", "reference", "confidence"} & place.keys()
-    ranks = (
-        _total(table, place, fixed, free, notes),
+    is_only_fault = (
+        fault in table.frame.columns
+        and not {"text", "reference", "confidence"} & place.keys()
+        and table.graded(fault)
+        and table.n(fault) > 1
+    )
+    return (
         [c for c in free if sure_grades(table.frame[c])],
         [c for c in free if "score" in hinted_fields(c)],
         [c for c in free if "metric" in hinted_fields(c) or stated_range(c)],
         weak,
         [c for c in free if table.frame[c].dtype == pl.Boolean or not _numbers(table, c)],
         free,
-        [fault]
-        if alone and table.graded(fault) and table.n(fault) > 1
-        else [],  # no call that failed, but a wrong answer
+        [fault] if is_only_fault else [],  # no call that failed, but a wrong answer
     )
+
+
+def _choose_score(
+    table: Table,
+    place: Mapping[str, str],
+    graded: Sequence[str],
+    ranks: tuple[list[str], ...],
+    weak: Sequence[str],
+    notes: list[str],
+    *,
+    one: bool,
+) -> str | None:
+    """The column that is the score; None where there is none, or where several are conditions."""
     found = next((own for own in ranks if own), [])
+    sure = found in ranks[:3]
     if len(found) > 1:
         found = [c for c in found if not _is_item(table, place, c, graded)] or found
-    two_valued = [c for c in found if table.n(c) <= 3]
-    listed = "condition" in place or _has_condition(table, place, graded, hinted=True)
-    if len(found) > 1 and (one or listed):
-        first = two_valued if len(two_valued) == 1 else found[:1]
-        if found in ranks[1:4]:  # several measures of each answer
-            others = ", ".join(map_option("score", c) for c in found if c not in first)
-            notes.append(f"there are other grades than {brief(first[0])}: {others}")
-        found = first if found in ranks[1:4] else two_valued if len(two_valued) == 1 else found
-    wide = len(graded) > 1 and not (one or listed or _has_condition(table, place, graded))
-    if len(found) != 1 or (wide and found[0] not in weak and not _only_measure(graded, found[0])):
-        if named is not None:
-            place["score"] = named  # what is wrong with it is said where it is read
-        return
-    for own in [f for f, c in place.items() if c == found[0]]:
-        del place[own]
-    place["score"] = found[0]
-    said = f"column {brief(found[0])} is taken for the grade"
-    if says_right(table.frame[found[0]]) or less_is_better(found[0]):  # which is said where it is turned over
-        notes.append(f"{said} (--map score=COLUMN says which)")
-    else:
-        notes.append(Note(f"{said}, more being better (--map score=COLUMN, --better lower)", "more is better"))
+    is_long = one or "condition" in place or _has_condition(table, place, graded, hinted=True)
+    if len(found) > 1 and is_long:
+        found = _first_measure(table, found, notes) if sure else _two_valued(table, found) or found
+    is_wide = len(graded) > 1 and not (is_long or _has_condition(table, place, graded))
+    if len(found) != 1 or (is_wide and found[0] not in weak and not _only_measure(graded, found[0])):
+        return None
+    return found[0]
 
 
-def _total(
-    table: Table, place: Mapping[str, str], fixed: Sequence[str], graded: Sequence[str], notes: list[str]
-) -> list[str]:
-    """The column that is called a total, or a mean, and is that of other columns of grades, row by row."""
-    called = [
-        c for c in _free(table, place, fixed) if TOTALS.fullmatch(plain_name(c).split("_")[0]) and table.graded(c)
-    ]
-    for c in called if "condition" in place or _has_condition(table, place, [*graded, *called]) else []:
-        parts = [own for own in graded if own not in called and _numbers(table, own)]
-        rows = pl.DataFrame([table.text(own).cast(pl.Float64, strict=False) for own in (c, *parts)]).drop_nulls()
-        for value in (rows.drop(c).sum_horizontal(), rows.drop(c).mean_horizontal()) if len(parts) > 1 else ():
-            if value is not None and len(rows) and ((rows[c] - value).abs() <= 0.02 * value.abs()).all():
-                notes.append(
-                    f"{brief(c)} is made of {', '.join(brief(own) for own in parts)} "
-                    f"({map_option('score', parts[0])} reads one of them)"
-                )
-                return [c]
-    return []
+def _two_valued(table: Table, columns: Sequence[str]) -> list[str]:
+    """The one of the columns that has two values, if there is one."""
+    found = [c for c in columns if table.n(c) <= 3]
+    return found if len(found) == 1 else []
+
+
+def _first_measure(table: Table, columns: list[str], notes: list[str]) -> list[str]:
+    """The first of several measures of each answer, or the one of two values; the others are named."""
+    first = _two_valued(table, columns) or columns[:1]
+    others = ", ".join(map_option("score", c) for c in columns if c not in first)
+    notes.append(f"there are other grades than {brief(first[0])}: {others}")
+    return first
 
 
 def _is_item(table: Table, place: Mapping[str, str], column: str, graded: Sequence[str]) -> bool:
@@ -319,46 +356,118 @@ def _rank(table: Table, place: Mapping[str, str], item: str, condition: str) -> 
     return (table.n(item, condition), -2.0 * words, hints - weak, -columns.index(item), -columns.index(condition))
 
 
-def _keys(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list[str]) -> None:
-    """Item and condition: as named where that can be, else the pair of columns that cross."""
-    frame, score = table.frame, place.get("score", "")
-    known_item = place.get("item", "")
-    fixed_item = known_item in fixed or "\0" in known_item or (bool(known_item) and known_item not in frame.columns)
-    condition = place.get("condition", "")
-    if condition and condition not in fixed and "\0" not in condition and table.n(condition) == frame.height > 3:
-        condition = ""  # a name of its own for every row
-    numbers_row = bool(known_item) and not fixed_item and table.n(known_item) == frame.height
-    if known_item in frame.columns and condition in frame.columns and not fixed_item and table.n(condition) > 1:
-        numbers_row = table.n(known_item, condition) == table.n(known_item)  # no item under two conditions
-    given = bool(condition) and (table.n(condition) > 1 or condition in fixed)
-    if known_item and given and (not numbers_row or table.n(condition) == 1):
+# ------------------------------------------------------------------ item and condition
+
+
+def _find_keys(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list[str]) -> None:
+    """Find item and condition: as named where that can be, else the pair of columns that cross."""
+    item, condition = place.get("item", ""), _usable_condition(table, place, fixed)
+    is_item_fixed = item in fixed or "\0" in item or (bool(item) and item not in table.frame.columns)
+    numbers_rows = bool(item) and not is_item_fixed and _numbers_rows(table, item, condition)
+    is_given = bool(condition) and (table.n(condition) > 1 or condition in fixed)
+    if item and is_given and (not numbers_rows or table.n(condition) == 1):
         return
-    named = known_item in frame.columns and given  # then a domain and a tier are what they say
-    free = [c for c in _free(table, place, fixed, weak=TEXTS if named else WEAK) if c != score]
-    free = [c for c in free if table.names(c) and not (_other_number(table, c))]
-    items = [known_item] if known_item and (fixed_item or not numbers_row) else [c for c in free if c != condition]
-    items = [c for c in items if c == known_item or table.n(c) > 2 or not table.graded(c)]  # right and wrong
-    if known_item and numbers_row:
-        items = [known_item, *items]
-    conditions = [condition] if given else [c for c in free if not _measure_names(c) and not _says_right(table, c)]
-    pairs = [
-        (i, c) for c in conditions for i in items
-        if i != c and i in frame.columns and c in frame.columns and _crosses(table, i, c)
-    ]  # fmt: skip
-    graded = [c for c in free if table.graded(c)]
-    if not given and len(graded) > 1 and any(table.n(c) == frame.height for c in free if c not in graded):
-        # rows have names, models their own columns, and numbers name none
-        pairs = [(i, c) for i, c in pairs if table.n(i, c) == frame.height]
-        pairs = [(i, c) for i, c in pairs if c not in place.values() and not _numbers(table, c)]
+    free = _naming_columns(table, place, fixed, TEXTS if item in table.frame.columns and is_given else WEAK)
+    items = [item] if item and not numbers_rows else [*filter(None, [item]), *(c for c in free if c != condition)]
+    items = [c for c in items if c == item or table.n(c) > 2 or not table.graded(c)]  # right and wrong
+    conditions = [condition] if is_given else [c for c in free if not _measure_names(c) and not _says_right(table, c)]
+    pairs = _crossing_pairs(table, place, items, conditions, free, is_given=is_given)
     best = max(pairs, key=lambda pair: _rank(table, place, *pair), default=None)
     if best is None and not condition and (hinted := _hinted_condition(table, free)):
         place["condition"] = hinted
     if best is not None and _graded_by(table, place, best):
-        _take(place, "item", best[0], known_item, notes, "it stands once under each condition")
+        _take(place, "item", best[0], item, notes, "it stands once under each condition")
         _take(place, "condition", best[1], place.get("condition", ""), notes, "each of its values has every item")
+    elif not item:
+        _find_single_item(table, place, free, notes)
+
+
+def _usable_condition(table: Table, place: Mapping[str, str], fixed: Sequence[str]) -> str:
+    """The column that is called a condition, unless it has a name of its own for every row."""
+    condition = place.get("condition", "")
+    if not condition or condition in fixed or "\0" in condition:
+        return condition
+    return "" if table.n(condition) == table.frame.height > 3 else condition
+
+
+def _numbers_rows(table: Table, item: str, condition: str) -> bool:
+    """Whether a column that is called an item numbers the rows: no value stands under two conditions."""
+    if condition in table.frame.columns and table.n(condition) > 1:
+        return table.n(item, condition) == table.n(item)
+    return table.n(item) == table.frame.height
+
+
+def _naming_columns(table: Table, place: Mapping[str, str], fixed: Sequence[str], weak: Sequence[str]) -> list[str]:
+    free = [c for c in _free(table, place, fixed, weak=weak) if c != place.get("score", "")]
+    return [c for c in free if table.names(c) and not _other_number(table, c)]
+
+
+def _crossing_pairs(
+    table: Table,
+    place: Mapping[str, str],
+    items: Sequence[str],
+    conditions: Sequence[str],
+    free: Sequence[str],
+    *,
+    is_given: bool,
+) -> list[tuple[str, str]]:
+    """The pairs of columns that may be item and condition, since they cross."""
+    columns = table.frame.columns
+    pairs = [
+        (i, c) for c in conditions for i in items if i != c and i in columns and c in columns and _crosses(table, i, c)
+    ]
+    graded = [c for c in free if table.graded(c)]
+    if is_given or len(graded) < 2 or not any(table.n(c) == table.frame.height for c in free if c not in graded):
+        return pairs
+    # rows have names, models their own columns, and numbers name none
+    pairs = [(i, c) for i, c in pairs if table.n(i, c) == table.frame.height]
+    return [(i, c) for i, c in pairs if c not in place.values() and not _numbers(table, c)]
+
+
+def _find_single_item(table: Table, place: dict[str, str], free: Sequence[str], notes: list[str]) -> None:
+    """Find the item of a single condition: the column with a value of its own for every row, or equally many rows.
+
+    With several conditions, as in a test with other users on each side, a column of ids of which no two rows share one.
+    """
+    condition = place.get("condition", "")
+    if condition and table.n(condition) > 1 and condition in table.frame.columns:
+        ids = [c for c in free if c != condition and table.n(c) == table.frame.height]
+        ids = [c for c in ids if "item" in hinted_fields(c) or plain_name(c) in PEOPLE]
+        if ids and {"score", "severity"} & place.keys():
+            _take(place, "item", ids[0], "", notes, "no two rows share a value, so that nothing is paired")
         return
-    if not known_item:
-        _alone(table, place, free, notes)
+    own = _single_items(table, place, free)
+    if not own:
+        return
+    best = max(own, key=lambda c: _rank_item(table, place, c))
+    is_listed = (
+        "item" in known_fields([best]) or not best.strip() or plain_name(best).startswith(("unnamed", "column_1"))
+    )
+    _take(place, "item", best, "", [] if is_listed else notes, "no two rows share a value")
+
+
+def _single_items(table: Table, place: Mapping[str, str], free: Sequence[str]) -> list[str]:
+    """The columns that may be the item of a single condition."""
+    rows = table.frame.height
+    names = [c for c in free if c != place.get("condition") and hinted_fields(c) & {"other", "item"} != {"other"}]
+    names = [c for c in names if not (table.graded(c) and table.text(c).str.contains("[.,%/]").any())]
+    may = (place.get("prompt"), place.get("draw"), place.get("group"), place.get("domain"))
+    names = [c for c in names if c not in place.values() or c in may]
+    draw = place.get("draw", place.get("run", ""))
+    each = table.n(draw) if draw in table.frame.columns else 1
+    own = [c for c in names if table.n(c) * each == rows and table.evenly(c) and not _dated(table, c)]
+    if own or each > 1:
+        return own
+    return [c for c in names if 2 < table.n(c) < rows and rows % table.n(c) == 0 and table.evenly(c)]
+
+
+def _rank_item(table: Table, place: Mapping[str, str], column: str) -> tuple[bool | int, ...]:
+    is_free = column not in place.values()
+    is_short = table.text(column).str.len_chars().sum() < 40 * table.frame.height
+    return (
+        "item" in known_fields([column]), "item" in hinted_fields(column), is_free and is_short,
+        column == place.get("prompt"), is_free, -table.frame.columns.index(column),
+    )  # fmt: skip
 
 
 def _graded_by(table: Table, place: Mapping[str, str], pair: tuple[str, str]) -> bool:
@@ -402,107 +511,105 @@ def _take(place: dict[str, str], field: str, column: str, before: str, notes: li
         notes.append(Note(said, field))
 
 
-def _alone(table: Table, place: dict[str, str], free: Sequence[str], notes: list[str]) -> None:
-    """The item of a single condition: the column that has a value of its own for every row, or equally many rows.
-
-    With several, as in a test with other users on each side, a column of ids of which no two rows share one.
-    """
-    condition = place.get("condition", "")
-    rows = table.frame.height
-    if condition and table.n(condition) > 1 and condition in table.frame.columns:
-        ids = [
-            c
-            for c in free
-            if c != condition and table.n(c) == rows and ("item" in hinted_fields(c) or plain_name(c) in PEOPLE)
-        ]
-        if ids and {"score", "severity"} & place.keys():
-            _take(place, "item", ids[0], "", notes, "no two rows share a value, so that nothing is paired")
-        return
-    names = [c for c in free if c != condition and hinted_fields(c) & {"other", "item"} != {"other"}]
-    names = [c for c in names if not (table.graded(c) and table.text(c).str.contains("[.,%/]").any())]
-    may = (place.get("prompt"), place.get("draw"), place.get("group"), place.get("domain"))
-    names = [c for c in names if c not in place.values() or c in may]
-    draw = place.get("draw", place.get("run", ""))
-    each = table.n(draw) if draw in table.frame.columns else 1
-    own = [c for c in names if table.n(c) * each == rows and table.evenly(c) and not _dated(table, c)]
-    if each == 1 and not own:
-        own = [c for c in names if 2 < table.n(c) < rows and rows % table.n(c) == 0 and table.evenly(c)]
-    if not own:
-        return
-    best = max(
-        own,
-        key=lambda c: (
-            "item" in known_fields([c]), "item" in hinted_fields(c),
-            c not in place.values() and table.text(c).str.len_chars().sum() < 40 * rows,
-            c == place.get("prompt"), c not in place.values(), -table.frame.columns.index(c),
-        ),
-    )  # fmt: skip
-    blank = not best.strip() or plain_name(best).startswith(("unnamed", "column_1"))
-    _take(
-        place, "item", best, "", [] if blank or "item" in known_fields([best]) else notes, "no two rows share a value"
-    )
-
-
 def _dated(table: Table, column: str) -> bool:
     return bool(
         table.text(column).head(5).str.contains(r"^\d{4}[-/.]\d\d?[-/.]\d\d?\b|^\d\d?[./]\d\d?[./]\d{2,4}").all()
     )
 
 
-def _apart(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list[str]) -> pl.DataFrame:
-    """What tells several rows of an item under a condition apart: a draw, a measure, a further setting, a numbering."""
+# ------------------------------------------------------------------ several rows of an item under a condition
+
+
+class Rows(NamedTuple):
+    """Rows that item, condition and draw do not tell apart: the columns of these, and how many rows each pair has."""
+
+    keys: list[str]
+    each: float
+
+
+def _tell_rows_apart(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list[str]) -> pl.DataFrame:
+    """The table with what tells several rows of an answer apart: a rater, a part, a measure, a setting, a draw."""
     frame = table.frame
-    item, condition = place.get("item", ""), place.get("condition", "")
     drawn = [place[f] for f in ("draw", "run") if f in place]
-    keys = [c for c in (item, condition, *drawn) if c in frame.columns]
-    if item not in keys or not {*drawn} <= {*keys} or "score" not in place or frame.height < 4:
+    keys = [c for c in (place.get("item", ""), place.get("condition", ""), *drawn) if c in frame.columns]
+    if place.get("item") not in keys or not {*drawn} <= {*keys} or "score" not in place or frame.height < 4:
         return frame
-    pairs = table.n(*keys)
-    if pairs == frame.height:
+    if table.n(*keys) == frame.height:
         return frame
-    each = frame.height / pairs
+    rows = Rows(keys, frame.height / table.n(*keys))
     if "rater" not in place and (people := [c for c in table.marks if table.n(*keys, c) == frame.height]):
         place["rater"] = people[0]
         return frame
-    for outer in _outer(table, place, fixed, keys):
-        if table.n(*keys, *outer) == frame.height and table.n(item, *outer) > table.n(item):
-            place["item"] = BOTH
-            together = pl.concat_str([table.text(c) for c in outer], separator=" ")
-            if len(outer) > 1 and place.get("group") in outer:
-                place["group"] = WITHIN
-            notes.append(f"ids begin again in every {' and '.join(map(brief, outer))}: an item is named by "
-                         f"{'both' if len(outer) == 1 else 'all'}")  # fmt: skip
-            both = pl.concat_str(together, table.text(item), separator=" ")
-            return frame.with_columns(both.alias(BOTH), together.alias(WITHIN))
-    free = [c for c in _free(table, place, fixed) if 1 < table.n(c) <= max(2 * each, 2)]
-    free = [c for c in free if table.names(c) or _is_setting(c)]
-    free = [c for c in free if table.n(*keys, c) == frame.height]
-    measures = [c for c in free if _measure_names(c) or any(_is_measure(v) for v in table.text(c).unique().head(20))]
-    if measures:
-        return _one_measure(table, place, measures[0], notes)
-    further = [c for c in free if "condition" in known_fields([c]) | hinted_fields(c) and not table.graded(c)]
-    settings = [c for c in free if _is_setting(c)]
-    if len(found := settings if condition not in frame.columns else settings or further) == 1:
-        own = table.text(found[0])
-        if found == settings:
-            own = f"{leaf_name(found[0])} " + own
-        if condition in frame.columns and table.n(condition) > 1:
-            own = table.text(condition) + ", " + own
-        place["condition"] = BOTH
-        shown = " and ".join(brief(c.strip("\0")) for c in (condition, found[0]) if c in frame.columns)
-        notes.append(f"a condition is named by {shown}{' together' if condition in frame.columns else ''}")
-        return frame.with_columns(own.alias(BOTH))
-    if "run" not in place and (dates := [c for c in free if _dated(table, c)]):
-        place["run"] = dates[0]
-        notes.append(f"column {brief(dates[0])} tells the rows of an item apart: each date is a run")
-        return frame
-    counts = (
-        [] if drawn else [c for c in free if frame[c].dtype.is_integer() or not table.text(c).str.contains(r"\D").any()]
-    )
-    if counts and not table.frame[counts[0]].dtype.is_float():
+    free = [c for c in _free(table, place, fixed) if 1 < table.n(c) <= max(2 * rows.each, 2)]
+    free = [c for c in free if (table.names(c) or _is_setting(c)) and table.n(*keys, c) == frame.height]
+    for rule in (_join_parts, _choose_measure, _join_settings, _take_dates):
+        found = rule(table, place, rows, free, fixed, notes)
+        if found is not None:
+            return found
+    counts = [c for c in free if frame[c].dtype.is_integer() or not table.text(c).str.contains(r"\D").any()]
+    if counts and not drawn and not frame[counts[0]].dtype.is_float():
         place["draw"] = counts[0]
         notes.append(f"column {brief(counts[0])} is taken for the draw: it tells the rows of an item apart")
     return frame
+
+
+def _join_parts(
+    table: Table, place: dict[str, str], rows: Rows, free: Sequence[str], fixed: Sequence[str], notes: list[str]
+) -> pl.DataFrame | None:
+    """Items named by their part and their id, where ids begin again in every part."""
+    item = place["item"]
+    for outer in _outer(table, place, fixed, rows.keys):
+        if table.n(*rows.keys, *outer) < table.frame.height or table.n(item, *outer) <= table.n(item):
+            continue
+        together = pl.concat_str([table.text(c) for c in outer], separator=" ")
+        if len(outer) > 1 and place.get("group") in outer:
+            place["group"] = WITHIN
+        place["item"] = BOTH
+        notes.append(f"ids begin again in every {' and '.join(map(brief, outer))}: an item is named by "
+                     f"{'both' if len(outer) == 1 else 'all'}")  # fmt: skip
+        both = pl.concat_str(together, table.text(item), separator=" ")
+        return table.frame.with_columns(both.alias(BOTH), together.alias(WITHIN))
+    return None
+
+
+def _choose_measure(
+    table: Table, place: dict[str, str], rows: Rows, free: Sequence[str], fixed: Sequence[str], notes: list[str]
+) -> pl.DataFrame | None:
+    """The rows of one measure, where a column names the measure of its row."""
+    measures = [c for c in free if _measure_names(c) or any(_is_measure(v) for v in table.text(c).unique().head(20))]
+    return _one_measure(table, place, measures[0], notes) if measures else None
+
+
+def _join_settings(
+    table: Table, place: dict[str, str], rows: Rows, free: Sequence[str], fixed: Sequence[str], notes: list[str]
+) -> pl.DataFrame | None:
+    """Conditions named by a further setting."""
+    condition = place.get("condition", "")
+    is_named = condition in table.frame.columns
+    settings = [c for c in free if _is_setting(c)]
+    further = [c for c in free if "condition" in known_fields([c]) | hinted_fields(c) and not table.graded(c)]
+    found = settings or further if is_named else settings
+    if len(found) != 1:
+        return None
+    own = table.text(found[0])
+    own = f"{leaf_name(found[0])} " + own if found == settings else own
+    own = table.text(condition) + ", " + own if is_named and table.n(condition) > 1 else own
+    place["condition"] = BOTH
+    shown = " and ".join(brief(c.strip("\0")) for c in (condition, found[0]) if c in table.frame.columns)
+    notes.append(f"a condition is named by {shown}{' together' if is_named else ''}")
+    return table.frame.with_columns(own.alias(BOTH))
+
+
+def _take_dates(
+    table: Table, place: dict[str, str], rows: Rows, free: Sequence[str], fixed: Sequence[str], notes: list[str]
+) -> pl.DataFrame | None:
+    """Runs named by their dates."""
+    dates = [c for c in free if _dated(table, c)]
+    if "run" in place or not dates:
+        return None
+    place["run"] = dates[0]
+    notes.append(f"column {brief(dates[0])} tells the rows of an item apart: each date is a run")
+    return table.frame
 
 
 def _outer(
@@ -517,23 +624,6 @@ def _outer(
     named = [c for c in named if 1 < table.n(c) < rows]  # with one row in each nothing begins again there
     for size in (1, 2, 3):
         yield from itertools.combinations(named, size)
-
-
-def _within(table: Table, place: dict[str, str], notes: list[str]) -> Table:
-    """What is numbered within its group, as the turns of a conversation, is an item: the two together name it."""
-    outer, condition = place.get("group", "\0"), place.get("condition", "\0")
-    if not {outer, condition} <= {*table.frame.columns} or "score" not in place:
-        return table
-    free = [c for c in table.frame.columns if c not in place.values() and table.names(c) and _numbers(table, c)]
-    rows = table.frame.height
-    own = [c for c in free if table.n(c) < rows == table.n(outer, condition, c)]
-    own = [c for c in own if table.n(outer, c) <= CROSSED * rows]  # most stand under several conditions
-    if not own:
-        return table
-    place["item"] = BOTH
-    notes.append(f"{brief(own[0])} numbers the rows of every {brief(outer)}: an item is named by both")
-    both = pl.concat_str(table.text(outer), table.text(own[0]), separator=" ").alias(BOTH)
-    return Table(table.frame.with_columns(both), table.told)
 
 
 def _is_setting(column: str) -> bool:

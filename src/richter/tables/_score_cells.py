@@ -60,7 +60,7 @@ def read_scores(
     by_code = texts.is_in(list(codes)).fill_null(value=False) if codes and texts is not None else None
     rest = cells if by_code is None else pl.select(pl.when(~by_code).then(cells)).to_series().alias(column)
     words = _words(rest)
-    _refuse_letters(words, codes)
+    _refuse_letters(words if by_code is None else _words(cells), codes)
     declined = [cell for cell, word in words.items() if word in DECLINED] if _has_grade(words, rest) else []
     statuses = status_cells(words, rest)
     _note_words(rest, declined, statuses, notes)
@@ -149,7 +149,7 @@ def _refuse_letters(words: Mapping[str, str], codes: Collection[str]) -> None:
 
 def _inferred_words(words: Mapping[str, str], settled: Collection[str]) -> dict[str, float | None]:
     """What words are taken for, where neither the user nor the short list of words says it."""
-    cells = [cell for cell, word in words.items() if cell not in settled and word not in (*PLAIN_WORDS, *MISSING)]
-    cells = [cell for cell in cells if not re.fullmatch(PLAIN_NUMBER, cell.strip())]
-    ranks = ordered_words(cells)
+    ranks = ordered_words(list(words))
+    cells = [cell for cell, word in words.items() if word not in PLAIN_WORDS and (cell in ranks or word not in MISSING)]
+    cells = [cell for cell in cells if cell not in settled and not re.fullmatch(PLAIN_NUMBER, cell.strip())]
     return {cell.strip(): ranks.get(cell, number_of(cell)) for cell in cells}

@@ -192,9 +192,17 @@ def _right(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions) 
         if frame[c].dtype == pl.String and c != place["severity"]:
             yield c, _plain(frame[c]).is_in(zero).fill_null(value=False)
     for c in _two_valued(frame, place):
-        lower = less_is_better(c) and not says_right(frame[c])
-        chosen = place.get("score") == c and options.better is not None
-        if lower or chosen or place.get("score") == c or hinted_fields(c) & {"score"}:
+        if (good := _good_value(frame[c], place, options)) is not None:
             sizes = {cell: number_of(cell) for cell in text_of(frame[c]).drop_nulls().unique()}
-            good = 0.0 if (options.better == "lower" if chosen else lower) else 1.0
             yield c, text_of(frame[c]).is_in([cell for cell, size in sizes.items() if size == good]).fill_null(False)
+
+
+def _good_value(column: pl.Series, place: Mapping[str, str], options: ReadOptions) -> float | None:
+    """Which of 0 and 1 is good in a column of grades; None where its name does not say that it grades."""
+    is_lower = less_is_better(column.name) and not says_right(column)
+    is_score = place.get("score") == column.name
+    if not (is_lower or is_score or hinted_fields(column.name) & {"score"}):
+        return None
+    if is_score and options.better is not None:
+        is_lower = options.better == "lower"
+    return 0.0 if is_lower else 1.0

@@ -7,12 +7,12 @@ byte, so that no column of a file has their name.
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import polars as pl
 
-from richter.interop import PEOPLE, hinted_fields, known_fields, leaf_name, plain_name, rater_of
+from richter.interop import PEOPLE, RaterName, hinted_fields, known_fields, leaf_name, plain_name, rater_of
 from richter.records import counted, printable
 from richter.tables._words import (
     SPREADS,
@@ -84,7 +84,7 @@ class LongForm(NamedTuple):
 def long_form(frame: pl.DataFrame, notes: list[str]) -> LongForm:
     """The table with one row per answer as far as its layout tells."""
     made: Made = {}
-    frame, steps = _without_headers(frame), []
+    steps: list[str] = []
     for name, rule in RULES.items():
         changed, more = rule(frame, notes)
         steps += [name] if changed is not frame or more else []
@@ -96,19 +96,6 @@ def long_form(frame: pl.DataFrame, notes: list[str]) -> LongForm:
 
 def _blank(column: pl.Series) -> pl.Series:
     return column.is_null() if column.dtype != pl.String else column.str.strip_chars().fill_null("") == ""
-
-
-def _without_headers(frame: pl.DataFrame) -> pl.DataFrame:
-    """Without rows that repeat the header, and without a survey's further header rows (Qualtrics writes three)."""
-    texts = [c for c, kind in frame.schema.items() if kind == pl.String]
-    if len(texts) < 2 or len(texts) < frame.width // 2:
-        return frame
-    same = frame.select(pl.all_horizontal(pl.col(c).str.strip_chars() == c.strip() for c in texts)).to_series()
-    frame = frame.filter(~same.fill_null(value=False)) if same.any() else frame
-    marks = next((k for k, row in enumerate(frame.head(3).rows()) if any("ImportId" in str(c) for c in row)), None)
-    if frame.height and {str(c or "").strip().lower() for c in frame.row(0)} <= {"", "response", "open-ended response"}:
-        marks = 0  # as SurveyMonkey writes it
-    return frame if marks is None else frame.slice(marks + 1)
 
 
 def _sections(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
@@ -164,43 +151,63 @@ def _whole(column: pl.Series) -> bool:
     return bool((column.drop_nulls() == column.drop_nulls().round()).all())
 
 
+class Sides(NamedTuple):
+    """Two columns that name models side by side, the words for either side, and the column that says who won."""
+
+    first: str
+    second: str
+    words: tuple[str, str]
+    won: str
+
+
 def _battles(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
     """Two models side by side and who won: a row for each, 1 for the winner, 0 for the other, a half for a tie."""
-    plain = {plain_name(c): c for c in frame.columns}
-    for name, column in plain.items():
-        for one, two in _SIDES:
-            other = plain.get(name[: -len(one)] + two) if name.endswith(f"_{one}") else None
-            if other is None or "condition" not in hinted_fields(column.replace("generator", "model")):
-                continue
-            won = next(
-                (c for n in _WON for p, c in plain.items() if n in p.split("_") and c not in (column, other)), None
-            )
-            if won is None:
-                continue
-            left, right = text_of(frame[column]), text_of(frame[other])
-            cells = list(zip(text_of(frame[won]).fill_null(""), left.fill_null(""), right.fill_null(""), strict=True))
-            values = [_won(cell.lower(), a.lower(), b.lower(), one, two) for cell, a, b in cells]
-            likert = _likert(frame[won], signed=not _PREFERRED & set(plain_name(won).split("_")))
-            if likert is None and any(v is None for v in values):
-                continue
-            score = pl.Series(VALUE, values, dtype=pl.Float64) if likert is None else likert.alias(VALUE)
-            rest = frame.drop(column, other, won)
-            asked = [c for c in rest.columns if known_fields([c]) & {"item", "prompt"}]
-            ids = [c for c in asked if rest[c].n_unique() == frame.height]
-            if not ids:
-                rest = rest.with_columns(pl.int_range(1, frame.height + 1).cast(pl.String).alias(ITEM))
-            sides = [
-                rest.with_columns(left.alias(CONDITION), score),
-                rest.with_columns(right.alias(CONDITION), (1 - score).alias(VALUE)),
-            ]
-            notes.append(
-                f"{brief(won)} says who won: 1 for the winner, 0 for the other, 0.5 each for a tie"
-                + _counting(frame[won])
-                if likert is None
-                else _likert_note(won, brief(column), brief(other))
-            )
-            return pl.concat(sides), {"condition": CONDITION, "score": VALUE} | ({} if ids else {"item": ITEM})
+    for sides in _side_columns(frame):
+        score = _first_ones_share(frame, sides)
+        if score is not None:
+            return _two_rows_each(frame, sides, score, notes)
     return _preferred(frame, notes)
+
+
+def _side_columns(frame: pl.DataFrame) -> Iterator[Sides]:
+    """The pairs of columns that may name two models, each with the column that may say who won."""
+    plain = {plain_name(c): c for c in frame.columns}
+    for (name, column), (one, two) in itertools.product(plain.items(), _SIDES):
+        other = plain.get(name[: -len(one)] + two) if name.endswith(f"_{one}") else None
+        if other is None or "condition" not in hinted_fields(column.replace("generator", "model")):
+            continue
+        won = (c for n in _WON for p, c in plain.items() if n in p.split("_") and c not in (column, other))
+        if (found := next(won, None)) is not None:
+            yield Sides(column, other, (one, two), found)
+
+
+def _first_ones_share(frame: pl.DataFrame, sides: Sides) -> pl.Series | None:
+    """The first one's part of every win, by steps or by the name or side of who won; None where a cell says neither."""
+    steps = _likert(frame[sides.won], signed=not _PREFERRED & set(plain_name(sides.won).split("_")))
+    if steps is not None:
+        return steps.alias(VALUE)
+    texts = (text_of(frame[c]).fill_null("").str.to_lowercase() for c in (sides.won, sides.first, sides.second))
+    values = [_won(cell, a, b, *sides.words) for cell, a, b in zip(*texts, strict=True)]
+    return None if any(v is None for v in values) else pl.Series(VALUE, values, dtype=pl.Float64)
+
+
+def _two_rows_each(frame: pl.DataFrame, sides: Sides, score: pl.Series, notes: list[str]) -> tuple[pl.DataFrame, Made]:
+    """The table with a row for each of the two models."""
+    rest = frame.drop(sides.first, sides.second, sides.won)
+    asked = [c for c in rest.columns if known_fields([c]) & {"item", "prompt"}]
+    has_ids = any(rest[c].n_unique() == frame.height for c in asked)
+    if not has_ids:
+        rest = rest.with_columns(pl.int_range(1, frame.height + 1).cast(pl.String).alias(ITEM))
+    rows = [
+        rest.with_columns(text_of(frame[sides.first]).alias(CONDITION), score),
+        rest.with_columns(text_of(frame[sides.second]).alias(CONDITION), (1 - score).alias(VALUE)),
+    ]
+    if _likert(frame[sides.won], signed=not _PREFERRED & set(plain_name(sides.won).split("_"))) is not None:
+        notes.append(_likert_note(sides.won, brief(sides.first), brief(sides.second)))
+    else:
+        note = f"{brief(sides.won)} says who won: 1 for the winner, 0 for the other, 0.5 each for a tie"
+        notes.append(note + _counting(frame[sides.won]))
+    return pl.concat(rows), {"condition": CONDITION, "score": VALUE} | ({} if has_ids else {"item": ITEM})
 
 
 def _preferred(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
@@ -211,39 +218,61 @@ def _preferred(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Mad
     columns = [c for c in frame.columns if (_PREFERRED | _BETTER) & set(plain_name(c).split("_"))]
     named = [c for c in columns if _PREFERRED & set(plain_name(c).split("_"))]
     if len(columns) == len(named) == 1 and (score := _likert(frame[columns[0]])) is not None:
-        rest = frame.drop(columns)
-        if known_fields(rest.columns) & _MEASURED:
-            return frame, {}
-        notes.append(_likert_note(columns[0], "first", "second"))
-        both = [rest.with_columns(pl.lit(name).alias(CONDITION), value.alias(VALUE))
-                for name, value in (("first", score), ("second", 1 - score))]  # fmt: skip
-        return pl.concat(both), {"condition": CONDITION, "score": VALUE}
-    written = cells = {c: text_of(frame[c]) for c in columns}
-    texts = {cell.lower() for own in cells.values() for cell in own.drop_nulls().unique()}
-    if sum(not _NEITHER.search(text) for text in texts) > 2:
-        cells = {c: own.map_elements(_side_of, pl.String) for c, own in written.items()}
-    held = {c: [cell for cell in own.drop_nulls().unique(maintain_order=True) if cell] for c, own in cells.items()}
-    columns = [c for c in columns if sum(not _NEITHER.search(cell.lower()) for cell in held[c]) <= 2]
-    rest = frame.drop(columns)
-    names = {cell.lower(): cell for c in columns for cell in held[c]}
+        return _preferred_in_steps(frame, columns[0], score, notes)
+    written = {c: text_of(frame[c]) for c in columns}
+    cells = _without_degrees(written)
+    columns = [c for c in columns if sum(not _NEITHER.search(cell.lower()) for cell in _different(cells[c])) <= 2]
+    names = {cell.lower(): cell for c in columns for cell in _different(cells[c])}
     ties = [low for low in names if _NEITHER.search(low)]
     sides = sorted(low for low in names if low not in ties)
-    graded = any(side in WORDS and len(side) > 1 for side in sides)
-    if len(sides) == 2 and not any(_PREFERRED & set(plain_name(c).split("_")) for c in columns):
-        graded = (sides[0].split()[-1], sides[1].split()[-1]) not in _SIDES
-    if len(sides) != 2 or graded or max(map(len, sides)) > 40 or known_fields(rest.columns) & _MEASURED:
+    rest = frame.drop(columns)
+    if len(sides) != 2 or known_fields(rest.columns) & _MEASURED or _are_grades(columns, sides):
         return frame, {}
     parts = []
     for (k, c), (own, other) in itertools.product(enumerate(columns), (sides, sides[::-1])):
         low = cells[c].str.to_lowercase()
         value = pl.when(low == own).then(1.0).when(low.is_in(ties)).then(0.5).when(low == other).then(0.0)
         parts.append(rest.with_columns(pl.lit(names[own]).alias(CONDITION), value.alias(VALUE), pl.lit(k).alias(DRAW)))
-    shown = ", ".join(brief(c) for c in columns)
     half = f", 0.5 each for {' and '.join(names[tie] for tie in ties)!r}" if ties else ""
     half += "; how much better is not counted" * (cells is not written)
+    shown = ", ".join(brief(c) for c in columns)
     notes.append(f"{shown}: which of two is preferred, 1 for it, 0 for the other{half}")
     made = {"condition": CONDITION, "score": VALUE}
     return (pl.concat(parts), made | {"draw": DRAW}) if columns[1:] else (pl.concat(parts).drop(DRAW), made)
+
+
+def _preferred_in_steps(
+    frame: pl.DataFrame, column: str, score: pl.Series, notes: list[str]
+) -> tuple[pl.DataFrame, Made]:
+    rest = frame.drop(column)
+    if known_fields(rest.columns) & _MEASURED:
+        return frame, {}
+    notes.append(_likert_note(column, "first", "second"))
+    both = [rest.with_columns(pl.lit(name).alias(CONDITION), value.alias(VALUE))
+            for name, value in (("first", score), ("second", 1 - score))]  # fmt: skip
+    return pl.concat(both), {"condition": CONDITION, "score": VALUE}
+
+
+def _different(cells: pl.Series) -> list[str]:
+    return [cell for cell in cells.drop_nulls().unique(maintain_order=True) if cell]
+
+
+def _without_degrees(written: dict[str, pl.Series]) -> dict[str, pl.Series]:
+    """The cells without how much one is preferred, where there are more than two sides."""
+    texts = {cell.lower() for own in written.values() for cell in _different(own)}
+    if sum(not _NEITHER.search(text) for text in texts) <= 2:
+        return written
+    sides = {cell: _side_of(cell) for own in written.values() for cell in _different(own)}
+    return {c: own.replace(sides) for c, own in written.items()}
+
+
+def _are_grades(columns: Sequence[str], sides: Sequence[str]) -> bool:
+    """Whether two words are grades rather than the names of sides."""
+    if max(map(len, sides)) > 40 or any(side in WORDS and len(side) > 1 for side in sides):
+        return True
+    if any(_PREFERRED & set(plain_name(c).split("_")) for c in columns):
+        return False
+    return (sides[0].split()[-1], sides[1].split()[-1]) not in _SIDES
 
 
 def _side_of(cell: str) -> str:
@@ -323,39 +352,53 @@ def _in_turn(frame: pl.DataFrame, answers: pl.Series) -> bool:
 def _raters(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
     """Columns that say by name who rates the same answers: raters are draws; people beside a judge check it."""
     graded = [c for c in frame.columns if holds_grades(frame[c]) and holds_any(frame[c])]
-    own = {c: rater_of(c) for c in graded if rater_of(c)[0]}
-    words = list(dict.fromkeys(word for word, _ in own.values()))
+    own = {c: rater_of(c) for c in graded if rater_of(c).word}
     rest = [c for c in frame.columns if c not in own]
     beside = [c for c in rest if holds_grades(frame[c]) and not known_fields([c]) | hinted_fields(c)]
     if len(own) < 2 or known_fields(rest) & {"score", "severity"} or beside:
         return frame, {}
-    if decided := [c for c in rest if _DECIDED & {*plain_name(c).split("_")} and holds_grades(frame[c])]:
+    decided = [c for c in rest if _DECIDED & {*plain_name(c).split("_")} and holds_grades(frame[c])]
+    if decided:
         notes.append(f"{brief(decided[0])} is read, which was settled after the others (--map score=COLUMN)")
         return frame, {"score": decided[0]}
     grids = [g for g in factors(list(own)) if len(g.ones) > 1 and len(g.twos) > 1]
     if any(all(map(_is_draw, side)) for g in grids for side in (g.ones, g.twos)):
         return frame, {}  # a column for each condition and rater
-    shown = ", ".join(brief(c) for c in own)
+    words = list(dict.fromkeys(rater.word for rater in own.values()))
+    if len(words) == 1 and len(dict.fromkeys(rater.which for rater in own.values() if rater.which)) == len(own):
+        return _raters_as_draws(frame, list(own), rest, notes)
+    if len(own) == 2 and len({word in PEOPLE for word in words}) == 2:
+        return _person_beside_judge(frame, own, notes)
+    return frame, {}
+
+
+def _raters_as_draws(
+    frame: pl.DataFrame, own: list[str], rest: list[str], notes: list[str]
+) -> tuple[pl.DataFrame, Made]:
+    """A row for each rater's grade; columns of severities stay, as the tables of ratings have them."""
+    if all(re.fullmatch(r"judge_\d+", c) for c in own) and not _binary(frame, own) and "text" in known_fields(rest):
+        return frame, {}
+    frame = frame.with_columns(pl.col(c).cast(pl.String) for c in _mixed(frame, own))
+    parts = [frame.select(*rest, pl.lit(k).alias(DRAW), pl.col(c).alias(VALUE)) for k, c in enumerate(own)]
     settle = f"{wide_option(own)} compares them"
     if "condition" in known_fields(rest):
-        settle = f"{map_option('score', next(iter(own)))} reads one"
-    if len(words) == 1 and len(dict.fromkeys(which for _, which in own.values() if which)) == len(own):
-        if all(re.fullmatch(r"judge_\d+", c) for c in own) and not _binary(frame, own) and "text" in known_fields(rest):
-            return frame, {}  # severities, as the tables of ratings have them
-        frame = frame.with_columns(pl.col(c).cast(pl.String) for c in _mixed(frame, list(own)))
-        parts = [frame.select(*rest, pl.lit(k).alias(DRAW), pl.col(c).alias(VALUE)) for k, c in enumerate(own)]
-        notes.append(f"{shown} rate the same answers: an answer's score is the mean of theirs ({settle})")
-        return pl.concat(parts, how="vertical_relaxed"), {"score": VALUE, "draw": DRAW}
-    if len(own) != 2 or len({word in PEOPLE for word in words}) != 2:
-        return frame, {}
-    person, judge = sorted(own, key=lambda c: own[c][0] not in PEOPLE)
+        settle = f"{map_option('score', own[0])} reads one"
+    shown = ", ".join(brief(c) for c in own)
+    notes.append(f"{shown} rate the same answers: an answer's score is the mean of theirs ({settle})")
+    return pl.concat(parts, how="vertical_relaxed"), {"score": VALUE, "draw": DRAW}
+
+
+def _person_beside_judge(
+    frame: pl.DataFrame, own: Mapping[str, RaterName], notes: list[str]
+) -> tuple[pl.DataFrame, Made]:
+    """What a person says of the same answers as a judge: labels where both say right or wrong, else one is read."""
+    person, judge = sorted(own, key=lambda c: own[c].word not in PEOPLE)
     if _binary(frame, own):
-        notes.append(f"{brief(judge)} grades, and {brief(person)} is what people say of the same answers ({settle})")
+        notes.append(f"{brief(judge)} grades, and {brief(person)} is what people say of the same answers")
         return frame, {"score": judge, "human": person}
     main, other = (person, judge) if not _blank(frame[person]).any() else (judge, person)
-    notes.append(
-        f"{shown} grade the same answers: {brief(main)} is read ({map_option('score', other)} reads the other)"
-    )
+    settle = f"{map_option('score', other)} reads the other"
+    notes.append(f"{brief(person)}, {brief(judge)} grade the same answers: {brief(main)} is read ({settle})")
     return frame, {"score": main}
 
 
@@ -461,30 +504,42 @@ def _survey_or_measures(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataF
     """Columns for each condition and measure, condition and draw, or item and condition (a survey)."""
     names = [c for c in frame.columns if c.strip() and "\0" not in c]
     grids = [found for chosen in _families(frame, names) for found in factors(chosen)]
+    for grid in (way for both in grids for way in (both, both.turned())):
+        found = _measures_or_draws(frame, grid, notes)
+        if found is not None:
+            return found
     for grid in grids:
-        for ones, twos, column in (grid, grid.turned()):
-            inside = [c for c in frame.columns if len(twos) == 1 and c.startswith(f"{twos[0]}.")]
-            if len(ones) < 2 or not any(holds_grades(frame[c]) for c in column.values()):
-                continue
-            if not all(holds_grades(frame[c]) for c in inside):
-                continue  # fields of an object that is called `results` are no conditions
-            keep = [c for c in frame.columns if c not in column.values()]
-            if _scored(twos) and not _scored(ones) and "score" not in known_fields(keep):
-                drawn = all(map(_is_draw, ones)) and "condition" in known_fields(keep)
-                return _measured(frame, keep, ones, twos, column), {"draw" if drawn else "condition": CONDITION}
-            if len(twos) > 1 and all(map(_is_draw, twos)) and not all(map(_is_draw, ones)):
-                if any(rater_of(b)[0] for b in twos):
-                    shown = ", ".join(printable(b, limit=30) for b in twos)
-                    notes.append(f"{shown} rate the same answers: an answer's score is the mean of theirs")
-                return _melted(frame, keep, ones, twos, column), {"condition": CONDITION, "score": VALUE, "draw": DRAW}
-    for grid in grids:
-        ones, twos, column = grid if len(grid.ones) >= len(grid.twos) else grid.turned()
-        graded = all(map(holds_grades, frame[[*column.values()]])) and not any(
-            "other" in hinted_fields(a) for a in ones if len(a.split()) < 4
-        )
-        if graded and len(ones) > 2 and len(twos) > 1 and not known_fields(names) & {"item", "score"}:
-            return _survey(frame, ones, twos, column, notes)
+        items = grid if len(grid.ones) >= len(grid.twos) else grid.turned()
+        if not known_fields(names) & {"item", "score"} and _is_survey(frame, items):
+            return _survey(frame, items.ones, items.twos, items.column, notes)
     return frame, {}
+
+
+def _measures_or_draws(frame: pl.DataFrame, grid: Grid, notes: list[str]) -> tuple[pl.DataFrame, Made] | None:
+    """The table by condition and measure, or by condition and draw, as the names of its columns tell; else None."""
+    ones, twos, column = grid
+    inside = [c for c in frame.columns if len(twos) == 1 and c.startswith(f"{twos[0]}.")]
+    if len(ones) < 2 or not any(holds_grades(frame[c]) for c in column.values()):
+        return None
+    if not all(holds_grades(frame[c]) for c in inside):
+        return None  # fields of an object that is called `results` are no conditions
+    keep = [c for c in frame.columns if c not in column.values()]
+    if _scored(twos) and not _scored(ones) and "score" not in known_fields(keep):
+        are_draws = all(map(_is_draw, ones)) and "condition" in known_fields(keep)
+        return _measured(frame, keep, ones, twos, column), {"draw" if are_draws else "condition": CONDITION}
+    if len(twos) < 2 or not all(map(_is_draw, twos)) or all(map(_is_draw, ones)):
+        return None
+    if any(rater_of(b).word for b in twos):
+        shown = ", ".join(printable(b, limit=30) for b in twos)
+        notes.append(f"{shown} rate the same answers: an answer's score is the mean of theirs")
+    return _melted(frame, keep, ones, twos, column), {"condition": CONDITION, "score": VALUE, "draw": DRAW}
+
+
+def _is_survey(frame: pl.DataFrame, grid: Grid) -> bool:
+    """Whether columns are the grades of items under conditions."""
+    if len(grid.ones) < 3 or len(grid.twos) < 2 or not all(map(holds_grades, frame[[*grid.column.values()]])):
+        return False
+    return not any("other" in hinted_fields(a) for a in grid.ones if len(a.split()) < 4)
 
 
 def _is_draw(name: str) -> bool:
@@ -567,12 +622,9 @@ def _survey(
 def _drawn_lists(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
     """Cells that hold a list of grades: a row for each, its draws, with the other lists of the same length."""
     lists = {c: found for c in frame.columns if (found := listed(frame[c])) is not None}
-    graded = [c for c, cells in lists.items() if holds_grades(pl.Series([_said(v) for cell in cells for v in cell]))]
     if any(kind == pl.Boolean or "score" in known_fields([c]) for c, kind in frame.schema.items() if c not in lists):
         return frame, {}  # graded as a whole
-    graded = [c for c in graded if len({v for cell in lists[c] for v in cell}) > 1] or graded
-    other = {"score", "text"} if "text" in known_fields(frame.columns) else {"score", "text", "reference"}
-    graded = [c for c in graded if not known_fields([c]) - other and any(len(cell) > 1 for cell in lists[c])]
+    graded = _graded_lists(frame, lists)
     if not graded:
         return frame, {}
     sizes = [len(cell) for cell in lists[graded[0]]]
@@ -585,36 +637,55 @@ def _drawn_lists(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, M
     return frame.explode(*own, DRAW), {"draw": DRAW} | ({"score": graded[0]} if len(graded) == 1 else {})
 
 
+def _graded_lists(frame: pl.DataFrame, lists: Mapping[str, list[list[object]]]) -> list[str]:
+    """The columns of lists of grades, of which some have several; texts and answer keys are none."""
+    graded = [c for c, cells in lists.items() if holds_grades(pl.Series([_said(v) for cell in cells for v in cell]))]
+    graded = [c for c in graded if len({v for cell in lists[c] for v in cell}) > 1] or graded
+    other = {"score", "text"} if "text" in known_fields(frame.columns) else {"score", "text", "reference"}
+    return [c for c in graded if not known_fields([c]) - other and any(len(cell) > 1 for cell in lists[c])]
+
+
 def _said(value: object) -> str | None:
     return None if value is None else value if isinstance(value, str) else str(value)
 
 
 def _items_as_columns(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
     """A row a condition and a column an item: turned, where many columns of grades are called alike or by numbers."""
-    worded = [c for c, kind in frame.schema.items() if kind == pl.String and "\0" not in c][1:]
-    words = {text for c in worded for text in frame[c].drop_nulls().unique().head(9)}  # some say it only together
-    together = len(words) < 9 and holds_grades(pl.Series(list(words), dtype=pl.String))
-    graded = [c for c in frame.columns if (together and c in worded) or holds_grades(frame[c])]
-    made = [c for c in graded if TOTALS.fullmatch(c.strip()) or SPREADS.fullmatch(c.strip())]
-    made = made if len(graded) - len(made) > 5 else []
-    graded = [c for c in graded if "\0" not in c and c not in made]
-    rest = [c for c in frame.columns if c not in (*graded, *made)]
-    keyed = rest == ["key"]  # an object's own keys: of two lists of names the longer one is that of the items
-    if len(graded) < (2 if keyed else 6) or frame.height >= len(graded) or len(rest) > 3:
+    graded = _graded_or_worded(frame)
+    summaries = [c for c in graded if TOTALS.fullmatch(c.strip()) or SPREADS.fullmatch(c.strip())]
+    summaries = summaries if len(graded) - len(summaries) > 5 else []
+    graded = [c for c in graded if "\0" not in c and c not in summaries]
+    rest = [c for c in frame.columns if c not in (*graded, *summaries)]
+    if not _are_items(frame, graded, rest):
         return frame, {}
-    alike = keyed or sum(bool(re.search(r"\d", c)) for c in graded) >= 0.9 * len(graded)
-    named = {f for c in rest for f in (*known_fields([c]), *hinted_fields(c))}
-    if not alike or known_fields(graded) & {"score"} or (not keyed and "item" in named and "condition" not in named):
-        return frame, {}
-    names = [c for c in rest if frame[c].n_unique() == frame.height]
+    names = [c for c in rest if frame[c].n_unique() == frame.height][:1]
     frame = frame.with_columns(pl.col(c).cast(pl.String) for c in graded)
-    keep = names[:1]
-    long = frame.unpivot(graded, index=keep or None, variable_name=ITEM, value_name=VALUE)
-    notes.append(
-        f"each of {len(graded)} columns is taken for an item, each row for a condition"
-        + (f"; {', '.join(brief(c) for c in made)} for none" if made else "")
-    )
-    return long, {"item": ITEM, "score": VALUE} | ({"condition": keep[0]} if keep else {})
+    long = frame.unpivot(graded, index=names or None, variable_name=ITEM, value_name=VALUE)
+    left = f"; {', '.join(brief(c) for c in summaries)} for none" if summaries else ""
+    notes.append(f"each of {len(graded)} columns is taken for an item, each row for a condition{left}")
+    return long, {"item": ITEM, "score": VALUE} | ({"condition": names[0]} if names else {})
+
+
+def _graded_or_worded(frame: pl.DataFrame) -> list[str]:
+    """The columns of grades, also those whose few words say it only together."""
+    worded = [c for c, kind in frame.schema.items() if kind == pl.String and "\0" not in c][1:]
+    words = {text for c in worded for text in frame[c].drop_nulls().unique().head(9)}
+    together = len(words) < 9 and holds_grades(pl.Series(list(words), dtype=pl.String))
+    return [c for c in frame.columns if (together and c in worded) or holds_grades(frame[c])]
+
+
+def _are_items(frame: pl.DataFrame, graded: list[str], rest: list[str]) -> bool:
+    """Whether columns of grades are items: many, with numbers in their names, beside few that name the rows."""
+    is_keyed = rest == ["key"]  # an object's own keys: of two lists of names the longer one is that of the items
+    if len(graded) < (2 if is_keyed else 6) or frame.height >= len(graded) or len(rest) > 3:
+        return False
+    if known_fields(graded) & {"score"}:
+        return False
+    if is_keyed:
+        return True
+    named = {f for c in rest for f in (*known_fields([c]), *hinted_fields(c))}
+    are_numbered = sum(bool(re.search(r"\d", c)) for c in graded) >= 0.9 * len(graded)
+    return are_numbered and not ("item" in named and "condition" not in named)
 
 
 RULES = {

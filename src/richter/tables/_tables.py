@@ -107,7 +107,7 @@ class Dataset:
     `places` are the files and runs that were read, `named_places` those of them that were given as `NAME=PATH`.
     `options` are the reader's options as they were given, `reading` the same with what the data say of themselves.
     `is_confirmed`: nothing of how they were read was inferred, or the user confirmed it. `readings` say how each table
-    was read. `whole` are the tables of
+    was read, `measures` are the further scores of tables. `whole` are the tables of
     which these are some conditions.
     """
 
@@ -130,6 +130,7 @@ class Dataset:
     options: ReadOptions = ReadOptions()
     is_confirmed: bool = True
     readings: "tuple[Reading, ...]" = ()
+    measures: tuple[str, ...] = ()
     whole: "Dataset | None" = None
 
     @functools.cached_property

@@ -116,6 +116,12 @@ def text_of(column: pl.Series) -> pl.Series:
     return column.cast(pl.String, strict=False)
 
 
+def has_unique_rows(frame: pl.DataFrame, columns: Sequence[str]) -> bool:
+    """Whether no two rows have the same values in these columns; hashes that all differ show it fast."""
+    keys = frame.select(columns)
+    return keys.hash_rows().n_unique() == frame.height or keys.n_unique() == frame.height
+
+
 def number_of(text: str) -> float | None:
     """A cell as a number: words for right and wrong, percentages, a decimal comma, `4/5`, `4 - good`, stars."""
     plain = text.strip().lower()
@@ -141,22 +147,42 @@ def number_of(text: str) -> float | None:
 def ordered_words(cells: Collection[str]) -> dict[str, float]:
     """Words of a column that only together say what they mean: a word and its negation, or ranks from bad to good."""
     words = {cell: cell.strip().lower() for cell in cells if cell.strip().lower() not in MISSING}
-    apart = set(words.values())
-    halves = {word: word[match.end() :] for word in apart if (match := _PARTLY.match(word))}
-    if len(apart - halves.keys()) == 2:
-        short, long = sorted(apart - halves.keys(), key=len)
-        if (match := _NEGATED.match(long)) and long[match.end() :] == short and {*halves.values()} <= {short}:
-            return {cell: 0.5 if word in halves else float(word == short) for cell, word in words.items()}
-    letters = {word: match for word in apart if (match := _LETTER.fullmatch(word))}
-    marked = any(match[2] for match in letters.values()) or ("f" in apart and "e" not in apart)
-    if len(letters) == len(apart) > 2 and marked:  # grades of a school, not options that were chosen
-        points = {word: "fdcba".index(m[1]) + {"+": 0.33, "-": -0.33, "": 0.0}[m[2]] for word, m in letters.items()}
-        return {cell: points[word] for cell, word in words.items()}
-    for ranks in RANKS:
-        if len(apart) > 1 and apart <= set(ranks) and not apart <= WORDS.keys():
-            lowest = {cell: 0.0 for cell in cells if ranks[0] == "low" and cell.strip().lower() == "none"}
-            return {cell: 1.0 + ranks.index(word) for cell, word in words.items()} | lowest
-    return {}
+    return _negated_words(words) or _school_grades(words) or _ranked_words(words, cells)
+
+
+def _negated_words(words: Mapping[str, str]) -> dict[str, float]:
+    """A word and its negation as 1 and 0, `partly` that word as a half."""
+    different = set(words.values())
+    halves = {word: word[match.end() :] for word in different if (match := _PARTLY.match(word))}
+    if len(different - halves.keys()) != 2:
+        return {}
+    short, long = sorted(different - halves.keys(), key=len)
+    match = _NEGATED.match(long)
+    if match is None or long[match.end() :] != short or not {*halves.values()} <= {short}:
+        return {}
+    return {cell: 0.5 if word in halves else float(word == short) for cell, word in words.items()}
+
+
+def _school_grades(words: Mapping[str, str]) -> dict[str, float]:
+    """Letters with signs, or with an F and no E, as points: grades of a school, not options that were chosen."""
+    different = set(words.values())
+    letters = {word: match for word in different if (match := _LETTER.fullmatch(word))}
+    is_marked = any(match[2] for match in letters.values()) or ("f" in different and "e" not in different)
+    if len(letters) < len(different) or len(letters) < 3 or not is_marked:
+        return {}
+    points = {word: "fdcba".index(m[1]) + {"+": 0.33, "-": -0.33, "": 0.0}[m[2]] for word, m in letters.items()}
+    return {cell: points[word] for cell, word in words.items()}
+
+
+def _ranked_words(words: Mapping[str, str], cells: Collection[str]) -> dict[str, float]:
+    """Words of one list from bad to good as 1, 2, ..; `none` below `low` as 0."""
+    different = set(words.values())
+    fits = (ranks for ranks in RANKS if different <= set(ranks))
+    ranks = next(fits, None) if len(different) > 1 and not different <= WORDS.keys() else None
+    if ranks is None:
+        return {}
+    lowest = {cell: 0.0 for cell in cells if ranks[0] == "low" and cell.strip().lower() == "none"}
+    return {cell: 1.0 + ranks.index(word) for cell, word in words.items()} | lowest
 
 
 def holds_grades(column: pl.Series, told: Mapping[str, float | None] | None = None) -> bool:
@@ -278,10 +304,12 @@ def _likely(column: pl.Series) -> tuple[bool, ...]:
 def to_numbers(
     frame: pl.DataFrame, column: str, field: str, what: str, place: Mapping[str, str], notes: list[str]
 ) -> pl.Series:
-    series, other = frame[column], likely_column(frame, {**place, field: column})
+    """A column as numbers: words for right and wrong, percentages, points of so many; anything else is refused."""
+    series = frame[column]
     if series.dtype == pl.Boolean or series.dtype.is_numeric() or series.dtype == pl.Null:
         return series.cast(pl.Float64).fill_nan(None)
     if series.dtype != pl.String:
+        other = likely_column(frame, {**place, field: column})
         raise InputError(
             f"{what}: the column {brief(column)!r} holds no numbers.",
             remedy=f"Name another: {map_option(field, other)}",
@@ -289,34 +317,51 @@ def to_numbers(
     if field in _SIZES:
         return _sizes(series, column, notes)
     values = series.str.strip_chars().cast(pl.Float64, strict=False).fill_nan(None)
-    odd = values.is_null() & series.is_not_null()
-    if not odd.any():
+    is_odd = values.is_null() & series.is_not_null()
+    if not is_odd.any():
         return values
-    cells = series.filter(odd).unique(maintain_order=True)
+    cells = series.filter(is_odd).unique(maintain_order=True)
+    if field == "confidence" and (words := [c for c in cells if c in ordered_words(cells) or c.lower() in WORDS]):
+        notes.append(_worded_confidence_note(column, words))
+        return values
+    known = _cell_values(series, cells, field, notes)
+    bad = [cell for cell, value in known.items() if value is None and cell.strip().lower() not in MISSING]
+    if bad:
+        raise _no_number_error(frame, column, field, what, place, bad)
+    _one_kind(series, values, column, what, notes)
+    old, new = pl.Series(known.keys(), dtype=pl.String), pl.Series(known.values(), dtype=pl.Float64)
+    return values.zip_with(~is_odd, series.replace_strict(old, new, default=None, return_dtype=pl.Float64))
+
+
+def _cell_values(series: pl.Series, cells: pl.Series, field: str, notes: list[str]) -> dict[str, float | None]:
+    """What each cell that is not a plain number stands for; None for no value, and for what is not known."""
     known = {cell: None if cell.strip().lower() in MISSING else number_of(cell) for cell in cells}
     if field not in ("score", "human", "refused"):  # right and wrong are no sizes
         known |= {cell: None for cell in cells if cell.strip().lower() in WORDS}
-    if field == "confidence" and (words := [c for c in cells if c in ordered_words(cells) or c.lower() in WORDS]):
-        shown = ", ".join(printable(word, limit=20) for word in sorted(words))
-        said = f"{brief(column)} holds words ({shown}), and what they mean as probabilities only you can say."
-        notes.append(Note(f"{said} They are left out. Write a number from 0 to 1 for each.", "no confidence"))
-        return values
-    if (ranks := ordered_words(cells)) and len(cells) == series.n_unique() - (series.null_count() > 0):
-        known |= ranks
-        order = sorted(ranks.items(), key=lambda pair: pair[1])
-        shown = ", ".join(f"{printable(word, limit=30)} {value:g}" for word, value in order)
-        notes.append(f"{brief(column)}: {shown}")
-    bad = [cell for cell, value in known.items() if value is None and cell.strip().lower() not in MISSING]
-    if bad:
-        rows = series.is_in(bad).arg_true()
-        shown = ", ".join(f"{printable(series[r], limit=20)!r} in data row {r + 1}" for r in rows.head(3).to_list())
-        raise InputError(
-            f"{what}: {brief(column)} is not a number in {row_count(rows)} ({shown}).",
-            remedy=_other_column(frame, place, field, other, bad[0], all_text=len(rows) == len(series)),
-        )
-    _one_kind(series, values, column, what, notes)
-    old, new = pl.Series(known.keys(), dtype=pl.String), pl.Series(known.values(), dtype=pl.Float64)
-    return values.zip_with(~odd, series.replace_strict(old, new, default=None, return_dtype=pl.Float64))
+    ranks = ordered_words(cells)
+    if not ranks or len(cells) < series.n_unique() - (series.null_count() > 0):
+        return known
+    order = sorted(ranks.items(), key=lambda pair: pair[1])
+    notes.append(f"{brief(series.name)}: {', '.join(f'{printable(w, limit=30)} {value:g}' for w, value in order)}")
+    return known | ranks
+
+
+def _worded_confidence_note(column: str, words: Sequence[str]) -> Note:
+    shown = ", ".join(printable(word, limit=20) for word in sorted(words))
+    reason = f"{brief(column)} holds words ({shown}), and what they mean as probabilities only you can say."
+    return Note(f"{reason} They are left out. Write a number from 0 to 1 for each.", "no confidence")
+
+
+def _no_number_error(
+    frame: pl.DataFrame, column: str, field: str, what: str, place: Mapping[str, str], bad: Sequence[str]
+) -> InputError:
+    series, other = frame[column], likely_column(frame, {**place, field: column})
+    rows = series.is_in(bad).arg_true()
+    shown = ", ".join(f"{printable(series[r], limit=20)!r} in data row {r + 1}" for r in rows.head(3).to_list())
+    return InputError(
+        f"{what}: {brief(column)} is not a number in {row_count(rows)} ({shown}).",
+        remedy=_other_column(frame, place, field, other, bad[0], all_text=len(rows) == len(series)),
+    )
 
 
 def _sizes(series: pl.Series, column: str, notes: list[str]) -> pl.Series:

@@ -50,9 +50,8 @@ class Stability:
 class ConditionTail(Shown):
     """A condition's bulk, threshold, fit, goodness of fit, stability and bound.
 
-    `interval` is that of xi by profile likelihood: percentiles of resamples cover 88% at 100 exceedances where they say
-    95%, and serve only the paper's criterion P1; where items come in groups, of which `n_groups` exceed the threshold,
-    it is by resamples of groups.
+    `interval` is that of xi by profile likelihood: percentiles of resamples cover too little and serve only the paper's
+    criterion P1; where items come in groups, of which `n_groups` exceed the threshold, it is by resamples of groups.
     """
 
     unwritten: ClassVar = ("name", "fit", "stability")
@@ -111,7 +110,7 @@ def condition_tail(
     raw: bool = True,
     grid: Floats | None = None,
 ) -> ConditionTail:
-    """Fit one condition above its own q quantile (linear interpolation, strictly above).
+    """One condition, fitted above its own q quantile (linear interpolation, strictly above).
 
     `raw` says that the values are on the scorer's own scale; `grid` holds the values that can occur, where rounded
     scores were transformed.
@@ -130,7 +129,7 @@ def condition_tail(
     if len(x) >= MIN_EXCEEDANCES and np.ptp(x) > 0:
         fit = fit_gpd(x, level=1 - plan.alpha)
         possible = None if grid is None else grid[grid > threshold] - threshold
-        gof = _goodness(x, fit, plan, rng, possible)
+        gof = _test_fit(x, fit, plan, rng, possible)
         stability = stability_of(descending, q, fit, plan)
     return ConditionTail(
         name=name,
@@ -148,7 +147,7 @@ def condition_tail(
     )
 
 
-def _goodness(x: Floats, fit: GpdFit, plan: TailPlan, rng: np.random.Generator, possible: Floats | None) -> GofResult:
+def _test_fit(x: Floats, fit: GpdFit, plan: TailPlan, rng: np.random.Generator, possible: Floats | None) -> GofResult:
     method = plan.gof_method
     if method == "auto":
         tied = 1 - len(np.unique(x)) / len(x)
@@ -164,11 +163,11 @@ def stability_of(descending: Floats, q: float, fit: GpdFit, plan: TailPlan) -> S
     n = len(descending)
     ascending = descending[::-1]
     low_q = q - plan.stability_width
-    low = _neighbour(descending, ascending, low_q) if low_q > 0 else None
+    low = _neighbour_threshold(descending, ascending, low_q) if low_q > 0 else None
     high_q = min(q + plan.stability_width, 1 - plan.floor_exceedances / n)
     high = None
     while high_q > q + 1e-9:
-        high = _neighbour(descending, ascending, high_q)
+        high = _neighbour_threshold(descending, ascending, high_q)
         if high is not None and high.n_exc >= plan.floor_exceedances:
             break
         high, high_q = None, high_q - 1 / n  # the linear quantile or ties can leave one too few
@@ -184,7 +183,7 @@ def stability_of(descending: Floats, q: float, fit: GpdFit, plan: TailPlan) -> S
     )
 
 
-def _neighbour(descending: Floats, ascending: Floats, q: float) -> Neighbour | None:
+def _neighbour_threshold(descending: Floats, ascending: Floats, q: float) -> Neighbour | None:
     x = exceedances_above(descending, float(_sorted_quantile(ascending, q)))
     if len(x) < MIN_EXCEEDANCES or np.ptp(x) == 0:
         return None
@@ -243,7 +242,7 @@ class StabilityScan(Result):
 def stability_scan(
     values: ArrayLike, *, quantiles: Sequence[float] | None = None, level: float = 0.95, min_exceedances: int = 200
 ) -> StabilityScan:
-    """Fit the GPD above each threshold; default 60 quantiles from 0.70 to 0.985, as in figure 3.
+    """The GPD fitted above each threshold; default 60 quantiles from 0.70 to 0.985, as in figure 3.
 
     Thresholds with fewer than `min_exceedances` (the paper's 200) are left out. Intervals are by profile likelihood,
     which needs no resampling. Neighbouring thresholds share data: their intervals are not independent.

@@ -38,13 +38,15 @@ def evaluate_gates(
     `shapes` are the two intervals of xi at the level P1 works at, `shapes_single` at 1 - alpha; None without fits.
     """
     return (
-        _inside("G1", "mean", mean_difference, b.mean - a.mean, plan.tolerance_mean, min(a.n, b.n)),
-        _inside("G2", f"TVaR_{plan.tvar_q:g}", tvar_difference, b.tvar - a.tvar, plan.tolerance_tvar, min(a.n, b.n)),
-        _enough(a, b, plan),
-        _fits(a, b, plan),
-        _stable(a, b, plan),
-        _disjoint(a, b, shapes, shapes_single),
-        _large(a, b, plan),
+        _equivalence_gate("G1", "mean", mean_difference, b.mean - a.mean, plan.tolerance_mean, min(a.n, b.n)),
+        _equivalence_gate(
+            "G2", f"TVaR_{plan.tvar_q:g}", tvar_difference, b.tvar - a.tvar, plan.tolerance_tvar, min(a.n, b.n)
+        ),
+        _exceedances_gate(a, b, plan),
+        _fit_gate(a, b, plan),
+        _stability_gate(a, b, plan),
+        _disjoint_gate(a, b, shapes, shapes_single),
+        _difference_gate(a, b, plan),
     )
 
 
@@ -54,7 +56,7 @@ def is_inside(interval: Interval, tolerance: float) -> bool:
     return is_within(found, tolerance, alpha=(1 - interval.level) / 2)
 
 
-def _inside(name: str, what: str, interval: Interval, estimate: float, tolerance: float, n: int) -> Gate:
+def _equivalence_gate(name: str, what: str, interval: Interval, estimate: float, tolerance: float, n: int) -> Gate:
     return Gate(
         name=name,
         rule=f"{100 * interval.level:.4g}% interval of the difference in {what} inside ±{tolerance:.3g}",
@@ -65,7 +67,7 @@ def _inside(name: str, what: str, interval: Interval, estimate: float, tolerance
     )
 
 
-def _enough(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gate:
+def _exceedances_gate(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gate:
     """G3: under the floor blocks; between the floor and eq. (2) is short (None): undecided, not failed."""
     needed = required_exceedances(plan.delta, xi=plan.xi_expected, alpha=plan.alpha, power=plan.power)
     needed = max(needed, plan.floor_exceedances)
@@ -85,7 +87,7 @@ def _enough(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gate:
     )
 
 
-def _fits(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gate:
+def _fit_gate(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gate:
     p_values = [math.nan if side.gof is None else side.gof.p for side in (a, b)]
     bounds = [side for side in (a, b) if side.bounded is not None and side.bounded.contaminates]
     if any(math.isnan(p) for p in p_values):
@@ -111,7 +113,7 @@ def _fits(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gate:
     )
 
 
-def _stable(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gate:
+def _stability_gate(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gate:
     rule = (
         f"xi moves by less than {plan.stability_tolerance:g} from q to q ± {plan.stability_width:g} on both "
         "(up: as far as the floor of exceedances allows)"
@@ -135,7 +137,7 @@ def _stable(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gate:
     )
 
 
-def _disjoint(
+def _disjoint_gate(
     a: ConditionTail,
     b: ConditionTail,
     shapes: tuple[Interval, Interval] | None,
@@ -165,7 +167,7 @@ def _disjoint(
     )
 
 
-def _large(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gate:
+def _difference_gate(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gate:
     difference = b.xi - a.xi
     known = not math.isnan(difference)
     return Gate(

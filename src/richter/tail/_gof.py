@@ -13,13 +13,13 @@ from richter.errors import InputError
 from richter.records import Result
 from richter.stats import Floats
 from richter.tail import _gpd_kernels as _kernels
-from richter.tail._gpd import fit_gpd, seeds_from
+from richter.tail._gpd import GpdFit, fit_gpd, seeds_from
 
 __all__ = ["GofResult", "gpd_gof"]
 
 Statistic = Literal["ad", "cvm"]
-_MODES = 100  # eigenfunctions kept; the rest enters through its mean
-_NODES = 600
+_N_EIGENFUNCTIONS = 100  # eigenfunctions kept; the rest enters through its mean
+_N_NODES = 600
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ def gpd_gof(
     n_resamples: int = 9_999,
     rng: np.random.Generator | None = None,
 ) -> GofResult:
-    """Anderson-Darling (or Cramer-von Mises) test of a GPD whose parameters are estimated from the same data.
+    """The Anderson-Darling (or Cramer-von Mises) test of a GPD whose parameters are estimated from the same data.
 
     `eigen`: the limit law of Choulakian and Stephens (2001), a weighted sum of chi-squared variables, computed for
     the fitted xi instead of read from their table (mind their sign, k = -xi). Holds for xi > -0.5 and untied data.
@@ -67,14 +67,7 @@ def gpd_gof(
         raise InputError(f"statistic={statistic!r} is not known.", remedy="Use 'ad' or 'cvm'.")
     if method not in ("eigen", "bootstrap"):
         raise InputError(f"method={method!r} is not known.", remedy="Use 'eigen' or 'bootstrap'.")
-    grid = np.empty(0)
-    if rounding is not None and np.ndim(rounding) == 1:
-        grid, rounding = np.unique(np.asarray(rounding, dtype=np.float64)), 0.0
-        if len(grid) < 2 or not (np.isfinite(grid).all() and grid[0] > 0):
-            raise InputError("A grid needs at least two exceedances above 0.", remedy="Give those that can occur.")
-    given = None if rounding is None else float(np.asarray(rounding))
-    if given is not None and not given >= 0:
-        raise InputError(f"rounding={given} is not a step.", remedy="Give the step of the grid, or 0 for none.")
+    given, grid = _read_rounding(rounding)
     fit = fit_gpd(exceedances)
     x = np.sort(np.asarray(exceedances, dtype=np.float64))
     pair = _kernels.edf_statistics(x, fit.xi, fit.sigma)
@@ -82,17 +75,8 @@ def gpd_gof(
     _, repeats = np.unique(x, return_counts=True)
     tied = float(repeats[repeats > 1].sum() / len(x))
     step = (rounding_step(x) if given is None else given) or None
-    note = ""
     if method == "eigen":
-        if not fit.regular:
-            raise InputError(
-                f"xi = {fit.xi:.3f} is not above -0.5, where the limit law of the test does not hold.",
-                remedy="Use method='bootstrap', or a transform that respects the bound.",
-            )
-        p = gof_p_value(value, fit.xi, statistic)
-        if tied > 0:
-            note = f"{tied:.1%} of the exceedances are tied: this p-value is too small; use method='bootstrap'."
-        resamples = None
+        p = _limit_p_value(value, fit, statistic)
     else:
         rng = rng or np.random.default_rng(0)
         # the lowest grid point above the threshold, in (0, step]; 1e-6 absorbs the error of the step
@@ -101,13 +85,6 @@ def gpd_gof(
             len(x), fit.xi, fit.sigma, step or 0.0, first, grid, seeds_from(rng, n_resamples)
         )[:, 0 if statistic == "ad" else 1]
         p = (1 + int(np.sum(drawn >= value))) / (n_resamples + 1)
-        resamples = n_resamples
-        if step is not None:
-            note = f"Simulated samples were rounded to steps of {step:g} as the data are."
-        elif len(grid):
-            note = "Simulated samples were rounded as the scores were before the transform."
-        elif tied > 0.01:
-            note = f"{tied:.1%} of the exceedances are tied on no common grid: the p-value is too small."
     return GofResult(
         statistic=statistic,
         value=value,
@@ -118,9 +95,49 @@ def gpd_gof(
         sigma=fit.sigma,
         tied=tied,
         rounding=step,
-        n_resamples=resamples,
-        note=note,
+        n_resamples=None if method == "eigen" else n_resamples,
+        note=_describe_ties(tied, method, step, has_grid=len(grid) > 0),
     )
+
+
+def _read_rounding(rounding: float | ArrayLike | None) -> tuple[float | None, Floats]:
+    """The step that was given (None: to be found), and the uneven grid that was given (else empty)."""
+    if rounding is not None and np.ndim(rounding) == 1:
+        grid = np.unique(np.asarray(rounding, dtype=np.float64))
+        if len(grid) < 2 or not (np.isfinite(grid).all() and grid[0] > 0):
+            raise InputError("A grid needs at least two exceedances above 0.", remedy="Give those that can occur.")
+        return 0.0, grid
+    step = None if rounding is None else float(np.asarray(rounding))
+    if step is not None and not step >= 0:
+        raise InputError(f"rounding={step} is not a step.", remedy="Give the step of the grid, or 0 for none.")
+    return step, np.empty(0)
+
+
+def _limit_p_value(value: float, fit: GpdFit, statistic: Statistic) -> float:
+    """`gof_p_value` at the fitted xi, where the limit law holds."""
+    if not fit.regular:
+        raise InputError(
+            f"xi = {fit.xi:.3f} is not above -0.5, where the limit law of the test does not hold.",
+            remedy="Use method='bootstrap', or a transform that respects the bound.",
+        )
+    return gof_p_value(value, fit.xi, statistic)
+
+
+def _describe_ties(tied: float, method: str, step: float | None, *, has_grid: bool) -> str:
+    """What ties and rounding mean for the p-value; empty where nothing."""
+    if method == "eigen":
+        return (
+            f"{tied:.1%} of the exceedances are tied: this p-value is too small; use method='bootstrap'."
+            if tied > 0
+            else ""
+        )
+    if step is not None:
+        return f"Simulated samples were rounded to steps of {step:g} as the data are."
+    if has_grid:
+        return "Simulated samples were rounded as the scores were before the transform."
+    if tied > 0.01:
+        return f"{tied:.1%} of the exceedances are tied on no common grid: the p-value is too small."
+    return ""
 
 
 def rounding_step(x: Floats) -> float | None:
@@ -162,10 +179,10 @@ def gof_p_value(value: float, xi: float, statistic: Statistic) -> float:
 @functools.lru_cache(maxsize=4)
 def _basis(statistic: Statistic) -> tuple[Floats, ...]:
     """Quadrature in u = 1 - F with nodes crowded at u = 0, the kernel's eigenvalues and eigenfunctions without fit."""
-    nodes, weights = roots_legendre(_NODES)
+    nodes, weights = roots_legendre(_N_NODES)
     v = 0.5 * (nodes + 1)
     u, du = v**4, 2.0 * weights * v**3  # du = 4 v^3 dv, dv = weights / 2
-    j = np.arange(1, _MODES + 1)
+    j = np.arange(1, _N_EIGENFUNCTIONS + 1)
     if statistic == "ad":
         lam: NDArray[Any] = 1.0 / (j * (j + 1))
         # sqrt(s(1-s)) P_j'(2s-1), normalised; divided by sqrt(s(1-s)) as the integrand needs it

@@ -54,14 +54,14 @@ def fit_gpd(
     n_resamples: int = 10_000,
     rng: np.random.Generator | None = None,
 ) -> GpdFit:
-    """Fit GPD(xi, sigma), eq. (1) of the tail paper, to exceedances x = severity - threshold > 0.
+    """The fit of GPD(xi, sigma), eq. (1) of the tail paper, to exceedances x = severity - threshold > 0.
 
     G(x) = 1 - (1 + xi x / sigma)^(-1/xi), by maximum likelihood over xi >= -1 through Grimshaw's profile. Valid for
     independent exceedances from xi > -0.5; `regular` says when the estimate is below. `weights` are whole numbers:
     how often each exceedance counts.
 
     Intervals for xi: `profile` (likelihood ratio; the default, needs no resampling), `percentile` (the paper's; it
-    covers 85, 89, 93, 94% at n = 50, 100, 500, 1,570) and `bca`; the last two resample, without `rng` from seed 0.
+    covers too little below 500 exceedances) and `bca`; the last two resample, without `rng` from seed 0.
     """
     x, w = _checked(exceedances, weights)
     if not 0 < level < 1:

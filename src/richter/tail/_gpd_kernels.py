@@ -21,6 +21,8 @@ _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
 _U27, _U30, _U31, _U11, _U32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11), np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
+# where the search for tau begins: in units of 1 / (largest exceedance) below 0, of 1 / scale above
+STARTS = (-0.98, -0.9, -0.7, -0.4, -0.1, 0.05, 0.2, 0.6, 1.5, 4.0, 12.0, 50.0)
 NEAR_ZERO = 1e-4  # of |tau| in units of 1/scale: below it the profile is taken by its expansion
 
 
@@ -86,11 +88,8 @@ def _total_and_top(x: Floats, w: Counts) -> tuple[int, float]:
 def _search_start(x: Floats, w: Counts, total: int, lower: float, scale: float) -> float:
     """The tau of a grid at which the profile likelihood is highest; NaN where none is inside."""
     best, tau = -math.inf, math.nan
-    for k in range(12):
-        if k < 5:
-            t = lower * (0.98, 0.9, 0.7, 0.4, 0.1)[k]
-        else:
-            t = (0.05, 0.2, 0.6, 1.5, 4.0, 12.0, 50.0)[k - 5] / scale
+    for k in range(len(STARTS)):
+        t = -lower * STARTS[k] if STARTS[k] < 0 else STARTS[k] / scale
         a, _, _ = sums(x, w, total, t)
         value = -math.log(a / t) - a
         if a > -1.0 and value > best:
@@ -120,6 +119,12 @@ def _profile_at(x: Floats, w: Counts, total: int, tau: float) -> tuple[float, fl
 
 
 @njit(cache=True)
+def _inside_bracket(tau: float, low: float, high: float, scale: float) -> float:
+    """A point to go on from where Newton's step leaves the bracket."""
+    return tau + max(abs(tau), 0.5 / scale) if math.isinf(high) else 0.5 * (low + high)
+
+
+@njit(cache=True)
 def _maximise_profile(
     x: Floats, w: Counts, total: int, lower: float, scale: float, tau: float, tolerance: float
 ) -> tuple[float, float]:
@@ -142,7 +147,7 @@ def _maximise_profile(
         if abs(step) * scale < tolerance * (1.0 + abs(tau) * scale):  # also where the step ends on the bracket's end
             return a + step * (a_slope + 0.5 * step * a_curve), new
         if not low < new < high:  # also when new is NaN
-            new = tau + max(abs(tau), 0.5 / scale) if math.isinf(high) else 0.5 * (low + high)
+            new = _inside_bracket(tau, low, high, scale)
         if high - low < 1e-12 / scale:  # no better point is left: often pressed against xi = -1
             return a, tau
         tau = new
@@ -222,6 +227,14 @@ def _draw_counts(n: int, state: Any) -> Counts:
 
 
 @njit(cache=True)
+def _weighted_sum(values: Floats, counts: Counts) -> float:
+    total = 0.0
+    for i in range(len(values)):
+        total += counts[i] * values[i]
+    return total
+
+
+@njit(cache=True)
 def _tail_sum(values: Floats, order: Counts, counts: Counts, worst: float) -> float:
     """The sum of the `worst` severities of a resample, a fraction of the last one allowed."""
     left, tail, i = worst, 0.0, 0
@@ -260,15 +273,10 @@ def bootstrap_rows(
     shapes = np.full((len(seeds), n_conditions, n_thresholds), np.nan)
     for b in prange(len(seeds)):
         counts = _draw_counts(n_groups, seeds[b])[group]
-        size = 0
-        for i in range(n_items):
-            size += counts[i]
+        size = counts.sum()
         worst = mass * size / n_items
         for c in range(n_conditions):
-            total = 0.0
-            for i in range(n_items):
-                total += counts[i] * values[c, i]
-            means[b, c] = total / size
+            means[b, c] = _weighted_sum(values[c], counts) / size
             tvars[b, c] = _tail_sum(values[c], order[c], counts, worst) / worst
             for t in range(n_thresholds):
                 n = n_exc[c, t]

@@ -18,7 +18,7 @@ from richter.tail._gates import evaluate_gates, is_inside, verdict_of
 from richter.tail._gpd import seeds_from
 from richter.tail._tail_plan import TailPlan
 
-CHUNK = 250  # resamples a task; each has a seed of its own, so that this changes no number
+RESAMPLES_PER_TASK = 250  # resamples a task; each has a seed of its own, so that this changes no number
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,12 +91,12 @@ def _kernel_call(
                 starts[i, t] = c.fit.xi / c.fit.sigma
     mass = (1 - plan.tvar_q) * stacked.shape[1]
     seeds = seeds_from(rng, plan.n_resamples)
-    rows = partial(_rows, (stacked, order, exceedances, n_exc, scales, starts, mass, unit))
-    parts = mapper(rows, np.split(seeds, range(CHUNK, len(seeds), CHUNK)))
+    rows = partial(_bootstrap_chunk, (stacked, order, exceedances, n_exc, scales, starts, mass, unit))
+    parts = mapper(rows, np.split(seeds, range(RESAMPLES_PER_TASK, len(seeds), RESAMPLES_PER_TASK)))
     return tuple(np.concatenate(found) for found in zip(*parts, strict=True))
 
 
-def _rows(given: tuple[Any, ...], seeds: NDArray[np.uint64]) -> tuple[Floats, ...]:
+def _bootstrap_chunk(given: tuple[Any, ...], seeds: NDArray[np.uint64]) -> tuple[Floats, ...]:
     values, order, exceedances, n_exc, scales, starts, mass, group = given
     result: tuple[Floats, ...] = _kernels.bootstrap_rows(
         values, order, exceedances, n_exc, scales, starts, mass, group, seeds
@@ -126,14 +126,14 @@ def compare_pair(
         measure="xi",
         conditions=(a.name, b.name),
         verdict=verdict,
-        sentence=_sentence(a, b, plan, gates, verdict, blocked_by),
+        sentence=_describe_verdict(a, b, plan, gates, verdict, blocked_by),
         estimate=b.xi - a.xi if fitted else None,
         interval=percentiles(y - x, level=level) if fitted else None,
         plain_interval=interval,
         values=(a.xi, b.xi) if fitted else (),
         n=min(a.n, b.n),
         units=min(a.apart, b.apart),
-        needed=_needed(a, gates) if verdict is Verdict.UNDECIDED else None,
+        needed=_items_needed(a, gates) if verdict is Verdict.UNDECIDED else None,
         needed_for=plan.delta if verdict is Verdict.UNDECIDED else None,
         hypothesis=Hypothesis(relation="differs", value=0.0),
         margin=plan.delta,
@@ -141,17 +141,17 @@ def compare_pair(
         family=family,
         gates=gates,
         blocked_by=blocked_by,
-        notes=_remarks(a, b, plan, interval),
+        notes=_describe_pair(a, b, plan, interval),
     )
 
 
-def _needed(a: ConditionTail, gates: Sequence[Gate]) -> int:
+def _items_needed(a: ConditionTail, gates: Sequence[Gate]) -> int:
     """Items a condition that give the exceedances of eq. (2)."""
     exceedances: int = next(g for g in gates if g.name == "G3").observed["needed"]
     return math.ceil(round(exceedances / (1 - a.q), 6))
 
 
-def _sentence(
+def _describe_verdict(
     a: ConditionTail, b: ConditionTail, plan: TailPlan, gates: Sequence[Gate], verdict: Verdict, blocked_by: str | None
 ) -> str:
     by_name = {g.name: g for g in gates}
@@ -170,17 +170,20 @@ def _sentence(
     )
 
 
-def _remarks(a: ConditionTail, b: ConditionTail, plan: TailPlan, interval: Interval | None) -> tuple[str, ...]:
+def _describe_pair(a: ConditionTail, b: ConditionTail, plan: TailPlan, interval: Interval | None) -> tuple[str, ...]:
     remarks = []
     if interval is not None and is_inside(interval, plan.delta):
         remarks.append(
             f"The difference of shape lies within ±{plan.delta:g} "
             f"({100 * interval.level:.4g}% interval {interval.low:+.3f} to {interval.high:+.3f})."
         )
-    return (*remarks, *(Note(f"{side.name}: {remark}", "condition") for side in (a, b) for remark in remarks_on(side)))
+    return (
+        *remarks,
+        *(Note(f"{side.name}: {remark}", "condition") for side in (a, b) for remark in describe_tail(side)),
+    )
 
 
-def remarks_on(side: ConditionTail) -> list[str]:
+def describe_tail(side: ConditionTail) -> list[str]:
     """What is to be said of one condition."""
     remarks = []
     if side.bounded is not None and side.bounded.contaminates:

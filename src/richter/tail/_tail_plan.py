@@ -75,32 +75,36 @@ class TailPlan(Result):
 
     def _faults(self) -> Iterator[str]:
         """Each impossible value in a sentence."""
+        yield from self._range_faults()
+        yield from self._choice_faults()
+        if self.bounds and not (len(self.bounds) == 2 and self.bounds[0] < self.bounds[1]):
+            yield f"bounds = {list(self.bounds)} is not a range (low, high)."
+
+    def _range_faults(self) -> Iterator[str]:
         for name in ("tolerance_mean", "tolerance_tvar", "delta", "stability_width", "stability_tolerance", "clip"):
             if not getattr(self, name) > 0:
                 yield f"{name} = {getattr(self, name)} is not above 0."
         for name in ("q", "tvar_q", "alpha", "power", "gof_p"):
             if not 0 < getattr(self, name) < 1:
                 yield f"{name} = {getattr(self, name)} is not between 0 and 1."
-        for q in (*self.band, *(step.q for step in self.steps)):
-            if not 0 < q < 1:
-                yield f"The threshold {q} is not between 0 and 1."
-        for transform in (self.transform, *(step.transform for step in self.steps)):
-            if isinstance(transform, str) and transform not in TRANSFORMS:
-                yield f"transform = {transform!r} is not one of {', '.join(TRANSFORMS)}."
-        for why in (why for step in self.steps for why in step.when):
-            if why not in LEAVE_REASONS:
-                yield f"when = {why!r} is not one of {', '.join(LEAVE_REASONS)}."
-        for name, known in _CHOICES.items():
-            if getattr(self, name) not in known:
-                yield f"{name} = {getattr(self, name)!r} is not one of {', '.join(known)}."
-        if self.bounds and not (len(self.bounds) == 2 and self.bounds[0] < self.bounds[1]):
-            yield f"bounds = {list(self.bounds)} is not a range (low, high)."
+        thresholds = (*self.band, *(step.q for step in self.steps))
+        yield from (f"The threshold {q} is not between 0 and 1." for q in thresholds if not 0 < q < 1)
         if not self.xi_expected > -0.5:
             yield f"xi_expected = {self.xi_expected} is not above -0.5."
-        if self.floor_exceedances < 10:
-            yield f"floor_exceedances = {self.floor_exceedances} is below 10."
-        if self.n_resamples < 100:
-            yield f"n_resamples = {self.n_resamples} is below 100."
+        for name, least in (("floor_exceedances", 10), ("n_resamples", 100)):
+            if getattr(self, name) < least:
+                yield f"{name} = {getattr(self, name)} is below {least}."
+
+    def _choice_faults(self) -> Iterator[str]:
+        transforms = (self.transform, *(step.transform for step in self.steps))
+        choices: list[tuple[str, str, tuple[str, ...]]] = [
+            ("transform", x, TRANSFORMS) for x in transforms if isinstance(x, str)
+        ]
+        choices += [("when", why, LEAVE_REASONS) for step in self.steps for why in step.when]
+        choices += [(name, getattr(self, name), known) for name, known in _CHOICES.items()]
+        for name, value, known in choices:
+            if value not in known:
+                yield f"{name} = {value!r} is not one of {', '.join(known)}."
 
 
 def name_of(transform: str | UserTransform) -> str:

@@ -16,7 +16,7 @@ from richter.stats._bootstrap import percentiles
 from richter.tail._condition import ConditionTail, condition_tail
 from richter.tail._gates import GATES, is_inside, verdict_of
 from richter.tail._gof import rounding_step
-from richter.tail._tail_pairs import compare_pair, remarks_on, resample
+from richter.tail._tail_pairs import compare_pair, describe_tail, resample
 from richter.tail._tail_plan import Step, TailPlan, name_of
 from richter.tail._transform import Transformed, on_half_steps, transform_scores
 
@@ -96,7 +96,7 @@ class TailStudy(Shown):
         }
 
 
-def _of(who: Sequence[str], names: Sequence[str]) -> str:
+def _list_conditions(who: Sequence[str], names: Sequence[str]) -> str:
     return "all conditions" if len(who) == len(names) > 2 else ", ".join(who)
 
 
@@ -110,7 +110,7 @@ def compare_tails(
     items: tuple[Sequence[str], Sequence[str]] | None = None,
     locked: str | None = None,
 ) -> Claim:
-    """Is the tail shape of `a` different from that of `b`, with mean and tail mean practically equal?
+    """The claim that the tail shapes of `a` and `b` differ, with mean and tail mean practically equal.
 
     The protocol of section 3: G1, G2 (equivalence of mean and TVaR by intervals inside a band), G3 (exceedances),
     G4 (the GPD fits), G5 (the shape is stable over nearby thresholds), P1 (disjoint intervals of xi), P2 (a
@@ -151,26 +151,24 @@ def compare_conditions(
     Every resample of the items has a seed of its own: `mapper` says where they are drawn and changes no number.
     """
     rng = rng or np.random.default_rng(0)
-    raw, paired, notes = _aligned(severities, items, plan)
+    raw, paired, notes = _align_conditions(severities, items, plan)
     conditions_of_matrix = [name for name in raw if probe is None or name != probe[1]]
     couples = list(itertools.combinations(conditions_of_matrix, 2))
-    why = _no_tail(raw)
+    why = _why_no_tail(raw)
     if why:
-        return _untestable(raw, why, plan, couples, paired, notes, locked)
-    scores, step, tails, path = _walk(raw, plan, rng)
+        return _untestable_study(raw, why, plan, couples, paired, notes, locked)
+    scores, step, tails, path = _follow_steps(raw, plan, rng)
     names = list(raw)
     thresholds = list(dict.fromkeys([step.q, *(plan.band if band else ())]))
     by_q = {step.q: tails}
     for q in thresholds[1:]:
-        by_q[q] = _tails(scores, raw, q, plan, rng)
-    units = None if items is None or not groups else _units(items, groups, paired)
+        by_q[q] = _fit_tails(scores, raw, q, plan, rng)
+    units = None if items is None or not groups else _group_codes(items, groups, paired)
     drawn = resample({name: s.values for name, s in scores.items()}, by_q, plan, paired, rng, mapper, units)
-    for name, unit in ({} if units is None else units).items():
-        i = names.index(name)
+    for name, unit in (units or {}).items():
+        shapes = drawn.shapes[:, names.index(name)]
         for t, q in enumerate(thresholds):
-            over = scores[name].values > by_q[q][name].threshold
-            span = percentiles(drawn.shapes[:, i, t], level=1 - plan.alpha) if by_q[q][name].fit else None
-            by_q[q][name] = dataclasses.replace(by_q[q][name], n_groups=len(np.unique(unit[over])), interval=span)
+            by_q[q][name] = _count_groups(by_q[q][name], scores[name], unit, shapes[:, t], plan)
     family = Family(method=plan.family, size=max(len(couples), 1))
     level = 1 - plan.alpha / (family.size if plan.family == "bonferroni" else 1)
 
@@ -183,16 +181,6 @@ def compare_conditions(
     over_band = {q: tuple(pair(index[a], index[b], t, level) for a, b in couples) for t, q in enumerate(thresholds)}
     headline = over_band[step.q]
     probed = None if probe is None else pair(index[probe[0]], index[probe[1]], 0, 1 - plan.alpha)
-    told: dict[str, list[str]] = {}
-    for name, tail in tails.items():
-        for remark in remarks_on(tail):
-            told.setdefault(remark, []).append(name)
-    clipped = {name: s.n_clipped_low + s.n_clipped_high for name, s in scores.items()}
-    if any(clipped.values()):
-        counts = ", ".join(f"{name} {n}" for name, n in clipped.items() if n)
-        notes.append(
-            f"Values at a bound were moved by {plan.clip:g} of the range before {name_of(step.transform)}: {counts}."
-        )
     return TailStudy(
         plan=plan,
         transform=name_of(step.transform),
@@ -205,11 +193,39 @@ def compare_conditions(
         path=path,
         probe=probed,
         claim=_study_claim(headline, over_band, locked),
-        notes=(*notes, *(f"{_of(who, names)}: {remark}" for remark, who in told.items())),
+        notes=(*notes, *_describe_clipping(scores, step, plan), *_describe_tails(tails)),
     )
 
 
-def _units(items: Mapping[str, Sequence[str]], groups: Mapping[str, str], paired: bool) -> dict[str, Indices] | None:
+def _count_groups(
+    tail: ConditionTail, score: Transformed, unit: Indices, shapes: Floats, plan: TailPlan
+) -> ConditionTail:
+    """A condition whose items come in groups: how many exceed the threshold, and xi's interval by group."""
+    interval = percentiles(shapes, level=1 - plan.alpha) if tail.fit else None
+    return dataclasses.replace(tail, n_groups=len(np.unique(unit[score.values > tail.threshold])), interval=interval)
+
+
+def _describe_clipping(scores: Mapping[str, Transformed], step: Step, plan: TailPlan) -> list[str]:
+    """A note on the values that were moved away from a bound, if any were."""
+    clipped = {name: s.n_clipped_low + s.n_clipped_high for name, s in scores.items()}
+    counts = ", ".join(f"{name} {n}" for name, n in clipped.items() if n)
+    if not counts:
+        return []
+    return [f"Values at a bound were moved by {plan.clip:g} of the range before {name_of(step.transform)}: {counts}."]
+
+
+def _describe_tails(tails: Mapping[str, ConditionTail]) -> list[str]:
+    """What is remarkable of each tail, once for all conditions of which it is true."""
+    conditions_by_remark: dict[str, list[str]] = {}
+    for name, tail in tails.items():
+        for remark in describe_tail(tail):
+            conditions_by_remark.setdefault(remark, []).append(name)
+    return [f"{_list_conditions(who, list(tails))}: {remark}" for remark, who in conditions_by_remark.items()]
+
+
+def _group_codes(
+    items: Mapping[str, Sequence[str]], groups: Mapping[str, str], paired: bool
+) -> dict[str, Indices] | None:
     """The code of each item's group in the order of severities; None where no two items share one."""
     found, shared = {}, False
     for name, given in items.items():
@@ -221,32 +237,22 @@ def _units(items: Mapping[str, Sequence[str]], groups: Mapping[str, str], paired
     return found if shared else None
 
 
-def _aligned(
+def _align_conditions(
     severities: Mapping[str, ArrayLike], items: Mapping[str, Sequence[str]] | None, plan: TailPlan
 ) -> tuple[dict[str, Floats], bool, list[str]]:
     """The conditions' severities, in one order of items where they are paired."""
     if not severities:
         raise InputError("There are no conditions.", remedy="Give at least one.")
     values = {name: transform_scores(v, "identity").values for name, v in severities.items()}
-    sizes = {len(v) for v in values.values()}
-    if items is not None:
-        for name, ids in items.items():
-            if len(ids) != len(values[name]) or len(set(ids)) != len(ids):
-                raise InputError(f"{name}: items and severities do not match one to one.", remedy="One row an item.")
+    for name, ids in (items or {}).items():
+        if len(ids) != len(values[name]) or len(set(ids)) != len(ids):
+            raise InputError(f"{name}: items and severities do not match one to one.", remedy="One row an item.")
     if plan.pairing == "independent" or len(values) < 2:
         return values, False, []
-    if items is None:
-        same = plan.pairing == "paired" and len(sizes) == 1
-        reason = f"the conditions have {', '.join(map(str, sorted(sizes)))} rows" if len(sizes) > 1 else ""
-    else:
-        first, *others = (set(ids) for ids in items.values())
-        same = all(ids == first for ids in others)
-        missing = max((len(first ^ ids) for ids in others), default=0)
-        reason = f"{counted(missing, 'item is', 'items are')} not in both conditions"
-    if same:
-        if items is not None:
-            for name, ids in items.items():
-                values[name] = values[name][np.argsort(np.asarray(ids, dtype=object), kind="stable")]
+    reason = _why_unpaired(values, items)
+    if not reason and (items is not None or plan.pairing == "paired"):
+        for name, ids in (items or {}).items():
+            values[name] = values[name][np.argsort(np.asarray(ids, dtype=object), kind="stable")]
         return values, True, []
     if plan.pairing == "paired":
         raise InputError(
@@ -256,7 +262,17 @@ def _aligned(
     return values, False, [f"Conditions are resampled independently: {reason}."] if reason else []
 
 
-def _tails(
+def _why_unpaired(values: Mapping[str, Floats], items: Mapping[str, Sequence[str]] | None) -> str:
+    """Why the conditions do not share all items; empty where they do, or may without ids to tell."""
+    if items is None:
+        sizes = {len(v) for v in values.values()}
+        return f"the conditions have {', '.join(map(str, sorted(sizes)))} rows" if len(sizes) > 1 else ""
+    first, *others = (set(ids) for ids in items.values())
+    missing = max((len(first ^ ids) for ids in others), default=0)
+    return f"{counted(missing, 'item is', 'items are')} not in both conditions" if missing else ""
+
+
+def _fit_tails(
     scores: Mapping[str, Transformed], raw: Mapping[str, Floats], q: float, plan: TailPlan, rng: np.random.Generator
 ) -> dict[str, ConditionTail]:
     untouched = all(s.name == "identity" for s in scores.values())
@@ -270,13 +286,13 @@ def _tails(
             rng=rng,
             largest=largest,
             raw=untouched,
-            grid=None if untouched else _possible(raw[name], s, q),
+            grid=None if untouched else _possible_values(raw[name], s, q),
         )
         for name, s in scores.items()
     }
 
 
-def _possible(raw: Floats, score: Transformed, q: float) -> Floats | None:
+def _possible_values(raw: Floats, score: Transformed, q: float) -> Floats | None:
     """The transformed values that rounded scores can take above the q quantile; None if the scores are not rounded.
 
     The transform is known at the scores only; between them it is interpolated, which is exact at every score seen.
@@ -292,7 +308,7 @@ def _possible(raw: Floats, score: Transformed, q: float) -> Floats | None:
     return possible
 
 
-def _walk(
+def _follow_steps(
     raw: Mapping[str, Floats], plan: TailPlan, rng: np.random.Generator
 ) -> tuple[dict[str, Transformed], Step, dict[str, ConditionTail], tuple[StepTaken, ...]]:
     """Go through the plan's decision tree until a step is not left."""
@@ -302,16 +318,21 @@ def _walk(
         scores = {
             name: transform_scores(v, here.transform, bounds=plan.bounds, clip=plan.clip) for name, v in raw.items()
         }
-        tails = _tails(scores, raw, here.q, plan, rng)
-        reasons = {
-            "bounded": [n for n, c in tails.items() if c.bounded is not None and c.bounded.contaminates],
-            "gof": [n for n, c in tails.items() if c.gof is not None and c.gof.p <= plan.gof_p],
-        }
+        tails = _fit_tails(scores, raw, here.q, plan, rng)
+        reasons = _reasons_to_leave(tails, plan)
         left = {} if after is None else {why: reasons[why] for why in after.when if reasons[why]}
         path.append({"transform": name_of(here.transform), "q": here.q, "left_because": left})
         if not left:
             break
     return scores, here, tails, tuple(path)
+
+
+def _reasons_to_leave(tails: Mapping[str, ConditionTail], plan: TailPlan) -> dict[str, list[str]]:
+    """The conditions whose support is bounded, and those on which the GPD is rejected."""
+    return {
+        "bounded": [n for n, c in tails.items() if c.bounded is not None and c.bounded.contaminates],
+        "gof": [n for n, c in tails.items() if c.gof is not None and c.gof.p <= plan.gof_p],
+    }
 
 
 def _sensitivity(pairs: Sequence[Claim], plan: TailPlan) -> tuple[ToleranceRow, ...]:
@@ -349,33 +370,40 @@ def _study_claim(headline: Sequence[Claim], over_band: Mapping[float, Sequence[C
             sentence="One condition: its tail is described, nothing is compared.",
             plan=locked,
         )
-    broken = None
-    for k, pair in enumerate(headline):
-        if pair.verdict is not Verdict.VERIFIED:
-            continue
-        usable = [p[k] for p in over_band.values() if p[k].gates[2].passed is not False]
-        kept = sum(_sign(p) == _sign(pair) for p in usable)
-        passed = sum(p.verdict is Verdict.VERIFIED for p in usable)
-        if kept == len(usable):
-            sentence = (
-                f"{pair.sentence} Over the band the difference keeps its sign at {kept} of {len(usable)} "
-                f"usable thresholds and passes every gate at {passed}."
-            )
-            return dataclasses.replace(pair, sentence=sentence)
-        a, b = pair.conditions
-        sentence = (
-            f"No claim: {a} against {b} passes at the headline threshold, but the difference changes its "
-            f"sign within the band ({kept} of {len(usable)} usable thresholds agree)."
-        )
-        broken = dataclasses.replace(pair, verdict=Verdict.BLOCKED, blocked_by="band", sentence=sentence)
-    if broken is not None:
-        return broken
+    passed = [
+        _judge_over_band(pair, [claims[k] for claims in over_band.values() if claims[k].gates[2].passed is not False])
+        for k, pair in enumerate(headline)
+        if pair.verdict is Verdict.VERIFIED
+    ]
+    verified = [claim for claim in passed if claim.verdict is Verdict.VERIFIED]
+    if passed:
+        return verified[0] if verified else passed[-1]
     undecided = [p for p in headline if p.verdict is Verdict.UNDECIDED]
-    if undecided:
-        return undecided[0]
-    untested = all(_is_blocked_by_data(p) or p.verdict is Verdict.UNTESTABLE for p in headline)
+    return undecided[0] if undecided else _furthest_claim(headline, over_band)
+
+
+def _judge_over_band(pair: Claim, usable: Sequence[Claim]) -> Claim:
+    """A pair that passes at the headline threshold, as the usable thresholds of the band leave it."""
+    kept = sum(_sign_of(p) == _sign_of(pair) for p in usable)
+    if kept == len(usable):
+        passed = sum(p.verdict is Verdict.VERIFIED for p in usable)
+        sentence = (
+            f"{pair.sentence} Over the band the difference keeps its sign at {kept} of {len(usable)} "
+            f"usable thresholds and passes every gate at {passed}."
+        )
+        return dataclasses.replace(pair, sentence=sentence)
+    a, b = pair.conditions
+    sentence = (
+        f"No claim: {a} against {b} passes at the headline threshold, but the difference changes its "
+        f"sign within the band ({kept} of {len(usable)} usable thresholds agree)."
+    )
+    return dataclasses.replace(pair, verdict=Verdict.BLOCKED, blocked_by="band", sentence=sentence)
+
+
+def _furthest_claim(headline: Sequence[Claim], over_band: Mapping[float, Sequence[Claim]]) -> Claim:
+    """The claim of the pair that passes most gates, where none passes all."""
     furthest = max(headline, key=lambda p: GATES.index(p.blocked_by) if p.blocked_by in GATES else -1)
-    if untested:
+    if all(_is_blocked_by_data(p) or p.verdict is Verdict.UNTESTABLE for p in headline):
         return furthest
     passes = sum(p.verdict is Verdict.VERIFIED for pairs in over_band.values() for p in pairs)
     tail = (
@@ -406,11 +434,11 @@ def with_checked_claims(study: TailStudy, check: Callable[[Claim], Claim]) -> Ta
     )
 
 
-def _sign(claim: Claim) -> float:
+def _sign_of(claim: Claim) -> float:
     return math.nan if claim.estimate is None else math.copysign(1, claim.estimate)
 
 
-def _no_tail(raw: Mapping[str, Floats]) -> str:
+def _why_no_tail(raw: Mapping[str, Floats]) -> str:
     """Why these severities have no continuous tail; empty if they may have one."""
     distinct = {name: len(np.unique(v)) for name, v in raw.items()}
     constant = [name for name, k in distinct.items() if k == 1]
@@ -427,7 +455,7 @@ def _no_tail(raw: Mapping[str, Floats]) -> str:
     return ""
 
 
-def _untestable(
+def _untestable_study(
     raw: Mapping[str, Floats],
     why: str,
     plan: TailPlan,

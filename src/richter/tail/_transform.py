@@ -34,41 +34,22 @@ def transform_scores(
     (0, 1); log on s - low. Values nearer to a bound than `clip` (of the range; for log, of the largest value) are
     moved to that distance and counted, since a probability of exactly 0 or 1 is infinite there.
     """
-    x = np.asarray(values, dtype=np.float64)
-    if x.ndim != 1 or len(x) == 0:
-        raise InputError("There are no severities.", remedy="Give one row of numbers.")
-    bad = int(np.sum(~np.isfinite(x)))
-    if bad:
-        raise InputError(f"{bad} of {len(x)} severities are missing or infinite.", remedy="Remove or correct them.")
-    if bounds and (x.min() < bounds[0] or x.max() > bounds[1]):
-        raise InputError(
-            f"Severities from {x.min():g} to {x.max():g} leave the declared bounds [{bounds[0]:g}, {bounds[1]:g}].",
-            remedy="Correct the bounds: they are those of the severity, of which higher is worse.",
-        )
+    x = _checked_severities(values, bounds)
     if callable(transform):
-        y = np.asarray(transform(x), dtype=np.float64)
-        order = np.argsort(x, kind="stable")
-        if y.shape != x.shape or not np.isfinite(y).all() or (np.diff(y[order]) < 0).any():
-            raise InputError(
-                f"The transform {name_of(transform)} is not finite and increasing on these severities.",
-                remedy="Higher must stay worse.",
-            )
-        return Transformed(values=y, name=name_of(transform))
+        return _transform_by(transform, x)
     if transform == "identity":
         return Transformed(values=x, name=transform)
     low, high = bounds or (0.0, 1.0)
     if transform == "log":
-        p = x - (low if bounds else 0.0)
-        outside = int(np.sum(p < 0))
+        p, where = x - (low if bounds else 0.0), f"below {low:g}"
         ends = (clip * max(float(p.max()), 0.0), np.inf)
     elif transform in ("logit", "cloglog"):
-        p = (x - low) / (high - low)
-        outside = int(np.sum((p < 0) | (p > 1)))
+        p, where = (x - low) / (high - low), f"outside [{low:g}, {high:g}]"
         ends = (clip, 1 - clip)
     else:
         raise InputError(f"The transform {transform!r} is not known.", remedy="Use identity, logit, log or cloglog.")
+    outside = int(np.sum((p < 0) | ((p > 1) & (transform != "log"))))
     if outside:
-        where = f"below {low:g}" if transform == "log" else f"outside [{low:g}, {high:g}]"
         raise InputError(
             f"{outside} of {len(x)} severities lie {where}, where {transform} is undefined.",
             remedy="Declare the scorer's bounds, or use the identity.",
@@ -80,6 +61,34 @@ def transform_scores(
     return Transformed(
         values=y, name=transform, n_clipped_low=int(np.sum(p < ends[0])), n_clipped_high=int(np.sum(p > ends[1]))
     )
+
+
+def _checked_severities(values: ArrayLike, bounds: tuple[float, ...]) -> Floats:
+    """The severities as numbers, all finite and inside the declared bounds."""
+    x = np.asarray(values, dtype=np.float64)
+    if x.ndim != 1 or len(x) == 0:
+        raise InputError("There are no severities.", remedy="Give one row of numbers.")
+    bad = int(np.sum(~np.isfinite(x)))
+    if bad:
+        raise InputError(f"{bad} of {len(x)} severities are missing or infinite.", remedy="Remove or correct them.")
+    if bounds and (x.min() < bounds[0] or x.max() > bounds[1]):
+        raise InputError(
+            f"Severities from {x.min():g} to {x.max():g} leave the declared bounds [{bounds[0]:g}, {bounds[1]:g}].",
+            remedy="Correct the bounds: they are those of the severity, of which higher is worse.",
+        )
+    return x
+
+
+def _transform_by(transform: UserTransform, x: Floats) -> Transformed:
+    """The severities on the user's own scale, which must be finite and increasing."""
+    y = np.asarray(transform(x), dtype=np.float64)
+    order = np.argsort(x, kind="stable")
+    if y.shape != x.shape or not np.isfinite(y).all() or (np.diff(y[order]) < 0).any():
+        raise InputError(
+            f"The transform {name_of(transform)} is not finite and increasing on these severities.",
+            remedy="Higher must stay worse.",
+        )
+    return Transformed(values=y, name=name_of(transform))
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,15 +134,10 @@ def find_bound(
         return None
     width = bound - threshold
     at_bound = int(np.sum(tail >= bound - 1e-9 * max(abs(bound), width)))
-    upper = tail[(tail > threshold + width / 2) & (tail < bound - 1e-9 * max(abs(bound), width))]
-    others = int(np.unique(upper, return_counts=True)[1].max()) if len(upper) else 1
-    last = int(np.sum(tail > bound - 0.05 * width))
-    before = int(np.sum(tail > bound - 0.10 * width)) - last
     near = float(np.mean(tail > bound - (0.05 if unit else 0.05 * width)))
-    rising = last >= 10 and float(bdtrc(last - 1, last + before, 0.5)) < 0.001
-    if at_bound >= 3 and at_bound >= 3 * others:
+    if at_bound >= 3 and at_bound >= 3 * _most_repeated(tail, threshold, bound):
         kind = "atom"
-    elif rising or (unit and near * len(tail) >= 3 and near > 0.01):
+    elif _is_rising(tail, threshold, bound) or (unit and near * len(tail) >= 3 and near > 0.01):
         kind = "pile-up"
     elif raw and declared is not None:
         kind = "declared"
@@ -141,14 +145,32 @@ def find_bound(
         kind = "attained"
     else:
         return None
-    if not raw:
-        remedy = "Scores pile up at the clipped end: the scorer saturates, and no transform of it can be trusted there."
-    elif declared is not None:
-        remedy = "Compare on the logit scale, which respects it."
-    else:
-        low = "0" if unit or values.min() == 0 else "low"
-        remedy = f"Declare bounds = [{low}, {bound:g}] and compare on the logit scale."
+    low = "0" if unit or values.min() == 0 else "low"
+    remedy = _bound_remedy(low, bound, raw=raw, is_declared=declared is not None)
     return Bound(bound=float(bound), kind=kind, n_at_bound=at_bound, share_near=near, remedy=remedy)
+
+
+def _bound_remedy(low: str, bound: float, *, raw: bool, is_declared: bool) -> str:
+    if not raw:
+        return "Scores pile up at the clipped end: the scorer saturates, and no transform of it can be trusted there."
+    if is_declared:
+        return "Compare on the logit scale, which respects it."
+    return f"Declare bounds = [{low}, {bound:g}] and compare on the logit scale."
+
+
+def _most_repeated(tail: Floats, threshold: float, bound: float) -> int:
+    """How often the commonest value of the tail's upper half occurs, the bound itself left out."""
+    width = bound - threshold
+    upper = tail[(tail > threshold + width / 2) & (tail < bound - 1e-9 * max(abs(bound), width))]
+    return int(np.unique(upper, return_counts=True)[1].max()) if len(upper) else 1
+
+
+def _is_rising(tail: Floats, threshold: float, bound: float) -> bool:
+    """Whether the density rises over the last tenth before the bound (binomial test, p < 0.001)."""
+    width = bound - threshold
+    last = int(np.sum(tail > bound - 0.05 * width))
+    before = int(np.sum(tail > bound - 0.10 * width)) - last
+    return last >= 10 and float(bdtrc(last - 1, last + before, 0.5)) < 0.001
 
 
 def _is_round(value: float) -> bool:

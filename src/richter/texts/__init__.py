@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
+    from richter.texts._answer_classes import *
+    from richter.texts._class_quality import *
     from richter.texts._embed import *
     from richter.texts._graders import *
     from richter.texts._normalise import *
-    from richter.texts._offline import *
-    from richter.texts._quality import *
-    from richter.texts._stated import *
+    from richter.texts._stated_confidence import *
 
 lazy(__name__)

@@ -59,7 +59,7 @@ class SentenceEncoder:
         self.name = f"st:{Path(path).name}@{_hash(Path(path))}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _opened, (self.path,)
+        return _open_cached, (self.path,)
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if not len(texts):
@@ -67,7 +67,7 @@ class SentenceEncoder:
         return _unit(np.asarray(self.model.encode(list(texts), show_progress_bar=False), dtype=np.float32))
 
 
-def _opened(path: str) -> Embed:
+def _open_cached(path: str) -> Embed:
     return open_embedder(path).embed
 
 

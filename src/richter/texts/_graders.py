@@ -10,7 +10,7 @@ from typing import Any
 
 from richter.errors import InputError
 from richter.records import Item, json_objects, storable
-from richter.texts._normalise import content_words, denied_at, find_dates, matches_reference, normalise, same_date
+from richter.texts._normalise import content_words, find_dates, is_denied_at, matches_reference, normalise, same_date
 
 __all__ = ["GRADERS", "Graders", "choose_grader", "choose_graders", "grade_answer", "read_choice"]
 
@@ -56,15 +56,15 @@ class _Quantity:
 
 def _quantities(text: str) -> list[_Quantity]:
     """Numbers in the order they stand, with scale ("3 million") and unit; "6 ft 1 in" is one."""
-    found: list[_Quantity] = []
+    quantities: list[_Quantity] = []
     for match in _NUMBER.finditer(text):
         one = _quantity(text, match)
-        last = found[-1] if found else None
+        last = quantities[-1] if quantities else None
         if last is not None and _are_feet_and_inches(last, one) and not text[last.end : one.start].strip(" ,and"):
-            found[-1] = _Quantity(last.value * 12 + one.value, "in", one.step, last.start, one.end)
+            quantities[-1] = _Quantity(last.value * 12 + one.value, "in", one.step, last.start, one.end)
         else:
-            found.append(one)
-    return found
+            quantities.append(one)
+    return quantities
 
 
 def _quantity(text: str, match: re.Match[str]) -> _Quantity:
@@ -130,7 +130,7 @@ def _number(item: Item, text: str, tolerance: float | None) -> bool:
     stated = _quantities(text)
     if not stated:
         return matches_reference(text, _names(item))  # "twelve"
-    stated = _final_quantities(text, [q for q in stated if not denied_at(text, q.start)], asked)
+    stated = _final_quantities(text, [q for q in stated if not is_denied_at(text, q.start)], asked)
     wanted = [found[0] for name in _names(item) if (found := _quantities(name))]
     return any(_close(q, one, tolerance) for one in wanted for q in stated)
 
@@ -167,8 +167,8 @@ _LISTED = re.compile(r"(?m)^[\s*(]*([A-J])[).:](?:\s.*)?$")
 
 
 def _choice(item: Item, text: str, tolerance: float | None) -> bool:
-    said = _said_letters(item, text)
-    return bool(said) and said == _right_letters(item)
+    letters = _said_letters(item, text)
+    return bool(letters) and letters == _right_letters(item)
 
 
 def _said_letters(item: Item, text: str) -> set[str]:
@@ -196,7 +196,7 @@ def _letters_by_pattern(text: str, pattern: re.Pattern[str], options: Mapping[st
     """The letter of the last match that is an option's and is not denied, with the option whose text follows it."""
     for match in reversed(list(pattern.finditer(text))):
         letters = set(re.findall(r"[A-J]", next(g for g in match.groups() if g).upper()))
-        if (options and not letters & options.keys()) or denied_at(text, match.start(match.lastindex or 0)):
+        if (options and not letters & options.keys()) or is_denied_at(text, match.start(match.lastindex or 0)):
             continue  # "Answer: I think ...", "It is not A."
         if pattern is _SAID_LETTER[-1] and (ends := _option_at_end(text, options)):
             return ends  # "It is vitamin C."
@@ -221,9 +221,9 @@ def _letters_by_text(text: str, options: Sequence[str]) -> set[str]:
 
 def read_choice(item: Item, text: str) -> str | None:
     """The option that a reply chooses, by letter or text; None where it chooses none, or several."""
-    said = _said_letters(item, text[:LONGEST])
-    chosen = [option for letter, option in zip(LETTERS, item.options, strict=False) if letter in said]
-    return chosen[0] if len(chosen) == 1 == len(said) else None
+    letters = _said_letters(item, text[:LONGEST])
+    chosen = [option for letter, option in zip(LETTERS, item.options, strict=False) if letter in letters]
+    return chosen[0] if len(chosen) == 1 == len(letters) else None
 
 
 def _inside(short: str, long: str) -> bool:
@@ -234,7 +234,7 @@ def _right_letters(item: Item) -> set[str]:
     names = {_bare(name) for name in _names(item)}
     by_text = {LETTERS[k] for k, option in enumerate(item.options[: len(LETTERS)]) if _bare(option) in names}
     letters = (re.findall(r"[A-J]", name) for name in _names(item) if re.fullmatch(r"[A-J\W]+(?:and [A-J\W]+)?", name))
-    return by_text or {letter for found in letters for letter in found}
+    return by_text or {letter for group in letters for letter in group}
 
 
 # ---- dates, lists, fields, patterns ----------------------------------------------------------------------------------
@@ -247,9 +247,9 @@ def _date(item: Item, text: str, tolerance: float | None) -> bool:
 
 def _parts(text: str) -> list[str]:
     if text.lstrip().startswith("["):
-        found = next(json_objects(f'{{"all": {text}}}'), None) or {}
-        if isinstance(found.get("all"), list):
-            return [str(part) for part in found["all"]]
+        body = next(json_objects(f'{{"all": {text}}}'), None) or {}
+        if isinstance(body.get("all"), list):
+            return [str(part) for part in body["all"]]
     if re.search(r"[;\n]", text.strip()):
         pieces = re.split(r"[;\n]+", text)
     else:
@@ -261,10 +261,10 @@ def _list(item: Item, text: str, tolerance: float | None) -> bool:
     """All members, in any order; of an answer that is nothing but a list also no others."""
     for name in _names(item):
         wanted = {normalise(part) for part in _parts(name)}
-        said = [normalise(part) for part in _parts(text)]
-        if set(said) == wanted:
+        parts = [normalise(part) for part in _parts(text)]
+        if set(parts) == wanted:
             return True
-        bare = bool(said) and all(len(part.split()) <= 6 for part in said) and len(said) > 1
+        bare = bool(parts) and all(len(part.split()) <= 6 for part in parts) and len(parts) > 1
         if not bare and all(matches_reference(text, [part]) for part in _parts(name)):
             return True
     return False
@@ -289,12 +289,12 @@ def _same(said: Any, wanted: Any, tolerance: float | None) -> bool:
 def _json(item: Item, text: str, tolerance: float | None) -> bool:
     """Every field of the reference, with its value, in a JSON object of the answer; other fields do not matter."""
     wanted = next(json_objects(item.reference), None)
-    return wanted is not None and any(_same(found, wanted, tolerance) for found in json_objects(text))
+    return wanted is not None and any(_same(value, wanted, tolerance) for value in json_objects(text))
 
 
 def _pattern(reference: str) -> str | None:
-    found = re.fullmatch(r"re:(.+)|/(.+)/", reference.strip(), re.DOTALL)
-    return None if found is None else found[1] or found[2]
+    match = re.fullmatch(r"re:(.+)|/(.+)/", reference.strip(), re.DOTALL)
+    return None if match is None else match[1] or match[2]
 
 
 def _regex(item: Item, text: str, tolerance: float | None) -> bool:
@@ -307,7 +307,7 @@ def _regex(item: Item, text: str, tolerance: float | None) -> bool:
     except pl.exceptions.ComputeError as error:
         why = str(error).partition("error: ")[2].partition("\n\n")[0].rpartition("error: ")[2].strip()
         raise InputError(
-            f"The reference of {item.id!r} is no regular expression that can be used: {why}.",
+            f"The reference of {item.id!r} is not a usable regular expression: {why}.",
             remedy="Write it without look-around, back-references and \\Z, or use another grader.",
         ) from error
 
@@ -324,8 +324,8 @@ def _exact(item: Item, text: str, tolerance: float | None) -> bool:
 
 
 def _equal(item: Item, text: str, tolerance: float | None) -> bool:
-    said = normalise(text)
-    return said != "" and any(normalise(name) == said for name in _names(item))
+    answer = normalise(text)
+    return answer != "" and any(normalise(name) == answer for name in _names(item))
 
 
 def _says(item: Item, text: str, tolerance: float | None) -> bool:
@@ -387,8 +387,12 @@ def choose_grader(item: Item) -> str:
     pattern = _pattern(reference)
     if pattern is not None and (reference.startswith("re:") or re.search(r"[\\^$*+?|\[(]", pattern)):
         return "regex"
-    found = _quantities(reference)
-    if len(found) == 1 and reference[: found[0].start].strip(" ~≈$€£") == "" and not reference[found[0].end :].strip():
+    quantities = _quantities(reference)
+    if (
+        len(quantities) == 1
+        and reference[: quantities[0].start].strip(" ~≈$€£") == ""
+        and not reference[quantities[0].end :].strip()
+    ):
         return "number"
     if find_dates(reference) and len(content_words(reference)) <= 4:
         return "date"

@@ -155,8 +155,8 @@ def content_words(text: str) -> list[str]:
     text = text.replace("'s ", " ").replace("s' ", "s ").replace("'", "")
     text = _NUMBER.sub(lambda m: _number(m.group()), text)
     text = _ORDINAL.sub(r"\1", text)
-    found = _WORD.findall(text)
-    words = [w for w in found if w not in _ARTICLES] or found  # the answer "A" is not an article
+    tokens = _WORD.findall(text)
+    words = [w for w in tokens if w not in _ARTICLES] or tokens  # the answer "A" is not an article
     return [str(_ORDINALS[w]) if w in _ORDINALS else w for w in number_words_to_digits(words)]
 
 
@@ -229,15 +229,15 @@ _SLASHED = re.compile(r"\b(\d{1,2})[/.](\d{1,2})[/.](\d{4})\b")
 def find_dates(text: str) -> list[Date]:
     """Dates in a text: day, month and year, or month and year. 3/4/1990 is both readings, 13/4/1990 has one."""
     plain = _plain(text)
-    found: list[Date] = []
+    dates: list[Date] = []
     for pattern, (year, month, day) in _DATES:
-        found += [(int(m[year]), _MONTHS[m[month]], int(m[day])) for m in pattern.finditer(plain)]
+        dates += [(int(m[year]), _MONTHS[m[month]], int(m[day])) for m in pattern.finditer(plain)]
         plain = pattern.sub(" ", plain)  # its month and year are not another, vaguer date
-    found += [(int(m[1]), int(m[2]), int(m[3])) for m in _ISO.finditer(plain)]
+    dates += [(int(m[1]), int(m[2]), int(m[3])) for m in _ISO.finditer(plain)]
     for m in _SLASHED.finditer(plain):
-        found += [(int(m[3]), int(b), int(a)) for a, b in ((m[1], m[2]), (m[2], m[1])) if int(b) <= 12]
-    found += [(int(m[2]), _MONTHS[m[1]], None) for m in _MONTH_YEAR.finditer(plain)]
-    return found
+        dates += [(int(m[3]), int(b), int(a)) for a, b in ((m[1], m[2]), (m[2], m[1])) if int(b) <= 12]
+    dates += [(int(m[2]), _MONTHS[m[1]], None) for m in _MONTH_YEAR.finditer(plain)]
+    return dates
 
 
 _TITLES = frozenset(
@@ -300,7 +300,7 @@ def matches_reference(answer: str, references: Iterable[str]) -> bool:
         wanted = _reference_words(reference)
         if wanted and "".join(words) == "".join(wanted):  # "George Town" and "Georgetown"
             return True
-        if not wanted or not sentences or _denied(answer, reference):
+        if not wanted or not sentences or _is_denied(answer, reference):
             continue
         if _names_reference(words, wanted, reference):
             return not _OPEN.search(_plain(answer))
@@ -342,16 +342,16 @@ def _names_reference(words: list[str], wanted: list[str], reference: str) -> boo
     return _holds(words, name) or (is_person and _holds(words, [name[0], name[2]]))
 
 
-def denied_at(text: str, at: int) -> bool:
+def is_denied_at(text: str, at: int) -> bool:
     """Whether what stands at a place of a text is denied by the words right before it."""
     return _DENIED.search(text[max(0, at - 80) : at]) is not None
 
 
-def _denied(answer: str, reference: str) -> bool:
+def _is_denied(answer: str, reference: str) -> bool:
     """Whether an answer names a reference in its own words, and denies it each time."""
     text, name = _plain(answer), _plain(reference).strip()
-    found = [m.start() for m in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
-    return bool(found) and all(denied_at(text, at) for at in found)
+    places = [m.start() for m in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
+    return bool(places) and all(is_denied_at(text, at) for at in places)
 
 
 _OPEN = re.compile(r"\b(?:it |answer[^.]*|this )depends on (?:which|what)|\bdepending on (?:which|what) ")

@@ -8,12 +8,11 @@ if TYPE_CHECKING:
     from richter_audit.ascent._categories import *
     from richter_audit.ascent._clusters import *
     from richter_audit.ascent._cross import *
+    from richter_audit.ascent._error_field import *
+    from richter_audit.ascent._error_map import *
     from richter_audit.ascent._explain import *
     from richter_audit.ascent._failing import *
-    from richter_audit.ascent._field import *
-    from richter_audit.ascent._graph import *
-    from richter_audit.ascent._judged import *
-    from richter_audit.ascent._map import *
+    from richter_audit.ascent._judge_answers import *
     from richter_audit.ascent._outcome import *
     from richter_audit.ascent._patterns import *
     from richter_audit.ascent._pilot import *
@@ -21,14 +20,15 @@ if TYPE_CHECKING:
     from richter_audit.ascent._predict import *
     from richter_audit.ascent._propose import *
     from richter_audit.ascent._questions import *
-    from richter_audit.ascent._ratio import *
     from richter_audit.ascent._retest import *
     from richter_audit.ascent._search import *
     from richter_audit.ascent._search_cost import *
     from richter_audit.ascent._section import *
     from richter_audit.ascent._settings import *
     from richter_audit.ascent._simulated import *
+    from richter_audit.ascent._strategy_ratio import *
     from richter_audit.ascent._summary import *
     from richter_audit.ascent._survey import *
+    from richter_audit.ascent._trails import *
 
 lazy(__name__)

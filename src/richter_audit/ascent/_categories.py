@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 from richter.records import Interval
 from richter.store import RunLike
 from richter_audit.ascent._population import PopulationRate, effective_wilson
-from richter_audit.ascent._summary import read_searched
+from richter_audit.ascent._summary import read_search_records
 from richter_audit.knowledge import KnowledgeBase
 
 __all__ = ["category_rates", "search_categories"]
@@ -96,7 +96,7 @@ def _interval(rate: float, residual: NDArray[np.float64], n: int, size: int, lev
 
 def search_categories(run: RunLike, base: KnowledgeBase, *, level: float = 0.95) -> dict[str, PopulationRate]:
     """`category_rates` of a search, by name."""
-    search = read_searched(run, base)
+    search = read_search_records(run, base)
     sample, errors = search.finished_sample, search.errors
     if all(math.isnan(errors[row]) for row in sample):
         return {}

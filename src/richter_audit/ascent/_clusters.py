@@ -13,7 +13,7 @@ from scipy.special import ndtr
 
 from richter.errors import TooFewErrors
 from richter.records import Result
-from richter_audit.ascent._map import principal_components
+from richter_audit.ascent._error_map import principal_components
 
 __all__ = ["Clustering", "Term", "cluster_vectors", "distinguishing_terms"]
 
@@ -85,8 +85,8 @@ def cluster_vectors(
     tried = scores[rng.choice(n, min(n, TRIED), replace=False)]
     seen, count = _best(tried, min(MOST, len(tried) // 5), rng)
     if p_value <= 1 - level:
-        found = _kmeans(scores, count, rng)
-        labels = _largest_first(labels if found is None else found)
+        clusters = _kmeans(scores, count, rng)
+        labels = _largest_first(labels if clusters is None else clusters)
     return Clustering(
         labels=tuple(int(label) for label in labels),
         clusters=int(labels.max()) + 1,
@@ -122,10 +122,10 @@ def _nearness(
 def _best(x: NDArray[np.float64], most: int, rng: np.random.Generator) -> tuple[float, int]:
     """The highest silhouette over numbers of clusters, and that number."""
     distance = scipy.spatial.distance.cdist(x, x)
-    found = [
+    tries = [
         (_silhouette(distance, labels), k) for k in range(2, most + 1) if (labels := _kmeans(x, k, rng)) is not None
     ]
-    return max(found, default=(-1.0, 1))
+    return max(tries, default=(-1.0, 1))
 
 
 def _kmeans(x: NDArray[np.float64], k: int, rng: np.random.Generator) -> NDArray[np.int64] | None:
@@ -171,7 +171,7 @@ def distinguishing_terms(inside: Sequence[str], outside: Sequence[str], *, most:
     """
     a, b = (Counter(word for text in texts for word in _words(text)) for texts in (inside, outside))
     n_a, n_b = len(inside), len(outside)
-    found = []
+    terms = []
     for word, count in a.items():
         share = (count + b[word]) / (n_a + n_b)
         if count < 3 or share == 1:  # a word of every text sets none apart
@@ -181,8 +181,8 @@ def distinguishing_terms(inside: Sequence[str], outside: Sequence[str], *, most:
         odds = math.log(x / without_x) - math.log(y / without_y)
         z = odds / math.sqrt(1 / x + 1 / without_x + 1 / y + 1 / without_y)
         if z > 1.96:
-            found.append(Term(term=word, inside=count, outside=b[word], z=z))
-    return sorted(found, key=lambda term: (-term.z, term.term))[:most]
+            terms.append(Term(term=word, inside=count, outside=b[word], z=z))
+    return sorted(terms, key=lambda term: (-term.z, term.term))[:most]
 
 
 def _words(text: str) -> set[str]:

@@ -10,7 +10,7 @@ from richter.errors import InputError
 from richter.records import Condition, Item, Result
 from richter.store import RunLike, has_ledger, open_ledger
 from richter_audit.ascent._outcome import grade, is_first, last_answers, row_of
-from richter_audit.ascent._summary import read_searched
+from richter_audit.ascent._summary import read_search_records
 
 __all__ = ["CrossMatrix", "Subset", "cross_matrix", "merge_items", "read_answers", "read_subset"]
 
@@ -43,9 +43,9 @@ class CrossMatrix(Result):
 
 def read_subset(run: RunLike, *, failing: bool = False) -> Subset:
     """The items of the paragraphs that a run finished asking about, or only of those whose error exceeds xi."""
-    search = read_searched(run)
-    kept = set(search.failing if failing else search.done)
-    items = tuple(item for item in search.items.values() if row_of(item.id) in kept and is_first(item.id))
+    search = read_search_records(run)
+    rows = set(search.failing if failing else search.known_errors)
+    items = tuple(item for item in search.items.values() if row_of(item.id) in rows and is_first(item.id))
     return Subset(run=str(run), condition=search.condition, base=search.note["base"], items=items)
 
 

@@ -15,9 +15,9 @@ import numpy as np
 from richter.errors import InputError, TooFewErrors
 from richter.records import Decoding, Item, Result, last_object
 from richter.store import RunLike, Spent, open_ledger, run_place
-from richter_audit.ascent._generate import fenced, list_of, strict
 from richter_audit.ascent._outcome import is_first, question_of, row_of
-from richter_audit.ascent._summary import read_searched
+from richter_audit.ascent._question_prompts import fence_messages, list_of, strict
+from richter_audit.ascent._summary import read_search_records
 from richter_audit.knowledge import KnowledgeBase
 from richter_audit.llm import Asker, Budget, CallOptions, Message, Model, check_models, replies, with_models
 
@@ -72,7 +72,7 @@ class Explanation(Result):
 
 def wrong_answers(run: RunLike, *, limit: int, rng: np.random.Generator) -> dict[int, list[WrongAnswer]]:
     """Up to `limit` failing paragraphs of a run, drawn at random: for each question answered wrongly, one wording."""
-    search = read_searched(run)
+    search = read_search_records(run)
     failing = sorted(search.failing)
     if not failing:
         raise TooFewErrors(f"{run} has no failing paragraph to explain.", n=0, needed=1)
@@ -103,9 +103,9 @@ def explain_errors(
     places = [run_place(out_run), run_place(run)]
     if len({p.resolve() if isinstance(p, Path) else p for p in places}) == 1:
         raise InputError(f"{places[0]} is the search itself.", remedy="Give a folder of its own.")
-    if not (calls.get("budget") or Budget()).limited:
+    if not (calls.get("budget") or Budget()).is_limited:
         raise InputError("Explaining needs a budget.", remedy="Give --budget 300calls.")
-    read_searched(run, base)
+    read_search_records(run, base)
     wrong = wrong_answers(run, limit=limit, rng=rng)
     texts = dict(zip(wrong, (p.text for p in base.paragraphs(list(wrong))), strict=True))
     check_models([model], calls)
@@ -173,7 +173,7 @@ async def _phrase_paragraphs(
 
 
 def _question_messages(text: str, wrong: WrongAnswer) -> list[Message]:
-    return fenced(
+    return fence_messages(
         "Somebody answered a question wrongly without seeing the text behind it. Say in one phrase, beginning with a "
         "verb in -ing, which knowledge or skill was lacking: general enough to hold for other questions, without names "
         'or figures of this one. Do not mention the text. Reply: {"lacking": "..."}. '
@@ -188,7 +188,7 @@ def _question_messages(text: str, wrong: WrongAnswer) -> list[Message]:
 
 
 def _paragraph_messages(phrases: Sequence[str]) -> list[Message]:
-    return fenced(
+    return fence_messages(
         "These phrases say what somebody lacked at several questions about one text. Put into one phrase, beginning "
         'with a verb in -ing, what they have in common. Reply: {"lacking": "..."}. '
         f"{_RULES}",
@@ -197,7 +197,7 @@ def _paragraph_messages(phrases: Sequence[str]) -> list[Message]:
 
 
 def _sorting_messages(phrases: Sequence[str]) -> list[Message]:
-    return fenced(
+    return fence_messages(
         f"These numbered phrases say what somebody lacked at many questions. Sort them into at most {PATTERNS} "
         "patterns: name each by a phrase that begins with a verb in -ing, and give the numbers of its members. Each "
         "number belongs to one pattern; leave out what fits none. "

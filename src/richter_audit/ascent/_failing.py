@@ -11,9 +11,9 @@ from richter.models import resolve
 from richter.records import Answer, Condition, Decoding, Item, Paragraph, Result
 from richter.store import RunLike, open_ledger
 from richter.texts import normalise, read_choice
-from richter_audit.ascent._judged import read_judged
+from richter_audit.ascent._judge_answers import read_judged
 from richter_audit.ascent._outcome import Verdict, grade, row_of
-from richter_audit.ascent._summary import check_base, searched
+from richter_audit.ascent._summary import check_base, read_search_ledger
 from richter_audit.knowledge import KnowledgeBase
 from richter_audit.llm import TOKENS_NOTE, Direct, Job, messages_for, open_model
 
@@ -104,7 +104,7 @@ def failing_questions(run: RunLike, base: KnowledgeBase | None = None, *, confir
     same as another (the same words, or the same answer to nearly the same words). With the base come the paragraphs.
     """
     with open_ledger(run) as ledger:
-        search = searched(ledger)
+        search = read_search_ledger(ledger)
         needed = (ledger.note(TOKENS_NOTE) or {}).get(search.condition.model, 0)
     if base is not None:
         check_base(search.note, base, run)
@@ -113,7 +113,7 @@ def failing_questions(run: RunLike, base: KnowledgeBase | None = None, *, confir
     paragraphs = dict(zip(rows, base.paragraphs(rows), strict=True)) if base is not None else {}
     left = Counter({"picked for its name": sum(len(o.preferred) for o in search.found.values())})
     seen: set[tuple[str, str]] = set()
-    kept: list[FailingQuestion] = []
+    questions: list[FailingQuestion] = []
     for row, question, share in wrong:
         item = search.items[f"{question}.0"]
         same = (" ".join(sorted(set(normalise(item.prompt).split()))), normalise(item.reference))
@@ -123,13 +123,13 @@ def failing_questions(run: RunLike, base: KnowledgeBase | None = None, *, confir
             left["the same as another"] += 1
         else:
             seen.add(same)
-            kept.append(_failing_question(item, search.given[item.id], share, paragraphs.get(row)))
-    sizes = Counter(q.mode for q in kept)
-    kept.sort(key=lambda q: (-sizes[q.mode], q.mode, row_of(q.item.id)))
+            questions.append(_failing_question(item, search.given[item.id], share, paragraphs.get(row)))
+    sizes = Counter(q.mode for q in questions)
+    questions.sort(key=lambda q: (-sizes[q.mode], q.mode, row_of(q.item.id)))
     others = [share for _, _, share in wrong if share is not None]
     return FailingSet(
         condition=_allow_tokens(search.condition, needed),
-        questions=tuple(kept),
+        questions=tuple(questions),
         left_out=dict(+left),
         wrong_share=len(wrong) / max(1, sum(o.questions for o in search.found.values())),
         reworded_share=sum(others) / len(others) if others else None,
@@ -157,27 +157,27 @@ def _failing_question(
     )
 
 
-def keep_stable(found: FailingSet, again: RunLike) -> FailingSet:
+def keep_stable(failing: FailingSet, again: RunLike) -> FailingSet:
     """Only the questions that were answered wrongly every time they were asked again in the same words.
 
     `again` is the run that they were asked in again; their options may stand in another order there.
     """
-    name, by_item = found.condition.name, dict[str, list[Answer]]()
+    name, by_item = failing.condition.name, dict[str, list[Answer]]()
     with open_ledger(again) as ledger:
         shown, judged = {item.id: item for item in ledger.items()}, read_judged(ledger, name)
         for answer in ledger.answers(name):
             if not answer.error:
                 by_item.setdefault(answer.item, []).append(answer)
-    kept, left = [], Counter(found.left_out)
-    for q in found.questions:
+    stable, left = [], Counter(failing.left_out)
+    for q in failing.questions:
         given = by_item.get(q.item.id, ())
-        verdicts = [grade(shown[q.item.id], answer, found.condition.style, judged) for answer in given]
+        verdicts = [grade(shown[q.item.id], answer, failing.condition.style, judged) for answer in given]
         share = verdicts.count("wrong") / len(verdicts) if verdicts else None
         if share == 1:
-            kept.append(dataclasses.replace(q, again=share, asked_again=len(verdicts)))
+            stable.append(dataclasses.replace(q, again=share, asked_again=len(verdicts)))
         else:
             left["not asked again" if share is None else "not wrong when asked again"] += 1
-    return dataclasses.replace(found, questions=tuple(kept), left_out=dict(left))
+    return dataclasses.replace(failing, questions=tuple(stable), left_out=dict(left))
 
 
 class AskedItem(NamedTuple):

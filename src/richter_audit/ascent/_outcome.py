@@ -80,7 +80,7 @@ def is_prior(item: str) -> bool:
     return item.rpartition(".")[2].startswith("p")
 
 
-def _corrected(question: str, given: Mapping[str, Answer], options: int) -> str | None:
+def _best_corrected_option(question: str, given: Mapping[str, Answer], options: int) -> str | None:
     """The option that gains most over its prior: as a model in process says, or by the gain of each over HTTP."""
     whole = given.get(f"{question}.p")
     if whole is not None:
@@ -196,7 +196,7 @@ def _preferred_questions(
     """The questions whose wrong option was picked for its name alone."""
     firsts = {question_of(item.id): item for item in items if is_first(item.id)}
     failing = [question for question, own in wrong.items() if own.get(f"{question}.0")]
-    return tuple(q for q in failing if _corrected(q, given, len(firsts[q].options)) == firsts[q].reference)
+    return tuple(q for q in failing if _best_corrected_option(q, given, len(firsts[q].options)) == firsts[q].reference)
 
 
 def _count_uncorrected(items: Sequence[Item], given: Mapping[str, Answer]) -> int:

@@ -65,10 +65,10 @@ def find_patterns(
         further += np.abs(inside @ rng.permutation(centred) / size) >= np.abs(seen) - 1e-12
     p_values = (1 + further) / (1 + n_resamples)
     adjusted = np.asarray(benjamini_hochberg(p_values))
-    found = []
+    patterns = []
     for (member, name), p, q in zip(groups, p_values, adjusted, strict=True):
         if q <= 1 - level:
-            found.append(
+            patterns.append(
                 Pattern(
                     attributes=dict(name),
                     paragraphs=int(member.sum()),
@@ -79,7 +79,7 @@ def find_patterns(
                     adjusted_p_value=float(q),
                 )
             )
-    return sorted(found, key=lambda pattern: (-pattern.error, -pattern.paragraphs))
+    return sorted(patterns, key=lambda pattern: (-pattern.error, -pattern.paragraphs))
 
 
 def _groups(attributes: Sequence[Mapping[str, Any]], smallest: int) -> list[tuple[np.ndarray[Any, Any], Value]]:
@@ -88,10 +88,10 @@ def _groups(attributes: Sequence[Mapping[str, Any]], smallest: int) -> list[tupl
         pairs = sorted((str(k), str(v)) for k, v in row.items())
         for name in (*((pair,) for pair in pairs), *combinations(pairs, 2)):
             rows.setdefault(name, []).append(i)
-    kept: dict[bytes, tuple[np.ndarray[Any, Any], Value]] = {}
+    groups: dict[bytes, tuple[np.ndarray[Any, Any], Value]] = {}
     for name in sorted(rows, key=lambda n: (len(n), n)):
         member = np.zeros(len(attributes), dtype=np.bool_)
         member[rows[name]] = True
         if smallest <= member.sum() <= len(attributes) - smallest:
-            kept.setdefault(member.tobytes(), (member, name))
-    return list(kept.values())
+            groups.setdefault(member.tobytes(), (member, name))
+    return list(groups.values())

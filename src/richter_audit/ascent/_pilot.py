@@ -211,7 +211,7 @@ def simulated_gain(
     fails = (rng.random(len(vectors)) < chance).astype(np.float64)
     if not fails.any():
         return 1.0
-    found = simulate_search(
+    search = simulate_search(
         vectors,
         codes,
         lambda at, k, used: find_similar(vectors[at], vectors, k, exclude=used),
@@ -219,4 +219,4 @@ def simulated_gain(
         dataclasses.replace(settings, seed=int(rng.integers(2**31))),
         paragraphs=min(paragraphs, len(vectors)),
     )
-    return found.rate / float(fails.mean())
+    return search.rate / float(fails.mean())

@@ -71,12 +71,12 @@ def _with_ones(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _fit(x: NDArray[np.float64], y: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Maximum penalised likelihood; the intercept is not penalised."""
-    kept = np.append(np.full(x.shape[1] - 1, PENALTY), 0.0)
+    penalty = np.append(np.full(x.shape[1] - 1, PENALTY), 0.0)
     sign = np.where(y, 1.0, -1.0)
 
     def loss(w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         margin = sign * (x @ w)
-        value = np.logaddexp(0, -margin).sum() + (kept * w * w).sum() / 2
-        return float(value), kept * w - x.T @ (sign * expit(-margin))
+        value = np.logaddexp(0, -margin).sum() + (penalty * w * w).sum() / 2
+        return float(value), penalty * w - x.T @ (sign * expit(-margin))
 
     return np.asarray(minimize(loss, np.zeros(x.shape[1]), jac=True, method="L-BFGS-B").x)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from richter_audit.ascent._field import Field
+from richter_audit.ascent._error_field import Field
 from richter_audit.ascent._settings import SearchSettings
 from richter_audit.ascent._surrogate import propose_bayes
 from richter_audit.ascent._tasks import propose_tasks
@@ -120,7 +120,7 @@ def propose_ascent(
     union = np.unique(np.concatenate([*near.values(), np.empty(0, dtype=np.int64)]))
     rows = [int(row) for row in rng.permutation(union)[:count]]
     drawn = set(rows)
-    edges = [(source, int(row)) for source, found in near.items() for row in found if int(row) in drawn]
+    edges = [(source, int(row)) for source, targets in near.items() for row in targets if int(row) in drawn]
     if len(rows) < count:
         others = np.setdiff1d(np.flatnonzero(field.free), union, assume_unique=True)
         rows += [int(row) for row in rng.permutation(others)[: count - len(rows)]]

@@ -14,7 +14,7 @@ from richter.models import Price, price_of
 from richter.records import Answer, Condition, Interval, Item, Paragraph, Question, Result
 from richter.stats import wilson
 from richter.store import Call, Spent, has_ledger, open_ledger
-from richter_audit.ascent._generate import (
+from richter_audit.ascent._question_prompts import (
     CHECK,
     GENERATION,
     check_messages,
@@ -23,7 +23,7 @@ from richter_audit.ascent._generate import (
     read_questions,
 )
 from richter_audit.knowledge import KnowledgeBase, StoredQuestion
-from richter_audit.knowledge._stored import text_key
+from richter_audit.knowledge._stored_questions import text_key
 from richter_audit.llm import Asker, CallOptions, Model, check_models, replies, with_models
 
 __all__ = [
@@ -99,16 +99,16 @@ async def write_questions(
     ]
     written: list[tuple[int, Paragraph, Question | None, str]] = []
     for row, paragraph, reply in zip(rows, paragraphs, await replies(asker, generator, asks), strict=True):
-        found = read_questions(reply, paragraph, limit=per_paragraph)
-        written += [(row, paragraph, question, reason) for question, reason in found]
+        questions = read_questions(reply, paragraph, limit=per_paragraph)
+        written += [(row, paragraph, question, reason) for question, reason in questions]
     reader = checker or generator
     good = [(p, question) for _, p, question, reason in written if question is not None and not reason]
     checks = await replies(asker, reader, [(check_messages(p, q), CHECK) for p, q in good])
     reasons = iter([read_check(reply, q) for (_, q), reply in zip(good, checks, strict=True)])
-    kept = []
+    stored = []
     for row, paragraph, question, reason in written:
         why = reason if question is None or reason else next(reasons)
-        kept.append(
+        stored.append(
             StoredQuestion(
                 row=row,
                 key=text_key(paragraph.text),
@@ -118,8 +118,8 @@ async def write_questions(
                 rejected=why,
             )
         )
-    base.add_questions(kept)
-    return Counter(q.rejected for q in kept if q.rejected)
+    base.add_questions(stored)
+    return Counter(q.rejected for q in stored if q.rejected)
 
 
 def _title(title: str, paragraph: Paragraph) -> str:
@@ -235,16 +235,16 @@ def confirm_questions(base: KnowledgeBase, n: int, *, rng: np.random.Generator) 
     rows = sorted({q.row for q in base.stored if q.row < len(base)})
     texts = dict(zip(rows, base.paragraphs(rows), strict=True))
     good = [q for q in base.stored if not q.rejected]  # their places name them, also those of stale ones
-    kept = [(i, q) for i, q in enumerate(good) if q.row in texts and q.fits(texts[q.row].text)]
-    if not kept:
+    usable = [(i, q) for i, q in enumerate(good) if q.row in texts and q.fits(texts[q.row].text)]
+    if not usable:
         raise TooFewErrors(f"{base.folder} has no questions to confirm.", n=0, needed=1)
     folder = base.folder / CONFIRM
     with open_ledger(folder, mode="write") as ledger:
         there = {item.id for item in ledger.items()}
         items: list[Item] = []
         calls: list[Call] = []
-        for i in rng.permutation(len(kept)):
-            place, q = kept[int(i)]
+        for i in rng.permutation(len(usable)):
+            place, q = usable[int(i)]
             name = f"{q.key}.{place}"
             if len(there) + len(items) >= n or name in there:
                 continue
@@ -265,11 +265,11 @@ def read_key_check(folder: str | Path, *, level: float = 0.95) -> KeyCheck | Non
     if not run.is_dir() or not has_ledger(run):
         return None
     with open_ledger(run) as ledger:
-        said: dict[str, list[float]] = {}
+        severities: dict[str, list[float]] = {}
         for rating in ledger.ratings(kind="human"):
             if rating.severity is not None:
-                said.setdefault(rating.item, []).append(rating.severity)
-    if not said:
+                severities.setdefault(rating.item, []).append(rating.severity)
+    if not severities:
         return None
-    bad = sum(float(np.median(own)) > 0 for own in said.values())
-    return KeyCheck(n=len(said), bad=bad, interval=wilson(bad, len(said), level=level))
+    bad = sum(float(np.median(own)) > 0 for own in severities.values())
+    return KeyCheck(n=len(severities), bad=bad, interval=wilson(bad, len(severities), level=level))

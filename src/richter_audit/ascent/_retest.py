@@ -9,9 +9,9 @@ from richter.errors import TooFewErrors
 from richter.records import Condition, Interval, Item, Result
 from richter.stats import wilson
 from richter.store import RunLike, open_ledger
-from richter_audit.ascent._judged import read_judged
+from richter_audit.ascent._judge_answers import read_judged
 from richter_audit.ascent._outcome import grade, is_prior, last_answers, question_of, row_of
-from richter_audit.ascent._summary import read_searched
+from richter_audit.ascent._summary import read_search_records
 from richter_audit.knowledge import KnowledgeBase
 
 __all__ = ["Retest", "prepare_retest", "score_retest"]
@@ -54,7 +54,7 @@ def prepare_retest(run: RunLike, base: KnowledgeBase, *, kind: Kind, limit: int,
     itself?). `context` puts the paragraph before the question (does it use what it is told, or stay with what it
     believes?), in the way that the search asked.
     """
-    search = read_searched(run, base)
+    search = read_search_records(run, base)
     condition = search.condition
     by_row: dict[int, list[Item]] = {}
     right = {question for o in search.found.values() for question in o.preferred}  # corrected for the options' prior
@@ -71,11 +71,11 @@ def prepare_retest(run: RunLike, base: KnowledgeBase, *, kind: Kind, limit: int,
     again = dataclasses.replace(condition, name=f"{condition.name} ({kind})")
     if kind == "open":
         return Prepared(chosen, dataclasses.replace(again, style="chat"))
-    told = [
+    items = [
         dataclasses.replace(item, prompt=f"{text}\n\n{item.prompt}", shots=(*item.shots, text) if item.shots else ())
         for item, text in zip(chosen, texts, strict=True)
     ]
-    return Prepared(told, again)
+    return Prepared(items, again)
 
 
 def score_retest(run: RunLike, items: list[Item], condition: Condition, *, kind: Kind, level: float = 0.95) -> Retest:

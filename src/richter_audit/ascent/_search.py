@@ -12,9 +12,8 @@ from richter.models import resolve
 from richter.records import Condition
 from richter.store import Ledger, RunLike, open_ledger
 from richter.texts import Embedder
-from richter_audit.ascent._field import Field, Find
-from richter_audit.ascent._graph import Trail, Trails
-from richter_audit.ascent._judged import check_judge, read_judged
+from richter_audit.ascent._error_field import Field, Find
+from richter_audit.ascent._judge_answers import check_judge, read_judged
 from richter_audit.ascent._outcome import last_answers
 from richter_audit.ascent._propose import plan_step, random_order
 from richter_audit.ascent._search_cost import calls_per_paragraph, no_question_error
@@ -40,6 +39,7 @@ from richter_audit.ascent._tasks import (
     read_tasks,
     task_messages,
 )
+from richter_audit.ascent._trails import Trail, Trails
 from richter_audit.knowledge import KnowledgeBase, find_similar, open_index
 from richter_audit.llm import Asker, Budget, CallOptions, Model, check_models, replies, with_models
 
@@ -54,8 +54,8 @@ def make_find(base: KnowledgeBase, settings: SearchSettings) -> Find:
         index = open_index(base)
 
         def find_by_index(rows: NDArray[np.int64], k: int, exclude: NDArray[np.bool_]) -> NDArray[np.int64]:
-            queries = np.asarray(base.mapped[rows], dtype=np.float32)
-            return find_similar(queries, base.mapped, k, index=index, exclude=exclude)
+            queries = np.asarray(base.vectors_on_disk[rows], dtype=np.float32)
+            return find_similar(queries, base.vectors_on_disk, k, index=index, exclude=exclude)
 
         return find_by_index
 
@@ -162,7 +162,7 @@ def _check_search(
     judge: str | None,
 ) -> None:
     """Raise where a search cannot be made of what was given."""
-    if not budget.limited and steps is None:
+    if not budget.is_limited and steps is None:
         raise InputError("A search without a budget would ask about the whole base.", remedy="Give --budget 3000calls.")
     if generator is None and not base.askable.any():
         raise no_question_error(base)
@@ -184,9 +184,9 @@ def _agree(
 
     The base comes back held to the questions that it had when the search began, unless a generator writes more.
     """
-    found = ledger.note(NOTE)
+    noted = ledger.note(NOTE)
     if writer is None:
-        base = dataclasses.replace(base, lines=found.get("questions", 0) if found else len(base.stored))
+        base = dataclasses.replace(base, lines=noted.get("questions", 0) if noted else len(base.stored))
     names, codes = base.categories
     counts = np.bincount(codes if writer else codes[base.askable], minlength=len(names))
     wanted: dict[str, Any] = {
@@ -198,7 +198,7 @@ def _agree(
         "base": {k: v for k, v in base.info.to_dict().items() if k in ("name", "embedding", "paragraphs", "askable")},
         "categories": {name: int(count) for name, count in zip(names, counts, strict=True) if count},
     }
-    if found is None:
+    if noted is None:
         if ledger.spent().calls:
             raise InputError(
                 f"{ledger.name} already holds another kind of run.", remedy="Search into a folder of its own."
@@ -206,8 +206,8 @@ def _agree(
         ledger.set_note(NOTE, wanted)
         return base
     for part in ("settings", "condition", "generator", "judge", "base"):
-        if found.get(part) != wanted[part]:
-            before, now = _difference(found.get(part), wanted[part])
+        if noted.get(part) != wanted[part]:
+            before, now = _difference(noted.get(part), wanted[part])
             raise InputError(
                 f"{ledger.name} was begun with another {part}: {before}, not {now}.",
                 remedy="Resume with the same, or search into another folder.",
@@ -239,7 +239,7 @@ class _Ascent:
         self._names, codes = base.categories
         askable = base.askable.copy() if now.generator is None else np.ones(len(base), dtype=np.bool_)
         self._order = random_order(askable, settings.seed)
-        vectors = base.mapped if settings.retrieval == "index" else base.vectors
+        vectors = base.vectors_on_disk if settings.retrieval == "index" else base.vectors
         self._field = Field(vectors=vectors, codes=codes, free=askable, find=make_find(base, settings))
         self._field.take([row for batch in now.batches for row in batch])
         self._trails, self._summaries = Trails(xi=settings.xi, gamma=settings.gamma), Steps()

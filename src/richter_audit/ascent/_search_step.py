@@ -10,9 +10,9 @@ from richter.errors import BudgetExhausted, InputError
 from richter.records import Answer, Condition, Item, Paragraph
 from richter.store import Ledger
 from richter.texts import Embedder
-from richter_audit.ascent._generate import REPHRASING, read_rephrasings, rephrasing_messages
-from richter_audit.ascent._judged import Judged, judge_wrong
+from richter_audit.ascent._judge_answers import Judged, judge_wrong
 from richter_audit.ascent._outcome import Outcome, grade, is_first, outcomes, paragraph_items, question_of, row_of
+from richter_audit.ascent._question_prompts import REPHRASING, read_rephrasings, rephrasing_messages
 from richter_audit.ascent._questions import write_questions
 from richter_audit.ascent._settings import SearchSettings
 from richter_audit.ascent._summary import DROPPED_NOTE, REWORDED_NOTE

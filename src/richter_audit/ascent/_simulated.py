@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from richter.records import Result
-from richter_audit.ascent._field import Field, Find
-from richter_audit.ascent._graph import Trails
+from richter_audit.ascent._error_field import Field, Find
 from richter_audit.ascent._population import PopulationRate, population_rate
 from richter_audit.ascent._propose import plan_step, random_order
 from richter_audit.ascent._settings import SearchSettings
+from richter_audit.ascent._trails import Trails
 
 __all__ = ["SimulatedSearch", "simulate_search"]
 

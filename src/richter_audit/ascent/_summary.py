@@ -11,14 +11,14 @@ import numpy as np
 from richter.errors import InputError
 from richter.records import Answer, Condition, Item, Result
 from richter.store import Ledger, RunLike, Spent, open_ledger
-from richter_audit.ascent._graph import Trail, follow
-from richter_audit.ascent._judged import Judged, read_judged
+from richter_audit.ascent._judge_answers import Judged, read_judged
 from richter_audit.ascent._outcome import Outcome, last_answers, outcomes, row_of
 from richter_audit.ascent._patterns import Pattern, find_patterns
 from richter_audit.ascent._population import PopulationRate, population_rate
 from richter_audit.ascent._questions import KeyCheck, read_key_check
 from richter_audit.ascent._settings import SearchSettings
 from richter_audit.ascent._tasks import Task, read_archive
+from richter_audit.ascent._trails import Trail, follow
 from richter_audit.knowledge import KnowledgeBase
 
 __all__ = ["CostRow", "SearchSummary", "StepSummary", "read_search", "search_failing", "search_patterns", "summarise"]
@@ -117,8 +117,8 @@ class SearchSummary(Result):
     @property
     def cost_per_error(self) -> dict[str, float | None]:
         """Calls, tokens and money for each different question answered wrongly; None: no such, or no known price."""
-        found = self.errors_found
-        return {k: v / found if found and v is not None else None for k, v in self.totals.items()}
+        errors = self.errors_found
+        return {k: v / errors if errors and v is not None else None for k, v in self.totals.items()}
 
     @property
     def curves(self) -> dict[str, list[float]]:
@@ -134,7 +134,7 @@ def read_search(run: RunLike) -> SearchSummary:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Searched:
+class SearchRecords:
     """What the ledger of a search holds: what defines it, what it asked, and what came of each paragraph.
 
     A paragraph without items in a step that was written is one without a usable question: it has no error. A step
@@ -154,7 +154,7 @@ class Searched:
     found: Mapping[int, Outcome]
 
     @property
-    def done(self) -> dict[int, float]:
+    def known_errors(self) -> dict[int, float]:
         """The error of every paragraph that has one."""
         return {row: o.error for row, o in self.found.items() if o.error is not None}
 
@@ -166,7 +166,7 @@ class Searched:
     @property
     def failing(self) -> list[int]:
         """The paragraphs whose error exceeds xi."""
-        return [row for row, error in self.done.items() if error > self.settings.xi]
+        return [row for row, error in self.known_errors.items() if error > self.settings.xi]
 
     @property
     def finished_sample(self) -> list[int]:
@@ -174,7 +174,7 @@ class Searched:
         return list(itertools.takewhile(lambda row: not self.found[row].missing, self.sample))
 
 
-def searched(ledger: Ledger) -> Searched:
+def read_search_ledger(ledger: Ledger) -> SearchRecords:
     """What a search's ledger holds."""
     note = ledger.note("search")
     if note is None:
@@ -182,15 +182,15 @@ def searched(ledger: Ledger) -> Searched:
     condition = next(c for c in ledger.conditions() if c.name == note["condition"])
     settings, items, picks = SearchSettings.from_dict(note["settings"]), ledger.items(), ledger.picks()
     given, judged = last_answers(ledger.answers(condition.name)), read_judged(ledger, condition.name)
-    found = outcomes(items, given, condition, settings, judged)
+    by_row = outcomes(items, given, condition, settings, judged)
     batches: dict[int, list[int]] = defaultdict(list)
     for row, step, _ in picks:
         batches[step].append(row)
     for step, batch in batches.items():
-        written = any(row in found for row in batch) or ledger.note(f"{DROPPED_NOTE} {step}") is not None
+        written = any(row in by_row for row in batch) or ledger.note(f"{DROPPED_NOTE} {step}") is not None
         for row in batch:
-            found.setdefault(row, dataclasses.replace(UNASKED, missing=int(not written)))
-    return Searched(
+            by_row.setdefault(row, dataclasses.replace(UNASKED, missing=int(not written)))
+    return SearchRecords(
         settings=settings,
         condition=condition,
         note=note,
@@ -201,38 +201,38 @@ def searched(ledger: Ledger) -> Searched:
         edges=ledger.retrievals(),
         sample=ledger.sample(),
         batches=batches,
-        found=found,
+        found=by_row,
     )
 
 
-def read_searched(run: RunLike, base: KnowledgeBase | None = None) -> Searched:
+def read_search_records(run: RunLike, base: KnowledgeBase | None = None) -> SearchRecords:
     """What the ledger of a run holds, of a search of this base where one is given."""
     with open_ledger(run) as ledger:
-        found = searched(ledger)
+        search = read_search_ledger(ledger)
     if base is not None:
-        check_base(found.note, base, run)
-    return found
+        check_base(search.note, base, run)
+    return search
 
 
 def check_base(note: Mapping[str, Any], base: KnowledgeBase, run: RunLike) -> None:
     """Refuse a base that is not the one a search went through: its row numbers would mean other paragraphs."""
-    found = {key: getattr(base.info, key) for key in note["base"]}
-    if found != note["base"]:
+    own = {key: getattr(base.info, key) for key in note["base"]}
+    if own != note["base"]:
         raise InputError(f"{base.folder} is not the base of {run}.", remedy="Give the base that was searched.")
 
 
 def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
     """Everything that a search's ledger says. Asks nothing."""
-    search = searched(ledger)
+    search = read_search_ledger(ledger)
     settings, condition, note = search.settings, search.condition, search.note
-    batches, found, errors = search.batches, search.found, search.errors
+    batches, by_row, errors = search.batches, search.found, search.errors
     trails = follow(list(batches.values()), search.edges, errors, xi=settings.xi, gamma=settings.gamma)
     progress, steps, asked = Steps(), [], []
     for batch, trail in zip(batches.values(), trails, strict=True):
-        steps.append(progress.add(trail, [found[row] for row in batch]))
+        steps.append(progress.add(trail, [by_row[row] for row in batch]))
         asked.append((progress.answers, progress.wrong))
-    failing = Counter(o.category for o in found.values() for _ in o.failing)
-    again = [share for o in found.values() for share in o.failing.values() if share is not None]
+    failing = Counter(o.category for o in by_row.values() for _ in o.failing)
+    again = [share for o in by_row.values() for share in o.failing.values() if share is not None]
     path = ledger.note(BASE_NOTE)
     population, by_category = _population(search, level)
     return SearchSummary(
@@ -251,9 +251,9 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
         confirmed=sum(share >= 0.5 for share in again),
         judged=len(search.judged),
         judged_right=sum(search.judged.values()),
-        preferred=sum(len(o.preferred) for o in found.values()),
-        **{name: sum(getattr(o, name) for o in found.values()) for name in COUNTED},
-        unfinished=sum(o.missing > 0 for o in found.values()),
+        preferred=sum(len(o.preferred) for o in by_row.values()),
+        **{name: sum(getattr(o, name) for o in by_row.values()) for name in COUNTED},
+        unfinished=sum(o.missing > 0 for o in by_row.values()),
         sources_found=len(search.failing),
         distinct_categories=len(failing),
         effective_categories=effective_number(failing.values()),
@@ -261,7 +261,7 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
         population=population,
         by_category=by_category,
         tasks=tuple(read_archive(ledger, len(batches), errors)),
-        dropped=_dropped(ledger, len(batches)),
+        dropped=_count_dropped(ledger, len(batches)),
     )
 
 
@@ -285,7 +285,7 @@ def _costs(ledger: Ledger, tested: str, note: Mapping[str, Any]) -> tuple[CostRo
     )
 
 
-def _dropped(ledger: Ledger, steps: int) -> dict[str, int]:
+def _count_dropped(ledger: Ledger, steps: int) -> dict[str, int]:
     total: Counter[str] = Counter()
     for step in range(1, steps + 1):
         for note in (DROPPED_NOTE, REWORDED_NOTE):
@@ -295,8 +295,8 @@ def _dropped(ledger: Ledger, steps: int) -> dict[str, int]:
 
 def search_failing(run: RunLike) -> dict[int, bool]:
     """Whether each paragraph that a run finished asking about fails (its error exceeds xi)."""
-    search = read_searched(run)
-    return {row: error > search.settings.xi for row, error in search.done.items()}
+    search = read_search_records(run)
+    return {row: error > search.settings.xi for row, error in search.known_errors.items()}
 
 
 def search_patterns(
@@ -306,10 +306,10 @@ def search_patterns(
 
     Over what was asked the contrasts describe the search's own choice; over the sample they hold for the base.
     """
-    search = read_searched(run)
+    search = read_search_records(run)
     attributes = {row_of(item.id): item.truth.get("attributes") or {} for item in search.items.values()}
     rows = search.finished_sample if over == "sample" else search.found
-    errors = {row: search.done[row] for row in rows if row in search.done}
+    errors = {row: search.known_errors[row] for row in rows if row in search.known_errors}
     contrasts = [{"category": search.found[row].category, **attributes[row]} for row in errors]
     return find_patterns(list(errors.values()), contrasts, level=level, rng=rng)
 
@@ -344,7 +344,7 @@ class Steps:
         )
 
 
-def _population(search: Searched, level: float) -> tuple[PopulationRate, dict[str, PopulationRate]]:
+def _population(search: SearchRecords, level: float) -> tuple[PopulationRate, dict[str, PopulationRate]]:
     """Rates from the random order as far as it has been finished.
 
     Paragraphs whose every call failed have no error and are left out.
@@ -352,7 +352,7 @@ def _population(search: Searched, level: float) -> tuple[PopulationRate, dict[st
     sizes: Mapping[str, int] = search.note["categories"]
     of: dict[str, list[float]] = defaultdict(list)
     for row in search.finished_sample:
-        if row in search.done:
-            of[search.found[row].category].append(search.done[row])
+        if row in search.known_errors:
+            of[search.found[row].category].append(search.known_errors[row])
     whole = population_rate([error for own in of.values() for error in own], size=sum(sizes.values()), level=level)
     return whole, {name: population_rate(of[name], size=sizes.get(name, 0), level=level) for name in sorted(of)}

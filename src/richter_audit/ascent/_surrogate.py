@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from richter_audit.ascent._field import Field
+from richter_audit.ascent._error_field import Field
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -110,14 +110,14 @@ def _choose_by_draws(
 def _spread(
     mean: Floats,
     region: Rows,
-    found: Floats,
+    before: Floats,
     count: int,
     wanted: float,
 ) -> Rows:
     """Places of rows with expected errors and regions, as spread over regions as `wanted` errors a row allow."""
     for power in POWERS:
-        errors, taken, gain = found.copy(), np.empty(min(count, len(mean)), dtype=np.int64), mean / (
-            1 + found[region]
+        errors, taken, gain = before.copy(), np.empty(min(count, len(mean)), dtype=np.int64), mean / (
+            1 + before[region]
         ) ** power  # fmt: skip
         for i in range(len(taken)):
             taken[i] = best = int(np.argmax(gain))
@@ -188,12 +188,12 @@ def _fitted(field: Field, seen: Rows) -> tuple[float, float]:
         some = seen[:size]
         some = np.random.default_rng(size).choice(some, FITTED, replace=False) if size > FITTED else some
         y = _errors(field, some)
-        found = []
+        fits = []
         for scale in SCALES:
             kernel = _kernel(field, some, some, scale)
             for noise in NOISES:
                 factor = _factor(kernel, noise)
                 misfit = float(np.square(solve_triangular(factor, y - y.mean(), lower=True)).sum()) / 2
-                found.append((-misfit - float(np.log(np.diag(factor)).sum()), scale, noise))
-        field.fitted[size] = max(found)[1:]
+                fits.append((-misfit - float(np.log(np.diag(factor)).sum()), scale, noise))
+        field.fitted[size] = max(fits)[1:]
     return field.fitted[size]

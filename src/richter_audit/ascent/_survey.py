@@ -12,9 +12,9 @@ from richter.errors import TooFewErrors
 from richter.records import Result, plain
 from richter.store import RunLike, open_ledger
 from richter_audit.ascent._clusters import Clustering, Term, cluster_vectors, distinguishing_terms
-from richter_audit.ascent._map import ErrorMap, map_vectors
+from richter_audit.ascent._error_map import ErrorMap, map_vectors
 from richter_audit.ascent._outcome import row_of
-from richter_audit.ascent._summary import BASE_NOTE, Searched, read_searched
+from richter_audit.ascent._summary import BASE_NOTE, SearchRecords, read_search_records
 from richter_audit.knowledge import KnowledgeBase
 
 __all__ = ["ErrorCluster", "ErrorSurvey", "MappedError", "base_of", "survey_errors"]
@@ -68,7 +68,7 @@ class ErrorSurvey(Result):
     unclustered: str = ""
 
     @property
-    def said(self) -> dict[str, Any]:
+    def document(self) -> dict[str, Any]:
         """The map with its points, and the clustering with its clusters."""
         clusters = None
         if self.clustering is not None:
@@ -90,9 +90,9 @@ def survey_errors(run: RunLike, base: KnowledgeBase, *, rng: np.random.Generator
     The words of a cluster are told against all else asked about. A paragraph lies at the same place in every search of
     the base, whoever was asked.
     """
-    search = read_searched(run, base)
+    search = read_search_records(run, base)
     step = {row: t for t, batch in search.batches.items() for row in batch}
-    done, failed = search.done, set(search.failing)
+    done, failed = search.known_errors, set(search.failing)
     asked = [row for row in step if row in done]
     failing = [row for row in asked if row in failed]
     fails = np.isin(asked, failing)
@@ -113,11 +113,14 @@ def survey_errors(run: RunLike, base: KnowledgeBase, *, rng: np.random.Generator
 
 
 def _map_points(
-    search: Searched, places: Mapping[int, tuple[float, float]], step: Mapping[int, int], cluster: Mapping[int, int]
+    search: SearchRecords,
+    places: Mapping[int, tuple[float, float]],
+    step: Mapping[int, int],
+    cluster: Mapping[int, int],
 ) -> tuple[MappedError, ...]:
     """The paragraphs that were asked about, each at its place in the plane."""
     questions = {row_of(item.id): item.prompt for item in search.items.values() if item.id.endswith(".0.0")}
-    failing, errors = set(search.failing), search.done
+    failing, errors = set(search.failing), search.known_errors
     return tuple(
         MappedError(
             paragraph=row,

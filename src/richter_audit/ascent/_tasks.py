@@ -16,8 +16,8 @@ from richter.errors import InputError
 from richter.records import Decoding, Result, last_object, storable
 from richter.store import Ledger
 from richter.texts import Embedder, open_embedder
-from richter_audit.ascent._field import Field
-from richter_audit.ascent._generate import fenced, list_of, strict
+from richter_audit.ascent._error_field import Field
+from richter_audit.ascent._question_prompts import fence_messages, list_of, strict
 from richter_audit.knowledge import find_similar
 from richter_audit.llm import Message
 
@@ -56,24 +56,24 @@ class Proposed:
 
 def read_archive(ledger: Ledger, steps: int, errors: Mapping[int, float]) -> list[Task]:
     """The tasks of a search so far, with the mean error of their paragraphs."""
-    found = []
+    tasks = []
     for step in range(1, steps + 1):
         for row in (ledger.note(f"{TASKS_NOTE} {step}") or {"tasks": []})["tasks"]:
             known = [errors[p] for p in row["paragraphs"] if not np.isnan(errors.get(p, np.nan))]
             error = float(np.mean(known)) if known else None
-            found.append(Task(step=step, text=row["text"], paragraphs=tuple(row["paragraphs"]), error=error))
-    return found
+            tasks.append(Task(step=step, text=row["text"], paragraphs=tuple(row["paragraphs"]), error=error))
+    return tasks
 
 
 def embedder_of(name: str, given: Embedder | None) -> Embedder:
     """What turns a task into a vector of the base: the same model that made the base's."""
-    found = given or open_embedder()
-    if found.name != name:
+    embedder = given or open_embedder()
+    if embedder.name != name:
         raise InputError(
-            f"The base was embedded with {name}, not {found.name}: a task's vector cannot be compared with its own.",
+            f"The base was embedded with {name}, not {embedder.name}: a task's vector cannot be compared with its own.",
             remedy="Give the model that made the base with --embedding.",
         )
-    return found
+    return embedder
 
 
 def task_messages(topics: Sequence[str], archive: Sequence[Task]) -> list[Message]:
@@ -82,7 +82,7 @@ def task_messages(topics: Sequence[str], archive: Sequence[Task]) -> list[Messag
         f"task {i}": f"{task.text} ({'not graded' if task.error is None else f'{task.error:.0%} wrong'})"
         for i, task in enumerate(archive[-SHOWN_TASKS:], 1)
     }
-    return fenced(
+    return fence_messages(
         "You explore what a language model does not know. You get topics of an encyclopaedia and the tasks tried so "
         f"far with the share of questions answered wrongly. Propose {COUNT} new tasks that it will probably fail: each "
         "one sentence that says which facts to ask about, unlike the tasks before it; go on from those that failed "
@@ -99,18 +99,18 @@ def read_tasks(reply: str) -> tuple[list[str], int]:
     if not isinstance(rows, list) or not rows:
         return [], 1
     texts = [storable(" ".join(row.split())[:LONGEST]) for row in rows if isinstance(row, str) and row.strip()]
-    kept = list(dict.fromkeys(texts))[:COUNT]
-    return kept, len(rows) - len(kept)
+    tasks = list(dict.fromkeys(texts))[:COUNT]
+    return tasks, len(rows) - len(tasks)
 
 
 def new_tasks(texts: Sequence[str], before: Sequence[str], embedder: Embedder) -> tuple[list[str], NDArray[np.float32]]:
     """Those tasks that are not an earlier one in other words, and their vectors."""
     vectors = embedder.embed([*before, *texts])
-    kept: list[int] = list(range(len(before)))
+    places: list[int] = list(range(len(before)))
     for i in range(len(before), len(vectors)):
-        if not len(kept) or float((vectors[kept] @ vectors[i]).max()) < NEW_BELOW:
-            kept.append(i)
-    fresh = kept[len(before) :]
+        if not len(places) or float((vectors[places] @ vectors[i]).max()) < NEW_BELOW:
+            places.append(i)
+    fresh = places[len(before) :]
     return [texts[i - len(before)] for i in fresh], vectors[fresh]
 
 
@@ -119,16 +119,16 @@ def propose_tasks(field: Field, count: int, vectors: NDArray[np.float32], rng: n
 
     Where tasks are missing or the base runs short of neighbours, the last list is filled up at random.
     """
-    found: list[list[int]] = [[] for _ in vectors]
+    rows: list[list[int]] = [[] for _ in vectors]
     taken: set[int] = set()
     if len(vectors):
         near = find_similar(vectors, field.vectors, min(count, len(field.free)), exclude=~field.free)
         for place in range(count):
-            own = found[place % len(vectors)]
+            own = rows[place % len(vectors)]
             row = next((int(r) for r in near[place % len(vectors)] if r >= 0 and int(r) not in taken), None)
             if row is not None:
                 own.append(row)
                 taken.add(row)
     free = rng.permutation(np.flatnonzero(field.free))
     rest = [int(row) for row in free if int(row) not in taken][: count - len(taken)]
-    return [*found, rest]
+    return [*rows, rest]

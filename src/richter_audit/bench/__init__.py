@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
-    from richter_audit.bench._card import *
+    from richter_audit.bench._dataset_card import *
     from richter_audit.bench._facts_benchmark import *
     from richter_audit.bench._gazetteer import *
+    from richter_audit.bench._item_sets import *
     from richter_audit.bench._items import *
     from richter_audit.bench._paragraphs import *
-    from richter_audit.bench._sets import *
-    from richter_audit.bench._text import *
+    from richter_audit.bench._text_order import *
     from richter_audit.bench._wordings import *
     from richter_audit.bench._world import *
 

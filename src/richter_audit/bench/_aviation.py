@@ -5,12 +5,13 @@ from collections import Counter
 from functools import cached_property
 from typing import Any
 
-from richter_audit.bench._draft import Asked, Cell, Object, Slots, cells
+from richter_audit.bench._drafts import Asked, Cell, Object, Slots, cells
 from richter_audit.bench._money import Money
+from richter_audit.bench._place_names import DISPUTED
 from richter_audit.bench._places import country_truth
 from richter_audit.bench._regions import Zones
-from richter_audit.bench._text import leaks, normalise_name, ordered, pick
-from richter_audit.bench._world import DISPUTED, City, World
+from richter_audit.bench._text_order import leaks, normalise_name, order_by_hash, pick
+from richter_audit.bench._world import City, World
 
 SOLVED_STATES = [
     ("The state of the United States with the airport DEN is Colorado.", "Colorado"),
@@ -45,11 +46,11 @@ class Airport:
 
 def airports(world: World) -> dict[str, Airport]:
     """Airports by IATA code, those of the largest cities first; international ones before others of the same city."""
-    found = []
+    rows = []
     group = {iata: row["name"] for row in world.metropolitan_codes.values() for iata in row["airports"]}
     for iata, row in world.airport_rows.items():
         city = world.city_at(group.get(iata, row["city"]), row["country"], row["lat"], row["lon"])
-        found.append(
+        rows.append(
             Airport(
                 iata=iata,
                 icao=row["icao"],
@@ -62,8 +63,8 @@ def airports(world: World) -> dict[str, Airport]:
                 lon=round(row["lon"], 2),
             )
         )
-    found.sort(key=lambda a: (-a.fame, "international" not in a.name.lower(), a.iata))
-    return {a.iata: a for a in found}
+    rows.sort(key=lambda a: (-a.fame, "international" not in a.name.lower(), a.iata))
+    return {a.iata: a for a in rows}
 
 
 class Aviation(Zones):
@@ -220,7 +221,7 @@ class Aviation(Zones):
         used = {code[:2] for code in (*self.table, *(row["lid"] for row in rows), *self.world.metropolitan_codes)}
         letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
         blocks = [a + b for a in letters for b in letters if a + b not in used]
-        return ordered([block + c for block in blocks for c in letters], "free airport codes")[:600]
+        return order_by_hash([block + c for block in blocks for c in letters], "free airport codes")[:600]
 
     @cached_property
     def international(self) -> list[str]:

@@ -2,10 +2,10 @@
 
 from functools import cached_property
 
-from richter_audit.bench._draft import Asked, Cell, Object, Slots, cells
+from richter_audit.bench._drafts import Asked, Cell, Object, Slots, cells
 from richter_audit.bench._money import Money
 from richter_audit.bench._places import Places, country_truth
-from richter_audit.bench._text import ordered, pick, unique
+from richter_audit.bench._text_order import order_by_hash, pick, unique
 from richter_audit.bench._world import World
 
 DENIALS = ("{name} is not in", "not in", "isn't in", "not a city in", "not located in")
@@ -84,7 +84,7 @@ class Cities(Places):
         own = self.country_of(key)
         neighbours = [c for c in self.world.countries[own].neighbours if c in claimable]
         others = [c for c in claimable if c != own and c not in neighbours]
-        return [*ordered(neighbours, key)[:1], *pick(others, 1, key)]
+        return [*order_by_hash(neighbours, key)[:1], *pick(others, 1, key)]
 
     @cached_property
     def solved_states(self) -> list[tuple[str, str]]:

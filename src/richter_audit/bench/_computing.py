@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from richter_audit.bench._draft import Asked, Cell, Object, Slots, cells
+from richter_audit.bench._drafts import Asked, Cell, Object, Slots, cells
 from richter_audit.bench._places import Places, country_truth, near_countries
-from richter_audit.bench._text import normalise_name, ordered, pick, words
+from richter_audit.bench._text_order import normalise_name, order_by_hash, pick, words
 from richter_audit.bench._world import World
 
 # IANA's registry of HTTP status codes: the phrases of RFC 9110 and their old names.
@@ -143,14 +143,14 @@ class Computing(Places):
         """A country's top-level domain."""
         country = self.world.countries[code]
         name = normalise_name(country.name).replace(" ", "")
-        made = [t for t in (f".{name[:2]}", f".{name[0]}{name[-1]}", f".{name[0]}{name[2]}") if t != country.tld]
+        guesses = [t for t in (f".{name[:2]}", f".{name[0]}{name[-1]}", f".{name[0]}{name[2]}") if t != country.tld]
         like = [t for t in sorted(self.domains) if t[1:2] == country.tld[1:2] and t != country.tld]
         near = [self.world.countries[c].tld for c in near_countries(self.world, code, asked.salt)]
         return Object(
             kind="code",
             of="domain",
             answer=country.tld,
-            wrong=[*ordered(made, asked.salt)[:1], *ordered(like, asked.salt)[:1], *near],
+            wrong=[*order_by_hash(guesses, asked.salt)[:1], *order_by_hash(like, asked.salt)[:1], *near],
             also=[".gb"] if code == "GB" else (),
             truth={"code": country.tld, **country_truth(self.world, code)},
         )
@@ -175,13 +175,13 @@ class Computing(Places):
         return Object(
             kind="status",
             answer=HTTP[code],
-            wrong=[*ordered(same, asked.salt)[:2], *ordered(rest, asked.salt)],
+            wrong=[*order_by_hash(same, asked.salt)[:2], *order_by_hash(rest, asked.salt)],
             aliases=HTTP_ALIASES.get(code, ()),
             truth={"value": code},
         )
 
     def _number(self, value: int, others: Iterable[int], asked: Asked) -> Object:
-        wrong = [str(other) for other in ordered(others, asked.salt)]
+        wrong = [str(other) for other in order_by_hash(others, asked.salt)]
         return Object(kind="number", answer=str(value), wrong=wrong, truth={"value": value})
 
     def _same_class(self, code: int) -> list[int]:
@@ -221,7 +221,7 @@ class Computing(Places):
         return Object(
             kind="number",
             answer=digits,
-            wrong=[f"{v:{form}}" for v in ordered(near, asked.salt)],
+            wrong=[f"{v:{form}}" for v in order_by_hash(near, asked.salt)],
             aliases=[way.format(digits) for way in forms],
             truth={"value": value, "base": base, "via": value},
         )
@@ -238,7 +238,7 @@ class Computing(Places):
         """The character that has a number."""
         value = int(fact)
         others = [v for v in map(int, self.letters) if v != value]
-        near = ordered([v for v in others if abs(v - value) < 5], asked.salt)
+        near = order_by_hash([v for v in others if abs(v - value) < 5], asked.salt)
         return Object(
             kind="character", answer=chr(value), wrong=[chr(v) for v in [*near, *others]], truth={"value": value}
         )
@@ -283,8 +283,8 @@ class Computing(Places):
     def free_domains(self) -> list[str]:
         """Domains of two letters that nobody has."""
         letters = "abcdefghijklmnopqrstuvwxyz"
-        made = [f".{a}{b}" for a in letters for b in letters]
-        return ordered([d for d in made if d not in self.domains | MORE_DOMAINS], "free domains")[:220]
+        pairs = [f".{a}{b}" for a in letters for b in letters]
+        return order_by_hash([d for d in pairs if d not in self.domains | MORE_DOMAINS], "free domains")[:220]
 
     @cached_property
     def scripts(self) -> dict[str, str]:
@@ -319,7 +319,7 @@ def computing(world: World) -> list[Cell]:
         "phrases_by_status": [(str(c), phrase) for c, phrase in HTTP.items()],
         "ports": [str(p) for p in PORTS],
         "script_codes": sorted(d.scripts),
-        "script_shots": ordered(d.scripts, 0)[:40],
+        "script_shots": order_by_hash(d.scripts, 0)[:40],
         "solved_domains": [(using.format(land.tld, land.the_name), land.name) for land in lands],
         "statuses": [str(c) for c in HTTP],
         "unusual": [e for e in dict.fromkeys(LESSER) if e in d.files and e not in usual],

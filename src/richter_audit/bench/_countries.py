@@ -4,14 +4,15 @@ import dataclasses
 from collections import Counter
 from functools import cached_property
 
-from richter_audit.bench._draft import Asked, Cell, Object, Slots, cells
+from richter_audit.bench._drafts import Asked, Cell, Object, Slots, cells
+from richter_audit.bench._place_names import CONTINENTS
 from richter_audit.bench._places import (
     Places,
     country_truth,
     near_countries,
 )
-from richter_audit.bench._text import ordered, pick, words
-from richter_audit.bench._world import CONTINENTS, World
+from richter_audit.bench._text_order import order_by_hash, pick, words
+from richter_audit.bench._world import World
 
 # Reach into two continents, or are counted with either.
 TWO_CONTINENTS = frozenset(["AM", "AZ", "CY", "EG", "GE", "ID", "KZ", "RU", "TL", "TR"])
@@ -64,7 +65,7 @@ class Countries(Places):
         return Object(
             kind="continent",
             answer=CONTINENTS[own],
-            wrong=ordered([CONTINENTS[c] for c in ("AF", "AS", "EU", "NA", "OC", "SA")], asked.salt),
+            wrong=order_by_hash([CONTINENTS[c] for c in ("AF", "AS", "EU", "NA", "OC", "SA")], asked.salt),
             aliases=["the Americas", "Central America", "Caribbean"] if own == "NA" else [],
             truth=country_truth(self.world, code),
         )
@@ -77,12 +78,12 @@ class Countries(Places):
     def between(self, fact: str, asked: Asked) -> Object:
         """The one country that borders both of two others."""
         code, *ends = fact.split("|")
-        found = self.country(code, asked)
+        country = self.country(code, asked)
         near = [c for end in ends for c in self.world.countries[end].neighbours]
-        wrong = [c for c in ordered(near, fact) if c in self.world.states and c not in ends]
+        wrong = [c for c in order_by_hash(near, fact) if c in self.world.states and c not in ends]
         taken = [self.world.countries[end].the_name for end in ends]
-        safe = [name for name in found.wrong if name not in taken]
-        return dataclasses.replace(found, wrong=[*(self.world.countries[c].the_name for c in wrong[:2]), *safe])
+        safe = [name for name in country.wrong if name not in taken]
+        return dataclasses.replace(country, wrong=[*(self.world.countries[c].the_name for c in wrong[:2]), *safe])
 
     def no_border(self, fact: str, asked: Asked) -> Object:
         """That two countries have no border."""
@@ -90,7 +91,7 @@ class Countries(Places):
         return Object(
             kind="trap",
             answer=f"zero, because {pair} have no common border",
-            wrong=ordered(["130", "310", "560", "740", "920", "1,340", "1,820"], asked.salt),
+            wrong=order_by_hash(["130", "310", "560", "740", "920", "1,340", "1,820"], asked.salt),
             aliases=NO_BORDER,
             truth={"premise": f"{pair} share a land border", "corrected": f"{pair} share no land border"},
         )
@@ -112,8 +113,8 @@ class Countries(Places):
         """Triples country|one|two where the country alone borders both others, which do not border each other."""
         clear = [c for c in self.world.states if c not in UNCLEAR_BORDERS]
         pairs = [(one, two) for one in clear for two in clear if one < two]
-        found = [f"{code}|{one}|{two}" for one, two in pairs for code in self._common(one, two) if code in clear]
-        return sorted(found, key=lambda t: -sum(self.world.countries[c].population for c in t.split("|")))
+        facts = [f"{code}|{one}|{two}" for one, two in pairs for code in self._common(one, two) if code in clear]
+        return sorted(facts, key=lambda t: -sum(self.world.countries[c].population for c in t.split("|")))
 
     def _common(self, one: str, two: str) -> set[str]:
         """The one country that borders both, unless they border each other."""

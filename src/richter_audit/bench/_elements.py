@@ -3,8 +3,8 @@
 from functools import cached_property
 from typing import Any
 
-from richter_audit.bench._draft import NO_SUCH, Asked, Cell, Object, Slots, cells
-from richter_audit.bench._text import ordered, pick, words
+from richter_audit.bench._drafts import NO_SUCH, Asked, Cell, Object, Slots, cells
+from richter_audit.bench._text_order import order_by_hash, pick, words
 from richter_audit.bench._world import Element, World
 
 SPELLINGS = {"aluminum": ("aluminium",), "cesium": ("caesium",), "sulfur": ("sulphur",)}
@@ -81,7 +81,7 @@ class Elements:
         beside = [x for x in self.table if 0 < abs(x.number - e.number) <= 3]
         column = [x for x in self.table if e.group and x.group == e.group and x != e]
         letter = [x for x in self.table if x.name[0] == e.name[0] and x != e]
-        pools = [ordered(pool, salt, e.symbol) for pool in (letter, column, beside)]
+        pools = [order_by_hash(pool, salt, e.symbol) for pool in (letter, column, beside)]
         return [*(pool[0] for pool in pools if pool), *pick(self.table, 4, salt, e.symbol), *beside]
 
     def name(self, symbol: str, asked: Asked) -> Object:
@@ -95,9 +95,9 @@ class Elements:
     def symbol(self, symbol: str, asked: Asked, **more: Any) -> Object:
         """An element's symbol."""
         e = self.by_symbol[symbol]
-        made = [s.title() for s in (e.name[0] + e.name[2:3], e.name[:2], e.name[0] + e.name[-1]) if len(s) == 2]
+        guesses = [s.title() for s in (e.name[0] + e.name[2:3], e.name[:2], e.name[0] + e.name[-1]) if len(s) == 2]
         real = [x.symbol for x in self.near(e, asked.salt)]
-        wrong = [*ordered([s for s in made if s != symbol], asked.salt)[:1], *real]
+        wrong = [*order_by_hash([s for s in guesses if s != symbol], asked.salt)[:1], *real]
         return Object(kind="symbol", answer=symbol, wrong=wrong, truth={**self.truth(e), **more})
 
     def next_symbol(self, symbol: str, asked: Asked) -> Object:
@@ -107,13 +107,13 @@ class Elements:
     def _place(self, symbol: str, asked: Asked, value: int, wrong: list[int], aliases: tuple[str, ...]) -> Object:
         """A place in the table; wrong ones in an order set by the salt."""
         truth = {**self.truth(self.by_symbol[symbol]), "value": value}
-        numbers = [str(number) for number in ordered(wrong, asked.salt)]
+        numbers = [str(number) for number in order_by_hash(wrong, asked.salt)]
         return Object(kind="number", answer=str(value), wrong=numbers, aliases=aliases, truth=truth)
 
     def _count(self, symbol: str, asked: Asked, value: int, spread: int, **more: Any) -> Object:
         """A count of particles; wrong ones are off by at most `spread`."""
         steps = [step for step in range(-spread, spread + 1) if step and value + step > 0]
-        wrong = [str(value + step) for step in ordered(steps, asked.salt)]
+        wrong = [str(value + step) for step in order_by_hash(steps, asked.salt)]
         truth = {**self.truth(self.by_symbol[symbol]), "value": value, **more}
         return Object(kind="number", answer=str(value), wrong=wrong, truth=truth)
 
@@ -135,7 +135,7 @@ class Elements:
         """An element's family."""
         own = self.family_of[symbol]
         aliases = [own, *FAMILY_ALIASES.get(own, ()), *(f"{a}s" for a in FAMILY_ALIASES.get(own, ()))]
-        wrong = [_several(f) for f in ordered([f for f in FAMILIES if f != own], asked.salt)]
+        wrong = [_several(f) for f in order_by_hash([f for f in FAMILIES if f != own], asked.salt)]
         truth = {**self.truth(self.by_symbol[symbol]), "family": own}
         return Object(kind="family", answer=_several(own), wrong=wrong, aliases=aliases, truth=truth)
 
@@ -155,7 +155,7 @@ class Elements:
     def year(self, symbol: str, asked: Asked) -> Object:
         """When an element was discovered."""
         year = FOUND[symbol]
-        wrong = [str(year + step) for step in ordered([-48, -31, -19, -11, 12, 23, 34, 47], asked.salt)]
+        wrong = [str(year + step) for step in order_by_hash([-48, -31, -19, -11, 12, 23, 34, 47], asked.salt)]
         truth = {**self.truth(self.by_symbol[symbol]), "value": year}
         return Object(kind="year", answer=str(year), wrong=wrong, truth=truth)
 
@@ -165,7 +165,7 @@ class Elements:
         mass = _main_isotope(e)
         others = [m for m, share in e.isotopes.items() if share and m != mass]
         beside = [m for m in e.isotopes if 0 < abs(m - mass) <= 4 and m not in others]
-        wrong = [str(m) for m in [*ordered(others, asked.salt), *ordered(beside, asked.salt)]]
+        wrong = [str(m) for m in [*order_by_hash(others, asked.salt), *order_by_hash(beside, asked.salt)]]
         aliases = [f"{e.name}-{mass}", f"{symbol}-{mass}"]
         truth = {**self.truth(e), "value": mass}
         return Object(kind="number", answer=str(mass), wrong=wrong, aliases=aliases, truth=truth)
@@ -174,13 +174,13 @@ class Elements:
         """That an element has no stable isotope."""
         e = self.by_symbol[symbol]
         denials = ("no stable", "not have a stable", "not have any stable", "radioactive", "not stable")
-        said = {"premise": f"{e.name} has a stable isotope", "corrected": "no stable isotope"}
+        truth = {"premise": f"{e.name} has a stable isotope", "corrected": "no stable isotope"}
         return Object(
             kind="trap",
             answer=f"none, because {e.name} has no stable isotope",
             wrong=[str(m) for m in pick(sorted(e.isotopes), 4, asked.salt)],
             aliases=[*NO_SUCH, *denials],
-            truth={**self.truth(e), **said},
+            truth={**self.truth(e), **truth},
         )
 
     def heavy_names(self, salt: str) -> list[str]:
@@ -212,9 +212,9 @@ class Elements:
     @cached_property
     def free_symbols(self) -> list[str]:
         """What looks like a symbol and is none, nor was one, nor is an English word."""
-        made = [f"{a}{b}" for a in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" for b in "abdefgjkmoqvwxz"]
+        pairs = [f"{a}{b}" for a in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" for b in "abdefgjkmoqvwxz"]
         taken = {*self.by_symbol, *ONCE_SYMBOLS, *(word.title() for word in ENGLISH)}
-        return ordered([symbol for symbol in made if symbol not in taken], "free symbols")[:240]
+        return order_by_hash([symbol for symbol in pairs if symbol not in taken], "free symbols")[:240]
 
 
 def elements(world: World) -> list[Cell]:

@@ -15,14 +15,14 @@ from richter_audit.bench._aviation import aviation
 from richter_audit.bench._cities import cities
 from richter_audit.bench._computing import computing
 from richter_audit.bench._countries import countries
-from richter_audit.bench._draft import TEMPLATES, Cell, finish
+from richter_audit.bench._drafts import TEMPLATES, Cell, finish
 from richter_audit.bench._elements import elements
 from richter_audit.bench._gazetteer import Gazetteer, gather, pack
 from richter_audit.bench._items import write_items
 from richter_audit.bench._languages import languages
 from richter_audit.bench._money import money
 from richter_audit.bench._regions import regions
-from richter_audit.bench._text import ordered
+from richter_audit.bench._text_order import order_by_hash
 from richter_audit.bench._world import World
 
 __all__ = ["DOMAINS", "FactsBench", "build_facts", "cached_facts"]
@@ -41,7 +41,7 @@ TIERS = 5
 
 
 @contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
+def _without_gc() -> Iterator[None]:
     """Without Python's search for cycles, which costs a third of the time while a million small objects are made."""
     was = gc.isenabled()
     gc.disable()
@@ -71,13 +71,13 @@ class FactsBench(Result):
         return len(self.items)
 
     @property
-    @_uncollected()
+    @_without_gc()
     def gazetteer(self) -> Gazetteer:
         """Made of all sources when it is asked for."""
         return gather(self.world)
 
 
-@_uncollected()
+@_without_gc()
 def build_facts(
     *, items: int, seed: int, world: World | None = None, domains: Sequence[str] = tuple(DOMAINS)
 ) -> FactsBench:
@@ -100,7 +100,7 @@ def build_facts(
         for tier in range(TIERS):
             own = [cell for cell in cells if cell.tier == tier + 1]
             streams[d, tier] = _draw(name, own, seed, prompts)
-    found: list[Item] = []
+    built: list[Item] = []
     for j in range(items):
         d, tier = j % len(names), (j if len(names) % TIERS else j // len(names)) % TIERS
         item = next(streams[d, tier], None)
@@ -109,8 +109,8 @@ def build_facts(
                 f"--items {items}: the facts run out at {j} ({names[d]}, tier {tier + 1}).",
                 remedy=f"Ask for at most {j} items.",
             )
-        found.append(item)
-    return FactsBench(items=tuple(found), world=world, seed=seed, versions=versions)
+        built.append(item)
+    return FactsBench(items=tuple(built), world=world, seed=seed, versions=versions)
 
 
 def _draw(domain: str, cells: list[Cell], seed: int, prompts: set[str]) -> Iterator[Item]:
@@ -118,7 +118,7 @@ def _draw(domain: str, cells: list[Cell], seed: int, prompts: set[str]) -> Itera
 
     `prompts` are those that the domain has asked before, in any tier.
     """
-    waiting = {i: iter(ordered(cell.facts, seed, domain, cell.relation)) for i, cell in enumerate(cells)}
+    waiting = {i: iter(order_by_hash(cell.facts, seed, domain, cell.relation)) for i, cell in enumerate(cells)}
     given = dict.fromkeys(waiting, 0)
     while waiting:
         turn = min(waiting, key=lambda i: ((given[i] + 1) / cells[i].weight, i))

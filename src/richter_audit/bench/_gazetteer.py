@@ -16,8 +16,9 @@ from richter_audit.bench._computing import HTTP, PORTS, software
 from richter_audit.bench._elements import SPELLINGS
 from richter_audit.bench._languages import Tongues
 from richter_audit.bench._money import Money
-from richter_audit.bench._text import normalise_name
-from richter_audit.bench._world import CONTINENTS, World
+from richter_audit.bench._place_names import CONTINENTS
+from richter_audit.bench._text_order import normalise_name
+from richter_audit.bench._world import World
 
 __all__ = ["Entity", "Gazetteer", "beside", "pack", "read_gazetteer"]
 
@@ -67,12 +68,12 @@ class Gazetteer:
         """Everything known under a name (compared by `normalise_name`), the largest city first."""
         key = normalise_name(name)
         rows = [row for row in self.others.get(key, ()) if kind in ("", row["kind"])]
-        found = [Entity(**{**row, "countries": tuple(row.get("countries", ()))}) for row in rows]
+        entities = [Entity(**{**row, "countries": tuple(row.get("countries", ()))}) for row in rows]
         if kind in ("", "city"):
             low = bisect.bisect_left(self.city_names, key)
             high = bisect.bisect_right(self.city_names, key, lo=low)
-            found += sorted((self._city(i) for i in range(low, high)), key=lambda city: -(city.people or 0))
-        return tuple(found)
+            entities += sorted((self._city(i) for i in range(low, high)), key=lambda city: -(city.people or 0))
+        return tuple(entities)
 
     def _city(self, row: int) -> Entity:
         region = self.regions[self.city_regions[row]][0]

@@ -123,9 +123,11 @@ def _json_lines(path: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
             except UnicodeDecodeError as error:
                 raise InputError(f"{where} is not UTF-8.", remedy="Save the file as UTF-8.") from error
             except (ValueError, RecursionError) as error:
-                said = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+                reason = (
+                    f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+                )
                 raise InputError(
-                    f"{where} is not valid JSON: {said[:200]}.", remedy="Write one JSON object a line."
+                    f"{where} is not valid JSON: {reason[:200]}.", remedy="Write one JSON object a line."
                 ) from error
             if not isinstance(row, dict):
                 raise InputError(f"{where} is not a JSON object.", remedy="Write one JSON object a line.")

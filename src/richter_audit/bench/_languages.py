@@ -9,9 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from richter_audit.bench._draft import NO_SUCH, Asked, Cell, Object, Rule, Slots, cells
+from richter_audit.bench._drafts import NO_SUCH, Asked, Cell, Object, Rule, Slots, cells
 from richter_audit.bench._places import Places, country_truth
-from richter_audit.bench._text import normalise_name, ordered, pick, unique, words
+from richter_audit.bench._text_order import normalise_name, order_by_hash, pick, unique, words
 from richter_audit.bench._world import World
 
 NAMES = {"bn": "Bengali", "ny": "Chichewa", "mi": "Maori", "gez": "Geez", "lah": "Western Punjabi", "rn": "Kirundi"}
@@ -109,13 +109,13 @@ class Tongues:
 
     def own_names(self) -> dict[str, str]:
         """What languages call themselves, where CLDR has their own locale."""
-        found = {}
+        names = {}
         for code in sorted(self.cldr):
             name = self.world.own_name(code)
             alike = SequenceMatcher(None, normalise_name(name), normalise_name(self.name(code))).ratio()
             if name and name[-1].isalpha() and "(" not in name and alike < 0.6:  # else it gives itself away
-                found[code] = name
-        return found
+                names[code] = name
+        return names
 
 
 class Languages(Places):
@@ -164,9 +164,9 @@ class Languages(Places):
 
     def home(self, code: str, asked: Asked) -> Object:
         """The country where a language is spoken."""
-        found, speakers = self.country(self.tongues.home(code), asked), self.tongues.speakers[code]
+        country, speakers = self.country(self.tongues.home(code), asked), self.tongues.speakers[code]
         return dataclasses.replace(
-            found, also=[self.world.countries[c].name for c in speakers if c in self.world.countries]
+            country, also=[self.world.countries[c].name for c in speakers if c in self.world.countries]
         )
 
     def code(self, code: str, asked: Asked) -> Object | None:
@@ -174,15 +174,15 @@ class Languages(Places):
         if len(code) != 2:
             return None
         guess = normalise_name(self.tongues.name(code))[:2]
-        made = [guess] if len(guess) == 2 and guess.isalpha() else []
+        guesses = [guess] if len(guess) == 2 and guess.isalpha() else []
         like = [c for c in self.two if c != code and c[0] == code[0]]
-        wrong = [*made, *pick(like, 3, asked.salt), *pick(self.two, 4, asked.salt)]
+        wrong = [*guesses, *pick(like, 3, asked.salt), *pick(self.two, 4, asked.salt)]
         return Object(kind="code", answer=code, wrong=wrong, truth={**self.truth(code), "of": "language", "code": code})
 
     def script(self, code: str, asked: Asked) -> Object:
         """The script in which a language is written."""
         script = self.scripts[code]
-        pool = [*ordered(SCRIPTS[:4], asked.salt)[:2], *ordered(SCRIPTS, asked.salt)]
+        pool = [*order_by_hash(SCRIPTS[:4], asked.salt)[:2], *order_by_hash(SCRIPTS, asked.salt)]
         return Object(
             kind="script",
             answer=self.script_name(script),
@@ -269,7 +269,7 @@ class Languages(Places):
         """Pairs of letters that are no language's code and no word."""
         letters = "abcdefghijklmnopqrstuvwxyz"
         taken = {*self.tongues.iso2, *WITHDRAWN_CODES, *CODES_THAT_ARE_WORDS}
-        return ordered([a + b for a in letters for b in letters if a + b not in taken], "free language codes")
+        return order_by_hash([a + b for a in letters for b in letters if a + b not in taken], "free language codes")
 
 
 def languages(world: World) -> list[Cell]:

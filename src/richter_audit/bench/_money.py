@@ -4,9 +4,9 @@ import dataclasses
 from functools import cached_property
 from typing import Any
 
-from richter_audit.bench._draft import Asked, Cell, Object, Slots, cells, solve
+from richter_audit.bench._drafts import Asked, Cell, Object, Slots, cells, solve
 from richter_audit.bench._places import Places, country_truth, near_countries
-from richter_audit.bench._text import normalise_name, ordered, pick, unique, words
+from richter_audit.bench._text_order import normalise_name, order_by_hash, pick, unique, words
 from richter_audit.bench._world import World
 
 # Bulgaria changed to the euro in 2026, after the sources' date; Panama and Zimbabwe use two currencies side by side.
@@ -159,8 +159,12 @@ class Money(Places):
     def code(self, currency: str, asked: Asked) -> Object:
         """A currency's code of three letters."""
         like = [c for c in self.by_people if c[0] == currency[0] and c != currency]
-        made = [f"{currency[:2]}{letter}" for letter in "DPRSFK" if f"{currency[:2]}{letter}" not in self.iso]
-        wrong = [*ordered(made, asked.salt)[:1], *ordered(like, asked.salt)[:2], *pick(self.by_people, 4, asked.salt)]
+        guesses = [f"{currency[:2]}{letter}" for letter in "DPRSFK" if f"{currency[:2]}{letter}" not in self.iso]
+        wrong = [
+            *order_by_hash(guesses, asked.salt)[:1],
+            *order_by_hash(like, asked.salt)[:2],
+            *pick(self.by_people, 4, asked.salt),
+        ]
         truth = {**self.truth(self.currencies[currency]), "of": "currency"}
         return Object(kind="code", answer=currency, wrong=wrong, truth=truth)
 
@@ -170,7 +174,7 @@ class Money(Places):
         alone = len(self.unit_users.get(currency.unit, ())) == 1
         kin = [c for c in self.by_people if self.currencies[c].unit == currency.unit and c != code]
         near = self._near_money(currency.users[0], asked.salt) if currency.users else []
-        pool = [*ordered(kin, asked.salt)[:1], *near, *pick(self.by_people, 4, asked.salt)]
+        pool = [*order_by_hash(kin, asked.salt)[:1], *near, *pick(self.by_people, 4, asked.salt)]
         return Object(
             kind="currency",
             answer=currency.name,
@@ -184,7 +188,7 @@ class Money(Places):
         currency = self.currencies[code]
         value = int(currency.numeric)
         near = sorted(self.by_people, key=lambda c: (abs(int(self.currencies[c].numeric) - value), c))
-        pool = [*ordered(near[1:8], asked.salt)[:2], *pick(self.by_people, 4, asked.salt)]
+        pool = [*order_by_hash(near[1:8], asked.salt)[:2], *pick(self.by_people, 4, asked.salt)]
         return Object(
             kind="number",
             answer=currency.numeric,
@@ -208,7 +212,7 @@ class Money(Places):
     def before_euro(self, country: str, asked: Asked) -> Object:
         """What a country paid with before the euro."""
         old = self.former[BEFORE_EURO[country]]
-        others = [self.former[c] for c in ordered(BEFORE_EURO.values(), asked.salt)]
+        others = [self.former[c] for c in order_by_hash(BEFORE_EURO.values(), asked.salt)]
         return Object(
             kind="currency",
             answer=old.name,
@@ -220,7 +224,7 @@ class Money(Places):
     def euro_year(self, country: str, asked: Asked) -> Object:
         """When a country adopted the euro."""
         year = LATE_EURO[country]
-        wrong = [str(y) for y in ordered({*EURO_YEARS} - {year}, asked.salt)]
+        wrong = [str(y) for y in order_by_hash({*EURO_YEARS} - {year}, asked.salt)]
         return Object(kind="year", answer=str(year), wrong=wrong, truth={"value": year})
 
     def never_euro(self, code: str, asked: Asked) -> Object:
@@ -231,7 +235,7 @@ class Money(Places):
         return Object(
             kind="trap",
             answer=f"none, because {name} has never adopted the euro",
-            wrong=ordered(["1999", "2002", "2004", "2007", "2011", "2014"], asked.salt),
+            wrong=order_by_hash(["1999", "2002", "2004", "2007", "2011", "2014"], asked.salt),
             aliases=[f"{country.name} has not adopted the euro", *NOT_ADOPTED, *own],
             truth={
                 "premise": f"{name} adopted the euro",
@@ -263,7 +267,7 @@ class Money(Places):
         """Codes of three letters that look like a state's and stand for nothing."""
         taken = set(self.iso) | set(self.world.cldr.currencies)
         free = [f"{c}{x}" for c in self.world.states for x in "DFKLPRSZ" if f"{c}{x}" not in taken]
-        return ordered(free, "unassigned currency codes")[:600]
+        return order_by_hash(free, "unassigned currency codes")[:600]
 
     def some_names(self, salt: str) -> list[str]:
         """Four currencies."""

@@ -16,8 +16,9 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from richter.records import Document, Paragraph, Question
-from richter_audit.bench._text import leaks, normalise_name
-from richter_audit.bench._world import DISPUTED, City, World
+from richter_audit.bench._place_names import DISPUTED
+from richter_audit.bench._text_order import leaks, normalise_name
+from richter_audit.bench._world import City, World
 
 __all__ = ["FACT_PARTS", "fact_documents"]
 
@@ -372,11 +373,11 @@ def _band(people: int) -> str:
 
 def _sound(questions: Sequence[Question | None]) -> tuple[Question, ...]:
     """Questions with three wrong answers whose answer does not stand in what is asked."""
-    kept = []
+    sound = []
     for q in questions:
         if q is None or len(set(q.wrong)) < 3 or not q.answer:
             continue
-        told = " ".join(q.slots.values()) if not q.relation.startswith("isotope-") else ""
-        if not leaks([q.answer, *q.aliases], told):
-            kept.append(q)
-    return tuple(kept)
+        subject = " ".join(q.slots.values()) if not q.relation.startswith("isotope-") else ""
+        if not leaks([q.answer, *q.aliases], subject):
+            sound.append(q)
+    return tuple(sound)

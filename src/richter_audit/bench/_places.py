@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from richter_audit.bench._draft import Asked, Object, Slots
-from richter_audit.bench._text import ordered, pick
+from richter_audit.bench._drafts import Asked, Object, Slots
+from richter_audit.bench._text_order import order_by_hash, pick
 from richter_audit.bench._world import World
 
 
@@ -18,7 +18,7 @@ def near_countries(world: World, code: str, *salt: object) -> list[str]:
     """Other states from near to far: two neighbours, two of the continent, then well-known ones, then the rest near."""
     country = world.countries[code]
     known = set(world.states)
-    neighbours = ordered([n for n in country.neighbours if n in known], *salt, code)
+    neighbours = order_by_hash([n for n in country.neighbours if n in known], *salt, code)
     same = [c for c in world.states if world.countries[c].continent == country.continent and c != code]
     same = [c for c in same if c not in neighbours]
     far = [c for c in world.states[:90] if world.countries[c].continent != country.continent]

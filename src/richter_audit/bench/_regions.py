@@ -2,9 +2,9 @@
 
 from functools import cached_property
 
-from richter_audit.bench._draft import Asked, Cell, Object, Slots, cells
+from richter_audit.bench._drafts import Asked, Cell, Object, Slots, cells
 from richter_audit.bench._places import Places, country_truth, near_countries
-from richter_audit.bench._text import normalise_name, ordered, pick, unique, words
+from richter_audit.bench._text_order import normalise_name, order_by_hash, pick, unique, words
 from richter_audit.bench._world import Region, World
 
 # Names that many countries use: points of the compass, "Centre", "Capital".
@@ -132,7 +132,7 @@ class Regions(Zones):
 
     def some_hours(self, salt: str) -> list[str]:
         """Differences from UTC."""
-        return ordered(HOURS, salt)
+        return order_by_hash(HOURS, salt)
 
     def reject(self, fact: str, asked: Asked) -> Object:
         """That a division does not lie in a country."""
@@ -230,7 +230,7 @@ def regions(world: World) -> list[Cell]:
     large, middle = d.cities_in_table(300_000, 10**9), d.cities_in_table(60_000, 300_000)
     pools = {
         "codes": list(d.codes),
-        "code_shots": ordered(d.codes, 0)[:30],
+        "code_shots": order_by_hash(d.codes, 0)[:30],
         "federal": [key for key in large if world.cities[key].country in FEDERAL],
         "large": large,
         "large_and_middle": [*large, *middle],
@@ -240,7 +240,7 @@ def regions(world: World) -> list[Cell]:
         "whole": [key for key in d.clear if key in world.region_zone],
         "zone_large": d.cities_with_zone(500_000, 10**9),
         "zone_middle": d.cities_with_zone(50_000, 500_000),
-        "zone_shots": ordered(d.zones, 0)[:20],
+        "zone_shots": order_by_hash(d.zones, 0)[:20],
     }
     return cells("regions", d, pools)
 

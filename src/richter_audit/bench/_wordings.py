@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from richter.records import Item, Question
-from richter_audit.bench._text import leaks, ordered
+from richter_audit.bench._text_order import leaks, order_by_hash
 
 __all__ = ["without_subject", "word"]
 
@@ -22,7 +22,7 @@ def _relation(examples: Sequence[tuple[Mapping[str, str], str]], *wordings: tupl
     return Relation(wordings=wordings, examples=tuple(examples))
 
 
-def _solved(rows: str, *slots: str) -> list[tuple[Mapping[str, str], str]]:
+def _solved_examples(rows: str, *slots: str) -> list[tuple[Mapping[str, str], str]]:
     """Solved examples, written as `subject|further slots=answer; ...`."""
     pairs = (row.split("=") for row in rows.split("; "))
     return [(dict(zip(("subject", *slots), values.split("|"), strict=True)), answer) for values, answer in pairs]
@@ -30,7 +30,7 @@ def _solved(rows: str, *slots: str) -> list[tuple[Mapping[str, str], str]]:
 
 RELATIONS: Mapping[str, Relation] = {
     "place-country": _relation(
-        _solved(
+        _solved_examples(
             "Lyon|city=France; Osaka|city=Japan; Toronto|city=Canada; Lagos|city=Nigeria; Munich|city=Germany; "
             "Cusco|city=Peru",
             "kind",
@@ -48,7 +48,7 @@ RELATIONS: Mapping[str, Relation] = {
         ),
     ),
     "place-region": _relation(
-        _solved(
+        _solved_examples(
             "Munich|Germany=Bavaria; Houston|the United States=Texas; Calgary|Canada=Alberta; Florence|Italy=Tuscany; "
             "Pune|India=Maharashtra",
             "land",
@@ -69,7 +69,9 @@ RELATIONS: Mapping[str, Relation] = {
         ),
     ),
     "place-zone": _relation(
-        _solved("Lyon=Europe/Paris; Osaka=Asia/Tokyo; Calgary=America/Edmonton; Cusco=America/Lima; Pune=Asia/Kolkata"),
+        _solved_examples(
+            "Lyon=Europe/Paris; Osaka=Asia/Tokyo; Calgary=America/Edmonton; Cusco=America/Lima; Pune=Asia/Kolkata"
+        ),
         ("Which IANA time zone applies in {subject}?", "The IANA time zone identifier for {subject} is"),
         ("Clocks in {subject} follow which IANA time zone?", "Clocks in {subject} follow the IANA time zone"),
         ("{subject} keeps the time of which IANA zone?", "{subject} keeps the time of the IANA zone"),
@@ -83,7 +85,9 @@ RELATIONS: Mapping[str, Relation] = {
         ),
     ),
     "place-near": _relation(
-        _solved("Versailles=Paris; Windsor in Berkshire=London; Yonkers=New York City; Dachau=Munich; Luxor=Qena"),
+        _solved_examples(
+            "Versailles=Paris; Windsor in Berkshire=London; Yonkers=New York City; Dachau=Munich; Luxor=Qena"
+        ),
         (
             "Which of the larger cities (over 100,000 people) is nearest to {subject}?",
             "The nearest city of over 100,000 people to {subject} is",
@@ -97,7 +101,9 @@ RELATIONS: Mapping[str, Relation] = {
         ("What big city is {subject} nearest to?", "The big city that {subject} is nearest to is"),
     ),
     "place-people": _relation(
-        _solved("Paris=2,100,000; Bruges=120,000; Siena=54,000; Oxford in England=170,000; Aspen in Colorado=7,000"),
+        _solved_examples(
+            "Paris=2,100,000; Bruges=120,000; Siena=54,000; Oxford in England=170,000; Aspen in Colorado=7,000"
+        ),
         ("About how many people live in {subject}?", "The number of people who live in {subject} is about"),
         ("What is the population of {subject}, roughly?", "The population of {subject} is roughly"),
         ("{subject} has about how many inhabitants?", "The inhabitants of {subject} number about"),
@@ -108,7 +114,7 @@ RELATIONS: Mapping[str, Relation] = {
         ),
     ),
     "airport-country": _relation(
-        _solved(
+        _solved_examples(
             "Heathrow Airport=the United Kingdom; Narita International Airport=Japan; "
             "Galeao International Airport=Brazil; Schiphol Airport=the Netherlands"
         ),
@@ -122,7 +128,7 @@ RELATIONS: Mapping[str, Relation] = {
         ("In what country would one land at {subject}?", "To land at {subject} is to land in the country of"),
     ),
     "airport-code": _relation(
-        _solved(
+        _solved_examples(
             "Heathrow Airport=EGLL; Schiphol Airport=EHAM; Narita International Airport=RJAA; Frankfurt Airport=EDDF"
         ),
         ("What is the ICAO code of {subject}?", "The ICAO code of {subject} is"),
@@ -132,7 +138,7 @@ RELATIONS: Mapping[str, Relation] = {
         ("Under what ICAO code is {subject} listed?", "{subject} is listed under the ICAO code"),
     ),
     "airport-region": _relation(
-        _solved(
+        _solved_examples(
             "Logan International Airport|the United States=Massachusetts; Munich Airport|Germany=Bavaria; "
             "Calgary International Airport|Canada=Alberta; Brisbane Airport|Australia=Queensland",
             "land",
@@ -144,7 +150,7 @@ RELATIONS: Mapping[str, Relation] = {
         ("In what division of {land} would one land at {subject}?", "To land at {subject} in {land} is to land in"),
     ),
     "language-code": _relation(
-        _solved("Swahili=swa; Basque=eus; Quechua=que; Welsh=cym; Tamil=tam"),
+        _solved_examples("Swahili=swa; Basque=eus; Quechua=que; Welsh=cym; Tamil=tam"),
         ("What is the ISO 639-3 code of the language {subject}?", "The ISO 639-3 code of the language {subject} is"),
         ("Which three letters stand for the language {subject}?", "The three letters for the language {subject} are"),
         ("Under which ISO 639-3 code is {subject} listed?", "ISO 639-3 lists the language {subject} under"),
@@ -152,7 +158,7 @@ RELATIONS: Mapping[str, Relation] = {
         ("{subject} has which ISO 639-3 code?", "A text in {subject} is tagged with the ISO 639-3 code"),
     ),
     "code-language": _relation(
-        _solved("swa=Swahili; eus=Basque; que=Quechua; cym=Welsh; tam=Tamil"),
+        _solved_examples("swa=Swahili; eus=Basque; que=Quechua; cym=Welsh; tam=Tamil"),
         ("Which language has the ISO 639-3 code {subject}?", "The language with the ISO 639-3 code {subject} is"),
         ("What language do the letters {subject} stand for in ISO 639-3?", "In ISO 639-3, {subject} stands for"),
         ("The ISO 639-3 code {subject} names which language?", "The ISO 639-3 code {subject} names the language"),
@@ -160,7 +166,7 @@ RELATIONS: Mapping[str, Relation] = {
         ("A text tagged {subject} (ISO 639-3) is in which language?", "A text tagged {subject} is written in"),
     ),
     "isotope-protons": _relation(
-        _solved("carbon-12=6; iron-56=26; gold-197=79; neon-20=10"),
+        _solved_examples("carbon-12=6; iron-56=26; gold-197=79; neon-20=10"),
         ("How many protons does {subject} have?", "The number of protons in {subject} is"),
         ("What is the atomic number of {subject}?", "The atomic number of {subject} is"),
         ("{subject} has how many protons in its nucleus?", "In the nucleus of {subject} the protons number"),
@@ -168,7 +174,7 @@ RELATIONS: Mapping[str, Relation] = {
         ("What number of protons makes up {subject}?", "The protons that make up {subject} are in number"),
     ),
     "isotope-neutrons": _relation(
-        _solved("carbon-12=6; iron-56=30; gold-197=118; neon-20=10"),
+        _solved_examples("carbon-12=6; iron-56=30; gold-197=118; neon-20=10"),
         ("How many neutrons does {subject} have?", "The number of neutrons in {subject} is"),
         ("What is the neutron number of {subject}?", "The neutron number of {subject} is"),
         ("{subject} has how many neutrons in its nucleus?", "In the nucleus of {subject} the neutrons number"),
@@ -176,7 +182,7 @@ RELATIONS: Mapping[str, Relation] = {
         ("What number of neutrons makes up {subject}?", "The neutrons that make up {subject} are in number"),
     ),
     "isotope-symbol": _relation(
-        _solved("carbon-12=C; iron-56=Fe; gold-197=Au; neon-20=Ne"),
+        _solved_examples("carbon-12=C; iron-56=Fe; gold-197=Au; neon-20=Ne"),
         ("Which symbol has the element of {subject}?", "The chemical symbol of the element of {subject} is"),
         ("Under which symbol is {subject} written?", "In a formula, {subject} is written with the symbol"),
         ("{subject} is an isotope of the element with which symbol?", "{subject} is an isotope of the element"),
@@ -184,7 +190,9 @@ RELATIONS: Mapping[str, Relation] = {
         ("What is the element symbol of {subject}?", "The element symbol of {subject} is"),
     ),
     "division-country": _relation(
-        _solved("Bavaria|state=Germany; Tuscany|region=Italy; Ontario|province=Canada; Gujarat|state=India", "kind"),
+        _solved_examples(
+            "Bavaria|state=Germany; Tuscany|region=Italy; Ontario|province=Canada; Gujarat|state=India", "kind"
+        ),
         ("In which country is the {kind} of {subject}?", "The {kind} of {subject} is in the country of"),
         ("Which country does the {kind} of {subject} belong to?", "The {kind} of {subject} belongs to the country of"),
         ("{subject} is a {kind} of which country?", "The country that has a {kind} called {subject} is"),
@@ -202,7 +210,9 @@ def word(
     Every wording of a question offers the same options in the same order. A question that somebody wrote is asked
     as it stands; its cloze is question and answer in two lines. `attributes` of the paragraph go along.
     """
-    options = tuple(ordered([question.answer, *question.wrong[:3]], "options", identity)) if question.wrong else ()
+    options = (
+        tuple(order_by_hash([question.answer, *question.wrong[:3]], "options", identity)) if question.wrong else ()
+    )
     truth = {"relation": question.relation, "attributes": dict(attributes or {})}
     truth = {key: value for key, value in truth.items() if value}
     items = []

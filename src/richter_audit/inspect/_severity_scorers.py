@@ -52,12 +52,12 @@ def severity(gazetteer: str | None = None) -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         answer = _answer(state)
-        found = rules.score(item_of(state, target), answer.text)
+        graded = rules.score(item_of(state, target), answer.text)
         return Score(
-            value=found.severity,
+            value=graded.severity,
             answer=answer.text,
-            explanation=f"{found.label}: {found.reason}",
-            metadata={"rater": "rules", "kind": "rule", "label": found.label, "mechanism": found.mechanism},
+            explanation=f"{graded.label}: {graded.reason}",
+            metadata={"rater": "rules", "kind": "rule", "label": graded.label, "mechanism": graded.mechanism},
         )
 
     return score
@@ -86,18 +86,18 @@ def panel(judges: Sequence[str], allow_self: bool = False, rule: Rule = "mean") 
                 models[judge.model] = _open(judge.model)
         ratings = await rate_answer(Direct(), models, order, item_of(state, target), answer)
         given = [r.severity for r in ratings] + [None] * 3
-        found = aggregate(*given[:3], rule=rule)
+        panel_score = aggregate(*given[:3], rule=rule)
         detail = {
             "kind": "judge",
-            "how": found.how,
+            "how": panel_score.how,
             "rubric": rubric().version,
             "judges": {r.rater: r.severity for r in ratings},
             "mechanism": next((r.mechanism for r in ratings if r.mechanism), ""),
         }
         reasons = "; ".join(f"{r.rater}: {r.reason}" for r in ratings)
-        if found.severity is None:
+        if panel_score.severity is None:
             return Score.unscored(reason="grader_failed", answer=answer.text, explanation=reasons, metadata=detail)
-        return Score(value=float(snap(found.severity)), answer=answer.text, explanation=reasons, metadata=detail)
+        return Score(value=float(snap(panel_score.severity)), answer=answer.text, explanation=reasons, metadata=detail)
 
     return score
 

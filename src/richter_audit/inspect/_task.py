@@ -67,9 +67,7 @@ def facts(
 def _choose_items(items: Sequence[Item], domain: str | None, tier: int | None) -> list[Item]:
     chosen = [i for i in items if domain in (None, i.domain) and (tier is None or i.tier == int(tier))]
     if not chosen:
-        raise InputError(
-            f"No item is of domain {domain!r} and tier {tier!r}.", remedy="`richter bench` lists them."
-        )
+        raise InputError(f"No item is of domain {domain!r} and tier {tier!r}.", remedy="`richter bench` lists them.")
     return chosen
 
 

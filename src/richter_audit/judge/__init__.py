@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
+    from richter_audit.judge._judge_prompt import *
     from richter_audit.judge._panel import *
     from richter_audit.judge._partition import *
-    from richter_audit.judge._prompt import *
-    from richter_audit.judge._rules import *
+    from richter_audit.judge._rule_judge import *
 
 lazy(__name__)

@@ -9,7 +9,7 @@ from typing import Literal
 from richter.errors import CallFailed, InputError
 from richter.models import model_identity, resolve
 from richter.records import Answer, Condition, Decoding, Item, Rating, storable
-from richter_audit.judge._prompt import Detail, judge_messages, read_reply, reply_schema
+from richter_audit.judge._judge_prompt import Detail, judge_messages, read_reply, reply_schema
 from richter_audit.llm import Asks, Job, Model
 
 __all__ = [
@@ -146,8 +146,8 @@ async def _ask_judge(asker: Asks, model: Model, judge: Condition, item: Item, an
             raise CallFailed(reply.error)
         severity, mechanism, reason = read_reply(reply.text)
     except CallFailed as error:
-        said = f" It says {storable(reply.text)[:QUOTED]!r}." if reply.text.strip() else ""
-        reason = f"no score: {error.what}{said}"
+        quote = f" It says {storable(reply.text)[:QUOTED]!r}." if reply.text.strip() else ""
+        reason = f"no score: {error.what}{quote}"
     except Exception as error:  # whatever a reply does to us is its rating's fault alone; the ledger keeps the reply
         reason = f"no score: the reply cannot be read ({type(error).__name__})"
     return Rating(

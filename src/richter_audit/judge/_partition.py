@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from richter.records import Decoding, fence, last_object
 from richter.texts import is_refusal, normalise
-from richter.texts._offline import REFUSAL
+from richter.texts._answer_classes import REFUSAL
 from richter_audit.llm import Asker, Job, Message, Model
 
 __all__ = ["Partition", "judge_classes", "judge_grades", "read_groups"]
@@ -65,7 +65,7 @@ class Groups(NamedTuple):
 def read_groups(text: str, size: int) -> Groups:
     """The groups of a reply (numbers from 0), and what keeps them from being a partition (nothing: empty)."""
     try:
-        groups = [_numbers(group) for group in _numbered(text, "groups")]
+        groups = [_numbers(group) for group in _read_list(text, "groups")]
     except (ValueError, TypeError):
         return Groups([], 'The reply was not {"groups": [[...], ...]} with numbers.')
     named = Counter(n for group in groups for n in group)
@@ -80,7 +80,7 @@ def read_groups(text: str, size: int) -> Groups:
     return Groups(groups, " ".join(faults))
 
 
-def _numbered(text: str, key: str) -> list[Any]:
+def _read_list(text: str, key: str) -> list[Any]:
     body = last_object(text, key)
     if body is None or not isinstance(body[key], list):
         raise ValueError(key)
@@ -102,12 +102,12 @@ def _messages(task: str, data: Mapping[str, Any]) -> list[Message]:
 
 
 def _repair(groups: list[list[int]], size: int) -> list[int]:
-    found: dict[int, int] = {}
+    classes: dict[int, int] = {}
     for number, group in enumerate(groups):
         for n in group:
             if 0 <= n < size:
-                found.setdefault(n, number)
-    return [found.get(n, len(groups) + n) for n in range(size)]
+                classes.setdefault(n, number)
+    return [classes.get(n, len(groups) + n) for n in range(size)]
 
 
 async def judge_classes(
@@ -186,7 +186,7 @@ async def judge_grades(
 
 def _right(text: str, size: int) -> set[int] | None:
     try:
-        numbers = set(_numbers(_numbered(text, "right")))
+        numbers = set(_numbers(_read_list(text, "right")))
     except (ValueError, TypeError):
         return None
     return numbers if all(0 <= n < size for n in numbers) else None

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from richter_audit.knowledge._ingest import *
     from richter_audit.knowledge._lance import *
     from richter_audit.knowledge._retrieve import *
-    from richter_audit.knowledge._stored import *
+    from richter_audit.knowledge._stored_questions import *
     from richter_audit.knowledge._topk import *
 
 lazy(__name__)

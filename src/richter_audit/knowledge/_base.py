@@ -22,8 +22,8 @@ from richter.texts._embed import EMBEDDING, Embed, embed
 from richter_audit.knowledge._chunks import NearCopies
 from richter_audit.knowledge._ingest import as_documents
 from richter_audit.knowledge._pipeline import prepared_blocks
-from richter_audit.knowledge._prepare import Prepared
-from richter_audit.knowledge._stored import StoredQuestion, append_stored, key_of, read_stored
+from richter_audit.knowledge._prepare_documents import Prepared
+from richter_audit.knowledge._stored_questions import StoredQuestion, append_stored, key_of, read_stored
 
 __all__ = ["BaseInfo", "KnowledgeBase", "add_documents", "open_base", "write_base"]
 
@@ -146,7 +146,7 @@ def _take_in(
 ) -> BaseInfo:
     """Write documents at the end of a base, but for the first `known`, shard by shard; `note` is what is kept of it."""
     _trim(folder, info)
-    source, seen = as_documents(documents), _seen(folder, info)
+    source, seen = as_documents(documents), _known_keys(folder, info)
     near = _near(folder, info) if source.near else None
     for _ in islice(source.pieces, known):
         pass
@@ -170,14 +170,14 @@ def _write(frame: pl.DataFrame, path: Path) -> None:
 
 
 def _continue(folder: Path, wanted: BaseInfo) -> BaseInfo:
-    found = _load(folder)
+    base = _load(folder)
     for what in ("name", "embedding", "sources"):
-        if getattr(found, what) != getattr(wanted, what):
+        if getattr(base, what) != getattr(wanted, what):
             raise InputError(
-                f"{folder} already holds a base with another {what}: {getattr(found, what)}.",
+                f"{folder} already holds a base with another {what}: {getattr(base, what)}.",
                 remedy="Choose another folder, or delete it.",
             )
-    return found
+    return base
 
 
 def _trim(folder: Path, info: BaseInfo) -> None:
@@ -204,14 +204,14 @@ def _texts(folder: Path, info: BaseInfo) -> Iterator[str]:
     return (t for i in range(info.shards) for t in pl.read_parquet(_file(folder, "paragraphs", i), glob=False)["text"])
 
 
-def _seen(folder: Path, info: BaseInfo) -> set[int]:
+def _known_keys(folder: Path, info: BaseInfo) -> set[int]:
     return {key_of(t) for t in _texts(folder, info)}
 
 
 def _near(folder: Path, info: BaseInfo) -> NearCopies:
-    found = NearCopies()
-    found.learn(_texts(folder, info))
-    return found
+    copies = NearCopies()
+    copies.learn(_texts(folder, info))
+    return copies
 
 
 def _file(folder: Path, kind: str, shard: int) -> Path:
@@ -237,7 +237,7 @@ def _write_shard(
         near_copies=info.near_copies + int(np.sum(~new)) - duplicates,
         read=sum((block.read for block in shard), Counter(info.read)),
         left_out=sum((block.left_out for block in shard), Counter(info.left_out)),
-        skipped=_skipped(info.skipped, (pair for block in shard for pair in block.skipped)),
+        skipped=_add_skipped(info.skipped, (pair for block in shard for pair in block.skipped)),
         empty=info.empty + sum(block.empty for block in shard),
         consumed=info.consumed + sum(block.pieces for block in shard),
     )
@@ -267,10 +267,10 @@ def _drop_near_copies(shard: Sequence[Prepared], fresh: Sequence[NDArray[np.bool
             new[i] = not near.is_copy(block.paragraphs["text"][int(i)])
 
 
-def _skipped(before: Mapping[str, Sequence[str]], found: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+def _add_skipped(before: Mapping[str, Sequence[str]], documents: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     """The names of the documents that were not read, by reason."""
     names = {reason: list(own) for reason, own in before.items()}
-    for name, reason in found:
+    for name, reason in documents:
         names.setdefault(reason, []).append(name)
     return names
 
@@ -349,7 +349,7 @@ class KnowledgeBase:
     def __len__(self) -> int:
         return self.info.paragraphs
 
-    def _mapped(self, file: str, rows: int) -> NDArray[np.float16]:
+    def _map_file(self, file: str, rows: int) -> NDArray[np.float16]:
         path, dim = self.folder / file, self.info.dim
         if path.stat().st_size < rows * dim * 2:  # more is an addition that was stopped, or is under way
             raise InputError(f"{path} does not hold {rows} vectors of {dim}.", remedy="Build the base again.")
@@ -361,19 +361,19 @@ class KnowledgeBase:
         return self.info.paragraphs * self.info.dim * 4 <= RESIDENT_BYTES
 
     @cached_property
-    def mapped(self) -> NDArray[np.float16]:
+    def vectors_on_disk(self) -> NDArray[np.float16]:
         """The paragraphs' unit vectors as they lie on disk."""
-        return self._mapped("paragraphs.f16", self.info.paragraphs)
+        return self._map_file("paragraphs.f16", self.info.paragraphs)
 
     @cached_property
     def vectors(self) -> NDArray[np.floating]:
         """The paragraphs' unit vectors: in memory as float32 where they fit, else mapped from disk."""
-        return np.asarray(self.mapped, dtype=np.float32) if self.fits_memory else self.mapped
+        return np.asarray(self.vectors_on_disk, dtype=np.float32) if self.fits_memory else self.vectors_on_disk
 
     @cached_property
     def abstracts(self) -> NDArray[np.floating]:
         """The documents' unit vectors, in memory where they fit."""
-        mapped = self._mapped("abstracts.f16", self.info.documents)
+        mapped = self._map_file("abstracts.f16", self.info.documents)
         return mapped if mapped.size * 4 > RESIDENT_BYTES else np.asarray(mapped, dtype=np.float32)
 
     def _table(self, kind: str, *columns: str) -> pl.DataFrame:
@@ -396,12 +396,12 @@ class KnowledgeBase:
     @cached_property
     def askable(self) -> NDArray[np.bool_]:
         """Which paragraphs have a question, their own or one that was written for them as they stand."""
-        found = np.asarray(self._table("paragraphs", "asks")["asks"].to_numpy() > 0).copy()
+        has_question = np.asarray(self._table("paragraphs", "asks")["asks"].to_numpy() > 0).copy()
         written = [q for q in self.stored if not q.rejected]
         if written:
             texts = dict(self._rows([q.row for q in written], "text").iter_rows())
-            found[[q.row for q in written if q.row in texts and q.fits(texts[q.row])]] = True
-        return found
+            has_question[[q.row for q in written if q.row in texts and q.fits(texts[q.row])]] = True
+        return has_question
 
     @cached_property
     def stored(self) -> list[StoredQuestion]:
@@ -410,10 +410,10 @@ class KnowledgeBase:
 
     @cached_property
     def _by_row(self) -> dict[int, list[StoredQuestion]]:
-        found: dict[int, list[StoredQuestion]] = {}
+        questions: dict[int, list[StoredQuestion]] = {}
         for question in self.stored:
-            found.setdefault(question.row, []).append(question)
-        return found
+            questions.setdefault(question.row, []).append(question)
+        return questions
 
     def add_questions(self, questions: Sequence[StoredQuestion]) -> None:
         """Keep questions that were written for it, for every search to come."""
@@ -427,8 +427,8 @@ class KnowledgeBase:
 
     def paragraphs(self, rows: Sequence[int]) -> list[Paragraph]:
         """Whole paragraphs by row number."""
-        found = self._rows(rows, "text", "category", "attributes", "questions")
-        table = {row["row"]: row for row in found.iter_rows(named=True)}
+        texts = self._rows(rows, "text", "category", "attributes", "questions")
+        table = {row["row"]: row for row in texts.iter_rows(named=True)}
         return [_paragraph(table[int(row)], self._by_row.get(int(row), ())) for row in rows]
 
     def _rows(self, rows: Sequence[int], *columns: str) -> pl.DataFrame:

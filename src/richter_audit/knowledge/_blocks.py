@@ -1,8 +1,8 @@
 """A document's headings and texts, in order: Markdown, HTML, PDF, DOCX, reStructuredText and plain text.
 
 Each parser is a maintained package of the extra `docs`, imported where a file of its kind is read (Markdown's comes
-with Richter). What is no running text (code, tables, navigation, includes) is left out and counted. `_limited` runs
-this file in a child process, alone: it imports no other.
+with Richter). What is no running text (code, tables, navigation, includes) is left out and counted. `_child_reader`
+runs this file in a child process, alone: it imports no other.
 """
 
 import dataclasses
@@ -225,8 +225,8 @@ def _around(node: Any, root: Any, known: dict[int, _Around]) -> _Around:
     while node is not None and node.mem_id not in known and len(way) < DEEPEST:
         way.append(node)
         node = None if node.mem_id == root.mem_id else node.parent
-    found = _Around(0, 0, False, None)
-    block, heading, in_link, left = known.get(getattr(node, "mem_id", -1), found)
+    around = _Around(0, 0, False, None)
+    block, heading, in_link, left = known.get(getattr(node, "mem_id", -1), around)
     for element in reversed(way):
         if _BLOCK.fullmatch(element.tag):
             block = element.mem_id
@@ -234,8 +234,8 @@ def _around(node: Any, root: Any, known: dict[int, _Around]) -> _Around:
         in_link = in_link or element.tag == "a"
         if left is None and element.mem_id != root.mem_id and (reason := _reason_to_leave_out(element)) is not None:
             left = reason, element.mem_id
-        found = known[element.mem_id] = _Around(block, heading, in_link, left)
-    return found if way else _Around(block, heading, in_link, left)
+        around = known[element.mem_id] = _Around(block, heading, in_link, left)
+    return around if way else _Around(block, heading, in_link, left)
 
 
 def _reason_to_leave_out(element: Any) -> str | None:
@@ -263,9 +263,9 @@ def _pdf(data: bytes) -> Page:
         document.close()
     edges = Counter(_edge(line) for lines in sheets for line in {*lines[:2], *lines[-2:]})
     for number, lines in enumerate(sheets, 1):
-        kept = [line for line in lines if len(sheets) < 3 or edges[_edge(line)] < max(3, len(sheets) // 2)]
-        page.left_out["headers and footers"] += len(lines) - len(kept)
-        body = re.sub(r"(?<=[a-z])[-\u00ad\ufffe]\n(?=[a-z])", "", "\n".join(kept))
+        body_lines = [line for line in lines if len(sheets) < 3 or edges[_edge(line)] < max(3, len(sheets) // 2)]
+        page.left_out["headers and footers"] += len(lines) - len(body_lines)
+        body = re.sub(r"(?<=[a-z])[-\u00ad\ufffe]\n(?=[a-z])", "", "\n".join(body_lines))
         page.add(re.sub(r"[\ufffe\uffff]", "", body), place=f"page {number}")
     return page
 

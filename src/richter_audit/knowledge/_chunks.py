@@ -90,15 +90,15 @@ def _pieces(text: str) -> list[str]:
     """A text of more than 300 words in parts of at most so many, cut between sentences where there are any."""
     if len(text.split()) <= MOST:
         return [text]
-    found: list[list[str]] = [[]]
+    pieces: list[list[str]] = [[]]
     for sentence in _SENTENCE.split(text):
         words = sentence.split()
         for start in range(0, len(words), MOST):
             part = words[start : start + MOST]
-            if len(found[-1]) + len(part) > MOST * 2 // 3 and found[-1]:
-                found.append([])
-            found[-1] += part
-    return [" ".join(words) for words in found if words]
+            if len(pieces[-1]) + len(part) > MOST * 2 // 3 and pieces[-1]:
+                pieces.append([])
+            pieces[-1] += part
+    return [" ".join(words) for words in pieces if words]
 
 
 class NearCopies:

@@ -49,8 +49,8 @@ def top_k_on_accelerator(
     except torch.OutOfMemoryError:  # others use the accelerator too
         _resident.pop(id(matrix), None)
         return None
-    found: NDArray[np.int64] = torch.where(scores.isneginf(), -1, rows).cpu().numpy()
-    return found
+    nearest: NDArray[np.int64] = torch.where(scores.isneginf(), -1, rows).cpu().numpy()
+    return nearest
 
 
 def _hold(matrix: NDArray[np.floating]) -> Any:

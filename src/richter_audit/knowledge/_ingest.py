@@ -20,8 +20,8 @@ from richter.errors import InputError, MissingPart
 from richter.records import Document, Paragraph, Question, printable
 from richter_audit.knowledge import _blocks, _markup
 from richter_audit.knowledge._blocks import LARGEST_BYTES, PARSERS, Block
+from richter_audit.knowledge._child_reader import read_limited
 from richter_audit.knowledge._chunks import chunks
-from richter_audit.knowledge._limited import read_limited
 
 __all__ = ["Documents", "read_documents"]
 
@@ -105,7 +105,8 @@ def read_documents(path: str | Path) -> Documents[Any]:
             raise InputError(f"{source} cannot be read: {document.skipped}.", remedy="Give another file.")
         return Documents(pieces=iter([one]), parse=_read_piece, size=_piece_size, near=True)
     raise InputError(
-        f"{source} is of no kind that can be read.", remedy=f"Read are {', '.join((*PARSERS, *STREAMED))}, and folders."
+        f"{source} is not a kind of file that Richter reads.",
+        remedy=f"It reads {', '.join((*PARSERS, *STREAMED))}, and folders.",
     )
 
 
@@ -118,9 +119,9 @@ def _kind(path: Path) -> str:
 def _streams(path: Path, kind: str) -> Iterator[Any]:
     """The rows or articles of a file that may be larger than memory."""
     if kind in (".jsonl", ".ndjson"):
-        return _grouped(_json_lines(path), path)
+        return _group_by_title(_json_lines(path), path)
     if kind == ".parquet":
-        return _grouped(_parquet(path), path)
+        return _group_by_title(_parquet(path), path)
     _part("mwparserfromhell")
     return _pages(path)
 
@@ -175,7 +176,7 @@ def _parquet(path: Path) -> Iterator[Mapping[str, Any]]:
         offset += step
 
 
-def _grouped(rows: Iterable[Mapping[str, Any]], path: Path) -> Iterator[Titled]:
+def _group_by_title(rows: Iterable[Mapping[str, Any]], path: Path) -> Iterator[Titled]:
     for title, group in groupby(rows, key=lambda row: str(row.get("title") or path.stem)):
         yield title, list(group)
 
@@ -184,7 +185,7 @@ def _row_characters(piece: Titled) -> int:
     return sum(len(row["text"]) for row in piece[1])
 
 
-def _titled(piece: Titled) -> Document:
+def _rows_document(piece: Titled) -> Document:
     title, own = piece
     pairs = [_pairs(row.get("qas")) for row in own]
     everything = {answers[0]: answers[0].casefold() for row in pairs for _, answers in row}
@@ -195,7 +196,7 @@ def _titled(piece: Titled) -> Document:
             Paragraph(
                 text=row["text"],
                 category=str(row.get("category") or title).replace("_", " "),
-                questions=tuple(_written(q, answers, everything) for q, answers in asked),
+                questions=tuple(_written_question(q, answers, everything) for q, answers in asked),
             )
             for row, asked in zip(own, pairs, strict=True)
         ),
@@ -217,7 +218,7 @@ def _pair(qa: Mapping[str, Any]) -> tuple[str, list[str]] | None:
     return question.strip(), [str(a).strip() for a in answers if str(a).strip()]
 
 
-def _written(question: str, answers: list[str], everything: Mapping[str, str]) -> Question:
+def _written_question(question: str, answers: list[str], everything: Mapping[str, str]) -> Question:
     """A question that somebody wrote; its wrong options are answers to other questions of the document.
 
     They are those most alike in form (figures with figures, capitals with capitals, about as long), so that the form
@@ -253,7 +254,7 @@ def _files(folder: Path) -> Iterator[Piece]:
         readable += bool(_kind(path))
     if not readable:
         raise InputError(
-            f"{folder} holds no file that can be read.", remedy=f"Read are {', '.join((*PARSERS, *STREAMED))}."
+            f"{folder} holds no file that Richter reads.", remedy=f"It reads {', '.join((*PARSERS, *STREAMED))}."
         )
 
 
@@ -283,16 +284,16 @@ def _read_piece(piece: Piece) -> Document:
     if piece.kind in STREAMED:
         return dataclasses.replace(STREAMED[piece.kind](piece.body), kind=piece.kind)
     stem = Path(piece.name).stem.replace("_", " ")
-    page = _parsed(piece.kind, piece.body)
+    page = _parse_limited(piece.kind, piece.body)
     if "unreadable" in page:
         return Document(title=piece.name, abstract="", paragraphs=(), kind=piece.kind, skipped=page["unreadable"])
     blocks = [Block(*block) for block in page["blocks"]]
     title = page["title"] or (blocks[0].text if blocks[0].level == 1 else "") or stem
     folder = Path(piece.name).parent.as_posix()
-    found = chunks(blocks)
+    paragraphs = chunks(blocks)
     return Document(
         title=title,
-        abstract=found[0][2][:ABSTRACT_CHARACTERS] if found else title,
+        abstract=paragraphs[0][2][:ABSTRACT_CHARACTERS] if paragraphs else title,
         paragraphs=tuple(
             Paragraph(
                 text=text,
@@ -302,19 +303,19 @@ def _read_piece(piece: Piece) -> Document:
                     "source": ", ".join(filter(None, (piece.name, at))),
                 },
             )
-            for path, at, text in found
+            for path, at, text in paragraphs
         ),
         kind=piece.kind,
         left_out=Counter(page["left_out"]),
-        skipped="" if found else "too short",
+        skipped="" if paragraphs else "too short",
     )
 
 
-def _parsed(kind: str, data: bytes) -> Mapping[str, Any]:
+def _parse_limited(kind: str, data: bytes) -> Mapping[str, Any]:
     """A document's title, blocks and what was left out, read by a child with limits; or why it is `unreadable`."""
     if len(data) > LARGEST_BYTES:
         return {"unreadable": f"larger than {LARGEST_BYTES >> 20} MB"}
-    found = read_limited(
+    page = read_limited(
         _blocks.__file__,
         kind,
         data,
@@ -322,7 +323,7 @@ def _parsed(kind: str, data: bytes) -> Mapping[str, Any]:
         seconds=_blocks.DOCUMENT_S + _blocks.BYTE_S * len(data),
         room=_blocks.ROOM + 4 * len(data),
     )
-    return found or {"unreadable": _blocks.OVER}
+    return page or {"unreadable": _blocks.OVER}
 
 
 def _folder(package: str) -> str:
@@ -352,11 +353,11 @@ class _Bounded:
         self._file, self.since = file, 0
 
     def read(self, size: int) -> bytes:
-        found: bytes = self._file.read(size)
-        self.since += len(found)
+        data: bytes = self._file.read(size)
+        self.since += len(data)
         if self.since > LONGEST_ELEMENT:
             raise ValueError(f"one element has more than {LONGEST_ELEMENT >> 20} MB")
-        return found
+        return data
 
 
 def _pages(path: Path) -> Iterator[tuple[str, str]]:
@@ -375,22 +376,22 @@ def _page_fields(stream: _Bounded) -> Iterator[dict[str, str]]:
     events = _part("defusedxml.ElementTree").iterparse  # a dump is somebody else's file: this refuses entity bombs
     page: dict[str, str] = {}
     root: Any = None
-    kept = depth = 0
+    elements = depth = 0
     for event, element in events(stream, events=("start", "end")):
         stream.since = 0
         tag = element.tag.rsplit("}", 1)[-1]
         if event == "start":
             root = element if root is None else root
             page = {} if tag == "page" else page
-            kept, depth = kept + 1, depth + 1
-            if kept > MOST_ELEMENTS or depth > DEEPEST:
+            elements, depth = elements + 1, depth + 1
+            if elements > MOST_ELEMENTS or depth > DEEPEST:
                 raise ValueError("it nests or lists more than a dump does")
             continue
         depth -= 1
         if tag == "page":
             yield page
             root.clear()  # the pages read so far: a dump never lies in memory whole
-            kept = 0
+            elements = 0
         elif tag in ("title", "ns", "text", "redirect"):
             page[tag] = element.text or ""
             element.clear()
@@ -422,22 +423,22 @@ def _article(page: tuple[str, str]) -> Document:
             )
         return Document(title=title, abstract=title, paragraphs=(Paragraph(text=""),))
     blocks, names = read
-    found = chunks([Block(*block) for block in blocks])
+    paragraphs = chunks([Block(*block) for block in blocks])
     categories = [n.split(":", 1)[1].split("|")[0].strip() for n in names if n.lower().startswith("category:")]
     return Document(
         title=title,
-        abstract=(found[0][2] if found else title)[:ABSTRACT_CHARACTERS],
+        abstract=(paragraphs[0][2] if paragraphs else title)[:ABSTRACT_CHARACTERS],
         paragraphs=tuple(
             Paragraph(text=p, category=categories[0] if categories else "", attributes={"section": " > ".join(path)})
-            for path, _, p in found
+            for path, _, p in paragraphs
         ),
     )
 
 
 STREAMED: dict[str, Callable[[Any], Document]] = {
-    **dict.fromkeys((".jsonl", ".ndjson", ".parquet"), _titled),
+    **dict.fromkeys((".jsonl", ".ndjson", ".parquet"), _rows_document),
     **dict.fromkeys((".xml.bz2", ".xml"), _article),
 }
 SIZES: dict[str, Callable[[Any], int]] = {
-    kind: _row_characters if parse is _titled else _last for kind, parse in STREAMED.items()
+    kind: _row_characters if parse is _rows_document else _last for kind, parse in STREAMED.items()
 }

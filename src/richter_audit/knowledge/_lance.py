@@ -74,12 +74,12 @@ class IndexInfo(Result):
 
     def sentence(self) -> str:
         """What the index finds, for people."""
-        found = ", ".join(
+        facts = ", ".join(
             f"{r.recall:.1%} of the exact {r.k} nearest ({r.interval.low:.1%} to {r.interval.high:.1%})"
             for r in self.recall
         )
         queries = max((r.queries for r in self.recall), default=0)
-        return f"The disk index finds {found}, measured on {queries} random paragraphs."
+        return f"The disk index finds {facts}, measured on {queries} random paragraphs."
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -94,7 +94,7 @@ class DiskIndex:
         return _candidates(self.table, self.info.url, queries, count, self.info.probes)
 
 
-def _making(base: KnowledgeBase) -> str:
+def _index_command(base: KnowledgeBase) -> str:
     """The command that makes the index."""
     return f"richter search index {quote(str(base.folder))}"
 
@@ -120,9 +120,9 @@ def build_index(
     tell = watch or (lambda _: None)
     known = read_index_info(base)
     given = str(Path(url).resolve()) if url and "://" not in url else url
-    kept = given or (known.url if known else FOLDER)
-    where, known = _place(base, kept), known if known and known.url == kept else None
-    with _reaching(where):
+    address = given or (known.url if known else FOLDER)
+    where, known = _place(base, address), known if known and known.url == address else None
+    with _translate_errors(where):
         table = _open_table(base, where, make=True, rebuild=rebuild)
         held = table.count_rows()
         _check_rows(base, where, held)
@@ -144,7 +144,7 @@ def build_index(
     tell("measuring the recall")
     probes, recall = _measure(base, table, where, partitions, target, rng)
     info = IndexInfo(
-        url=kept,
+        url=address,
         embedding=base.info.embedding,
         dim=base.info.dim,
         rows=len(base),
@@ -177,16 +177,16 @@ def open_index(base: KnowledgeBase) -> DiskIndex:
     """The base's index, once it is known to be of these very vectors and of all of them."""
     info = read_index_info(base)
     if info is None:
-        raise InputError(f"{base.folder} has no index.", remedy=f"Make one: {_making(base)}.")
+        raise InputError(f"{base.folder} has no index.", remedy=f"Make one: {_index_command(base)}.")
     where = _place(base, info.url)
     _check_embedding(base, where, info.embedding, info.dim)
-    with _reaching(where):
+    with _translate_errors(where):
         table = _open_table(base, where)
         rows = table.count_rows()
     if rows != len(base) or info.rows != len(base):
         raise InputError(
             f"The index at {printable(where)} covers {min(rows, info.rows):,} of {len(base):,} paragraphs.",
-            remedy=f"Bring it up to date: {_making(base)}.",
+            remedy=f"Bring it up to date: {_index_command(base)}.",
         )
     return DiskIndex(table=table, info=info)
 
@@ -200,7 +200,7 @@ def _place(base: KnowledgeBase, url: str) -> str:
 
 
 @contextmanager
-def _reaching(url: str) -> Iterator[None]:
+def _translate_errors(url: str) -> Iterator[None]:
     """LanceDB's errors in one line with what can be done."""
     try:
         yield
@@ -208,9 +208,9 @@ def _reaching(url: str) -> Iterator[None]:
         scheme, _, rest = url.partition("://")
         check = f"the address, {HINTS.get(scheme, 'the credentials')} and the network" if rest else "room and rights"
         first = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        said = printable(re.sub(r",? *\S+\.rs:[\d:]*", "", first), limit=160)  # without places in LanceDB's source
+        reason = printable(re.sub(r",? *\S+\.rs:[\d:]*", "", first), limit=160)  # without places in LanceDB's source
         raise StorageError(
-            f"The index at {printable(url)} cannot be read or written: {said.rstrip('.')}.", remedy=f"Check {check}."
+            f"The index at {printable(url)} cannot be read or written: {reason.rstrip('.')}.", remedy=f"Check {check}."
         ) from error
 
 
@@ -233,7 +233,7 @@ def _open_table(base: KnowledgeBase, url: str, *, make: bool = False, rebuild: b
     if not there:
         raise InputError(
             f"There is no index at {printable(url)} any more.",
-            remedy=f"Make it again: {_making(base)}.",
+            remedy=f"Make it again: {_index_command(base)}.",
         )
     table = database.open_table(TABLE)
     _check_identity(base, url, {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()})
@@ -254,7 +254,7 @@ def _schema(base: KnowledgeBase) -> Any:
 
 
 def _fingerprint(base: KnowledgeBase, rows: int) -> str:
-    return hashlib.blake2b(np.ascontiguousarray(base.mapped[:rows]).tobytes(), digest_size=16).hexdigest()
+    return hashlib.blake2b(np.ascontiguousarray(base.vectors_on_disk[:rows]).tobytes(), digest_size=16).hexdigest()
 
 
 def _check_embedding(base: KnowledgeBase, url: str, embedding: str | None, dim: int) -> None:
@@ -262,7 +262,7 @@ def _check_embedding(base: KnowledgeBase, url: str, embedding: str | None, dim: 
         raise InputError(
             f"The index at {printable(url)} holds vectors of {printable(str(embedding))} ({dim} dimensions), the base "
             f"{base.folder} those of {base.info.embedding} ({base.info.dim}): they cannot be compared.",
-            remedy=f"Make it again: {_making(base)} --rebuild.",
+            remedy=f"Make it again: {_index_command(base)} --rebuild.",
         )
 
 
@@ -282,7 +282,7 @@ def _check_rows(base: KnowledgeBase, url: str, rows: int) -> None:
         raise InputError(
             f"The index at {printable(url)} holds {rows:,} vectors, the base {base.folder} only {len(base):,}: two "
             "processes added to it at once, or the base is an older copy.",
-            remedy=f"Make it again: {_making(base)} --rebuild.",
+            remedy=f"Make it again: {_index_command(base)} --rebuild.",
         )
 
 
@@ -300,7 +300,7 @@ def _reader(base: KnowledgeBase, start: int, stop: int) -> Any:
 
     def batches() -> Iterator[Any]:
         for first in range(start, stop, BATCH_ROWS):
-            block = np.array(base.mapped[first : min(first + BATCH_ROWS, stop)], dtype=np.float32)
+            block = np.array(base.vectors_on_disk[first : min(first + BATCH_ROWS, stop)], dtype=np.float32)
             rows = pa.array(np.arange(first, first + len(block), dtype=np.int64))
             vectors = pa.FixedSizeListArray.from_arrays(pa.array(block.ravel()), base.info.dim)
             yield pa.record_batch([rows, vectors], schema=schema)
@@ -312,8 +312,8 @@ def _reader(base: KnowledgeBase, start: int, stop: int) -> Any:
 
 
 def _candidates(table: Any, url: str, queries: NDArray[np.float32], count: int, probes: int) -> NDArray[np.int64]:
-    found = np.full((len(queries), count), -1, dtype=np.int64)
-    with _reaching(url):
+    places = np.full((len(queries), count), -1, dtype=np.int64)
+    with _translate_errors(url):
         for start in range(0, len(queries), QUERIES_AT_ONCE):
             some = np.ascontiguousarray(queries[start : start + QUERIES_AT_ONCE], dtype=np.float32)
             asked = table.search(list(some) if len(some) > 1 else some[0]).distance_type("l2")
@@ -322,8 +322,8 @@ def _candidates(table: Any, url: str, queries: NDArray[np.float32], count: int, 
             of = answer["query_index"].to_numpy() if len(some) > 1 else np.zeros(len(rows), dtype=np.int64)
             for q in range(len(some)):
                 own = rows[of == q]
-                found[start + q, : len(own)] = own
-    return found
+                places[start + q, : len(own)] = own
+    return places
 
 
 def _measure(
@@ -334,18 +334,18 @@ def _measure(
     widest = min(max(MEASURED), len(base) - 1)
     if widest < 1:
         return partitions, ()
-    vectors = np.asarray(base.mapped[drawn], dtype=np.float32)
-    exact = _others(top_k(vectors, base.mapped, widest + 1)[0], drawn)
+    vectors = np.asarray(base.vectors_on_disk[drawn], dtype=np.float32)
+    exact = _others(top_k(vectors, base.vectors_on_disk, widest + 1)[0], drawn)
     chooses, tells = slice(0, len(drawn), 2), slice(1, len(drawn), 2)
 
     def shares(part: slice, probes: int, k: int) -> NDArray[np.float64]:
         """Of the index alone: exact search, where candidates run short, would hide what it misses."""
         given = _candidates(table, url, vectors[part], SPARE * (k + 1), probes)
-        found = []
+        shares_found = []
         for row, query, rows, wanted in zip(drawn[part], vectors[part], given, exact[part], strict=True):
-            near = nearest_of(query, base.mapped, rows[(rows >= 0) & (rows != row)], k)
-            found.append(len(np.intersect1d(near, wanted[:k])) / k)
-        return np.asarray(found)
+            near = nearest_of(query, base.vectors_on_disk, rows[(rows >= 0) & (rows != row)], k)
+            shares_found.append(len(np.intersect1d(near, wanted[:k])) / k)
+        return np.asarray(shares_found)
 
     probes = min(partitions, 4)
     while probes < partitions and shares(chooses, probes, widest).mean() < target:
@@ -354,10 +354,10 @@ def _measure(
     return probes, tuple(_recall(k, shares(tells, probes, k)) for k in sizes)
 
 
-def _others(found: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def _others(places: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Each query's neighbours without itself (or, where ties pushed it out, without the last)."""
-    width = found.shape[1] - 1
-    return np.stack([line[line != row][:width] for line, row in zip(found, rows, strict=True)])
+    width = places.shape[1] - 1
+    return np.stack([line[line != row][:width] for line, row in zip(places, rows, strict=True)])
 
 
 def _recall(k: int, shares: NDArray[np.float64]) -> Recall:

@@ -1,4 +1,4 @@
-"""MediaWiki markup as plain paragraphs. `_limited` runs this file in a child process, alone: it imports no other."""
+"""MediaWiki markup as plain paragraphs. `_child_reader` runs this file in a child, alone: it imports no other."""
 
 from collections.abc import Iterator
 from typing import Any

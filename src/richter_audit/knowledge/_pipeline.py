@@ -20,7 +20,7 @@ from richter.errors import EngineError, RichterError
 from richter.records import Document
 from richter.texts._embed import Embed, SentenceEncoder
 from richter_audit.knowledge._ingest import Documents
-from richter_audit.knowledge._prepare import Prepared, cut, prepare
+from richter_audit.knowledge._prepare_documents import Prepared, cut, prepare
 
 BLOCKS_A_WORKER = 16  # in a window: what ends a window early or late is then little beside it
 WINDOW_BLOCKS = 512  # at most: some 250 MB of text
@@ -65,8 +65,10 @@ def prepared_blocks(
         for pieces in cut(documents):
             yield prepare(pieces, parse=documents.parse, vectors=vectors, known=known)
         return
-    told = Known(np.sort(np.fromiter(known if len(known) <= MOST_KNOWN else (), dtype=np.uint64)))
-    work = Work(parse=documents.parse, vectors=vectors, embedding=embedding, probe=vectors([PROBE])[0], known=told)
+    known_keys = Known(np.sort(np.fromiter(known if len(known) <= MOST_KNOWN else (), dtype=np.uint64)))
+    work = Work(
+        parse=documents.parse, vectors=vectors, embedding=embedding, probe=vectors([PROBE])[0], known=known_keys
+    )
     yield from _on_cluster(engine, cut(documents), work)
 
 
@@ -92,10 +94,10 @@ def _on_cluster(engine: RayEngine, blocks: Iterator[list[Any]], work: Work) -> I
             for window in _windows(packed, workers=engine.workers):
                 conductor.begin(*window)
                 while (result := conductor.next()) is not None:
-                    found = cloudpickle.loads(result)
-                    if isinstance(found, RichterError):
-                        raise found
-                    yield found
+                    block = cloudpickle.loads(result)
+                    if isinstance(block, RichterError):
+                        raise block
+                    yield block
     except (ray.exceptions.RayError, ConnectionError) as error:
         raise engine.explain(error) from error
 
@@ -169,8 +171,8 @@ class _Far:
         self.ray.get(self.actor.begin.remote(*(self.ray.put(block) for block in window)))
 
     def next(self) -> bytes | None:
-        found: bytes | None = self.ray.get(self.actor.next.remote())
-        return found
+        piece: bytes | None = self.ray.get(self.actor.next.remote())
+        return piece
 
     def close(self) -> None:
         """The actor ends with the last reference to it."""
@@ -183,14 +185,14 @@ def _package(name: str) -> Any:
 
 def _on_worker(table: Any, *, version: str, work: bytes) -> Any:
     pa, cloudpickle = _package("pyarrow"), _package("ray.cloudpickle")
-    found: Prepared | RichterError
+    block: Prepared | RichterError
     try:
         ready = _ready(version, work)
         pieces = cloudpickle.loads(table.column("block")[0].as_py())
-        found = prepare(pieces, parse=ready.parse, vectors=ready.vectors, known=ready.known)
+        block = prepare(pieces, parse=ready.parse, vectors=ready.vectors, known=ready.known)
     except RichterError as error:  # as a value: Ray Data would hand on no more than its traceback
-        found = error
-    return pa.table({"block": [cloudpickle.dumps(found)]})
+        block = error
+    return pa.table({"block": [cloudpickle.dumps(block)]})
 
 
 @cache  # once a process
@@ -201,13 +203,13 @@ def _ready(version: str, work: bytes) -> Work:
     if own_version() != version:
         raise EngineError(f"{here} of the cluster runs Richter {own_version()}, not {version}.", remedy=same)
     try:
-        found: Work = _package("ray.cloudpickle").loads(work)
-        vector = found.vectors([PROBE])[0]
+        ready: Work = _package("ray.cloudpickle").loads(work)
+        vector = ready.vectors([PROBE])[0]
     except RichterError as error:
         raise EngineError(f"{here} of the cluster cannot embed: {error}", remedy=same) from error
-    name = getattr(found.vectors, "name", found.embedding)
-    if name != found.embedding:
-        raise EngineError(f"{here} of the cluster embeds with {name}, not {found.embedding}.", remedy=same)
-    if vector.shape != found.probe.shape or not np.allclose(vector, found.probe, rtol=0, atol=PROBE_TOLERANCE):
-        raise EngineError(f"{here} of the cluster gives other vectors for {found.embedding}.", remedy=same)
-    return found
+    name = getattr(ready.vectors, "name", ready.embedding)
+    if name != ready.embedding:
+        raise EngineError(f"{here} of the cluster embeds with {name}, not {ready.embedding}.", remedy=same)
+    if vector.shape != ready.probe.shape or not np.allclose(vector, ready.probe, rtol=0, atol=PROBE_TOLERANCE):
+        raise EngineError(f"{here} of the cluster gives other vectors for {ready.embedding}.", remedy=same)
+    return ready

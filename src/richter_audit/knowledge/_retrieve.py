@@ -47,19 +47,19 @@ def find_similar(
         return _nearest(queries, vectors, k, exclude, accelerator)
     if first_rows is None or len(first_rows) != len(abstracts) + 1:
         raise InputError("Two-level retrieval needs every document's first row.", remedy="Give `first_rows`.")
-    found = np.full((len(queries), k), -1, dtype=np.int64)
+    similar = np.full((len(queries), k), -1, dtype=np.int64)
     free_rows = np.concatenate([[0], np.cumsum(~exclude)]) if exclude is not None else None
     nearest = _nearest(queries, abstracts, min(documents, len(abstracts)), None, accelerator)
     for q, query in enumerate(queries):
         chosen = nearest[q]
-        while _held(chosen, first_rows, free_rows) < k and len(chosen) < len(abstracts):
+        while _count_rows(chosen, first_rows, free_rows) < k and len(chosen) < len(abstracts):
             chosen = _nearest(query[None], abstracts, min(4 * len(chosen), len(abstracts)), None, accelerator)[0]
         rows = np.concatenate([np.arange(first_rows[d], first_rows[d + 1]) for d in np.sort(chosen)])
         if exclude is not None:
             rows = rows[~exclude[rows]]
         best = nearest_of(query, vectors, rows, k)
-        found[q, : len(best)] = best
-    return found
+        similar[q, : len(best)] = best
+    return similar
 
 
 def nearest_of(
@@ -79,11 +79,11 @@ def _among(
     index: Candidates,
     accelerator: bool,
 ) -> NDArray[np.int64]:
-    found = np.full((len(queries), k), -1, dtype=np.int64)
+    nearest = np.full((len(queries), k), -1, dtype=np.int64)
     left, wanted = np.arange(len(queries)), SPARE * k
     while len(left):
         if wanted > PATIENCE * k:
-            found[left] = _nearest(queries[left], vectors, k, exclude, accelerator)
+            nearest[left] = _nearest(queries[left], vectors, k, exclude, accelerator)
             break
         short = []
         for q, rows in zip(left, index(queries[left], wanted), strict=True):
@@ -94,9 +94,9 @@ def _among(
                 short.append(q)
             else:
                 best = nearest_of(queries[q], vectors, rows, k)
-                found[q, : len(best)] = best
+                nearest[q, : len(best)] = best
         left, wanted = np.asarray(short, dtype=np.int64), 2 * wanted
-    return found
+    return nearest
 
 
 def _nearest(
@@ -106,11 +106,11 @@ def _nearest(
     exclude: NDArray[np.bool_] | None,
     accelerator: bool,
 ) -> NDArray[np.int64]:
-    found = top_k_on_accelerator(queries, matrix, k, exclude) if accelerator else None
-    return top_k(queries, matrix, k, exclude=exclude)[0] if found is None else found
+    nearest = top_k_on_accelerator(queries, matrix, k, exclude) if accelerator else None
+    return top_k(queries, matrix, k, exclude=exclude)[0] if nearest is None else nearest
 
 
-def _held(chosen: NDArray[np.int64], first_rows: NDArray[np.int64], free_rows: NDArray[np.int64] | None) -> int:
+def _count_rows(chosen: NDArray[np.int64], first_rows: NDArray[np.int64], free_rows: NDArray[np.int64] | None) -> int:
     """How many rows the chosen documents hold, those left out aside."""
     ends, starts = first_rows[chosen + 1], first_rows[chosen]
     return int((ends - starts).sum() if free_rows is None else (free_rows[ends] - free_rows[starts]).sum())
@@ -145,8 +145,8 @@ def measure_recall(
     rows = rng.choice(len(vectors), min(queries, len(vectors)), replace=False)
     asked, k = np.asarray(vectors[rows], dtype=np.float32), min(k, len(vectors))
     exact = find_similar(asked, vectors, k)
-    found = find_similar(asked, vectors, k, abstracts=abstracts, first_rows=first_rows, documents=documents)
-    shares = np.array([len(set(a) & set(b)) / k for a, b in zip(exact.tolist(), found.tolist(), strict=True)])
+    nearest = find_similar(asked, vectors, k, abstracts=abstracts, first_rows=first_rows, documents=documents)
+    shares = np.array([len(set(a) & set(b)) / k for a, b in zip(exact.tolist(), nearest.tolist(), strict=True)])
     means = shares[rng.integers(len(shares), size=(n_resamples, len(shares)))].mean(axis=1)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     interval = Interval(low=float(low), high=float(high), level=level, method="percentile bootstrap")

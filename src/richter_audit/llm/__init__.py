@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from richter_audit.llm._asker import *
     from richter_audit.llm._budget import *
     from richter_audit.llm._model import *
-    from richter_audit.llm._open import *
+    from richter_audit.llm._open_models import *
     from richter_audit.llm._prompts import *
     from richter_audit.llm._session import *
 

@@ -15,9 +15,9 @@ from richter.errors import BudgetExhausted, CallFailed, ModelError, RichterError
 from richter.models._prices import Price
 from richter.records import Answer, Decoding, call_key, printable
 from richter.store import Call, Ledger, Usage
-from richter_audit.llm._border import admit
+from richter_audit.llm._adaptive_limit import AdaptiveLimit
+from richter_audit.llm._admit_answers import admit
 from richter_audit.llm._budget import Budget
-from richter_audit.llm._limit import AdaptiveLimit
 from richter_audit.llm._model import AttemptFailed, Message, Model, Refused, TryAgain
 from richter_audit.llm._sentinel import DECODING as SENTINEL
 from richter_audit.llm._sentinel import Sentinels
@@ -65,7 +65,7 @@ class Direct:
             answer = await job.model.ask(job.messages, job.decoding, job.draw)
         except (CallFailed, AttemptFailed) as error:
             answer = Answer(text="", error=str(error))
-        return _belonging(admit(answer)[0], job)
+        return _assign_to(admit(answer)[0], job)
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class Tally:
     unpriced: int = 0
     truncated: int = 0  # cut off at the most tokens that were allowed
     last_error: str = ""
-    said: list[str] = dataclasses.field(default_factory=list)  # what people should know of a server, once each
+    server_notes: list[str] = dataclasses.field(default_factory=list)  # what people should know of a server, once each
 
 
 class Asker:
@@ -169,17 +169,17 @@ class Asker:
         turn = self._in_progress[key] = asyncio.get_running_loop().create_future()
         try:
             goes_on = functools.partial(_goes_on, job)
-            found = await self.ledger.claim(key, job.item, job.condition, job.draw, unless=goes_on)
-            if found == "ours":
+            claimed = await self.ledger.claim(key, job.item, job.condition, job.draw, unless=goes_on)
+            if claimed == "ours":
                 return await self._pay(job, key)
-            if found == "theirs":
+            if claimed == "theirs":
                 return None
-            if found.error:
+            if claimed.error:
                 self.tally.failed += 1
-                self.tally.last_error = found.error
-            elif not goes_on(found):
+                self.tally.last_error = claimed.error
+            elif not goes_on(claimed):
                 self.tally.reused += 1
-            return _belonging(found, job)
+            return _assign_to(claimed, job)
         finally:
             del self._in_progress[key]
             turn.set_result(None)
@@ -194,7 +194,7 @@ class Asker:
                 await asyncio.shield(self._record(job, key, tried.answer, tried.held, tried.cost, aside=tried.aside))
                 self._count_answer(job, tried.answer)
                 await self._watch_binding(job, tried.answer)
-                return _belonging(tried.answer, job)
+                return _assign_to(tried.answer, job)
             failure, reason = tried.failure, tried.answer.error
             unreadable += bool(tried.aside)
             again = isinstance(failure, TryAgain) and attempt < self._max_attempts and unreadable < UNREADABLE
@@ -210,7 +210,7 @@ class Asker:
             await self._wait_to_retry(attempt, failure, reason)
         if job.decoding is not SENTINEL:
             self._count_failure(name, key, answer.error, failure, began)
-        return _belonging(answer, job)
+        return _assign_to(answer, job)
 
     def _limit_of(self, name: str) -> AdaptiveLimit:
         """How many calls to a model go out at a time."""
@@ -258,7 +258,7 @@ class Asker:
         if answer.tokens_in is not None and answer.tokens_out is not None:
             tokens = answer.tokens_in + answer.tokens_out
         money = bound.money_usd if answer.money_usd is None else answer.money_usd
-        limit.succeeded()
+        limit.count_success()
         if tokens > bound.tokens or (money > bound.money_usd > 0):
             name, least = job.model.name, self._bound(job, excess=1.0)
             excess = max(tokens / least.tokens, money / least.money_usd if least.money_usd else 0.0)
@@ -270,8 +270,8 @@ class Asker:
 
     def _say(self, text: str) -> None:
         """Tell people something of a server, once, and keep it with the run."""
-        if text not in self.tally.said:
-            self.tally.said.append(text)
+        if text not in self.tally.server_notes:
+            self.tally.server_notes.append(text)
             before = (self.ledger.note("servers") or {}).get("said", [])
             self.ledger.set_note("servers", {"said": [*before, text]})
 
@@ -321,14 +321,14 @@ class Asker:
                 key=key,
                 model=job.model.name,
                 request=request,
-                answer=_belonging(answer, dataclasses.replace(job, condition="") if _goes_on(job, answer) else job),
+                answer=_assign_to(answer, dataclasses.replace(job, condition="") if _goes_on(job, answer) else job),
                 given_up=given_up,
                 attempt=held,
                 cost=cost,
                 aside=aside,
             )
         )
-        done.add_done_callback(self.budget.settled)
+        done.add_done_callback(self.budget.notify_settled)
         return done
 
     def _check_reached(self, name: str, attempt: int, failure: TryAgain) -> None:
@@ -445,7 +445,7 @@ def _goes_on(job: Job, answer: Answer) -> bool:
     return job.cut is not None and not answer.error and answer.truncated and job.cut(answer)
 
 
-def _belonging(answer: Answer, job: Job) -> Answer:
+def _assign_to(answer: Answer, job: Job) -> Answer:
     return dataclasses.replace(answer, item=job.item, condition=job.condition, draw=job.draw)
 
 

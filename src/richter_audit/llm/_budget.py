@@ -39,7 +39,7 @@ class Budget:
         self._ledger, self._settled = ledger, asyncio.Event()
 
     @property
-    def limited(self) -> bool:
+    def is_limited(self) -> bool:
         """Whether there is any limit."""
         return any(limit is not None for limit in (self.calls, self.tokens, self.money_usd, self.own_calls))
 
@@ -74,7 +74,7 @@ class Budget:
                     async with asyncio.timeout(LOOK_AGAIN_S):
                         await self._settled.wait()
 
-    def settled(self, _: object = None) -> None:
+    def notify_settled(self, _: object = None) -> None:
         """Say that an attempt was settled, which may make room."""
         self._settles += 1
         self._settled.set()

@@ -7,7 +7,7 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 def choices_grammar(choices: Sequence[str]) -> str:
     """A grammar that admits exactly these texts."""
-    return "root ::= " + " | ".join(_quoted(text) for text in choices)
+    return "root ::= " + " | ".join(_quote(text) for text in choices)
 
 
 def tokens_grammar(pieces: Sequence[tuple[int, bytes]]) -> str:
@@ -23,10 +23,10 @@ def tokens_grammar(pieces: Sequence[tuple[int, bytes]]) -> str:
             text = held.decode()
         except UnicodeDecodeError:
             continue
-        parts.append(f"<[{number}]>" if held == piece else _quoted(text))
+        parts.append(f"<[{number}]>" if held == piece else _quote(text))
         held = b""
     return "root ::= " + " ".join(parts)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return '"' + "".join(_ESCAPES.get(char, char) for char in text) + '"'

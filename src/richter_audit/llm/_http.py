@@ -162,11 +162,11 @@ class HttpModel:
 
     def _check_id(self, content: bytes) -> None:
         """Refuse a reply that came before, word for word, where the server gives each one an id of its own."""
-        found = re.search(rb'"id"\s*:\s*"([^"\\]{1,100})"', content[:500])
-        if found is None or self._ids is None:
+        identity = re.search(rb'"id"\s*:\s*"([^"\\]{1,100})"', content[:500])
+        if identity is None or self._ids is None:
             return
         digest = hashlib.sha256(content).digest()
-        before = self._ids.setdefault(found[1], digest)
+        before = self._ids.setdefault(identity[1], digest)
         if before != digest:
             self._ids = None  # its ids mean nothing
         elif before is not digest and len(self._ids) >= IDS_TO_TRUST:

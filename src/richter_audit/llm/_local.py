@@ -85,7 +85,9 @@ class _Slots:
                     return question, slot
         fresh = [q for q in self._waiting if q.messages not in self._held] or self._waiting
         some = fresh if next(self._taken) % 8 else fresh[:1]
-        return max(itertools.product(some, self._free), key=lambda pair: _shared(pair[0].messages, self._held[pair[1]]))
+        return max(
+            itertools.product(some, self._free), key=lambda pair: _shared_length(pair[0].messages, self._held[pair[1]])
+        )
 
     def give_back(self, slot: int) -> None:
         """The slot is free again."""
@@ -93,7 +95,7 @@ class _Slots:
             self._free.append(slot)
 
 
-def _shared(messages: list[Message], held: list[Message]) -> int:
+def _shared_length(messages: list[Message], held: list[Message]) -> int:
     """How many characters the two have in common from the beginning."""
     count = 0
     for one, other in zip(messages, held, strict=False):

@@ -30,7 +30,7 @@ def messages_for(item: Item, condition: Condition) -> Asked:
     """
     if condition.style != "cloze":
         system = [{"role": "system", "content": condition.system}] if condition.system else []
-        return Asked([*system, {"role": "user", "content": _asked(item, condition.style)}], condition.decoding)
+        return Asked([*system, {"role": "user", "content": _prompt_text(item, condition.style)}], condition.decoding)
     if not (item.stem and item.options):
         raise InputError(
             f"Item {item.id!r} has no cloze stem or no options, which --style cloze needs.",
@@ -44,7 +44,7 @@ def messages_for(item: Item, condition: Condition) -> Asked:
     return Asked([{"role": "text", "content": text}], decoding)
 
 
-def _asked(item: Item, style: str) -> str:
+def _prompt_text(item: Item, style: str) -> str:
     if style == "chat" or not 2 <= len(item.options) <= len(LETTERS):
         return item.prompt
     listed = "\n".join(f"{letter}. {option}" for letter, option in zip(LETTERS, item.options, strict=False))

@@ -43,7 +43,7 @@ class Worker:
 
     async def open(self) -> tuple[str, str, RichterError | None]:
         """Open the model; the machine's name, the version of Richter there, and why the model cannot be had."""
-        from richter_audit.llm._open import open_model
+        from richter_audit.llm._open_models import open_model
 
         problem = None
         try:

@@ -10,7 +10,7 @@ from typing import Any
 
 from richter.models._prices import Price
 from richter.records import Answer, printable
-from richter_audit.llm._border import amount, count
+from richter_audit.llm._admit_answers import amount, count
 from richter_audit.llm._model import Refused, TryAgain
 
 LONGEST_ASIDE = 2**20
@@ -23,8 +23,8 @@ def read_answer(content: bytes, *, raw: bool, price: Price | None, latency_s: fl
     try:
         body = _stream(content) if content.startswith((b"data:", b"event:", b":")) else json.loads(content)
         if not body.get("choices") and body.get("error"):
-            said = printable(error_message(content), limit=300)
-            raise TryAgain(f"the server answered 200 with an error: {said}", maybe_billed=True, aside=aside)
+            reason = printable(error_message(content), limit=300)
+            raise TryAgain(f"the server answered 200 with an error: {reason}", maybe_billed=True, aside=aside)
         if body.get("choices") == []:
             raise TryAgain(
                 "the server sent no choices: its filter took them out, or --max-tokens leaves no room after what it "
@@ -62,11 +62,11 @@ def read_likelihoods(content: bytes, count: int, choice: str = "") -> list[float
     """The log-likelihood of each of so many texts in one reply: all of it, or of a choice that it was held to."""
     try:
         rows = sorted(json.loads(content)["choices"], key=lambda row: row["index"])
-        found = [_logprobs(row["logprobs"]) for row in rows]
-        said = ["".join(tokens) for tokens, _ in found]
-        if len(found) != count or not all(scores for _, scores in found) or (choice and set(said) != {choice}):
-            raise ValueError(said)
-        return [math.fsum(p for token, p in zip(*one, strict=True) if token) for one in found]  # not of a text's end
+        scored = [_logprobs(row["logprobs"]) for row in rows]
+        texts = ["".join(tokens) for tokens, _ in scored]
+        if len(scored) != count or not all(scores for _, scores in scored) or (choice and set(texts) != {choice}):
+            raise ValueError(texts)
+        return [math.fsum(p for token, p in zip(*one, strict=True) if token) for one in scored]  # not of a text's end
     except _BROKEN as error:
         raise Refused("the server does not say how likely given texts are", maybe_billed=True) from error
 
@@ -122,11 +122,11 @@ def _stream(content: bytes) -> dict[str, Any]:
             finish = choice.get("finish_reason") or finish
     if not finish:
         raise ValueError("the stream was cut off")
-    said = "".join(text)
-    message = {"content": said, "tool_calls": calls}
+    answer = "".join(text)
+    message = {"content": answer, "tool_calls": calls}
     logprobs = {"content": scored} if scored else None
     return {
-        "choices": [{"text": said, "message": message, "finish_reason": finish, "logprobs": logprobs}],
+        "choices": [{"text": answer, "message": message, "finish_reason": finish, "logprobs": logprobs}],
         "usage": usage,
     }
 

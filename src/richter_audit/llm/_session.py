@@ -11,7 +11,7 @@ from richter.store import Ledger
 from richter_audit.llm._asker import Asker, Job
 from richter_audit.llm._budget import Budget
 from richter_audit.llm._model import Message, Model
-from richter_audit.llm._open import check_model, check_price, open_model
+from richter_audit.llm._open_models import check_model, check_price, open_model
 
 __all__ = ["CallOptions", "at_once", "check_models", "replies", "with_models"]
 

@@ -16,7 +16,7 @@ from richter.records import Answer, Condition, Decoding, Item
 from richter.store import Ledger, RunLike, Spent, has_ledger, open_ledger
 from richter.texts import read_choice
 from richter_audit import llm
-from richter_audit.bench import ordered
+from richter_audit.bench import order_by_hash
 
 __all__ = ["AskProgress", "Estimate", "ask_run", "estimate_run", "name_conditions", "usual_style"]
 
@@ -72,7 +72,7 @@ def progress_of(asker: llm.Asker, *, total: int, done: int, answered: int, start
         money_usd=tally.money_usd,
         unpriced=tally.unpriced,
         truncated=tally.truncated,
-        said=tuple(tally.said),
+        said=tuple(tally.server_notes),
         waiting_s=asker.waiting_s,
     )
 
@@ -130,7 +130,7 @@ def name_conditions(
         base = tail if tails.count(tail) == 1 else spec.name
         each = itertools.product(dict.fromkeys(temperatures), dict.fromkeys(systems), dict.fromkeys(shots))
         for temperature, system, given in each:
-            told = {
+            names = {
                 f"t={temperature:g}": temperature > 0,
                 f"system={hashlib.sha256(system.encode()).hexdigest()[:6]}": system,
                 style: style != "chat",
@@ -138,7 +138,7 @@ def name_conditions(
             }
             conditions.append(
                 Condition(
-                    name=" ".join([base, *(part for part, particular in told.items() if particular)]),
+                    name=" ".join([base, *(part for part, particular in names.items() if particular)]),
                     model=spec.name,
                     decoding=dataclasses.replace(decoding, temperature=temperature),
                     system=system,
@@ -154,21 +154,21 @@ def usual_style(items: Sequence[Item]) -> str:
     return "choice" if any(item.options and not item.stem for item in items) else "chat"
 
 
-def shown(items: Sequence[Item], known: Iterable[Item], conditions: Sequence[Condition]) -> list[Item]:
+def items_as_shown(items: Sequence[Item], known: Iterable[Item], conditions: Sequence[Condition]) -> list[Item]:
     """The items with their options in the order that a run shows them: as it has them, or shuffled by their ids."""
     before = {item.id: item for item in known}
     if not any(c.style == "choice" for c in conditions) and not any(item.options for item in before.values()):
         return list(items)
-    found = []
+    ordered = []
     for item in items:
         old = before.get(item.id)
         if old is not None and set(old.options) == set(item.options):
-            found.append(dataclasses.replace(item, options=old.options))
+            ordered.append(dataclasses.replace(item, options=old.options))
         elif any(c.style == "choice" for c in conditions):
-            found.append(dataclasses.replace(item, options=tuple(ordered(item.options, "options", item.id))))
+            ordered.append(dataclasses.replace(item, options=tuple(order_by_hash(item.options, "options", item.id))))
         else:
-            found.append(item)
-    return found
+            ordered.append(item)
+    return ordered
 
 
 def estimate_run(
@@ -237,7 +237,7 @@ def ask_run(
         most = max(c.decoding.max_tokens for c in conditions)
         calls["context_tokens"] = -(-(longest // 2 + 64 + most) // 256) * 256
     with open_ledger(run, mode="write") as ledger:
-        items = shown(items, ledger.items(), conditions)
+        items = items_as_shown(items, ledger.items(), conditions)
         ledger.add_items(items)
         ledger.add_conditions(conditions)
         if bench:
@@ -310,7 +310,7 @@ async def _ask_all(
     try:
         await asker.ask_all(_jobs(items, conditions, draws, models, done))
         if len(asker.sentinels):
-            asker.tally.said.append(str(asker.sentinels))
+            asker.tally.server_notes.append(str(asker.sentinels))
     finally:
         ticker.cancel()
         with contextlib.suppress(asyncio.CancelledError):

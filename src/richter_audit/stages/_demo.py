@@ -41,14 +41,14 @@ def prepare_demo(run: RunLike, size: DemoSize, *, seed: int = 0) -> list[Item]:
     """Build the questions and the gazetteer in the run, unless they are there."""
     folder = run_folder(run)
     bench = folder / BENCH
-    found = read_items(bench) if bench.exists() else []
-    if len(found) < size.items:  # a smaller benchmark is the beginning of a larger one
+    items = read_items(bench) if bench.exists() else []
+    if len(items) < size.items:  # a smaller benchmark is the beginning of a larger one
         folder.mkdir(parents=True, exist_ok=True)
         facts = demo_facts(size.items, seed=seed)
         write_file(folder / GAZETTEER_NAME, pack(facts.gazetteer))
         write_items(facts.items, bench)  # last: where it lies, the other does
-        found = list(facts.items)
-    return found[: size.items]
+        items = list(facts.items)
+    return items[: size.items]
 
 
 def demo_prompts(*, seed: int = 0, also: str | None = None) -> tuple[Condition, ...]:
@@ -61,11 +61,11 @@ def demo_prompts(*, seed: int = 0, also: str | None = None) -> tuple[Condition, 
     decoding = Decoding(max_tokens=LONGEST_OPTION, seed=seed, logprobs=True)
     asked = [("plain", BUILT_IN, 0, ""), ("examples", BUILT_IN, None, ""), ("expert", BUILT_IN, None, EXPERT)]
     asked += [(f"{also} examples", also, None, "")] if also is not None else []
-    found = []
+    prompts = []
     for name, model, shots, system in asked:
         (one,) = name_conditions([model], systems=[system], decoding=decoding, style="cloze", shots=[shots])
-        found.append(dataclasses.replace(one, name=name))
-    return tuple(found)
+        prompts.append(dataclasses.replace(one, name=name))
+    return tuple(prompts)
 
 
 def demo_settings(

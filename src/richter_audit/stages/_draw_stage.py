@@ -185,8 +185,8 @@ def _group_offline(known: Mapping[str, Item], texts: Mapping[Key, list[str]]) ->
 
 def _read_text(item: Item, text: str, *, chooses: bool) -> str:
     """What an answer says: without its stated confidence, and the option where it chooses one by letter."""
-    said = split_confidence(text)[0]
-    return (read_choice(item, said) if chooses else None) or said
+    answer = split_confidence(text)[0]
+    return (read_choice(item, answer) if chooses else None) or answer
 
 
 def _names(item: Item) -> list[str]:

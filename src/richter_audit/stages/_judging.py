@@ -172,13 +172,13 @@ def rate_by_rules(ledger: Ledger, judge: RuleJudge, *, items: Collection[str] | 
 
 def _gazetteer_path(ledger: Ledger, run: Path, given: str | Path | None) -> Path:
     bench = str((ledger.note("bench") or {}).get("path", ""))
-    found = Path(given) if given is not None else find_gazetteer(run, bench)
-    if found is None:
+    path = Path(given) if given is not None else find_gazetteer(run, bench)
+    if path is None:
         raise InputError(
             f"The rules need the gazetteer that `richter bench facts` wrote; it is not beside {bench}.",
             remedy="Say where it is with --gazetteer PATH.",
         )
-    return found
+    return path
 
 
 def find_gazetteer(run: str | Path, bench: str | Path) -> Path | None:
@@ -217,7 +217,7 @@ def _ask_panel(
     )
     context = -(-(longest // 3 + REPLY_TOKENS + 64) // 256) * 256
     # processes that share the run begin in different places, so that they do not wait for the same answers
-    begin = random.randrange(len(dealt)) if ledger.shared else 0
+    begin = random.randrange(len(dealt)) if ledger.is_shared else 0
     queue = iter([*dealt[begin:], *dealt[:begin]])
 
     async def panel(asker: Asker, models: Mapping[str, Model]) -> None:

@@ -136,6 +136,6 @@ def compare_copies(
                     continue
                 both = scored.filter(pl.col("condition").is_in(pair))
                 here = both.filter(pl.col("item").is_in(both.group_by("item").len().filter(pl.col("len") == 2)["item"]))
-                found = study_column(here, column=scorer, overrides={**overrides, **options}, seed=seed)
-                out.append(ProbeClaim(condition=name, copy=copy, scorer=scorer, claim=found.study.claims[0]))
+                study = study_column(here, column=scorer, overrides={**overrides, **options}, seed=seed)
+                out.append(ProbeClaim(condition=name, copy=copy, scorer=scorer, claim=study.study.claims[0]))
     return out

@@ -61,12 +61,12 @@ def write_scored(frame: pl.DataFrame, output: Path) -> None:
         old = read_frame(output)
         if not set(keys) <= set(old.columns):
             raise InputError(
-                f"{output} exists and is no table of answers (`item`, `condition`).",
+                f"{output} exists and is not a table of answers (`item`, `condition`).",
                 remedy="Choose another path with -o.",
             )
-        kept = [name for name in old.columns if name not in frame.columns]
+        columns = [name for name in old.columns if name not in frame.columns]
         old = old.with_columns(pl.col(keys).cast(pl.String)).unique(keys, keep="first", maintain_order=True)
-        frame = frame.join(old.select(*keys, *kept), on=keys, how="left", maintain_order="left")
+        frame = frame.join(old.select(*keys, *columns), on=keys, how="left", maintain_order="left")
     export_table(frame, output)
 
 
@@ -128,8 +128,8 @@ def score_nll(
                 nonlocal done
                 for k in waiting:
                     job = nll_job(opened[model_name], prompts[k], texts[k], max_tokens=max_tokens)
-                    found = read_nll(await asker.ask(job), texts[k])
-                    scores[k] = None if found is None else found.mean_nll
+                    likelihood = read_nll(await asker.ask(job), texts[k])
+                    scores[k] = None if likelihood is None else likelihood.mean_nll
                     done += 1
                     if watch is not None:
                         answered = asker.tally.answered

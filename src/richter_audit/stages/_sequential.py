@@ -75,8 +75,8 @@ class SequentialAudit(Result):
     @property
     def decided(self) -> dict[str, Any]:
         """What was asked for, and what is kept of the claim."""
-        kept = ("verdict", "sentence", "estimate", "interval", "n", "notes")
-        return {"claim": self.rule.text} | {name: getattr(self.claim, name) for name in kept}
+        fields = ("verdict", "sentence", "estimate", "interval", "n", "notes")
+        return {"claim": self.rule.text} | {name: getattr(self.claim, name) for name in fields}
 
 
 def ask_until(
@@ -99,9 +99,7 @@ def ask_until(
     early stopping honest: a file sorted by difficulty would not do. With `groups` (the group of each item) groups come
     in random order, each whole, and the group is the unit.
     """
-    if not items or batch < 1:
-        raise InputError(f"A batch of {batch} of {len(items)} items asks nothing.", remedy="Give at least 1 of each.")
-    wanted = _check_conditions(claim, conditions)
+    wanted = _check_request(claim, items, conditions, batch)
     order, group_of, sizes = _order(items, groups or {}, rng)
     values = _Values(claim)
     decision = decide_claim(claim, [])
@@ -135,8 +133,12 @@ def ask_until(
     )
 
 
-def _check_conditions(claim: StopRule, conditions: Sequence[str]) -> list[str]:
-    """The conditions that a claim is about; raises where they are not known, or one would have to be named."""
+def _check_request(claim: StopRule, items: Sequence[str], conditions: Sequence[str], batch: int) -> list[str]:
+    """The conditions that a claim is about; raises where nothing would be asked, or one would have to be named."""
+    if not items:
+        raise InputError("There are no items to ask.", remedy="Give at least one.")
+    if batch < 1:
+        raise InputError(f"A batch of {batch} items asks nothing.", remedy="Give at least 1.")
     wanted = list(claim.conditions) or list(conditions)
     unknown = [c for c in wanted if c not in conditions]
     if unknown or (not claim.other and len(wanted) != 1):
@@ -167,11 +169,11 @@ class _Values:
 
     def add(self, items: Sequence[str], outcomes: Iterable[Outcome], conditions: Sequence[str], *, start: int) -> None:
         """Add the outcomes of a batch, whose items stand in the order from `start` on."""
-        found: dict[str, dict[int, dict[str, Outcome]]] = {}
+        by_item: dict[str, dict[int, dict[str, Outcome]]] = {}
         for o in outcomes:
-            found.setdefault(o.item, {}).setdefault(o.draw, {})[o.condition] = o
+            by_item.setdefault(o.item, {}).setdefault(o.draw, {})[o.condition] = o
         for number, name in enumerate(items, start):
-            by_draw = found.get(name, {0: {}})
+            by_draw = by_item.get(name, {0: {}})
             pairs = [_values(self.claim, [by_draw[draw].get(c) for c in conditions]) for draw in sorted(by_draw)]
             usable = sum(not any(map(math.isnan, pair)) for pair in pairs)
             self.usable, self.unusable = self.usable + usable, self.unusable + (not usable)
@@ -197,26 +199,26 @@ def _order(
 
 def _values(claim: StopRule, outcomes: Sequence[Outcome | None]) -> tuple[float, float]:
     """The two numbers that the claim's sequence takes from an answer; NaN where it has none."""
-    found = [math.nan if o is None else _graded(claim.metric, o) for o in outcomes]
+    values = [math.nan if o is None else _outcome_value(claim.metric, o) for o in outcomes]
     if claim.metric.source != "confidence":
-        return found[0], found[1] if claim.other else 0.0
+        return values[0], values[1] if claim.other else 0.0
     stated = None if outcomes[0] is None else outcomes[0].confidence
-    return found[0], math.nan if stated is None else stated
+    return values[0], math.nan if stated is None else stated
 
 
-def _graded(metric: Metric, outcome: Outcome) -> float:
+def _outcome_value(metric: Metric, outcome: Outcome) -> float:
     """What an answer has of a measure, by where the measure's values come from; `decide_claim` does the rest."""
     if metric.source == "failure":
         return float(outcome.failed)
     if outcome.failed:
         return math.nan
-    found: float | None
+    value: float | None
     if metric.source == "severity":
-        found = outcome.severity
+        value = outcome.severity
     elif metric.source == "answer":
-        found = getattr(outcome, metric.column)
+        value = getattr(outcome, metric.column)
     elif metric.source == "column":
-        found = outcome.scores.get(metric.column)
+        value = outcome.scores.get(metric.column)
     else:
-        found = outcome.score if metric.source == "score" and metric.kind != "binary" else outcome.correct
-    return math.nan if found is None else float(found)
+        value = outcome.score if metric.source == "score" and metric.kind != "binary" else outcome.correct
+    return math.nan if value is None else float(value)

@@ -129,7 +129,7 @@ def draw_conditions(conditions: Sequence[Condition], items: Sequence[Item]) -> t
     rarely agree, and say little of how sure it is.
     """
     cloze = any(item.stem and item.options for item in items)
-    found: dict[str, Condition] = {}
+    by_name: dict[str, Condition] = {}
     for condition in conditions:
         warm = condition.decoding.temperature or 1.0
         if cloze and condition.style != "cloze" and resolve(condition.model).backend == "local":
@@ -140,8 +140,8 @@ def draw_conditions(conditions: Sequence[Condition], items: Sequence[Item]) -> t
         else:
             decoding = dataclasses.replace(condition.decoding, temperature=warm)
             chosen = dataclasses.replace(condition, name=f"{condition.name} t={warm:g}", decoding=decoding)
-        found.setdefault(chosen.name, chosen)
-    return tuple(found.values())
+        by_name.setdefault(chosen.name, chosen)
+    return tuple(by_name.values())
 
 
 def adopt_plan(run: store.RunLike, plan: str | Path) -> str | None:
@@ -194,7 +194,7 @@ def run_stages(
                 getattr(audit, stage)()
         except BudgetExhausted as error:
             stopped = error
-            if "judge" in wanted and audit.answered:
+            if "judge" in wanted and audit.has_answers:
                 audit.judge_without_model()
     return StagesResult(stages=wanted, sequential=sequential, stopped=stopped, grading=audit.grading)
 
@@ -225,9 +225,9 @@ class _Audit:
         return "auto" if any(item.reference.strip() for item in self.items) else None
 
     @property
-    def answered(self) -> bool:
+    def has_answers(self) -> bool:
         """Whether there is anything to judge."""
-        return _spent(self.run).answers > 0
+        return _read_spent(self.run).answers > 0
 
     def check(self, stages: Sequence[str]) -> None:
         """Everything that would fail after calls were paid for."""
@@ -262,9 +262,9 @@ class _Audit:
 
     def ask(self) -> None:
         """Ask every condition every item, or those that were asked before a claim was decided."""
-        kept = self._kept()
+        before = self._items_asked_before()
         with self.watch("ask") as tell:
-            self._ask([item for item in self.items if kept is None or item.id in kept], tell)
+            self._ask([item for item in self.items if before is None or item.id in before], tell)
 
     def _ask(self, items: Sequence[Item], tell: Progress) -> None:
         settings = self.settings
@@ -274,7 +274,7 @@ class _Audit:
         """How a stage makes its calls: each counts against a budget of its own, which starts from what is spent."""
         return {**self.calls, "budget": dataclasses.replace(self.limits), **more}
 
-    def _kept(self) -> set[str] | None:
+    def _items_asked_before(self) -> set[str] | None:
         """The items that were asked before a claim was decided; None where nothing was stopped."""
         if not store.has_ledger(self.run):
             return None
@@ -300,11 +300,11 @@ class _Audit:
 
             rng = np.random.default_rng(self.settings.seed)
             groups = {item.id: item.group for item in self.items}
-            found = ask_until(claim, list(by_id), batch, conditions=names, rng=rng, groups=groups, on_batch=on_batch)
-        kept = sorted(found.items)
+            audit = ask_until(claim, list(by_id), batch, conditions=names, rng=rng, groups=groups, on_batch=on_batch)
+        asked = sorted(audit.items)
         with store.open_ledger(self.run, mode="write") as ledger:
-            ledger.set_note(STOP_NOTE, found.to_dict() | {"items": kept, "ratings": kind})
-        return found
+            ledger.set_note(STOP_NOTE, audit.to_dict() | {"items": asked, "ratings": kind})
+        return audit
 
     def _outcomes(self, items: set[str], conditions: set[str], kind: str) -> Iterator[Outcome]:
         """What came of a batch: failures, refusals, grades, severities, and confidences stated or of the tokens."""
@@ -422,7 +422,7 @@ class _Audit:
             (condition,) = name_conditions([model], decoding=Decoding(max_tokens=SEARCH_TOKENS), style=style)
             calls = settings.search_calls
             if self.limits.calls is not None:
-                calls = min(calls, self.limits.calls - store.run_used(self.run).calls + _spent(part).calls)
+                calls = min(calls, self.limits.calls - store.run_used(self.run).calls + _read_spent(part).calls)
             if calls < settings.search.questions * settings.search.phrasings:
                 raise BudgetExhausted("The budget has no calls left for a search.", remedy="Raise --budget.")
             with self.watch("search") as tell:
@@ -432,10 +432,10 @@ class _Audit:
 
 def _steps(part: store.Place, calls: int, tell: Progress) -> Callable[[StepSummary], None]:
     """Steps of a search as progress in calls."""
-    before, started = _spent(part).answers, time.monotonic()
+    before, started = _read_spent(part).answers, time.monotonic()
 
     def watch(step: StepSummary) -> None:
-        spent = _spent(part)
+        spent = _read_spent(part)
         tell(
             AskProgress(
                 total=calls,
@@ -453,7 +453,7 @@ def _steps(part: store.Place, calls: int, tell: Progress) -> Callable[[StepSumma
     return watch
 
 
-def _spent(place: store.Place) -> store.Spent:
+def _read_spent(place: store.Place) -> store.Spent:
     if not store.has_ledger(place):
         return store.Spent(calls=0, answers=0, tokens=0, money_usd=0.0, unpriced=0)
     with store.open_ledger(place) as ledger:
@@ -482,15 +482,15 @@ def _write_scores(run: store.Place, *, source: RatingKind, nll: pl.DataFrame | N
     if frames:
         table = frames[0] if len(frames) == 1 else frames[0].join(frames[1], on=keys, how="full", coalesce=True)
         with tempfile.TemporaryDirectory() as scratch:
-            made = Path(scratch) / SCORES
-            export_table(table, made)
-            store.keep_file(run, SCORES, made.read_bytes())
+            scores = Path(scratch) / SCORES
+            export_table(table, scores)
+            store.keep_file(run, SCORES, scores.read_bytes())
 
 
 def _first_severities(ratings: Iterable[Rating], kind: str) -> dict[tuple[str, str], float]:
     """The median severity that raters of a kind gave each first answer, as `tables.severity_of` has it."""
-    found: dict[tuple[str, str], list[float]] = {}
+    severities: dict[tuple[str, str], list[float]] = {}
     for r in ratings:
         if r.kind == kind and r.draw == 0 and r.severity is not None:
-            found.setdefault((r.item, r.condition), []).append(r.severity)
-    return {key: float(np.median(own)) for key, own in found.items()}
+            severities.setdefault((r.item, r.condition), []).append(r.severity)
+    return {key: float(np.median(own)) for key, own in severities.items()}

@@ -61,13 +61,13 @@ def _estimate_asking(
     draws: int,
     prices: Mapping[str, Price],
 ) -> StageEstimate:
-    found = estimate_run(place, items, conditions, draws=draws, prices=prices)
-    money = [e.money_usd_most for e in found]
+    estimates = estimate_run(place, items, conditions, draws=draws, prices=prices)
+    money = [e.money_usd_most for e in estimates]
     return StageEstimate(
         stage=stage,
         what=f"{len(items):,} items, {len(conditions)} conditions" + (f", {draws} draws" if draws > 1 else ""),
-        calls=sum(e.calls for e in found),
-        tokens=sum(e.tokens_in + e.tokens_out_most for e in found),
+        calls=sum(e.calls for e in estimates),
+        tokens=sum(e.tokens_in + e.tokens_out_most for e in estimates),
         money_usd=None if None in money else sum(m for m in money if m is not None),
     )
 
@@ -91,14 +91,14 @@ def _estimate_judging(items: Sequence[Item], settings: AuditSettings, prices: Ma
 
 def _estimate_search(settings: AuditSettings, prices: Mapping[str, Price]) -> StageEstimate:
     models = list(dict.fromkeys(c.model for c in settings.conditions))
-    asked, said = CHAT_OVERHEAD_TOKENS + 64, 64
+    asked, reply = CHAT_OVERHEAD_TOKENS + 64, 64
     costs = [price_of(model, prices) for model in models]
     return StageEstimate(
         stage="search",
         what=f"{len(models)} models, {settings.search_calls:,} calls each",
         calls=settings.search_calls * len(models),
-        tokens=settings.search_calls * len(models) * (asked + said),
+        tokens=settings.search_calls * len(models) * (asked + reply),
         money_usd=None
         if None in costs
-        else sum(settings.search_calls * price.cost(asked, said) for price in costs if price is not None),
+        else sum(settings.search_calls * price.cost(asked, reply) for price in costs if price is not None),
     )

@@ -13,6 +13,8 @@ from richter.texts import cluster_questions, matches_reference, split_confidence
 
 __all__ = ["sem_ece", "semantic"]
 
+FIELDS = ("sem1_ece", "sem1_ece_low", "sem1_ece_high", "sem2_ece", "sem2_ece_low", "sem2_ece_high", "deployed_accuracy")
+
 
 @metric(scores="unreduced")
 def sem_ece() -> Metric:
@@ -26,29 +28,41 @@ def sem_ece() -> Metric:
         for s in scores:
             if s.score.metadata and not math.isnan(s.score.as_float()):
                 by_sample[str(s.sample_id)].append(s.score)
-        groups = list(by_sample.values())
-        nothing = dict.fromkeys(("sem1_ece", "sem1_ece_low", "sem1_ece_high", "sem2_ece"), math.nan)
-        nothing |= dict.fromkeys(("sem2_ece_low", "sem2_ece_high", "deployed_accuracy"), math.nan)
-        if not groups:
+        nothing = dict.fromkeys(FIELDS, math.nan)
+        if not by_sample:
             return nothing
-        first = [g[0].metadata or {} for g in groups]
-        classes = cluster_questions(
-            [[s.answer or "" for s in g] for g in groups],
-            [m["question"] for m in first],
-            [m["references"] for m in first],
-        )
-        labels = [[c + 1 for c in row] for row in classes]  # refusals, -1, are a class; the pool's missing are -1
         try:
-            found = calibration.sem_ece(labels, [[s.as_float() for s in g] for g in groups])
+            found = _sem_ece_of(list(by_sample.values()))
         except InputError:
             return nothing
-        for name, result in (("sem1_ece", found.sem1), ("sem2_ece", found.sem2)):
-            if result is not None:
-                nothing[name] = result.debiased
-                nothing[f"{name}_low"], nothing[f"{name}_high"] = result.interval.low, result.interval.high
-        return nothing | {"deployed_accuracy": found.sem1.accuracy}
+        return (
+            nothing
+            | _ece_fields("sem1", found.sem1)
+            | _ece_fields("sem2", found.sem2)
+            | {"deployed_accuracy": found.sem1.accuracy}
+        )
 
     return compute
+
+
+def _sem_ece_of(groups: list[list[Score]]) -> calibration.SemEce:
+    """Sem-ECE of the epochs of each sample, grouped by what they say."""
+    first = [g[0].metadata or {} for g in groups]
+    classes = cluster_questions(
+        [[s.answer or "" for s in g] for g in groups],
+        [m["question"] for m in first],
+        [m["references"] for m in first],
+    )
+    labels = [[c + 1 for c in row] for row in classes]  # refusals, -1, are a class; the pool's missing are -1
+    return calibration.sem_ece(labels, [[s.as_float() for s in g] for g in groups])
+
+
+def _ece_fields(name: str, result: calibration.EceResult | None) -> dict[str, float]:
+    """A debiased ECE with its limits; nothing where it cannot be had."""
+    if result is None:
+        return {}
+    ends = result.interval
+    return {f"{name}_ece": result.debiased, f"{name}_ece_low": ends.low, f"{name}_ece_high": ends.high}
 
 
 @scorer(metrics=[sem_ece()])

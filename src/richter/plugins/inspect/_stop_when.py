@@ -98,15 +98,19 @@ class StopWhen:
         self._arrived.setdefault(name, []).append(self._values(scores))
         while self._taken < len(self._units) and all(map(self._ready, self._units[self._taken])):
             for name in self._units[self._taken]:
-                pairs = self._arrived.get(name) or [NO_GRADE]
-                self._unusable += all(any(map(math.isnan, pair)) for pair in pairs)
-                self._first += [pair[0] for pair in pairs]
-                self._second += [pair[1] for pair in pairs]
-                self._item += [name] * len(pairs)
+                self._take(name)
             self._taken += 1
         if len(self._first) >= self._next_look:  # a look costs the whole path; looking less often keeps the guarantee
             self.decision = self._decide()
             self._next_look = max(len(self._first) + 1, int(len(self._first) * LOOK_EVERY))
+
+    def _take(self, name: str) -> None:
+        """Count a sample's epochs, which stand for it together."""
+        pairs = self._arrived.get(name) or [NO_GRADE]
+        self._unusable += all(any(map(math.isnan, pair)) for pair in pairs)
+        self._first += [pair[0] for pair in pairs]
+        self._second += [pair[1] for pair in pairs]
+        self._item += [name] * len(pairs)
 
     def _ready(self, name: str) -> bool:
         """All epochs of a sample have come, or so many later samples that it is taken as it is."""

@@ -55,9 +55,9 @@ def _words(text: str) -> list[str]:
     return [_stem(_TITLES.get(w, w)) for w in content_words(text)]
 
 
-def _core(said: list[str], question: frozenset[str]) -> tuple[str, ...]:
+def _core(claims: list[str], question: frozenset[str]) -> tuple[str, ...]:
     """What an answer's statements add to its question: without stop words and the question's words."""
-    words = _words(" ".join(_AS_OF.sub(" ", s) for s in said))
+    words = _words(" ".join(_AS_OF.sub(" ", s) for s in claims))
     if len(words) > 1:  # "James I", "World War II": a numeral behind a name is a number
         words = [words[0], *(_ROMAN.get(w, w) for w in words[1:])]
     informative = [w for w in words if w not in _STOP]
@@ -96,12 +96,12 @@ def similarity(forms: Sequence[Form], vectors: NDArray[np.float32]) -> Floats:
     if they share a word, the cosine, which must reach 0.85 (shifted so that one threshold serves all). Different
     numbers are never alike.
     """
-    said = [_Said(set(words), {w for w in words if any(c.isdigit() for c in w)}, short) for words, short in forms]
+    answers = [_Said(set(words), {w for w in words if any(c.isdigit() for c in w)}, short) for words, short in forms]
     cosine = vectors.astype(np.float64) @ vectors.T.astype(np.float64)
     out = np.eye(len(forms))
-    for i, one in enumerate(said):
+    for i, one in enumerate(answers):
         for j in range(i):
-            out[i, j] = out[j, i] = _pair_similarity(one, said[j], float(cosine[i, j]))
+            out[i, j] = out[j, i] = _pair_similarity(one, answers[j], float(cosine[i, j]))
     return out
 
 
@@ -203,13 +203,13 @@ def _tree(row: Sequence[Form | None], forms: Sequence[Form], vectors: NDArray[np
 
 def _form(answer: str, question: frozenset[str], names: Sequence[str]) -> Form | None:
     """An answer's reduced form, None for a refusal; the reference's for an answer that is an alias and no more."""
-    said = statements(answer)
-    if not said:
+    claims = statements(answer)
+    if not claims:
         return None
     length = len(content_words(answer))
     if names and length <= max(len(content_words(n)) for n in names) and matches_reference(answer, names):
         return tuple(_words(names[0])), length <= SHORT
-    return _core(said, question), length <= SHORT
+    return _core(claims, question), length <= SHORT
 
 
 def cluster_answers(

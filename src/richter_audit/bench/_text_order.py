@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-__all__ = ["normalise_name", "ordered"]
+__all__ = ["normalise_name", "order_by_hash"]
 
 T = TypeVar("T")
 
@@ -67,7 +67,7 @@ def _hash(*parts: object) -> int:
     return int.from_bytes(hashlib.sha256("|".join(map(str, parts)).encode()).digest()[:8], "big")
 
 
-def ordered(values: Iterable[T], *salt: object) -> list[T]:
+def order_by_hash(values: Iterable[T], *salt: object) -> list[T]:
     """The values in an order that looks random and depends on the values and the salt alone."""
     prefix = "|".join(map(str, salt))
     return sorted(values, key=lambda v: (_hash(prefix, v), str(v)))

@@ -51,7 +51,7 @@ class AdaptiveLimit:
         """How long nothing goes out, because the server asked for that."""
         return max(0.0, self._resume_at - asyncio.get_running_loop().time())
 
-    def succeeded(self) -> None:
+    def count_success(self) -> None:
         """A call was answered."""
         if self.limit < self.most:
             self.limit = min(self.most, self.limit + (1 if self._growing else 1 / self.limit))

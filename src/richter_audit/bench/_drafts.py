@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from richter.records import Item
-from richter_audit.bench._text import leaks, normalise_name, ordered, unique
+from richter_audit.bench._text_order import leaks, normalise_name, order_by_hash, unique
 
 # ways to say that what was asked about is not there
 NO_SUCH = (
@@ -114,19 +114,19 @@ class Template:
             return None
         prompt = self.prompt.format_map(slots)
         asked = Asked(fact=fact, slots=slots, prompt=prompt, salt=self.salt.format(fact=fact, prompt=prompt))
-        found = self.answer(self.about(fact), asked)
-        if found is None:
+        object_ = self.answer(self.about(fact), asked)
+        if object_ is None:
             return None
-        head = {} if "kind" in found.truth else {"kind": found.kind}
-        head |= {"of": found.of} if found.of else {}
+        head = {} if "kind" in object_.truth else {"kind": object_.kind}
+        head |= {"of": object_.of} if object_.of else {}
         return Draft(
             prompt=prompt,
             stem=self.stem.format_map(slots),
-            answer=found.answer,
-            wrong=found.wrong,
-            truth={**head, "subject": self.subject.format_map(slots), **found.truth},
-            aliases=found.aliases,
-            also=found.also,
+            answer=object_.answer,
+            wrong=object_.wrong,
+            truth={**head, "subject": self.subject.format_map(slots), **object_.truth},
+            aliases=object_.aliases,
+            also=object_.also,
         )
 
 
@@ -169,13 +169,13 @@ def cells(domain: str, rules: object, pools: Mapping[str, Any]) -> list[Cell]:
         value = pools[name] if name in pools else operator.attrgetter(name)(rules)
         return value[slice(*(int(end) if end else None for end in part[:-1].split(":")))] if part else value
 
-    found = []
+    rows = []
     for row in _table()[domain]:
         template = _template(row, find)
         for entry in row["tiers"]:
             tier, facts, weight = [*entry.split(), "1"][:3]
-            found.append(Cell(template=template, tier=int(tier), facts=find(facts), weight=int(weight)))
-    return found
+            rows.append(Cell(template=template, tier=int(tier), facts=find(facts), weight=int(weight)))
+    return rows
 
 
 @functools.cache
@@ -223,10 +223,10 @@ def trap(
     """The rule of a question whose premise is false; `answer` says so, and `denials` do besides `NO_SUCH`."""
 
     def reject(key: str, asked: Asked) -> Object:
-        said = {"premise": premise.format_map(asked.slots), "corrected": corrected.format_map(asked.slots)}
+        truth = {"premise": premise.format_map(asked.slots), "corrected": corrected.format_map(asked.slots)}
         aliases = [*NO_SUCH, *(denial.format_map(asked.slots) for denial in denials)]
         return Object(
-            kind="trap", answer=answer.format_map(asked.slots), wrong=wrong(asked.salt), aliases=aliases, truth=said
+            kind="trap", answer=answer.format_map(asked.slots), wrong=wrong(asked.salt), aliases=aliases, truth=truth
         )
 
     return reject
@@ -255,7 +255,7 @@ def finish(domain: str, cell: Cell, fact: str) -> Item | None:
         prompt=draft.prompt,
         reference=draft.answer,
         aliases=aliases,
-        options=tuple(ordered([draft.answer, *wrong], "options", draft.prompt)),
+        options=tuple(order_by_hash([draft.answer, *wrong], "options", draft.prompt)),
         stem=draft.stem,
         shots=_shots(cell, draft),
         domain=domain,
@@ -271,7 +271,7 @@ def _shots(cell: Cell, draft: Draft) -> tuple[str, ...]:
     """Two solved sentences that neither hold the answer nor share one."""
     right = unique([draft.answer, *draft.aliases, *draft.also])
     chosen: dict[str, str] = {}
-    for text, answer in ordered(cell.template.solved, "shots", draft.prompt):
+    for text, answer in order_by_hash(cell.template.solved, "shots", draft.prompt):
         if not leaks(right, text) and not text.startswith(draft.stem) and answer not in chosen:
             chosen[answer] = text
         if len(chosen) == 2:

@@ -74,11 +74,11 @@ def read_build(path: str | Path) -> dict[str, Any] | None:
     file = Path(path)
     note = file.with_name(f"{file.name.split('.')[0]}{BUILD}")
     try:
-        found: dict[str, Any] = json.loads(note.read_bytes())
-        same = found["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
+        build: dict[str, Any] = json.loads(note.read_bytes())
+        same = build["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return found if same else None
+    return build if same else None
 
 
 def write_card(

@@ -91,8 +91,8 @@ def _serve(reader: str, folder: str) -> None:
             signal.setitimer(signal.ITIMER_PROF, seconds)  # which ends this process, wherever it is
         except (ImportError, ValueError, AttributeError, OSError):
             pass  # a system without such limits
-        found = json.dumps(module.in_child(kind, data))
-        sys.stdout.write(found + "\n")
+        reply = json.dumps(module.in_child(kind, data))
+        sys.stdout.write(reply + "\n")
         sys.stdout.flush()
 
 

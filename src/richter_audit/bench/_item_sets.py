@@ -101,8 +101,8 @@ def _right(item: Item) -> str:
 
 
 def _meta(item: Item) -> Mapping[str, Any]:
-    found = {"domain": item.domain, "source": item.source, "reference": item.reference}
-    return {key: value for key, value in (found | dict(item.truth)).items() if value}
+    fields = {"domain": item.domain, "source": item.source, "reference": item.reference}
+    return {key: value for key, value in (fields | dict(item.truth)).items() if value}
 
 
 def _inert(value: Any) -> Any:
@@ -135,7 +135,7 @@ def _promptfoo(items: Sequence[Item], name: str) -> dict[str, Any]:
 
 def _sample(item: Item) -> dict[str, Any]:
     """An Inspect sample."""
-    found: dict[str, Any] = {"id": item.id, "input": item.prompt, "metadata": _meta(item)}
+    sample: dict[str, Any] = {"id": item.id, "input": item.prompt, "metadata": _meta(item)}
     if item.options:
-        return found | {"choices": list(item.options), "target": _right(item)}
-    return found | {"target": [item.reference, *item.aliases]}
+        return sample | {"choices": list(item.options), "target": _right(item)}
+    return sample | {"target": [item.reference, *item.aliases]}

@@ -10,16 +10,16 @@ from typing import Any
 from richter.records import Answer, Item, Rating, storable
 from richter.texts import is_refusal
 from richter_audit.bench import Entity, Gazetteer, normalise_name
-from richter_audit.judge._extract import (
+from richter_audit.judge._answer_mentions import (
     Mention,
     asserts,
     claims_code,
     code_tokens,
+    find_undenied,
     invented_names,
     leading_sentences,
     mentions,
     numbers,
-    undenied,
     unknown_names,
 )
 
@@ -131,10 +131,10 @@ class RuleJudge:
         if at is not None or is_refusal(text):
             how = "rejects the false premise" if at is not None else "declines, and accepts no false premise"
             return _score(0.0, "correct", "", f"It {how} ({_cut(str(item.truth.get('premise', 'a false one')))}).")
-        said = normalise_name(text)
+        answer = normalise_name(text)
         subject = normalise_name(str(item.truth.get("subject", "")))
-        touched = any(re.search(rf"\b{re.escape(word)}", said) for word in subject.split())
-        if not touched and len(said.split()) > SHORT:  # a bare value, name or code answers the false question
+        touched = any(re.search(rf"\b{re.escape(word)}", answer) for word in subject.split())
+        if not touched and len(answer.split()) > SHORT:  # a bare value, name or code answers the false question
             return _score(NOT_ANSWERED, "no answer", "format", "It speaks of something else than what was asked.")
         lead = leading_sentences(text, 1)
         asked = str(item.truth.get("asked", "region"))
@@ -163,18 +163,18 @@ class RuleJudge:
         wanted = _EXPECTED.get(kind, ((), ()))[0]
         lead = re.sub(r"\bin English\b", "", leading_sentences(text))
         known = mentions(lead, item.prompt, self._find, lower_kinds=_LOWER.get(kind, ()))
-        found = [m for m in known if kind == "symbol" or any(e.kind != "code" for e in m.entities)]
-        first = next((m for m in found if any(_fits(e, wanted) for e in m.entities)), None)
+        names = [m for m in known if kind == "symbol" or any(e.kind != "code" for e in m.entities)]
+        first = next((m for m in names if any(_fits(e, wanted) for e in m.entities)), None)
         at = asserts(text, right)
         if at is not None:
             return self._grade_right_name(item, kind, first, at, right)
         if first is not None:
             senses = _senses(first, kind, [e for e in first.entities if _fits(e, wanted)])
             return _wrong_name(first, self._distance(item.truth, kind, senses))
-        return self._grade_other_name(item, lead, right, kind, found, known)
+        return self._grade_other_name(item, lead, right, kind, names, known)
 
     def _grade_other_name(
-        self, item: Item, lead: str, right: list[str], kind: str, found: list[Mention], known: list[Mention]
+        self, item: Item, lead: str, right: list[str], kind: str, names: list[Mention], known: list[Mention]
     ) -> RuleScore:
         """No name of the asked kind: implied, misspelt, of another kind, or unknown."""
         belongs = self._demonym(item, lead)
@@ -184,18 +184,18 @@ class RuleJudge:
         misspelt = next((name for name in invented if _is_misspelt(name, right)), None)
         if misspelt:
             return _score(SLIP, "error", "format", f"It says {_cut(misspelt)!r}: misspelt.")
-        placed = self._grade_placing_name(item, lead, kind, found, invented)
-        return placed or self._grade_unplaced(item, lead, kind, found, known, invented)
+        placed = self._grade_placing_name(item, lead, kind, names, invented)
+        return placed or self._grade_unplaced(item, lead, kind, names, known, invented)
 
     def _grade_placing_name(
-        self, item: Item, lead: str, kind: str, found: list[Mention], invented: list[str]
+        self, item: Item, lead: str, kind: str, names: list[Mention], invented: list[str]
     ) -> RuleScore | None:
         """The score of a thing of another kind that still places the answer; None where there is none."""
         if kind == "zone":
             return None
         placing = _EXPECTED.get(kind, ((), ()))[1]
         own = item.truth.get("country") if kind == "region" else None  # the question names it: it places nothing
-        for mention in found:
+        for mention in names:
             places = [e for e in mention.entities if e.kind in placing and (e.people or 1000) >= PLACING_THOUSANDS]
             places = [e for e in places if e.kind != "country" or e.country != own]
             if places and not any(lead.find(name) < mention.start for name in invented):
@@ -232,11 +232,11 @@ class RuleJudge:
 
     def _is_another(self, item: Item, kind: str, first: Mention, names: set[str]) -> bool:
         """Whether a longer name that holds the right one is another's ('Guinea-Bissau', 'Norwegian Nynorsk')."""
-        said = normalise_name(first.text)
+        answer = normalise_name(first.text)
         if (
-            said in names
+            answer in names
             or kind not in ("country", "city", "region", "language")
-            or not any(f" {n} " in f" {said} " for n in names)
+            or not any(f" {n} " in f" {answer} " for n in names)
         ):
             return False
         wanted = [e for e in first.entities if _fits(e, _EXPECTED[kind][0])]
@@ -313,16 +313,16 @@ class RuleJudge:
         value = float(item.truth["value"])
         if asserts(text, [n for n in right if re.search(r"[^\d]", n) or item.truth.get("base")]) is not None:
             return _score(0.0, "correct", "", f"It says {_cut(item.reference)!r}.")
-        found = _numbers_said(item, leading_sentences(text), year=year)
-        if not found:
+        values = _numbers_said(item, leading_sentences(text), year=year)
+        if not values:
             return _score(NOT_ANSWERED, "no answer", "format", "It gives no number.")
-        said, written = found[0]
-        if said == value:
+        first, written = values[0]
+        if first == value:
             return _score(0.0, "correct", "", f"It says {written!r}.")
-        if any(v == value for v, _ in found):
+        if any(v == value for v, _ in values):
             return _score(LATE, "error", "retrieval", f"It says {written!r} first, the right number after.")
         naming = str(item.truth.get("relation", "")).startswith(_NAMING)
-        severity, how = _year_distance(said, value) if year else _number_distance(said, value, naming=naming)
+        severity, how = _year_distance(first, value) if year else _number_distance(first, value, naming=naming)
         return _score(severity, "error", "retrieval", f"It says {written!r} where {value:g} is right: {how}.")
 
     def _grade_code(self, item: Item, text: str, right: list[str]) -> RuleScore:
@@ -368,15 +368,15 @@ class RuleJudge:
         return None
 
     def _grade_character(self, item: Item, text: str) -> RuleScore:
-        said = re.findall(r"[“\"'`‘*]([^\s”\"'`’*]{1,4})[”\"'`’*]", text)
-        said = [s for s in said if s not in item.prompt]
+        characters = re.findall(r"[“\"'`‘*]([^\s”\"'`’*]{1,4})[”\"'`’*]", text)
+        characters = [s for s in characters if s not in item.prompt]
         last = re.search(r"(?:^|(?:\bis|:)\s+)(\S)(?:[.!]|\s*$)", leading_sentences(text, 1))
-        if not said and last:
-            said = [last.group(1)]
-        if item.reference in said:
+        if not characters and last:
+            characters = [last.group(1)]
+        if item.reference in characters:
             return _score(0.0, "correct", "", f"It says {item.reference!r}.")
-        if said:
-            return _score(OTHER_OF_KIND, "error", "retrieval", f"It says {_cut(said[0])!r}.")
+        if characters:
+            return _score(OTHER_OF_KIND, "error", "retrieval", f"It says {_cut(characters[0])!r}.")
         return _score(NOT_ANSWERED, "no answer", "format", "It names no character.")
 
     def _grade_family(self, item: Item, text: str, right: list[str]) -> RuleScore:
@@ -398,27 +398,27 @@ def _wrong_name(mention: Mention, distance: tuple[float, str]) -> RuleScore:
 
 def _numbers_said(item: Item, lead: str, *, year: bool) -> list[tuple[float, str]]:
     """(value, as written) of the numbers in an answer's first sentences that may be meant."""
-    found, base = numbers(lead, item.prompt), item.truth.get("base")
+    values, base = numbers(lead, item.prompt), item.truth.get("base")
     if year:
-        found = [(v, w) for v, w in found if re.fullmatch(r"[12]\d{3}", w)] or found
+        values = [(v, w) for v, w in values if re.fullmatch(r"[12]\d{3}", w)] or values
     if base == "hexadecimal":
         asked = set(re.findall(r"\w+", item.prompt))
-        tokens = undenied(r"\b(?:0x)?[0-9A-Fa-f]{2}h?\b", lead)
-        found = [(0.0, token) for token in tokens if token not in asked and re.search(r"\d", token)]
-    return [(_based(written, str(base), v), written) for v, written in found] if base else found
+        tokens = find_undenied(r"\b(?:0x)?[0-9A-Fa-f]{2}h?\b", lead)
+        values = [(0.0, token) for token in tokens if token not in asked and re.search(r"\d", token)]
+    return [(_based(written, str(base), v), written) for v, written in values] if base else values
 
 
 def _telephone_codes(text: str, prompt: str) -> list[str]:
-    runs = undenied(r"\+?[\d-]+\w?", leading_sentences(text))
+    runs = find_undenied(r"\+?[\d-]+\w?", leading_sentences(text))
     digits = [run.lstrip("-") for run in runs if re.search(r"\d", run) and re.search(r"[\d-]$", run)]
     return [word for word in digits if word not in prompt]
 
 
 def _is_misspelt(name: str, right: list[str]) -> bool:
     """Whether a name that nobody bears is the right one with a letter or two amiss."""
-    said = normalise_name(name)
-    return len(said) > 4 and any(
-        difflib.SequenceMatcher(None, said, normalise_name(own)).ratio() >= MISSPELT for own in right
+    answer = normalise_name(name)
+    return len(answer) > 4 and any(
+        difflib.SequenceMatcher(None, answer, normalise_name(own)).ratio() >= MISSPELT for own in right
     )
 
 
@@ -455,22 +455,22 @@ def _based(written: str, base: str, value: float) -> float:
         return value
 
 
-def _year_distance(said: float, value: float) -> tuple[float, str]:
-    off = abs(said - value)
+def _year_distance(answer: float, value: float) -> tuple[float, str]:
+    off = abs(answer - value)
     for limit, severity in ((1, 0.5), (3, 1.0), (7, 1.5), (15, 2.0), (99, 2.5)):
         if off <= limit:
             return severity, f"{off:g} year{'s' * (off != 1)} off"
     return 3.0, f"{off:g} years off"
 
 
-def _number_distance(said: float, value: float, *, naming: bool) -> tuple[float, str]:
-    if not naming and abs(said - value) == 1:
+def _number_distance(answer: float, value: float, *, naming: bool) -> tuple[float, str]:
+    if not naming and abs(answer - value) == 1:
         return 1.5, "off by one"
-    if value == 0 or said == 0 or (said < 0) != (value < 0):
+    if value == 0 or answer == 0 or (answer < 0) != (value < 0):
         return 2.5, "another number"
-    factor = max(said / value, value / said)
+    factor = max(answer / value, value / answer)
     if factor < 2:
-        return 2.0, f"off by {abs(said - value):g}"
+        return 2.0, f"off by {abs(answer - value):g}"
     return (2.5, f"off by a factor of {factor:.3g}") if factor < 10 else (3.0, f"off by a factor of {factor:.3g}")
 
 

@@ -33,8 +33,8 @@ class Field:
         """
         short = [s for s in sources if s not in self._near or self.free[self._near[s]].sum() < k]
         if short:
-            found = self.find(np.asarray(short, dtype=np.int64), KEEP * k, ~self.free)
-            self._near.update({s: row[row >= 0] for s, row in zip(short, found, strict=True)})
+            near = self.find(np.asarray(short, dtype=np.int64), KEEP * k, ~self.free)
+            self._near.update({s: row[row >= 0] for s, row in zip(short, near, strict=True)})
         return {s: self._near[s][self.free[self._near[s]]][:k] for s in sources}
 
     def take(self, rows: Sequence[int]) -> None:

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from richter.errors import InputError
+from richter.store._atomic_files import write_file
 from richter.store._database import Transaction
 from richter.store._place import RunLike, run_folder, run_place
 from richter.store._runs import open_ledger
-from richter.store._write import write_file
 
-__all__ = ["keep_file", "kept_at", "run_file"]
+__all__ = ["file_stored_at", "keep_file", "run_file"]
 
 
 def keep_file(run: RunLike, name: str, content: bytes) -> Path:
@@ -46,7 +46,7 @@ def run_file(run: RunLike, name: str) -> Path | None:
     return path if path.is_file() else None
 
 
-def kept_at(run: RunLike, name: str) -> float | None:
+def file_stored_at(run: RunLike, name: str) -> float | None:
     """When a database was given this file of a run, by the database's clock; None where it was not."""
     note = _kept(run, name)
     return None if note is None else float(note["at"])

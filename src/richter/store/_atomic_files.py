@@ -9,11 +9,11 @@ from pathlib import Path
 
 from richter.errors import StorageError
 
-__all__ = ["write_file", "write_folder", "written"]
+__all__ = ["replace_file", "write_file", "write_folder"]
 
 
 @contextlib.contextmanager
-def written(path: str | Path, *, into_new: bool = False, remedy: str = "Choose another path.") -> Iterator[Path]:
+def replace_file(path: str | Path, *, into_new: bool = False, remedy: str = "Choose another path.") -> Iterator[Path]:
     """Where to write a file beside its place; it is put there when the block ends well, and else nothing is left.
 
     `into_new` makes its folder. A fault is one line.
@@ -36,7 +36,7 @@ def write_file(
     path: str | Path, content: str | bytes, *, into_new: bool = False, remedy: str = "Choose another path."
 ) -> Path:
     """Write a text or bytes as a file, whole or not at all."""
-    with written(path, into_new=into_new, remedy=remedy) as partial:
+    with replace_file(path, into_new=into_new, remedy=remedy) as partial:
         partial.write_bytes(content.encode() if isinstance(content, str) else content)
     return Path(path)
 
@@ -46,13 +46,13 @@ def write_folder(folder: str | Path, files: Mapping[str, str | bytes]) -> Path:
     target = Path(folder)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as made:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as scratch:
             for name, content in files.items():
-                place = Path(made) / name
+                place = Path(scratch) / name
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_bytes(content.encode() if isinstance(content, str) else content)
-            Path(made).chmod(0o755)
-            shutil.copytree(made, target, dirs_exist_ok=True)
+            Path(scratch).chmod(0o755)
+            shutil.copytree(scratch, target, dirs_exist_ok=True)
     except OSError as error:
         reason = error.strerror or "a file of it cannot be put there"
         raise StorageError(f"{target} cannot be written: {reason}.", remedy="Choose another folder.") from error

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from richter.errors import InputError
-from richter.texts._offline import answer_trees
+from richter.texts._answer_classes import answer_trees
 
 __all__ = ["PairQuality", "choose_threshold", "grouping_quality", "pair_quality"]
 
@@ -30,13 +30,13 @@ def pair_quality(classes: Sequence[Sequence[int]], pairs: Sequence[Pair]) -> Pai
     """Compare classes with labelled pairs."""
     if not pairs:
         raise InputError("There are no labelled pairs.", remedy="Give pairs that someone called equal or not.")
-    said = np.array([classes[q][i] == classes[q][j] for q, i, j, _ in pairs])
+    joined = np.array([classes[q][i] == classes[q][j] for q, i, j, _ in pairs])
     true = np.array([same for *_, same in pairs])
-    hits = int(np.sum(said & true))
+    hits = int(np.sum(joined & true))
     return PairQuality(
-        precision=hits / max(int(said.sum()), 1),
+        precision=hits / max(int(joined.sum()), 1),
         recall=hits / max(int(true.sum()), 1),
-        f1=2 * hits / max(int(said.sum() + true.sum()), 1),
+        f1=2 * hits / max(int(joined.sum() + true.sum()), 1),
         all_same_f1=2 * float(true.mean()) / (1 + float(true.mean())),
         n=len(pairs),
     )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from richter.texts import content_words
-from richter.texts._normalise import denied_at
+from richter.texts._normalise import is_denied_at
 from richter_audit.bench import Entity, normalise_name
 
 Lookup = Callable[[str], tuple[Entity, ...]]
@@ -85,15 +85,15 @@ def mentions(text: str, prompt: str, lookup: Lookup, *, lower_kinds: Iterable[st
     """
     words = _Words(text, _tokens(text), lookup, frozenset(lower_kinds))
     asked = f" {normalise_name(prompt)} "
-    found: list[Mention] = []
+    names: list[Mention] = []
     first = 0
     while first < len(words.tokens):
         length, entities = words.longest_name(first, asked)
         phrase, start = words.phrase(first, length), words.tokens[first].start()
-        if entities and not denied_at(text, start):
-            found.append(Mention(phrase, start, entities))
+        if entities and not is_denied_at(text, start):
+            names.append(Mention(phrase, start, entities))
         first += length
-    return found
+    return names
 
 
 class _Words(NamedTuple):
@@ -278,9 +278,9 @@ def invented_names(text: str, prompt: str, known: Iterable[Mention], kind: str) 
     topic = {word for word in normalise_name(prompt).split() if len(word) > 3} | set(nouns)
     invented = []
     for name in unknown_names(text, prompt, known):
-        before, found, after = text.partition(name)
+        before, match, after = text.partition(name)
         if (
-            found
+            match
             and not _is_of_another_kind(name, kind, nouns)
             and not _is_only_mentioned(text, before, after, nouns)
             and _is_claimed(before, after, kind, nouns, topic)
@@ -387,11 +387,11 @@ def claims_code(text: str, token: str) -> bool:
 def numbers(text: str, prompt: str = "") -> list[tuple[float, str]]:
     """Numbers in the order they stand, (value, as written); hexadecimal with 0x; those of the question left out."""
     asked = set(re.findall(r"[\w.]+", prompt))
-    said = [m for m in _NUMBER.finditer(text) if not text[m.start() - 1 : m.start()].isalpha() and m[0] not in asked]
-    found = [(_read_number(m[0]), m[0]) for m in said if not denied_at(text, m.start())]
-    if not said:  # number words
+    matches = [m for m in _NUMBER.finditer(text) if not text[m.start() - 1 : m.start()].isalpha() and m[0] not in asked]
+    undenied = [(_read_number(m[0]), m[0]) for m in matches if not is_denied_at(text, m.start())]
+    if not matches:  # number words
         return [(float(w), w) for w in content_words(text) if re.fullmatch(r"\d+(\.\d+)?", w) and w not in asked]
-    return found
+    return undenied
 
 
 def _read_number(written: str) -> float:
@@ -404,18 +404,18 @@ def _read_number(written: str) -> float:
         return math.inf
 
 
-def undenied(pattern: str, text: str) -> list[str]:
+def find_undenied(pattern: str, text: str) -> list[str]:
     """What matches a pattern in a text and is not denied there."""
-    return [match.group() for match in re.finditer(pattern, text) if not denied_at(text, match.start())]
+    return [match.group() for match in re.finditer(pattern, text) if not is_denied_at(text, match.start())]
 
 
 def code_tokens(text: str, prompt: str) -> list[str]:
     """What is written like a code: quoted, after a colon or at the end, with a dot or a plus, or in capitals."""
     asked = set(re.findall(r"[+.]?[\w/]+", prompt))
     text = leading_sentences(text, 1)
-    flat = undenied(r"(?<!\w)\.[a-z]{2,}\b|\+\d+", text)
+    flat = find_undenied(r"(?<!\w)\.[a-z]{2,}\b|\+\d+", text)
     quoted = re.finditer(r"[“\"'`]([^\s“”\"'`]{1,12})[”\"'`]|\b([A-Z0-9](?:[A-Z0-9-]{0,10}[A-Z0-9])?)\b", text)
-    flat += [m.group(1) or m.group(2) for m in quoted if not denied_at(text, m.start())]
+    flat += [m.group(1) or m.group(2) for m in quoted if not is_denied_at(text, m.start())]
     named = [t for t in flat if t.lower() not in _COMMON]
     final = re.search(r"(?:\bis|\bbe|:)\s*[“\"'`]?(\S{1,12}?)[”\"'`]?[.!]?\s*$", text)
     if final:
@@ -454,7 +454,7 @@ def _find_name(text: str, whole: str, name: str) -> int | None:
         place = _locate(text, name, wanted)
     else:
         place = None
-    return None if place is None or denied_at(text, place) else place
+    return None if place is None or is_denied_at(text, place) else place
 
 
 def _in_another_order(whole: str, wanted: str) -> bool:
@@ -466,5 +466,5 @@ def _in_another_order(whole: str, wanted: str) -> bool:
 
 def _locate(text: str, *names: str) -> int:
     """Where a text holds the beginning of a name, in one of its forms."""
-    found = (re.search(re.escape(name.split()[0][:4]), text, re.IGNORECASE) for name in names)
-    return next((match.start() for match in found if match), 0)
+    matches = (re.search(re.escape(name.split()[0][:4]), text, re.IGNORECASE) for name in names)
+    return next((match.start() for match in matches if match), 0)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from richter.records import Document
 from richter.texts._embed import Embed
 from richter_audit.knowledge._ingest import Documents
-from richter_audit.knowledge._stored import key_of
+from richter_audit.knowledge._stored_questions import key_of
 
 T = TypeVar("T")
 

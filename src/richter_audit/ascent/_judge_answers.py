@@ -51,7 +51,7 @@ async def judge_wrong(
         and not (answer.error or (condition.style == "choice" and item.options))
         and grade(item, answer, condition.style) == "wrong"
     ]
-    queue, found = iter(open_to), []
+    queue, ratings = iter(open_to), []
 
     async def work() -> None:
         for answer in queue:
@@ -59,13 +59,13 @@ async def judge_wrong(
             names = [item.reference, *item.aliases]
             (right,) = await judge_grades(asker, judge, item.prompt, names, [answer.text], [0])
             if right is not None:
-                found.append((answer, bool(right)))
+                ratings.append((answer, bool(right)))
 
     try:
         if open_to:
             await at_once(work, min(AT_ONCE, len(open_to)))
     finally:
-        judged.update({(answer.item, answer.draw): right for answer, right in found})
+        judged.update({(answer.item, answer.draw): right for answer, right in ratings})
         asker.ledger.add_grades(
             Grade(
                 item=answer.item,
@@ -76,7 +76,7 @@ async def judge_wrong(
                 correct=right,
                 main=False,
             )
-            for answer, right in found
+            for answer, right in ratings
         )
 
 

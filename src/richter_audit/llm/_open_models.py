@@ -84,7 +84,9 @@ def open_local(
     """Open the built-in model or a GGUF file in this process."""
     spec = resolve(name)
     if spec.backend != "local":
-        raise InputError(f"{name} is no local model.", remedy=f"Use {', '.join(WEIGHTS)}, or the path of a .gguf file.")
+        raise InputError(
+            f"{name} is not a local model.", remedy=f"Use {', '.join(WEIGHTS)}, or the path of a .gguf file."
+        )
     path = Path(spec.model)
     if spec.model in WEIGHTS:
         if WEIGHTS[spec.model].terms and weights_cached(spec.model) is None:

@@ -69,9 +69,9 @@ def token_probability(text: str, tokens: Sequence[str], logprobs: Sequence[float
         return None
     stated = _last_statement(text)
     end = stated[1] if stated else len(text)
-    kept, at = [], 0
+    scores, at = [], 0
     for token, value in zip(tokens, logprobs, strict=True):
         if at < max(end, 1):
-            kept.append(value)
+            scores.append(value)
         at += len(token)
-    return math.exp(sum(kept) / len(kept))
+    return math.exp(sum(scores) / len(scores))

@@ -56,15 +56,15 @@ def read_stored(folder: Path, lines: int | None = None) -> list[StoredQuestion]:
         text = (folder / FILE).read_text(encoding="utf-8")
     except FileNotFoundError:
         return []
-    found: list[StoredQuestion] = []
+    questions: list[StoredQuestion] = []
     for line in text.split("\n"):  # not `splitlines`, for which a question may hold the end of a line
-        if len(found) == lines:
+        if len(questions) == lines:
             break
         try:
-            found.append(StoredQuestion.from_dict(json.loads(line)))
+            questions.append(StoredQuestion.from_dict(json.loads(line)))
         except (ValueError, TypeError, KeyError):
             continue
-    return found
+    return questions
 
 
 def append_stored(folder: Path, questions: Sequence[StoredQuestion]) -> None:

@@ -68,7 +68,7 @@ def map_vectors(
         method=method,
         why=why,
         points=tuple((float(a), float(b)) for a, b in points),
-        kept_neighbours=_kept(x, points, rng),
+        kept_neighbours=_share_kept(x, points, rng),
         explained=explained,
     )
 
@@ -105,7 +105,7 @@ def _tsne(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(placed, dtype=np.float64)
 
 
-def _kept(x: NDArray[np.float64], points: NDArray[np.float64], rng: np.random.Generator) -> float:
+def _share_kept(x: NDArray[np.float64], points: NDArray[np.float64], rng: np.random.Generator) -> float:
     n = len(x)
     rows = rng.choice(n, min(n, CHECKED), replace=False)
     k = min(NEIGHBOURS, n - 2)
