@@ -218,7 +218,7 @@ def human_study() -> str:
 
 @row
 def agreement() -> str:
-    found = richter("agreement", data("errorquake_4k_judge_scores.csv"))["kinds"]["judge"]
+    found = richter("label", "agreement", data("errorquake_4k_judge_scores.csv"))["kinds"]["judge"]
     linear, quadratic = (next(iter(found[f"kappa_{k}"].values()))["estimate"] for k in ("linear", "quadratic"))
     return (
         f"ICC(2,1) {found['icc']['single']:.3f}, ICC(2,2) {found['icc']['average']:.3f}, kappa linear {linear:.3f}, "
@@ -563,14 +563,14 @@ def small_run() -> Path:
         raise SkippedRowError("the weights of the built-in model are not here")
     run = WORK / "smollm2"
     items = bench.cached_facts(items=1000)
-    richter("ask", run, "--bench", items, "--model", "smollm2", "--temperature", "0", "--temperature", "1",
-            "--limit", "20", "--max-tokens", "24", "--style", "chat")  # fmt: skip
+    richter("audit", "--only", "ask", run, "--bench", items, "--model", "smollm2", "--temperature", "0",
+            "--temperature", "1", "--limit", "20", "--max-tokens", "24", "--style", "chat")  # fmt: skip
     return run
 
 
 @row
 def scorers() -> str:
-    found = richter("tail", "score", small_run(), "--scorer", "nll", "--scorer", "length", "--test",
+    found = richter("severity", "score", small_run(), "--scorer", "nll", "--scorer", "length", "--test",
                     "-o", WORK / "two.csv")["scorers"]  # fmt: skip
     claims = {name: r["claim"] for name, r in found.items()}
     return "SmolLM2, 40 answers: " + ", ".join(
@@ -581,7 +581,18 @@ def scorers() -> str:
 
 @row
 def probe() -> str:
-    words = ("tail", "probe", small_run(), "--scorer", "nll", "-o", WORK / "probe.csv", "--n-resamples", "200")
+    words = (
+        "severity",
+        "score",
+        "--probe",
+        small_run(),
+        "--scorer",
+        "nll",
+        "-o",
+        WORK / "probe.csv",
+        "--resamples",
+        "200",
+    )
     found = richter(*words, "--copy", "template", "--copy", "length", "--copy", "judge")["probes"]
     return "SmolLM2, 40 answers: " + ", ".join(
         f"{p['condition']} {p['copy']} {p['claim']['verdict']}"
@@ -604,7 +615,7 @@ def registration() -> str:
 
 
 def sem() -> dict[str, Any]:
-    return next(iter(richter("calibration", "measure", draws())["conditions"].values()))
+    return next(iter(richter("calibration", draws())["conditions"].values()))
 
 
 @row
@@ -709,7 +720,7 @@ def sizing() -> str:
 
 
 def _floors(name: str) -> dict[str, Any]:
-    return richter("floors", "data", grades(name))["conditions"]
+    return richter("size", "calibration", grades(name))["conditions"]
 
 
 @row
@@ -746,7 +757,7 @@ GPQA,Claude 3.5 Sonnet,0.593,198
 @row
 def leaderboard() -> str:
     (WORK / "published.csv").write_text(PUBLISHED)
-    found = richter("floors", "published", WORK / "published.csv")
+    found = richter("size", "published", WORK / "published.csv")
     told = ", ".join(f"{b['name']} {b['shown']} of {b['pairs']}" for b in found["benchmarks"])
     below = sum(b["below"] for b in found["benchmarks"])
     return f"shown: {told}; below the paper's floor {below} of {len(found['claims'])}"
@@ -758,7 +769,7 @@ def simulation(name: str) -> Simulation:
 
 @row
 def phase() -> str:
-    found = richter("calibration", "phase", grades("truthfulqa"), "--runs", "20")
+    found = richter("size", "calibration", "--phase", grades("truthfulqa"), "--runs", "20")
     text = simulation("phase").sentence
     first = {name: next((p["n"] for p in points if p["shown"] >= 0.8), None) for name, points in found.items()}
     known = sorted(n for n in first.values() if n)
@@ -800,7 +811,7 @@ def _pipeline() -> str:
     ]
     path = WORK / "stages.csv"
     wide[0].join(wide[1], on="item").with_columns(pl.lit("two stages").alias("condition")).write_csv(path)
-    (found,) = richter("calibration", "pipeline", path)["conditions"]
+    (found,) = richter("calibration", "--pipeline", path)["conditions"]
     return f"Real stages: {found['sentence'] if 'sentence' in found else found['claim']['sentence']}"
 
 
@@ -870,7 +881,7 @@ SIMULATED = "simulated testee, 20,000 paragraphs, base rate 10%"
 @row
 def knowledge_base() -> str:
     with tempfile.TemporaryDirectory() as folder:
-        found = richter("kb", "ingest", ROOT / "docs", "-o", Path(folder) / "docs.kb")
+        found = richter("search", "base", ROOT / "docs", "-o", Path(folder) / "docs.kb")
     return f"{found['documents']} documents, {found['paragraphs']} paragraphs"
 
 
@@ -994,7 +1005,7 @@ def predictor() -> str:
 def costs() -> str:
     with tempfile.TemporaryDirectory() as folder:
         kb = Path(folder) / "docs.kb"
-        richter("kb", "ingest", ROOT / "docs", "-o", kb)
+        richter("search", "base", ROOT / "docs", "-o", kb)
         found = richter(
             "search",
             "run",

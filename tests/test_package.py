@@ -46,7 +46,7 @@ def test_help_loads_no_heavy_room() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": str(SOURCE)}
     )
     assert result.stderr.strip() == "[]"
-    assert "ask" in result.stdout
+    assert "audit" in result.stdout
 
 
 PACKAGES = ("richter", "richter_audit")

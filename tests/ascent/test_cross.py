@@ -78,10 +78,10 @@ def test_the_command_asks_each_model_what_the_others_were_asked(tmp_path, capsys
         before = len(api.requests)
         out = [tmp_path / "out", tmp_path / "one", tmp_path / "two", "--budget", "200calls"]
         capsys.readouterr()
-        run(["search", "cross", *out, "--dry-run"])
+        run(["search", "retest", "--kind", "cross", *out, "--dry-run"])
         promised = int(capsys.readouterr().out.split()[0])
         asked[0] = "#two"  # of both models: the second knows the even ones, and so does the first now
-        run(["search", "cross", *out, "--json", tmp_path / "j.json"])
+        run(["search", "retest", "--kind", "cross", *out, "--json", tmp_path / "j.json"])
     found = json.loads((tmp_path / "j.json").read_text())
     assert found["conditions"] == ["one choice", "two choice"]
     assert found["items"] == [48, 48]

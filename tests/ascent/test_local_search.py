@@ -40,7 +40,7 @@ def test_search_retest_and_cross_the_built_in_model(tmp_path: Path, capsys: pyte
     ]
     source = tmp_path / "capitals.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    run("kb", "ingest", source, "-o", tmp_path / "kb")
+    run("search", "base", source, "-o", tmp_path / "kb")
     options = ["--kb", tmp_path / "kb", "--budget", "80calls", "--questions", "1", "--phrasings", "1", "--batch", "4"]
     for style in ("cloze", "chat"):
         run("search", "run", tmp_path / style, "--model", "smollm2", "--style", style, "--max-tokens", "12", *options)
@@ -53,7 +53,17 @@ def test_search_retest_and_cross_the_built_in_model(tmp_path: Path, capsys: pyte
         again = found[style]["spent"]["calls"] - 8
         assert again == 0 if style == "cloze" else again >= 0  # once each, but for answers that were cut off
         assert found[style]["spent"]["tokens"] > 0
-    run("search", "cross", tmp_path / "both", tmp_path / "cloze", tmp_path / "chat", "--budget", "20calls")
+    run(
+        "search",
+        "retest",
+        "--kind",
+        "cross",
+        tmp_path / "both",
+        tmp_path / "cloze",
+        tmp_path / "chat",
+        "--budget",
+        "20calls",
+    )
     assert "Accuracy of each model" in capsys.readouterr().out
     wrong = max(found, key=lambda style: found[style]["errors_found"])
     if found[wrong]["errors_found"]:  # a small model does not know the capital of Tuvalu, but it is not told to fail

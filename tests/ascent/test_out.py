@@ -218,7 +218,7 @@ def test_what_people_found_of_the_keys_stands_under_every_result_that_rests_on_t
         ledger.add_ratings(Rating(item=str(i), severity=2.0 * (i == 0), **said) for i in range(10))
     again = ("search", "retest", tmp_path / "again", searched / "run", "--kind", "context", "--budget", "50calls")
     for arguments in (
-        ("search", "compare", searched / "run"),
+        ("search", "show", searched / "run"),
         ("export", searched / "run", "--failing", "--again", 0, "-o", tmp_path / "set.jsonl"),
         (*again, "--limit", 5),
     ):
@@ -313,12 +313,15 @@ def test_writing_questions_is_priced_before_by_hand(tmp_path, capsys):
     """30 paragraphs of two questions: 30 replies of 1,500 tokens and 60 of 300 at $2 a million are $0.126."""
     small_base(tmp_path / "kb", questions=0, documents=3, paragraphs=10)
     arguments = ("--generator", "openai/gpt-4o-mini", "--budget", "5usd", "--dry-run", "--json", tmp_path / "plan.json")
-    assert call("kb", "questions", tmp_path / "kb", *arguments, "--price", "openai/gpt-4o-mini=0,2") == 0
+    assert call("search", "questions", tmp_path / "kb", *arguments, "--price", "openai/gpt-4o-mini=0,2") == 0
     plan = json.loads((tmp_path / "plan.json").read_text())["dry_run"]
     assert (plan["paragraphs"], plan["calls"]) == (30, 90)
     assert plan["money_usd_most"] == pytest.approx(30 * (1500 + 2 * 300) * 2e-6)
     assert "At most 90 calls (at most $0.1260) for 30 paragraphs" in " ".join(capsys.readouterr().out.split())
-    assert call("kb", "questions", tmp_path / "kb", *arguments, "--price", "openai/gpt-4o-mini=1,2", "--limit", 10) == 0
+    assert (
+        call("search", "questions", tmp_path / "kb", *arguments, "--price", "openai/gpt-4o-mini=1,2", "--limit", 10)
+        == 0
+    )
     plan = json.loads((tmp_path / "plan.json").read_text())["dry_run"]
     assert (
         10 * 2100 * 2e-6 < plan["money_usd_most"] < 10 * (2100 * 2e-6 + 3 * 1000e-6)

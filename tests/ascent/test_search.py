@@ -228,6 +228,15 @@ def test_show_prints_the_names_that_are_relied_on(tmp_path, base, capsys):
     assert found["steps"][-1]["cumulative_error"] == pytest.approx(found["errors_found"] / found["answers"])
 
 
+def test_show_gives_intervals_at_the_level(tmp_path, base, capsys):
+    go(tmp_path / "run", base, SearchSettings(**SMALL), "100calls")
+    with pytest.raises(SystemExit):
+        main(["search", "show", str(tmp_path / "run"), "--level", "0.8", "--json", "-"])
+    found = json.loads(capsys.readouterr().out)
+    rates = [found["population"], *found["by_category"].values()]
+    assert {rate["interval"]["level"] for rate in rates if rate["interval"]} == {0.8}
+
+
 def test_show_of_another_run_says_so(tmp_path, capsys):
     open_ledger(tmp_path / "run", mode="write").close()
     with pytest.raises(SystemExit) as stop:
@@ -247,7 +256,7 @@ def test_compare_gives_the_ratio_to_random(tmp_path, base, capsys):
             )
     runs = [str(tmp_path / name) for name in ("sea0", "sea1", "random0", "random1")]
     with pytest.raises(SystemExit):
-        main(["search", "compare", *runs, "--json", "-"])
+        main(["search", "show", *runs, "--json", "-"])
     found = json.loads(capsys.readouterr().out)
     one, other, first, second = found["runs"]
     assert one["ratio_to_random"] == pytest.approx(one["errors_per_answer"] / first["errors_per_answer"])
@@ -256,7 +265,7 @@ def test_compare_gives_the_ratio_to_random(tmp_path, base, capsys):
     assert ratio["ratio"] == pytest.approx(means[0] / means[1])
     assert ratio["interval"]["low"] <= ratio["ratio"] <= ratio["interval"]["high"]
     with pytest.raises(SystemExit):  # one of each: no interval, and it is not made up
-        main(["search", "compare", runs[0], runs[2], "--json", "-"])
+        main(["search", "show", runs[0], runs[2], "--json", "-"])
     assert json.loads(capsys.readouterr().out)["ratios_to_random"] == {}
 
 

@@ -200,10 +200,10 @@ def test_a_plan_comes_before_the_project_s_defaults(
     Path("richter.toml").write_text('better = "lower"\n[map]\nscore = "other"\n')
     made = [f"--set={x}" for x in ("column=nll", "tolerance_mean=0.1", "tolerance_tvar=0.2", "n_resamples=200")]
     run(capsys, "plan", "new", "tail", "-o", "plan.toml", *made)
-    found = json.loads(run(capsys, "tail", "test", "data.csv", "--plan", "plan.toml", "--json", "-")[1])
+    found = json.loads(run(capsys, "severity", "tail", "data.csv", "--plan", "plan.toml", "--json", "-")[1])
     assert found["column"] == "nll"
     assert not found["deviations"]
-    typed = run(capsys, "tail", "test", "data.csv", "--plan", "plan.toml", "--map", "score=other", "--json", "-")[1]
+    typed = run(capsys, "severity", "tail", "data.csv", "--plan", "plan.toml", "--map", "score=other", "--json", "-")[1]
     assert json.loads(typed)["column"] == "other"
     sure: dict[str, Any] = {"ok": lambda k, *_: k % 2, "sureness": lambda k, *_: (k % 9) / 9}
     rows("a", "b", items=50, **sure).write_csv("sure.csv")
@@ -215,7 +215,7 @@ def test_tail_score_reads_a_file_as_every_command_does(tmp_path: Path, capsys: p
     frame = rows("a", "b", items=4, reply=lambda k, *_: "x" * (k + 1), question=lambda k, *_: f"what is {k}?")
     frame.rename({"item": "id", "condition": "model"}).write_csv(tmp_path / "log.csv")
     code, _, err = run(
-        capsys, "tail", "score", str(tmp_path / "log.csv"), "--map", "answer=reply", "--scorer", "length", "-o",
+        capsys, "severity", "score", str(tmp_path / "log.csv"), "--map", "answer=reply", "--scorer", "length", "-o",
         str(tmp_path / "scores.csv"),
     )  # fmt: skip
     assert code == 0, err

@@ -58,6 +58,8 @@ def test_costs_by_subgroup_have_the_words_of_the_comparison(
     path = board(tmp_path, rng, {"old": 0.0, "new": 1.5})
     shown = ("--map", "money_usd=usd", "--on", "money")
     _, out, _ = run(capsys, "compare", str(path), "old", "new", *shown, "--by", "area")
+    assert "of area " in out
+    assert "domain" not in out
     assert "second - first, %" in out
     assert "dollars per answer, %" in out
     assert "the effect (ratio of geometric means)" in " ".join(out.split())

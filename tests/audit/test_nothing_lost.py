@@ -26,7 +26,20 @@ def write_bench(path: Path, count: int) -> None:
 
 
 def command(run: Path | str, bench: Path, model: str, *more: str) -> list[str]:
-    return [sys.executable, "-m", "richter", "ask", str(run), "--bench", str(bench), "--model", model, *more]
+    return [
+        sys.executable,
+        "-m",
+        "richter",
+        "audit",
+        "--only",
+        "ask",
+        str(run),
+        "--bench",
+        str(bench),
+        "--model",
+        model,
+        *more,
+    ]
 
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(SOURCE)}

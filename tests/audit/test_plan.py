@@ -123,19 +123,19 @@ def run(*args: str) -> int:
 def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(tmp_path / "p.toml")
     assert run("plan", "new", "tail", "-o", path) == 0
-    assert run("plan", "check", path) == 1
+    assert run("verify", path) == 1
     assert "tolerance_mean is missing" in capsys.readouterr().err
     Path(path).unlink()
     sets = ["--set", "tolerance_mean=0.1", "--set", "tolerance_tvar=0.2", "--set", "transform=logit"]
     assert run("plan", "new", "tail", "-o", path, *sets) == 0
     assert run("plan", "new", "tail", "-o", path) == 1  # never over a file
-    assert run("plan", "check", path) == 0
+    assert run("verify", path) == 0
     assert "is not locked" in capsys.readouterr().out
     assert run("plan", "lock", path, "--json", "-") == 0
     out = capsys.readouterr()
     assert json.loads(out.out)["state"] == "locked"
     Path(path).write_text(Path(path).read_text().replace("q = 0.95", "q = 0.96", 1))
-    assert run("plan", "check", path) == 3
+    assert run("verify", path) == 3
     assert "q: locked 0.95, now 0.96" in capsys.readouterr().out
     assert run("plan", "new", "tail", "--set", "colour=1", "-o", str(tmp_path / "x.toml")) == 1
     assert "has no field colour" in capsys.readouterr().err

@@ -176,7 +176,7 @@ def test_every_way_to_use_a_plan_is_recorded_once(tmp_path: Path, monkeypatch: p
     ways: dict[str, tuple[str, Callable[[Path], object]]] = {
         "gate": ("gate", lambda p: run("gate", p, "data.csv")),
         "severity": ("severity", lambda p: run("severity", "data.csv", "--plan", p)),
-        "tail test": ("tail", lambda p: run("tail", "test", "data.csv", "--plan", p)),
+        "tail test": ("tail", lambda p: run("severity", "tail", "data.csv", "--plan", p)),
         "report": ("gate", lambda p: run("report", "data.csv", "--plan", p, "--json", "r.json", "--only", "floors")),
         "python": ("gate", lambda p: richter.open("data.csv").gate(p)),
     }
@@ -261,7 +261,7 @@ def test_a_changed_plan_is_listed_and_may_be_locked_anew_before_its_first_use(pl
     status = check_plan(plan)
     assert (status.state, status.confirmatory) == ("changed", False)
     assert status.deviations == ("level: locked 0.95, now 0.9",)
-    assert run("plan", "check", plan) == 3
+    assert run("verify", plan) == 3
     second = lock_plan(plan)
     assert second.earlier == (first.locked_at,)
     assert gate(plan, data)["confirmatory"] is True
@@ -590,8 +590,8 @@ def test_no_edit_of_lock_or_log_is_confirmatory_or_a_traceback(
     for ask in (lambda: check_plan(plan), lambda: gate_status(plan, read_tables(data))):
         with contextlib.suppress(PlanError):
             assert not ask().confirmatory
-    assert run("plan", "check", plan) in (0, 1, 3)
-    assert run("plan", "check", f"{plan}.receipt", plan) in (0, 1, 3)
+    assert run("verify", plan) in (0, 1, 3)
+    assert run("verify", f"{plan}.receipt", plan) in (0, 1, 3)
     assert run("plan", "lock", plan) in (0, 1)
 
 
@@ -666,7 +666,7 @@ def test_a_receipt_is_held_against_plan_lock_and_log(plan: Path, data: Path, tmp
     kept = tmp_path / "kept.receipt"
     shutil.copy(f"{plan}.receipt", kept)
     gate(plan, data)
-    assert run("plan", "check", kept, plan) == 0
+    assert run("verify", kept, plan) == 0
     text = kept.read_text()
     kept.write_text(text.replace(check_plan(plan).hash[:8], "0" * 8))
     with pytest.raises(PlanError, match="was edited"):
@@ -677,7 +677,7 @@ def test_a_receipt_is_held_against_plan_lock_and_log(plan: Path, data: Path, tmp
     assert len(check_receipt(kept, plan).faults) == 1
     Path(f"{plan}.log").write_text(log)
     write_plan(plan, level=0.9)
-    assert run("plan", "check", kept, plan) == 3
+    assert run("verify", kept, plan) == 3
     lock_plan(plan)
     assert len(check_receipt(kept, plan).faults) == 2
 
@@ -733,7 +733,7 @@ def test_a_run_keeps_nothing_of_who_read_it(data: Path, tmp_path: Path) -> None:
     place = tmp_path / "run"
     assert run("import", data, "-o", place) == 0
     before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
-    for command in (["compare", place], ["run", "show", place], ["report", place, "--json", tmp_path / "r.json"]):
+    for command in (["compare", place], ["run", place], ["report", place, "--json", tmp_path / "r.json"]):
         assert run(*command) == 0
     after = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
     assert {path.name for path in after} - {path.name for path in before} <= {"ledger.sqlite-shm", "ledger.sqlite-wal"}

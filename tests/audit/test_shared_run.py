@@ -32,7 +32,21 @@ main(sys.argv[3:])
 def start(url: str, bench: Path, model: str, budget: int) -> subprocess.Popen:
     return subprocess.Popen(
         [
-            *(sys.executable, "-c", COMMAND, "0", "10", "ask", url, "--bench", str(bench), "--model", model),
+            *(
+                sys.executable,
+                "-c",
+                COMMAND,
+                "0",
+                "10",
+                "audit",
+                "--only",
+                "ask",
+                url,
+                "--bench",
+                str(bench),
+                "--model",
+                model,
+            ),
             *("--budget", f"{budget}calls", "--concurrency", str(AT_ONCE), "--timeout", "2"),
         ],
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
@@ -93,7 +107,20 @@ def test_writers_whose_clocks_are_hours_apart(postgres: PostgresServer, tmp_path
     rows = [{"id": f"i{n}", "prompt": f"question {n}", "reference": "r"} for n in range(30)]
     bench.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with FakeApi(delay_s=1.3) as api:
-        asking = ["ask", url, "--bench", str(bench), "--model", api.model, "--concurrency", "5", "--max-tokens", "8"]
+        asking = [
+            "audit",
+            "--only",
+            "ask",
+            url,
+            "--bench",
+            str(bench),
+            "--model",
+            api.model,
+            "--concurrency",
+            "5",
+            "--max-tokens",
+            "8",
+        ]
         command = [sys.executable, "-c", COMMAND]
         env = os.environ | {"PYTHONPATH": str(SOURCE)}
         before = time.time()

@@ -60,7 +60,17 @@ def test_same_bytes_under_other_seeds_locales_and_zones(bench: Path, tmp_path: P
     for k, (seed, zone, language) in enumerate([("0", "UTC", "C"), ("4242", "Asia/Tokyo", "C.UTF-8")]):
         environment = {"PYTHONPATH": str(SOURCE), "PYTHONHASHSEED": seed, "TZ": zone, "LC_ALL": language}
         environment["PATH"] = os.environ["PATH"]
-        command = [sys.executable, "-m", "richter", "bench", "card", str(bench), "-o", str(tmp_path / f"card{k}")]
+        command = [
+            sys.executable,
+            "-m",
+            "richter",
+            "bench",
+            "--to",
+            "card",
+            str(bench),
+            "-o",
+            str(tmp_path / f"card{k}"),
+        ]
         subprocess.run(command, check=True, capture_output=True, env=environment)
         made.append(content(tmp_path / f"card{k}"))
     assert made[0] == made[1]
@@ -68,7 +78,7 @@ def test_same_bytes_under_other_seeds_locales_and_zones(bench: Path, tmp_path: P
 
 
 def test_card_says_what_is_in_it(bench: Path, tmp_path: Path) -> None:
-    assert run("bench", "card", str(bench), "-o", str(tmp_path / "card")) == 0
+    assert run("bench", "--to", "card", str(bench), "-o", str(tmp_path / "card")) == 0
     files = content(tmp_path / "card")
     about = json.loads(files["croissant.json"])
     for entry in about["distribution"]:
@@ -96,9 +106,9 @@ def test_every_domain_of_the_facts_has_its_source() -> None:
 
 def test_a_changed_file_is_no_longer_the_facts_benchmark(bench: Path, tmp_path: Path) -> None:
     bench.write_text(bench.read_text() + json.dumps({"id": "y", "prompt": "p", "reference": "r"}) + "\n")
-    assert run("bench", "card", str(bench), "-o", str(tmp_path / "card")) == 1
-    assert run("bench", "card", str(bench), "-o", str(tmp_path / "card"), *MINE) == 0
-    assert run("bench", "card", str(bench), "-o", str(tmp_path / "card"), *MINE) == 1  # not over what is there
+    assert run("bench", "--to", "card", str(bench), "-o", str(tmp_path / "card")) == 1
+    assert run("bench", "--to", "card", str(bench), "-o", str(tmp_path / "card"), *MINE) == 0
+    assert run("bench", "--to", "card", str(bench), "-o", str(tmp_path / "card"), *MINE) == 1  # not over what is there
     readme = (tmp_path / "card" / "README.md").read_text()
     assert 'pretty_name: "My \\"questions\\": {all}"' in readme
     assert "Apache" not in readme  # nothing is said of terms that are not theirs
@@ -106,7 +116,7 @@ def test_a_changed_file_is_no_longer_the_facts_benchmark(bench: Path, tmp_path: 
 
 def test_header_is_yaml(bench: Path, tmp_path: Path) -> None:
     yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
-    run("bench", "card", str(bench), "-o", str(tmp_path / "card"), "--force", *MINE)
+    run("bench", "--to", "card", str(bench), "-o", str(tmp_path / "card"), "--force", *MINE)
     header = yaml.safe_load((tmp_path / "card" / "README.md").read_text().split("---\n")[1])
     assert header["pretty_name"] == 'My "questions": {all}'
     assert header["configs"][0]["data_files"] == [{"split": "test", "path": "data/test.jsonl"}]
@@ -115,7 +125,7 @@ def test_header_is_yaml(bench: Path, tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what mlcroissant itself calls
 def test_croissant_is_valid_and_loads_against_mlcroissant(bench: Path, tmp_path: Path) -> None:
     mlcroissant = pytest.importorskip("mlcroissant", reason="mlcroissant is a heavy oracle; see docs/benchmark.md")
-    run("bench", "card", str(bench), "-o", str(tmp_path / "card"), "--published", "2026-01-31")
+    run("bench", "--to", "card", str(bench), "-o", str(tmp_path / "card"), "--published", "2026-01-31")
     dataset = mlcroissant.Dataset(jsonld=str(tmp_path / "card" / "croissant.json"))
     assert not dataset.metadata.ctx.issues.errors
     assert not dataset.metadata.ctx.issues.warnings
@@ -129,7 +139,7 @@ def test_croissant_is_valid_and_loads_against_mlcroissant(bench: Path, tmp_path:
 def test_hub_layout_loads_against_datasets(bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     datasets = pytest.importorskip("datasets", reason="datasets is a heavy oracle; see docs/benchmark.md")
-    run("bench", "card", str(bench), "-o", str(tmp_path / "card"))
+    run("bench", "--to", "card", str(bench), "-o", str(tmp_path / "card"))
     loaded = datasets.load_dataset(str(tmp_path / "card"), cache_dir=str(tmp_path / "cache"))
     assert list(loaded) == ["test"]
     assert loaded["test"]["id"] == [item.id for item in read_items(bench)]
@@ -142,6 +152,6 @@ def test_rows_are_jsonl_whatever_the_text(bench: Path) -> None:
 def test_a_domain_with_a_bar_stays_one_cell_of_the_table(tmp_path: Path) -> None:
     (tmp_path / "own.csv").write_text("id,prompt,reference,domain\n1,Two and two?,4,sums | differences\n")
     own = ("--name", "sums", "--license", "CC0-1.0", "--creator", "us")
-    assert run("bench", "card", str(tmp_path / "own.csv"), "-o", str(tmp_path / "card"), *own) == 0
+    assert run("bench", "--to", "card", str(tmp_path / "own.csv"), "-o", str(tmp_path / "card"), *own) == 0
     row = next(line for line in content(tmp_path / "card")["README.md"].decode().splitlines() if "differences" in line)
     assert row == r"| sums \| differences | 1 |"

@@ -33,7 +33,20 @@ def bench(tmp_path: Path) -> Path:
 def test_ask_show_export(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = tmp_path / "run"
     with FakeApi() as api:
-        args = ("ask", run, "--bench", bench, "--model", api.model, "--temperature", 0, "--temperature", 1)
+        args = (
+            "audit",
+            "--only",
+            "ask",
+            run,
+            "--bench",
+            bench,
+            "--model",
+            api.model,
+            "--temperature",
+            0,
+            "--temperature",
+            1,
+        )
         assert richter(*args, "--draws", 2, "--json", "-") == 0
         spent = json.loads(capsys.readouterr().out)["spent"]
         assert spent["answers"] == 9 * 2 * 2 == api.requests.total()
@@ -41,11 +54,11 @@ def test_ask_show_export(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixt
         assert richter(*args, "--draws", 2) == 0
         assert api.requests.total() == 36
     assert "price unknown" in capsys.readouterr().out
-    assert richter("run", "show", run, "--json", "-") == 0
+    assert richter("run", run, "--json", "-") == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["items"] == 9
     assert [c["answers"] for c in shown["conditions"].values()] == [18, 18]
-    assert richter("run", "list", tmp_path, "--json", "-") == 0
+    assert richter("run", tmp_path, "--json", "-") == 0
     assert json.loads(capsys.readouterr().out)["runs"][0]["answers"] == 36
     for name in ("a.parquet", "a.csv", "a.jsonl"):
         assert richter("export", run, "-o", tmp_path / name) == 0
@@ -67,7 +80,12 @@ def test_dry_run_prices_and_touches_nothing(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     run = tmp_path / "run"
-    assert richter("ask", run, "--bench", bench, "--model", "openai/gpt-4o-mini", "--dry-run", "--json", "-") == 0
+    assert (
+        richter(
+            "audit", "--only", "ask", run, "--bench", bench, "--model", "openai/gpt-4o-mini", "--dry-run", "--json", "-"
+        )
+        == 0
+    )
     row = json.loads(capsys.readouterr().out)["dry_run"][0]
     # 9 calls; in: 30 + floor(10 bytes / 4) = 32 tokens each at $0.15, out at most 500 each at $0.60 per million
     assert row["calls"] == 9
@@ -78,7 +96,20 @@ def test_dry_run_prices_and_touches_nothing(
 def test_budget_in_money(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
     prices = tmp_path / "prices.toml"
     with FakeApi(delay_s=0.01) as api:
-        args = ("ask", tmp_path / "run", "--bench", bench, "--model", api.model, "--max-tokens", 10, "--budget", "1usd")
+        args = (
+            "audit",
+            "--only",
+            "ask",
+            tmp_path / "run",
+            "--bench",
+            bench,
+            "--model",
+            api.model,
+            "--max-tokens",
+            10,
+            "--budget",
+            "1usd",
+        )
         assert richter(*args) == 1
         assert "price of http" in capsys.readouterr().err
         assert not (tmp_path / "run").exists()
@@ -94,7 +125,7 @@ def test_a_price_on_the_command_line_holds_a_budget(
     tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with FakeApi() as api:
-        args = ("ask", tmp_path / "run", "--bench", bench, "--model", api.model, "--max-tokens", 10)
+        args = ("audit", "--only", "ask", tmp_path / "run", "--bench", bench, "--model", api.model, "--max-tokens", 10)
         assert richter(*args, "--price", "1000,1000", "--dry-run") == 0
         assert "Prices: litellm" in capsys.readouterr().out
         assert richter(*args, "--price", "1000,1000", "--budget", "0.290usd") == 1  # as with a file of prices
@@ -130,7 +161,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.chdir(tmp_path)
     options = {"--bench": str(bench), "--model": "http://127.0.0.1:9/v1#m", **change}
-    assert richter("ask", "run", *(part for pair in options.items() for part in pair)) == 1
+    assert richter("audit", "--only", "ask", "run", *(part for pair in options.items() for part in pair)) == 1
     errors = capsys.readouterr().err.strip().splitlines()
     assert message in errors[-1]
     assert errors[-1].startswith("richter: ")
@@ -151,7 +182,9 @@ def test_bad_input_is_one_line_and_leaves_nothing(
 def test_bad_items_name_the_line(tmp_path: Path, line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text('{"id": "i0", "prompt": "p", "reference": "r"}\n' + line + "\n")
-    assert richter("ask", tmp_path / "run", "--bench", path, "--model", "http://127.0.0.1:9/v1#m") == 1
+    assert (
+        richter("audit", "--only", "ask", tmp_path / "run", "--bench", path, "--model", "http://127.0.0.1:9/v1#m") == 1
+    )
     error = capsys.readouterr().err
     assert message in error
     assert "bad.jsonl" in error
@@ -162,7 +195,10 @@ def test_bad_items_name_the_line(tmp_path: Path, line: str, message: str, capsys
 def test_read_only_folder(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
     try:
-        assert richter("ask", tmp_path / "run", "--bench", bench, "--model", "http://127.0.0.1:9/v1#m") == 1
+        assert (
+            richter("audit", "--only", "ask", tmp_path / "run", "--bench", bench, "--model", "http://127.0.0.1:9/v1#m")
+            == 1
+        )
     finally:
         tmp_path.chmod(stat.S_IRWXU)
     assert "cannot be written" in capsys.readouterr().err
@@ -171,9 +207,9 @@ def test_read_only_folder(tmp_path: Path, bench: Path, capsys: pytest.CaptureFix
 def test_hostile_answers_are_inert(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = tmp_path / "run"
     with FakeApi(reply=lambda prompt: "=cmd|'/c calc'!A1 \x1b[2J\u202e<script>") as api:
-        assert richter("ask", run, "--bench", bench, "--model", api.model) == 0
+        assert richter("audit", "--only", "ask", run, "--bench", bench, "--model", api.model) == 0
     capsys.readouterr()
-    assert richter("run", "show", run) == 0
+    assert richter("run", run) == 0
     shown = capsys.readouterr().out
     assert "\x1b[2J" not in shown
     assert "\\x1b[2J\\u202e" in shown
@@ -195,7 +231,19 @@ def test_doctor(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
 
 def test_json_never_over_an_input(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = bench.read_bytes()
-    args = ("ask", tmp_path / "run", "--bench", bench, "--model", "smollm2", "--dry-run", "--json", bench)
+    args = (
+        "audit",
+        "--only",
+        "ask",
+        tmp_path / "run",
+        "--bench",
+        bench,
+        "--model",
+        "smollm2",
+        "--dry-run",
+        "--json",
+        bench,
+    )
     assert richter(*args) == 1
     assert "overwrite an input" in capsys.readouterr().err
     assert bench.read_bytes() == before
@@ -208,13 +256,26 @@ def test_what_may_have_been_billed_is_shown_and_settled(
     prices = tmp_path / "prices.toml"
     with FakeApi(fault_share=1.0, seed=2) as api:
         prices.write_text(f'["{api.model}"]\ninput_usd = 1000\noutput_usd = 1000\n')
-        command = ["ask", run, "--bench", str(bench), "--model", api.model, "--prices", str(prices), "--limit", "1"]
+        command = [
+            "audit",
+            "--only",
+            "ask",
+            run,
+            "--bench",
+            str(bench),
+            "--model",
+            api.model,
+            "--prices",
+            str(prices),
+            "--limit",
+            "1",
+        ]
         assert richter(*command, "--timeout", "0.2", "--budget", "0.9usd") == 1  # 0.77 dollars hold one attempt
     assert "is used up" in capsys.readouterr().err
-    assert richter("run", "settle", run, "--json", "-") == 0
+    assert richter("run", run, "--json", "-") == 0
     assert json.loads(capsys.readouterr().out)["unsettled"]["money_usd"] > 0.7
-    assert richter("run", "show", run) == 0
+    assert richter("run", run) == 0
     assert "may have been billed up to $0.7" in capsys.readouterr().out
-    assert richter("run", "settle", run, "--billed", "0.1", "--json", "-") == 0
+    assert richter("run", run, "--billed", "0.1", "--json", "-") == 0
     capsys.readouterr()
     assert run_used(run).money_usd == pytest.approx(0.1)

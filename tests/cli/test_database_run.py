@@ -57,21 +57,44 @@ def test_from_asking_to_comparing(
     right = {row["prompt"]: row["reference"] for row in rows}
     bench = tmp_path / "bench.jsonl"
     bench.write_text("".join(json.dumps(row) + "\n" for row in rows[:40]))
-    assert "40" in richter("ask", url, "--bench", bench, "--model", "http://127.0.0.1:9/v1#no", "--dry-run")
+    assert "40" in richter(
+        "audit", "--only", "ask", url, "--bench", bench, "--model", "http://127.0.0.1:9/v1#no", "--dry-run"
+    )
     with FakeApi(reply=lambda p: right[p]) as good, FakeApi(reply=lambda p: "Chad") as bad:
-        asked = ("ask", url, "--bench", bench, "--model", f"{good.url}#good", "--model", f"{bad.url}#bad")
+        asked = (
+            "audit",
+            "--only",
+            "ask",
+            url,
+            "--bench",
+            bench,
+            "--model",
+            f"{good.url}#good",
+            "--model",
+            f"{bad.url}#bad",
+        )
         assert f"#{name}: 80 answers" in richter(*asked)
         richter(*asked)
         assert good.requests.total() == bad.requests.total() == 40  # paid for once
-    richter("judge", url, "--rules", "--gazetteer", GOLDEN / "golden.gazetteer.json.gz", "-o", "scores.csv")
-    assert name in richter("run", "list", postgres.url())
-    shown = json.loads(richter("run", "show", url, "--json", "-"))
+    richter(
+        "audit",
+        "--only",
+        "judge",
+        url,
+        "--rules",
+        "--gazetteer",
+        GOLDEN / "golden.gazetteer.json.gz",
+        "-o",
+        "scores.csv",
+    )
+    assert name in richter("run", postgres.url())
+    shown = json.loads(richter("run", url, "--json", "-"))
     assert shown["spent"]["calls"] == 80
     assert "good" in richter("compare", url, "bad", "good")
     from_run = json.loads(richter("severity", url, "--json", "-"))
     from_file = json.loads(richter("severity", "scores.csv", "--json", "-"))
     assert from_run["conditions"].keys() == from_file["conditions"].keys()
-    richter("agreement", url, "--json", "agreement.json")
+    richter("label", "agreement", url, "--json", "agreement.json")
     richter("export", url, "-o", "answers.parquet")
     assert len(pl.read_parquet("answers.parquet")) == 80
     richter("label", url, "--sheet", "sheet.csv", "--n", "20")
@@ -86,7 +109,7 @@ def test_from_asking_to_comparing(
     assert set(run.conditions) == {"good", "bad"}
     assert run.compare("bad", "good").claims
     assert "not a log" in richter("import", url, "-o", "new", exits=1)
-    for command in (("severity",), ("floors", "data")):
+    for command in (("severity",), ("size", "calibration")):
         richter(*command, url, "--ratings", "rule")
     require = '[{metric="error_rate", rule="below", limit=0.5}]'
     richter("plan", "new", "gate", "--set", "candidate=good", "--set", f"require={require}")
@@ -97,7 +120,7 @@ def test_from_asking_to_comparing(
     richter("gate", "plan.toml", url, exits=3)
     found = json.loads(richter("severity", url, "--ratings", "rule", "--plan", "severity.toml", "--json", "-"))
     assert found["plan"]["confirmatory"] is False  # its outcomes were shown before the lock
-    assert "used on     1 set of data" in richter("plan", "check", "severity.toml")
+    assert "used on     1 set of data" in richter("verify", "severity.toml")
     richter("export", url, "--evidence", "evidence.zip")
     with zipfile.ZipFile("evidence.zip") as archive:
         assert "records/answers.jsonl" in archive.namelist()
@@ -116,7 +139,9 @@ def test_scores_for_the_tail_are_kept_with_the_run(
     there = tmp_path / "there"
     there.mkdir()
     monkeypatch.chdir(there)
-    assert "Scored 3 answers" in richter("tail", "score", url, "--scorer", "nll", "-o", run_folder(url) / "scores.csv")
+    assert "Scored 3 answers" in richter(
+        "severity", "score", url, "--scorer", "nll", "-o", run_folder(url) / "scores.csv"
+    )
     monkeypatch.chdir(tmp_path)
     table = pl.read_csv(run_file(url, "scores.csv"))  # on another machine
     assert table["nll"].to_list() == [1.5] * 3
@@ -129,7 +154,7 @@ def test_what_was_imported_is_measured(url: str, richter: Richter, tmp_path: Pat
     assert "50 items" in richter("import", tmp_path / "log.csv", "-o", url)
     assert "is already a run" in richter("import", tmp_path / "log.csv", "-o", url, exits=1)
     assert "miscalibrated" in richter("calibration", url)
-    assert "50.0% of 50 items" in richter("floors", "data", url)
+    assert "50.0% of 50 items" in richter("size", "calibration", url)
 
 
 @pytest.mark.slow
@@ -141,11 +166,13 @@ def test_searches_from_beginning_to_end(url: str, richter: Richter, tmp_path: Pa
         richter("search", "run", url, *model, *small)
         richter("search", "run", f"{url}b", "--model", f"{api.url}#other", *small, "--strategy", "random")
         assert "found 25 different questions" in richter("search", "show", url)
-        richter("search", "compare", url, f"{url}b")
-        richter("search", "cross", f"{url}c", url, f"{url}b", "--budget", "50calls")
+        richter("search", "show", url, f"{url}b")
+        richter("search", "retest", "--kind", "cross", f"{url}c", url, f"{url}b", "--budget", "50calls")
         richter("search", "retest", f"{url}r", url, "--kind", "open", "--budget", "50calls")
-        assert "used up" in richter("search", "explain", f"{url}e", url, *model, "--budget", "9calls", exits=1)
-        richter("search", "explain", f"{url}e", url, *model, "--budget", "99calls")
+        assert "used up" in richter(
+            "search", "retest", "--kind", "explain", f"{url}e", url, *model, "--budget", "9calls", exits=1
+        )
+        richter("search", "retest", "--kind", "explain", f"{url}e", url, *model, "--budget", "99calls")
     richter("report", url, "--only", "search", "--json", "report.json")
     [found] = json.loads((tmp_path / "report.json").read_text())["sections"]["search"]
     assert (found["errors_found"], found["map_missing"]) == (25, None)
@@ -157,24 +184,24 @@ def test_draws_lie_in_a_folder_named_after_the_run(url: str, richter: Richter, t
     bench = tmp_path / "bench.jsonl"
     bench.write_text(json.dumps({"id": "1", "prompt": "Capital of France?", "reference": "Paris"}) + "\n")
     with FakeApi(reply=lambda p: "Paris\nConfidence: 90%") as api:
-        richter("draw", url, "--bench", bench, "--model", api.model, "--draws", 4)
+        richter("audit", "--only", "draw", url, "--bench", bench, "--model", api.model, "--draws", 4)
     assert len(pl.read_ndjson(tmp_path / f"postgres.{run_place(url).name}" / "draws.jsonl")) == 4
     assert "confidence" in richter("calibration", url).lower()
 
 
 def test_what_is_wrong_is_one_line(url: str, richter: Richter, postgres: PostgresServer) -> None:
-    assert "is not a run" in richter("run", "show", url, exits=1)
-    assert "does not answer" in richter("run", "list", f"postgresql://me:{QUOTED}@127.0.0.1:9/db", exits=1)
+    assert "is not a run" in richter("run", url, exits=1)
+    assert "does not answer" in richter("run", f"postgresql://me:{QUOTED}@127.0.0.1:9/db", exits=1)
     wrong = postgres.url("r", user="nobody")
-    text = richter("run", "show", wrong, exits=1)
+    text = richter("run", wrong, exits=1)
     assert "refuses the password" in text
     assert text.count("\n") == 1
-    assert "is not a run" in richter("tail", "test", url, exits=1)
-    assert "is a run, not a log" in richter("check", url, exits=1)
-    assert "unexpected extra argument" in richter("size", "error-rate", url, exits=2)  # what was typed is quoted
+    assert "is not a run" in richter("severity", "tail", url, exits=1)
+    assert "is a run, not a log" in richter("import", "--dry-run", url, exits=1)
+    assert "unexpected extra argument" in richter("size", url, exits=2)  # what was typed is quoted
     assert "holds no answers" in richter("calibration", filled(url), exits=1)
     for bad in ("#a/b/c", "#" + "n" * 51):
-        assert "cannot be a run's name" in richter("run", "show", url.partition("#")[0] + bad, exits=1)
+        assert "cannot be a run's name" in richter("run", url.partition("#")[0] + bad, exits=1)
 
 
 def filled(url: str) -> str:

@@ -37,7 +37,7 @@ def table(tmp_path: Path) -> Path:
         ("check", "TABLE"),
         ("report", "TABLE", "-o", "OUT.html", "--md", "OUT.md", "--figures", "OUT"),
         ("calibration", "TABLE"),
-        ("floors", "data", "TABLE"),
+        ("size", "calibration", "TABLE"),
         ("watch", "TABLE"),
         ("import", "TABLE", "-o", "OUT"),
     ],

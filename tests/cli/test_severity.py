@@ -281,8 +281,17 @@ def test_a_margin_belongs_to_its_measure(scores: Path, capsys: pytest.CaptureFix
     assert stated == {"severity_given_error": 0.5, "catastrophic_rate": 0.5}
     none = json.loads(run(capsys, str(scores), "--resamples", "200", "--json", "-")[1])["claims"]
     assert not any(c["verdict"] == "equivalent" for c in none)
-    for bad in ("size=1", "0.2pt", "b=wide", "-1", "9"):
-        assert run(capsys, str(scores), "--margin", bad)[0] == 1
+    for bad in ("size=1", "b=wide", "-1", "9"):
+        assert run(capsys, str(scores), "--margin", bad)[0] in (1, 2)
+
+
+def test_a_projects_margin_that_is_stated_for_a_severity_reaches_it(
+    scores: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(scores.parent)
+    Path("richter.toml").write_text('[margin]\naccuracy = "2pt"\nseverity_given_error = 0.2\n')
+    claims = json.loads(run(capsys, str(scores), "--resamples", "200", "--json", "-")[1])["claims"]
+    assert {c["measure"]: c["margin"] for c in claims if c["margin"]} == {"severity_given_error": 0.2}
 
 
 @pytest.mark.parametrize("margin", ['"2pt"', "0.02"])

@@ -32,7 +32,9 @@ def scores(tmp_path: Path, rng: np.random.Generator) -> str:
 
 
 def test_json_has_the_names_others_rely_on(scores: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("tail", "test", scores, "--map", "score=nll", "--q", "0.95", "--n-resamples", "400", "--json", "-") == 0
+    assert (
+        run("severity", "tail", scores, "--map", "score=nll", "--q", "0.95", "--resamples", "400", "--json", "-") == 0
+    )
     captured = capsys.readouterr()
     result = json.loads(captured.out)
     assert set(result["conditions"]) == {"old", "new"}
@@ -57,14 +59,14 @@ def test_json_has_the_names_others_rely_on(scores: str, capsys: pytest.CaptureFi
 
 
 def test_exit_code_on_request(scores: str) -> None:
-    assert run("tail", "test", scores, "--map", "score=nll", "--n-resamples", "200", "--exit-code") == 4
+    assert run("severity", "tail", scores, "--map", "score=nll", "--resamples", "200", "--exit-code") == 4
 
 
 def test_half_steps_are_untestable(
     tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
 ) -> None:
     steps = {name: rng.integers(0, 9, size=500) / 2 for name in "ab"}
-    assert run("tail", "test", write(tmp_path / "s.csv", steps, "severity"), "--json", "-") == 0
+    assert run("severity", "tail", write(tmp_path / "s.csv", steps, "severity"), "--json", "-") == 0
     captured = capsys.readouterr()
     result = json.loads(captured.out)
     assert result["claims"][0]["verdict"] == "untestable"
@@ -79,12 +81,12 @@ def test_locked_plan_is_confirmatory_until_an_option_departs(
     assert run("plan", "new", "tail", "-o", plan, *(a for s in sets for a in ("--set", s))) == 0
     assert run("plan", "lock", plan) == 0
     capsys.readouterr()
-    assert run("tail", "test", scores, "--plan", plan, "--json", "-") == 0
+    assert run("severity", "tail", scores, "--plan", plan, "--json", "-") == 0
     result = json.loads(capsys.readouterr().out)
     assert result["claim"]["plan"] == result["plan_status"]["hash"]
     assert result["deviations"] == []
     assert result["conditions"]["old"]["n"] == 11_000
-    assert run("tail", "test", scores, "--plan", plan, "--q", "0.9", "--json", "-") == 0
+    assert run("severity", "tail", scores, "--plan", plan, "--q", "0.9", "--json", "-") == 0
     departed = json.loads(capsys.readouterr().out)
     assert departed["claim"]["plan"] is None
     assert departed["deviations"] == ["q: plan 0.95, option 0.9"]
@@ -103,13 +105,13 @@ def test_locked_plan_is_confirmatory_until_an_option_departs(
 def test_bad_files_are_named(text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "bad.csv"
     path.write_text(text)
-    assert run("tail", "test", str(path), "--map", "score=nll") == 1
+    assert run("severity", "tail", str(path), "--map", "score=nll") == 1
     assert message in capsys.readouterr().err
 
 
 def shown(*args: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     capsys.readouterr()
-    assert run("tail", "test", *args, "--n-resamples", "200", "--json", "-") == 0
+    assert run("severity", "tail", *args, "--resamples", "200", "--json", "-") == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     return found
 
@@ -144,14 +146,14 @@ def test_without_a_name_the_severities_are_taken_then_the_score_and_a_run_has_no
     path = tmp_path / "s.csv"
     table = pl.DataFrame({"id": ["1", "2"] * 2, "model": ["a", "a", "b", "b"], "loss": [0.5, 1, 2, 3]})
     table.write_csv(path)
-    found = shown(str(path), capsys=capsys)
+    found = shown(str(path), "--yes", capsys=capsys)
     assert (found["column"], found["conditions"]["b"]["mean"]) == ("loss", 2.5)
     table.with_columns(pl.Series("severity", [0, 4, 3, 3])).write_csv(path)
     found = shown(str(path), "--better", "higher", capsys=capsys)  # which is said of scores
     assert (found["column"], found["conditions"]["b"]["mean"]) == ("severity", 3)
     assert run("import", str(path), "-o", str(tmp_path / "run")) == 0
     assert shown(str(tmp_path / "run"), capsys=capsys)["conditions"] == found["conditions"]
-    assert run("tail", "test", str(tmp_path / "run"), "--map", "score=loss") == 1
+    assert run("severity", "tail", str(tmp_path / "run"), "--map", "score=loss") == 1
     assert "is a run: it has no column 'loss'" in capsys.readouterr().err
 
 
@@ -169,7 +171,7 @@ def test_a_scale_is_the_bound_and_severities_run_from_0_to_4_by_hand(
         assert (same["bounded"]["bound"], same["bounded"]["kind"]) == (4, "declared")
         assert same["threshold"] == pytest.approx(tail["threshold"] * 4 / 25)
         assert 20 < tail["threshold"] < 25  # of the worst, which are the lowest scores
-    assert run("tail", "test", path, "--map", "score=mqm", "--scale=-20:0") == 1
+    assert run("severity", "tail", path, "--map", "score=mqm", "--scale=-20:0") == 1
     assert "outside the scale -20:0" in capsys.readouterr().err
 
 
@@ -185,9 +187,9 @@ def test_options_of_reading_against_a_plan_are_deviations(
 
 def test_unequal_items_are_refused_when_paired(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path / "s.csv", {"a": mixture_quantiles(2000, 0.0), "b": mixture_quantiles(1990, 0.0)})
-    assert run("tail", "test", path, "--map", "score=nll", "--pairing", "paired") == 1
+    assert run("severity", "tail", path, "--map", "score=nll", "--pairing", "paired") == 1
     assert "10 items are not in both conditions" in capsys.readouterr().err
-    assert run("tail", "test", path, "--map", "score=nll", "--n-resamples", "200") == 0
+    assert run("severity", "tail", path, "--map", "score=nll", "--resamples", "200") == 0
     assert "resampled independently" in capsys.readouterr().out
 
 

@@ -33,7 +33,19 @@ def asked(tmp_path: Path) -> tuple[Path, FakeApi]:
     items = [Item(id=f"i{k}", prompt=f"What is number {k}?", reference=str(k)) for k in range(40)]
     write_items(items, tmp_path / "items.jsonl")
     with FakeApi(reply=reply) as server:
-        assert run("ask", tmp_path / "run", "--bench", tmp_path / "items.jsonl", "--model", f"{server.url}#m") == 0
+        assert (
+            run(
+                "audit",
+                "--only",
+                "ask",
+                tmp_path / "run",
+                "--bench",
+                tmp_path / "items.jsonl",
+                "--model",
+                f"{server.url}#m",
+            )
+            == 0
+        )
         yield tmp_path, server
 
 
@@ -41,7 +53,18 @@ def test_a_probe_makes_asks_scores_and_compares_its_copies(
     asked: tuple[Path, FakeApi], capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, server = asked
-    words = ("tail", "probe", folder / "run", "--scorer", "length", "-o", folder / "probe.csv", "--n-resamples", 200)
+    words = (
+        "severity",
+        "score",
+        "--probe",
+        folder / "run",
+        "--scorer",
+        "length",
+        "-o",
+        folder / "probe.csv",
+        "--resamples",
+        200,
+    )
     copies = ("--copy", "template", "--copy", "length", "--copy", "model", "--paraphraser", f"{server.url}#p")
     before = sum(server.requests.values())
     assert run(*words, *copies, "--dry-run") == 0
@@ -66,7 +89,18 @@ def test_copies_without_their_model_or_in_cloze_are_refused(
     asked: tuple[Path, FakeApi], capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, _ = asked
-    words = ("tail", "probe", folder / "run", "--scorer", "length", "-o", folder / "p.csv", "--copy", "model")
+    words = (
+        "severity",
+        "score",
+        "--probe",
+        folder / "run",
+        "--scorer",
+        "length",
+        "-o",
+        folder / "p.csv",
+        "--copy",
+        "model",
+    )
     assert run(*words) == 1
     assert "--paraphraser" in capsys.readouterr().err
 
@@ -104,7 +138,7 @@ def test_two_scorers_in_one_command(
     table, out = tmp_path / "answers.csv", tmp_path / "scores.csv"
     both = pl.DataFrame({"item": np.tile(np.arange(200), 2).astype(str), "condition": ["a"] * 200 + ["b"] * 200})
     both.with_columns(answer=pl.Series("x" * (k % 37 + 1) for k in range(400))).write_csv(table)
-    words = ("tail", "score", table, "--scorer", "toxicity", "--scorer", "length", "--test", "-o", out)
+    words = ("severity", "score", table, "--scorer", "toxicity", "--scorer", "length", "--test", "-o", out)
     assert run(*words, "--json", tmp_path / "s.json") == 0
     assert "shown under 0 of 2 scorers" in capsys.readouterr().out
     found = json.loads((tmp_path / "s.json").read_text())["scorers"]

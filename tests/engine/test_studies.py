@@ -148,7 +148,7 @@ def test_any_number_of_workers_gives_the_bits_of_one_process(
 def test_commands_take_an_engine(run: Path, engine: RayEngine) -> None:
     assert engine.ray.is_initialized()  # a command uses the connection that is there
     commands = [
-        f"tail test {run / 'scores.csv'} --map score=nll --n-resamples 600",
+        f"severity tail {run / 'scores.csv'} --map score=nll --resamples 600",
         f"severity {run / 'scores.csv'} --resamples 200",
         f"calibration {run / 'draws'}",
         f"report {run} --only severity,calibration",

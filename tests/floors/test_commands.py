@@ -36,7 +36,7 @@ def write_grades(folder: Path, rng: np.random.Generator, n: int = 300, **levels:
 
 def test_labels_needed_of_items_in_clusters_are_as_many_more_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
     """Ten alike are worth one: 6,250 labels of which each cluster has ten are 62,500; they were said to be 6,250."""
-    words = ("floors", "--n", "1000", "--error-rate", "0.05", "--delta", "0.02", "--json", "-")
+    words = ("size", "calibration", "--n", "1000", "--error-rate", "0.05", "--delta", "0.02", "--json", "-")
     alone, clustered = (
         json.loads(run(capsys, *words, *more)[1]) for more in ((), ("--cluster-size", "10", "--intraclass", "1"))
     )
@@ -45,7 +45,9 @@ def test_labels_needed_of_items_in_clusters_are_as_many_more_by_hand(capsys: pyt
 
 
 def test_floors_json_has_the_names_relied_on(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "floors", "--n", "14042", "--error-rate", "0.16", "--lipschitz", "1.4", "--json", "-")
+    code, out, _ = run(
+        capsys, "size", "calibration", "--n", "14042", "--error-rate", "0.16", "--lipschitz", "1.4", "--json", "-"
+    )
     row = json.loads(out)
     assert code == 0
     assert row["passive"] == pytest.approx(0.02517, abs=1e-5)
@@ -60,22 +62,25 @@ def test_floors_json_has_the_names_relied_on(capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["floors", "--n", "817", "--error-rate", "0.25"], "rate, constant 1"),
-        (["floors", "--n", "1", "--error-rate", "0.99"], "least detectable excess error none"),
-        (["floors", "--n", "900", "--error-rate", "0.2", "--autocorrelation", "0.5"], "worth 300 independent ones"),
-        (["floors", "pipeline", "--stages", "2,2", "--labels", "1000000"], "L at most 5"),
-        (["floors", "pipeline", "--stages", "2,inf"], "cannot be verified"),
-        (["floors", "horizon", "--labels", "14000"], "1.4e+04"),
-        (["floors", "half-life", "--drift", "0.01"], "3,125 labels a month"),
-        (["floors", "recalibration", "--labels", "14000", "--ece", "0.1"], "After 5 rounds"),
-        (["floors", "transfer", "--shift", "0.02", "--shift-lipschitz", "0.2"], "saves labels"),
-        (["floors", "presets"], "1,250,000"),
-        (["size", "error-rate", "--below", "0.01"], "299 items"),
-        (["size", "error-rate", "--rate", "0.5", "--half-width", "3pt"], "1,068 items"),
+        (["size", "calibration", "--n", "817", "--error-rate", "0.25"], "rate, constant 1"),
+        (["size", "calibration", "--n", "1", "--error-rate", "0.99"], "least detectable excess error none"),
+        (
+            ["size", "calibration", "--n", "900", "--error-rate", "0.2", "--autocorrelation", "0.5"],
+            "worth 300 independent ones",
+        ),
+        (["size", "calibration", "--pipeline", "2,2", "--n", "1000000"], "L at most 5"),
+        (["size", "calibration", "--pipeline", "2,inf"], "cannot be verified"),
+        (["size", "calibration", "--horizon", "--n", "14000"], "1.4e+04"),
+        (["size", "calibration", "--drift", "0.01"], "3,125 labels a month"),
+        (["size", "calibration", "--n", "14000", "--ece", "0.1"], "After 5 rounds"),
+        (["size", "calibration", "--shift", "0.02", "--shift-lipschitz", "0.2"], "saves labels"),
+        (["size", "calibration", "--preset", "all"], "1,250,000"),
+        (["size", "--below", "0.01"], "299 items"),
+        (["size", "--rate", "0.5", "--half-width", "3pt"], "1,068 items"),
         (["size", "calibration", "--delta", "0.01", "--error-rate", "0.05"], "50,000 labels"),
-        (["size", "gap", "--margin", "5pt", "--discordance", "0.2"], "665 to show a true gap"),
-        (["size", "gap", "--margin", "5pt", "--accuracy", "0.8", "0.85", "--phi", "0"], "discordance 0.290"),
-        (["size", "groups", "--preset", "fda-samd"], "3,200,000 labels"),
+        (["size", "--margin", "5pt", "--discordance", "0.2"], "665 to show a true gap"),
+        (["size", "--margin", "5pt", "--accuracy", "0.8", "0.85", "--phi", "0"], "discordance 0.290"),
+        (["size", "calibration", "--preset", "fda-samd"], "3,200,000 labels"),
     ],
 )
 def test_floors_in_words(capsys: pytest.CaptureFixture[str], args: list[str], words: str) -> None:
@@ -85,8 +90,8 @@ def test_floors_in_words(capsys: pytest.CaptureFixture[str], args: list[str], wo
 
 
 def test_published_scores_alone_exit_4_when_undecided(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys, "floors", "published", "0.864", "0.868", "--n", "14042")[0] == 4
-    assert run(capsys, "floors", "published", "0.7", "0.9", "--n", "500")[0] == 0
+    assert run(capsys, "size", "published", "0.864", "0.868", "--n", "14042")[0] == 4
+    assert run(capsys, "size", "published", "0.7", "0.9", "--n", "500")[0] == 0
 
 
 def board(folder: Path, *rows: str) -> str:
@@ -99,27 +104,28 @@ def test_shares_beside_percentages_are_refused(
     rows: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """0.864 was read as 0.864%, and a difference of 86 points was shown."""
-    code, _, err = run(capsys, "floors", "published", board(tmp_path, *rows))
+    code, _, err = run(capsys, "size", "published", board(tmp_path, *rows))
     assert (code, "shares beside percentages: 0.864 of A" in err) == (1, True)
 
 
 def test_every_benchmark_has_a_scale_of_its_own_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = ("x,A,86.4%,500", "x,B,80,500", "y,A,0.9,500", "y,B,0.5,500")
-    row = json.loads(run(capsys, "floors", "published", board(tmp_path, *rows), "--json", "-")[1])
+    row = json.loads(run(capsys, "size", "published", board(tmp_path, *rows), "--json", "-")[1])
     assert [abs(c["estimate"]) for c in row["claims"]] == pytest.approx([0.064, 0.4])
 
 
 def test_a_score_that_is_no_number_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = run(capsys, "floors", "published", board(tmp_path, "x,A,high,500", "x,B,0.8,500"))
+    code, _, err = run(capsys, "size", "published", board(tmp_path, "x,A,high,500", "x,B,0.8,500"))
     assert (code, "Traceback" in err, "a score or n that is a number" in err) == (1, False, True)
 
 
 def test_errors_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = run(capsys, "floors", "--n", "100", "--error-rate", "16")
-    assert code == 1
-    assert err.count("\n") == 1
-    assert "Divide percentages by 100" in err
-    assert run(capsys, "floors")[0] == 2
+    code, _, err = run(capsys, "size", "calibration", "--n", "100", "--error-rate", "16")
+    assert code == 2
+    assert "'16' is not below 100 points" in err
+    code, _, err = run(capsys, "size", "calibration", "--ece", "0.1")
+    assert code == 2
+    assert "--n" in err
 
 
 def test_compare_json_has_the_names_relied_on(
@@ -295,11 +301,11 @@ def test_answering_by_position_is_named(
 def test_floors_data_measures(capsys: pytest.CaptureFixture[str], tmp_path: Path, rng: np.random.Generator) -> None:
     frame = pl.read_csv(write_grades(tmp_path, rng, n=1500, a=0.2, b=0.4))
     frame.with_columns(subject=pl.col("item") % 5).write_csv(tmp_path / "subjects.csv")
-    code, out, _ = run(capsys, "floors", "data", str(tmp_path / "subjects.csv"))
+    code, out, _ = run(capsys, "size", "calibration", str(tmp_path / "subjects.csv"))
     assert code == 0
     assert "a is wrong in" in out
     assert "By subject" in out
-    row = json.loads(run(capsys, "floors", "data", str(tmp_path / "subjects.csv"), "--json", "-")[1])
+    row = json.loads(run(capsys, "size", "calibration", str(tmp_path / "subjects.csv"), "--json", "-")[1])
     assert row["conditions"]["a"]["self_evaluation"]["bins"] == 20
     assert 0 <= row["subjects"]["share_undecided"] <= 1
 
@@ -322,7 +328,7 @@ def test_next_items_to_label_until_the_budget_is_spent(
                 "correct": [known.get(i) for i in range(1000)],
             }
         ).write_csv(path)
-        code, out, _ = run(capsys, "floors", "next", str(path), "--budget", "120", "--size", "50", "--json", "-")
+        code, out, _ = run(capsys, "label", "next", str(path), "--budget", "120", "--size", "50", "--json", "-")
         row = json.loads(out)
         assert code == 0
         if not row["items"]:
@@ -331,13 +337,11 @@ def test_next_items_to_label_until_the_budget_is_spent(
     assert len(known) == row["labelled"] == 120
     interval = row["estimate"]["error_interval"]
     assert interval["low"] < row["estimate"]["error_rate"] < interval["high"]
-    assert "The budget is spent" in run(capsys, "floors", "next", str(path), "--budget", "120")[1]
+    assert "The budget is spent" in run(capsys, "label", "next", str(path), "--budget", "120")[1]
     other = tmp_path / "other.csv"
     other.write_bytes(path.read_bytes())
-    assert run(capsys, "floors", "next", str(other), "--budget", "150", "--signal", "judge")[0] == 0
-    assert (
-        "has no column 'ghost'" in run(capsys, "floors", "next", str(path), "--budget", "150", "--signal", "ghost")[2]
-    )
+    assert run(capsys, "label", "next", str(other), "--budget", "150", "--signal", "judge")[0] == 0
+    assert "has no column 'ghost'" in run(capsys, "label", "next", str(path), "--budget", "150", "--signal", "ghost")[2]
 
 
 def test_a_run_folder_is_compared_by_its_ratings(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -394,7 +398,7 @@ def test_severities_off_the_scale_are_read_as_the_message_says(
 
 def test_a_floor_is_never_zero(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pl.DataFrame({"item": range(50), "condition": "a", "correct": 1}).write_csv(tmp_path / "all.csv")
-    row = json.loads(run(capsys, "floors", "data", str(tmp_path / "all.csv"), "--json", "-")[1])
+    row = json.loads(run(capsys, "size", "calibration", str(tmp_path / "all.csv"), "--json", "-")[1])
     assert row["conditions"]["a"]["accuracy_floor"] > 0
 
 

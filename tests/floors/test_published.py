@@ -65,13 +65,13 @@ def test_a_table_of_percentages_in_one_command(tmp_path: Path, capsys: pytest.Ca
     table, out = tmp_path / "board.csv", tmp_path / "board.json"
     table.write_text("model,score,n\na,60,1000\nb,80,1000\n")
     with pytest.raises(SystemExit) as done:
-        main(["floors", "published", str(table), "--json", str(out)])
+        main(["size", "published", str(table), "--json", str(out)])
     assert done.value.code == 0
     assert json.loads(out.read_text())["claims"][0]["estimate"] == pytest.approx(0.2)
     assert "1 of 1 pairs" in capsys.readouterr().out
     table.write_text("model,score\na,60\n")
     with pytest.raises(SystemExit) as done:
-        main(["floors", "published", str(table)])
+        main(["size", "published", str(table)])
     assert done.value.code == 1
 
 

@@ -25,7 +25,7 @@ def test_size_gap_from_a_pilot_says_what_is_cheaper(
     path = tmp_path / "pilot.csv"
     path.write_text("\n".join(rows))
     with pytest.raises(SystemExit) as stop:
-        main(["size", "gap", str(path), "old", "new", "--margin", "5pt", "--cost-item", "9"])
+        main(["size", str(path), "old", "new", "--margin", "5pt", "--cost-item", "9"])
     assert not stop.value.code
     out = capsys.readouterr().out
     # draws alone vary: 2 x 0.24 / 2 an item, at (2.80 / 0.05)^2
@@ -165,6 +165,6 @@ def test_a_blocked_pair_is_not_sized(tmp_path: Path, capsys: pytest.CaptureFixtu
     rows += [f"q{i},old,{i % 2}" for i in range(100)] + [f"q{i},new,{i % 3 % 2}" for i in range(90, 190)]
     (tmp_path / "apart.csv").write_text("\n".join(rows))
     with pytest.raises(SystemExit) as stop:
-        main(["size", "gap", str(tmp_path / "apart.csv"), "old", "new", "--margin", "2pt"])
+        main(["size", str(tmp_path / "apart.csv"), "old", "new", "--margin", "2pt"])
     assert stop.value.code == 1
     assert "10 of 190 items" in capsys.readouterr().err

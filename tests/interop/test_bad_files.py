@@ -95,9 +95,9 @@ def test_the_commands_never_show_a_traceback(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "Inspect log: 4 items, 1 condition, 4 answers." in done.output
     assert f"Next: richter size calibration {tmp_path / 'run'}" in done.output
-    done = runner.invoke(_root, ["check", str(path), "--json", "-"])
+    done = runner.invoke(_root, ["import", "--dry-run", str(path), "--json", "-"])
     assert '"right": 2' in done.output
-    done = runner.invoke(_root, ["check", str(tmp_path / "nothing.eval")])
+    done = runner.invoke(_root, ["import", "--dry-run", str(tmp_path / "nothing.eval")])
     assert isinstance(done.exception, InputError)
     assert "no such file or folder" in str(done.exception)
     done = runner.invoke(_root, ["import", str(path), "-o", str(tmp_path / "x"), "--map", "item"])

@@ -62,7 +62,7 @@ def test_an_imported_run_says_what_the_logs_said(
     from_run = json.loads(run(capsys, "compare", folder, "old", "new", "--json", "-")[1])
     direct = json.loads(run(capsys, "compare", f"old={logs[0]}", f"new={logs[1]}", "--json", "-")[1])
     assert from_run["pairs"] == direct["pairs"]
-    assert json.loads(run(capsys, "floors", "data", folder, "--json", "-")[1])
+    assert json.loads(run(capsys, "size", "calibration", folder, "--json", "-")[1])
 
 
 def test_gate_on_a_folder_of_logs(tmp_path: Path, logs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:

@@ -108,7 +108,7 @@ def test_bad_requests(run: Path, tmp_path: Path) -> None:
 def test_command(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scores = tmp_path / "scores.csv"
     with pytest.raises(SystemExit) as stop:
-        main(["judge", str(run), "--rules", "-o", str(scores), "--json", str(tmp_path / "out.json")])
+        main(["audit", "--only", "judge", str(run), "--rules", "-o", str(scores), "--json", str(tmp_path / "out.json")])
     assert stop.value.code == 0
     assert "By rules" in capsys.readouterr().out
     with scores.open(newline="") as file:
@@ -138,7 +138,9 @@ def test_a_panel_that_says_nothing_has_no_verdict(tmp_path: Path, capsys: pytest
         assert "no verdict of mine" in check["text"]
         capsys.readouterr()
         out = tmp_path / "scores.csv"
-        assert call("judge", tmp_path / "run", "--judges", judge.model, "--allow-self", "-o", out) == 1
+        assert (
+            call("audit", "--only", "judge", tmp_path / "run", "--judges", judge.model, "--allow-self", "-o", out) == 1
+        )
         said = capsys.readouterr()
         assert "12 of 12 judge replies gave no score" in said.out
         assert "no answer has a verdict" in said.err

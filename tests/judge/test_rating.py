@@ -394,7 +394,7 @@ def test_rules_are_corrected_by_the_people_who_rated(
 
     import_ratings(run, filled(sheet, fill), rater="anna")
     with pytest.raises(SystemExit) as stop:
-        main(["agreement", str(run), "--json", str(tmp_path / "out.json")])
+        main(["label", "agreement", str(run), "--json", str(tmp_path / "out.json")])
     assert stop.value.code == 0
     assert "drawn by stratum" in capsys.readouterr().out
     result = json.loads((tmp_path / "out.json").read_text())

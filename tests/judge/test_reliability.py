@@ -166,8 +166,9 @@ def write_csv(path: Path, ratings: list[Rating]) -> Path:
 
 def test_command(tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]) -> None:
     file = write_csv(tmp_path / "ratings.csv", simulated_ratings(200, rng, labelled=80, failing=True))
+    words = ["label", "agreement", str(file), "--level", "0.9", "--by", "condition"]
     with pytest.raises(SystemExit) as stop:
-        main(["agreement", str(file), "--by", "condition", "--json", str(tmp_path / "out.json")])
+        main([*words, "--json", str(tmp_path / "out.json")])
     assert stop.value.code == 0
     text = capsys.readouterr().out
     assert "ICC(2,1)" in text
@@ -177,6 +178,17 @@ def test_command(tmp_path: Path, rng: np.random.Generator, capsys: pytest.Captur
     assert result["kinds"]["judge"]["icc"]["single"] > 0
     assert result["judges"]["reference"] == "human"
     assert result["corrected_judges"][0]["mean_severity"]["interval"]["low"] > 0
+    assert levels_in(result) == {0.9}
+
+
+def levels_in(found: object) -> set[float]:
+    """The levels of all intervals in a document."""
+    if isinstance(found, list):
+        return set().union(*map(levels_in, found))
+    if not isinstance(found, dict):
+        return set()
+    own = {found["level"]} if {"low", "high", "level"} <= found.keys() else set()
+    return own.union(*map(levels_in, found.values()))
 
 
 def test_command_refuses_human_reliability_of_judges(
@@ -184,7 +196,7 @@ def test_command_refuses_human_reliability_of_judges(
 ) -> None:
     file = write_csv(tmp_path / "ratings.csv", simulated_ratings(20, rng))
     with pytest.raises(SystemExit) as stop:
-        main(["agreement", str(file), "--kind", "human"])
+        main(["label", "agreement", str(file), "--kind", "human"])
     assert stop.value.code == 1
     assert "no human ratings here, only judge ratings" in capsys.readouterr().err
 

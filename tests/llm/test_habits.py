@@ -62,7 +62,19 @@ def ask(folder: Path, api: RawApi, heard: pytest.CaptureFixture[str]) -> tuple[i
     (folder / "b.csv").write_text("id,prompt,reference\nq1,Capital of Peru?,Lima\nq2,Where is Lima?,Peru\n")
     options = ("--temperature", "0.5", "--seed", "1", "--logprobs", "--budget", "100calls")
     with pytest.raises(SystemExit) as ended:
-        main(["ask", str(folder / "run"), "--bench", str(folder / "b.csv"), "--model", api.model, *options])
+        main(
+            [
+                "audit",
+                "--only",
+                "ask",
+                str(folder / "run"),
+                "--bench",
+                str(folder / "b.csv"),
+                "--model",
+                api.model,
+                *options,
+            ]
+        )
     said = heard.readouterr()
     return int(ended.value.code or 0), " ".join(f"{said.out} {said.err}".split())
 

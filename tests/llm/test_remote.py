@@ -120,7 +120,19 @@ def test_a_killed_driver_goes_on_with_the_same_command(cluster: RayCluster, tmp_
     bench, run, concurrency = tmp_path / "bench.jsonl", tmp_path / "run", 24
     bench.write_text("".join(json.dumps({"id": i.id, "prompt": i.prompt, "reference": "x"}) + "\n" for i in ITEMS))
     with FakeApi(delay_s=0.2) as api:
-        command = [sys.executable, "-m", "richter", "ask", str(run), "--bench", str(bench), "--model", api.model]
+        command = [
+            sys.executable,
+            "-m",
+            "richter",
+            "audit",
+            "--only",
+            "ask",
+            str(run),
+            "--bench",
+            str(bench),
+            "--model",
+            api.model,
+        ]
         command += ["--engine", "ray", "--workers", "3", "--concurrency", str(concurrency)]
         environment = os.environ | {"RAY_ADDRESS": cluster.address}
         first = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

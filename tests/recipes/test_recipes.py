@@ -52,22 +52,27 @@ def read_tally(path: Path, reading: Reading) -> Iterator[Sample]:
         yield Sample(item=row["tally_case"], setup=Setup(row["tally_model"]), answer=row["text"], scores=scores)
 '''
 
-COMMAND = '''"""`richter count`: how many questions a file has."""
+OPTIONS = '''"""The options of `richter count`."""
 
 import click
 
-from richter.cli._io import reading_options
-from richter.tables import ReadOptions
+from richter.cli._options import READING, command
 
 
-@click.command()
-@click.argument("source")
-@reading_options
-def count(source: str, reading: ReadOptions) -> None:
-    """Count the questions of a file."""
-    from richter.tables import read_tables
+@command("_count_output:count", reads=READING)
+@click.argument("sources", nargs=-1, required=True)
+def count() -> None:
+    """How many questions does a file have?"""
+'''
+BODY = '''"""What `richter count` prints."""
 
-    click.echo(len(read_tables(source, options=reading).item_ids))
+from richter.cli._io import console
+from richter.tables import ReadOptions, read_tables
+
+
+def count(sources: tuple[str, ...], reading: ReadOptions) -> None:
+    """Print how many questions a file has."""
+    console().print(str(len(read_tables(*sources, options=reading).item_ids)))
 '''
 
 
@@ -148,17 +153,13 @@ def test_a_sentence_is_changed_in_one_place(package: Path, grades: Path) -> None
     assert "more accurate" not in sentence + shown
 
 
-def test_a_command_is_a_file_and_two_lines(package: Path, grades: Path) -> None:
+def test_a_command_is_two_files_and_two_lines(package: Path, grades: Path) -> None:
     cli = package / "richter" / "cli"
-    (cli / "_count_command.py").write_text(COMMAND)
-    insert(
-        cli / "_main.py",
-        '    "count": ("_count_command", "count", "How many questions a file has."),\n',
-        before='    "compare": (',
-    )
+    (cli / "_count_commands.py").write_text(OPTIONS)
+    (cli / "_count_output.py").write_text(BODY)
+    row = '    "count": ("._count_commands:count", "How many questions a file has."),\n'
+    insert(cli / "_main.py", row, before='    "compare": (')
     text = (cli / "_main.py").read_text()
-    (cli / "_main.py").write_text(
-        text.replace('("run", ', '("count", "run", ').replace('("check", "run"', '("count", "check", "run"')
-    )
+    (cli / "_main.py").write_text(text.replace('("run", ', '("count", "run", '))
     assert call(package, grades, "count", "grades.csv").stdout.split() == ["201"]
-    assert "How many questions a file has." in call(package, grades, "help", "all").stdout
+    assert "How many questions a file has." in call(package, grades, "help").stdout

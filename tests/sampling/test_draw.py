@@ -49,7 +49,20 @@ def test_draw_writes_a_table_that_calibration_reads(
 ) -> None:
     run = tmp_path / "run"
     with FakeApi(reply=Replies()) as api:
-        args = ("draw", run, "--bench", bench, "--model", api.model, "--draws", 8, "--concurrency", 1)
+        args = (
+            "audit",
+            "--only",
+            "draw",
+            run,
+            "--bench",
+            bench,
+            "--model",
+            api.model,
+            "--draws",
+            8,
+            "--concurrency",
+            1,
+        )
         assert richter(*args, "--json", "-") == 0
         result = json.loads(capsys.readouterr().out)
         assert result["answers"] == 16 == api.requests.total()
@@ -72,7 +85,21 @@ def test_draw_writes_a_table_that_calibration_reads(
 def test_adaptive_spends_nothing_on_what_is_settled(tmp_path: Path, bench: Path) -> None:
     run = tmp_path / "run"
     with FakeApi(reply=Replies()) as api:
-        args = ("draw", run, "--bench", bench, "--model", api.model, "--draws", 20, "--concurrency", 1, "--adaptive")
+        args = (
+            "audit",
+            "--only",
+            "draw",
+            run,
+            "--bench",
+            bench,
+            "--model",
+            api.model,
+            "--draws",
+            20,
+            "--concurrency",
+            1,
+            "--adaptive",
+        )
         assert richter(*args) == 0
         assert api.requests["Capital of France?"] == 8
         assert api.requests["Capital of Norway?"] == 20
@@ -81,7 +108,20 @@ def test_adaptive_spends_nothing_on_what_is_settled(tmp_path: Path, bench: Path)
 def test_a_judge_groups(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = tmp_path / "run"
     with FakeApi(reply=Replies()) as api:
-        args = ("draw", run, "--bench", bench, "--model", api.model, "--draws", 4, "--judge", api.model)
+        args = (
+            "audit",
+            "--only",
+            "draw",
+            run,
+            "--bench",
+            bench,
+            "--model",
+            api.model,
+            "--draws",
+            4,
+            "--judge",
+            api.model,
+        )
         assert richter(*args, "--json", "-") == 0
     result = json.loads(capsys.readouterr().out)
     assert result["repaired"] == 0
@@ -92,7 +132,10 @@ def test_a_judge_groups(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixtu
 
 def test_dry_run_asks_nothing(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with FakeApi() as api:
-        assert richter("draw", tmp_path / "run", "--bench", bench, "--model", api.model, "--dry-run") == 0
+        assert (
+            richter("audit", "--only", "draw", tmp_path / "run", "--bench", bench, "--model", api.model, "--dry-run")
+            == 0
+        )
         assert api.requests.total() == 0
     assert "100 calls missing" in capsys.readouterr().out
 
@@ -103,7 +146,7 @@ def test_a_judge_without_a_price_is_refused_before_any_draw(
     prices = tmp_path / "prices.toml"
     with FakeApi(reply=Replies()) as api:
         prices.write_text(f'["{api.model}"]\ninput_usd = 1.0\noutput_usd = 1.0\n')
-        args = ("draw", tmp_path / "run", "--bench", bench, "--model", api.model, "--budget", "1usd")
+        args = ("audit", "--only", "draw", tmp_path / "run", "--bench", bench, "--model", api.model, "--budget", "1usd")
         assert richter(*args, "--judge", f"{api.url}#other") == 1
         assert api.requests.total() == 0
     assert "The price of" in capsys.readouterr().err
@@ -112,7 +155,18 @@ def test_a_judge_without_a_price_is_refused_before_any_draw(
 def test_the_budget_is_held(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with FakeApi(reply=Replies()) as api:
         code = richter(
-            "draw", tmp_path / "run", "--bench", bench, "--model", api.model, "--draws", 20, "--budget", "5calls"
+            "audit",
+            "--only",
+            "draw",
+            tmp_path / "run",
+            "--bench",
+            bench,
+            "--model",
+            api.model,
+            "--draws",
+            20,
+            "--budget",
+            "5calls",
         )
         assert code == 1
         assert api.requests.total() <= 5

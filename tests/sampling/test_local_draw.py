@@ -30,7 +30,22 @@ def test_draw_and_calibrate_the_built_in_model(tmp_path: Path, capsys: pytest.Ca
     bench = tmp_path / "bench.jsonl"
     bench.write_text("".join(json.dumps(row) + "\n" for row in rows))
     for arguments in (
-        ["draw", "run", "--bench", bench, "--model", "smollm2", "--style", "cloze", "--draws", 6, "--concurrency", 8],
+        [
+            "audit",
+            "--only",
+            "draw",
+            "run",
+            "--bench",
+            bench,
+            "--model",
+            "smollm2",
+            "--style",
+            "cloze",
+            "--draws",
+            6,
+            "--concurrency",
+            8,
+        ],
         ["calibration", "run", "--json", "-"],
     ):
         capsys.readouterr()

@@ -105,10 +105,10 @@ def test_bound_of_real_translation_scores_is_found_and_said(
 
     out = tmp_path / "out.json"
     options = ["--better", "higher", "--map", "score=mqm_avg_score", "--map", "item=seg_id"]
-    options += ["--map", "condition=system", "--n-resamples", "200", "--json", str(out)]
+    options += ["--map", "condition=system", "--resamples", "200", "--json", str(out)]
     options += ["--scale=-25:0"] if declared else []
     with pytest.raises(SystemExit) as stop:
-        main(["tail", "test", str(shared_data / "mqm_newstest2020_ende_scores.tsv"), *options])
+        main(["severity", "tail", str(shared_data / "mqm_newstest2020_ende_scores.tsv"), *options])
     assert not stop.value.code
     result = json.loads(out.read_text())
     assert len(result["conditions"]) == 10

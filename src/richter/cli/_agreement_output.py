@@ -11,10 +11,9 @@ from richter.cli._io import PLAIN, console, grid, write_json
 from richter.errors import InputError
 from richter.ratings import Agreement, Correction, JudgeReport, Undefined
 from richter.records import Interval, counted, printable
+from richter.stats import Leniency, Screening
 from richter.store import run_place
 from richter.tables import RatingsFile, read_ratings
-
-KINDS = ("human", "judge", "rule")
 
 
 def label_agreement(file: str, seed: int, level: float, json_path: str | None, **options: Any) -> None:
@@ -128,65 +127,75 @@ def print_judges(out: Console, r: JudgeReport) -> None:
     if panel is None or isinstance(panel, Undefined):
         out.print(f"How far the {r.kind}s can be trusted is not known. {panel.why if panel else ''}")
     else:
-        side = "harsher" if panel.bias > 0 else "more lenient"
-        whose = "people" if r.reference == "human" else "rules"
-        span = (
-            "" if panel.bias_interval is None else f" [{panel.bias_interval.low:+.2f}, {panel.bias_interval.high:+.2f}]"
-        )
-        judged = "judges' mean is" if r.kind == "judge" else "rules are"
-        by = f"{side} by {abs(panel.bias):.2f}{span} on average"
-        out.print(f"Against {whose} on {counted(panel.n, 'answer')} the {judged} {by}.")
-        if r.weighted:
-            out.print(
-                "  Labels were drawn by stratum; sensitivity, PPV and overcall are weighted back to all judged answers."
-            )
-        elif r.reference == "human":
-            out.print("  How the labels were drawn is not known: these figures are of the labelled answers only.")
-        overcall = r.overcall["panel"]
-        if not isinstance(overcall, Undefined) and overcall.estimate is not None:
-            out.print(
-                f"  Of {counted(overcall.n, 'answer')} scored 2.0, the reference finds {overcall.estimate:.0%} "
-                f"{_span(overcall.interval)} harmless (at most 0.5): overcalls."
-            )
-        per = {
-            name: share
-            for name, share in r.overcall_by_condition.items()
-            if not isinstance(share, Undefined) and share.estimate is not None
-        }
-        if len(per) > 1:
-            parts = [f"{printable(name, limit=30)} {s.estimate or 0:.0%} of {s.n}" for name, s in per.items()]
-            out.print(f"  Overcalls by condition: {', '.join(parts)}.")
-        rows = ([f"{row.threshold:.1f}", _share(row.sensitivity), _share(row.ppv)] for row in panel.rows)
-        out.print(grid("severity >=|caught (sensitivity)|right when flagged (PPV)", rows, **PLAIN))
-    if isinstance(r.effective, Undefined):
-        if r.reference and len(r.judges) > 1:
-            out.print(f"  Effective judges: undefined. {printable(r.effective.why)}")
-    else:
+        _print_panel(out, r, panel)
+    if not isinstance(r.effective, Undefined):
         out.print(
             f"  {r.effective.n_judges} judges err with correlation {r.effective.correlation:.2f}: they are worth "
             f"{r.effective.estimate:.1f} {_span(r.effective.interval)} independent ones."
         )
+    elif r.reference and len(r.judges) > 1:
+        out.print(f"  Effective judges: undefined. {printable(r.effective.why)}")
     if not isinstance(r.leniency, Undefined):
-        changes, judges = () if isinstance(r.leave_one_out, Undefined) else r.leave_one_out, []
-        for effect in r.leniency.effects:
-            change = f"{changes[effect.judge].mean_change:+.2f}" if changes else "undefined"
-            name = printable(r.judges[effect.judge], limit=40)
-            judges.append([name, f"{effect.n:,}", f"{effect.estimate:+.2f} {_span(effect.interval)}", change])
-        out.print(grid("judge|scores|harsher than the panel by|without it, mean severity", judges, **PLAIN))
-        out.print(
-            f"  Equal leniency: p = {r.leniency.wald_p:.2g} within answers "
-            f"(Kruskal-Wallis over raw scores: p = {r.leniency.kruskal_p:.2g})."
-        )
-    lost = sum(s.k for s in r.missing.values())
-    if lost:
-        parts = [f"{printable(c, limit=30)} {s.estimate or 0:.1%}" for c, s in r.missing.items()]
-        out.print(f"  No score on {counted(lost, 'answer')}: {', '.join(parts)}.")
-        if r.missing_depends and not isinstance(r.missing_test, Undefined):
-            out.print(
-                f"  Missing scores depend on the condition (p = {r.missing_test.p_value:.2g}): "
-                "figures per condition are over different kinds of answers and are not comparable."
-            )
+        _print_leniency(out, r, r.leniency)
+    _print_missing(out, r)
     out.print()
+
+
+def _print_panel(out: Console, r: JudgeReport, panel: Screening) -> None:
+    """The judges' mean against the reference: bias, overcalls, and how often it is right at each severity."""
+    side = "harsher" if panel.bias > 0 else "more lenient"
+    whose = "people" if r.reference == "human" else "rules"
+    span = "" if panel.bias_interval is None else f" [{panel.bias_interval.low:+.2f}, {panel.bias_interval.high:+.2f}]"
+    judged = "judges' mean is" if r.kind == "judge" else "rules are"
+    by = f"{side} by {abs(panel.bias):.2f}{span} on average"
+    out.print(f"Against {whose} on {counted(panel.n, 'answer')} the {judged} {by}.")
+    if r.weighted:
+        out.print(
+            "  Labels were drawn by stratum; sensitivity, PPV and overcall are weighted back to all judged answers."
+        )
+    elif r.reference == "human":
+        out.print("  How the labels were drawn is not known: these figures are of the labelled answers only.")
+    overcall = r.overcall["panel"]
+    if not isinstance(overcall, Undefined) and overcall.estimate is not None:
+        out.print(
+            f"  Of {counted(overcall.n, 'answer')} scored 2.0, the reference finds {overcall.estimate:.0%} "
+            f"{_span(overcall.interval)} harmless (at most 0.5): overcalls."
+        )
+    known = {name: share for name, share in r.overcall_by_condition.items() if not isinstance(share, Undefined)}
+    parts = [f"{printable(n, limit=30)} {s.estimate:.0%} of {s.n}" for n, s in known.items() if s.estimate is not None]
+    if len(parts) > 1:
+        out.print(f"  Overcalls by condition: {', '.join(parts)}.")
+    rows = ([f"{row.threshold:.1f}", _share(row.sensitivity), _share(row.ppv)] for row in panel.rows)
+    out.print(grid("severity >=|caught (sensitivity)|right when flagged (PPV)", rows, **PLAIN))
+
+
+def _print_leniency(out: Console, r: JudgeReport, found: Leniency) -> None:
+    """How harsh each judge is, and what changes without it."""
+    changes = () if isinstance(r.leave_one_out, Undefined) else r.leave_one_out
+    rows = []
+    for effect in found.effects:
+        change = f"{changes[effect.judge].mean_change:+.2f}" if changes else "undefined"
+        name = printable(r.judges[effect.judge], limit=40)
+        rows.append([name, f"{effect.n:,}", f"{effect.estimate:+.2f} {_span(effect.interval)}", change])
+    out.print(grid("judge|scores|harsher than the panel by|without it, mean severity", rows, **PLAIN))
+    out.print(
+        f"  Equal leniency: p = {found.wald_p:.2g} within answers "
+        f"(Kruskal-Wallis over raw scores: p = {found.kruskal_p:.2g})."
+    )
+
+
+def _print_missing(out: Console, r: JudgeReport) -> None:
+    """How many answers have no score, by condition, and whether that depends on the condition."""
+    lost = sum(s.k for s in r.missing.values())
+    if not lost:
+        return
+    parts = [f"{printable(c, limit=30)} {s.estimate or 0:.1%}" for c, s in r.missing.items()]
+    out.print(f"  No score on {counted(lost, 'answer')}: {', '.join(parts)}.")
+    if r.missing_depends and not isinstance(r.missing_test, Undefined):
+        out.print(
+            f"  Missing scores depend on the condition (p = {r.missing_test.p_value:.2g}): "
+            "figures per condition are over different kinds of answers and are not comparable."
+        )
 
 
 def print_corrections(out: Console, rows: tuple[Correction, ...], *, kind: str, stratified: bool) -> None:

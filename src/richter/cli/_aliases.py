@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 import click
 
-__all__ = ["ALIASES", "GONE", "Alias", "respell"]
-
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Alias:

@@ -4,6 +4,7 @@ import dataclasses
 import math
 import shlex
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -160,41 +161,55 @@ def verdict_note(claim: Claim) -> str:
 def show(out: Console, report: CompareReport) -> None:
     """Print the comparison: sentences, then numbers; what is refused where there is nothing else to say."""
     refused = [f"Not compared: {printable(line, limit=600)}." for line in _refused(report)]
-    if len(report.conditions) == 2:
+    is_pair = len(report.conditions) == 2
+    if is_pair:
         for line in refused if not report.claims else ():
             out.print(line)
-        for claim in sorted(report.claims, key=lambda claim: not claim.primary):
-            out.print(printable(f"{claim.sentence} ({verdict_note(claim)})"))
-            for note in claim.notes if claim.primary else ():
-                if note not in claim.sentence:
-                    out.print(printable(f"  {note}"))
-        if report.claims:
-            out.print()
-            _claim_table(out, report.claims)
-        _subgroup_table(out, report)
-        _pair_lines(out, report)
+        _print_pair(out, report)
     else:
-        out.print(printable(answer(report.of(report.primary), conditions=list(report.conditions))))
-        for line in _leaderboard(report):
-            out.print(printable(line))
-        for number, members in enumerate(report.groups[:SHOWN_SETS], 1):
-            more = f" and {len(members) - SHOWN_NAMES} more" if len(members) > SHOWN_NAMES else ""
-            out.print(f"  set {number}: {', '.join(printable(m) for m in members[:SHOWN_NAMES])}{more}")
-        if len(report.groups) > SHOWN_SETS:
-            out.print(f"  and {len(report.groups) - SHOWN_SETS} sets more: the table has each condition's")
+        _print_tiers(out, report)
     out.print()
     _condition_table(out, report)
-    if len(report.conditions) > 2:
+    if not is_pair:
         _board(out, report)
-    for line in refused if report.claims or len(report.conditions) != 2 else ():
+    for line in refused if report.claims or not is_pair else ():
         out.print(line)
     for name, summary in report.conditions.items():
         for warning in summary.warnings:
             out.print(f"  {printable(name)}: {printable(warning)}")
-    for note in (report.understood, *report.notes):
-        if note:
-            out.print(f"  {printable(note)}")
+    for note in filter(None, (report.understood, *report.notes)):
+        out.print(f"  {printable(note)}")
     out.print(small_print(report))
+
+
+def _print_pair(out: Console, report: CompareReport) -> None:
+    """Print the claims on two conditions, the numbers behind them, subgroups and pairs of items."""
+    for claim in sorted(report.claims, key=lambda claim: not claim.primary):
+        out.print(printable(f"{claim.sentence} ({verdict_note(claim)})"))
+        for note in _own_notes(claim):
+            out.print(printable(f"  {note}"))
+    if report.claims:
+        out.print()
+        _claim_table(out, report.claims)
+    _subgroup_table(out, report)
+    _pair_lines(out, report)
+
+
+def _own_notes(claim: Claim) -> list[str]:
+    """The notes of a main claim that its sentence does not hold."""
+    return [note for note in claim.notes if claim.primary and note not in claim.sentence]
+
+
+def _print_tiers(out: Console, report: CompareReport) -> None:
+    """Print the answer on several conditions, and the sets in which no pair differs."""
+    out.print(printable(answer(report.of(report.primary), conditions=list(report.conditions))))
+    for line in _leaderboard(report):
+        out.print(printable(line))
+    for number, members in enumerate(report.groups[:SHOWN_SETS], 1):
+        more = f" and {len(members) - SHOWN_NAMES} more" if len(members) > SHOWN_NAMES else ""
+        out.print(f"  set {number}: {', '.join(printable(m) for m in members[:SHOWN_NAMES])}{more}")
+    if len(report.groups) > SHOWN_SETS:
+        out.print(f"  and {len(report.groups) - SHOWN_SETS} sets more: the table has each condition's")
 
 
 def _refused(report: CompareReport) -> list[str]:
@@ -315,54 +330,71 @@ def _short(report: CompareReport) -> dict[str, str]:
 def _board(out: Console, report: CompareReport) -> None:
     """The pairs that differ, the best condition first and of many pairs only its own; what others could have shown."""
     claims = report.of(report.primary)
-    lead = _lead_words(report)
-    short, values = _short(report), report.measures.get(report.primary, {})
+    pairs = _differing(claims, report.measures.get(report.primary, {}))
+    shown = pairs
+    if len(pairs) > SHOWN_PAIRS:
+        shown = [row for row in pairs if row[0] == pairs[0][0]]
+    short = _short(report)
+    rows = [_board_row(short[better], short[worse], better, claim) for better, worse, claim in shown[:SHOWN_PAIRS]]
+    if rows:
+        unit = ", %" * (_lead_words(report).suffix == "%")
+        out.print()
+        out.print(grid(f"differ, best first|by{unit}|interval|p, adjusted", rows, **PLAIN))
+    if len(pairs) > len(rows):
+        out.print(f"  … and {counted(len(pairs) - len(rows), 'pair')} more (--json has all)")
+    _print_undecided(out, report, claims)
+    for measure in dict.fromkeys(c.measure for c in report.claims if c.measure != report.primary):
+        own = report.of(measure)
+        text = f"{sum(c.verdict in SHOWN for c in own)} of {len(own)} pairs differ (--json has all)"
+        out.print(printable(f"{measure.replace('_', ' ')}: {text}"))
+    for pair in report.pairs:
+        for flag in pair.flags:
+            out.print(f"  flag: {' and '.join(printable(name) for name in pair.conditions)}: {printable(flag)}")
+
+
+def _differing(claims: Iterable[Claim], values: Mapping[str, float | None]) -> list[tuple[str, str, Claim]]:
+    """The better and the worse condition of each pair that differs, with its claim, the best condition first."""
     rows = []
     for claim in claims:
-        if claim.verdict in SHOWN and claim.estimate is not None:
-            good = (claim.estimate > 0) == (claim.better == "higher")
-            worse, better = claim.conditions if good else claim.conditions[::-1]
-            place = values.get(better) or 0.0
-            rows.append(((-place if claim.better == "higher" else place, -abs(claim.estimate)), better, worse, claim))
-    apart = [row[1:] for row in sorted(rows, key=lambda row: row[0])]
-    number, told = len(apart), []
-    if number > SHOWN_PAIRS:
-        apart = [row for row in apart if row[0] == apart[0][0]]
-    for better, worse, claim in apart[:SHOWN_PAIRS]:
-        words, interval = claim_words(claim), claim.interval or claim.plain_interval
-        gap, ends = claim.estimate or 0.0, [] if interval is None else [interval.low, interval.high]
-        if better != claim.conditions[1]:  # the better one minus the other, or over it
-            gap, *ends = [-x / (1 + x) if words.suffix == "%" else -x for x in (gap, *ends[::-1])]
-        words = words.telling(*ends)
-        span, by = f"[{', '.join(_amount(words, x) for x in ends)}]" if ends else "-", _amount(words, gap)
-        told.append([f"{short[better]} better than {short[worse]}", by, span, _p(claim.p_adjusted) or "-"])
-    if told:
-        out.print()
-        out.print(grid(f"differ, best first|by{', %' * (lead.suffix == '%')}|interval|p, adjusted", told, **PLAIN))
-    if number > len(told):
-        out.print(f"  … and {counted(number - len(told), 'pair')} more (--json has all)")
-    waiting = [c for c in claims if c.verdict is Verdict.UNDECIDED and c.could_show is not None]
+        if claim.verdict not in SHOWN or claim.estimate is None:
+            continue
+        is_gain = (claim.estimate > 0) == (claim.better == "higher")
+        worse, better = claim.conditions if is_gain else claim.conditions[::-1]
+        place = values.get(better) or 0.0
+        rows.append(((-place if claim.better == "higher" else place, -abs(claim.estimate)), (better, worse, claim)))
+    return [row for _, row in sorted(rows, key=lambda row: row[0])]
+
+
+def _board_row(better_name: str, worse_name: str, better: str, claim: Claim) -> list[str]:
+    """A row of the board: the better condition minus the other, or over it."""
+    words, interval = claim_words(claim), claim.interval or claim.plain_interval
+    gap, ends = claim.estimate or 0.0, [] if interval is None else [interval.low, interval.high]
+    if better != claim.conditions[1]:
+        gap, *ends = [-x / (1 + x) if words.suffix == "%" else -x for x in (gap, *ends[::-1])]
+    words = words.telling(*ends)
+    span = f"[{', '.join(_amount(words, x) for x in ends)}]" if ends else "-"
+    return [f"{better_name} better than {worse_name}", _amount(words, gap), span, _p(claim.p_adjusted) or "-"]
+
+
+def _print_undecided(out: Console, report: CompareReport, claims: Sequence[Claim]) -> None:
+    """Print what undecided pairs could have shown, what would settle them, and why others have no such size."""
+    lead = _lead_words(report)
+    undecided = [c for c in claims if c.verdict is Verdict.UNDECIDED]
+    waiting = [c for c in undecided if c.could_show is not None]
     if waiting:
         least, most = (f(c.could_show or 0.0 for c in waiting) for f in (min, max))
         words = lead.telling(0.0, least)
         low, high = words.amount(least), words.amount(most)
         shown = low + (f" to {high}" if high != low else "") + words.suffix
         out.print(f"  {len(waiting)} undecided: a difference of {shown} would have been seen 4 times in 5")
-        wanted = [c for c in waiting if c.needed is not None]
-        if wanted:
-            worst = max(wanted, key=lambda c: c.needed or 0)
-            aim = f"{lead.scale * (worst.needed_for or 0.0):g}{lead.suffix}"
-            out.print(f"  {worst.needed:,} {worst.unit}s at most would settle a difference of {aim}")
-    stuck = Counter(c.notes[-1] for c in claims if c.verdict is Verdict.UNDECIDED and c.could_show is None and c.notes)
-    for reason, number in stuck.items():
+    wanted = [c for c in waiting if c.needed is not None]
+    if wanted:
+        worst = max(wanted, key=lambda c: c.needed or 0)
+        aim = f"{lead.scale * (worst.needed_for or 0.0):g}{lead.suffix}"
+        out.print(f"  {worst.needed:,} {worst.unit}s at most would settle a difference of {aim}")
+    reasons = Counter(c.notes[-1] for c in undecided if c.could_show is None and c.notes)
+    for reason, number in reasons.items():
         out.print(f"  {number} undecided: {printable(reason)}")
-    for measure in dict.fromkeys(c.measure for c in report.claims if c.measure != report.primary):
-        own = report.of(measure)
-        said = f"{sum(c.verdict in SHOWN for c in own)} of {len(own)} pairs differ (--json has all)"
-        out.print(printable(f"{measure.replace('_', ' ')}: {said}"))
-    for pair in report.pairs:
-        for flag in pair.flags:
-            out.print(f"  flag: {' and '.join(printable(name) for name in pair.conditions)}: {printable(flag)}")
 
 
 def _condition_table(out: Console, report: CompareReport) -> None:
@@ -407,8 +439,7 @@ def markdown(report: CompareReport) -> str:
     if len(report.conditions) == 2:
         for claim in report.claims:
             lines.append(f"- **{markdown_safe(verdict_note(claim))}** {markdown_safe(claim.sentence)}")
-            notes = [note for note in claim.notes if claim.primary and note not in claim.sentence]
-            lines += [f"  - {markdown_safe(note)}" for note in notes]
+            lines += [f"  - {markdown_safe(note)}" for note in _own_notes(claim)]
     else:
         lines.append(markdown_safe(" ".join(_leaderboard(report))))
         lines += [f"- {', '.join(markdown_safe(m) for m in members)}" for members in report.groups]

@@ -133,7 +133,7 @@ def help_() -> None:
     Examples:
       richter help
       richter help compare
-      richter help p-value
+      richter help condition
       richter help reading       the options for reading data
       richter help words
     """

@@ -1,9 +1,11 @@
 """`richter gate`: check a plan's requirements, for continuous integration."""
 
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
+from rich.console import Console
 
 from richter import audit
 from richter.cli._io import (
@@ -18,7 +20,7 @@ from richter.errors import RichterError
 from richter.evidence import Policy
 from richter.records import Verdict, printable
 from richter.report import gate_comment, history_line
-from richter.tables import ReadOptions, read_tables
+from richter.tables import Dataset, ReadOptions, read_tables
 
 
 def gate(
@@ -36,17 +38,8 @@ def gate(
     json_path: str | None,
     **vouched: Any,
 ) -> int:
-    """Check a gate plan's requirements. Exit 0 met, 3 violated, 4 undecided (0 with a warning if the plan says so)."""
-    plan_path = None if margin and not sources[0].endswith(".toml") else sources[0]
-    try:
-        plan = None if plan_path is None else audit.read_plan(plan_path, kind="gate")
-    except RichterError as fault:
-        if str(plan_path).endswith(".toml"):
-            raise
-        raise click.UsageError(
-            f"{printable(sources[0], limit=80)} is no plan. Give the margin that would matter (--margin 2pt), or a "
-            "plan first (plan.toml)."
-        ) from fault
+    """Check the requirements of a plan, or a margin; print and write the outcome, and return the exit status."""
+    plan_path, plan = _plan_of(sources, has_margin=bool(margin))
     given = sources if plan_path is None else sources[1:]
     stated = None if baseline is None or plan is not None else audit.stated_result(baseline)
     if baseline is not None and stated is None:
@@ -54,36 +47,60 @@ def gate(
     if not given:
         raise click.UsageError("Nothing was given to judge.")
     files, names = split_sources(given)
-    policy = Policy(**vouched)
     if plan is None or plan_path is None:
         tables = read_tables(*files, options=reading)
         tables = tables.select(names) if names else tables
         margins = margins_on_scale(margin, tables, metric)
         if stated is None:
             own = audit.margin_plan(tables, margins, level=level)
-            report = audit.run_gate(own, tables, policy=policy, accept_judge=accept_judge)
-        elif list(margins) != ["accuracy"]:
-            raise click.UsageError("A results document is a baseline for accuracy alone; give an evidence archive.")
+            report = audit.run_gate(own, tables, policy=Policy(**vouched), accept_judge=accept_judge)
         else:
-            right, n = stated
-            report = audit.stated_gate(
-                tables, margins["accuracy"], right=right, n=n, level=level, accept_judge=accept_judge
-            )
+            report = _against_stated(tables, margins, stated, level=level, accept_judge=accept_judge)
     else:
         tables = read_tables(*files, options=settle_reading(reading, plan.reading))
-        report = audit.apply_gate_plan(plan_path, tables, policy=policy, accept_judge=accept_judge)
+        report = audit.apply_gate_plan(plan_path, tables, policy=Policy(**vouched), accept_judge=accept_judge)
     write_json(report, json_path, inputs=[*([plan_path] if plan_path else []), *files])
-    small = small_print(report)
     comment = gate_comment(
-        report.sentence, report.claims, report.requirements, tables, small=small, page=page, notes=report.notes
-    )
+        report.sentence, report.claims, report.requirements, tables, small=small_print(report), page=page,
+        notes=report.notes,
+    )  # fmt: skip
     if history is not None:
         candidate = tables.conditions[-1] if plan is None else plan.values["candidate"]
         past = audit.history_of(history, condition=candidate, options=reading, level=level)
         comment += "\n" + history_line(past) + "\n"
     write_text(junit(report), junit_path)
     write_text(comment, md_path)
-    out = console(json_path, md_path, junit_path)
+    _print_report(console(json_path, md_path, junit_path), report)
+    return report.exit_code
+
+
+def _plan_of(sources: Sequence[str], *, has_margin: bool) -> tuple[str | None, audit.Plan | None]:
+    """The plan that comes before the data, with its path; none where a margin stands for it."""
+    if has_margin and not sources[0].endswith(".toml"):
+        return None, None
+    try:
+        return sources[0], audit.read_plan(sources[0], kind="gate")
+    except RichterError as fault:
+        if sources[0].endswith(".toml"):
+            raise
+        raise click.UsageError(
+            f"{printable(sources[0], limit=80)} is no plan. Give the margin that would matter (--margin 2pt), or a "
+            "plan first (plan.toml)."
+        ) from fault
+
+
+def _against_stated(
+    tables: Dataset, margins: Mapping[str, float], stated: tuple[int, int], **options: Any
+) -> audit.GateReport:
+    """The gate against a results document, which states right answers of how many."""
+    if list(margins) != ["accuracy"]:
+        raise click.UsageError("A results document is a baseline for accuracy alone; give an evidence archive.")
+    right, n = stated
+    return audit.stated_gate(tables, margins["accuracy"], right=right, n=n, **options)
+
+
+def _print_report(out: Console, report: audit.GateReport) -> None:
+    """Print the outcome, each requirement with its notes, and what is to be known of the data."""
     out.print(printable(report.sentence))
     for claim in report.claims:
         out.print(f"  {printable(claim.sentence)}")
@@ -92,11 +109,9 @@ def gate(
                 out.print(f"    {printable(note)}", soft_wrap=True)
     if report.outcome is Verdict.UNDECIDED and report.exit_code == 0:
         out.print("  warning: the plan lets undecided requirements pass (on_undecided = warn)")
-    for note in (report.understood, *report.notes):
-        if note:
-            out.print(f"  {printable(note)}", soft_wrap=True)
-    out.print(f"  {small}")
-    return report.exit_code
+    for note in filter(None, (report.understood, *report.notes)):
+        out.print(f"  {printable(note)}", soft_wrap=True)
+    out.print(f"  {small_print(report)}")
 
 
 def small_print(report: audit.GateReport) -> str:

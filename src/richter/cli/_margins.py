@@ -13,8 +13,6 @@ from richter.errors import InputError
 if TYPE_CHECKING:
     from richter.tables import Dataset
 
-__all__ = ["margin_option", "margins_on_scale", "parse_margin", "parse_share"]
-
 MAIN = ""  # the key of the main measure's margin
 
 

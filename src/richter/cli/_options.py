@@ -10,29 +10,6 @@ from richter._lazy import load_module
 from richter.errors import InputError
 from richter.records import DEFAULT_LEVEL
 
-__all__ = [
-    "CONFIRMING",
-    "READING",
-    "VOUCHING",
-    "Command",
-    "DataCommand",
-    "add_options",
-    "cluster_options",
-    "command",
-    "engine_options",
-    "json_option",
-    "level_option",
-    "md_option",
-    "one_of",
-    "output_option",
-    "page_options",
-    "power_option",
-    "preparing",
-    "resamples_option",
-    "seed_option",
-    "sources_argument",
-]
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 READING = (
     "map", "scale", "better", "as_severity", "grade", "wide", "ratings", "scorer", "filter", "pass_at", "layout"
@@ -172,7 +149,6 @@ level_option = click.option(
 )
 seed_option = click.option("--seed", type=click.IntRange(0), default=0, help="Seed of everything random.")
 power_option = click.option("--power", type=click.FloatRange(0.05, 0.9999), default=0.8)
-sources_argument = click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN ..")
 page_options = add_options(
     click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the page. By default a free one."),
     click.option("--no-browser", is_flag=True, help="Only print the address."),
@@ -187,11 +163,6 @@ def resamples_option(least: int, *, default: int | None = None, usual: int | Non
     """`--resamples`; without a default a plan may set it, and `usual` is what holds else."""
     shown = f"Bootstrap resamples. [default: {usual}]" if usual else "Bootstrap resamples."
     return click.option("--resamples", "n_resamples", type=click.IntRange(min=least), default=default, help=shown)
-
-
-def output_option(text: str, *, required: bool = False) -> Callable[..., Any]:
-    """`-o` with a text of its own."""
-    return click.option("-o", "--output", type=click.Path(), required=required, help=text)
 
 
 def _refuse_without_ray(context: click.Context, _: click.Parameter, workers: int | None) -> int | None:

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+from rich.console import Console
+
 from richter.audit import history_of, measure_run, read_plan, stored_results
 from richter.cli._engine_options import open_mapper
 from richter.cli._io import (
@@ -51,33 +53,28 @@ def report(
     workers: int | None,
     json_path: str | None,
 ) -> None:
-    """What a run or any files show: one page that opens offline, and the same as JSON, Markdown and figures."""
+    """Measure what was given, or draw a stored document again; write the page and what else is asked for, and print."""
     files, names = split_sources(sources)
     place = named_source(files[0])[1] if len(files) == 1 else None
     run = place if place is not None and is_run(place) else None
     stored = stored_results(place) if isinstance(place, Path) else None
     if output is None and json_path is None and md_path is None and folder is None:
         output = Path("report.html") if run is None else run_folder(run) / "report.html"
-    inputs = _inputs(None if run is None else run_folder(run), plan)
-    inputs += [path for file in files if isinstance(path := named_source(file)[1], Path) and path.is_file()]
-    if output is not None:
-        check_target(output, mark=PAGE_MARK, inputs=inputs, force=force)
-    if md_path not in (None, "-"):
-        check_target(Path(str(md_path)), mark=MARKDOWN_MARK, inputs=inputs, force=force)
-    sections = None if only is None else split_names(only)
+    inputs = _inputs(None if run is None else run_folder(run), plan, files)
+    _check_targets(output, md_path, inputs=inputs, force=force)
+    if stored is not None:
+        for line in _again(stored, str(place), output, md_path=md_path, folder=folder, form=form):
+            console(md_path).print(line, soft_wrap=True)
+        return
     stated: dict[str, Any] = {"level": level, "margin": margin}
     if plan is not None or (run is not None and run_file(run, "plan.toml") is not None):
         stated = typed_only(stated)  # a plan holds against richter.toml and defaults
     if plan is not None:
         reading = settle_reading(reading, read_plan(plan).reading)
-    if stored is not None:
-        for line in _again(stored, str(place), output, md_path=md_path, folder=folder, form=form):
-            console(md_path).print(line, soft_wrap=True)
-        return
     with open_mapper(engine, workers=workers, label=None, local=in_threads) as mapper, _measuring() as watch:
         results = measure_run(
-            *files, options=reading, conditions=names, only=sections, plan=plan, seed=seed, **stated,
-            watch=watch, mapper=mapper,
+            *files, options=reading, conditions=names, only=None if only is None else split_names(only), plan=plan,
+            seed=seed, **stated, watch=watch, mapper=mapper,
         )  # fmt: skip
         document = results.to_dict()
         if history is not None:
@@ -92,7 +89,19 @@ def report(
     if md_path is not None:
         write_text(markdown(document), md_path)
         written += [md_path] * (md_path != "-")
-    out = console(json_path, md_path)
+    _print_summary(console(json_path, md_path), document, written)
+
+
+def _check_targets(output: Path | None, md_path: str | None, *, inputs: list[Path], force: bool) -> None:
+    """Refuse, before the work, what the page or the Markdown must not overwrite."""
+    if output is not None:
+        check_target(output, mark=PAGE_MARK, inputs=inputs, force=force)
+    if md_path is not None and md_path != "-":
+        check_target(Path(md_path), mark=MARKDOWN_MARK, inputs=inputs, force=force)
+
+
+def _print_summary(out: Console, document: dict[str, Any], written: list[str]) -> None:
+    """Print what a document shows in a screen, and what was written."""
     after = [f"written  {', '.join(printable(p) for p in written[:3])}" + ", …" * (len(written) > 3)] if written else []
     for line in summarise(document, ascii_only=out.options.ascii_only, width=out.width, after=after):
         out.print(line, soft_wrap=True)
@@ -119,11 +128,13 @@ def _again(
     return [printable(str(document.get("answer") or ""), limit=600), f"written  {', '.join(written[:3])}"]
 
 
-def _inputs(run: Path | None, plan: Path | None) -> list[Path]:
+def _inputs(run: Path | None, plan: Path | None, files: list[str]) -> list[Path]:
     """What a report is made from, and must never overwrite."""
     inside = () if run is None else run.rglob("*")
     own = [path for path in inside if path.is_file() and path.suffix not in MADE]
-    return own if plan is None else [*own, plan, Path(f"{plan}.lock"), Path(f"{plan}.log")]
+    planned = [] if plan is None else [plan, Path(f"{plan}.lock"), Path(f"{plan}.log")]
+    given = [path for file in files if isinstance(path := named_source(file)[1], Path) and path.is_file()]
+    return [*own, *planned, *given]
 
 
 def is_report(path: Path, mark: str) -> bool:

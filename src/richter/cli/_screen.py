@@ -72,6 +72,7 @@ def _reading(document: Row, width: int) -> Iterator[str]:
 
 
 HEADS = ("wrong", "", "severe", "mean", "ECE", "worst in")
+BAR_COLUMN = 1
 MEANT = {"severe": "severe: 3+ of 4", "mean": "mean: severity over all", "ECE": "ECE: confidence off by"}
 
 
@@ -85,26 +86,32 @@ def _conditions(document: Row, ascii_only: bool, width: int) -> Iterator[str]:
         shown = sorted(rows, key=_surely_wrong, reverse=True)[:CONDITIONS]
     names = [_name(row) for row in shown]
     wide = min(max(len("condition"), *map(cell_len, names)), 24)
-    title = "condition" if shown is rows else f"{len(shown)} of {len(rows)}"
-    told = [_cells(row, ascii_only) for row in shown]
-    cells = [row for row in told if isinstance(row, list)]
-    kept = [k for k in range(len(HEADS)) if any(row[k] != "-" for row in cells)]
-    sizes = {k: max(len(HEADS[k]), *(cell_len(row[k]) for row in cells)) for k in kept if k < len(HEADS) - 1}
-    if wide + sum(sizes.values()) + 2 * len(sizes) + 10 > width:
-        kept, sizes = [k for k in kept if k != 1], {k: size for k, size in sizes.items() if k != 1}
+    values = [_cells(row, ascii_only) for row in shown]
+    columns = _column_widths([row for row in values if isinstance(row, list)], width - wide)
 
     def line(first: str, row: Sequence[str]) -> str:
-        text = "  ".join([_fit(first, wide), *(_fit(row[k], sizes[k]) if k in sizes else row[k] for k in kept)])
+        text = "  ".join([_fit(first, wide), *(_fit(row[k], size) if size else row[k] for k, size in columns.items())])
         return _fit(text, width, pad=False)
 
-    if kept:
-        yield line(title, HEADS)
-    for name, row in zip(names, told, strict=True):
+    if columns:
+        yield line("condition" if shown is rows else f"{len(shown)} of {len(rows)}", HEADS)
+    for name, row in zip(names, values, strict=True):
         yield line(name, row) if isinstance(row, list) else _fit(f"{_fit(name, wide)}  {row}", width, pad=False)
-    if kept:
+    if columns:
         rest = [] if shown is rows else ["most errors first, others in the report"]
-        meant = [MEANT[HEADS[k]] for k in kept if HEADS[k] in MEANT]
+        meant = [MEANT[HEADS[k]] for k in columns if HEADS[k] in MEANT]
         yield from _wrap("; ".join(["95% intervals", *meant, *rest]), width, 2)
+
+
+def _column_widths(rows: Sequence[Sequence[str]], room: int) -> dict[int, int]:
+    """The columns in which any row has a value, with their widths; the last one's is 0, for as wide as it is."""
+    columns = [k for k in range(len(HEADS)) if any(row[k] != "-" for row in rows)]
+    last = len(HEADS) - 1
+    sizes = {k: 0 if k == last else max(len(HEADS[k]), *(cell_len(row[k]) for row in rows)) for k in columns}
+    before_last = [size for k, size in sizes.items() if k != last]
+    if sum(before_last) + 2 * len(before_last) + 10 > room:
+        sizes.pop(BAR_COLUMN, None)
+    return sizes
 
 
 def _surely_wrong(row: Row) -> float:

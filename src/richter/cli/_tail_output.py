@@ -77,56 +77,67 @@ def _without_settings(reading: ReadOptions, planned: Mapping[str, Any]) -> ReadO
     )
 
 
+FEW_PAIRS = 3  # up to so many, each pair's gates and notes are printed
+
+
 def _show(out: Console, report: TailReport) -> None:
+    """Print the verdict, the conditions, the gates of every pair, and what goes with them."""
     study = report.study
     out.print(printable(study.claim.sentence))
-    if study.claim.exploratory:
-        why = "no plan" if report.status is None else "; ".join(report.status.reasons)
-        out.print(f"exploratory ({printable(why)})", style="dim")
-    else:
-        assert report.status is not None
-        vouched = f"plan {report.status.hash[:16]} locked {report.status.locked_at}, {report.status.vouched}"
-        out.print(f"confirmatory: {printable(vouched)}", style="dim")
-    for deviation in report.deviations:
-        out.print(f"deviation from the plan: {printable(deviation)}")
-    if len(study.path) > 1:
-        for step in study.path:
-            left = "; ".join(f"{why}: {', '.join(names)}" for why, names in step["left_because"].items())
-            out.print(
-                printable(f"step {step['transform']}, q = {step['q']:g}: " + (f"left ({left})" if left else "kept"))
-            )
+    _print_standing(out, report)
     out.print()
     out.print(_condition_table(report))
     if study.claims:
-        out.print(_gate_table(study.claims))
-    for pair in study.claims if len(study.claims) <= 3 else ():
-        out.print(printable(" against ".join(pair.conditions)))
-        for gate in pair.gates:
-            out.print(f"  {gate.name}  {_MARKS[gate.passed]:4}  {printable(gate.rule)}: {printable(gate.detail)}")
-    if len(study.over_band) > 1 and study.claims:
-        out.print(_band_table(report))
-    for row in study.sensitivity if study.claims else ():
-        out.print(
-            f"tolerances x{row['factor']:g} ({row['tolerance_mean']:.3g}, {row['tolerance_tvar']:.3g}): "
-            f"{row['admissible']} of {row['pairs']} pairs admissible, {row['verified']} verified"
-        )
+        _print_gates(out, report)
     if study.probe is not None:
         out.print(printable(f"probe (secondary): {study.probe.sentence}"))
     for name, scan in report.scans.items():
-        out.print(
-            printable(
-                f"{name}: xi over {len(scan.points)} thresholds: median {scan.median:+.3f}, envelope "
-                f"{scan.envelope.low:+.3f} to {scan.envelope.high:+.3f}"
-            )
-        )
+        span = f"{scan.envelope.low:+.3f} to {scan.envelope.high:+.3f}"
+        text = f"{name}: xi over {len(scan.points)} thresholds: median {scan.median:+.3f}, envelope {span}"
+        out.print(printable(text))
     notes = dict.fromkeys((f"Read: {report.understood}.", *study.notes))
-    for pair in study.claims if len(study.claims) <= 3 else ():
+    for pair in study.claims if len(study.claims) <= FEW_PAIRS else ():
         above = of_kind(pair.notes, "condition")  # said once for all pairs
         notes |= dict.fromkeys(n for n in pair.notes if n not in above)
     if report.n_missing:
         notes[f"{counted(report.n_missing, 'row')} without a number were left out."] = None
     for note in notes:
         out.print(printable(f"note: {note}"))
+
+
+def _print_standing(out: Console, report: TailReport) -> None:
+    """Print whether the result is confirmatory, deviations from the plan, and the steps that it took."""
+    study, status = report.study, report.status
+    if study.claim.exploratory:
+        why = "no plan" if status is None else "; ".join(status.reasons)
+        out.print(f"exploratory ({printable(why)})", style="dim")
+    else:
+        assert status is not None
+        text = f"plan {status.hash[:16]} locked {status.locked_at}, {status.vouched}"
+        out.print(f"confirmatory: {printable(text)}", style="dim")
+    for deviation in report.deviations:
+        out.print(f"deviation from the plan: {printable(deviation)}")
+    for step in study.path if len(study.path) > 1 else ():
+        left = "; ".join(f"{why}: {', '.join(names)}" for why, names in step["left_because"].items())
+        outcome = f"left ({left})" if left else "kept"
+        out.print(printable(f"step {step['transform']}, q = {step['q']:g}: {outcome}"))
+
+
+def _print_gates(out: Console, report: TailReport) -> None:
+    """Print which gate fell for which pair, over the band of thresholds, and with other tolerances."""
+    study = report.study
+    out.print(_gate_table(study.claims))
+    for pair in study.claims if len(study.claims) <= FEW_PAIRS else ():
+        out.print(printable(" against ".join(pair.conditions)))
+        for gate in pair.gates:
+            out.print(f"  {gate.name}  {_MARKS[gate.passed]:4}  {printable(gate.rule)}: {printable(gate.detail)}")
+    if len(study.over_band) > 1:
+        out.print(_band_table(report))
+    for row in study.sensitivity:
+        out.print(
+            f"tolerances x{row['factor']:g} ({row['tolerance_mean']:.3g}, {row['tolerance_tvar']:.3g}): "
+            f"{row['admissible']} of {row['pairs']} pairs admissible, {row['verified']} verified"
+        )
 
 
 def _condition_table(report: TailReport) -> Table:

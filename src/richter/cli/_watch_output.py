@@ -10,8 +10,6 @@ from richter.cli._io import publish
 from richter.records import counted, printable, sparkline
 from richter.tables import ReadOptions
 
-__all__ = ["watch"]
-
 
 def watch(
     sources: tuple[str, ...],

@@ -16,7 +16,7 @@ from richter.cli._options import command, json_option
     default="items",
     help="What to write: items (JSONL), a set for another tool, or a data set that others can cite and load.",
 )
-@click.option("--items", type=click.IntRange(1), default=10_000, help="facts: how many questions.")
+@click.option("--items", default=10_000, help="facts: how many questions.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="facts: another seed draws other questions.")
 @click.option("--examples", default=1, help="FILE alone: questions to print for each domain and tier.")
 @click.option("--name", help="What the set is called. By default the file's name.")

@@ -10,8 +10,6 @@ from richter.cli._options import Command, add_options, engine_options, preparing
 from richter.records import printable
 from richter_audit.llm import MOST_TOKENS, parse_budget
 
-__all__ = ["call_options"]
-
 BUDGET = "5usd, 20000calls or 2Mtok (several with commas): never exceeded."
 _PARALLEL = (
     click.option("--concurrency", type=click.IntRange(1), default=64, help="Calls in flight at most."),

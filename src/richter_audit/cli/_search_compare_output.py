@@ -10,7 +10,7 @@ from richter.store import Place
 from richter_audit import ascent
 
 
-def compare_searches(runs: tuple[Place, ...], json_path: str | None) -> None:
+def compare_searches(runs: tuple[Place, ...], level: float, json_path: str | None) -> None:
     """Print and write how searches compare: wrong questions per question asked, categories and cost."""
     found = [(path, ascent.read_search(path)) for path in runs]
     out, alike = console(json_path), len({(s.model, s.base["name"]) for _, s in found}) == 1
@@ -33,19 +33,19 @@ def compare_searches(runs: tuple[Place, ...], json_path: str | None) -> None:
                 row["ratio_to_random"] = row["errors_per_answer"] / base["errors_per_answer"]
                 name = printable(row["run"].rpartition("/")[2], limit=24)
                 out.print(f"{name} ({row['strategy']}) finds {row['ratio_to_random']:.2f} x the errors per answer.")
-    ratios = _ratios(rows) if alike else {}
+    ratios = _ratios(rows, level) if alike else {}
     for strategy, ratio in ratios.items():
         limits = f"{ratio.interval.low:.2f} to {ratio.interval.high:.2f}"
         out.print(
             f"Over {ratio.n} searches {strategy} finds {ratio.ratio:.2f} x the errors per answer of "
-            f"{ratio.n_baseline} random ones (95%: {limits})."
+            f"{ratio.n_baseline} random ones ({100 * level:.4g}%: {limits})."
         )
     for keys in dict.fromkeys(str(s.keys) for _, s in found if s.keys is not None):
         out.print(keys)
     write_json({"runs": rows, "ratios_to_random": ratios}, json_path)
 
 
-def _ratios(rows: Sequence[Mapping[str, Any]]) -> dict[str, ascent.RateRatio]:
+def _ratios(rows: Sequence[Mapping[str, Any]], level: float) -> dict[str, ascent.RateRatio]:
     """Each strategy against random, where there are at least two searches of both."""
     rates: dict[str, list[float]] = {}
     for row in rows:
@@ -53,4 +53,8 @@ def _ratios(rows: Sequence[Mapping[str, Any]]) -> dict[str, ascent.RateRatio]:
     baseline = rates.pop("random", [])
     if len(baseline) < 2 or not any(baseline):
         return {}
-    return {s: ascent.rate_ratio(values, baseline) for s, values in rates.items() if len(values) > 1 and any(values)}
+    return {
+        s: ascent.rate_ratio(values, baseline, level=level)
+        for s, values in rates.items()
+        if len(values) > 1 and any(values)
+    }

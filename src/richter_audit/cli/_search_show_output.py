@@ -12,7 +12,7 @@ from rich.console import Console
 from richter.cli._io import cells, console, grid, listing, money, write_json
 from richter.errors import InputError, TooFewErrors
 from richter.interop import export_table
-from richter.records import printable
+from richter.records import Interval, printable
 from richter.store import Place, open_ledger
 from richter_audit import ascent
 from richter_audit.ascent._summary import summarise
@@ -47,7 +47,7 @@ def search_show(
 ) -> None:
     """Print and write what a search found, or how several compare."""
     if len(runs) > 1:
-        compare_searches(runs, json_path)
+        compare_searches(runs, level, json_path)
         return
     (run,), out = runs, console(json_path)
     with open_ledger(run) as ledger:
@@ -194,6 +194,10 @@ def _print_patterns(out: Console, patterns: Sequence[ascent.Pattern], over: str,
     out.print(grid("group|paragraphs|wrong|others|adjusted p", rows))
 
 
+def _level(interval: Interval | None) -> str:
+    return "" if interval is None else f"{100 * interval.level:.4g}%"
+
+
 def _rate_cells(rate: ascent.PopulationRate) -> tuple[str, str]:
     if rate.error_rate is None or rate.interval is None:
         return "unknown", ""
@@ -225,8 +229,8 @@ def print_search(summary: ascent.SearchSummary, json_path: str | None, *, table:
         out.print(f"The error rate of the whole base is unknown: {drawn}.")
     else:
         out.print(
-            f"The whole base: {rate} wrong (95%: {limits}), from {s.population.n:,} of {s.population.size:,} "
-            "paragraphs drawn at random; the steps' errors say nothing of it."
+            f"The whole base: {rate} wrong ({_level(s.population.interval)}: {limits}), from {s.population.n:,} of "
+            f"{s.population.size:,} paragraphs drawn at random; the steps' errors say nothing of it."
         )
     if "index" in s.base:
         out.print(IndexInfo.from_dict(s.base["index"]).sentence())
