@@ -58,8 +58,8 @@ class ErrorSurvey(Result):
     """
 
     unwritten: ClassVar = ("placed", "clustering", "points", "clusters", "unclustered")
-    flat: ClassVar = ("said",)
-    derived: ClassVar = ("said",)
+    flat: ClassVar = ("document",)
+    derived: ClassVar = ("document",)
 
     placed: ErrorMap
     clustering: Clustering | None
