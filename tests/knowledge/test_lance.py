@@ -128,8 +128,8 @@ def test_additions_are_made_once(tmp_path):
     assert add_documents(tmp_path / "kb", more(300), **ADD).paragraphs == 1100
     assert build_index(open_base(tmp_path / "kb"), rng=np.random.default_rng(0)) == second
     assert rows_held(grown) == Counter(range(1100))
-    query = np.asarray(grown.mapped[[1000]], dtype=np.float32)
-    assert set(find_similar(query, grown.mapped, 20, index=open_index(grown))[0]) & set(range(800, 1100))
+    query = np.asarray(grown.vectors_on_disk[[1000]], dtype=np.float32)
+    assert set(find_similar(query, grown.vectors_on_disk, 20, index=open_index(grown))[0]) & set(range(800, 1100))
     # a base that has doubled is partitioned anew
     add_documents(tmp_path / "kb", more(900, first=300), **ADD)
     third = build_index(open_base(tmp_path / "kb"), rng=np.random.default_rng(0))
@@ -214,9 +214,9 @@ def test_an_index_in_an_object_store_is_made_added_to_and_searched(tmp_path, mon
         info = build_index(grown, rng=np.random.default_rng(0))
         assert (info.url, info.rows) == ("s3://bucket/kb", 340)
         assert rows_held(grown) == Counter(range(340))
-        queries = np.asarray(grown.mapped[:5], dtype=np.float32)
-        near = find_similar(queries, grown.mapped, 10, index=open_index(grown))
-        np.testing.assert_array_equal(near[:, 0], find_similar(queries, grown.mapped, 1)[:, 0])
+        queries = np.asarray(grown.vectors_on_disk[:5], dtype=np.float32)
+        near = find_similar(queries, grown.vectors_on_disk, 10, index=open_index(grown))
+        np.testing.assert_array_equal(near[:, 0], find_similar(queries, grown.vectors_on_disk, 1)[:, 0])
 
 
 @pytest.mark.slow

@@ -227,7 +227,7 @@ class Ledger(RecordTables):
         links = [
             (one.item, one.condition, one.draw, one.key)
             for one, result in zip(wanted, results, strict=True)
-            if isinstance(result, Answer) and one.key in claims.found and one.condition
+            if isinstance(result, Answer) and one.key in claims.answers and one.condition
             if one.unless is None or not one.unless(result)
         ]
         if links:  # what another process asked for this very item is its answer already
@@ -397,8 +397,8 @@ class Ledger(RecordTables):
 def _claim_result(wanted: _Wanted, claims: Claims) -> Answer | Literal["ours", "theirs"]:
     """What became of a call that was wanted: its answer, its failure, or who makes it."""
     key, item, condition, draw, _ = wanted
-    if key in claims.found:
-        return read_answer(item, condition, draw, claims.found[key])
+    if key in claims.answers:
+        return read_answer(item, condition, draw, claims.answers[key])
     if key in claims.failed:
         return Answer(text="", item=item, condition=condition, draw=draw, error=claims.failed[key])
     return "ours" if key in claims.ours else "theirs"

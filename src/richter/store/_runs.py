@@ -13,7 +13,7 @@ from richter.errors import InputError, StorageError
 from richter.store._ledger import Ledger, Unsettled
 from richter.store._place import DatabaseRun, Place, RunLike, is_run, run_place, whole_run
 from richter.store._postgres import PostgresDatabase, database_runs
-from richter.store._spending import Spender, Usage
+from richter.store._spending import RunUsage, Spender, Usage
 from richter.store._sqlite import HEAD_NAME, LEDGER_NAME, SqliteDatabase, take_lock
 from richter.store._workers import Worker
 
@@ -175,7 +175,7 @@ def hold_run(run: RunLike, purpose: str) -> Iterator[None]:
         database.close()
 
 
-def start_spending(ledger: Ledger) -> tuple[Usage, Usage]:
+def start_spending(ledger: Ledger) -> RunUsage:
     """What the run with its parts, and this ledger alone, have used so far.
 
     In a folder nobody else may spend on the run until the ledger closes.

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from richter.errors import LedgerError, StorageError
 from richter.store._database import Database, Transaction
 
-__all__ = ["Attempt", "Limits", "Room", "Usage"]
+__all__ = ["Attempt", "Limits", "Room", "RunUsage", "Usage"]
 
 _BEGIN = """
     INSERT INTO workers VALUES (?1, ?2, clock(), clock() + ?3, 0, 0, 0, 0.0, 0)
@@ -90,6 +90,13 @@ class Room(NamedTuple):
     in_flight: int
 
 
+class RunUsage(NamedTuple):
+    """What is used over a run with its parts, and in one of its ledgers alone."""
+
+    whole: Usage
+    own: Usage
+
+
 class Spender:
     """This process's row in `workers`. Its numbers are absolute and its batches numbered, so doing a transaction
     again after a lost connection changes nothing.
@@ -123,12 +130,12 @@ class Spender:
         """What is used in the other ledgers of the run, and what is in flight there."""
         return self.elsewhere, 0
 
-    def used(self) -> tuple[Usage, Usage]:
+    def used(self) -> RunUsage:
         """What is used by now, over the run with its parts and in this ledger."""
 
-        def look(transaction: Transaction) -> tuple[Usage, Usage]:
+        def look(transaction: Transaction) -> RunUsage:
             own = self._others(transaction)[0] + self._spent + self._held
-            return own + self._elsewhere(transaction)[0], own
+            return RunUsage(own + self._elsewhere(transaction)[0], own)
 
         return self._database.write(look)
 

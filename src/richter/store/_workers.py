@@ -29,7 +29,7 @@ _CLAIM = """
     EXISTS (SELECT 1 FROM workers w WHERE w.id = claims.worker AND w.expires_at < clock()))
     RETURNING key
 """
-_FOUND = """
+_ANSWERS = """
     SELECT key, text, finish, tokens, logprobs, tokens_in, tokens_out, money_usd, latency_s FROM calls
     WHERE key = ANY(CAST(?1 AS TEXT[]))
 """
@@ -53,7 +53,7 @@ class Claims(NamedTuple):
     """What became of the keys that were wanted: the rest is being made by other processes."""
 
     ours: frozenset[str]
-    found: Mapping[str, Sequence[Any]]
+    answers: Mapping[str, Sequence[Any]]
     failed: Mapping[str, str]
 
 
@@ -92,10 +92,10 @@ class Worker(Spender):
         def claim(transaction: Transaction) -> Claims:
             ours = {key for (key,) in transaction.rows(_CLAIM, (self._id, wanted, LEASE_S, may_inherit))}
             # only now: what was paid for by whoever held a claim until a moment ago is seen
-            found = {key: row for key, *row in transaction.rows(_FOUND, (wanted,))}
+            answers = {key: row for key, *row in transaction.rows(_ANSWERS, (wanted,))}
             failed = {key: error for key, error in transaction.rows(_GIVEN_UP, (wanted, began_at)) if key in ours}
-            self.release(transaction, [key for key in ours if key in found or key in failed])
-            return Claims(frozenset(ours - found.keys() - failed.keys()), found, failed)
+            self.release(transaction, [key for key in ours if key in answers or key in failed])
+            return Claims(frozenset(ours - answers.keys() - failed.keys()), answers, failed)
 
         return self._database.write(claim)
 

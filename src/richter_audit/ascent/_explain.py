@@ -79,7 +79,7 @@ def wrong_answers(run: RunLike, *, limit: int, rng: np.random.Generator) -> dict
     chosen: dict[int, dict[str, WrongAnswer]] = {int(row): {} for row in rng.permutation(failing)[:limit]}
     for answer in search.given.values():
         row, question = row_of(answer.item), question_of(answer.item)
-        if is_first(answer.item) and row in chosen and question in search.found[row].failing:
+        if is_first(answer.item) and row in chosen and question in search.outcomes[row].failing:
             chosen[row].setdefault(question, WrongAnswer(item=search.items[answer.item], answer=answer.text))
     return {row: list(wrong.values()) for row, wrong in chosen.items()}
 

@@ -108,10 +108,10 @@ def failing_questions(run: RunLike, base: KnowledgeBase | None = None, *, confir
         needed = (ledger.note(TOKENS_NOTE) or {}).get(search.condition.model, 0)
     if base is not None:
         check_base(search.note, base, run)
-    wrong = [(row, q, share) for row, o in search.found.items() for q, share in o.failing.items()]
+    wrong = [(row, q, share) for row, o in search.outcomes.items() for q, share in o.failing.items()]
     rows = sorted({row for row, _, _ in wrong})
     paragraphs = dict(zip(rows, base.paragraphs(rows), strict=True)) if base is not None else {}
-    left = Counter({"picked for its name": sum(len(o.preferred) for o in search.found.values())})
+    left = Counter({"picked for its name": sum(len(o.preferred) for o in search.outcomes.values())})
     seen: set[tuple[str, str]] = set()
     questions: list[FailingQuestion] = []
     for row, question, share in wrong:
@@ -131,7 +131,7 @@ def failing_questions(run: RunLike, base: KnowledgeBase | None = None, *, confir
         condition=_allow_tokens(search.condition, needed),
         questions=tuple(questions),
         left_out=dict(+left),
-        wrong_share=len(wrong) / max(1, sum(o.questions for o in search.found.values())),
+        wrong_share=len(wrong) / max(1, sum(o.questions for o in search.outcomes.values())),
         reworded_share=sum(others) / len(others) if others else None,
         other_wordings=max(1, search.settings.phrasings - 1),
         judge=search.note.get("judge"),

@@ -57,7 +57,7 @@ def prepare_retest(run: RunLike, base: KnowledgeBase, *, kind: Kind, limit: int,
     search = read_search_records(run, base)
     condition = search.condition
     by_row: dict[int, list[Item]] = {}
-    right = {question for o in search.found.values() for question in o.preferred}  # corrected for the options' prior
+    right = {question for o in search.outcomes.values() for question in o.preferred}  # corrected for the options' prior
     for answer in search.given.values():
         if answer.error or is_prior(answer.item) or question_of(answer.item) in right:
             continue

@@ -265,7 +265,7 @@ class _Ascent:
         for batch in now.batches[self._trails.steps :]:
             own = set(batch)
             self._trail = self._trails.add(batch, [e for e in self._edges if e[1] in own], self._field.errors)
-            step = self._summaries.add(self._trail, [now.found.get(row, UNASKED) for row in batch])
+            step = self._summaries.add(self._trail, [now.outcomes.get(row, UNASKED) for row in batch])
             if self._watch is not None and self._trails.steps == len(now.batches):
                 self._watch(step)
 

@@ -42,17 +42,17 @@ class SearchState:
     judged: Judged
     per_paragraph: int  # calls, at most
     batches: list[list[int]]
-    found: dict[int, Outcome] = dataclasses.field(default_factory=dict)
+    outcomes: dict[int, Outcome] = dataclasses.field(default_factory=dict)
     tried: set[str] = dataclasses.field(default_factory=set)
 
     def learn(self, rows: Iterable[int]) -> None:
         """Take in what came of some paragraphs."""
         own = [item for row in rows for item in self.items.get(row, ())]
-        self.found.update(outcomes(own, self.given, self.condition, self.settings, self.judged))
+        self.outcomes.update(outcomes(own, self.given, self.condition, self.settings, self.judged))
 
     def errors(self) -> dict[int, float]:
         """The error of every paragraph that was asked about; nan where it has none."""
-        return {row: math.nan if o.error is None else o.error for row, o in self.found.items()}
+        return {row: math.nan if o.error is None else o.error for row, o in self.outcomes.items()}
 
     def keep_items(self, items: Sequence[Item]) -> None:
         """Put items into the ledger, and wait for their answers."""
@@ -125,7 +125,7 @@ async def _write_rewordings(now: SearchState) -> None:
     noted = f"{REWORDED_NOTE} {number}"
     if settings.wordings == "all" or settings.phrasings == 1 or not number or now.ledger.note(noted) is not None:
         return  # nothing more is asked of a wrong answer
-    failing = {q: row for row in now.batches[-1] if row in now.found for q in now.found[row].failing}
+    failing = {q: row for row in now.batches[-1] if row in now.outcomes for q in now.outcomes[row].failing}
     rows = sorted(set(failing.values()))
     paragraphs = dict(zip(rows, now.base.paragraphs(rows), strict=True))
     dropped: Counter[str] = Counter()

@@ -151,17 +151,17 @@ class SearchRecords:
     edges: Sequence[tuple[int, int]]
     sample: Sequence[int]
     batches: Mapping[int, Sequence[int]]  # the paragraphs of each step
-    found: Mapping[int, Outcome]
+    outcomes: Mapping[int, Outcome]
 
     @property
     def known_errors(self) -> dict[int, float]:
         """The error of every paragraph that has one."""
-        return {row: o.error for row, o in self.found.items() if o.error is not None}
+        return {row: o.error for row, o in self.outcomes.items() if o.error is not None}
 
     @property
     def errors(self) -> dict[int, float]:
         """The error of every paragraph; nan where it has none."""
-        return {row: np.nan if o.error is None else o.error for row, o in self.found.items()}
+        return {row: np.nan if o.error is None else o.error for row, o in self.outcomes.items()}
 
     @property
     def failing(self) -> list[int]:
@@ -171,7 +171,7 @@ class SearchRecords:
     @property
     def finished_sample(self) -> list[int]:
         """The random sample up to the first paragraph that is still to be asked about, so that it has no gap."""
-        return list(itertools.takewhile(lambda row: not self.found[row].missing, self.sample))
+        return list(itertools.takewhile(lambda row: not self.outcomes[row].missing, self.sample))
 
 
 def read_search_ledger(ledger: Ledger) -> SearchRecords:
@@ -201,7 +201,7 @@ def read_search_ledger(ledger: Ledger) -> SearchRecords:
         edges=ledger.retrievals(),
         sample=ledger.sample(),
         batches=batches,
-        found=by_row,
+        outcomes=by_row,
     )
 
 
@@ -225,7 +225,7 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
     """Everything that a search's ledger says. Asks nothing."""
     search = read_search_ledger(ledger)
     settings, condition, note = search.settings, search.condition, search.note
-    batches, by_row, errors = search.batches, search.found, search.errors
+    batches, by_row, errors = search.batches, search.outcomes, search.errors
     trails = follow(list(batches.values()), search.edges, errors, xi=settings.xi, gamma=settings.gamma)
     progress, steps, asked = Steps(), [], []
     for batch, trail in zip(batches.values(), trails, strict=True):
@@ -308,9 +308,9 @@ def search_patterns(
     """
     search = read_search_records(run)
     attributes = {row_of(item.id): item.truth.get("attributes") or {} for item in search.items.values()}
-    rows = search.finished_sample if over == "sample" else search.found
+    rows = search.finished_sample if over == "sample" else search.outcomes
     errors = {row: search.known_errors[row] for row in rows if row in search.known_errors}
-    contrasts = [{"category": search.found[row].category, **attributes[row]} for row in errors]
+    contrasts = [{"category": search.outcomes[row].category, **attributes[row]} for row in errors]
     return find_patterns(list(errors.values()), contrasts, level=level, rng=rng)
 
 
@@ -327,16 +327,16 @@ class Steps:
         self.answers = self.wrong = 0
         self._error, self._questions = 0.0, 0
 
-    def add(self, trail: Trail, found: Sequence[Outcome]) -> StepSummary:
+    def add(self, trail: Trail, outcomes: Sequence[Outcome]) -> StepSummary:
         """The summary of the next step, from what came of its paragraphs."""
-        done = [(o.error, o.questions) for o in found if o.error is not None]
+        done = [(o.error, o.questions) for o in outcomes if o.error is not None]
         error, questions = sum(e * q for e, q in done), sum(q for _, q in done)
         self._error, self._questions = self._error + error, self._questions + questions
-        self.answers += sum(o.questions for o in found)
-        self.wrong += sum(len(o.failing) for o in found)
+        self.answers += sum(o.questions for o in outcomes)
+        self.wrong += sum(len(o.failing) for o in outcomes)
         return StepSummary(
             step=trail.step,
-            paragraphs=len(found),
+            paragraphs=len(outcomes),
             error=error / questions if questions else None,
             cumulative_error=self._error / self._questions if self._questions else None,
             sources=len(trail.sources),
@@ -353,6 +353,6 @@ def _population(search: SearchRecords, level: float) -> tuple[PopulationRate, di
     of: dict[str, list[float]] = defaultdict(list)
     for row in search.finished_sample:
         if row in search.known_errors:
-            of[search.found[row].category].append(search.known_errors[row])
+            of[search.outcomes[row].category].append(search.known_errors[row])
     whole = population_rate([error for own in of.values() for error in own], size=sum(sizes.values()), level=level)
     return whole, {name: population_rate(of[name], size=sizes.get(name, 0), level=level) for name in sorted(of)}

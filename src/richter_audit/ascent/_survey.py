@@ -58,8 +58,8 @@ class ErrorSurvey(Result):
     """
 
     unwritten: ClassVar = ("placed", "clustering", "points", "clusters", "unclustered")
-    flat: ClassVar = ("said",)
-    derived: ClassVar = ("said",)
+    flat: ClassVar = ("document",)
+    derived: ClassVar = ("document",)
 
     placed: ErrorMap
     clustering: Clustering | None
@@ -126,7 +126,7 @@ def _map_points(
             paragraph=row,
             x=x,
             y=y,
-            category=search.found[row].category,
+            category=search.outcomes[row].category,
             question=questions.get(row, ""),
             cluster=cluster.get(row),
             step=step[row],
