@@ -211,5 +211,6 @@ def facts() -> list[Fact]:
         Fact(name="margin by settings", table=base(), settings='margin = "5pt"\n', margin=0.05),
         Fact(name="tried", table=base(), asked=("--tried", "12"), tried=12, note=r"12 attempts|best of 12"),
         Fact(name="unchecked judge", table=scored(1.0, name="llm_judge_score"), measure=SCORE,
+             options=("--map", "score=llm_judge_score"), reading={"map": {"score": "llm_judge_score"}},
              note=r"by the judge|nobody checked|unchecked"),
     ]  # fmt: skip

@@ -135,7 +135,7 @@ def infer_table(
                 remedy="Give the file with a row for each question.",
             )
         frame, place = _melt_conditions(frame, place, wide, holds, options, fixed, notes, what)
-    steps, before = list(laid.steps), frame
+    steps, before = [*laid.steps, *(["empty-severity"] if of_kind(notes, "empty severity") else [])], frame
     if not is_settled or "share" in options.layout:
         frame, amount = _shares(frame, place, what, notes)
         steps += ["share"] if frame is not before else []
