@@ -109,7 +109,7 @@ def test_a_gate_says_that_there_were_enough_items(folder: Path, capsys: pytest.C
 
 
 def test_many_undecided_pairs_say_why(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, said = run(capsys, "compare means.csv")
+    code, said = run(capsys, "compare means.csv --yes")
     assert code == 0
     assert "3 undecided: 4 items leave 3 degrees of freedom, and under 4 nothing is decided" in said
 
@@ -120,26 +120,30 @@ def test_paired_is_a_word(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_an_ab_test_with_other_users_on_each_side(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """90 of 100 against 60 of 100, two conversations a user: read without an option, compared without pairs."""
+    """90 of 100 against 60 of 100, two conversations a user: read as proposed, compared without pairs."""
     rows = ["conversation_id,user_id,variant,thumb"]
     for k, (arm, good) in enumerate((("treatment", 90), ("control", 60))):
         rows += [f"c{1000 * k + i},u{500 * k + i // 2},{arm},{'up' if i < good else 'down'}" for i in range(100)]
     Path("ab.csv").write_text("\n".join(rows))
     code, said = run(capsys, "compare ab.csv")
+    assert code == 2
+    confirmed = re.search(r"Keep it: richter compare (.*) \(or --save", said)
+    assert confirmed is not None
+    code, said = run(capsys, f"compare {confirmed[1]}")
     assert code == 0
     assert said.startswith("control is less accurate than treatment: -30.0 points [")
     assert "on 100 and 100 different items in 100 groups" in said
     assert "column user_id is taken for the group" in said
     for false in ("has no grade", "items have no grade", "begin again", "cannot be checked", "Refused", "missing"):
         assert false not in said
-    code, paged = run(capsys, "report ab.csv -o ab.html")
+    code, paged = run(capsys, f"report {confirmed[1]} -o ab.html")
     assert code == 0
     assert "short of" not in paged
     assert "- every item answered" in paged.replace("–", "-")
-    code, gated = run(capsys, "gate ab.csv treatment control --margin 2pt")
+    code, gated = run(capsys, f"gate {confirmed[1].replace('ab.csv', 'ab.csv treatment control')} --margin 2pt")
     assert code == 3
     assert "on 100 and 100 different items" in gated
-    code, mapped = run(capsys, "compare ab.csv --map item=conversation_id --map group=user_id --unpaired")
+    code, mapped = run(capsys, f"compare {confirmed[1]} --map group=user_id --unpaired")
     assert mapped.startswith(said[:80])
 
 
@@ -194,7 +198,7 @@ def test_grades_alone_are_neither_judged_nor_labelled_nor_scored(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Judges were asked, and paid, about empty answers to the question "old"; the page itself advised it."""
-    (folder / "prompts.csv").write_text(GRADES.replace("item,condition", "item,prompt"))
+    (folder / "prompts.csv").write_text(GRADES.replace("item,condition", "item,variant"))
     assert run(capsys, "import prompts.csv -o RUN")[0] == 0
     assert "old: grades alone" in run(capsys, "run show RUN")[1]  # and not the question "old", sixty times
     judges = "judge RUN --judges openai/gpt-4o-mini,openai/gpt-4o"

@@ -109,6 +109,19 @@ def test_a_files_name_is_never_a_pattern(name: str, tmp_path: Path) -> None:
     assert read_tables(tmp_path / name).conditions == ("x", "y")
 
 
+def test_all_wide_columns_leave_times_out() -> None:
+    """A remedy led to "latency is better scored than correctness"."""
+    frame = pl.DataFrame({"id": ITEMS, "a": [1, 0] * 15, "b": [0, 1] * 15, "latency": [1.5, 0.5] * 15})
+    assert read_tables(frame, options=ReadOptions(wide=())).conditions == ("a", "b")
+
+
+def test_a_rank_is_never_advised_as_a_word() -> None:
+    frame = pl.DataFrame({"note": ITEMS, "place": ["3", "1", "2"] * 10, "verdict": ["fine", "poorly"] * 15})
+    with pytest.raises(InputError) as error:
+        read_tables(frame)
+    assert "3=" not in error.value.remedy
+
+
 # ------------------------------------------------------------------ containers agree
 
 GRADES: dict[str, Callable[[np.random.Generator, int], list[object]]] = {

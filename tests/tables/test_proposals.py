@@ -11,7 +11,7 @@ import richter
 from richter.cli._main import main
 from richter.errors import ReadingProposed
 from richter.interop import LISTED
-from richter.tables import ReadOptions, read_tables
+from richter.tables import ReadOptions, read_tables, write_tables
 
 PAIRS = [(f"q{i}", i % 2, int(i % 3 > 0)) for i in range(20)]
 WIDE = "Frage,GPT,Llama,Kommentar\n" + "".join(f"{q},{a},{b},nun {q}\n" for q, a, b in PAIRS)
@@ -192,3 +192,32 @@ def test_a_plans_reading_wins_over_a_saved_one(
     ended("gate", "results.csv", "old", "new", "--margin", "5pt", "--json", "saved.json")
     (claim,) = json.loads((tmp_path / "saved.json").read_text("utf-8"))["claims"]
     assert claim["estimate"] > 0.5
+
+
+def test_a_run_keeps_that_its_reading_was_not_confirmed(tmp_path: Path) -> None:
+    path = write(tmp_path, WIDE)
+    taken = read_tables(path, confirm=True)
+    write_tables(taken, tmp_path / "run")
+    assert not read_tables(tmp_path / "run").is_confirmed
+    write_tables(read_tables(path, options=taken.readings[0].options), tmp_path / "confirmed")
+    assert read_tables(tmp_path / "confirmed").is_confirmed
+
+
+def test_one_condition_with_json_writes_a_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ten of sixty files had one condition, and wrote nothing."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "item,correct\n" + "".join(f"{q},{a}\n" for q, a, _ in PAIRS))
+    assert ended("results.csv", "--json", "out.json") == 0
+    capsys.readouterr()
+    assert json.loads((tmp_path / "out.json").read_text("utf-8"))["schema"] == "richter/results"
+
+
+def test_every_score_of_a_file_reaches_the_comparison(tmp_path: Path) -> None:
+    rows = "".join(f"{q},{m},{a},{1 + i % 5},{i / 20}\n" for i, (q, a, _) in enumerate(PAIRS) for m in ("x", "y"))
+    path = write(tmp_path, f"item,model,correct,helpfulness,acc_norm\n{rows}")
+    tables = read_tables(path)
+    assert tables.measures == ("helpfulness", "acc_norm")
+    claims = richter.open(path).compare(n_resamples=50).claims
+    assert {claim.measure for claim in claims} >= {"accuracy", "helpfulness", "acc_norm"}

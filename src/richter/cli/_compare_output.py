@@ -11,7 +11,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from richter.audit import CompareReport, RunResults, compare_tables, measure_run, read_plan
+from richter.audit import CompareReport, compare_tables, read_plan
 from richter.audit._plan_tail import tail_plan
 from richter.audit._series import FEWEST, date_in
 from richter.claims import METRICS, Metric, answer, claim_words, claimed, measure_words
@@ -97,16 +97,19 @@ def _look(inner: click.Context, reading: ReadOptions) -> None:
     if len(names or tables.conditions) > 1:
         inner.command.invoke(inner)
     else:
-        _summarise(out, tables, measure_run(*files, options=reading, conditions=names), json_path, files)
+        _summarise(out, tables, reading, names, json_path, files)
     again = " ".join([shlex.join(sources), *as_options(reading)])
     out.print(f"As a page: richter report {printable(again)} -o report.html", soft_wrap=True)
 
 
-def _summarise(out: Console, tables: Dataset, results: RunResults, json_path: str | None, files: list[str]) -> None:
+def _summarise(
+    out: Console, tables: Dataset, reading: ReadOptions, names: list[str], json_path: str | None, files: list[str]
+) -> None:
     """Print what the records of one condition show, and write the document where `--json` says."""
+    from richter.audit import measure_run  # only here, since comparing needs none of it
     from richter.cli._screen import summarise
 
-    document = results.to_dict()
+    document = measure_run(*files, options=reading, conditions=names).to_dict()
     write_json(document, json_path, inputs=files)
     for line in summarise(document, ascii_only=out.options.ascii_only, width=out.width, after=[]):
         out.print(line, soft_wrap=True)

@@ -69,7 +69,7 @@ def read_langfuse(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
 
 
 def _trace_samples(
-    group: Sequence[Mapping[str, Any]], given: Iterable[Mapping[str, Any]], reading: log.Reading
+    group: list[Mapping[str, Any]], given: Iterable[Mapping[str, Any]], reading: log.Reading
 ) -> Iterator[log.Sample]:
     """A sample for each answer of a trace that is given by its observations."""
     parents = {log.flat_text(s.get("id")): log.flat_text(s.get("parent_observation_id")) for s in group}

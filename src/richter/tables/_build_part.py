@@ -83,6 +83,7 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
                 what,
                 are_draws=are_draws,
                 later_steps=retries,
+                also_used=[*_grouping_columns(frame, place), *_grader_columns(frame, place)],
             ),
             ranks,
         ),

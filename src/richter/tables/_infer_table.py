@@ -13,6 +13,7 @@ from richter.errors import InputError
 from richter.interop import (
     FIELDS,
     HINTS,
+    has_no_end,
     hinted_fields,
     is_listed,
     known_fields,
@@ -135,7 +136,7 @@ def infer_table(
                 remedy="Give the file with a row for each question.",
             )
         frame, place = _melt_conditions(frame, place, wide, holds, options, fixed, notes, what)
-    steps, before = list(laid.steps), frame
+    steps, before = [*laid.steps, *(["empty-severity"] if of_kind(notes, "empty severity") else [])], frame
     if not is_settled or "share" in options.layout:
         frame, amount = _shares(frame, place, what, notes)
         steps += ["share"] if frame is not before else []
@@ -396,6 +397,8 @@ def _wide_columns(
     rest = [c for c in frame.columns if c not in taken and c.strip()]
     graded = [c for c in rest if holds_grades(frame[c], options.grade)]
     if options.wide is not None:
+        measures = [c for c in graded if not (hinted_fields(c) & {"other"} or (less_is_better(c) and has_no_end(c)))]
+        graded = measures if len(measures) > 1 else graded  # a time is not a condition beside grades
         if len(graded) < 2:
             raise InputError(
                 f"{what} has no two columns of grades beside its item; it has {listing(frame.columns)}.",
@@ -528,6 +531,11 @@ def leaf_of(column: str, wide: Sequence[str]) -> str:
     return column
 
 
+def _holds_numbers_only(column: pl.Series) -> bool:
+    texts = text_of(column)
+    return texts.cast(pl.Float64, strict=False).null_count() == texts.null_count()
+
+
 def _of_words(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
     """How to say what words count as: of the likeliest column of few words, or of several that share some; "" without.
 
@@ -535,6 +543,7 @@ def _of_words(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
     """
     texts = [c for c, kind in frame.schema.items() if kind == pl.String and c not in place.values()]
     texts = [c for c in texts if not hinted_fields(c) & {"condition", "part"}] or texts
+    texts = [c for c in texts if not _holds_numbers_only(frame[c])]  # ranks and counts are no words
     held = {c: {w for w in text_of(frame[c]).drop_nulls().unique() if w.lower() not in MISSING} for c in texts}
     few = [c for c in texts if 1 < len(held[c]) <= min(_WORDS, frame.height // 2) and max(map(len, held[c])) <= 40]
     if any(DATES.fullmatch(word) for c in few for word in held[c]):

@@ -45,6 +45,7 @@ def write_tables(tables: Dataset, run: RunLike, *, kind: RatingKind | None = Non
                 "notes": notes,
                 "score": _score(tables),
                 "given": own["rater"].unique().to_list() if kind is None else [],
+                "is_confirmed": tables.is_confirmed,
             },
         )
 

@@ -52,6 +52,7 @@ class Part:
     direction with which a run was imported. `groupings`: what each column that may group items says of them, the
     likelier columns first. `graded_by`: the names of models that graded. `unused`: columns that look as if they
     changed claims and are not used. `measures`: names of further scores of a table.
+    `is_confirmed`: a run that was made of a table keeps whether its reading was confirmed.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Part:
     graded_by: tuple[str, ...] = ()
     unused: Sequence[str] = ()
     measures: Sequence[str] = ()
+    is_confirmed: bool = True
     notes: list[str] = dataclasses.field(default_factory=list)
     reading: Reading | None = None  # None where a tool or a run says itself what it holds
 
@@ -129,6 +131,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         scored_by=() if by_severity else tuple(names),
         graded_by=tuple(dict.fromkeys(name for part in parts for name in part.graded_by)),
         measures=tuple(dict.fromkeys(name for part in parts for name in part.measures)),
+        is_confirmed=all(part.is_confirmed for part in parts),
     )
 
 

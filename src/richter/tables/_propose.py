@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from richter.interop import LOWER, hinted_fields, is_listed, less_is_better, plain_name
+from richter.interop import FIELDS, LOWER, hinted_fields, is_listed, less_is_better, plain_name
 from richter.records import counted
 from richter.tables._reading import Reading, Role, quoted
 from richter.tables._roled_table import SAME, RoledTable
@@ -15,6 +15,10 @@ from richter.tables._words import USUAL_ENDS, brief, says_right, text_of
 
 DECIDING = ("item", "condition", "score", "severity", "draw", "run", "confidence", "rater", "human", "human_severity")
 MAX_GRADES = 6
+# names of which it is known that less is better
+LOWER_NAMES = frozenset(
+    (*LOWER, *FIELDS["money_usd"], *FIELDS["latency_s"], *FIELDS["tokens_in"], *FIELDS["tokens_out"])
+)
 MAX_CONDITIONS_SHOWN = 4
 
 
@@ -26,11 +30,12 @@ def reading_of(
     *,
     are_draws: bool,
     later_steps: Sequence[str] = (),
+    also_used: Sequence[str] = (),
 ) -> Reading:
     """The reading of a table: its roles as they were taken, and the options that say the same.
 
     `grades` are words whose meaning was inferred; `are_draws`: repeated rows were taken for draws of one answer;
-    `later_steps` are steps of layout that were taken on the answers.
+    `later_steps` are steps of layout that were taken on the answers, `also_used` columns that group items or grade.
     """
     columns, steps = _decided_columns(table)
     steps = [*steps, *later_steps]
@@ -56,7 +61,7 @@ def reading_of(
         grade={**options.grade, **grades},
         better="lower" if is_lower else options.better,
     )
-    used = {*table.place.values(), *table.wide, *table.measures}
+    used = {*table.place.values(), *table.wide, *table.measures, *also_used}
     unused = () if table.steps else tuple(c for c in table.given.columns if c not in used and c.strip())
     return Reading(source=what, roles=tuple(roles), unused=unused, given=options, options=chosen)
 
@@ -144,4 +149,4 @@ def _is_lower_by_name(table: RoledTable) -> bool:
     column, frame = table.place.get("score", ""), table.frame
     if not column or (column in frame.columns and says_right(frame[column])) or ("\0" in column and not table.wide):
         return False
-    return all(less_is_better(c) and plain_name(c) not in LOWER for c in table.wide or [column])
+    return all(less_is_better(c) and plain_name(c) not in LOWER_NAMES for c in table.wide or [column])

@@ -121,7 +121,7 @@ def _assembled(parts: Sequence[Part], options: ReadOptions, what: str) -> Datase
     if inferred and not options.confirm:
         raise proposal_of(inferred[0])
     tables = assemble([_by_references(part) for part in parts], options, what=what)
-    return dataclasses.replace(tables, is_confirmed=not inferred, readings=readings)
+    return dataclasses.replace(tables, is_confirmed=tables.is_confirmed and not inferred, readings=readings)
 
 
 def _by_references(part: Part) -> Part:

@@ -1,8 +1,9 @@
 """Several tables of one source: the files of a folder, the sheets of a workbook."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import polars as pl
 
@@ -15,6 +16,7 @@ from richter.tables._reading import with_step
 from richter.tables._tables import ReadOptions
 from richter.tables._words import brief
 
+Key = TypeVar("Key")
 OPTIONAL_ENDINGS = (".txt", ".json")  # of a folder: these need not be tables
 MIN_SHARED_FILES = 5  # of folders with a file for each answer
 BLANK = b"\xef\xbb\xbf\xff\xfe\0 \r\n\t"
@@ -60,13 +62,9 @@ def _read_parts(
     frames: Mapping[Path, pl.DataFrame], options: ReadOptions, folder: Path
 ) -> tuple[dict[Path, Part], dict[Path, str]]:
     """The tables with results, and why others have none: no grades, one row, another form."""
-    parts: dict[Path, Part] = {}
-    errors: dict[Path, InputError] = {}
-    for file, frame in frames.items():
-        try:
-            parts[file] = part_of_frame(frame, options, what=str(file), stem=str(file))
-        except InputError as error:
-            errors[file] = error
+    parts, errors = _read_alike(
+        frames, options, lambda file, frame, own: part_of_frame(frame, own, what=str(file), stem=str(file))
+    )
     graded = [f for f, part in parts.items() if part.score or len(part.ratings)]
     needed = [error for f, error in errors.items() if f.suffix.lower() not in OPTIONAL_ENDINGS]
     if needed and not graded:
@@ -78,6 +76,34 @@ def _read_parts(
     rows = {f: part.answers.height for f, part in parts.items() if f not in faults}
     faults |= {f: "it holds one row, a total perhaps" for f, n in rows.items() if n == 1 < max(rows.values())}
     return {f: part for f, part in parts.items() if f not in faults}, faults
+
+
+def _read_alike(
+    frames: Mapping[Key, pl.DataFrame],
+    options: ReadOptions,
+    read: Callable[[Key, pl.DataFrame, ReadOptions], Part],
+) -> tuple[dict[Key, Part], dict[Key, InputError]]:
+    """The parts of several tables, and the errors of others; tables with the same columns are read alike.
+
+    What is inferred of the first is what the others are read with: a file of which every answer is right says less.
+    """
+    parts: dict[Key, Part] = {}
+    errors: dict[Key, InputError] = {}
+    chosen: dict[tuple[str, ...], ReadOptions] = {}
+    for is_second_look in (False, True):
+        for key, frame in frames.items():
+            columns = tuple(frame.columns)
+            if key in parts or (is_second_look and columns not in chosen):
+                continue
+            try:
+                parts[key] = read(key, frame, chosen.get(columns, options))
+            except InputError as error:
+                errors[key] = error
+                continue
+            errors.pop(key, None)
+            if (reading := parts[key].reading) is not None:
+                chosen.setdefault(columns, reading.options)
+    return {key: parts[key] for key in frames if key in parts}, errors
 
 
 def _one_file_per_answer(frames: Mapping[Path, pl.DataFrame], folder: Path) -> tuple[dict[Path, pl.DataFrame], bool]:
@@ -163,13 +189,12 @@ def read_file(path: Path, options: ReadOptions, *, named: bool) -> list[Part]:
 
 def _read_workbook(path: Path, sheets: Mapping[str, pl.DataFrame], options: ReadOptions) -> list[Part]:
     """The sheets that are tables; those that grade the same answers are raters of one table."""
-    parts: list[Part] = []
-    faults: dict[str, InputError] = {}
-    for name, frame in sheets.items():
-        try:
-            parts.append(part_of_frame(frame, options, what=f"{path}, sheet {brief(name)}", stem=name))
-        except InputError as fault:
-            faults[name] = fault
+
+    def read(name: str, frame: pl.DataFrame, own: ReadOptions) -> Part:
+        return part_of_frame(frame, own, what=f"{path}, sheet {brief(name)}", stem=name)
+
+    found, faults = _read_alike(sheets, options, read)
+    parts = list(found.values())
     if not parts:
         raise next(iter(faults.values()))
     keys = [part.answers.select("item", "condition", "draw") for part in parts]

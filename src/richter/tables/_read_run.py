@@ -92,6 +92,7 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
         groupings=pl.DataFrame([(i.id, "group", i.group) for i in items.values()], schema=GROUPINGS, orient="row"),
         score=", ".join(scorers),
         kept=ReadOptions(scale=kept.scale, better=kept.better),
+        is_confirmed=note.get("is_confirmed") is not False,
     )
 
 

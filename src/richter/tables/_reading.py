@@ -11,6 +11,7 @@ import json
 import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import cast
 
 from richter.errors import ReadingProposed
 from richter.records import printable
@@ -146,7 +147,7 @@ def saved_entry(source: str | Path, options: ReadOptions) -> str:
 
 def _toml(name: str, value: object) -> str:
     if name in ("scale", "as_severity"):
-        low, high = value  # type: ignore[misc]
+        low, high = cast("tuple[float, float]", value)
         return _text(f"{low:g}:{high:g}")
     if name == "grade":
         value = _grade_words(value)  # type: ignore[arg-type]

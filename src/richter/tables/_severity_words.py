@@ -6,7 +6,7 @@ import polars as pl
 
 from richter.errors import InputError
 from richter.interop import hinted_fields, less_is_better, plain_name
-from richter.records import counted, printable
+from richter.records import Note, counted, printable
 from richter.tables._tables import ReadOptions
 from richter.tables._words import MISSING, brief, holds_grades, map_option, number_of, says_right, text_of
 
@@ -155,9 +155,8 @@ def _nothing_wrong(
         if not here.any() or (right & ~empty).any():
             continue
         name = brief(c)
-        notes.append(
-            f"{column} is empty in {counted(int(here.sum()), 'row')} of which {name} says that all is right: 0 there"
-        )
+        why = f"of which {name} says that all is right: 0 there"
+        notes.append(Note(f"{column} is empty in {counted(int(here.sum()), 'row')} {why}", "empty severity"))
         zero = pl.lit("0" if frame[column].dtype == pl.String else 0)
         graded = {} if "score" in place or c in place.values() or not holds_grades(frame[c]) else {"score": c}
         return frame.with_columns(pl.when(here).then(zero).otherwise(column).alias(column)), {**place, **graded}

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import polars as pl
 
 from richter.errors import InputError
-from richter.interop import hinted_fields, known_fields, less_is_better
+from richter.interop import has_no_end, hinted_fields, known_fields, less_is_better
 from richter.records import Note, counted, printable
 
 
@@ -290,7 +290,8 @@ def likely_column(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
     """The likeliest grade that a remedy can name: by its name, of two values, any other number that numbers no rows."""
     rest = [c for c in frame.columns if c not in place.values()]
     rest = rest if "item" in place else rest[1:] or rest  # the first is taken for the item
-    rest += [place[f] for f in ("latency_s", "money_usd", "tokens_out", "refused") if place.get(f) in frame.columns]
+    rest += [place["refused"]] if place.get("refused") in frame.columns else []
+    rest = [c for c in rest if not has_no_end(c)]  # a time, a price or a count of tokens is no grade
     return max((c for c in rest if holds_grades(frame[c])), key=lambda c: _likely(frame[c]), default="COLUMN")
 
 
