@@ -63,7 +63,7 @@ def study_groups(
     pooled = B mean + (1 - B) own, B = s_g^2 / (s_g^2 + t^2), with the variance of the mean added. Pooled limits answer
     "which groups stand out" without the winner's curse; a group's own limits are the honest ones for it alone. Where
     answers vary together (`unit`, one each) or count differently (`weight`), n is as many independent answers as these
-    are worth (`stats.unit_worth`), and a group of fewer than `fewest` units is joined with others.
+    are worth (`stats.effective_sample_size`), and a group of fewer than `fewest` units is joined with others.
     """
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     names = np.asarray([str(g) for g in np.asarray(group, dtype=object)])

@@ -122,12 +122,12 @@ def safe_threshold(
 
     Units are split in two at random. On one half the threshold is sought at which errors under the target are the
     surest; on the other "the error above this threshold exceeds the target" is tested there, and if that is
-    rejected at the next lower threshold, and so on down to the first that is not (fixed-sequence testing: every test
-    at 1 - level, because the order was fixed on other items). The test is the exact binomial tail; with units of
-    several answers at n / d and k / d, n / d as many answers as these are worth (`stats.unit_worth`, as Korn and
-    Graubard do) and at most n. With weights (of each answer) the share of errors
-    is the weighted one, and the test that of n answers with sum w e / max w errors against target x mean w / max w:
-    sums of values in [0, 1] stray no further than binomial ones (Hoeffding), wherever the errors are.
+    rejected at the next lower threshold, and so on down to the first that is not (fixed-sequence testing: every
+    test at 1 - level, because the order was fixed on other items). The test is the exact binomial tail; with units
+    of several answers at n / d and k / d, n / d as many answers as these are worth (`stats.effective_sample_size`,
+    as Korn and Graubard do) and at most n. With weights (of each answer) the share of errors is the weighted one,
+    and the test that of n answers with sum w e / max w errors against target x mean w / max w: sums of values in
+    [0, 1] stray no further than binomial ones (Hoeffding), wherever the errors are.
     """
     if not 0 < target < 1:
         raise InputError(f"A target of {target} is not a share.", remedy="Use 0.02 for 2% errors.")

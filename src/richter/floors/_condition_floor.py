@@ -128,7 +128,7 @@ def lipschitz(
     true L: finite differences of noisy bins overstate it, which `noise` makes visible.
 
     Several draws of one `item` share its one place in the bins. `unit` is what varies independently, where that is not
-    the item: the bootstrap draws units, and `noise` has as many answers as these are worth (`stats.unit_worth`).
+    the item: the bootstrap draws units, and `noise` is at the effective sample size.
     """
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     if c.shape != a.shape or c.ndim != 1 or len(c) == 0 or np.isnan(c).any() or np.isnan(a).any():
