@@ -47,7 +47,7 @@ class ConfidenceStudy(Result):
     curve: tuple[CurvePoint, ...]
     safe: SafeThreshold
     recalibration: RecalibrationAdvice | None
-    study_groups: GroupStudy | None = None
+    by_group: GroupStudy | None = None
     cannot: tuple[str, ...] = ()
 
 
