@@ -20,7 +20,6 @@ from errorquake_analyses import Analyses, Labelled, Skipped, run_analyses
 from richter.audit import with_labels
 from richter.audit._severity_labels import RatedAnswers, mechanisms_named, rated_answers
 from richter.claims import decide
-from richter.engine import open_engine
 from richter.errors import InputError, RichterError
 from richter.evidence import SeveritySettings, severity_pairs
 from richter.interop import read_frame
@@ -28,6 +27,7 @@ from richter.records import Rating, counted, plain, printable
 from richter.severity._disjoint_intervals import Recount
 from richter.stats import Mapper, in_threads, overcall_rate
 from richter.tables import Dataset, ReadOptions, ratings_of, read_tables, severity_scores
+from trials import open_mapper
 
 
 def analyse_scores(
@@ -294,7 +294,7 @@ def main(words: Sequence[str] | None = None) -> None:
     options.add_argument("--json", help="write the figures here")
     given = options.parse_args(words)
     try:
-        with open_engine(given.engine, workers=given.workers) as engine:
+        with open_mapper(given.engine, workers=given.workers, local=in_threads) as mapper:
             study, analyses = analyse_scores(
                 given.scores,
                 conditions=given.conditions,
@@ -304,7 +304,7 @@ def main(words: Sequence[str] | None = None) -> None:
                 n_resamples=given.resamples,
                 level=given.level,
                 seed=given.seed,
-                mapper=in_threads if given.engine == "local" else engine.map,
+                mapper=mapper,
             )
     except RichterError as error:
         options.exit(1, f"{error}\n")

@@ -20,7 +20,6 @@ from scipy.special import ndtri
 
 from richter.audit import read_plan
 from richter.audit._plan_tail import tail_plan
-from richter.engine import open_engine
 from richter.errors import InputError, RichterError
 from richter.records import Interval, Result, Verdict
 from richter.stats import Floats, Mapper, wilson
@@ -33,7 +32,7 @@ from richter.tail._gpd import GpdFit, bootstrap_xi, seeds_from, tvar
 from richter.tail._tail_plan import TailPlan
 from richter.tail._transform import find_bound
 from tail_generators import GENERATORS, draw_gpd, draw_pair
-from trials import run_trials
+from trials import open_mapper, run_trials
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,8 +329,8 @@ def main(words: Sequence[str] | None = None) -> None:
     options.add_argument("--json", help="write the rates here")
     given = options.parse_args(words)
     try:
-        with open_engine(given.engine, workers=given.workers) as engine:
-            study = _simulate(given, engine.map)
+        with open_mapper(given.engine, workers=given.workers) as mapper:
+            study = _simulate(given, mapper)
     except RichterError as error:
         options.exit(1, f"{error}\n")
     if given.json:

@@ -11,7 +11,6 @@ import dataclasses
 
 import numpy as np
 
-from richter.engine import open_engine
 from richter.stats import Mapper
 from richter.tail import TailPlan, fit_gpd, gpd_gof, size_tail
 from richter.tail import _gpd_kernels as _kernels
@@ -20,6 +19,7 @@ from richter.tail._gpd import seeds_from
 from tail_generators import GENERATORS, draw_gpd
 from tail_power import simulate_criteria, simulate_protocol
 from tail_traps import TRAPS, simulate_trap
+from trials import open_mapper
 
 PLAN = TailPlan(tolerance_mean=0.10, tolerance_tvar=0.20)
 
@@ -102,8 +102,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--engine", default="local")
     args = parser.parse_args()
-    with open_engine(args.engine) as engine:
-        globals()[args.table](args.trials, np.random.default_rng(args.seed), engine.map)
+    with open_mapper(args.engine) as mapper:
+        globals()[args.table](args.trials, np.random.default_rng(args.seed), mapper)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 
-from richter.engine import open_engine
 from richter.floors import (
     active_estimate,
     bias_variance_bins,
@@ -32,7 +31,7 @@ from richter.floors import (
 )
 from richter.records import Result
 from richter.stats import Floats, Mapper, ece, run_tasks
-from trials import run_trials
+from trials import open_mapper, run_trials
 
 _QUADRATURE = 200_000
 _BATCH = 100  # runs of a millisecond or less
@@ -301,9 +300,8 @@ def main(words: Sequence[str] | None = None) -> None:
     options.add_argument("--json", help="write the figures here")
     given = options.parse_args(words)
     chosen = {} if given.runs is None else {"runs": given.runs}
-    with open_engine(given.engine, workers=given.workers) as engine:
-        rng = np.random.default_rng(given.seed)
-        result = SIMULATIONS[given.experiment](rng=rng, mapper=engine.map, **chosen)
+    with open_mapper(given.engine, workers=given.workers) as mapper:
+        result = SIMULATIONS[given.experiment](rng=np.random.default_rng(given.seed), mapper=mapper, **chosen)
     if given.json:
         Path(given.json).write_text(json.dumps(result.to_dict() | {"seed": given.seed}))
     print(result.sentence)

@@ -1,11 +1,15 @@
 """Simulated trials in batches, each trial with its own randomness: neither batch nor machine changes a number."""
 
 import functools
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from richter.engine import open_engine
 from richter.stats import Mapper
 
 T = TypeVar("T")
@@ -38,3 +42,18 @@ def run_trials(
 def _batch(trial: Callable[[Any, np.random.Generator], R], task: tuple[Any, Sequence[np.random.Generator]]) -> list[R]:
     setting, generators = task
     return [trial(setting, rng) for rng in generators]
+
+
+@contextmanager
+def open_mapper(engine: str, *, workers: int | None = None, local: Mapper = map) -> Iterator[Mapper]:
+    """Where tasks of these scripts run: in this process by `local`, or on a cluster by its engine.
+
+    Workers load the scripts by name. A cluster that is started here gets this folder by PYTHONPATH; the machines of
+    another one need it there.
+    """
+    folder = str(Path(__file__).resolve().parent)
+    known = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    if folder not in known:
+        os.environ["PYTHONPATH"] = os.pathsep.join([folder, *known])
+    with open_engine(engine, workers=workers) as opened:
+        yield local if engine == "local" else opened.map

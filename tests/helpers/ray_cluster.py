@@ -54,7 +54,7 @@ def need_ray() -> None:
     assert "ray" not in sys.modules or os.environ.get("RAY_AUTH_TOKEN") == SETTINGS["RAY_AUTH_TOKEN"]
     os.environ.update(SETTINGS)
     root = Path(__file__).resolve().parents[2]  # what pytest finds by itself, the cluster's processes must find too
-    os.environ["PYTHONPATH"] = os.pathsep.join(str(p) for p in (root / "src", root / "tests", root))
+    os.environ["PYTHONPATH"] = os.pathsep.join(str(p) for p in (root / "src", root / "tests", root / "papers", root))
     programs = str(Path(sys.executable).parent)  # Ray's client server is started as `python`
     if programs not in os.environ["PATH"].split(os.pathsep):
         os.environ["PATH"] = os.pathsep.join([programs, os.environ["PATH"]])

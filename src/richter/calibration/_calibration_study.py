@@ -137,10 +137,10 @@ def _by_unit(
         weight=None if weight is None else weight[first], bins=bins, binning=binning,
     )  # fmt: skip
     evidence = ece_evidence(side)
-    found = dataclasses.replace(
+    study = dataclasses.replace(
         result, ece=side.plug_in, null=side.null, debiased=evidence.estimate, interval=evidence.interval(level)
     )
-    return found, evidence
+    return study, evidence
 
 
 def unit_ece(
@@ -167,10 +167,10 @@ def _test_condition(evidence: Evidence, test: Miscalibration | None) -> Evidence
     """The ECE's evidence with 0 left to the omnibus test: intervals contain 0 exactly where it does not reject."""
 
     def interval(level: float) -> Interval:
-        found = evidence.interval(level)
+        span = evidence.interval(level)
         if test is None or test.p > 1 - level:
-            return dataclasses.replace(found, low=0.0, method=found.method + ", omnibus at 0")
-        return dataclasses.replace(found, low=max(found.low, _JUST_ABOVE_0), method=found.method + ", omnibus at 0")
+            return dataclasses.replace(span, low=0.0, method=span.method + ", omnibus at 0")
+        return dataclasses.replace(span, low=max(span.low, _JUST_ABOVE_0), method=span.method + ", omnibus at 0")
 
     def p(value: float) -> float:
         own = evidence.p(value) if evidence.p is not None else 1.0

@@ -25,8 +25,8 @@ def default_repeats(pool: AnswerPool) -> int:
 def subsample(pool: AnswerPool, n: int, rng: np.random.Generator) -> AnswerPool:
     """n of each question's draws at random, in the order they were drawn, with the classes' grades."""
     keys = np.where(pool.labels >= 0, rng.random(pool.labels.shape), 2.0)
-    kept = np.sort(np.argsort(keys, axis=1)[:, :n], axis=1)
-    labels = np.take_along_axis(pool.labels, kept, axis=1)
+    chosen = np.sort(np.argsort(keys, axis=1)[:, :n], axis=1)
+    labels = np.take_along_axis(pool.labels, chosen, axis=1)
     return answer_pool(labels.astype(np.int64), np.take_along_axis(pool.grades, labels, axis=1))
 
 
@@ -192,10 +192,10 @@ def stop_early(pool: AnswerPool, *, alpha: float = 0.05, least: int = 3) -> Earl
     if not 0 < alpha < 1:
         raise InputError(f"alpha={alpha} is not between 0 and 1.", remedy="Use 0.05.")
     used = _replay(pool.labels, pool.draws, pool.counts.shape[1], least, math.log(alpha))
-    kept = np.where(np.arange(pool.labels.shape[1]) < used[:, None], pool.labels, -1)
+    used_labels = np.where(np.arange(pool.labels.shape[1]) < used[:, None], pool.labels, -1)
     counts = np.zeros_like(pool.counts)
-    rows, columns = np.nonzero(kept >= 0)
-    np.add.at(counts, (rows, kept[rows, columns]), 1)
+    rows, columns = np.nonzero(used_labels >= 0)
+    np.add.at(counts, (rows, used_labels[rows, columns]), 1)
     mode = np.argmax(counts, axis=1)
     after = pool.grades[np.arange(pool.questions), mode]
     graded = ~np.isnan(pool.correct) & ~np.isnan(after)

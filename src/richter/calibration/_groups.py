@@ -71,8 +71,8 @@ def study_groups(
     w = np.ones(len(c)) if weight is None else np.asarray(weight, dtype=np.float64)
     small = [g for g in np.unique(names) if len(np.unique(of[names == g])) < fewest]
     names = np.where(np.isin(names, small), "others", names)
-    kept = [str(g) for g in np.unique(names)]
-    places = [np.flatnonzero(names == g) for g in kept]
+    groups = [str(g) for g in np.unique(names)]
+    places = [np.flatnonzero(names == g) for g in groups]
     rate = np.array([float(np.average(1 - a[p], weights=w[p])) for p in places])
     worth = np.array([effective_sample_size(1 - a[p], of[p], weight=w[p], level=level) for p in places])
     m, s = _fit_beta_prior(rate * worth, worth)
@@ -84,7 +84,7 @@ def study_groups(
     middle, spread = _spread_between_groups(values, errors)
     tail = (1 - level) / 2
     rows = []
-    for k, g in enumerate(kept):
+    for k, g in enumerate(groups):
         first, second = rate[k] * worth[k] + m * s, (1 - rate[k]) * worth[k] + (1 - m) * s
         shrink = errors[k] ** 2 / (errors[k] ** 2 + spread**2)
         weight = 1 / (errors**2 + spread**2)
@@ -121,8 +121,8 @@ def study_groups(
 
 def _group_codes(of: Indices) -> Indices | None:
     """Units as codes from 0; None where every answer is one."""
-    found, codes = np.unique(of, return_inverse=True)
-    return None if len(found) == len(of) else codes.astype(np.intp)
+    names, codes = np.unique(of, return_inverse=True)
+    return None if len(names) == len(of) else codes.astype(np.intp)
 
 
 def _fit_beta_prior(k: Floats, n: Floats) -> tuple[float, float]:

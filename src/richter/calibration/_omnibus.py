@@ -67,8 +67,8 @@ class Miscalibration:
         if self.p_large <= 0.05:
             side = "too sure" if self.mean_gap > 0 else "not sure enough"
             points = 100 * abs(self.mean_gap)
-            told = f"{points:.0f}" if points > 1 else f"{points:.1g}"
-            parts.append(f"{told} points {side} on average")
+            amount = f"{points:.0f}" if points > 1 else f"{points:.1g}"
+            parts.append(f"{amount} points {side} on average")
         parts += [_describe_bin(bad) for bad in self.bad_bins]
         if not self.bad_bins and self.p_cox <= 0.05 and self.temperature is not None:
             extreme = "too extreme" if self.temperature > 1 else "too timid"
@@ -133,10 +133,10 @@ def miscalibration(
         first = _Null(columns.T @ (columns * (p * (1 - p))[:, None]), added=added)
 
         def answers(size: int) -> Floats:
-            made: Floats = (p - (rng.random((size, n)) < p)) @ columns
-            return made
+            sums_of_x: Floats = (p - (rng.random((size, n)) < p)) @ columns
+            return sums_of_x
 
-        found = _rank_p_values(first, seen, answers, n, n_resamples)
+        p_values = _rank_p_values(first, seen, answers, n, n_resamples)
     else:
         row = np.unique(np.asarray(unit), return_inverse=True)[1]
         z, shared = ndtri(p), _correlation(p, p - a, row)
@@ -144,17 +144,17 @@ def miscalibration(
         def alike(size: int) -> Floats:
             latent = math.sqrt(shared) * rng.standard_normal((size, units))[:, row]
             latent += math.sqrt(1 - shared) * rng.standard_normal((size, n))
-            made: Floats = (p - (latent < z)) @ columns
-            return made
+            sums_of_x: Floats = (p - (latent < z)) @ columns
+            return sums_of_x
 
         sums = np.zeros((units, columns.shape[1]))
         np.add.at(sums, row, (p - a)[:, None] * columns)
 
         def flips(size: int) -> Floats:
-            made: Floats = rng.choice((-1.0, 1.0), (size, units)) @ sums
-            return made
+            sums_of_x: Floats = rng.choice((-1.0, 1.0), (size, units)) @ sums
+            return sums_of_x
 
-        found = max(
+        p_values = max(
             (
                 _rank_p_values(
                     _Null(np.cov(_simulate_in_chunks(alike, _FIRST_RESAMPLES, n).T), added=added),
@@ -169,16 +169,16 @@ def miscalibration(
         )
         null = "simulated from the confidences with the correlation within units, or signs of units flipped"
     return Miscalibration(
-        p=found.p,
-        p_large=found.parts[0],
-        p_cox=found.parts[1],
-        p_bins=found.parts[2],
+        p=p_values.p,
+        p_large=p_values.parts[0],
+        p_cox=p_values.parts[1],
+        p_bins=p_values.parts[2],
         mean_gap=float(np.sum(w * (c - a)) / n),
         temperature=_temperature(p, a, w),
-        bad_bins=_bad_bins(gaps.low, gaps.high, gaps.index, c, a, w, found.far),
+        bad_bins=_bad_bins(gaps.low, gaps.high, gaps.index, c, a, w, p_values.far),
         n=n,
         units=units,
-        n_resamples=found.size,
+        n_resamples=p_values.size,
         null=null,
     )
 

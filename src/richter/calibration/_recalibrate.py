@@ -86,8 +86,8 @@ def _log_loss(z: Floats, a: Floats, w: Floats) -> float:
 def fit_temperature(c: Floats, a: Floats, w: Floats) -> CalibrationMap:
     """Divide the logit by T (Guo et al. 2017)."""
     z = _logit(c)
-    found = scipy.optimize.minimize_scalar(lambda s: _log_loss(z * np.exp(s), a, w), bounds=(-5, 5), method="bounded")
-    scale = float(np.exp(found.x))
+    optimum = scipy.optimize.minimize_scalar(lambda s: _log_loss(z * np.exp(s), a, w), bounds=(-5, 5), method="bounded")
+    scale = float(np.exp(optimum.x))
     return CalibrationMap(method="temperature", parameters=(1 / scale,), fitted_on=len(c))
 
 
@@ -105,7 +105,7 @@ def fit_platt(c: Floats, a: Floats, w: Floats) -> CalibrationMap:
         return np.asarray((terms * (w * expit(x @ terms) * expit(-x @ terms))) @ terms.T / np.sum(w))
 
     # no line search: scipy's silences its own warnings, which in threads may reach the caller
-    found = scipy.optimize.minimize(
+    optimum = scipy.optimize.minimize(
         lambda x: _log_loss(x @ terms, target, w),
         [1.0, 0.0],
         jac=gradient,
@@ -113,7 +113,7 @@ def fit_platt(c: Floats, a: Floats, w: Floats) -> CalibrationMap:
         method="trust-exact",
         tol=1e-9,
     ).x
-    return CalibrationMap(method="platt", parameters=(float(found[0]), float(found[1])), fitted_on=len(c))
+    return CalibrationMap(method="platt", parameters=(float(optimum[0]), float(optimum[1])), fitted_on=len(c))
 
 
 def fit_isotonic(c: Floats, a: Floats, w: Floats) -> CalibrationMap:
@@ -210,16 +210,16 @@ def recalibrate(
         middle = float(np.mean(gain))
         sums = np.bincount(of, weights=gain - w * middle)
         error = math.sqrt(float(np.sum(sums**2 / (1 - shares)))) / n
-        own, told = _ece_side(after, a, of, w, bins), ece(after, a, unit=unit, weight=weight, bins=bins, level=level)
-        found = ece_difference(own, given, paired=False)
+        own, plug_in = _ece_side(after, a, of, w, bins), ece(after, a, unit=unit, weight=weight, bins=bins, level=level)
+        improvement = ece_difference(own, given, paired=False)
         rows.append(
             (
                 error,
                 Recalibration(
                     method=name,
-                    after=told if unit is None and weight is None else _with_unit_interval(told, own, level),
-                    ece_improvement=found.estimate,
-                    interval=dataclasses.replace(found.interval(1 - (1 - level) / 2), level=level),
+                    after=plug_in if unit is None and weight is None else _with_unit_interval(plug_in, own, level),
+                    ece_improvement=improvement.estimate,
+                    interval=dataclasses.replace(improvement.interval(1 - (1 - level) / 2), level=level),
                     brier_improvement=middle,
                     brier_interval=_student_interval(middle, error, freedom, level),
                     map=fit(c, a, w),
@@ -255,11 +255,11 @@ def _simplest_of_the_best(rows: Sequence[tuple[float, Recalibration]], freedom: 
     return next(method for gain, _, method in sure if gain >= most - error)
 
 
-def _with_unit_interval(found: EceResult, side: Any, level: float) -> EceResult:
+def _with_unit_interval(result: EceResult, side: Any, level: float) -> EceResult:
     """A result with its ECE by unit and weight."""
     own = ece_evidence(side)
     return dataclasses.replace(
-        found, ece=side.plug_in, null=side.null, debiased=own.estimate, interval=own.interval(level)
+        result, ece=side.plug_in, null=side.null, debiased=own.estimate, interval=own.interval(level)
     )
 
 

@@ -162,11 +162,11 @@ def ece_bounds(pool: AnswerPool, *, n: int, bins: int = 10) -> Bounds:
     delta + epsilon + 2 min over eta of (epsilon / eta + P(dist(c*, inner edges) <= eta)), the probability over the
     questions at hand. They are worst-case guarantees, for perspective beside the measured gap.
     """
-    found = regimes(pool, n=n)
+    margins = regimes(pool, n=n)
     share = pool.counts.max(axis=1) / pool.draws
-    wrong = np.minimum((found.classes - 1) * np.exp(-(found.standardised_margin**2) / 2), 1.0)  # Lemma A.1
+    wrong = np.minimum((margins.classes - 1) * np.exp(-(margins.standardised_margin**2) / 2), 1.0)  # Lemma A.1
     noise = np.sqrt(share * (1 - share) / n)
-    uniform = np.sqrt(np.log(2 * found.classes) / (2 * n))
+    uniform = np.sqrt(np.log(2 * margins.classes) / (2 * n))
     edges = np.arange(1, bins) / bins
     distance = np.min(np.abs(share[:, None] - edges), axis=1)
     widths = np.unique(np.concatenate([distance[distance > 0], [1 / (2 * bins)]]))

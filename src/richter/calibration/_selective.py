@@ -84,15 +84,15 @@ def risk_coverage(
     of = None if unit is None else np.asarray(unit)
     out = []
     for threshold in _thresholds(c, points):
-        kept = c >= threshold
-        weights = None if weight is None else w[kept]
+        answered = c >= threshold
+        weights = None if weight is None else w[answered]
         out.append(
             CurvePoint(
                 threshold=float(threshold),
-                coverage=float(np.sum(w[kept]) / np.sum(w)),
-                error=float(np.average(1 - a[kept], weights=w[kept])),
-                interval=unit_rate(1 - a[kept], None if of is None else of[kept], weight=weights, level=level),
-                n=int(np.sum(kept)),
+                coverage=float(np.sum(w[answered]) / np.sum(w)),
+                error=float(np.average(1 - a[answered], weights=w[answered])),
+                interval=unit_rate(1 - a[answered], None if of is None else of[answered], weight=weights, level=level),
+                n=int(np.sum(answered)),
             )
         )
     return tuple(out)
@@ -122,12 +122,12 @@ def safe_threshold(
 
     Units are split in two at random. On one half the threshold is sought at which errors under the target are the
     surest; on the other "the error above this threshold exceeds the target" is tested there, and if that is
-    rejected at the next lower threshold, and so on down to the first that is not (fixed-sequence testing: every test
-    at 1 - level, because the order was fixed on other items). The test is the exact binomial tail; with units of
-    several answers at n / d and k / d, n / d as many answers as these are worth (`stats.effective_sample_size`, as
-    Korn and Graubard do) and at most n. With weights (of each answer) the share of errors
-    is the weighted one, and the test that of n answers with sum w e / max w errors against target x mean w / max w:
-    sums of values in [0, 1] stray no further than binomial ones (Hoeffding), wherever the errors are.
+    rejected at the next lower threshold, and so on down to the first that is not (fixed-sequence testing: every
+    test at 1 - level, because the order was fixed on other items). The test is the exact binomial tail; with units
+    of several answers at n / d and k / d, n / d as many answers as these are worth (`stats.effective_sample_size`,
+    as Korn and Graubard do) and at most n. With weights (of each answer) the share of errors is the weighted one,
+    and the test that of n answers with sum w e / max w errors against target x mean w / max w: sums of values in
+    [0, 1] stray no further than binomial ones (Hoeffding), wherever the errors are.
     """
     if not 0 < target < 1:
         raise InputError(f"A target of {target} is not a share.", remedy="Use 0.02 for 2% errors.")
@@ -145,27 +145,27 @@ def safe_threshold(
 
     def tested(part: Bools, threshold: float) -> tuple[float, int, int, float, float]:
         """p, the answers kept and those wrong, and the weighted share of errors with its upper limit."""
-        kept = part & (c >= threshold)
-        n, wrong = int(np.sum(kept)), w[kept] * (1 - a[kept])
+        answered = part & (c >= threshold)
+        n, wrong = int(np.sum(answered)), w[answered] * (1 - a[answered])
         if n == 0:
             return 1.0, 0, 0, 1.0, 1.0
-        size = 1.0 if alone else max(n / effective_sample_size(wrong, of[kept], level=level, side="upper"), 1.0)
-        k, share = float(np.sum(wrong)), float(np.mean(w[kept]))
+        size = 1.0 if alone else max(n / effective_sample_size(wrong, of[answered], level=level, side="upper"), 1.0)
+        k, share = float(np.sum(wrong)), float(np.mean(w[answered]))
         p = float(betainc(k / size + 1, max((n - k) / size, 1e-9), target * share))
         limit = float(betaincinv(k / size + 1, max((n - k) / size, 1e-9), level)) / share
-        return 1 - p, n, int(np.sum(1 - a[kept])), k / (n * share), min(limit, 1.0)
+        return 1 - p, n, int(np.sum(1 - a[answered])), k / (n * share), min(limit, 1.0)
 
     best = min(range(len(thresholds)), key=lambda k: tested(first, float(thresholds[k]))[0])
-    found, tests = None, 0
+    lowest, tests = None, 0
     for threshold in thresholds[best:].tolist():
         tests += 1
         p, n, wrong, error, upper = tested(~first, threshold)
         if p > 1 - level:
             break
-        found = (float(threshold), n, wrong, error, upper)
+        lowest = (float(threshold), n, wrong, error, upper)
     held_out = int(np.sum(~first))
-    told: dict[str, Any] = {"target": target, "level": level, "held_out": held_out, "tested": tests, "needed": needed}
-    if found is None:
+    common: dict[str, Any] = {"target": target, "level": level, "held_out": held_out, "tested": tests, "needed": needed}
+    if lowest is None:
         _, n, wrong, error, upper = tested(~first, float(thresholds[best]))
         reason = (
             f"{counted(held_out, 'held-out answer is', 'held-out answers are')} too few, even without an error; "
@@ -176,8 +176,8 @@ def safe_threshold(
                 f"above {thresholds[best]:.6g}, the best place, {wrong} of {n} held-out answers are wrong, which "
                 f"allows {at_most(100 * upper)}%"
             )
-        return SafeThreshold(n=n, wrong=wrong, reason=reason, **told)
-    threshold, n, wrong, error, upper = found
+        return SafeThreshold(n=n, wrong=wrong, reason=reason, **common)
+    threshold, n, wrong, error, upper = lowest
     return SafeThreshold(
         threshold=threshold,
         coverage=unit_rate(c >= threshold, unit, weight=weight, level=level),
@@ -186,5 +186,5 @@ def safe_threshold(
         upper=min(upper, target),
         n=n,
         wrong=wrong,
-        **told,
+        **common,
     )

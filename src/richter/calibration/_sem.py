@@ -68,11 +68,11 @@ def _wins_with(counts: NDArray[np.int32], k: int, t: int, need: int, binomial: F
     if reach < need:
         return 0.0
     _ways_to_tie(counts, k, t, need, binomial, ways)
-    found = 0.0
+    total = 0.0
     for u in range(max(0, need - small), need + 1):
         for s in range(need // t + 1):
-            found += ways[u, s] * binomial[small, need - u] / (1 + s)
-    return found
+            total += ways[u, s] * binomial[small, need - u] / (1 + s)
+    return total
 
 
 @numba.njit(cache=True)

@@ -26,11 +26,11 @@ def unpaired_evidence(sample: Sample | Outcomes, first: str, second: str, *, abo
     """The second condition's mean minus the first's, each on all of its own items, as two independent samples.
 
     MOVER of the two means' own limits, which must not fall short where one sample is small and skewed, as the paired
-    ones may. Of rates Clopper-Pearson's, with groups or weights at as many independent answers as these are worth
-    (`stats.effective_sample_size`); of scores and of several draws the wider of `mean_evidence`'s (`exact`) and
-    Hall's; of amounts above 0 the ratio of geometric means. Of rates in groups the limit beyond no difference leaves
-    room for a group that was not seen, as of pairs. Items or groups that both share make it wider than need be.
-    Figures: studies/core_size.py.
+    ones may. Of rates Clopper-Pearson's, with groups or weights at the effective sample size
+    (`stats.effective_sample_size`); of scores and of several draws the wider of `mean_evidence`'s (`exact`) and Hall's;
+    of amounts above 0 the ratio of geometric means. Of rates in groups the limit beyond no difference leaves room for a
+    group that was not seen, as of pairs. Items or groups that both share make it wider than need be. Figures:
+    studies/core_size.py.
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
     metric, values = sample.metric, sample.mean[:, [sample.place(first), sample.place(second)]]

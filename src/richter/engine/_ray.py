@@ -54,9 +54,9 @@ class RayEngine:
         waiting: deque[Any] = deque()
         most = 2 * self.workers
         try:
-            kept = self.ray.put(function)
+            stored = self.ray.put(function)
             for given in tasks:
-                waiting.append(task.remote(kept, given))
+                waiting.append(task.remote(stored, given))
                 if len(waiting) >= most:
                     yield self.ray.get(waiting.popleft())
             while waiting:
@@ -136,7 +136,7 @@ def _init(ray: Any, address: str) -> None:
             return
         except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
             ray.util.disconnect()  # half a connection would be in the way of the next
-            if not left or not any(said in str(error) for said in NOT_STARTED):
+            if not left or not any(text in str(error) for text in NOT_STARTED):
                 raise _refused(address or "this machine", error) from error
 
 

@@ -46,12 +46,12 @@ def _estimate_lipschitz(right: Floats, count: Floats, *, min_count: int, quantil
     """
     rows, bins = count.shape
     centre = (np.arange(bins) + 0.5) / bins
-    kept = count >= min_count
+    enough = count >= min_count
     with np.errstate(invalid="ignore", divide="ignore"):
         gap = right / count - centre
-    last = np.maximum.accumulate(np.where(kept, np.arange(bins), -1), axis=1)
+    last = np.maximum.accumulate(np.where(enough, np.arange(bins), -1), axis=1)
     before = np.concatenate((np.full((rows, 1), -1), last[:, :-1]), axis=1)
-    use = kept & (before >= 0)
+    use = enough & (before >= 0)
     previous = np.maximum(before, 0)
     rise = np.abs(gap - np.take_along_axis(gap, previous, axis=1))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -95,12 +95,12 @@ def _by_unit(
         np.bincount(place * bins + index, weights=w, minlength=size).reshape(units, bins)
         for w in (share * correct, share)
     ]
-    found: list[list[Floats]] = [[], []]
+    columns: list[list[Floats]] = [[], []]
     for start in range(0, times, 50):
         drawn = rng.multinomial(units, np.full(units, 1 / units), size=min(50, times - start)).astype(np.float64)
-        for to, cells in zip(found, own, strict=True):
+        for to, cells in zip(columns, own, strict=True):
             to.append(drawn @ cells)
-    right, count = (np.concatenate(part) for part in found)
+    right, count = (np.concatenate(part) for part in columns)
     return right, np.round(count, 9)
 
 
@@ -128,8 +128,7 @@ def lipschitz(
     true L: finite differences of noisy bins overstate it, which `noise` makes visible.
 
     Several draws of one `item` share its one place in the bins. `unit` is what varies independently, where that is not
-    the item: the bootstrap draws units, and `noise` has as many answers as these are worth
-    (`stats.effective_sample_size`).
+    the item: the bootstrap draws units, and `noise` is at the effective sample size.
     """
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     if c.shape != a.shape or c.ndim != 1 or len(c) == 0 or np.isnan(c).any() or np.isnan(a).any():

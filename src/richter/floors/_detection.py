@@ -62,8 +62,8 @@ def le_cam(n: int, error_rate: float) -> LeCam:
     grid = np.minimum(scale * np.linspace(0.05, 6, 240), widest)
     best = int(np.argmax([risk(float(d)) for d in grid]))
     ends = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, len(grid) - 1)])
-    found = scipy.optimize.minimize_scalar(lambda d: -risk(float(d)), bounds=ends, method="bounded")
-    delta = float(found.x) if -found.fun >= risk(float(grid[best])) else float(grid[best])
+    optimum = scipy.optimize.minimize_scalar(lambda d: -risk(float(d)), bounds=ends, method="bounded")
+    delta = float(optimum.x) if -optimum.fun >= risk(float(grid[best])) else float(grid[best])
     bound = risk(delta)
     return LeCam(bound=bound, constant=bound / scale, delta=delta, n=n, error_rate=error_rate)
 
@@ -99,8 +99,8 @@ def _by_distance(trials: NDArray[np.int64], null: float, true: float, alpha: flo
     def beyond(rate: float) -> Floats:
         upper, lower = bdtrc(np.ceil(centre + distance) - 1, n, rate), bdtr(np.floor(centre - distance), n, rate)
         upper = np.where(centre + distance > n, 0.0, upper)
-        found: Floats = upper + np.where(centre - distance < 0, 0.0, lower)
-        return found
+        outside: Floats = upper + np.where(centre - distance < 0, 0.0, lower)
+        return outside
 
     first = np.argmax(beyond(null) <= alpha * (1 + 1e-9), axis=-1)[..., None]  # the farthest, n + 1, never comes
     power: Floats = np.take_along_axis(beyond(true), first, axis=-1)[..., 0]

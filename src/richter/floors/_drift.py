@@ -68,8 +68,8 @@ def change_evidence(scores: ArrayLike, *, independent: bool = False) -> Floats:
     """
     z = np.asarray(scores, dtype=np.float64)
     rho, weight = (CORRELATIONS[:1], np.ones(1)) if independent else (CORRELATIONS, CORRELATION_WEIGHTS)
-    found = _mix_over_changes(z, _day_weights(len(z)), SHIFTS, rho, weight)
-    return np.asarray(found if independent else found / _excuse_correlation(z))
+    evidence = _mix_over_changes(z, _day_weights(len(z)), SHIFTS, rho, weight)
+    return np.asarray(evidence if independent else evidence / _excuse_correlation(z))
 
 
 def _excuse_correlation(z: Floats) -> Floats:
@@ -135,12 +135,12 @@ def _mix_over_changes(z: Floats, weight: Floats, shifts: Floats, rho: Floats, be
             log[at] += 0.5 * np.log(spread) + 0.5 * now * now + half[r] - 0.5 * gap * gap / rest[r]
             total += weight[k - 1] * believed[r] / n_d * np.exp(min(log[at], 700.0))
         floor = max(np.log(total), 0.0) - MAX_LOG_BELOW
-        kept = 0
+        remaining = 0
         for at in range(held):
             if log[at] > floor:
-                log[kept], day[kept], of_d[kept], of_r[kept] = log[at], day[at], of_d[at], of_r[at]
-                kept += 1
-        held = kept
+                log[remaining], day[remaining], of_d[remaining], of_r[remaining] = log[at], day[at], of_d[at], of_r[at]
+                remaining += 1
+        held = remaining
         for r in range(n_r):
             for d in range(n_d if none[r] > floor else 0):
                 log[held], day[held], of_d[held], of_r[held] = none[r], t, d, r

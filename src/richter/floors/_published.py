@@ -180,9 +180,9 @@ def _decide_by_holm(pairs: Sequence[tuple[PublishedScore, PublishedScore]], leve
     still_rejecting, step = True, 0
     for place, k in enumerate(sorted(range(len(pairs)), key=lambda k: (decided[k].claim.p, k))):
         step = place if still_rejecting else step
-        found = gap(pairs[k], 1 - (1 - level) / (len(pairs) - step))
-        still_rejecting = still_rejecting and found.claim.decided
-        decided[k] = found if still_rejecting or not found.claim.decided else _left_undecided(found)
+        tested = gap(pairs[k], 1 - (1 - level) / (len(pairs) - step))
+        still_rejecting = still_rejecting and tested.claim.decided
+        decided[k] = tested if still_rejecting or not tested.claim.decided else _left_undecided(tested)
     return decided
 
 

@@ -139,8 +139,8 @@ class _Units:
 
     def total(self, values: Floats) -> Floats:
         """What each unit brings: its rows' values, weighted."""
-        found: Floats = np.bincount(self.unit, weights=self.weight * values).astype(np.float64)
-        return np.round(found, 12)  # thirds of 1 add up to 1
+        sums: Floats = np.bincount(self.unit, weights=self.weight * values).astype(np.float64)
+        return np.round(sums, 12)  # thirds of 1 add up to 1
 
 
 def _units(n: int, item: ArrayLike | None, group: ArrayLike | None, sizes: Mapping[str, int] | None) -> _Units:
@@ -184,8 +184,8 @@ def _sequence(claim: StopRule, first: Floats, second: Floats | None, units: _Uni
     values = units.total(first - low)
     if metric.kind == "binary" and top <= 1 and bool(np.isin(values, (0.0, 1.0)).all()):
         return rate_sequence(values, level=level)
-    found = mean_sequence(values, high=(high - low) * top, level=level)
-    return found if low == 0 else _shift_threshold(found, low)
+    sequence = mean_sequence(values, high=(high - low) * top, level=level)
+    return sequence if low == 0 else _shift_threshold(sequence, low)
 
 
 def _shift_threshold(sequence: Sequence, by: float) -> Sequence:
@@ -280,13 +280,13 @@ def _both_ways(rule: StopRule, ignoring: Claim, as_worst: Claim, count: int) -> 
     )
 
 
-def _blocked_by_missing(rule: StopRule, found: Claim, count: int, total: int) -> Claim:
+def _blocked_by_missing(rule: StopRule, claim: Claim, count: int, total: int) -> Claim:
     """The claim on a measure without a worse end: blocked where more than 1% of the grades are missing."""
     noted = dataclasses.replace(
-        found, notes=(*found.notes, f"{count:,} grades are missing"), missing={rule.condition: count}
+        claim, notes=(*claim.notes, f"{count:,} grades are missing"), missing={rule.condition: count}
     )
     block = block_by_missing(count, total, why=f"{rule.metric.noun} has no worst value")
-    if not found.decided or block is None:
+    if not claim.decided or block is None:
         return noted
     return dataclasses.replace(
         noted, verdict=Verdict.BLOCKED, blocked_by=block.gate, reason=block.reason, remedy=block.remedy,

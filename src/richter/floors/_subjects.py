@@ -180,14 +180,14 @@ def self_evaluation(
     index = np.minimum((c * bins + 1e-9).astype(np.intp), bins - 1)
     share = item_shares(item, len(c))
     count = np.round(np.bincount(index, weights=share, minlength=bins), 9)
-    kept = count >= min_count
-    number = int(np.sum(kept))
+    enough = count >= min_count
+    number = int(np.sum(enough))
     if number < 3:
         raise TooFewErrors(
             f"{number} confidence bins hold {min_count} items; a correlation over bins needs 3.", n=number, needed=3
         )
-    mean = np.bincount(index, weights=share * c, minlength=bins)[kept] / count[kept]
-    accuracy = np.bincount(index, weights=share * a, minlength=bins)[kept] / count[kept]
+    mean = np.bincount(index, weights=share * c, minlength=bins)[enough] / count[enough]
+    accuracy = np.bincount(index, weights=share * a, minlength=bins)[enough] / count[enough]
     rho_gap, p_gap = _spearman(mean, np.abs(accuracy - mean), rng, n_resamples)
     rho_accuracy, p_accuracy = _spearman(mean, accuracy, rng, n_resamples)
     return SelfEvaluation(
@@ -213,15 +213,17 @@ def self_evaluation_verdict(found: Mapping[str, SelfEvaluation], *, level: float
     names = list(found)
     alone = sum(found[n].p_gap <= alpha for n in names)
     adjusted = holm([found[n].p_gap for n in names])
-    kept = [n for n, p in zip(names, adjusted, strict=True) if p <= alpha]
-    told = (
+    shown_for = [n for n, p in zip(names, adjusted, strict=True) if p <= alpha]
+    sentence = (
         f"Confidence goes with the size of its own gap in {alone} of {len(names)} conditions at {100 * alpha:g}% each"
     )
-    if kept:
-        return f"{told}, after Holm in {', '.join(kept)}: against the paper's claim that it says nothing of it."
+    if shown_for:
+        return (
+            f"{sentence}, after Holm in {', '.join(shown_for)}: against the paper's claim that it says nothing of it."
+        )
     if alone:
-        return f"{told}, after Holm in none: neither for nor against the paper's claim that it says nothing of it."
-    return f"{told}: as the paper claims, though with few bins little else can be seen."
+        return f"{sentence}, after Holm in none: neither for nor against the paper's claim that it says nothing of it."
+    return f"{sentence}: as the paper claims, though with few bins little else can be seen."
 
 
 def _spearman(x: Floats, y: Floats, rng: np.random.Generator, n_resamples: int) -> tuple[float, float]:

@@ -33,8 +33,10 @@ def _rounded(value: float, digits: int, whole: Callable[[float], int]) -> str:
     places = digits - 1 - math.floor(math.log10(value))
     scaled = value * 10.0**places
     near = round(scaled)
-    found = near if abs(scaled - near) < 1e-6 else whole(scaled)  # 0.07 is not 0.0701 by what binary adds
-    return f"{found * 10**-places:,}" if places <= 0 else f"{found / 10.0**places:,.{places}f}".rstrip("0").rstrip(".")
+    rounded = near if abs(scaled - near) < 1e-6 else whole(scaled)  # 0.07 is not 0.0701 by what binary adds
+    return (
+        f"{rounded * 10**-places:,}" if places <= 0 else f"{rounded / 10.0**places:,.{places}f}".rstrip("0").rstrip(".")
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,7 +54,7 @@ def json_objects(text: str) -> Iterator[dict[str, Any] | None]:
     start = _OPENING.search(text)
     while start is not None:
         try:
-            found, end = _DECODER.raw_decode(text, start.start())
+            value, end = _DECODER.raw_decode(text, start.start())
         except json.JSONDecodeError as error:
             end = max(error.pos, start.end() - 1)
             if end >= len(text) or error.msg.startswith("Unterminated string"):
@@ -64,7 +64,7 @@ def json_objects(text: str) -> Iterator[dict[str, Any] | None]:
             yield None
             return
         else:
-            yield found
+            yield value
         start = _OPENING.search(text, end)
 
 
@@ -77,13 +77,13 @@ def last_object(text: str, *keys: str) -> dict[str, Any] | None:
     """
     whole: dict[str, Any] | None = None
     partly: dict[str, Any] | None = None
-    for found in json_objects(text):
-        if found is None:
+    for candidate in json_objects(text):
+        if candidate is None:
             return None
-        if all(key in found for key in keys):
-            whole = found
-        elif keys[0] in found:
-            partly = found
+        if all(key in candidate for key in keys):
+            whole = candidate
+        elif keys[0] in candidate:
+            partly = candidate
     return whole if whole is not None else partly
 
 

@@ -68,8 +68,8 @@ class Shown(Result):
 
     def _shown(self) -> tuple[list[str], list[Mark]]:
         """The sentences, and the intervals with their estimates."""
-        said = getattr(self, "sentence", None) or getattr(getattr(self, "finding", None), "sentence", None)
-        return [str(said)] if said else [], _marks(self, getattr(self, "name", ""))
+        sentence = getattr(self, "sentence", None) or getattr(getattr(self, "finding", None), "sentence", None)
+        return [str(sentence)] if sentence else [], _marks(self, getattr(self, "name", ""))
 
     def _repr_html_(self) -> str:
         return picture(*self._shown())
@@ -110,15 +110,15 @@ def _describe_numbers(mark: Mark) -> tuple[str, str]:
 
 def _marks(result: object, label: str) -> list[Mark]:
     assert dataclasses.is_dataclass(result)
-    found: list[Mark] = []
+    marks: list[Mark] = []
     for field in dataclasses.fields(result):
         value = getattr(result, field.name)
         if hasattr(value, "low") and hasattr(value, "high") and hasattr(value, "method"):
-            found += _mark_of(result, field.name, value, label)
+            marks += _mark_of(result, field.name, value, label)
         else:
             for name, part in _shown_parts(field.name, value):
-                found += _marks(part, f"{label} {name}".strip())
-    return found
+                marks += _marks(part, f"{label} {name}".strip())
+    return marks
 
 
 def _mark_of(result: object, field: str, interval: Span, label: str) -> list[Mark]:

@@ -36,9 +36,9 @@ class Note(str):
     kind: str
 
     def __new__(cls, text: str, kind: str) -> "Note":
-        made = super().__new__(cls, text)
-        made.kind = kind
-        return made
+        note = super().__new__(cls, text)
+        note.kind = kind
+        return note
 
     def __reduce__(self) -> tuple[type["Note"], tuple[str, str]]:
         return Note, (str(self), self.kind)
@@ -231,11 +231,11 @@ class _Schemas:
             if name in how.flat:
                 self._describe_flat(hint, row)
             elif name not in how.unwritten:
-                made, called = self.describe(hint), how.named.get(name, name)
-                row["properties"][called] = (
-                    {"type": "object", "additionalProperties": made["items"]} if name in how.keyed else made
+                schema, key = self.describe(hint), how.named.get(name, name)
+                row["properties"][key] = (
+                    {"type": "object", "additionalProperties": schema["items"]} if name in how.keyed else schema
                 )
-                row["required"] += [called] if how.always is None or name in how.always else []
+                row["required"] += [key] if how.always is None or name in how.always else []
         return row
 
     def _describe_flat(self, hint: Any, row: dict[str, Any]) -> None:
@@ -255,8 +255,8 @@ class _Schemas:
 
 
 def _derived_type(kind: type, name: str) -> Any:
-    made = getattr(kind, name)
-    return get_type_hints(made.fget)["return"] if isinstance(made, property) else type(made)
+    member = getattr(kind, name)
+    return get_type_hints(member.fget)["return"] if isinstance(member, property) else type(member)
 
 
 def _any_of(options: list[dict[str, Any]]) -> dict[str, Any]:

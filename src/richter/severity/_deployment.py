@@ -156,17 +156,17 @@ def _rate_limits(
     event: Bools, unit: Indices | None, weight: Floats | None, level: float, *, is_traffic: bool
 ) -> tuple[Interval, float, float]:
     """The two-sided interval of a rate, and its upper and its lower limit, each alone at `level`."""
-    found: list[tuple[Interval, ...]] = []
+    limits: list[tuple[Interval, ...]] = []
     if unit is not None:
         both, alone = (rate_evidence(event, unit, weight=weight, exact=exact) for exact in (False, True))
-        found.append((both.interval(level), *(alone.interval(2 * level - 1),) * 2))
+        limits.append((both.interval(level), *(alone.interval(2 * level - 1),) * 2))
     if weight is not None and is_traffic:
-        found.append(_traffic_limits(event, weight, level))
-    if not found:
-        found.append(tuple(unit_rate(event, level=level, side=side) for side in ("both", "upper", "lower")))
-    low, high = min(f[0].low for f in found), max(f[0].high for f in found)
-    upper, lower = max(f[1].high for f in found), min(f[2].low for f in found)
-    return dataclasses.replace(found[-1][0], low=low, high=high), upper, lower
+        limits.append(_traffic_limits(event, weight, level))
+    if not limits:
+        limits.append(tuple(unit_rate(event, level=level, side=side) for side in ("both", "upper", "lower")))
+    low, high = min(f[0].low for f in limits), max(f[0].high for f in limits)
+    upper, lower = max(f[1].high for f in limits), min(f[2].low for f in limits)
+    return dataclasses.replace(limits[-1][0], low=low, high=high), upper, lower
 
 
 def _traffic_limits(event: Bools, weight: Floats, level: float) -> tuple[Interval, ...]:

@@ -136,7 +136,7 @@ def estimate_all(
         options: dict[str, Any] = {"n_resamples": n_resamples, "level": level, "rng": rng}
         options["by_group"] = None if by_group is None else by_group[name]
         try:
-            out[name] = found = b_from_counts(levels, recipe=recipe, **options)
+            out[name] = fit = b_from_counts(levels, recipe=recipe, **options)
         except TooFewErrors as error:
             out[name] = Unestimated(
                 n=int(levels.sum()),
@@ -146,13 +146,13 @@ def estimate_all(
                 counts=tuple(int(c) for c in levels),
             )
             continue
-        if not found.adequate and not isinstance(recipe.m_min, str):
+        if not fit.adequate and not isinstance(recipe.m_min, str):
             fallback = dataclasses.replace(recipe, m_min="top")
             try:
                 other = b_from_counts(levels, recipe=fallback, **options)
             except TooFewErrors:
                 continue
-            if other.adequate and other.m_min > found.m_min:
+            if other.adequate and other.m_min > fit.m_min:
                 out[name] = other
     return out
 
@@ -212,8 +212,8 @@ class PairStudy:
         """The law of the claims against one control together; without those whose counts are too small for t."""
         if primary != "severity_given_error" and primary not in SEVERE:
             return None
-        found = [pair for pair in self.pairs if primary in pair.evidence]
-        plain = [pair.names for pair in found if pair.evidence[primary].p is not None]
+        tested = [pair for pair in self.pairs if primary in pair.evidence]
+        plain = [pair.names for pair in tested if pair.evidence[primary].p is not None]
         if not plain:
             return None
         columns, at, given = self.columns, SEVERE.get(primary), {"groups": self.groups, "weights": self.weights}
@@ -362,8 +362,8 @@ def _pairs_to_test(usable: Sequence[str], control: str | None) -> list[tuple[str
     return [(control, name) for name in usable if name != control] if control in usable else []
 
 
-def _paper_rows(names: Sequence[str], found: Slopes) -> dict[str, dict[str, float | None]]:
-    rows = zip(names, found.b, found.low, found.high, found.start, strict=True)
+def _paper_rows(names: Sequence[str], slopes: Slopes) -> dict[str, dict[str, float | None]]:
+    rows = zip(names, slopes.b, slopes.low, slopes.high, slopes.start, strict=True)
     return {
         name: {"b": float(b), "low": float(low), "high": float(high), "m_min": float(POSITIVE[k]) if k >= 0 else None}
         for name, b, low, high, k in rows
@@ -433,7 +433,7 @@ def _test_pair(data: _PairInputs, task: tuple[tuple[str, str], np.random.Generat
     graver = graver_error(a, b, groups=groups, weights=weights)
     chance = 50 * (1 + graver.estimate)
     means = f"means {given.values[0]:.2f} and {given.values[1]:.2f}"
-    found = {
+    evidence = {
         "severity_given_error": dataclasses.replace(given, detail=f"{means}; {about}"),
         "graver_error": dataclasses.replace(
             graver, detail=f"an error of {names[1]} is the more severe of two in {chance:.0f}% of cases; {about}"
@@ -441,24 +441,26 @@ def _test_pair(data: _PairInputs, task: tuple[tuple[str, str], np.random.Generat
     }
     if dominance.levels:  # without one no item was rated in both
         detail = _describe_levels(dominance)
-        found["dominance"] = dataclasses.replace(dominance.evidence, p_refuted=dominance.crossing, detail=detail)
+        evidence["dominance"] = dataclasses.replace(dominance.evidence, p_refuted=dominance.crossing, detail=detail)
     slope: BDifference | str = "the scores are not on the scale 0 to 4"
     gate = None
     if data.on_grid:
         for measure, at in SEVERE.items():
             share = severity_given_error(a, b, at=at, groups=groups, weights=weights)
-            found[measure] = dataclasses.replace(share, detail=about)
+            evidence[measure] = dataclasses.replace(share, detail=about)
         severe = severe_rate(a, b, at=METRICS["catastrophic_rate"].at or TOP, groups=groups, weights=weights)
         per = " and ".join(f"{1e6 * v:,.0f}" for v in severe.values)
-        found["catastrophic_rate"] = dataclasses.replace(severe, detail=f"{per} per million answers")
+        evidence["catastrophic_rate"] = dataclasses.replace(severe, detail=f"{per} per million answers")
         if (~np.isnan(a) & ~np.isnan(b)).any():
-            found["mean_severity"] = _mean_difference(a, b, groups, weights)
+            evidence["mean_severity"] = _mean_difference(a, b, groups, weights)
         slope, gate = _compare_slopes(data, names, rng)
         if isinstance(slope, BDifference):
             start = f"slopes from {slope.m_min:g} up, where the law is adequate for both; {about}"
             unweighted = () if weights is None else ("slopes do not use the weights of items",)
-            found["b"] = dataclasses.replace(slope.evidence, detail=start, notes=(*slope.evidence.notes, *unweighted))
-    return SeverityPair(names=names, evidence=found, rates=rates, dominance=dominance, slopes=slope, gate=gate)
+            evidence["b"] = dataclasses.replace(
+                slope.evidence, detail=start, notes=(*slope.evidence.notes, *unweighted)
+            )
+    return SeverityPair(names=names, evidence=evidence, rates=rates, dominance=dominance, slopes=slope, gate=gate)
 
 
 def _mean_difference(a: Floats, b: Floats, groups: ArrayLike | None, weights: ArrayLike | None) -> Evidence:
@@ -483,11 +485,17 @@ def _describe_rates(rates: Evidence, data: _PairInputs) -> str:
     return f"about all errors of each: {both} are not shown equal within {gap}"
 
 
-def _describe_levels(found: Dominance) -> str:
-    where = f"from {found.levels[0]:g} to {found.levels[-1]:g}" if len(found.levels) > 1 else f"at {found.levels[0]:g}"
-    if found.unseen is None or found.bound is None:
+def _describe_levels(dominance: Dominance) -> str:
+    where = (
+        f"from {dominance.levels[0]:g} to {dominance.levels[-1]:g}"
+        if len(dominance.levels) > 1
+        else f"at {dominance.levels[0]:g}"
+    )
+    if dominance.unseen is None or dominance.bound is None:
         return f"levels {where}"
-    unknown = f"above {found.unseen:g} nobody was seen, which leaves up to {found.bound:,.0f} per million unknown"
+    unknown = (
+        f"above {dominance.unseen:g} nobody was seen, which leaves up to {dominance.bound:,.0f} per million unknown"
+    )
     return f"levels {where}; {unknown}"
 
 
@@ -587,7 +595,7 @@ def pair_counts(
     pairs, paper = study.pairs, study.paper
     matched = [p for p in pairs if abs(p.rates.estimate) < max_error_gap]
     names = {p.names for p in matched}
-    found = {m: [p.evidence[m] for p in matched if m in p.evidence] for m in MEASURES if m != "b"}
+    by_measure = {m: [p.evidence[m] for p in matched if m in p.evidence] for m in MEASURES if m != "b"}
     tested = [p.slopes.evidence for p in matched if isinstance(p.slopes, BDifference)]
     recount = None
     if paper is not None:
@@ -599,7 +607,7 @@ def pair_counts(
         paper=0 if recount is None else recount.disjoint,
         paper_min_gap=0 if recount is None else recount.disjoint_min_gap,
         law_free=sum(c.verdict is Verdict.VERIFIED and c.conditions in names for c in claims if c.measure == primary),
-        screened={measure: _count_discoveries(own, alpha) for measure, own in found.items() if own},
+        screened={measure: _count_discoveries(own, alpha) for measure, own in by_measure.items() if own},
         adequate=len(tested),
         law=_count_discoveries(tested, alpha) if tested else 0,
     )

@@ -82,11 +82,11 @@ def matched_pairs(error_rate: Floats, *, max_error_gap: float = 0.05) -> Ints:
     return np.stack([i[near], j[near]], axis=1)
 
 
-def count_disjoint(rule: str, found: Slopes, *, max_error_gap: float = 0.05, min_gap: float = 0.15) -> Recount:
+def count_disjoint(rule: str, slopes: Slopes, *, max_error_gap: float = 0.05, min_gap: float = 0.15) -> Recount:
     """The count from slopes already estimated; conditions without one take no part."""
-    keep = np.isfinite(found.b)
-    b, low, high = found.b[keep], found.low[keep], found.high[keep]
-    i, j = matched_pairs(found.error_rate[keep], max_error_gap=max_error_gap).T
+    keep = np.isfinite(slopes.b)
+    b, low, high = slopes.b[keep], slopes.low[keep], slopes.high[keep]
+    i, j = matched_pairs(slopes.error_rate[keep], max_error_gap=max_error_gap).T
     disjoint = (low[i] > high[j]) | (low[j] > high[i])
     return Recount(
         rule=rule,

@@ -89,12 +89,12 @@ def compare_dominance(
 
 def _nearest_interval(own: Sequence[Evidence], nearest: float, level: float) -> Interval:
     """The interval of the difference nearest to 0, whose far end does not matter to it."""
-    found = [e.interval(level) for e in own]
-    low, high = min((i.low for i in found), default=-1.0), max((i.high for i in found), default=1.0)
+    intervals = [e.interval(level) for e in own]
+    low, high = min((i.low for i in intervals), default=-1.0), max((i.high for i in intervals), default=1.0)
     if nearest > 0:
-        high = max(nearest, min(i.high for i in found))
+        high = max(nearest, min(i.high for i in intervals))
     elif nearest < 0:
-        low = min(nearest, max(i.low for i in found))
+        low = min(nearest, max(i.low for i in intervals))
     return Interval(low=low, high=high, level=level, method="exact sign test at every level")
 
 

@@ -109,11 +109,11 @@ def severity_given_error(
         data, rest, weight = _influence_by_draw(data, value, np.asarray(items).ravel())
     elif runs is not None:
         more = _variance_by_run(data, value, np.asarray(runs).ravel())
-    found = linearised_evidence(
+    evidence = linearised_evidence(
         data, mean_b - mean_a, rest, weight, reach=reach, values=(mean_a, mean_b), few=(spread_a, spread_b), null=True,
         share=at is not None, more=more,
     )  # fmt: skip
-    return found if more is None else dataclasses.replace(found, unit="run", units=more.runs)
+    return evidence if more is None else dataclasses.replace(evidence, unit="run", units=more.runs)
 
 
 def _widest_difference(data: Paired) -> float:
@@ -132,7 +132,7 @@ def _influence_by_draw(
     """Influences and weights by draw, each less its item's mean: what varies when the items stay the same."""
     item = np.unique(items[data.kept], return_inverse=True)[1]
     alone = dataclasses.replace(data, unit=np.arange(len(item)), n_units=len(item), kind="draw")
-    found = []
+    by_condition = []
     for scores in (data.first, data.second):
         rated = ~np.isnan(scores)
         draws = np.bincount(item[rated], minlength=int(item.max()) + 1)
@@ -142,8 +142,8 @@ def _influence_by_draw(
         k = np.maximum(draws, 2)[item]
         grow = np.where(rated, np.sqrt(k / (k - 1)), 0.0)
         centre = [np.bincount(item, weights=x)[item] / k for x in (rest, error)]
-        found.append((n, grow * (rest - centre[0]), grow * (error - centre[1])))
-    (n_a, rest_a, error_a), (n_b, rest_b, error_b) = found
+        by_condition.append((n, grow * (rest - centre[0]), grow * (error - centre[1])))
+    (n_a, rest_a, error_a), (n_b, rest_b, error_b) = by_condition
     weight = np.concatenate([n_a * error_b / n_b, n_b * error_a / n_a]) / (n_a + n_b)
     return alone, np.concatenate([rest_b, -rest_a]), weight
 
@@ -220,13 +220,13 @@ def mean_given_error(
     data = align_pair(scores, scores, groups=groups, weights=weights)
     mean, n, error, rest, few = _condition_side(data.second, lambda s: s, data)
     top = max(float(np.nanmax(data.second)), TOP)
-    found = linearised_evidence(data, mean, rest, error / n, values=(mean, mean), reach=top, few=(few,))
+    evidence = linearised_evidence(data, mean, rest, error / n, values=(mean, mean), reach=top, few=(few,))
 
     def interval(level: float) -> Interval:
-        span = found.interval(level)
+        span = evidence.interval(level)
         return dataclasses.replace(span, low=max(span.low, 0.0))
 
-    return dataclasses.replace(found, values=(mean,), interval=interval)
+    return dataclasses.replace(evidence, values=(mean,), interval=interval)
 
 
 def graver_error(

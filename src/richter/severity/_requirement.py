@@ -101,14 +101,14 @@ def ask_requirement(
     all events, so it enters the upper limit whole; it enters the lower as none. With `as_worst` (the rates where the
     `missing` severities count as the worst) the requirement must hold both ways.
     """
-    found = table(level)
-    evidence = _rate_evidence(rule, table, found)
-    needed, short = _describe_shortfall(rule, found)
+    rates = table(level)
+    evidence = _rate_evidence(rule, table, rates)
+    needed, short = _describe_shortfall(rule, rates)
     evidence = dataclasses.replace(evidence, notes=(short,) if short else ())
     if as_worst is not None and missing:
         evidence = both_ways(evidence, _rate_evidence(rule, as_worst, as_worst(level)), missing={name: missing})
     question, metric = requirement_question(rule, name), requirement_metric(rule)
-    asked = Asked(question=question, metric=metric, evidence=evidence, basis=found.basis)
+    asked = Asked(question=question, metric=metric, evidence=evidence, basis=rates.basis)
     return AskedRequirement(asked=asked, clean_needed=needed)
 
 
@@ -127,13 +127,13 @@ def requirement_metric(rule: Requirement) -> Metric:
     )  # fmt: skip
 
 
-def _rate_evidence(rule: Requirement, table: Table, found: DeploymentTable) -> Evidence:
+def _rate_evidence(rule: Requirement, table: Table, rates: DeploymentTable) -> Evidence:
     """The rate per million as evidence; `found` are the rates at the caller's level."""
-    row, covered = found.at(rule.severity), 1 - found.uncovered
+    row, covered = rates.at(rule.severity), 1 - rates.uncovered
 
     def interval(at: float) -> Interval:
         sides = table((1 + at) / 2).at(rule.severity)
-        low, high = sides.lower * covered, sides.upper * covered + found.uncovered * MILLION
+        low, high = sides.lower * covered, sides.upper * covered + rates.uncovered * MILLION
         return Interval(low=low, high=high, level=at, method="one-sided limits")
 
     return Evidence(
@@ -141,8 +141,8 @@ def _rate_evidence(rule: Requirement, table: Table, found: DeploymentTable) -> E
         interval=interval,
         values=((row.per_million or 0.0) * covered,),
         n=row.n,
-        units=found.groups or row.n,
-        unit="item" if found.groups is None else "group",
+        units=rates.groups or row.n,
+        unit="item" if rates.groups is None else "group",
     )
 
 

@@ -238,5 +238,5 @@ def fit_from(rows: Floats, start: Ints, code: int) -> Floats:
 
 def fit_fixed(rows: Floats, k: int, code: int) -> Floats:
     """For each row ln q of the tail from index k."""
-    found: Floats = fit_from(rows, np.full(len(rows), k), code)
-    return found
+    log_q: Floats = fit_from(rows, np.full(len(rows), k), code)
+    return log_q

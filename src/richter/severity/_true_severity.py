@@ -127,7 +127,7 @@ def severity_by_labels(
     shares = np.einsum("rh,rhk->rk", weight, _draw_dirichlet(drawn_pairs + prior, rng))
     errors = _effective_labels(answers, pairs)
     why = f"labelled errors that weigh as {errors:.0f} are too few for a slope: {MIN_ERRORS} are needed"
-    found = _summarise_shares(
+    summary = _summarise_shares(
         overall,
         shares,
         n=int((index >= 0).sum()),
@@ -139,13 +139,13 @@ def severity_by_labels(
     )
     flagged, given = LEVELS[index[rated]], np.where(label < 0, np.nan, LEVELS[label])[rated]
     if unit is not None or weights is not None:  # the rare-safe form knows neither
-        return found
+        return summary
     parts = index[rated] if layer is None else layer[rated]
     rates = {}
-    for name, at in zip(found.at_least, POSITIVE, strict=True):
+    for name, at in zip(summary.at_least, POSITIVE, strict=True):
         rate = ppi_rate(given, flagged, float(at), strata=parts, level=level)
         rates[name] = Estimated(estimate=rate.estimate, interval=rate.interval)
-    return dataclasses.replace(found, at_least=rates, error_rate=rates[f"{POSITIVE[0]:.1f}"])
+    return dataclasses.replace(summary, at_least=rates, error_rate=rates[f"{POSITIVE[0]:.1f}"])
 
 
 def _labels_stand_for(

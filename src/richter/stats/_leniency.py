@@ -145,19 +145,19 @@ def leave_one_judge_out(table: ArrayLike) -> tuple[LeaveOneOut, ...]:
     rows = []
     for j in range(values.shape[1]):
         without = _row_means(np.delete(values, j, axis=1))
-        kept = ~np.isnan(without)
-        if not kept.any():
+        rated = ~np.isnan(without)
+        if not rated.any():
             raise TooFewErrors(f"Without judge {j + 1} no item has a score.", n=0, needed=1)
-        mean, rate = float(without[kept].mean()), float(np.mean(without[kept] > 0))
+        mean, rate = float(without[rated].mean()), float(np.mean(without[rated] > 0))
         rows.append(
             LeaveOneOut(
                 judge=j,
                 mean_severity=mean,
-                mean_change=mean - float(everyone[kept].mean()),
+                mean_change=mean - float(everyone[rated].mean()),
                 error_rate=rate,
-                error_rate_change=rate - float(np.mean(everyone[kept] > 0)),
-                n_items=int(kept.sum()),
-                n_lost=int(np.sum(~np.isnan(everyone) & ~kept)),
+                error_rate_change=rate - float(np.mean(everyone[rated] > 0)),
+                n_items=int(rated.sum()),
+                n_lost=int(np.sum(~np.isnan(everyone) & ~rated)),
             )
         )
     return tuple(rows)

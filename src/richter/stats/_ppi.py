@@ -146,8 +146,8 @@ def labelled_pool(
     parts = int(part.max()) + 1
 
     def total(values: Floats, rows: Bools | None = None) -> Floats:
-        kept = slice(None) if rows is None else rows
-        return np.bincount(part[kept], weights=values[kept], minlength=parts).astype(np.float64)
+        chosen = slice(None) if rows is None else rows
+        return np.bincount(part[chosen], weights=values[chosen], minlength=parts).astype(np.float64)
 
     size, count, mass = total(np.ones(len(y))), total(labelled.astype(np.float64)), total(counts_for)
     known, filled = count > 0, np.where(labelled, y, 0.0)
@@ -176,12 +176,12 @@ def _cut_by_score(judge: Floats, labelled: Bools) -> Indices:
     values = np.unique(judge)[::-1]
     need = max(MIN_LABELS_PER_PART, int(labelled.sum()) // MAX_PARTS)
     counts = [int(np.sum(labelled & (judge == v))) for v in values]
-    part, found, name = {}, 0, 0
+    part, n_labels, name = {}, 0, 0
     for k, value in enumerate(values):
         part[value] = name
-        found += counts[k]
-        if found >= need and sum(counts[k + 1 :]) >= need:
-            found, name = 0, name + 1
+        n_labels += counts[k]
+        if n_labels >= need and sum(counts[k + 1 :]) >= need:
+            n_labels, name = 0, name + 1
     return np.array([part[v] for v in judge], dtype=np.intp)
 
 
@@ -193,7 +193,7 @@ def _distances(pool: LabelledPool, tail: float, *, side: Side) -> tuple[Floats, 
     """
     scale = (pool.high - pool.low) or 1.0
     mean = (pool.mean - pool.low) / scale
-    found = []
+    distances = []
     for q, ends in ((tail, (1.0, 0.0)), (1 - tail, (0.0, 1.0))):
         bottom, top = (0.5, 0.5) if side == "both" else ends
         total = pool.n + bottom + top
@@ -203,8 +203,8 @@ def _distances(pool: LabelledPool, tail: float, *, side: Side) -> tuple[Floats, 
         with np.errstate(invalid="ignore"):
             limit = betaincinv(np.maximum(centre * weight, 1e-12), np.maximum((1 - centre) * weight, 1e-12), q)
         limit = np.where((mean <= 0) & (q < 0.5), 0.0, np.where((mean >= 1) & (q > 0.5), 1.0, limit))
-        found.append(np.where(pool.count > 0, limit, float(q > 0.5)))
-    return scale * np.maximum(mean - found[0], 0.0), scale * np.maximum(found[1] - mean, 0.0)
+        distances.append(np.where(pool.count > 0, limit, float(q > 0.5)))
+    return scale * np.maximum(mean - distances[0], 0.0), scale * np.maximum(distances[1] - mean, 0.0)
 
 
 def _reach_of(pool: LabelledPool, tail: float, *, target: Target, side: Side) -> tuple[float, float]:
@@ -291,12 +291,12 @@ def more_labels(pools: Sequence[LabelledPool], extra: int) -> list[LabelledPool]
     of its limits now and d_h' with them: about W_h d_h / n_h. `count` says how many of each part that makes.
     """
     left, step = extra, max(1, extra // 10)
-    found = [(p.n.copy(), p.count.copy()) for p in pools]
+    labels = [(p.n.copy(), p.count.copy()) for p in pools]
     tail = 0.15865525393145707
     while left > 0:
         best, place, step = -1.0, (0, 0), min(step, left)
         for k, pool in enumerate(pools):
-            n, count = found[k]
+            n, count = labels[k]
             now = dataclasses.replace(pool, n=n, count=np.maximum(count, 1e-9))
             room = np.minimum(step, pool.size - count)
             one = dataclasses.replace(now, n=n + np.maximum(room, 0.0))
@@ -309,11 +309,11 @@ def more_labels(pools: Sequence[LabelledPool], extra: int) -> list[LabelledPool]
         if best <= 0:
             break
         k, h = place
-        given = min(step, int(pools[k].size[h] - found[k][1][h]))
-        found[k][0][h] += given
-        found[k][1][h] += given
+        given = min(step, int(pools[k].size[h] - labels[k][1][h]))
+        labels[k][0][h] += given
+        labels[k][1][h] += given
         left -= given
-    return [dataclasses.replace(p, n=n, count=count) for p, (n, count) in zip(pools, found, strict=True)]
+    return [dataclasses.replace(p, n=n, count=count) for p, (n, count) in zip(pools, labels, strict=True)]
 
 
 def standard_error(pool: LabelledPool) -> float:

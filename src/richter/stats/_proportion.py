@@ -131,18 +131,22 @@ class EffectiveSize:
         """
         worth = self.at(level, side)
         k = self.rate * worth
-        found = wilson(k, worth, level=level) if side == "both" else clopper_pearson(k, worth, level=level, side=side)
-        low, high = self.allow_unseen_unit(found, 0.5 + level / 2 if side == "both" else level)
-        return Interval(low=low, high=high, level=level, method=f"{found.method}, by unit")
+        unadjusted = (
+            wilson(k, worth, level=level) if side == "both" else clopper_pearson(k, worth, level=level, side=side)
+        )
+        low, high = self.allow_unseen_unit(unadjusted, 0.5 + level / 2 if side == "both" else level)
+        return Interval(low=low, high=high, level=level, method=f"{unadjusted.method}, by unit")
 
-    def allow_unseen_unit(self, found: Interval, share: float) -> tuple[float, float]:
+    def allow_unseen_unit(self, unadjusted: Interval, share: float) -> tuple[float, float]:
         """Both limits, the one away from the end moved by what a unit of which all answers have an event adds there."""
         if self.away is None:
-            return found.low, found.high
+            return unadjusted.low, unadjusted.high
         y, v, seen = float(np.sum(self.away)), float(np.sum(self.away**2)), departures(self.away, 1 / self.by_units)
         more = max(seen.limit(y, v, share, whole=0.5) - seen.limit(y, v, share, whole=0.5, unseen=0.0), 0.0)
         return (
-            (found.low, min(found.high + more, 1.0)) if self.rate <= 0.5 else (max(found.low - more, 0.0), found.high)
+            (unadjusted.low, min(unadjusted.high + more, 1.0))
+            if self.rate <= 0.5
+            else (max(unadjusted.low - more, 0.0), unadjusted.high)
         )
 
 
@@ -296,10 +300,10 @@ def find_root(function: Callable[[float], float], low: float, high: float, *, xt
 def average_ranks(values: ArrayLike) -> NDArray[np.float64]:
     """Ranks from 1 in each column (or of a vector), ties sharing their mean; what is not a number has none."""
     x = np.asarray(values, dtype=np.float64)
-    found = np.full(x.shape, np.nan)
-    columns, ranks = (x[:, None], found[:, None]) if x.ndim == 1 else (x, found)
+    ranks_of_all = np.full(x.shape, np.nan)
+    columns, ranks = (x[:, None], ranks_of_all[:, None]) if x.ndim == 1 else (x, ranks_of_all)
     for k in range(columns.shape[1]):
         known = ~np.isnan(columns[:, k])
         _, place, count = np.unique(columns[known, k], return_inverse=True, return_counts=True)
         ranks[known, k] = (np.cumsum(count) - (count - 1) / 2)[place]
-    return found
+    return ranks_of_all

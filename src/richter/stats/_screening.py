@@ -99,9 +99,9 @@ class _Drawn:
         return _Amount(pool.estimate * share, interval.low * share, interval.high * share)
 
 
-def _of_all(found: _Amount, k: int, n: int, level: float) -> Share:
-    limits = Interval(low=found.low, high=found.high, level=level, method="stratified, Jeffreys")
-    return Share(k=k, n=n, estimate=found.estimate, interval=limits)
+def _of_all(amount: _Amount, k: int, n: int, level: float) -> Share:
+    limits = Interval(low=amount.low, high=amount.high, level=level, method="stratified, Jeffreys")
+    return Share(k=k, n=n, estimate=amount.estimate, interval=limits)
 
 
 def _ratio(part: _Amount, rest: _Amount, k: int, n: int, level: float) -> Share:
@@ -131,11 +131,11 @@ def _ratio(part: _Amount, rest: _Amount, k: int, n: int, level: float) -> Share:
 
 def _drawn(judge: ArrayLike, reference: ArrayLike, strata: ArrayLike) -> _Drawn:
     f, y = np.asarray(judge, dtype=np.float64), np.asarray(reference, dtype=np.float64)
-    kept = ~np.isnan(f)
-    if not kept.any() or np.isnan(y[kept]).all():
+    scored = ~np.isnan(f)
+    if not scored.any() or np.isnan(y[scored]).all():
         raise TooFewErrors("No answer has both a score and a reference.", n=0, needed=1)
-    codes = np.unique(np.asarray(strata)[kept], return_inverse=True)[1].astype(np.intp)
-    return _Drawn(f[kept], y[kept], codes)
+    codes = np.unique(np.asarray(strata)[scored], return_inverse=True)[1].astype(np.intp)
+    return _Drawn(f[scored], y[scored], codes)
 
 
 def overcall_rate(

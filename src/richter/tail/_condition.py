@@ -95,8 +95,8 @@ class ConditionTail(Shown):
 def exceedances_above(descending: Floats, threshold: float) -> Floats:
     """What lies strictly above the threshold, less the threshold, from severities sorted downwards."""
     n = int(np.searchsorted(-descending, -threshold, side="left"))
-    found: Floats = descending[:n] - threshold
-    return found
+    exceedances: Floats = descending[:n] - threshold
+    return exceedances
 
 
 def condition_tail(

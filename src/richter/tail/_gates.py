@@ -52,8 +52,8 @@ def evaluate_gates(
 
 def is_inside(interval: Interval, tolerance: float) -> bool:
     """Whether an interval of a difference, as it stands, shows it to be within a tolerance."""
-    found = Evidence(estimate=(interval.low + interval.high) / 2, interval=lambda _: interval)
-    return is_within(found, tolerance, alpha=(1 - interval.level) / 2)
+    evidence = Evidence(estimate=(interval.low + interval.high) / 2, interval=lambda _: interval)
+    return is_within(evidence, tolerance, alpha=(1 - interval.level) / 2)
 
 
 def _equivalence_gate(name: str, what: str, interval: Interval, estimate: float, tolerance: float, n: int) -> Gate:

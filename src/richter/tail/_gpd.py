@@ -73,7 +73,7 @@ def fit_gpd(
     n = int(w.sum())
     at_bound = xi <= -1
     if interval == "profile":
-        found, resamples = _profile_interval(x, w, n, xi, sigma, loglik, level), None
+        interval_of_xi, resamples = _profile_interval(x, w, n, xi, sigma, loglik, level), None
     else:
         rng = rng or np.random.default_rng(0)
         rows, resamples = np.repeat(x, w), n_resamples
@@ -83,11 +83,11 @@ def fit_gpd(
         if interval == "bca":
             levels = bca_levels(xi, drawn, _kernels.fit_rows(rows, scale, start), levels)
         low, high = np.quantile(drawn, levels)
-        found = Interval(low=float(low), high=float(high), level=level, method=f"bootstrap {interval}")
+        interval_of_xi = Interval(low=float(low), high=float(high), level=level, method=f"bootstrap {interval}")
     return GpdFit(
         xi=xi,
         sigma=sigma,
-        interval=found,
+        interval=interval_of_xi,
         n=n,
         loglik=loglik,
         regular=xi > -0.5,

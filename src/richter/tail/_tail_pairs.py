@@ -93,7 +93,7 @@ def _kernel_call(
     seeds = seeds_from(rng, plan.n_resamples)
     rows = partial(_bootstrap_chunk, (stacked, order, exceedances, n_exc, scales, starts, mass, unit))
     parts = mapper(rows, np.split(seeds, range(RESAMPLES_PER_TASK, len(seeds), RESAMPLES_PER_TASK)))
-    return tuple(np.concatenate(found) for found in zip(*parts, strict=True))
+    return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
 
 
 def _bootstrap_chunk(given: tuple[Any, ...], seeds: NDArray[np.uint64]) -> tuple[Floats, ...]:

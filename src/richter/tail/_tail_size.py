@@ -96,15 +96,15 @@ def pass_chance(true: float, n: ArrayLike, plan: TailPlan, *, alpha: float | Non
     n, xi = np.asarray(n, dtype=float), plan.xi_expected
     shapes = (1 + xi, 1 + xi + true)
     reach = float(ndtri(1 - (plan.alpha if alpha is None else alpha) / 2)) * sum(shapes) / np.sqrt(n)
-    found = (1 - plan.gof_p) ** 2 * ndtr((true - np.maximum(reach, plan.delta)) * np.sqrt(n) / math.hypot(*shapes))
+    chance = (1 - plan.gof_p) ** 2 * ndtr((true - np.maximum(reach, plan.delta)) * np.sqrt(n) / math.hypot(*shapes))
     below, above = (n * (1 - plan.q + side * plan.stability_width) / (1 - plan.q) for side in (1, -1))
     with np.errstate(divide="ignore", invalid="ignore"):
         for shape in shapes:
             for gap in (1 / n - 1 / below, 1 / np.maximum(above, plan.floor_exceedances) - 1 / n):
                 noise = shape * np.sqrt(np.maximum(gap, 0))
-                found = found * np.where(noise > 0, 2 * ndtr(plan.stability_tolerance / noise) - 1, 1.0)
+                chance = chance * np.where(noise > 0, 2 * ndtr(plan.stability_tolerance / noise) - 1, 1.0)
     least = required_exceedances(plan.delta, xi=xi, alpha=plan.alpha, power=plan.power)
-    return np.where(n >= max(least, plan.floor_exceedances + 2), found, 0.0)  # G5 looks above q, at the floor or more
+    return np.where(n >= max(least, plan.floor_exceedances + 2), chance, 0.0)  # G5 looks above q, at the floor or more
 
 
 def size_tail(
@@ -151,8 +151,8 @@ def size_tail(
             f"either side, so that at most {100 * most:.0f}% pass.",
             remedy="Ask for a power of 0.85 or less.",
         )
-    found = int(np.argmax(chances >= power))
-    exceedances = int(tried[found])
+    first = int(np.argmax(chances >= power))
+    exceedances = int(tried[first])
     items = math.ceil(round(exceedances / (1 - q), 6))
     return TailSize(
         delta=delta,
@@ -166,7 +166,7 @@ def size_tail(
         exceedances_p1=required_for_p1(true, xi=xi, alpha=alpha, power=power),
         exceedances_p1_family=required_for_p1(true, xi=xi, alpha=alpha / pairs, power=power),
         exceedances=exceedances,
-        chance=float(chances[found]),
+        chance=float(chances[first]),
         items=items,
         items_z=math.ceil(round(z / (1 - q), 6)),
         p1_chance=p1_chance(true, z, xi=xi, alpha=alpha),

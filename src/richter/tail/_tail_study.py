@@ -227,14 +227,14 @@ def _group_codes(
     items: Mapping[str, Sequence[str]], groups: Mapping[str, str], paired: bool
 ) -> dict[str, Indices] | None:
     """The code of each item's group in the order of severities; None where no two items share one."""
-    found, shared = {}, False
+    codes, shared = {}, False
     for name, given in items.items():
         ids = np.asarray(given, dtype=object)
         ids = ids[np.argsort(ids, kind="stable")] if paired else ids
         own = [f"group {groups[i]}" if groups.get(i) else f"item {i}" for i in ids]
-        found[name] = np.unique(own, return_inverse=True)[1].astype(np.intp)
+        codes[name] = np.unique(own, return_inverse=True)[1].astype(np.intp)
         shared = shared or len(set(own)) < len(own)
-    return found if shared else None
+    return codes if shared else None
 
 
 def _align_conditions(
