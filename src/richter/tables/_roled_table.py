@@ -78,6 +78,8 @@ def _listed_places(frame: pl.DataFrame, options: ReadOptions) -> dict[str, str] 
             return None
         if own:
             place[field] = own[0]
+    if "item" not in place and plain_name(place.get("prompt", "")) == "question":
+        place["item"] = place["prompt"]  # a question is its own name
     return place
 
 
