@@ -127,7 +127,7 @@ def _shares_items(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOp
     n_conditions = frame[place["condition"]].n_unique()
     if n_conditions == frame.height > 1:
         return False
-    return n_conditions == 1 or is_chosen or not has_unique_rows(frame, [place["item"]])
+    return n_conditions == 1 or is_chosen or items.hash().n_unique() < frame.height
 
 
 def _has_one_condition(frame: pl.DataFrame, place: Mapping[str, str]) -> bool:
