@@ -312,7 +312,11 @@ def test_an_unconfirmed_reading_blocks_a_gate_unless_it_is_trusted(tmp_path: Pat
     tables = dataclasses.replace(read_tables(frame(rng, 2000, old=0.85, new=0.85)), is_confirmed=False)
     plan = read_plan(write_plan(tmp_path, NO_WORSE))
     report = run_gate(plan, tables)
-    assert (report.exit_code, report.claims[0].blocked_by, report.claims[0].override) == (4, "reading", "")
+    assert (report.exit_code, report.claims[0].blocked_by, report.claims[0].override) == (
+        4,
+        "reading",
+        "--trust-reading",
+    )
     assert run_gate(plan, tables, policy=Policy(trust_reading=True)).exit_code == 0
 
 

@@ -21,13 +21,10 @@ def long(column: str, value: Callable[[int, int], object]) -> str:
 CASES = {
     "words": (long("outcome of test", lambda i, j: ("fine", "meh", "bad")[(i + j) % 3]), "compare f.csv"),
     "letters": (long("grade", lambda i, j: "ABC"[(i + j) % 3]), "compare f.csv"),
-    "amount": (long("response time (s)", lambda i, j: 3 + i * 7 % 50 + j), "compare f.csv"),
     "codes": (long("score", lambda i, j: 99 if (i + j) % 25 == 0 else 1 + (i + j) % 5), "compare f.csv"),
     "off scale": (long("score", lambda i, j: 1 + (i * 3 + j) % 9), "compare f.csv --scale 1:5"),
     "falling": (long("score", lambda i, j: 1 + (i + j) % 5), "compare f.csv --scale 5:1"),
     "no severities": (long("score", lambda i, j: 1 + (i + j) % 5), "severity f.csv"),
-    "measures": ("question,bleu,rouge\n" + "".join(f"q{i},{i % 7 / 7},{i % 5 / 5}\n" for i in range(40)),
-                 "compare f.csv"),
     "comma": ('question,"A, v1","B, v2",length\n' + "".join(f"q{i},{i % 2},{i % 3 % 2},{i}\n" for i in range(40)),
               "compare f.csv --wide 'A, v1,B, v2'"),
     "no plan": (long("correct", lambda i, j: (i + j) % 2), "gate f.csv"),

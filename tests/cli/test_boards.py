@@ -49,7 +49,7 @@ def test_dates_as_conditions_name_the_command_that_follows_them(
 ) -> None:
     """60 dates were 1,770 pairs; the command that is named works as it stands, whatever the column is called."""
     board("days.csv", [f"2026-01-{k + 1:02}" for k in range(20)], column='"when, exactly"', items=20)
-    said = run(capsys, "compare days.csv --map item=question")[1]
+    said = run(capsys, "compare days.csv --map 'condition=when, exactly'")[1]
     assert said.startswith("The 20 conditions are dates. Whether it changed, and when: richter watch days.csv ")
     command = said.partition("richter ")[2].partition(" By accuracy")[0]
     code, said = run(capsys, command)
@@ -91,9 +91,9 @@ def test_names_with_commas_can_be_named(folder: Path, capsys: pytest.CaptureFixt
 def test_the_page_is_advised_with_the_options_that_were_given(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`richter FILE --map score=X` said `richter report FILE`, which asked for the column again."""
     rows = "".join(f"q{i},{c},{i % k},{i % 3}\n" for c, k in (("old", 3), ("new", 5)) for i in range(40))
-    Path("two.csv").write_text(f"question,model,first mark,second mark\n{rows}")
-    code, said = run(capsys, "two.csv --map 'score=second mark' --scale 0:2")
+    Path("two.csv").write_text(f"question,model,mark one,mark two\n{rows}")
+    code, said = run(capsys, "two.csv --map 'score=mark two' --scale 0:2")
     assert code == 0, said
     command = said.rpartition("As a page: richter ")[2]
-    assert command == "report two.csv --map 'score=second mark' --scale 0:2 -o report.html"
+    assert command == "report two.csv --map 'score=mark two' --scale 0:2 -o report.html"
     assert run(capsys, command)[0] == 0

@@ -53,7 +53,7 @@ def test_a_reading_that_nobody_confirmed_is_noted_and_blocks_a_gate() -> None:
     assert len(notes_of(dataset)) == 1
     block = block_of(dataset, is_gate=True)
     assert block is not None
-    assert (block.gate, block.override) == ("reading", "")
+    assert (block.gate, block.override) == ("reading", "--trust-reading")
     assert block.remedy
     assert block_of(dataset, is_gate=True, trust_reading=True) is None
     assert len(notes_of(dataset, is_gate=True, trust_reading=True)) == 1

@@ -125,7 +125,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 # names of what decides numbers that are acted on; of any other the role is proposed
 LISTED: dict[str, frozenset[str]] = {
     "item": _set("item item_id id question_id doc_id qid sample_id example_id task_id case_id test_id prompt_id"
-                 " instance_id problem_id query_id uid"),
+                 " instance_id problem_id query_id uid question"),
     "condition": _set("condition model model_name model_id system variant arm llm"),
     "score": _set("correct is_correct score grade passed pass acc acc_norm accuracy exact_match em f1 correctness"
                   " success resolved is_resolved solved is_solved rating overall_score reward answer_correctness"

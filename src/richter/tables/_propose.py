@@ -115,13 +115,13 @@ def _role(field: str, column: str, frame: pl.DataFrame, options: ReadOptions) ->
     is_chosen = mapped.get(field) == column or (field == "score" and column == options.scorer)
     if column == ORDER and column not in frame.columns:
         return Role(field=field, shown="the order of the rows", is_known=is_chosen)
-    texts = text_of(frame[column])
     is_known = is_chosen or is_listed(field, column)
     if field in ("draw", "run") and not is_chosen:
+        texts = text_of(frame[column])
         is_known &= texts.cast(pl.Int64, strict=False).null_count() == texts.null_count()
     if is_known:
         return Role(field=field, shown=f'column "{brief(column)}"', is_known=True)
-    values = texts.drop_nulls().unique(maintain_order=True)
+    values = text_of(frame[column]).drop_nulls().unique(maintain_order=True)
     shown = counted(len(values), "value")
     if field in ("condition", "score") and len(values) <= MAX_CONDITIONS_SHOWN:
         shown = ", ".join(brief(value) for value in values)

@@ -78,6 +78,8 @@ def _listed_places(frame: pl.DataFrame, options: ReadOptions) -> dict[str, str] 
             return None
         if own:
             place[field] = own[0]
+    if "item" not in place and plain_name(place.get("prompt", "")) == "question":
+        place["item"] = place["prompt"]  # a question is its own name
     return place
 
 
@@ -125,7 +127,7 @@ def _shares_items(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOp
     n_conditions = frame[place["condition"]].n_unique()
     if n_conditions == frame.height > 1:
         return False
-    return n_conditions == 1 or is_chosen or not has_unique_rows(frame, [place["item"]])
+    return n_conditions == 1 or is_chosen or items.hash().n_unique() < frame.height
 
 
 def _has_one_condition(frame: pl.DataFrame, place: Mapping[str, str]) -> bool:

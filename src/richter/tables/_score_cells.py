@@ -56,7 +56,7 @@ def read_scores(
     """The column of the score as numbers; every cell is settled once, by the user's code or by what it says."""
     column = place["score"]
     cells, codes = frame[column], {word.strip().lower(): value for word, value in options.grade.items()}
-    texts = _lower(cells, EMPTY in codes) if codes or cells.dtype == pl.String else None
+    texts = _lower(cells, EMPTY in codes) if codes else None
     by_code = texts.is_in(list(codes)).fill_null(value=False) if codes and texts is not None else None
     rest = cells if by_code is None else pl.select(pl.when(~by_code).then(cells)).to_series().alias(column)
     words = _words(rest)

@@ -351,25 +351,37 @@ def _in_turn(frame: pl.DataFrame, answers: pl.Series) -> bool:
 
 def _raters(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
     """Columns that say by name who rates the same answers: raters are draws; people beside a judge check it."""
-    graded = [c for c in frame.columns if holds_grades(frame[c]) and holds_any(frame[c])]
-    own = {c: rater_of(c) for c in graded if rater_of(c).word}
+    own = _rater_columns(frame)
     rest = [c for c in frame.columns if c not in own]
-    beside = [c for c in rest if holds_grades(frame[c]) and not known_fields([c]) | hinted_fields(c)]
-    if len(own) < 2 or known_fields(rest) & {"score", "severity"} or beside:
+    if not own:
         return frame, {}
     decided = [c for c in rest if _DECIDED & {*plain_name(c).split("_")} and holds_grades(frame[c])]
     if decided:
         notes.append(f"{brief(decided[0])} is read, which was settled after the others (--map score=COLUMN)")
         return frame, {"score": decided[0]}
-    grids = [g for g in factors(list(own)) if len(g.ones) > 1 and len(g.twos) > 1]
-    if any(all(map(_is_draw, side)) for g in grids for side in (g.ones, g.twos)):
-        return frame, {}  # a column for each condition and rater
+    if _are_raters_of_conditions(list(own)):
+        return frame, {}
     words = list(dict.fromkeys(rater.word for rater in own.values()))
     if len(words) == 1 and len(dict.fromkeys(rater.which for rater in own.values() if rater.which)) == len(own):
         return _raters_as_draws(frame, list(own), rest, notes)
     if len(own) == 2 and len({word in PEOPLE for word in words}) == 2:
         return _person_beside_judge(frame, own, notes)
     return frame, {}
+
+
+def _rater_columns(frame: pl.DataFrame) -> dict[str, RaterName]:
+    """The columns of grades that are called by who rates, where there are two and no other grade stands beside them."""
+    graded = [c for c in frame.columns if holds_grades(frame[c]) and holds_any(frame[c])]
+    own = {c: rater_of(c) for c in graded if rater_of(c).word}
+    rest = [c for c in frame.columns if c not in own]
+    beside = [c for c in rest if holds_grades(frame[c]) and not known_fields([c]) | hinted_fields(c)]
+    return {} if len(own) < 2 or known_fields(rest) & {"score", "severity"} or beside else own
+
+
+def _are_raters_of_conditions(columns: list[str]) -> bool:
+    """Whether there is a column for each condition and rater."""
+    grids = [grid for grid in factors(columns) if len(grid.ones) > 1 and len(grid.twos) > 1]
+    return any(all(map(_is_draw, side)) for grid in grids for side in (grid.ones, grid.twos))
 
 
 def _raters_as_draws(
