@@ -130,7 +130,7 @@ NAMED = (
            "np.minimum(np.asarray(tested) * tried"),
     Mutant("label design effect below 1", *LABELS, "deff = max(1.0, (total - between) / alone) if",
            "deff = (total - between) / alone if"),
-    Mutant("one more degree of freedom for labels", *LABELS, "freedom=worth - 1)", "freedom=worth)"),
+    Mutant("one more degree of freedom for labels", *LABELS, "freedom=effective_n - 1)", "freedom=effective_n)"),
     Mutant("runs crossed by number", *UNITS, "np.array_equal(tables[0][0], tables[1][0])",
            "len(tables[0][0]) == len(tables[1][0])"),
     Mutant("no room for an unseen group", *UNITS, "whole=whole, unseen=unseen), near)",

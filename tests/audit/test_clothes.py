@@ -104,7 +104,7 @@ def test_markdown_tables_of_scores_hold_the_scores(tmp_path: Path, capsys: pytes
 def test_what_could_have_been_shown_is_a_difference_that_there_can_be() -> None:
     """ "could have shown 2.8016" of an accuracy, 280 points."""
     frame = rows("old", "new", items=2, correct=lambda k, *_: k).with_columns(group=pl.lit("one"))
-    assert richter.open(frame).compare().claims[0].could_show is None
+    assert richter.open(frame).compare().claims[0].min_detectable_difference is None
 
 
 def test_what_an_undecided_claim_takes_is_counted_in_its_units() -> None:

@@ -121,7 +121,7 @@ def test_needed_is_for_the_margin_or_the_metrics_gap_never_for_what_was_seen_by_
         (claim,) = decide([ask(estimate)])
         assert claim.needed == math.ceil(100 * (z / 0.1) ** 2)
         assert claim.needed_for == 0.1
-        assert claim.could_show == pytest.approx(z)
+        assert claim.min_detectable_difference == pytest.approx(z)
     z = max(ndtri(0.975) + ndtri(0.8), ndtri(0.95) + ndtri(0.9))
     (claim,) = decide([ask(0.3, margin=0.25)])
     assert claim.needed == math.ceil(100 * (z / 0.25) ** 2)
@@ -141,14 +141,18 @@ def test_the_smallest_number_of_units_by_trying_all(each: float) -> None:
 def test_the_smallest_detectable_difference_is_said_within_the_whole_scale_by_hand() -> None:
     """A standard error of 1 shows 2.80 of a mean severity (0 to 4), nothing of a rate, and any length of a number."""
     z = float(ndtri(0.975) + ndtri(0.8))
-    found = [decide([ask(0.1, measure)])[0].could_show for measure in ("mean_severity", "accuracy", "tokens")]
+    found = [
+        decide([ask(0.1, measure)])[0].min_detectable_difference for measure in ("mean_severity", "accuracy", "tokens")
+    ]
     assert found == [pytest.approx(z), None, pytest.approx(z)]
     severity = METRICS["mean_severity"]
     assert min_detectable_difference(normal(0.1, 3.999 / z), severity, tail=0.025) == pytest.approx(3.999)
     assert min_detectable_difference(normal(0.1, 4.001 / z), severity, tail=0.025) is None
     assert min_detectable_difference(normal(0.1, standard_error=None), severity, tail=0.025) is None
     marks = dataclasses.replace(METRICS["mean_score"], low=1.0, high=5.0)
-    assert decide([ask(normal(0.1, 4.5 / z), metric=marks)])[0].could_show is None  # 4 is the whole scale
+    assert (
+        decide([ask(normal(0.1, 4.5 / z), metric=marks)])[0].min_detectable_difference is None
+    )  # 4 is the whole scale
     for n in (7, 30):  # ten units' variance over the square of a distance of as many standard errors
         assert units_for(n, reach_of(n - 1, 0.025, 0.8), tail=0.025, power=0.8, freedom=1.0) == n
 
@@ -158,7 +162,7 @@ def test_the_smallest_detectable_difference_is_at_the_level_of_its_step_by_hand(
     for tried in (1, 4):
         tail = 0.05 / 3 / tried / 2
         for claim in decide([ask(0.1), ask(0.2), ask(0.3)], tried=tried):
-            assert claim.could_show == pytest.approx(float(ndtri(1 - tail) + ndtri(0.8)))
+            assert claim.min_detectable_difference == pytest.approx(float(ndtri(1 - tail) + ndtri(0.8)))
 
 
 @pytest.mark.parametrize(("error", "freedom"), [(e, f) for e in (0.01, 0.05, 0.6, 1.2) for f in (9.0, 19.0)])
@@ -172,7 +176,9 @@ def test_units_that_a_t_test_needs_by_hand(error: float, freedom: float) -> None
     n = np.arange(math.ceil(5 / each), 10**5)
     reach = student.isf(0.025, n * each - 1) + student.isf(0.2, n * each - 1)
     assert claim.needed == n[n >= 20 * error**2 * (reach / aim) ** 2][0]
-    assert claim.could_show == pytest.approx((student.isf(0.025, freedom) + student.isf(0.2, freedom)) * error)
+    assert claim.min_detectable_difference == pytest.approx(
+        (student.isf(0.025, freedom) + student.isf(0.2, freedom)) * error
+    )
 
 
 def test_one_condition_against_a_value_by_hand() -> None:

@@ -90,7 +90,7 @@ def test_needed_is_for_no_loss_or_half_of_what_is_allowed_by_hand() -> None:
     z = float(ndtri(0.95) + ndtri(0.8))
     (claim,) = decide([rule(0.0, value=-0.5, conditions=("old", "new"))])
     assert claim.needed == math.ceil(z * z * 50 / 0.5**2)
-    assert claim.could_show == pytest.approx(z)
+    assert claim.min_detectable_difference == pytest.approx(z)
     (claim,) = decide([rule(0.5, value=0.5, relation="below")])
     assert claim.needed == math.ceil(z * z * 50 / 0.25**2)
     assert claim.needed_for == pytest.approx(0.25)
@@ -99,7 +99,7 @@ def test_needed_is_for_no_loss_or_half_of_what_is_allowed_by_hand() -> None:
 def test_the_smallest_detectable_difference_is_one_sided_by_hand() -> None:
     z = float(ndtri(0.95) + ndtri(0.8))
     (claim,) = decide([rule(normal(0.5, 0.01), value=0.5)])
-    assert claim.could_show == pytest.approx(0.01 * z)
+    assert claim.min_detectable_difference == pytest.approx(0.01 * z)
 
 
 @pytest.mark.parametrize("error", [0.05, 0.002])

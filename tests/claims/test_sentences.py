@@ -262,7 +262,7 @@ def test_sentences_and_sizes_of_requirements_by_hand(
     assert claim.sentence == said
     assert (claim.needed, claim.needed_for) == (pytest.approx(needed) if needed else (None, None))
     error = question.known.standard_error
-    assert claim.could_show == (pytest.approx((ndtri(0.95) + ndtri(0.8)) * error) if error else None)
+    assert claim.min_detectable_difference == (pytest.approx((ndtri(0.95) + ndtri(0.8)) * error) if error else None)
     assert claim.plain_interval is not None
     assert claim.plain_interval.level == 0.95
     assert claim.p == pytest.approx(2 * ndtr(-abs(claim.estimate - question.question.value) / _error(question)))  # type: ignore[operator]

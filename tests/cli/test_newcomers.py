@@ -351,7 +351,7 @@ def test_a_difference_without_any_spread_could_not_have_shown_nothing(
     Path("ends.csv").write_text("item,condition,correct\n" + "".join(f"{i},a,1\n{i},b,0\n" for i in range(40)))
     _, said = run(capsys, "compare ends.csv --json ends.json")
     assert "could have shown" not in said
-    assert json.loads(Path("ends.json").read_text())["claims"][0]["could_show"] is None
+    assert json.loads(Path("ends.json").read_text())["claims"][0]["min_detectable_difference"] is None
 
 
 COSTS = "item,condition,correct,cost_usd\n" + "".join(

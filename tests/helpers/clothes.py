@@ -24,7 +24,7 @@ RESAMPLED = ("b", "xi")
 WORDS = {"accuracy": "more", "mean_score": "better", "mean_severity": "less", "catastrophic_rate": "less",
          "ece": "better", "severity_given_error": "less"}  # fmt: skip
 SPAN = re.compile(r"([+-]?[\d.,]+)( points|%)? \[([+-]?[\d.,]+), ([+-]?[\d.,]+)\]")
-SAME = ("verdict", "sentence", "estimate", "values", "n", "units", "needed", "could_show")
+SAME = ("verdict", "sentence", "estimate", "values", "n", "units", "needed", "min_detectable_difference")
 
 
 def world(seed: int) -> pl.DataFrame:

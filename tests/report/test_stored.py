@@ -120,7 +120,7 @@ def test_the_command_draws_a_stored_document(tmp_path: Path) -> None:
 
 def test_an_older_document_with_less_in_it_is_a_page_that_reads() -> None:
     """Without what later versions brought, and without any one of its parts, every question still has an answer."""
-    newer = ("sure", "right", "scale", "family", "could_show", "needed_for", "side", "primary")
+    newer = ("sure", "right", "scale", "family", "min_detectable_difference", "needed_for", "side", "primary")
 
     def older(value: Any) -> Any:
         if isinstance(value, dict):

@@ -97,7 +97,7 @@ def check_alignment(
     displaced = {} if texts is None else _displaced(texts)  # condition: items that have another item's text
     wrong = {k: line for k, (number_wrong, n) in displaced.items() if (line := _describe_displaced(number_wrong, n))}
     lost = [([k], line) for k, line in wrong.items()]
-    is_empty = np.isnan(values).all(axis=0)  # it has no order
+    is_empty: Bools = np.asarray(np.isnan(values).all(axis=0))  # it has no order
     usable = [k for k in range(number) if not is_empty[k] and k not in wrong]
     unchecked: dict[int, str] = {}
     warnings: list[str] = []

@@ -236,7 +236,7 @@ def _difference_claim(
         p_adjusted=min(differs.p_adjusted * share, 1.0),
         needed=needed,
         needed_for=None if needed is None else aim,
-        could_show=min_detectable_difference(evidence, asked.metric, tail=differs.alpha / 2),
+        min_detectable_difference=min_detectable_difference(evidence, asked.metric, tail=differs.alpha / 2),
         family=family,
         notes=(*asked.notes, *evidence.notes_at(level), *undone),
     )
@@ -283,7 +283,7 @@ def _decide_requirements(asked: Sequence[Asked], level: float, tried: int) -> tu
                 p_adjusted=min(float(p_holm) * tried, 1.0),
                 needed=None if needed is None else needed[0],
                 needed_for=None if needed is None else needed[1],
-                could_show=min_detectable_difference(evidence, one.metric, tail=alpha),
+                min_detectable_difference=min_detectable_difference(evidence, one.metric, tail=alpha),
                 notes=(*one.notes, *evidence.notes_at(level), *_undone_by_missing(evidence, is_met)),
                 family=Family(
                     method="intersection-union to pass, holm to violate", size=len(asked), name="requirement"

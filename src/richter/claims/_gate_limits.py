@@ -23,6 +23,7 @@ from richter.claims._units import (
     weights_of,
 )
 from richter.records import Interval
+from richter.stats import Bools
 from richter.stats._proportion import MIN_DEPARTING_UNITS, unit_freedom
 
 __all__ = ["with_gate_limit"]
@@ -53,13 +54,15 @@ class UnitFills:
         """The largest distance of each unit's part of the mean from its share of it, over the missing grades."""
         low, high = float(np.sum(self.least)), float(np.sum(self.most))
         shares = np.stack([self.share * low, self.share * high])
-        return np.maximum(np.abs(self.most - shares.min(axis=0)), np.abs(self.least - shares.max(axis=0)))
+        found: Floats = np.maximum(np.abs(self.most - shares.min(axis=0)), np.abs(self.least - shares.max(axis=0)))
+        return found
 
     def smallest_residuals(self) -> Floats:
         """The smallest of these distances."""
         low, high = float(np.sum(self.least)), float(np.sum(self.most))
         shares = np.stack([self.share * low, self.share * high])
-        return np.maximum(np.maximum(self.least - shares.max(axis=0), shares.min(axis=0) - self.most), 0.0)
+        found: Floats = np.maximum(np.maximum(self.least - shares.max(axis=0), shares.min(axis=0) - self.most), 0.0)
+        return found
 
     def may_depart_rarely(self) -> bool:
         """Whether few units depart from a base, or all are alike, with some values of the missing grades."""
@@ -96,7 +99,7 @@ def with_gate_limit(found: Evidence, worst: Sample, best: Sample, *, conditions:
 def _limit_of_counts(worst: Sample, conditions: tuple[str, ...]) -> Limit | None:
     """The limit of single answers, right or wrong, by their counts; None where there is more to them."""
     places = [worst.place(name) for name in conditions]
-    known = ~np.isnan(worst.mean[:, places]).any(axis=1)
+    known: Bools = np.asarray(~np.isnan(worst.mean[:, places]).any(axis=1))
     if not is_single_binary(worst, known, places):
         return None
     if len(conditions) == 1:
@@ -115,14 +118,15 @@ def _limit_of_counts(worst: Sample, conditions: tuple[str, ...]) -> Limit | None
 def _limit_of_units(worst: Sample, best: Sample, conditions: tuple[str, ...]) -> Limit:
     """The limit by unit: by items, by groups, or by each of two groupings."""
     outcomes = worst.outcomes
-    known = ~np.isnan(worst.mean[:, [worst.place(name) for name in conditions]]).any(axis=1)
+    places = [worst.place(name) for name in conditions]
+    known: Bools = np.asarray(~np.isnan(worst.mean[:, places]).any(axis=1))
     groupings = [codes_of_groups(codes, known) for codes in (outcomes.group, outcomes.group_2)]
     codings = [codes for codes in groupings if codes is not None] or [np.arange(int(np.sum(known)))]
     fills = [_fills_by(worst, best, conditions, known, codes) for codes in codings]
     groups = min(len(one.share) for one in fills)
     if len(fills) == 2:
         both = np.unique(np.stack(codings), axis=1, return_inverse=True)[1].ravel()
-        error = _largest_crossed_error(*fills, _fills_by(worst, best, conditions, known, both))
+        error = _largest_crossed_error(fills[0], fills[1], _fills_by(worst, best, conditions, known, both))
         freedom = groups - 1.0
     else:
         error = _largest_error(fills[0])
@@ -142,7 +146,7 @@ def _limit_of_units(worst: Sample, best: Sample, conditions: tuple[str, ...]) ->
     return limit
 
 
-def _fills_by(worst: Sample, best: Sample, conditions: tuple[str, ...], known: np.ndarray, codes: Codes) -> UnitFills:
+def _fills_by(worst: Sample, best: Sample, conditions: tuple[str, ...], known: Bools, codes: Codes) -> UnitFills:
     """The units of a coding of the items, with the value of a candidate at both ends of its missing grades."""
     metric, weight = worst.metric, weights_of(worst.outcomes.weight, known)
     sign = 1.0 if metric.better == "higher" else -1.0
@@ -150,7 +154,7 @@ def _fills_by(worst: Sample, best: Sample, conditions: tuple[str, ...], known: n
     assert metric.best is not None
     candidate, bad, good = worst.place(conditions[-1]), sign * metric.worst, sign * metric.best
     least, most = (sign * sample.mean[known, candidate] for sample in (worst, best))
-    bases = (bad, good)
+    bases: tuple[float, ...] = (bad, good)
     if len(conditions) == 2:
         baseline = sign * worst.mean[known, worst.place(conditions[0])]
         least, most, bad, bases = least - baseline, most - baseline, bad - good, (0.0,)

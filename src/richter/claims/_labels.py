@@ -17,7 +17,7 @@ from richter.stats import LabelledPool, Side, labelled_pool, more_labels, pool_d
 
 __all__ = ["as_judged"]
 
-MORE = 50  # labels whose worth is said
+N_MORE_LABELS = 50  # whose effect on the interval is named
 LEAST_FREEDOM = 4.0
 MOST_NAMED = 3  # judges
 
@@ -76,13 +76,13 @@ def _describe_correction(
 ) -> str:  # fmt: skip
     """What the judge alone says, and what more labels would buy, at a level."""
     span, two = own.interval(level), len(own.values) == 2
-    now, then = half_width(0, level), half_width(MORE, level)
+    now, then = half_width(0, level), half_width(N_MORE_LABELS, level)
     estimate, low, high = (metric.amount(x, sign=two) for x in (own.estimate, span.low, span.high))
     ends = f"({100 * level:g}% CI {low} to {high})"
     graded = f"{estimate}{metric.suffix if two else metric.unit} {ends}"
     return (
-        f"as it was graded: {graded}; {MORE} more labels would narrow the interval from ±{metric.amount(now)} to about "
-        f"±{metric.amount(then)}{metric.suffix}"
+        f"as it was graded: {graded}; {N_MORE_LABELS} more labels would narrow the interval from "
+        f"±{metric.amount(now)} to about ±{metric.amount(then)}{metric.suffix}"
     )
 
 
@@ -203,11 +203,11 @@ def _effect(pools: Sequence[LabelledPool], sides: Sequence[Labelled], *, these: 
         (within, within_judged) if these else (grow * float(np.sum(whole**2)), grow * float(np.sum(judged**2)))
     )
     labels = sum(float(pool.count.sum()) for pool in pools)
-    worth = float(np.sum(carried)) ** 2 / float(np.sum(carried**2))  # units of equal share that labels lie in
+    effective_n = float(np.sum(carried)) ** 2 / float(np.sum(carried**2))  # units of equal share that labels lie in
     if these:
-        worth = labels
-    deff = max(1.0, (total - between) / alone) if alone > 0 else max(1.0, labels / worth)
-    return _Effect(deff=deff, between=between, freedom=worth - 1)
+        effective_n = labels
+    deff = max(1.0, (total - between) / alone) if alone > 0 else max(1.0, labels / effective_n)
+    return _Effect(deff=deff, between=between, freedom=effective_n - 1)
 
 
 def _within(influence: Floats, item: Codes) -> float:

@@ -358,12 +358,12 @@ def _clustered_rate(found: Evidence, outcomes: Outcomes, rows: NDArray[np.bool_]
     w = (1.0 if outcomes.weight is None else outcomes.weight[item]) / np.bincount(item)[item]
     if np.ptp(np.bincount(unit, weights=w * event) / np.bincount(unit, weights=w)) <= 1e-12:
         return found
-    worth = effective_size_of(event, unit, weight=w)
+    effective = effective_size_of(event, unit, weight=w)
 
     def interval(level: float) -> Interval:
-        own = worth.interval(level)
+        own = effective.interval(level)
         if frame.exact:
-            lower, upper = (worth.interval(0.5 + level / 2, side) for side in ("lower", "upper"))
+            lower, upper = (effective.interval(0.5 + level / 2, side) for side in ("lower", "upper"))
             own = Interval(low=lower.low, high=upper.high, level=level, method="clopper-pearson, by unit")
         return dataclasses.replace(own, low=low + span * own.low, high=low + span * own.high)
 
@@ -503,13 +503,13 @@ def _undecidable(estimate: float, frame: _Frame, reason: str) -> Evidence:
     )
 
 
-def _constant(value: float, worth: float, frame: _Frame) -> Evidence:
+def _constant(value: float, effective_n: float, frame: _Frame) -> Evidence:
     """All units alike: the share of those that might not be is below 1 - (a / 2)^(1 / units) at level 1 - a."""
     if not math.isfinite(frame.high - frame.low):
         return _undecidable(value, frame, "every value is the same, and no range bounds the others")
 
     def interval(level: float) -> Interval:
-        share = -math.expm1(math.log((1 - level) / 2) / worth)
+        share = -math.expm1(math.log((1 - level) / 2) / effective_n)
         low, high = value - share * (value - frame.low), value + share * (frame.high - value)
         return Interval(low=low, high=high, level=level, method="range x clopper-pearson")
 
@@ -517,9 +517,9 @@ def _constant(value: float, worth: float, frame: _Frame) -> Evidence:
         if asked == value:
             return 1.0
         room = frame.high - value if asked > value else value - frame.low
-        return min(1.0, 2 * max(0.0, 1 - abs(asked - value) / room) ** worth) if room > 0 else 0.0
+        return min(1.0, 2 * max(0.0, 1 - abs(asked - value) / room) ** effective_n) if room > 0 else 0.0
 
-    return frame.evidence(value, interval, p, max(frame.high - value, value - frame.low) / worth)
+    return frame.evidence(value, interval, p, max(frame.high - value, value - frame.low) / effective_n)
 
 
 def _sparse(away: Floats, share: float, frame: _Frame) -> Evidence:
@@ -616,8 +616,8 @@ def _by_draws(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], 
     estimate = frame.values[-1] - (frame.values[0] if len(columns) == 2 else 0.0)
     frame = dataclasses.replace(frame, units=int(np.sum(draws)), unit="draw")
     if variance == 0:  # of a difference one condition's draws may be what varies: those that are worth fewer
-        worth = float(np.min(1 / np.sum(share**2 / draws, axis=0)))
-        return _constant(estimate, worth, frame)
+        effective_n = float(np.min(1 / np.sum(share**2 / draws, axis=0)))
+        return _constant(estimate, effective_n, frame)
     freedom = variance**2 / float(np.sum(terms**2 / (draws - 1)))
     return _t(estimate, math.sqrt(variance), freedom, frame)
 

@@ -45,7 +45,7 @@ def unpaired_evidence(sample: Sample | Outcomes, first: str, second: str, *, abo
     found = dataclasses.replace(apart_evidence(one, two), counts=one.counts and two.counts)
     if sample.outcomes.group is None:
         return found
-    beyond = apart_evidence(*(_side(sample, name, about, room=True) for name in (first, second)))
+    beyond = apart_evidence(*(_side(sample, name, about, allow_unseen_group=True) for name in (first, second)))
 
     def interval(level: float) -> Interval:
         near, far = found.interval(level), beyond.interval(level)
@@ -55,8 +55,9 @@ def unpaired_evidence(sample: Sample | Outcomes, first: str, second: str, *, abo
     return dataclasses.replace(found, interval=interval)
 
 
-def _side(sample: Sample, name: str, about: About, *, room: bool = False) -> Evidence:
-    """One condition's mean, with limits that hold where it is skewed; `room`: also for a group that was not seen."""
+def _side(sample: Sample, name: str, about: About, *, allow_unseen_group: bool = False) -> Evidence:
+    """One condition's mean, with limits that hold where it is skewed; with `allow_unseen_group` also for one
+    that was not seen."""
     found, k = mean_evidence(sample, name, about=about, exact=True), sample.place(name)
     if about != "such-items" or found.labels or found.standard_error is None:
         return found
@@ -64,12 +65,12 @@ def _side(sample: Sample, name: str, about: About, *, room: bool = False) -> Evi
     x, group, weight = sample.mean[known, k], sample.outcomes.group, sample.outcomes.weight
     group, weight = None if group is None else group[known], None if weight is None else weight[known]
     if sample.metric.kind == "binary" and bool((sample.draws[known, k] == 1).all()):
-        worth = effective_size_of(x, group, weight=weight)
+        effective = effective_size_of(x, group, weight=weight)
 
         def interval(level: float) -> Interval:
-            n = worth.at(level)
-            own = clopper_pearson(worth.rate * n, n, level=level)
-            low, high = worth.allow_unseen_unit(own, 0.5 + level / 2) if room else (own.low, own.high)
+            n = effective.at(level)
+            own = clopper_pearson(effective.rate * n, n, level=level)
+            low, high = effective.allow_unseen_unit(own, 0.5 + level / 2) if allow_unseen_group else (own.low, own.high)
             return dataclasses.replace(own, low=low, high=high)
 
         return dataclasses.replace(found, interval=interval, p=None, counts=group is None and weight is None)

@@ -67,10 +67,11 @@ class Shares:
             return ""
         now = max(1, round(self.draws_per_item))
         fixed = self.items + (self.groups or 0.0) * self.items_per_group
-        worth = now**2 * fixed / self.draws
-        if worth < 0.5:
+        draws_per_new_item = now**2 * fixed / self.draws
+        if draws_per_new_item < 0.5:
             return "next: more draws do as much as more items, unless a new item costs nothing but its draws"
-        return f"next: more items rather than more draws, unless one costs more than {worth:,.3g} draws besides its own"
+        price = f"{draws_per_new_item:,.3g} draws besides its own"
+        return f"next: more items rather than more draws, unless one costs more than {price}"
 
     def sentence(self) -> str:
         """The shares in words."""

@@ -270,7 +270,7 @@ def _claim_table(out: Console, claims: tuple[Claim, ...]) -> None:
             words = dataclasses.replace(measure_words(name.split(" and ")[0]), noun=name)
         words = words.telling(*ends)
         by, low, high = (None if x is None else _amount(words, x) for x in (claim.estimate, *(ends or (None, None))))
-        could = None if claim.could_show is None else words.amount(claim.could_show)
+        could = None if claim.min_detectable_difference is None else words.amount(claim.min_detectable_difference)
         aim = None if claim.needed_for is None else f"{words.scale * claim.needed_for:g}"
         label = words.noun + _unit(words) + (f" ({printable(part, limit=30)})" if part else "")
         named = {"measure": label, "by": by, "low": low}
@@ -383,9 +383,9 @@ def _print_undecided(out: Console, report: CompareReport, claims: Sequence[Claim
     """Print what undecided pairs could have shown, what would settle them, and why others have no such size."""
     lead = _lead_words(report)
     undecided = [c for c in claims if c.verdict is Verdict.UNDECIDED]
-    waiting = [c for c in undecided if c.could_show is not None]
+    waiting = [c for c in undecided if c.min_detectable_difference is not None]
     if waiting:
-        least, most = (f(c.could_show or 0.0 for c in waiting) for f in (min, max))
+        least, most = (f(c.min_detectable_difference or 0.0 for c in waiting) for f in (min, max))
         words = lead.telling(0.0, least)
         low, high = words.amount(least), words.amount(most)
         shown = low + (f" to {high}" if high != low else "") + words.suffix
@@ -395,7 +395,7 @@ def _print_undecided(out: Console, report: CompareReport, claims: Sequence[Claim
         worst = max(wanted, key=lambda c: c.needed or 0)
         aim = f"{lead.scale * (worst.needed_for or 0.0):g}{lead.suffix}"
         out.print(f"  {worst.needed:,} {worst.unit}s at most would settle a difference of {aim}")
-    reasons = Counter(c.notes[-1] for c in undecided if c.could_show is None and c.notes)
+    reasons = Counter(c.notes[-1] for c in undecided if c.min_detectable_difference is None and c.notes)
     for reason, number in reasons.items():
         out.print(f"  {number} undecided: {printable(reason)}")
 

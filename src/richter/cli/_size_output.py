@@ -238,8 +238,8 @@ def _size_from_evidence(
     if asked.known.sides:
         one, two = (math.ceil(items * side / sum(asked.known.sides)) for side in asked.known.sides)
         return _SizeFromData(items=one + two, draws=1, who=f"{one:,} of the first and {two:,} others of the second")
-    share = f"people label as large a share of the answers as here ({asked.known.labels:,} labels)"
-    notes = (share,) if asked.known.labels else ()
+    labelled = f"people label as large a share of the answers as here ({asked.known.labels:,} labels)"
+    notes = (labelled,) if asked.known.labels else ()
     if asked.metric.estimator != "mean":
         return _SizeFromData(items=items, draws=1, who="asked of both with 1 draw each", notes=notes)
     shares = _shares(dataset, asked.question, is_ratio=asked.known.relative)

@@ -130,12 +130,12 @@ def refusals(refused: Iterable[tuple[Sequence[str], str]], *, most: int = 4) -> 
 class Claim(Result):
     """The only carrier of a verdict.
 
-    With two conditions the `estimate` is the second minus the first, always. `interval` is the one that decided, at
-    the level at which this claim was decided in its family; `plain_interval` is the same at the stated level, as if it
-    were the only claim. A difference is shown exactly where `interval` excludes the hypothesis' value. `values` are
-    the measure of each condition on the items that count here. `n` counts items, `units` what varies independently
-    (`unit` says what that is). `needed` units would settle an undecided claim for a difference of `needed_for`, with
-    80% power; never for the difference that was seen. `could_show` is the smallest difference that these data would
+    With two conditions the `estimate` is the second minus the first, always. `interval` is the one that decided, at the
+    level at which this claim was decided in its family; `plain_interval` is the same at the stated level, as if it were
+    the only claim. A difference is shown exactly where `interval` excludes the hypothesis' value. `values` are the
+    measure of each condition on the items that count here. `n` counts items, `units` what varies independently (`unit`
+    says what that is). `needed` units would settle an undecided claim for a difference of `needed_for`, with 80% power;
+    never for the difference that was seen. `min_detectable_difference` is the smallest difference that these data would
     have shown with 80% power. `basis` says who graded ("judge, unchecked" where a judge did whom nobody checked);
     `judged` names that judge and `apart` says that conditions have different items: neither is written. A blocked claim
     has the `reason`, the `remedy`, and the option that overrides the check. `missing` counts the grades that each
@@ -160,7 +160,7 @@ class Claim(Result):
     unit: Unit = "item"
     needed: int | None = None
     needed_for: float | None = None
-    could_show: float | None = None
+    min_detectable_difference: float | None = None
     hypothesis: Hypothesis | None = None
     margin: float | None = None
     better: Better | None = None

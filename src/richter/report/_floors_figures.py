@@ -43,7 +43,7 @@ def _gap(claim: Mapping[str, Any]) -> Row:
         "low": scaled(interval.get("low")),
         "high": scaled(interval.get("high")),
         "margin": scaled(claim.get("margin")),
-        "visible": scaled(claim.get("could_show")),
+        "visible": scaled(claim.get("min_detectable_difference")),
         "verdict": str(claim.get("verdict") or "untestable"),
         "labels_needed": claim.get("needed"),
         "unit": name(claim.get("unit") or "item"),

@@ -420,9 +420,9 @@ def claim_numbers(claim: Document) -> list[str]:
 def _describe_power(claim: Document) -> list[str]:
     """What an undecided claim could have shown, and what it takes."""
     parts = []
-    if claim.get("could_show") is not None and len(claim.get("conditions") or ()) == 2:
+    if claim.get("min_detectable_difference") is not None and len(claim.get("conditions") or ()) == 2:
         words = measure_words(str(claim.get("measure")))
-        parts.append(f"could have shown: {words.amount(claim['could_show'])}{words.suffix}")
+        parts.append(f"could have shown: {words.amount(claim['min_detectable_difference'])}{words.suffix}")
     if (claim.get("needed") or 0) > (claim.get("units") or 0):
         parts.append(f"{number(claim['needed'])} {claim.get('unit') or 'item'}s would settle it")
     return parts
