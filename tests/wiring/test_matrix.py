@@ -427,7 +427,7 @@ def test_a_reading_that_nobody_confirmed_is_noted_and_blocks_a_gate(tmp_path: Pa
         assert set(two.notes) - set(one.notes) == {"Reading not confirmed: columns were inferred."}
     plan = margin_plan(tables, 0.02)
     (open_claim,), (closed,) = run_gate(plan, tables).claims, run_gate(plan, inferred).claims
-    assert (open_claim.blocked_by, closed.blocked_by, closed.override) == (None, "reading", "")
+    assert (open_claim.blocked_by, closed.blocked_by, closed.override) == (None, "reading", "--trust-reading")
     (trusted,) = run_gate(plan, inferred, policy=Policy(trust_reading=True)).claims
     assert (trusted.verdict, trusted.estimate) == (open_claim.verdict, open_claim.estimate)
 
