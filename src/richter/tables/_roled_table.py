@@ -1,4 +1,4 @@
-"""A table whose columns have roles: those that are known by an option or a listed name, and the reading of all of them."""
+"""A table whose columns have roles: those known by an option or a listed name, and the reading of all of them."""
 
 import dataclasses
 import re
