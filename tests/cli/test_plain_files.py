@@ -10,9 +10,7 @@ from richter import report
 from richter.cli import main
 from richter.store import is_run, open_ledger
 
-TABLE = "id;Modell;richtig\n" + "".join(
-    f"q{i};{m};{(i + k) % 3 and 1}\n" for k, m in enumerate("ab") for i in range(30)
-)
+TABLE = "id;model;correct\n" + "".join(f"q{i};{m};{(i + k) % 3 and 1}\n" for k, m in enumerate("ab") for i in range(30))
 
 
 def run(*args: str) -> int:

@@ -9,7 +9,7 @@ import pytest
 from richter.audit import compare_tables
 from richter.claims import JointTests
 from richter.errors import InputError
-from richter.tables import _clean_rows, read_tables
+from richter.tables import _read_files, read_tables
 
 
 def graded(n: int, conditions: int) -> pl.DataFrame:
@@ -44,13 +44,13 @@ def test_the_kinds_of_columns_are_looked_up_a_fixed_number_of_times(monkeypatch:
 def test_cells_are_not_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """A look for a last row of sums read every cell as a text, twice: ten seconds of a million rows."""
     reads = [0]
-    number = _clean_rows.number_of
+    number = _read_files.number_of
 
     def counted(text: str) -> float | None:
         reads[0] += 1
         return number(text)
 
-    monkeypatch.setattr(_clean_rows, "number_of", counted)
+    monkeypatch.setattr(_read_files, "number_of", counted)
     read_tables(graded(3000, 2))
     assert reads[0] < 100
 

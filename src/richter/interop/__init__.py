@@ -16,6 +16,5 @@ if TYPE_CHECKING:
     from richter.interop._record import *
     from richter.interop._run_tables import *
     from richter.interop._safe import *
-    from richter.interop._tool_tables import *
 
 lazy(__name__)

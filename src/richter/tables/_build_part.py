@@ -20,12 +20,17 @@ from richter.interop import (
     stated_range,
 )
 from richter.records import Item, Note, counted, of_kind
-from richter.tables._answer_keys import MAX_APART, answer_keys, merge_spellings, one_row_per_answer
+from richter.tables._answer_keys import (
+    MAX_APART,
+    ScoreCells,
+    answer_keys,
+    merge_spellings,
+    one_row_per_answer,
+    read_scores,
+)
 from richter.tables._part import GROUPINGS, OTHERS, ROW, Part, find_ranks, frame_of, severities
-from richter.tables._propose import reading_of, with_ranks
-from richter.tables._roled_table import RoledTable
+from richter.tables._roled_table import RoledTable, reading_of, with_ranks
 from richter.tables._roles import LONG
-from richter.tables._score_cells import ScoreCells, read_scores
 from richter.tables._tables import KEY, RATINGS, ReadOptions
 from richter.tables._words import MISSING, TOTALS, brief, holds_grades, map_option, number_of, text_of, to_numbers
 

@@ -1,6 +1,5 @@
 """A table's columns by what they are usually called, long or wide, and its cells as numbers."""
 
-import dataclasses
 import math
 import re
 import shlex
@@ -20,16 +19,12 @@ from richter.interop import (
     leaf_name,
     less_is_better,
     plain_name,
-    tool_table,
 )
-from richter.records import Note, counted, of_kind, printable
+from richter.records import counted, of_kind, printable
 from richter.tables._answer_keys import item_option
-from richter.tables._build_part import build_part
-from richter.tables._clean_rows import drop_blanks, drop_headers, drop_totals, unnest
-from richter.tables._part import Part
-from richter.tables._reading import table_steps
+from richter.tables._read_files import drop_totals
 from richter.tables._references import answer_columns, are_answers
-from richter.tables._roled_table import SAME, RoledTable, holds_numbers, known_table
+from richter.tables._roled_table import SAME, RoledTable, holds_numbers
 from richter.tables._roles import JUDGES, find_roles
 from richter.tables._severity_words import worded
 from richter.tables._shapes import CONDITION, ORDER, VALUE, LongForm, long_form
@@ -72,37 +67,6 @@ _GRADES = ("right", *["wrong"] * 2 * _WORDS)  # an example of what they count as
 _MANY = 10  # answers behind an average
 MAX_CATEGORIES = 6  # items that may rather be categories
 SEGMENTS = ("seg", "doc_seg_id", "seg_id", "segment", "segment_id", "sentence")  # numbered within a document
-
-
-def part_of_frame(
-    frame: pl.DataFrame,
-    options: ReadOptions,
-    *,
-    what: str,
-    stem: str,
-    named: bool = False,
-) -> Part:
-    """The answers, scores and ratings of a table; without a column for it the condition is the file's name (`stem`).
-
-    A table that the user gave a name (`named`) is one condition's: several columns of grades are its measures.
-    """
-    rows = drop_headers(drop_blanks(unnest(frame)))
-    if rows.is_empty():
-        raise InputError(f"{what} has a header and no rows.", remedy="It needs at least one row: export it again.")
-    notes: list[str] = []
-    rows = drop_totals(rows, {}, notes)
-    options = _with_tool(rows, dataclasses.replace(options, layout=table_steps(options.layout)), notes)
-    table = known_table(rows, options, notes) or infer_table(rows, options, notes, what, named=named)
-    return build_part(table, options, what=what, stem=stem)
-
-
-def _with_tool(rows: pl.DataFrame, options: ReadOptions, notes: list[str]) -> ReadOptions:
-    """The options with what the tool's own columns say, where a tool wrote the table and the user says nothing."""
-    tool = None if options.map or options.wide is not None or options.layout else tool_table(rows.columns)
-    if tool is None:
-        return options
-    notes.append(Note(f"read as a table of {tool.name}", "tool"))
-    return dataclasses.replace(options, map=tool.columns(rows.columns) or {}, layout=tool.layout)
 
 
 def infer_table(
