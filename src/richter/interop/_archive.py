@@ -20,6 +20,7 @@ from richter.interop._safe import Archive, Unreadable, stem_in
 from richter.records import Answer, Condition, Confidence, Grade, Item, Rating
 from richter.store import (
     Call,
+    Place,
     RunLike,
     check_integrity,
     find_parts,
@@ -53,17 +54,7 @@ def evidence_of(run: RunLike, *, scratch: Path) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     places = {"": run_place(run)} | {f"{name}/": part for name, part in find_parts(run).items()}
     for prefix, place in places.items():
-        with open_ledger(place) as ledger:
-            tables = {name: make(ledger) for name, make in EXPORTS.items()}
-            conditions = [condition.to_dict() for condition in ledger.conditions()]
-            notes = {name: note for name in NOTES if (note := ledger.note(name)) is not None}
-            notes |= {ARCHIVE_NOTE: {"times": ledger.times()}}
-        files[f"records/{prefix}conditions.json"] = _json(conditions)
-        files[f"records/{prefix}notes.json"] = _json(notes)
-        for name, table in tables.items():
-            path = scratch / f"{name}.jsonl"
-            export_table(table, path)
-            files[f"records/{prefix}{name}.jsonl"] = path.read_bytes()
+        files |= {f"records/{prefix}{name}": body for name, body in _ledger_files(place, scratch).items()}
         for name in CARRIED:
             if (own := run_file(place, name)) is not None:
                 files[f"{prefix}{name}"] = own.read_bytes()
@@ -71,6 +62,21 @@ def evidence_of(run: RunLike, *, scratch: Path) -> dict[str, bytes]:
     parts = [{"name": p.name, "seal": p.seal, "records": p.records} for p in checked.parts]
     files["integrity.json"] = _json({"parts": parts, "sound": checked.sound})
     files["versions.json"] = _json({"python": platform.python_version(), **_versions()})
+    return files
+
+
+def _ledger_files(place: Place, scratch: Path) -> dict[str, bytes]:
+    """The conditions, notes and tables of a ledger as files by name."""
+    with open_ledger(place) as ledger:
+        tables = {name: make(ledger) for name, make in EXPORTS.items()}
+        conditions = [condition.to_dict() for condition in ledger.conditions()]
+        notes = {name: note for name in NOTES if (note := ledger.note(name)) is not None}
+        notes |= {ARCHIVE_NOTE: {"times": ledger.times()}}
+    files = {"conditions.json": _json(conditions), "notes.json": _json(notes)}
+    for name, table in tables.items():
+        path = scratch / f"{name}.jsonl"
+        export_table(table, path)
+        files[f"{name}.jsonl"] = path.read_bytes()
     return files
 
 
@@ -164,19 +170,22 @@ def _restore(run: Path, files: Mapping[str, bytes], prefix: str) -> None:
         ledger.add_grades(msgspec.convert(rows("grades"), list[Grade]))
         ledger.add_confidences(msgspec.convert(rows("confidences"), list[Confidence]))
         ledger.add_ratings(msgspec.convert(rows("ratings"), list[Rating]))
-        kept = files.get(f"records/{prefix}notes.json")
-        notes = _former(files, rows("answers")) if kept is None else msgspec.json.decode(kept, type=Notes)
-        times = msgspec.convert(notes.get(ARCHIVE_NOTE, {}).get("times"), tuple[float, float] | None)
-        if any(not 0 <= moment < LAST for moment in times or ()):
-            raise ValueError("a moment of no calendar")
-        msgspec.convert(notes.get("judging", {}).get("judges", []), list[Condition])
-        for name in NOTES:
-            if name in notes:
-                ledger.set_note(name, notes[name])
-        ledger.set_note(ARCHIVE_NOTE, {"times": times})
+        written = files.get(f"records/{prefix}notes.json")
+        notes = _former(files, rows("answers")) if written is None else msgspec.json.decode(written, type=Notes)
+        for name, note in _check_notes(notes).items():
+            ledger.set_note(name, note)
     for name in CARRIED:
         if f"{prefix}{name}" in files:
             write_file(run / name, files[f"{prefix}{name}"])
+
+
+def _check_notes(notes: Notes) -> Notes:
+    """The notes that a ledger takes from an archive; times and judges that cannot be are refused."""
+    times = msgspec.convert(notes.get(ARCHIVE_NOTE, {}).get("times"), tuple[float, float] | None)
+    if any(not 0 <= moment < LAST for moment in times or ()):
+        raise ValueError("a moment of no calendar")
+    msgspec.convert(notes.get("judging", {}).get("judges", []), list[Condition])
+    return {name: notes[name] for name in NOTES if name in notes} | {ARCHIVE_NOTE: {"times": times}}
 
 
 def _former(files: Mapping[str, bytes], answers: Sequence[Mapping[str, Any]]) -> Notes:

@@ -120,11 +120,13 @@ TEXTS_FROM, TEXTS_RATIO = 1 << 30, 20  # bytes of texts that any table may have,
 CELLS_RATIO = 50  # ... and this many for each byte of a Parquet file, whose values may be packed
 SPARSE_RATIO = 1  # ... of JSON, where a row may leave out any column
 COLUMNS_LIMIT = 10_000
+HEAD_SIZE = 1 << 16  # bytes that tell what a file is
 HEADER_ROWS = 20  # within which a header may stand
 SHORT_LINE = 1 << 16  # bytes of a line of JSON that polars may read
 _ROW = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _NOT_READ = {".sav": "a file of SPSS", ".dta": "a file of Stata", ".rds": "a file of R", ".sqlite": "a database",
              ".db": "a database", ".yaml": "YAML", ".yml": "YAML", ".xml": "XML", ".tex": "LaTeX"}  # fmt: skip
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # .xls, and .xlsx with a password
 
 
@@ -158,33 +160,10 @@ def read_sheets(path: Path, *, text: bool = False) -> dict[str, pl.DataFrame]:
                 remedy="Keep the columns and rows that are needed, or write it as Parquet.",
             )
         with path.open("rb") as file:
-            head = file.read(1 << 16)
+            head = file.read(HEAD_SIZE)
         refuse_unsafe(path, head)
-        if not head.strip():
-            raise InputError(f"{path} is empty.", remedy="It needs a header and at least one row.")
-        if path.suffix.lower() in _NOT_READ and b"<testcase" not in head and b"<tr" not in head.lower():
-            raise InputError(
-                f"{path} is {_NOT_READ[path.suffix.lower()]}, which is not read.", remedy="Save it as CSV."
-            )
-        if head.startswith(b"version https://git-lfs"):
-            raise InputError(f"{path} is a pointer of Git LFS, not the file itself.", remedy="Fetch it: git lfs pull")
-        if head[:4] == b"PAR1":
-            return {"": _parquet(path)}
-        if head[:4] == b"PK\x03\x04" or head[:8] == _OLD_OFFICE:
-            return _workbook(path)
-        start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-        if start[:1] in (b"{", b"[") or (
-            head[:2] in (b"\xff\xfe", b"\xfe\xff") and head[2:4].strip(b"\0") in (b"{", b"[")
-        ):
-            return {"": _json(path)}
-        if (
-            b"\0" in head[4:]
-            and head[:2] not in (b"\xff\xfe", b"\xfe\xff")
-            and head[1:2] != b"\0"
-            and head[:1] != b"\0"
-        ):
-            raise InputError(f"{path} is not text, so it is not a table.", remedy="Give CSV, JSON, Parquet or Excel.")
-        return {"": _separated(path, head, text=text)}
+        _refuse_other_kinds(path, head)
+        return _read_by_kind(path, head, text=text)
     except (
         pl.exceptions.PolarsError,
         pl.exceptions.PanicException,
@@ -198,6 +177,41 @@ def read_sheets(path: Path, *, text: bool = False) -> dict[str, pl.DataFrame]:
             f"{path} cannot be read as a table: {reason}",
             remedy="Check that every row has the header's columns, or save it again as CSV in UTF-8.",
         ) from error
+
+
+def _refuse_other_kinds(path: Path, head: bytes) -> None:
+    """Refuse an empty file, one of a kind that is not read, and one that only stands for a file."""
+    if not head.strip():
+        raise InputError(f"{path} is empty.", remedy="It needs a header and at least one row.")
+    if path.suffix.lower() in _NOT_READ and b"<testcase" not in head and b"<tr" not in head.lower():
+        raise InputError(f"{path} is {_NOT_READ[path.suffix.lower()]}, which is not read.", remedy="Save it as CSV.")
+    if head.startswith(b"version https://git-lfs"):
+        raise InputError(f"{path} is a pointer of Git LFS, not the file itself.", remedy="Fetch it: git lfs pull")
+
+
+def _read_by_kind(path: Path, head: bytes, *, text: bool) -> dict[str, pl.DataFrame]:
+    """The sheets of a file, read as what its first bytes say that it is."""
+    if head[:4] == b"PAR1":
+        return {"": _parquet(path)}
+    if head[:4] == b"PK\x03\x04" or head[:8] == _OLD_OFFICE:
+        return _workbook(path)
+    if _is_json(head):
+        return {"": _json(path)}
+    if b"\0" in head[4:] and not _is_utf_16(head):
+        raise InputError(f"{path} is not text, so it is not a table.", remedy="Give CSV, JSON, Parquet or Excel.")
+    return {"": _separated(path, head, text=text)}
+
+
+def _is_json(head: bytes) -> bool:
+    """Whether a text starts as an object or a list, in UTF-8 or after the mark of UTF-16."""
+    if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
+        return True
+    return head[:2] in _UTF_16_MARKS and head[2:4].strip(b"\0") in (b"{", b"[")
+
+
+def _is_utf_16(head: bytes) -> bool:
+    """Whether a text starts with the mark of UTF-16, or with a letter of two bytes."""
+    return head[:2] in _UTF_16_MARKS or b"\0" in head[:2]
 
 
 def _check_texts(path: Path, size: int) -> None:
@@ -242,27 +256,37 @@ def _workbook(path: Path) -> dict[str, pl.DataFrame]:
     with path.open("rb") as file:
         packed = file.read(4) == b"PK\x03\x04"
     if packed:
-        with Archive(path) as archive:
-            if not any(name.startswith("xl/") for name in archive.members) and "content.xml" not in archive.members:
-                raise InputError(f"{path} is an archive, not a table.", remedy="Unpack it and name the files in it.")
-            shared = [len(text[1]) for text in _SHARED.finditer(_member(archive, "xl/sharedStrings.xml"))]
-            for name in archive.members:  # within the limits of what an archive may unpack to
-                if name.endswith((".xml", ".bin")):
-                    _check_sheet(path, archive.read(name), shared)
+        _check_packed_workbook(path)
     try:
         book = fastexcel.read_excel(path)
         sheets = {name: _sheet(book, name) for name in book.sheet_names}
     except fastexcel.FastExcelError as error:
-        locked = not packed or "password" in str(error).lower() or "encrypt" in str(error).lower()
-        why = "it is protected by a password, or damaged" if locked else "it is damaged or cut off"
-        raise InputError(
-            f"{path} cannot be opened as a workbook: {why}.",
-            remedy=f"Open it{', remove the password' if locked else ''} and save it as .xlsx or CSV.",
-        ) from error
+        raise _workbook_error(path, str(error).lower(), packed=packed) from error
     full = {name: sheet for name, sheet in sheets.items() if not sheet.is_empty()}
     if not full:
         raise InputError(f"{path} has no sheet with rows.", remedy="It needs a header and at least one row.")
     return full
+
+
+def _check_packed_workbook(path: Path) -> None:
+    """Refuse an archive that is not a workbook, and a workbook with a sheet far larger than its file."""
+    with Archive(path) as archive:
+        if not any(name.startswith("xl/") for name in archive.members) and "content.xml" not in archive.members:
+            raise InputError(f"{path} is an archive, not a table.", remedy="Unpack it and name the files in it.")
+        shared = [len(text[1]) for text in _SHARED.finditer(_member(archive, "xl/sharedStrings.xml"))]
+        for name in archive.members:  # within the limits of what an archive may unpack to
+            if name.endswith((".xml", ".bin")):
+                _check_sheet(path, archive.read(name), shared)
+
+
+def _workbook_error(path: Path, reason: str, *, packed: bool) -> InputError:
+    """The error of a workbook that does not open; `reason` is the library's, in small letters."""
+    is_locked = not packed or "password" in reason or "encrypt" in reason
+    why = "it is protected by a password, or damaged" if is_locked else "it is damaged or cut off"
+    return InputError(
+        f"{path} cannot be opened as a workbook: {why}.",
+        remedy=f"Open it{', remove the password' if is_locked else ''} and save it as .xlsx or CSV.",
+    )
 
 
 def _member(archive: Archive, name: str) -> bytes:
@@ -334,12 +358,8 @@ def _heading(rows: list[list[str]]) -> Heading:
     given = [name for name in names if name]
     if len(set(given)) == len(given):
         return Heading(last)
-    for k in (last - 1, last + 1):
-        if 0 <= k < len(rows) and filled[k] > 1 and len(rows[k]) == len(names) and _worded(*rows[k]):
-            found = _two_row_heading(rows, filled, last, k)
-            if found is not None:
-                return found
-    return Heading(last)
+    headings = (_two_row_heading(rows, filled, last, k) for k in (last - 1, last + 1) if 0 <= k < len(rows))
+    return next((heading for heading in headings if heading is not None), Heading(last))
 
 
 def _row_of_known_names(rows: list[list[str]], filled: list[int]) -> int | None:
@@ -362,7 +382,9 @@ def _first_full_row(rows: list[list[str]], filled: list[int]) -> int:
 
 
 def _two_row_heading(rows: list[list[str]], filled: list[int], last: int, other: int) -> Heading | None:
-    """The heading of two rows, whose names are both rows' joined; None where these repeat."""
+    """The heading of two rows, whose names are both rows' joined; None where these repeat, or `other` has no names."""
+    if filled[other] < 2 or len(rows[other]) != len(rows[last]) or not _worded(*rows[other]):
+        return None
     above, below = (rows[other], rows[last]) if other < last else (rows[last], rows[other])
     names, end = _joined(above, below), max(other, last)
     if len(set(names)) < len([name for name in names if name]):
@@ -407,13 +429,16 @@ def _json(path: Path) -> pl.DataFrame:
         return frame
     lines = (_line(line, n) for n, line in enumerate(json_lines(path), 1) if line is not None)
     if count > 1:
-        rows = _below_heads([flat_rows(line) for line in lines])
-    else:
-        document = _resolved(next(lines) if count else decode(open_bytes(path)))
-        if (page := _notebook_page(document)) is not None:
-            table = _page_table(page)
-            return _separated(path, table[: 1 << 16], text=True, source=table)
-        rows = _document_rows(document)
+        return _rows_frame(path, _below_heads([flat_rows(line) for line in lines]))
+    document = _resolved(next(lines) if count else decode(open_bytes(path)))
+    if (page := _notebook_page(document)) is not None:
+        table = _page_table(page)
+        return _separated(path, table[:HEAD_SIZE], text=True, source=table)
+    return _rows_frame(path, _document_rows(document))
+
+
+def _rows_frame(path: Path, rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """A frame of all columns that any of the rows has; too many cells, or none, are refused."""
     if not rows:
         raise InputError(f"{path} holds no objects of JSON.", remedy='Each row is an object: {"item": ..., ...}')
     columns = dict.fromkeys(key for row in rows for key in row)
@@ -486,12 +511,16 @@ _ASKED = re.compile(r"(submitted|failed|unsolved|incorrect|wrong)_?(ids|tasks|in
 
 def _below_heads(records: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
     """The rows of all records; a first one that is unlike all others is a head, whose values hold for each of them."""
-    rows = [row for record in records for row in record]
-    if len(records) > 2 and len(records[0]) == 1:
-        head, others = records[0][0], {key for record in records[1:] for row in record for key in row}
-        if len(head.keys() & others) <= len(head) // 3:
-            return [{**{k: v for k, v in head.items() if k not in row}, **row} for row in rows[1:]]
-    return rows
+    rows = list(itertools.chain.from_iterable(records))
+    if len(records) < 3 or len(records[0]) != 1 or not _is_head(rows[0], rows[1:]):
+        return rows
+    return [{**{k: v for k, v in rows[0].items() if k not in row}, **row} for row in rows[1:]]
+
+
+def _is_head(first: dict[str, Any], others: Iterable[dict[str, Any]]) -> bool:
+    """Whether a row shares at most a third of its names with all others."""
+    names = set(itertools.chain.from_iterable(others))
+    return len(first.keys() & names) <= len(first) // 3
 
 
 def _whole(line: bytes) -> bool:
@@ -520,14 +549,7 @@ def _notebook_page(document: Any) -> bytes | None:
 
 
 def _separated(path: Path, head: bytes, *, text: bool, source: Path | bytes | None = None) -> pl.DataFrame:
-    source = path if source is None else source
-    encoding = _encoding(path, head) if isinstance(source, Path) else "utf-8"
-    if encoding != "utf-8":
-        source = path.read_bytes().decode(encoding).encode()
-        head = source[: 1 << 16]
-    if drawn := _drawn_table(head):
-        source = drawn(path.read_bytes() if isinstance(source, Path) else source)
-        head = source[: 1 << 16]
+    source, head = _as_csv(path, head, path if source is None else source)
     lines = head.decode("utf-8", "ignore").removeprefix("\ufeff").splitlines()
     skip = sum(1 for _ in itertools.takewhile(lambda line: _COMMENT.match(line) or not line.strip(), lines))
     top = lines[skip : skip + HEADER_ROWS]
@@ -537,24 +559,48 @@ def _separated(path: Path, head: bytes, *, text: bool, source: Path | bytes | No
     separator = _separator(lines[skip : skip + 20])
     if any(line.count(separator) >= COLUMNS_LIMIT for line in lines[skip : skip + 20]):
         _check_cells(path, 1, COLUMNS_LIMIT + 1, 1)
-    sizes = [len(row) for row in csv.reader(lines[skip : skip + 20], delimiter=separator) if row]
-    if len(sizes) > 2 and {*sizes[1:]} == {sizes[0] + 1}:  # R names its rows, and no column of their names
+    if _has_unnamed_column(lines[skip : skip + 20], separator):
         whole = path.read_bytes() if isinstance(source, Path) else source
         body = whole.decode("utf-8-sig").splitlines(keepends=True)[skip:]
         source, skip = f'""{separator}{"".join(body)}'.encode(), 0
-    options: dict[str, Any] = {"separator": separator, "skip_lines": skip, "glob": False}
     try:
-        if text:
-            return _renamed(pl.read_csv(source, infer_schema=False, **options), heading)
-        try:
-            return _renamed(pl.read_csv(source, **options), heading)  # a look at the first rows tells most columns
-        except pl.exceptions.ComputeError:
-            return _renamed(pl.read_csv(source, infer_schema_length=None, **options), heading)
+        return _renamed(_read_csv(source, separator, skip, text=text), heading)
     except pl.exceptions.PolarsError as error:
-        said = _uneven(source, separator, skip)
-        if said is None:
+        fault = _uneven(source, separator, skip)
+        if fault is None:
             raise
-        raise InputError(f"{path}: {said}.", remedy="Quote cells that hold the separator, or fix that line.") from error
+        raise InputError(
+            f"{path}: {fault}.", remedy="Quote cells that hold the separator, or fix that line."
+        ) from error
+
+
+def _as_csv(path: Path, head: bytes, source: Path | bytes) -> tuple[Path | bytes, bytes]:
+    """The source as CSV in UTF-8, and its head: the file itself where it is that already."""
+    encoding = _encoding(path, head) if isinstance(source, Path) else "utf-8"
+    if encoding != "utf-8":
+        source = path.read_bytes().decode(encoding).encode()
+        head = source[:HEAD_SIZE]
+    if to_csv := _drawn_table(head):
+        source = to_csv(path.read_bytes() if isinstance(source, Path) else source)
+        head = source[:HEAD_SIZE]
+    return source, head
+
+
+def _has_unnamed_column(lines: list[str], separator: str) -> bool:
+    """Whether each row has one cell more than the header: R names its rows, and no column of their names."""
+    sizes = [len(row) for row in csv.reader(lines, delimiter=separator) if row]
+    return len(sizes) > 2 and {*sizes[1:]} == {sizes[0] + 1}
+
+
+def _read_csv(source: Path | bytes, separator: str, skip: int, *, text: bool) -> pl.DataFrame:
+    """The columns as text, or as what their first rows say; as what all rows say where these do not fit."""
+    options: dict[str, Any] = {"separator": separator, "skip_lines": skip, "glob": False}
+    if text:
+        return pl.read_csv(source, infer_schema=False, **options)
+    try:
+        return pl.read_csv(source, **options)
+    except pl.exceptions.ComputeError:
+        return pl.read_csv(source, infer_schema_length=None, **options)
 
 
 _COMMENT = re.compile(r"#(?!\s*[,;\t|])|sep=")
@@ -566,24 +612,29 @@ def _drawn_table(head: bytes) -> Callable[[bytes], bytes] | None:
     if head.lstrip()[:1] == b"<" and (b"<tr" in head.lower() or b"<testcase" in head):
         return _page_table
     lines = head.decode("utf-8", "ignore").removeprefix("\ufeff").splitlines()
+    start = _start_of_barred_table(lines)
+    if start is not None:
+        return functools.partial(_barred_table, start=start)
+    return _printed if _is_printed([line for line in lines[:HEADER_ROWS] if line.strip()]) else None
+
+
+def _start_of_barred_table(lines: list[str]) -> int | None:
+    """The line of a header with bars, below which a rule stands and then a row with bars."""
     rules = [k for k, line in enumerate(lines) if "|" in line + "".join(lines[k - 1 : k]) and _RULE.fullmatch(line)]
-    start = next(
-        (k - 1 for k in rules if k and "|" in lines[k - 1] and k + 1 < len(lines) and "|" in lines[k + 1]), None
-    )
-    if start is None:
-        return _printed if _is_printed([line for line in lines[:HEADER_ROWS] if line.strip()]) else None
+    inner = (k for k in rules if 0 < k < len(lines) - 1)
+    return next((k - 1 for k in inner if "|" in lines[k - 1] and "|" in lines[k + 1]), None)
 
-    def plain(source: bytes) -> bytes:
-        below = source.decode().removeprefix("\ufeff").splitlines()[start:]
-        rows = list(itertools.takewhile(lambda line: "|" in line or _RULE.fullmatch(line), below))
-        out = io.StringIO()
-        csv.writer(out).writerows(
-            [cell.strip() for cell in row.strip().removeprefix("|").removesuffix("|").split("|")]
-            for row in rows if not _RULE.fullmatch(row)
-        )  # fmt: skip
-        return out.getvalue().encode()
 
-    return plain
+def _barred_table(source: bytes, start: int) -> bytes:
+    """The table with bars that starts at a line, as CSV."""
+    below = source.decode().removeprefix("\ufeff").splitlines()[start:]
+    rows = list(itertools.takewhile(lambda line: "|" in line or _RULE.fullmatch(line), below))
+    out = io.StringIO()
+    csv.writer(out).writerows(
+        [cell.strip() for cell in row.strip().removeprefix("|").removesuffix("|").split("|")]
+        for row in rows if not _RULE.fullmatch(row)
+    )  # fmt: skip
+    return out.getvalue().encode()
 
 
 def _is_printed(lines: list[str]) -> bool:
@@ -645,7 +696,7 @@ def _page_table(source: bytes) -> bytes:
 
 
 def _encoding(path: Path, head: bytes) -> str:
-    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+    if head[:2] in _UTF_16_MARKS:
         return "utf-16"
     if head[1:2] == b"\0" or head[:1] == b"\0":  # UTF-16 without its mark
         return "utf-16-le" if head[1:2] == b"\0" else "utf-16-be"
@@ -674,8 +725,8 @@ MIN_RUNS = 10  # of letters above ASCII that may tell another alphabet
 def guessed_encoding(path: Path) -> str:
     """The encoding that was taken for a file by its letters; empty where it is UTF-8, UTF-16 or Windows-1252."""
     with path.open("rb") as file:
-        head = file.read(1 << 16)
-    if head[:4] in (b"PAR1", b"PK\x03\x04") or head[:8] == _OLD_OFFICE or head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        head = file.read(HEAD_SIZE)
+    if head[:4] in (b"PAR1", b"PK\x03\x04") or head[:8] == _OLD_OFFICE or head[:2] in _UTF_16_MARKS:
         return ""
     encoding = _encoding(path, head)
     return encoding if encoding in _PAGES else ""

@@ -99,14 +99,8 @@ def _scores(path: Path, reading: Reading) -> Mapping[tuple[str, int], Mapping[st
         return {}
     out: dict[tuple[str, int], dict[str, float | None]] = {}
     for row in rows:
-        if row.perturbation:
-            continue
-        place = out.setdefault((row.instance_id, row.train_trial_index), {})
-        for stat in row.stats:
-            name = flat_text(mapping(stat.get("name")).get("name"))
-            mean = real(stat.get("mean"))
-            if name and not name.startswith(_COUNTS) and mean is not None:
-                place[name] = mean
+        if not row.perturbation:
+            out.setdefault((row.instance_id, row.train_trial_index), {}).update(_means(row))
     present = {name for place in out.values() for name in place}
     reading.scorer = next((n for n in _GRADES if n in present), "")
     for stat in companion(path.with_name("stats.json"), list[dict[str, Any]]) or []:
@@ -114,6 +108,17 @@ def _scores(path: Path, reading: Reading) -> Mapping[tuple[str, int], Mapping[st
         if flat_text(own.get("name")) == reading.scorer and not own.get("perturbation") and mean is not None:
             reading.counted(reading.scorer, reading.totals.get(reading.scorer, mean))
     return out
+
+
+def _means(row: _Stats) -> dict[str, float]:
+    """The scores of an instance by name, without HELM's counts."""
+    means = {}
+    for stat in row.stats:
+        name = flat_text(mapping(stat.get("name")).get("name"))
+        mean = real(stat.get("mean"))
+        if name and not name.startswith(_COUNTS) and mean is not None:
+            means[name] = mean
+    return means
 
 
 def _sample(
@@ -129,13 +134,9 @@ def _sample(
     answer = flat_text(completion.get("text"))
     answer = mapped.get(answer.strip(), answer)
     confidences: dict[str, float] = {}
-    if first.reference_index is not None and len(states) == len(texts) > 1:
-        # asked option by option: the prompt's own log-probability is common to all and cancels in the softmax
-        in_order = sorted(states, key=lambda s: s.reference_index or 0)
-        values = [v for s in in_order if (v := real(_completion(s).get("logprob"))) is not None]
-        if len(values) == len(texts):
-            best, sure = softmax_choice(values)
-            answer, confidences = texts[best], {"options": sure}
+    if values := _option_logprobs(states, len(texts)):
+        best, sure = softmax_choice(values)
+        answer, confidences = texts[best], {"options": sure}
     tokens = [mapping(t) for t in completion.get("tokens") or []]
     spoken = [(flat_text(t.get("text")), v) for t in tokens if (v := real(t.get("logprob"))) is not None]
     failed = result.get("success") is False
@@ -157,6 +158,18 @@ def _sample(
         finish=flat_text(mapping(completion.get("finish_reason")).get("reason")),
         error=(flat_text(result.get("error")) or "the request failed") if failed else "",
     )
+
+
+def _option_logprobs(states: Sequence[_State], n_options: int) -> list[float]:
+    """The log-probability of each option where they were asked one by one; none where they were not, or one lacks it.
+
+    The prompt's own log-probability is common to all and cancels in the softmax.
+    """
+    if states[0].reference_index is None or not len(states) == n_options > 1:
+        return []
+    in_order = sorted(states, key=lambda s: s.reference_index or 0)
+    values = [v for s in in_order if (v := real(_completion(s).get("logprob"))) is not None]
+    return values if len(values) == n_options else []
 
 
 def _completion(state: _State) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ errors, unscored samples, chunked samples and interrupted runs.
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -147,11 +147,7 @@ def _read_header(archive: Archive, reading: log.Reading) -> _Header:
 def _header(document: _Document, reading: log.Reading) -> _Header:
     """The setup, task and judges of a log; what it says of itself goes into the reading."""
     spec = document.eval
-    if document.status not in ("", "success"):
-        why = log.flat_text(document.error.get("message")) if isinstance(document.error, Mapping) else ""
-        reading.interrupted = reading.interrupted or f"status {document.status}" + (f": {why[:120]}" if why else "")
-    if document.invalidated:
-        reading.notes.append("The log is marked as invalidated.")
+    _note_status(document, reading)
     scorers = [s for s in spec.get("scorers") or [] if isinstance(s, Mapping) and isinstance(s.get("name"), str)]
     headline = (document.results or {}).get("headline")
     named = [headline.get("score")] if isinstance(headline, Mapping) else []
@@ -162,6 +158,15 @@ def _header(document: _Document, reading: log.Reading) -> _Header:
     return _Header(
         log.Setup(model, _settings(spec, document.plan or {})), log.flat_text(spec.get("task")).split("/")[-1], judges
     )
+
+
+def _note_status(document: _Document, reading: log.Reading) -> None:
+    """Note a log that did not succeed, or that is marked as invalid."""
+    if document.status not in ("", "success"):
+        why = log.flat_text(document.error.get("message")) if isinstance(document.error, Mapping) else ""
+        reading.interrupted = reading.interrupted or f"status {document.status}" + (f": {why[:120]}" if why else "")
+    if document.invalidated:
+        reading.notes.append("The log is marked as invalidated.")
 
 
 def _count_totals(document: _Document, reading: log.Reading) -> None:
@@ -230,9 +235,6 @@ def _sample(found: _InspectSample, header: _Header, reading: log.Reading, attach
     usage = (found.model_usage or {}).get(header.setup.model) or found.output.usage or _Usage()
     message = choice.message.get("content") if isinstance(choice.message, Mapping) else None
     targets = found.target if isinstance(found.target, list) else [found.target]
-    error = found.error.get("message") if isinstance(found.error, Mapping) else found.error or found.output.error
-    if found.invalidation is not None:
-        error = error or "invalidated"
     limit = found.limit.get("type") if isinstance(found.limit, Mapping) else None
     prompt = log.messages_text(found.input)[1] if isinstance(found.input, list) else log.flat_text(found.input)
     return log.Sample(
@@ -255,8 +257,14 @@ def _sample(found: _InspectSample, header: _Header, reading: log.Reading, attach
         money_usd=usage.total_cost,
         latency_s=found.output.time or found.working_time,
         finish=f"limit {limit}" if limit else choice.stop_reason or "",
-        error=log.flat_text(error),
+        error=log.flat_text(_sample_error(found)),
     )
+
+
+def _sample_error(found: _InspectSample) -> object:
+    """Why a sample has no answer that counts; empty or None where it has one."""
+    error = found.error.get("message") if isinstance(found.error, Mapping) else found.error or found.output.error
+    return error if found.invalidation is None else error or "invalidated"
 
 
 def _one_score(
@@ -269,12 +277,7 @@ def _one_score(
     confidences: dict[str, float],
 ) -> None:
     """A scorer's value in any of its shapes: one value, a dict or list of values, a panel's votes beside it."""
-    parts = {name: score.value}
-    if isinstance(score.value, Mapping):
-        parts = {f"{name}/{key}": value for key, value in score.value.items()}
-    elif isinstance(score.value, list):
-        parts = {f"{name}/{k}": value for k, value in enumerate(score.value, 1)}
-    for key, value in parts.items():
+    for key, value in _score_parts(name, score.value).items():
         given = log.count_number(value, reading)
         if "confidence" in key.lower() and given is not None and 0 <= given <= 1:
             confidences[key] = given
@@ -287,11 +290,28 @@ def _one_score(
     panel = metadata.get("panel")
     cast = panel.get("votes") if isinstance(panel, Mapping) else None
     if isinstance(cast, list):
-        models = header.judges.get(name, ())
-        for k, vote in enumerate(cast):
-            judge = models[k] if len(models) == len(cast) and models[k] else f"judge {k + 1}"
-            if not isinstance(vote, Mapping | list):
-                votes[f"{name}/{judge}"] = log.count_number(vote, reading)
+        votes |= _panel_votes(name, cast, header.judges.get(name, ()), reading)
+
+
+def _score_parts(name: str, value: Any) -> dict[str, Any]:
+    """A scorer's values by name: its one value, or each of a dict or list."""
+    if isinstance(value, Mapping):
+        return {f"{name}/{key}": part for key, part in value.items()}
+    if isinstance(value, list):
+        return {f"{name}/{k}": part for k, part in enumerate(value, 1)}
+    return {name: value}
+
+
+def _panel_votes(
+    name: str, cast: Sequence[Any], models: Sequence[str], reading: log.Reading
+) -> dict[str, float | None]:
+    """The votes of a scorer's panel by judge: by its model where the log names one for each vote, else by its place."""
+    votes = {}
+    for k, vote in enumerate(cast):
+        judge = models[k] if len(models) == len(cast) and models[k] else f"judge {k + 1}"
+        if not isinstance(vote, Mapping | list):
+            votes[f"{name}/{judge}"] = log.count_number(vote, reading)
+    return votes
 
 
 def _inline(found: _InspectSample) -> Mapping[str, str]:

@@ -7,7 +7,7 @@ from `results_*.json` beside them, and the task from the file's name.
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,16 +71,22 @@ def _origin(path: Path) -> tuple[log.Setup, str, Mapping[str, Any]]:
         return log.Setup(path.parent.name.replace("__", "/") or "unknown model"), task, {}
     config = log.mapping(results.get("config"))
     model = log.flat_text(results.get("model_name")) or log.flat_text(config.get("model")) or "unknown model"
-    found = {
+    totals = log.mapping(log.mapping(results.get("results")).get(task))
+    return log.Setup(model, _settings(results, task)), task, totals
+
+
+def _settings(results: Mapping[str, Any], task: str) -> tuple[tuple[str, str], ...]:
+    """What may tell two runs of one model apart: system prompt, template, shots, arguments."""
+    settings = {
         k: log.flat_text(results.get(k)) for k in ("system_instruction", "chat_template_sha", "fewshot_as_multiturn")
     }
-    found["n-shot"] = log.flat_text(log.mapping(results.get("n-shot")).get(task))
+    settings["n-shot"] = log.flat_text(log.mapping(results.get("n-shot")).get(task))
+    config = log.mapping(results.get("config"))
     for key in ("model_args", "gen_kwargs"):
         value = config.get(key)
         arguments = value if isinstance(value, Mapping) else {key: value}
-        found |= {str(k): log.flat_text(v) for k, v in arguments.items()}
-    totals = log.mapping(log.mapping(results.get("results")).get(task))
-    return log.Setup(model, tuple((k, v) for k, v in found.items() if v)), task, totals
+        settings |= {str(k): log.flat_text(v) for k, v in arguments.items()}
+    return tuple((k, v) for k, v in settings.items() if v)
 
 
 def is_totals_only(path: Path, names: Mapping[str, Any]) -> bool:
@@ -100,14 +106,9 @@ def _sample(row: Mapping[str, Any], setup: log.Setup, task: str, reading: log.Re
     if "doc_id" not in row:
         raise Unreadable("no doc_id")
     doc = log.mapping(row.get("doc"))
-    names = row.get("metrics")
-    if not isinstance(names, list):
-        names = [k for k in row if k not in _KNOWN]
-    scores = {str(n): log.count_number(row.get(n), reading) for n in names if isinstance(row.get(n), str | int | float)}
+    scores = _scores(row, reading)
     reading.scorer = reading.scorer or next(iter(scores), "")
     arguments = [log.mapping(a) for a in log.mapping(row.get("arguments")).values()]
-    target = row.get("target")
-    references = tuple(map(log.flat_text, target)) if isinstance(target, list) else (log.flat_text(target),)
     replies = row.get("filtered_resps")
     likelihoods = _likelihoods(replies)
     answer, confidences = "", {}
@@ -116,14 +117,10 @@ def _sample(row: Mapping[str, Any], setup: log.Setup, task: str, reading: log.Re
         options = tuple(log.flat_text(a.get("arg_1")).strip() for a in arguments)
         best, sure = log.softmax_choice(likelihoods)
         answer, confidences = options[best], {"options": sure}
-        if len(references) == 1 and references[0].isdecimal() and int(references[0]) < len(options):
-            references = (options[int(references[0])],)
     elif isinstance(replies, list) and replies:
         answer = log.flat_text(replies[0])
-    repeats = row.get("resps")
-    first = repeats[0] if isinstance(repeats, list) and repeats else None
-    if not likelihoods and isinstance(first, list) and len(first) > 1:
-        reading.unread["repeat: it has no grade of its own"] += len(first) - 1
+    if not likelihoods:
+        _count_repeats(row.get("resps"), reading)
     asked = arguments[0].get("arg_0") if arguments else log.pick(doc, "question", "query", "input")
     return log.Sample(
         item=log.flat_text(row["doc_id"]),
@@ -131,13 +128,36 @@ def _sample(row: Mapping[str, Any], setup: log.Setup, task: str, reading: log.Re
         task=task,
         draw=0,
         prompt=log.flat_text(asked),
-        references=tuple(r for r in references if r),
+        references=_references(row.get("target"), options),
         options=options,
         domain=log.flat_text(log.pick(doc, *log.DOMAIN_KEYS)),
         answer=answer,
         scores=scores,
         confidences=confidences,
     )
+
+
+def _scores(row: Mapping[str, Any], reading: log.Reading) -> dict[str, float | None]:
+    """The values of the metrics that a row names, or of all its fields that are not lm-eval's own."""
+    names = row.get("metrics")
+    if not isinstance(names, list):
+        names = [k for k in row if k not in _KNOWN]
+    return {str(n): log.count_number(row.get(n), reading) for n in names if isinstance(row.get(n), str | int | float)}
+
+
+def _references(target: object, options: Sequence[str]) -> tuple[str, ...]:
+    """The right answers; where there are options, the number of one stands for its text."""
+    references = tuple(map(log.flat_text, target)) if isinstance(target, list) else (log.flat_text(target),)
+    if options and len(references) == 1 and references[0].isdecimal() and int(references[0]) < len(options):
+        references = (options[int(references[0])],)
+    return tuple(r for r in references if r)
+
+
+def _count_repeats(replies: object, reading: log.Reading) -> None:
+    """Count as unread the further replies to a question: only the first is graded."""
+    first = replies[0] if isinstance(replies, list) and replies else None
+    if isinstance(first, list) and len(first) > 1:
+        reading.unread["repeat: it has no grade of its own"] += len(first) - 1
 
 
 def _likelihoods(replies: object) -> list[float]:

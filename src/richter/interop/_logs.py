@@ -65,39 +65,56 @@ def read_logs(sources: Sequence[str | Path], *, options: LogOptions | None = Non
     told apart by its file. Items of several tasks carry their task's name.
     """
     options = options or LogOptions()
-    readings: list[Reading] = []
-    found: list[tuple[int, Sample]] = []
-    given: dict[int, str] = {}
-    not_logs = 0
+    contents = _Contents()
     for source in sources:
-        name, path = named_source(source)
-        if not isinstance(path, Path):
-            raise InputError(f"{path} is a run, not a log.", remedy="Give the files that another tool wrote.")
-        files, passed = _files(path)
-        not_logs += passed
-        for file in files:
-            found_format = _recognise_in(path, file)
-            if found_format is None:
-                not_logs += 1
-                continue
-            reading = Reading(path=file, format=found_format.name, options=options)
-            samples = _read_all(found_format.read(file, reading), reading, alone=not path.is_dir())
-            if name is not None:
-                given[len(readings)] = name
-            found += [(len(readings), s) for s in samples]
-            readings.append(reading)
-    if not readings:
+        _read_source(source, contents, options)
+    if not contents.readings:
         raise InputError(
             f"{sources[0]} is not a run, and holds no log of a known format.", remedy="See `richter import --help`."
         )
-    if not found:
-        what = ", ".join(str(s) for s in sources[:3])
-        lost = sum((r.unread for r in readings), Counter[str]())
-        why = f" Not read: {', '.join(f'{n} x {reason}' for reason, n in lost.most_common(3))}." if lost else ""
-        raise InputError(
-            f"{what}: no answer could be read.{why}", remedy="`richter import --dry-run` says what a file is."
-        )
-    return _assemble(readings, found, given, options, not_logs)
+    if not contents.samples:
+        raise _no_answer_error(sources, contents.readings)
+    return _assemble(contents, options)
+
+
+@dataclasses.dataclass(slots=True)
+class _Contents:
+    """What the files hold, before it is one set: a sample is beside the place of its file among the readings."""
+
+    readings: list[Reading] = dataclasses.field(default_factory=list)
+    samples: list[tuple[int, Sample]] = dataclasses.field(default_factory=list)
+    names: dict[int, str] = dataclasses.field(default_factory=dict)  # which the user gave, by the file's place
+    not_logs: int = 0
+
+
+def _read_source(source: str | Path, contents: _Contents, options: LogOptions) -> None:
+    """Add the logs of a file or folder to the contents."""
+    name, path = named_source(source)
+    if not isinstance(path, Path):
+        raise InputError(f"{path} is a run, not a log.", remedy="Give the files that another tool wrote.")
+    files, n_empty = _files(path)
+    contents.not_logs += n_empty
+    for file in files:
+        log_format = _recognise_in(path, file)
+        if log_format is None:
+            contents.not_logs += 1
+            continue
+        reading = Reading(path=file, format=log_format.name, options=options)
+        samples = _read_all(log_format.read(file, reading), reading, alone=not path.is_dir())
+        place = len(contents.readings)
+        if name is not None:
+            contents.names[place] = name
+        contents.samples += [(place, s) for s in samples]
+        contents.readings.append(reading)
+
+
+def _no_answer_error(sources: Sequence[str | Path], readings: Iterable[Reading]) -> InputError:
+    what = ", ".join(str(s) for s in sources[:3])
+    lost = sum((r.unread for r in readings), Counter[str]())
+    why = f" Not read: {', '.join(f'{n} x {reason}' for reason, n in lost.most_common(3))}." if lost else ""
+    return InputError(
+        f"{what}: no answer could be read.{why}", remedy="`richter import --dry-run` says what a file is."
+    )
 
 
 def _files(path: Path) -> tuple[list[Path], int]:
@@ -154,24 +171,17 @@ def _within_memory(samples: Iterable[Sample], path: Path) -> Iterator[Sample]:
         yield sample
 
 
-def _assemble(
-    readings: list[Reading],
-    found: list[tuple[int, Sample]],
-    given: Mapping[int, str],
-    options: LogOptions,
-    not_logs: int,
-) -> Logs:
-    names = _name_conditions(readings, found, given)
-    tasks = {s.task for _, s in found}
-    given_scores: list[Counter[str]] = [Counter() for _ in readings]
-    for k, sample in found:
-        given_scores[k].update(sample.scores.keys())
-    chosen = [_choose_scorer(*pair, options) for pair in zip(readings, given_scores, strict=True)]
+def _assemble(contents: _Contents, options: LogOptions) -> Logs:
+    """The logs as one set: an answer whose item, draw or place among the others is impossible is counted as unread."""
+    readings, samples = contents.readings, contents.samples
+    names = _name_conditions(readings, samples, contents.names)
+    tasks = {s.task for _, s in samples}
+    chosen = _choose_scorers(readings, samples, options)
     items: dict[str, Item] = {}
     rows: list[Row] = []
     seen: set[tuple[str, str, int]] = set()
     drawn: Counter[tuple[str, str]] = Counter()
-    for k, sample in found:
+    for k, sample in samples:
         item = f"{sample.task}/{sample.item}" if len(tasks) > 1 and sample.task else sample.item
         condition = names[k, sample.setup]
         if not _register(items, item, sample, readings[k], many=len(tasks) > 1):
@@ -179,19 +189,33 @@ def _assemble(
         if sample.draw is None:
             sample.draw = drawn[condition, item]
             drawn[condition, item] += 1
-        if not 0 <= sample.draw < DRAWS_LIMIT:
-            readings[k].unread["answer: its draw has an impossible number"] += 1
-            continue
-        if (condition, item, sample.draw) in seen:
-            readings[k].unread["answer: repeats one already read"] += 1
+        if fault := _draw_fault(sample.draw, is_repeated=(condition, item, sample.draw) in seen):
+            readings[k].unread[fault] += 1
             continue
         seen.add((condition, item, sample.draw))
         row = Row(condition=condition, item=item, sample=sample, file=k, scorer=chosen[k])
         if not sample.error:
             _grade(row, options, readings[k])
         rows.append(row)
-    conditions = {names[k, s.setup]: s.setup for k, s in found}
-    return Logs(readings=tuple(readings), conditions=conditions, items=items, rows=rows, not_logs=not_logs)
+    conditions = {names[k, s.setup]: s.setup for k, s in samples}
+    return Logs(readings=tuple(readings), conditions=conditions, items=items, rows=rows, not_logs=contents.not_logs)
+
+
+def _draw_fault(draw: int, *, is_repeated: bool) -> str:
+    """Why an answer is not taken at its draw; empty where it is."""
+    if not 0 <= draw < DRAWS_LIMIT:
+        return "answer: its draw has an impossible number"
+    return "answer: repeats one already read" if is_repeated else ""
+
+
+def _choose_scorers(
+    readings: Sequence[Reading], samples: Iterable[tuple[int, Sample]], options: LogOptions
+) -> list[str]:
+    """The scorer that grades each file."""
+    counts: list[Counter[str]] = [Counter() for _ in readings]
+    for k, sample in samples:
+        counts[k].update(sample.scores.keys())
+    return [_choose_scorer(*pair, options) for pair in zip(readings, counts, strict=True)]
 
 
 def _register(items: dict[str, Item], name: str, sample: Sample, reading: Reading, *, many: bool) -> bool:
@@ -286,14 +310,23 @@ def _name_conditions(
     for k, setup in tasks:
         if k not in given:
             by_model[setup.model].append((k, setup))
-    for model, group in by_model.items():
-        labels = _differences(list(dict.fromkeys(setup for _, setup in group)))
-        for k, setup in group:
-            shared = [task for at, other in group if other == setup for task in tasks[at, setup]]
-            is_repeated = len(shared) > len(set(shared))  # the same task twice: not parts of one condition
-            stem = readings[k].path.stem[-60:] if is_repeated else ""
-            names[k, setup] = _condition_name(model, [part for part in (labels[setup], stem) if part])
+    for group in by_model.values():
+        names |= _name_setups(readings, group, tasks)
     return _apart(names, clashing=len(given) == 0)
+
+
+def _name_setups(
+    readings: Sequence[Reading], group: Sequence[tuple[int, Setup]], tasks: Mapping[tuple[int, Setup], set[str]]
+) -> dict[tuple[int, Setup], str]:
+    """A name for each setup of one model in each file."""
+    names = {}
+    labels = _differences(list(dict.fromkeys(setup for _, setup in group)))
+    for k, setup in group:
+        shared = [task for at, other in group if other == setup for task in tasks[at, setup]]
+        is_repeated = len(shared) > len(set(shared))  # the same task twice: not parts of one condition
+        stem = readings[k].path.stem[-60:] if is_repeated else ""
+        names[k, setup] = _condition_name(setup.model, [part for part in (labels[setup], stem) if part])
+    return names
 
 
 def _refuse_several(readings: list[Reading], given: Mapping[int, str], setups: Iterable[tuple[int, Setup]]) -> None:
@@ -345,27 +378,28 @@ def logs_summary(logs: Logs) -> dict[str, Any]:
     by_condition: dict[str, list[Row]] = {name: [] for name in logs.conditions}
     for row in logs.rows:
         by_condition[row.condition].append(row)
-    conditions = {}
-    for name, setup in logs.conditions.items():
-        rows = by_condition[name]
-        conditions[name] = {
-            "model": setup.model,
-            "settings": dict(setup.settings),
-            "scorer": "+".join(dict.fromkeys(r.scorer for r in rows if r.scorer)),
-            "answers": len(rows),
-            "items": len({r.item for r in rows}),
-            "draws": 1 + max((r.sample.draw or 0 for r in rows), default=0),
-            "failed": sum(bool(r.sample.error) for r in rows),
-            "unscored": sum(r.correct is None and not r.sample.error for r in rows),
-            "right": sum(r.correct is True for r in rows),
-            "wrong": sum(r.correct is False for r in rows),
-            "with_confidence": sum(bool(r.sample.confidences) for r in rows),
-            "with_severity": sum(r.severity is not None for r in rows),
-        }
     return {
         "files": [r.to_dict() for r in logs.readings],
         "items": len(logs.items),
-        "conditions": conditions,
+        "conditions": {name: _condition_summary(s, by_condition[name]) for name, s in logs.conditions.items()},
         "unread": dict(logs.unread),
         "not_logs": logs.not_logs,
+    }
+
+
+def _condition_summary(setup: Setup, rows: Sequence[Row]) -> dict[str, Any]:
+    """What a condition is, and counts of its answers."""
+    return {
+        "model": setup.model,
+        "settings": dict(setup.settings),
+        "scorer": "+".join(dict.fromkeys(r.scorer for r in rows if r.scorer)),
+        "answers": len(rows),
+        "items": len({r.item for r in rows}),
+        "draws": 1 + max((r.sample.draw or 0 for r in rows), default=0),
+        "failed": sum(bool(r.sample.error) for r in rows),
+        "unscored": sum(r.correct is None and not r.sample.error for r in rows),
+        "right": sum(r.correct is True for r in rows),
+        "wrong": sum(r.correct is False for r in rows),
+        "with_confidence": sum(bool(r.sample.confidences) for r in rows),
+        "with_severity": sum(r.severity is not None for r in rows),
     }

@@ -7,7 +7,7 @@ and most entries becomes rows; a list of names with values becomes columns. What
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -142,14 +142,19 @@ def _pairs(value: Any) -> Any:
     if not isinstance(value, list) or len(value) < 2 or not all(isinstance(v, dict) for v in value):
         return value
     plain = [{plain_name(k): k for k in v} for v in value]
-    name = next((n for n in _NAMES if all(n in p for p in plain)), None)
-    held = next((n for n in _VALUES if n != name and all(n in p for p in plain)), None)
+    name = _common_name(_NAMES, plain)
+    held = _common_name((n for n in _VALUES if n != name), plain)
     if name is None or held is None:
         return value
     names = [v[p[name]] for v, p in zip(value, plain, strict=True)]
     if len(set(map(str, names))) < len(names) or not all(isinstance(n, str) for n in names):
         return value
     return {n: v[p[held]] for n, v, p in zip(names, value, plain, strict=True)}
+
+
+def _common_name(names: Iterable[str], entries: Sequence[Mapping[str, str]]) -> str | None:
+    """The first of the names that all entries have."""
+    return next((n for n in names if all(n in entry for entry in entries)), None)
 
 
 def _headed(rows: list[Any]) -> list[dict[str, Any]] | None:
@@ -170,13 +175,22 @@ def _by_column(node: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     if len(values) < 2:
         return None
     if all(isinstance(v, list) for v in values):
-        if (
-            len({len(v) for v in values}) > 1
-            or len(values[0]) < 2
-            or any(isinstance(c, dict) for v in values for c in v)
-        ):
-            return None
-        return [dict(zip(node, row, strict=True)) for row in zip(*values, strict=True)]
+        return _by_lists(node)
+    return _by_objects(node)
+
+
+def _by_lists(node: Mapping[str, list[Any]]) -> list[dict[str, Any]] | None:
+    """Rows of columns that are lists; None where these differ in length, are short, or hold objects."""
+    values = list(node.values())
+    lengths = {len(v) for v in values}
+    if len(lengths) > 1 or len(values[0]) < 2 or any(isinstance(c, dict) for v in values for c in v):
+        return None
+    return [dict(zip(node, row, strict=True)) for row in zip(*values, strict=True)]
+
+
+def _by_objects(node: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """Rows of columns that are objects with the same keys; None where they are not, or their names are not fields'."""
+    values = list(node.values())
     if not all(isinstance(v, dict) and len(v) > 1 for v in values) or any(v.keys() != values[0].keys() for v in values):
         return None
     if any(isinstance(cell, dict | list) for v in values for cell in v.values()):
@@ -196,16 +210,20 @@ def _is_mapping(node: Mapping[str, Any]) -> bool:
     """Whether an object's keys are names of things (conditions, items) and not names of fields."""
     if len(node) < 2 or known_fields(node) & _OWN:
         return False
-    some = list(itertools.islice(node.values(), _LOOK))
-    entries = [v for v in some if isinstance(v, dict) and v]
-    if _MANY <= len(entries) >= len(some) - 2:
-        some = entries
+    some = _first_entries(node)
     if all(isinstance(v, dict) and v for v in some):
         graded = len(node) >= _MANY or all(map(_holds_grade, some))
         return graded and all(_alike(some[0], v) for v in some[1:])
     if all(isinstance(v, list) and v and isinstance(v[0], dict) for v in some):
         return all(_alike(some[0][0], v[0]) for v in some[1:])
     return _are_grades(some)
+
+
+def _first_entries(node: Mapping[str, Any]) -> list[Any]:
+    """The first values of an object; where all but two of many are objects, these alone."""
+    values = list(itertools.islice(node.values(), _LOOK))
+    entries = [v for v in values if isinstance(v, dict) and v]
+    return entries if _MANY <= len(entries) >= len(values) - 2 else values
 
 
 def _are_grades(values: Sequence[Any]) -> bool:

@@ -41,52 +41,52 @@ def read_openai_evals(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
             _add(cases.setdefault(log.flat_text(row["sample_id"]), _Case()), row, reading)
     if not finished:
         reading.interrupted = "there is no final report"
-    names = spec.get("completion_fns")
-    model = "+".join(map(log.flat_text, names)) if isinstance(names, list) else log.flat_text(spec.get("model_name"))
-    setup = log.Setup(model or "unknown model")
+    setup = log.Setup(_model_name(spec) or "unknown model")
     task = log.flat_text(spec.get("eval_name") or spec.get("base_eval"))
     scorers = {name for case in cases.values() for name in case.scores}
     reading.scorer = "match" if "match" in scorers else ""
     for name, case in cases.items():
-        confidences = {}
-        if len(case.logp) > 1:
-            best, sure = log.softmax_choice(list(case.logp.values()))
-            case.answer, confidences = case.answer or list(case.logp)[best], {"options": sure}
-        yield log.Sample(
-            item=name,
-            setup=setup,
-            task=task,
-            draw=0,
-            prompt=case.prompt,
-            references=case.expected,
-            options=case.options or tuple(case.logp),
-            answer=case.answer,
-            scores=case.scores,
-            confidences=confidences,
-            tokens_in=case.tokens[0],
-            tokens_out=case.tokens[1],
-            error=case.error,
-        )
+        yield _sample(name, case, setup, task)
+
+
+def _sample(name: str, case: _Case, setup: log.Setup, task: str) -> log.Sample:
+    """The sample of a case; where options have log-probabilities, the most probable one is its answer by default."""
+    answer, confidences = case.answer, {}
+    if len(case.logp) > 1:
+        best, sure = log.softmax_choice(list(case.logp.values()))
+        answer, confidences = case.answer or list(case.logp)[best], {"options": sure}
+    return log.Sample(
+        item=name,
+        setup=setup,
+        task=task,
+        draw=0,
+        prompt=case.prompt,
+        references=case.expected,
+        options=case.options or tuple(case.logp),
+        answer=answer,
+        scores=case.scores,
+        confidences=confidences,
+        tokens_in=case.tokens[0],
+        tokens_out=case.tokens[1],
+        error=case.error,
+    )
+
+
+def _model_name(spec: Mapping[str, Any]) -> str:
+    """The models that a run asked; empty where its spec names none."""
+    names = spec.get("completion_fns")
+    return "+".join(map(log.flat_text, names)) if isinstance(names, list) else log.flat_text(spec.get("model_name"))
 
 
 def _add(case: _Case, row: Mapping[str, Any], reading: log.Reading) -> None:
+    """Add an event to its case; one of an unknown type is counted as unread."""
     data, kind = log.mapping(row.get("data")), row.get("type")
     if kind == "match":
-        case.scores["match"] = log.count_number(data.get("correct"), reading)
-        expected = data.get("expected")
-        case.expected = (
-            tuple(map(log.flat_text, expected)) if isinstance(expected, list) else (log.flat_text(expected),)
-        )
-        case.expected = tuple(e for e in case.expected if e)
-        case.answer = case.answer or log.flat_text(data.get("sampled")) or log.flat_text(data.get("picked"))
+        _add_match(case, data, reading)
     elif kind == "sampling":
-        case.prompt = case.prompt or log.messages_text(data.get("prompt"))[1]
-        case.answer = log.flat_text(data.get("sampled"))
-        usage = log.mapping(data.get("usage"))
-        case.tokens = (log.whole(usage.get("prompt_tokens")), log.whole(usage.get("completion_tokens")))
+        _add_sampling(case, data)
     elif kind == "metrics":
-        numbers = {k: v for k, v in data.items() if isinstance(v, bool | int | float)}
-        case.scores |= {str(k): log.count_number(v, reading) for k, v in numbers.items()}
+        _add_metrics(case, data, reading)
     elif kind == "cond_logp" and (logp := log.real(data.get("logp"))) is not None:
         case.prompt = case.prompt or log.messages_text(data.get("prompt"))[1]
         case.logp[log.flat_text(data.get("completion"))] = logp
@@ -97,3 +97,26 @@ def _add(case: _Case, row: Mapping[str, Any], reading: log.Reading) -> None:
         case.error = log.flat_text(data.get("message")) or log.flat_text(data.get("type")) or "error"
     else:
         reading.unread[f"event: of type {log.flat_text(kind)[:40]}"] += 1
+
+
+def _add_sampling(case: _Case, data: Mapping[str, Any]) -> None:
+    """Add an answer of the model, with its tokens."""
+    case.prompt = case.prompt or log.messages_text(data.get("prompt"))[1]
+    case.answer = log.flat_text(data.get("sampled"))
+    usage = log.mapping(data.get("usage"))
+    case.tokens = (log.whole(usage.get("prompt_tokens")), log.whole(usage.get("completion_tokens")))
+
+
+def _add_metrics(case: _Case, data: Mapping[str, Any], reading: log.Reading) -> None:
+    """Add the further scores that are numbers."""
+    numbers = {k: v for k, v in data.items() if isinstance(v, bool | int | float)}
+    case.scores |= {str(k): log.count_number(v, reading) for k, v in numbers.items()}
+
+
+def _add_match(case: _Case, data: Mapping[str, Any], reading: log.Reading) -> None:
+    """Add a grade with the answers that it expects, and the model's own where no other event gives it."""
+    case.scores["match"] = log.count_number(data.get("correct"), reading)
+    expected = data.get("expected")
+    references = map(log.flat_text, expected) if isinstance(expected, list) else (log.flat_text(expected),)
+    case.expected = tuple(e for e in references if e)
+    case.answer = case.answer or log.flat_text(data.get("sampled")) or log.flat_text(data.get("picked"))

@@ -3,6 +3,7 @@
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from richter.interop._logs import Logs, Row
 from richter.records import counted, printable
@@ -38,9 +39,14 @@ def own_totals(logs: Logs) -> Iterator[tuple[str, str, float, float, int]]:
         scorer = next((r.scorer for r in by_file[k]), reading.scorer)
         values = [v for r in by_file[k] if not r.sample.error and (v := r.sample.scores.get(scorer)) is not None]
         if scorer in reading.totals and values:
-            alone = sum(other.path.name == reading.path.name for other in logs.readings) == 1
-            name = reading.path.name if alone else f"{reading.path.parent.name}/{reading.path.name}"
+            name = _name_of_file(reading.path, logs)
             yield name, scorer, reading.totals[scorer], sum(values) / len(values), len(values)
+
+
+def _name_of_file(path: Path, logs: Logs) -> str:
+    """A file's name, with its folder's where several files have it."""
+    is_unique = sum(reading.path.name == path.name for reading in logs.readings) == 1
+    return path.name if is_unique else f"{path.parent.name}/{path.name}"
 
 
 def agreeing_totals(logs: Logs) -> list[str]:

@@ -1,7 +1,7 @@
 """A run's records as one table per kind, for other tools."""
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -17,6 +17,11 @@ __all__ = ["EXPORTS", "export_dataset", "export_table"]
 _FORMULA = r"^(?:[\s\p{C}\p{Z}]*[=+\-@|%＝＋－＠]|[\t\r\n])"
 
 
+def _columns_of(records: Sequence[object], names: Iterable[str]) -> dict[str, list[object]]:
+    """The values of the named fields of all records, a column each."""
+    return {name: [getattr(record, name) for record in records] for name in names}
+
+
 def _items(ledger: Ledger) -> pl.DataFrame:
     names = ("prompt", "reference", "aliases", "options", "domain", "tier", "form", "source", "group", "weight")
     items = ledger.items()
@@ -30,7 +35,7 @@ def _ratings(ledger: Ledger) -> pl.DataFrame:
     texts = ("item", "condition", "rater", "kind", "mechanism", "reason")
     numbers = ("draw", "severity", "started_at", "ended_at")
     ratings = ledger.ratings()
-    columns = {name: [getattr(r, name) for r in ratings] for name in (*texts, *numbers)}
+    columns = _columns_of(ratings, (*texts, *numbers))
     kinds = {**dict.fromkeys(texts, pl.String), **dict.fromkeys(numbers, pl.Float64), "draw": pl.Int64}
     return pl.DataFrame(columns, schema_overrides=kinds)
 
@@ -41,18 +46,13 @@ def _answers(ledger: Ledger) -> pl.DataFrame:
     answers = list(ledger.answers())
     of_item = ("prompt", "reference", "domain", "tier")
     numbers = ("tokens_in", "tokens_out", "money_usd", "latency_s")
-    columns: dict[str, list[object]] = {
-        "item": [a.item for a in answers],
-        "condition": [a.condition for a in answers],
-        "draw": [a.draw for a in answers],
-        "model": [models[a.condition] for a in answers],
-    }
+    columns = _columns_of(answers, ("item", "condition", "draw"))
+    columns |= {"model": [models[a.condition] for a in answers]}
     # an answer whose item is not there keeps its row: it was paid for, and the archive is of all that was
     columns |= {name: [getattr(items.get(a.item), name, None) for a in answers] for name in of_item}
-    columns |= {"answer": [a.text for a in answers], "error": [a.error for a in answers]}
-    columns |= {"finish": [a.finish for a in answers]}
+    columns |= {"answer": [a.text for a in answers], **_columns_of(answers, ("error", "finish"))}
     columns |= {"tokens": [list(a.tokens) for a in answers], "logprobs": [list(a.logprobs) for a in answers]}
-    columns |= {name: [getattr(a, name) for a in answers] for name in numbers}
+    columns |= _columns_of(answers, numbers)
     kinds = {
         **dict.fromkeys(("item", "condition", "model", "prompt", "reference", "answer", "error", "finish"), pl.String),
         **dict.fromkeys(("draw", "tier", "tokens_in", "tokens_out"), pl.Int64),
@@ -66,13 +66,13 @@ def _grades(ledger: Ledger) -> pl.DataFrame:
     found = ledger.grades()
     kinds = {"item": pl.String, "condition": pl.String, "draw": pl.Int64, "scorer": pl.String, "value": pl.Float64,
              "correct": pl.Boolean, "main": pl.Boolean}  # fmt: skip
-    return pl.DataFrame({name: [getattr(g, name) for g in found] for name in kinds}, schema_overrides=kinds)
+    return pl.DataFrame(_columns_of(found, kinds), schema_overrides=kinds)
 
 
 def _confidences(ledger: Ledger) -> pl.DataFrame:
     found = ledger.confidences()
     kinds = {"item": pl.String, "condition": pl.String, "draw": pl.Int64, "source": pl.String, "value": pl.Float64}
-    return pl.DataFrame({name: [getattr(c, name) for c in found] for name in kinds}, schema_overrides=kinds)
+    return pl.DataFrame(_columns_of(found, kinds), schema_overrides=kinds)
 
 
 # what `richter export` can write: a name and how to make the table from a ledger

@@ -92,16 +92,7 @@ def _langfuse_sample(
     calls = [s for s in own if s.get("type") == "GENERATION"]
     call = sorted(calls, key=lambda s: str(s.get("start_time") or ""))[-1] if calls else row
     usage = [_object(log.pick(s, "usage_details", "usage")) or s for s in calls or [row]]
-    ids = {log.flat_text(row.get("id")), log.flat_text(call.get("id"))}
-    scores = {k: [*v] for k, v in row.items() if k not in _LANGFUSE and _is_scores(v)}
-    for score in given:
-        if score.get("observation_id") and log.flat_text(score["observation_id"]) not in ids:
-            reading.unread["score: of a step inside a trace"] += 1
-            continue
-        # the number of a category is its place in a list, and that of a text is always 0: only the words say something
-        worded = log.flat_text(score.get("data_type")) not in ("", "NUMERIC", "BOOLEAN")
-        value = score.get("string_value") if worded else log.pick(score, "value", "string_value")
-        scores.setdefault(log.flat_text(score.get("name")), []).append(value)
+    scores = _langfuse_scores(row, call, given, reading)
     metadata = _object(row.get("metadata"))
     output = log.pick(row, "output") or log.pick(call, "output")
     total = None if any(s is row for s in own) else log.pick(row, "total_cost")
@@ -127,6 +118,23 @@ def _langfuse_sample(
         error=(log.pick(call, "status_message") or log.pick(row, "status_message") or "ERROR") if failed else "",
         metadata=metadata,
     )
+
+
+def _langfuse_scores(
+    row: Mapping[str, Any], call: Mapping[str, Any], given: Iterable[Mapping[str, Any]], reading: log.Reading
+) -> dict[str, list[Any]]:
+    """The scores of a trace by name: those in its own columns, and those given for it or for its model call."""
+    ids = {log.flat_text(row.get("id")), log.flat_text(call.get("id"))}
+    scores = {k: [*v] for k, v in row.items() if k not in _LANGFUSE and _is_scores(v)}
+    for score in given:
+        if score.get("observation_id") and log.flat_text(score["observation_id"]) not in ids:
+            reading.unread["score: of a step inside a trace"] += 1
+            continue
+        # the number of a category is its place in a list, and that of a text is always 0: only the words say something
+        is_worded = log.flat_text(score.get("data_type")) not in ("", "NUMERIC", "BOOLEAN")
+        value = score.get("string_value") if is_worded else log.pick(score, "value", "string_value")
+        scores.setdefault(log.flat_text(score.get("name")), []).append(value)
+    return scores
 
 
 def _langfuse(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -195,28 +203,33 @@ def read_langsmith(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
         own = calls.get(log.flat_text(log.pick(row, "trace_id", "id")), []) + [
             r for r in below if r.get("run_type") == "llm"
         ]
-        call = own[-1] if own else row
-        extra, called = log.mapping(row.get("extra")), log.mapping(call.get("extra"))
-        metadata = log.mapping(extra.get("metadata")) or log.mapping(row.get("metadata"))
-        said = {**metadata, **log.mapping(called.get("metadata"))}
-        settings = {k.removeprefix("ls_"): v for k, v in said.items() if k in ("ls_temperature", "ls_max_tokens")}
-        yield _sample(
-            row,
-            item=log.pick(row, "reference_example_id", "example_id"),
-            model=log.pick(said, "ls_model_name", "model", "models") or log.pick(row, "session_name", "model"),
-            settings={**settings, **log.mapping(called.get("invocation_params"))},
-            prompt=row.get("inputs"),
-            answer=row.get("outputs"),
-            expected=log.pick(row, "reference", "reference_outputs"),
-            scores={k: log.count_number(v, reading) for k, v in _feedback(row).items() if k},
-            usage=tuple(
-                log.pick(row, name) or _sum(r.get(name) for r in own) for name in ("prompt_tokens", "completion_tokens")
-            ),
-            money=log.pick(row, "total_cost") or _sum(r.get("total_cost") for r in own),
-            seconds=log.pick(row, "execution_time", "latency_seconds", "latency") or _took(row),
-            error=log.pick(row, "error") or ("error" if row.get("status") == "error" else ""),
-            metadata=metadata,
-        )
+        yield _langsmith_sample(row, own, reading)
+
+
+def _langsmith_sample(row: Mapping[str, Any], calls: Sequence[Mapping[str, Any]], reading: log.Reading) -> log.Sample:
+    """The sample of a root run; `calls` are the model calls inside it, the last of which says which model answered."""
+    call = calls[-1] if calls else row
+    extra, called = log.mapping(row.get("extra")), log.mapping(call.get("extra"))
+    metadata = log.mapping(extra.get("metadata")) or log.mapping(row.get("metadata"))
+    merged = {**metadata, **log.mapping(called.get("metadata"))}
+    settings = {k.removeprefix("ls_"): v for k, v in merged.items() if k in ("ls_temperature", "ls_max_tokens")}
+    return _sample(
+        row,
+        item=log.pick(row, "reference_example_id", "example_id"),
+        model=log.pick(merged, "ls_model_name", "model", "models") or log.pick(row, "session_name", "model"),
+        settings={**settings, **log.mapping(called.get("invocation_params"))},
+        prompt=row.get("inputs"),
+        answer=row.get("outputs"),
+        expected=log.pick(row, "reference", "reference_outputs"),
+        scores={k: log.count_number(v, reading) for k, v in _feedback(row).items() if k},
+        usage=tuple(
+            log.pick(row, name) or _sum(r.get(name) for r in calls) for name in ("prompt_tokens", "completion_tokens")
+        ),
+        money=log.pick(row, "total_cost") or _sum(r.get("total_cost") for r in calls),
+        seconds=log.pick(row, "execution_time", "latency_seconds", "latency") or _took(row),
+        error=log.pick(row, "error") or ("error" if row.get("status") == "error" else ""),
+        metadata=metadata,
+    )
 
 
 def _feedback(row: Mapping[str, Any]) -> dict[str, Any]:
