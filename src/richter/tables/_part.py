@@ -205,13 +205,21 @@ def _with_groups(
     A grouping gives every item one value at most. A column of one value, unless it is mapped, or of one for every item,
     groups nothing; one that parts the items as another does adds nothing.
     """
-    answers, unused = answers.drop("group", "group_2"), dict[str, str]()
+    answers = answers.drop("group", "group_2")
     if all(part.groupings.is_empty() for part in parts):
-        return frame_of(answers, ROW), unused
-    n_items = answers["item"].n_unique()
+        return frame_of(answers, ROW), {}
     pairs = pl.concat([part.groupings for part in parts]).drop_nulls().filter(pl.col("value") != "")
     pairs = pairs.unique(maintain_order=True).join(answers, on="item", how="semi", maintain_order="left")
-    chosen: dict[str, pl.DataFrame] = {}
+    chosen, unused = _choose_groupings(pairs, answers, options)
+    return frame_of(_join_groupings(answers, chosen, options, notes), ROW), unused
+
+
+def _choose_groupings(
+    pairs: pl.DataFrame, answers: pl.DataFrame, options: ReadOptions
+) -> tuple[dict[str, pl.DataFrame], dict[str, str]]:
+    """The columns that group items, each with its value for every item, and those that do not, with the reason."""
+    n_items = answers["item"].n_unique()
+    chosen, unused = dict[str, pl.DataFrame](), dict[str, str]()
     for (column,), own in pairs.group_by("column", maintain_order=True):
         name, n_groups, n_named = str(column), own["value"].n_unique(), own["item"].n_unique()
         explicit = name in (options.map.get("group"), options.map.get("group_2"))
@@ -228,6 +236,14 @@ def _with_groups(
             unused[name] = f"{' and '.join(map(brief, chosen))} group the items"
         else:
             chosen[name] = own.select("item", "value")
+    return chosen, unused
+
+
+def _join_groupings(
+    answers: pl.DataFrame, chosen: Mapping[str, pl.DataFrame], options: ReadOptions, notes: list[str]
+) -> pl.DataFrame:
+    """The answers with the chosen groupings of their items; one that no option names is noted."""
+    n_items = answers["item"].n_unique()
     for place, (name, own) in zip(("group", "group_2"), chosen.items(), strict=False):
         answers = answers.join(own.rename({"value": place}), on="item", how="left", maintain_order="left")
         if name not in (place, *options.map.values()) and "\0" not in name:
@@ -235,7 +251,7 @@ def _with_groups(
             notes.append(Note(f"column {brief(name)} is taken for the {place}: {why}", "group"))
         if alone := n_items - len(own):
             notes.append(f"{counted(alone, 'item names', 'items name')} no {place}; each is taken as one of its own")
-    return frame_of(answers, ROW), unused
+    return answers
 
 
 def _no_grouping_error(name: str, pairs: pl.DataFrame) -> InputError:
