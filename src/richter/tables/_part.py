@@ -291,13 +291,17 @@ def _turn_faults(
         turned = pl.when(of_faults).then(1 - pl.col("value")).otherwise("value")
         return answers.with_columns(turned.alias("value")), False
     if faults and len(faults) < len(scored):
-        less, more = faults[0], next(part for part in scored if not any(part is fault for fault in faults))
-        raise InputError(
-            f"Less of {brief(less.score)} is better ({less.name}), and more of "
-            f"{brief(more.score)} ({more.name}): they are not one measure.",
-            remedy="Name a column of one measure, --map score=COLUMN, or say which way it goes: --better lower",
-        )
+        raise _two_directions_error(scored, faults)
     return answers, bool(faults)
+
+
+def _two_directions_error(scored: Sequence[Part], faults: Sequence[Part]) -> InputError:
+    less, more = faults[0], next(part for part in scored if not any(part is fault for fault in faults))
+    return InputError(
+        f"Less of {brief(less.score)} is better ({less.name}), and more of "
+        f"{brief(more.score)} ({more.name}): they are not one measure.",
+        remedy="Name a column of one measure, --map score=COLUMN, or say which way it goes: --better lower",
+    )
 
 
 def _is_fault(part: Part, options: ReadOptions) -> bool:
@@ -479,19 +483,27 @@ def _measured(
                 remedy=f"Give --scale {high:g}:{low:g}, with --better lower if less is better.",
             )
         if least < low or most > high:
-            off, shown = values.filter((values < low) | (values > high)), ""
-            if rows is not None:
-                first = rows.filter((pl.col("value") < low) | (pl.col("value") > high)).row(0, named=True)
-                shown = f": {first['value']:g} for item {brief(first['item'])}"
-                shown += f" under {brief(first['condition'])}"
-            raise InputError(
-                f"{len(off):,} of {len(given):,} scores lie outside the scale {low:g}:{high:g}{shown}.",
-                remedy="Correct what is mistyped, or give a scale that holds them all: "
-                f"--scale={min(low, least):g}:{max(high, most):g}",
-            )
+            raise _outside_scale_error(given, options.scale, (least, most), rows)
         return "bounded", low, high, better
     found = None if endless else next(((a, b) for a, b in SCALES if a <= least and most <= b), None)
     return ("real", least, most, better) if found is None else ("bounded", *found, better)
+
+
+def _outside_scale_error(
+    given: pl.Series, scale: tuple[float, float], ends: tuple[float, float], rows: pl.DataFrame | None
+) -> InputError:
+    """The refusal of scores off the stated scale, with the first of them where its row is known."""
+    low, high = scale
+    off, shown = given.filter((given < low) | (given > high)), ""
+    if rows is not None:
+        first = rows.filter((pl.col("value") < low) | (pl.col("value") > high)).row(0, named=True)
+        shown = f": {first['value']:g} for item {brief(first['item'])}"
+        shown += f" under {brief(first['condition'])}"
+    return InputError(
+        f"{len(off):,} of {len(given):,} scores lie outside the scale {low:g}:{high:g}{shown}.",
+        remedy="Correct what is mistyped, or give a scale that holds them all: "
+        f"--scale={min(low, ends[0]):g}:{max(high, ends[1]):g}",
+    )
 
 
 def _scores(rows: pl.DataFrame, metric: str, measured: Measured) -> pl.DataFrame:
@@ -532,16 +544,7 @@ def _understood(
     items = answers["item"].n_unique()
     said = [f"{counted(items, 'item')} x {several}"]
     if len(scores):
-        first = scores.row(0, named=True)
-        source = f" from {', '.join(names[:3])}" if names else ""
-        if scores["value"].null_count() == len(scores):
-            said.append("not graded")
-        elif first["metric"] == "accuracy":
-            said.append(f"right or wrong{source}" if names else "right where the severity is 0")
-        else:
-            said.append(f"score {first['low']:g}-{first['high']:g}{source}, {first['better']} is better")
-        if scores["confidence"].null_count() < len(scores):
-            said.append("with confidences")
+        said += _describe_scores(scores, names)
     elif not rated:
         said.append("not graded")
     if rated:
@@ -558,6 +561,19 @@ def _understood(
     if failed:
         said.append(f"{failed:,} failed calls")
     return ", ".join(said)
+
+
+def _describe_scores(scores: pl.DataFrame, names: Sequence[str]) -> list[str]:
+    """What the main score is, and that there are confidences."""
+    first = scores.row(0, named=True)
+    source = f" from {', '.join(names[:3])}" if names else ""
+    if scores["value"].null_count() == len(scores):
+        graded = "not graded"
+    elif first["metric"] == "accuracy":
+        graded = f"right or wrong{source}" if names else "right where the severity is 0"
+    else:
+        graded = f"score {first['low']:g}-{first['high']:g}{source}, {first['better']} is better"
+    return [graded, "with confidences"] if scores["confidence"].null_count() < len(scores) else [graded]
 
 
 # ------------------------------------------------------------------ what looks wrong

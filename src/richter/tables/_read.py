@@ -22,7 +22,7 @@ from richter.interop import (
     unzipped,
 )
 from richter.records import printable
-from richter.store import DatabaseRun, Ledger, Place, RunLike, is_run, open_ledger
+from richter.store import DatabaseRun, Ledger, Place, is_run, open_ledger
 from richter.tables._log_rows import part_of_logs
 from richter.tables._part import Part, assemble
 from richter.tables._read_files import part_of_frame, read_file, read_folder, rename_conditions
