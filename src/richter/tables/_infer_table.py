@@ -256,16 +256,23 @@ def _place(frame: pl.DataFrame, options: ReadOptions, what: str, made: Mapping[s
     place = {**made, **mapped}
     if options.scorer in frame.columns:
         place.setdefault("score", str(options.scorer))
-    for field, names in FIELDS.items():
-        own = [by_name[n] for n in names if n in by_name and by_name[n] not in place.values()]
-        own = [c for c in own if field != "condition" or not JUDGES.search(c)]
-        if len(own) > 1 and frame.height > 1 and field in ("item", "score"):
-            own = [c for c in own if frame[c].n_unique() > 1] or own
-        if field not in place and own:
+    for field in FIELDS:
+        if field not in place and (own := _columns_of_field(frame, field, by_name, place)):
             place[field] = own[0]
     if "weight" in place and "weight" not in mapped and not holds_numbers(frame[place["weight"]]):
         del place["weight"]  # an importance in words
     return _settle(frame, place, by_name, mapped)
+
+
+def _columns_of_field(
+    frame: pl.DataFrame, field: str, by_name: Mapping[str, str], place: Mapping[str, str]
+) -> list[str]:
+    """The free columns with a name of a field; of items and scores those that vary."""
+    own = [by_name[n] for n in FIELDS[field] if n in by_name and by_name[n] not in place.values()]
+    own = [c for c in own if field != "condition" or not JUDGES.search(c)]
+    if len(own) > 1 and frame.height > 1 and field in ("item", "score"):
+        return [c for c in own if frame[c].n_unique() > 1] or own
+    return own
 
 
 def _checked_map(frame: pl.DataFrame, options: ReadOptions, what: str) -> dict[str, str]:
@@ -361,17 +368,22 @@ def _wide_columns(
     rest = [c for c in frame.columns if c not in taken and c.strip()]
     graded = [c for c in rest if holds_grades(frame[c], options.grade)]
     if options.wide is not None:
-        measures = [c for c in graded if not (hinted_fields(c) & {"other"} or (less_is_better(c) and has_no_end(c)))]
-        graded = measures if len(measures) > 1 else graded  # a time is not a condition beside grades
-        if len(graded) < 2:
-            raise InputError(
-                f"{what} has no two columns of grades beside its item; it has {listing(frame.columns)}.",
-                remedy="Name the columns that are conditions: --wide A,B",
-            )
-        return graded, "score"
+        return _all_wide(frame, graded, what), "score"
     if {"condition", "score", "severity"} & place.keys():
         return [], "score"
     return _inferred_wide(frame, place, rest, graded, what, notes, named=named)
+
+
+def _all_wide(frame: pl.DataFrame, graded: list[str], what: str) -> list[str]:
+    """The columns of grades, as `--wide all` takes them; a time is not a condition beside grades."""
+    measures = [c for c in graded if not (hinted_fields(c) & {"other"} or (less_is_better(c) and has_no_end(c)))]
+    graded = measures if len(measures) > 1 else graded
+    if len(graded) < 2:
+        raise InputError(
+            f"{what} has no two columns of grades beside its item; it has {listing(frame.columns)}.",
+            remedy="Name the columns that are conditions: --wide A,B",
+        )
+    return graded
 
 
 def _named_wide(
@@ -402,8 +414,7 @@ def _inferred_wide(
     named: bool,
 ) -> tuple[list[str], Holds]:
     """The columns that may be conditions, where no column names one: of answers beside a key, of grades, of texts."""
-    others = [c for c in graded if hinted_fields(c) & {"other"} or counts_rows(frame[c])]
-    graded, others = (graded, []) if len(others) == len(graded) else ([c for c in graded if c not in others], others)
+    graded, others = _without_other_numbers(frame, graded)
     key = place.get("reference", "\0")
     same = answer_columns(frame, rest, key) if key in frame.columns else []
     if len(same) > 1 and "text" not in place:
@@ -416,6 +427,12 @@ def _inferred_wide(
     if {"prompt", "reference"} <= place.keys() and "text" not in place and len(worded) == len(rest) > 1:
         return worded, "text"
     return [], "score"
+
+
+def _without_other_numbers(frame: pl.DataFrame, graded: list[str]) -> tuple[list[str], list[str]]:
+    """The columns of grades without times, lengths and numbers of rows, and these; all where nothing else is left."""
+    others = [c for c in graded if hinted_fields(c) & {"other"} or counts_rows(frame[c])]
+    return (graded, []) if len(others) == len(graded) else ([c for c in graded if c not in others], others)
 
 
 def _refuse_measures(frame: pl.DataFrame, graded: list[str], what: str, *, named: bool) -> None:
@@ -482,17 +499,31 @@ def leaf_of(column: str, wide: Sequence[str]) -> str:
 
     What all explain alike in a bracket at the end is left out first.
     """
-    explained = {match[0] if (match := _BRACKET.search(c)) else "" for c in wide}
-    if len(explained) == 1 and len(wide) > 1 and (bracket := explained.pop()) and bracket not in wide:
+    if bracket := _shared_bracket(wide):
         return leaf_of(column.removesuffix(bracket), [c.removesuffix(bracket) for c in wide])
     words = (rf"[_ .:/-]+{re.escape(w)}$|^{re.escape(w)}[_ .:/-]+" for w in _faults(wide))
     for cut in (r"^.+ / ", r"^[^.]+\.", _ENDS, _STARTS, *words):
         short = {c: re.sub(cut, "", c, flags=re.IGNORECASE).strip() for c in wide}
-        if len(set(short.values())) == len(wide) and all(short[c] and short[c] != c for c in wide):
-            heads = {c[: len(c) - len(short[c])] for c in wide}
-            if cut != r"^[^.]+\." or len(heads) == 1:
-                return short[column]
+        if _are_short_names(short) and (cut != r"^[^.]+\." or _share_head(short)):
+            return short[column]
     return column
+
+
+def _shared_bracket(wide: Sequence[str]) -> str:
+    """The bracket with which all of several columns end; "" without."""
+    explained = {match[0] if (match := _BRACKET.search(c)) else "" for c in wide}
+    bracket = explained.pop() if len(explained) == 1 and len(wide) > 1 else ""
+    return "" if bracket in wide else bracket
+
+
+def _are_short_names(short: Mapping[str, str]) -> bool:
+    """Whether every column has a shorter name, and none has another's."""
+    return len(set(short.values())) == len(short) and all(name and name != c for c, name in short.items())
+
+
+def _share_head(short: Mapping[str, str]) -> bool:
+    """Whether the same beginning was cut off every column."""
+    return len({c[: len(c) - len(name)] for c, name in short.items()}) == 1
 
 
 def _holds_numbers_only(column: pl.Series) -> bool:
@@ -505,11 +536,8 @@ def _of_words(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
 
     Likelier is what is called a grade, holds a word that is known as one, shares its words, or stands further right.
     """
-    texts = [c for c, kind in frame.schema.items() if kind == pl.String and c not in place.values()]
-    texts = [c for c in texts if not hinted_fields(c) & {"condition", "part"}] or texts
-    texts = [c for c in texts if not _holds_numbers_only(frame[c])]  # ranks and counts are no words
-    held = {c: {w for w in text_of(frame[c]).drop_nulls().unique() if w.lower() not in MISSING} for c in texts}
-    few = [c for c in texts if 1 < len(held[c]) <= min(_WORDS, frame.height // 2) and max(map(len, held[c])) <= 40]
+    held = _words_held(frame, place)
+    few = list(held)
     if any(DATES.fullmatch(word) for c in few for word in held[c]):
         return DATED
     best = max(
@@ -530,6 +558,16 @@ def _of_words(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
         f"If {listing(own)} {'is the grade' if named else 'are grades'}, say what each word counts as (right, wrong, "
     )
     return f"{said}missing or a number): {named}{' '.join(told)}" if own else ""
+
+
+def _words_held(frame: pl.DataFrame, place: Mapping[str, str]) -> dict[str, set[str]]:
+    """The words in each free column that holds few and short ones."""
+    texts = [c for c, kind in frame.schema.items() if kind == pl.String and c not in place.values()]
+    texts = [c for c in texts if not hinted_fields(c) & {"condition", "part"}] or texts
+    texts = [c for c in texts if not _holds_numbers_only(frame[c])]  # ranks and counts are no words
+    held = {c: {w for w in text_of(frame[c]).drop_nulls().unique() if w.lower() not in MISSING} for c in texts}
+    most = min(_WORDS, frame.height // 2)
+    return {c: words for c, words in held.items() if 1 < len(words) <= most and max(map(len, words)) <= 40}
 
 
 def _not_averaged(frame: pl.DataFrame, place: Mapping[str, str], what: str) -> None:
@@ -592,8 +630,7 @@ def _not_by_category(frame: pl.DataFrame, place: Mapping[str, str], what: str, a
     if not _has_averages(frame, place, column):
         return
     name, n = brief(column), frame[column].n_unique()
-    behind = _whole(frame, amount) if amount and (is_category or column != item) else None
-    if behind is not None and (behind >= _MANY).all():
+    if amount and (is_category or column != item) and _counts_many(frame, amount):
         raise InputError(
             f"{what}: each row is an average of many answers ({brief(amount)} says of how many) for one "
             f"of {counted(n, 'value')} of {name}, not the result of a single item.",
@@ -603,6 +640,12 @@ def _not_by_category(frame: pl.DataFrame, place: Mapping[str, str], what: str, a
     if are_few or "key" not in leaf_name(column):
         of = "columns" if "\0" in column else f"values of {name}"
         notes.append(f"each of {n} {of} counts as one item: if it stands for many answers, give those")
+
+
+def _counts_many(frame: pl.DataFrame, column: str) -> bool:
+    """Whether a column says of every row that it stands for many answers."""
+    counts = _whole(frame, column)
+    return counts is not None and bool((counts >= _MANY).all())
 
 
 def _has_averages(frame: pl.DataFrame, place: Mapping[str, str], column: str) -> bool:

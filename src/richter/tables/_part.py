@@ -205,13 +205,21 @@ def _with_groups(
     A grouping gives every item one value at most. A column of one value, unless it is mapped, or of one for every item,
     groups nothing; one that parts the items as another does adds nothing.
     """
-    answers, unused = answers.drop("group", "group_2"), dict[str, str]()
+    answers = answers.drop("group", "group_2")
     if all(part.groupings.is_empty() for part in parts):
-        return frame_of(answers, ROW), unused
-    n_items = answers["item"].n_unique()
+        return frame_of(answers, ROW), {}
     pairs = pl.concat([part.groupings for part in parts]).drop_nulls().filter(pl.col("value") != "")
     pairs = pairs.unique(maintain_order=True).join(answers, on="item", how="semi", maintain_order="left")
-    chosen: dict[str, pl.DataFrame] = {}
+    chosen, unused = _choose_groupings(pairs, answers, options)
+    return frame_of(_join_groupings(answers, chosen, options, notes), ROW), unused
+
+
+def _choose_groupings(
+    pairs: pl.DataFrame, answers: pl.DataFrame, options: ReadOptions
+) -> tuple[dict[str, pl.DataFrame], dict[str, str]]:
+    """The columns that group items, each with its value for every item, and those that do not, with the reason."""
+    n_items = answers["item"].n_unique()
+    chosen, unused = dict[str, pl.DataFrame](), dict[str, str]()
     for (column,), own in pairs.group_by("column", maintain_order=True):
         name, n_groups, n_named = str(column), own["value"].n_unique(), own["item"].n_unique()
         explicit = name in (options.map.get("group"), options.map.get("group_2"))
@@ -228,6 +236,14 @@ def _with_groups(
             unused[name] = f"{' and '.join(map(brief, chosen))} group the items"
         else:
             chosen[name] = own.select("item", "value")
+    return chosen, unused
+
+
+def _join_groupings(
+    answers: pl.DataFrame, chosen: Mapping[str, pl.DataFrame], options: ReadOptions, notes: list[str]
+) -> pl.DataFrame:
+    """The answers with the chosen groupings of their items; one that no option names is noted."""
+    n_items = answers["item"].n_unique()
     for place, (name, own) in zip(("group", "group_2"), chosen.items(), strict=False):
         answers = answers.join(own.rename({"value": place}), on="item", how="left", maintain_order="left")
         if name not in (place, *options.map.values()) and "\0" not in name:
@@ -235,7 +251,7 @@ def _with_groups(
             notes.append(Note(f"column {brief(name)} is taken for the {place}: {why}", "group"))
         if alone := n_items - len(own):
             notes.append(f"{counted(alone, 'item names', 'items name')} no {place}; each is taken as one of its own")
-    return frame_of(answers, ROW), unused
+    return answers
 
 
 def _no_grouping_error(name: str, pairs: pl.DataFrame) -> InputError:
@@ -275,13 +291,17 @@ def _turn_faults(
         turned = pl.when(of_faults).then(1 - pl.col("value")).otherwise("value")
         return answers.with_columns(turned.alias("value")), False
     if faults and len(faults) < len(scored):
-        less, more = faults[0], next(part for part in scored if not any(part is fault for fault in faults))
-        raise InputError(
-            f"Less of {brief(less.score)} is better ({less.name}), and more of "
-            f"{brief(more.score)} ({more.name}): they are not one measure.",
-            remedy="Name a column of one measure, --map score=COLUMN, or say which way it goes: --better lower",
-        )
+        raise _two_directions_error(scored, faults)
     return answers, bool(faults)
+
+
+def _two_directions_error(scored: Sequence[Part], faults: Sequence[Part]) -> InputError:
+    less, more = faults[0], next(part for part in scored if not any(part is fault for fault in faults))
+    return InputError(
+        f"Less of {brief(less.score)} is better ({less.name}), and more of "
+        f"{brief(more.score)} ({more.name}): they are not one measure.",
+        remedy="Name a column of one measure, --map score=COLUMN, or say which way it goes: --better lower",
+    )
 
 
 def _is_fault(part: Part, options: ReadOptions) -> bool:
@@ -463,19 +483,27 @@ def _measured(
                 remedy=f"Give --scale {high:g}:{low:g}, with --better lower if less is better.",
             )
         if least < low or most > high:
-            off, shown = values.filter((values < low) | (values > high)), ""
-            if rows is not None:
-                first = rows.filter((pl.col("value") < low) | (pl.col("value") > high)).row(0, named=True)
-                shown = f": {first['value']:g} for item {brief(first['item'])}"
-                shown += f" under {brief(first['condition'])}"
-            raise InputError(
-                f"{len(off):,} of {len(given):,} scores lie outside the scale {low:g}:{high:g}{shown}.",
-                remedy="Correct what is mistyped, or give a scale that holds them all: "
-                f"--scale={min(low, least):g}:{max(high, most):g}",
-            )
+            raise _outside_scale_error(given, options.scale, (least, most), rows)
         return "bounded", low, high, better
     found = None if endless else next(((a, b) for a, b in SCALES if a <= least and most <= b), None)
     return ("real", least, most, better) if found is None else ("bounded", *found, better)
+
+
+def _outside_scale_error(
+    given: pl.Series, scale: tuple[float, float], ends: tuple[float, float], rows: pl.DataFrame | None
+) -> InputError:
+    """The refusal of scores off the stated scale, with the first of them where its row is known."""
+    low, high = scale
+    off, shown = given.filter((given < low) | (given > high)), ""
+    if rows is not None:
+        first = rows.filter((pl.col("value") < low) | (pl.col("value") > high)).row(0, named=True)
+        shown = f": {first['value']:g} for item {brief(first['item'])}"
+        shown += f" under {brief(first['condition'])}"
+    return InputError(
+        f"{len(off):,} of {len(given):,} scores lie outside the scale {low:g}:{high:g}{shown}.",
+        remedy="Correct what is mistyped, or give a scale that holds them all: "
+        f"--scale={min(low, ends[0]):g}:{max(high, ends[1]):g}",
+    )
 
 
 def _scores(rows: pl.DataFrame, metric: str, measured: Measured) -> pl.DataFrame:
@@ -516,16 +544,7 @@ def _understood(
     items = answers["item"].n_unique()
     said = [f"{counted(items, 'item')} x {several}"]
     if len(scores):
-        first = scores.row(0, named=True)
-        source = f" from {', '.join(names[:3])}" if names else ""
-        if scores["value"].null_count() == len(scores):
-            said.append("not graded")
-        elif first["metric"] == "accuracy":
-            said.append(f"right or wrong{source}" if names else "right where the severity is 0")
-        else:
-            said.append(f"score {first['low']:g}-{first['high']:g}{source}, {first['better']} is better")
-        if scores["confidence"].null_count() < len(scores):
-            said.append("with confidences")
+        said += _describe_scores(scores, names)
     elif not rated:
         said.append("not graded")
     if rated:
@@ -542,6 +561,19 @@ def _understood(
     if failed:
         said.append(f"{failed:,} failed calls")
     return ", ".join(said)
+
+
+def _describe_scores(scores: pl.DataFrame, names: Sequence[str]) -> list[str]:
+    """What the main score is, and that there are confidences."""
+    first = scores.row(0, named=True)
+    source = f" from {', '.join(names[:3])}" if names else ""
+    if scores["value"].null_count() == len(scores):
+        graded = "not graded"
+    elif first["metric"] == "accuracy":
+        graded = f"right or wrong{source}" if names else "right where the severity is 0"
+    else:
+        graded = f"score {first['low']:g}-{first['high']:g}{source}, {first['better']} is better"
+    return [graded, "with confidences"] if scores["confidence"].null_count() < len(scores) else [graded]
 
 
 # ------------------------------------------------------------------ what looks wrong

@@ -22,7 +22,7 @@ from richter.interop import (
     unzipped,
 )
 from richter.records import printable
-from richter.store import DatabaseRun, Ledger, Place, RunLike, is_run, open_ledger
+from richter.store import DatabaseRun, Ledger, Place, is_run, open_ledger
 from richter.tables._log_rows import part_of_logs
 from richter.tables._part import Part, assemble
 from richter.tables._read_files import part_of_frame, read_file, read_folder, rename_conditions
@@ -94,18 +94,25 @@ def _read(sources: Sequence[tuple[Source, Source]], options: ReadOptions, what: 
     """The tables of sources, each with what it was unpacked to; all logs are read together."""
     logs = [str(s) for _, s in sources if not is_frame(s) and holds_logs(named_source(s)[1])]
     parts: list[Part] = []
-    chosen = [options if is_frame(given) else options_for(str(named_source(given)[1]), options) for given, _ in sources]
+    chosen = [_options_of_source(given, options) for given, _ in sources]
     for k, ((given, source), own) in enumerate(zip(sources, chosen, strict=True)):
         if is_frame(source) or str(source) not in logs:
             found = _parts(source, own, stem=f"frame {k + 1}" if len(sources) > 1 else "frame")
-            parts += found if is_frame(given) else [_of_source(part, given, source, own) for part in found]
+            parts += [_of_source(part, given, source, own) for part in found]
         elif str(source) == logs[0]:
             parts.append(part_of_logs(logs, options))
     return _assembled(parts, chosen[0] if all(own == chosen[0] for own in chosen) else options, what)
 
 
-def _of_source(part: Part, given: RunLike, source: Source, options: ReadOptions) -> Part:
+def _options_of_source(given: Source, options: ReadOptions) -> ReadOptions:
+    """The options with those that are saved for the source; a frame has none."""
+    return options if is_frame(given) else options_for(str(named_source(given)[1]), options)
+
+
+def _of_source(part: Part, given: Source, source: Source, options: ReadOptions) -> Part:
     """The part with the scale and direction that are saved for its source; its reading is of the file as given."""
+    if is_frame(given):
+        return part
     if options.scale is not None or options.better is not None:
         part.kept = ReadOptions(scale=options.scale, better=options.better)
     if part.reading is not None and str(given) != str(source):
@@ -183,12 +190,16 @@ def _parts(source: Source, options: ReadOptions, *, stem: str) -> list[Part]:
             return [rename_conditions(part, {c: f"{name}: {c}" for c in part.conditions})]
         parts = [part]
     elif path.is_dir():
-        files = (f for f in path.rglob("*") if f.suffix.lower() in ENDINGS and f.is_file())
-        in_order = sorted(files, key=lambda f: (f.stem.lower() not in ("control", "baseline"), f))
-        parts = read_folder(path, in_order, options)
+        parts = read_folder(path, _tables_inside(path), options)
     else:
         parts = read_file(path, options, named=name is not None)
     return parts if name is None else [_named(part, name) for part in parts]
+
+
+def _tables_inside(folder: Path) -> list[Path]:
+    """The files of a folder that may be tables, a control or baseline first."""
+    files = (f for f in folder.rglob("*") if f.suffix.lower() in ENDINGS and f.is_file())
+    return sorted(files, key=lambda f: (f.stem.lower() not in ("control", "baseline"), f))
 
 
 def _named(part: Part, name: str) -> Part:

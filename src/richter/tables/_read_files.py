@@ -75,10 +75,21 @@ def _read_parts(
     if not parts:
         raise next(iter(errors.values())) if len(frames) > 1 else _no_tables_error(folder)
     faults = {f: error.what.removeprefix(str(f)).lstrip(": ") for f, error in errors.items()}
-    faults |= {f: "its answers have no grades, and other files have" for f in parts if graded and f not in graded}
-    rows = {f: part.answers.height for f, part in parts.items() if f not in faults}
-    faults |= {f: "it holds one row, a total perhaps" for f, n in rows.items() if n == 1 < max(rows.values())}
+    faults |= _why_without_results(parts, graded, faults)
     return {f: part for f, part in parts.items() if f not in faults}, faults
+
+
+def _why_without_results(
+    parts: Mapping[Path, Part], graded: Sequence[Path], faults: Mapping[Path, str]
+) -> dict[Path, str]:
+    """Why some tables hold no results beside others: no grades, or one row. Those with faults are none of them."""
+    ungraded = [f for f in parts if graded and f not in graded]
+    rows = {f: part.answers.height for f, part in parts.items() if f not in faults and f not in ungraded}
+    single = [f for f, n in rows.items() if n == 1 < max(rows.values())]
+    return {
+        **dict.fromkeys(ungraded, "its answers have no grades, and other files have"),
+        **dict.fromkeys(single, "it holds one row, a total perhaps"),
+    }
 
 
 def _read_alike(
@@ -287,12 +298,18 @@ def _count_foot(frame: pl.DataFrame, place: Mapping[str, str]) -> int:
     count, has_sum = 0, False
     for row in tail.select(text_of(tail[item]).alias("item\0"), *(c for c in names if c != item)).rows()[::-1]:
         cells = [_without_accents(cell or "") for cell in row]
-        is_sum = any(map(TOTALS.match, cells))
-        names_item = cells[0] and not TOTALS.match(cells[0]) and not SPREADS.fullmatch(cells[0])
-        if names_item or not (is_sum or any(map(SPREADS.fullmatch, cells))):
+        if not _is_foot(cells):
             break
-        count, has_sum = count + 1, has_sum or is_sum
+        count, has_sum = count + 1, has_sum or any(map(TOTALS.match, cells))
     return count if has_sum else 0
+
+
+def _is_foot(cells: Sequence[str]) -> bool:
+    """Whether a row, its item first, holds a total or a spread and names no item."""
+    item = cells[0]
+    if item and not TOTALS.match(item) and not SPREADS.fullmatch(item):
+        return False
+    return any(map(TOTALS.match, cells)) or any(map(SPREADS.fullmatch, cells))
 
 
 def _last_row_sums_up(frame: pl.DataFrame) -> bool:

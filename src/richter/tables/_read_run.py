@@ -9,9 +9,9 @@ import polars as pl
 
 from richter.errors import LedgerCorrupt
 from richter.interop import IMPORT_NOTE
-from richter.records import Item, Rating
+from richter.records import Grade, Item, Rating
 from richter.store import Ledger
-from richter.tables._confidence_source import confidences
+from richter.tables._confidence_source import Key, Texts, confidences
 from richter.tables._part import GROUPINGS, OTHERS, ROW, Part, frame_of
 from richter.tables._tables import KEY, RATINGS, ReadOptions
 
@@ -24,27 +24,15 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
     total = 0 if tell is None else ledger.spent().answers
     # what refers to something is read before it, so that a run in progress has every item that a rating names
     ratings, grades = ledger.ratings(), ledger.grades()
-    sure: dict[tuple[str, str, int], tuple[str, float]] = {}
-    for c in ledger.confidences():
-        sure.setdefault((c.item, c.condition, c.draw), (c.source, c.value))
+    sure = _first_confidences(ledger)
     note = ledger.note(IMPORT_NOTE) or {}
     kept = _noted(ledger, note.get("score") or {}, _Kept)
     given = _noted(
         ledger, note.get("given") or [], list[str]
     )  # raters that are a table's own column of severities: nobody says who gave them
-    rows, said = [], []
-    for number, a in enumerate(ledger.answers()):
-        if tell is not None and number % TOLD == 0:
-            tell(min(1.0, number / max(1, total)))
-        key = (a.item, a.condition, a.draw)
-        text = None if a.error or ("understood" in note and not a.text) else a.text  # a table may hold no texts
-        rows.append((*key, text, a.error, a.tokens_in, a.tokens_out, a.money_usd, a.latency_s, a.finish))
-        if text is not None:
-            said.append((key, text, a.tokens, a.logprobs))
+    answers, texts = _answers(ledger, tell, total, may_lack_texts="understood" in note)
     items = {item.id: item for item in ledger.items()}
     conditions = [c.name for c in ledger.conditions()]
-    names = (*KEY, "text", "error", "tokens_in", "tokens_out", "money_usd", "latency_s", "finish")
-    answers = _frame(ledger, rows, {name: ROW[name] for name in names})
     answers = _with_rated(answers, ratings)
     answers = answers.join(_of_items(items), on="item", how="left", maintain_order="left")
     from richter.ratings import SAMPLE_NOTE  # here, since files have no need of that room
@@ -53,39 +41,13 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
     layers = pl.DataFrame(sample.strata, schema={**{k: ROW[k] for k in KEY}, "layer": pl.String}, orient="row")
     answers = answers.join(layers, on=KEY, how="left", maintain_order="left")
     chance = _inclusion(sample)
-    main = [(g.item, g.condition, g.draw, g.value, g.correct) for g in grades if g.main]
-    graded = _frame(ledger, main, {**{k: ROW[k] for k in KEY}, "value": pl.Float64, "correct": pl.Float64})
-    # an import that was told what its scores mean (--pass-at, --as-severity) holds another grade than the value says
-    plain = pl.when(pl.col("value").is_between(0, 1)).then((pl.col("value") == 1).cast(pl.Float64))
-    if graded.filter(pl.col("correct").is_not_null() & pl.col("correct").ne_missing(plain)).height:
-        graded = graded.with_columns(pl.col("correct").alias("value"))
-    answers = answers.join(graded.drop("correct"), on=KEY, how="left", maintain_order="left")
-    answers = answers.join(confidences(sure, said), on=KEY, how="left", maintain_order="left")
+    answers = answers.join(_main_grades(ledger, grades), on=KEY, how="left", maintain_order="left")
+    answers = answers.join(confidences(sure, texts), on=KEY, how="left", maintain_order="left")
     scorers = list(dict.fromkeys(g.scorer for g in grades if g.main))
     return Part(
         name=ledger.name,
         answers=frame_of(answers, ROW),
-        ratings=frame_of(
-            _frame(
-                ledger,
-                [
-                    (
-                        r.item,
-                        r.condition,
-                        r.draw,
-                        r.rater,
-                        "given" if r.rater in given and r.kind == "judge" else r.kind,
-                        r.severity,
-                        r.mechanism or None,
-                        r.reason or None,
-                        chance.get((r.item, r.condition, r.draw)) if r.kind == "human" else None,
-                    )
-                    for r in ratings
-                ],
-                RATINGS,
-            ),
-            RATINGS,
-        ),
+        ratings=frame_of(_frame(ledger, _rating_rows(ratings, given, chance), RATINGS), RATINGS),
         others=_frame(ledger, [(g.item, g.condition, g.draw, g.scorer, g.value) for g in grades if not g.main], OTHERS),
         conditions=conditions,
         items=items,
@@ -94,6 +56,63 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
         kept=ReadOptions(scale=kept.scale, better=kept.better),
         is_confirmed=note.get("is_confirmed") is not False,
     )
+
+
+def _first_confidences(ledger: Ledger) -> dict[Key, tuple[str, float]]:
+    """The source and value of each answer's first confidence."""
+    first: dict[Key, tuple[str, float]] = {}
+    for c in ledger.confidences():
+        first.setdefault((c.item, c.condition, c.draw), (c.source, c.value))
+    return first
+
+
+def _answers(
+    ledger: Ledger, tell: Callable[[float], None] | None, total: int, *, may_lack_texts: bool
+) -> tuple[pl.DataFrame, list[Texts]]:
+    """The answers of a ledger, and the texts of those that have one with their tokens.
+
+    An empty text is no answer's where the ledger `may_lack_texts`, as one that was made of a table.
+    """
+    rows, texts = [], list[Texts]()
+    for number, a in enumerate(ledger.answers()):
+        if tell is not None and number % TOLD == 0:
+            tell(min(1.0, number / max(1, total)))
+        key = (a.item, a.condition, a.draw)
+        text = None if a.error or (may_lack_texts and not a.text) else a.text
+        rows.append((*key, text, a.error, a.tokens_in, a.tokens_out, a.money_usd, a.latency_s, a.finish))
+        if text is not None:
+            texts.append((key, text, a.tokens, a.logprobs))
+    names = (*KEY, "text", "error", "tokens_in", "tokens_out", "money_usd", "latency_s", "finish")
+    return _frame(ledger, rows, {name: ROW[name] for name in names}), texts
+
+
+def _main_grades(ledger: Ledger, grades: Sequence[Grade]) -> pl.DataFrame:
+    """The value of each answer's main grade."""
+    main = [(g.item, g.condition, g.draw, g.value, g.correct) for g in grades if g.main]
+    graded = _frame(ledger, main, {**{k: ROW[k] for k in KEY}, "value": pl.Float64, "correct": pl.Float64})
+    # an import that was told what its scores mean (--pass-at, --as-severity) holds another grade than the value says
+    plain = pl.when(pl.col("value").is_between(0, 1)).then((pl.col("value") == 1).cast(pl.Float64))
+    if graded.filter(pl.col("correct").is_not_null() & pl.col("correct").ne_missing(plain)).height:
+        graded = graded.with_columns(pl.col("correct").alias("value"))
+    return graded.drop("correct")
+
+
+def _rating_rows(ratings: Sequence[Rating], given: Sequence[str], chance: Mapping[Key, float]) -> list[tuple[Any, ...]]:
+    """The ratings as rows; people's have the chance with which their answer was drawn."""
+    return [
+        (
+            r.item,
+            r.condition,
+            r.draw,
+            r.rater,
+            "given" if r.rater in given and r.kind == "judge" else r.kind,
+            r.severity,
+            r.mechanism or None,
+            r.reason or None,
+            chance.get((r.item, r.condition, r.draw)) if r.kind == "human" else None,
+        )
+        for r in ratings
+    ]
 
 
 class _Kept(msgspec.Struct):
@@ -132,7 +151,7 @@ def _frame(ledger: Ledger, rows: Sequence[Any], schema: Mapping[str, Any]) -> pl
         ) from error
 
 
-def _inclusion(sample: _Sample) -> dict[tuple[str, str, int], float]:
+def _inclusion(sample: _Sample) -> dict[Key, float]:
     """The chance with which each chosen answer was drawn for people: of its stratum, the share that was."""
     layer = {(i, c, d): s for i, c, d, s in sample.strata}
     size, drawn = Counter(layer.values()), Counter(layer[key] for key in sample.chosen if key in layer)

@@ -69,12 +69,9 @@ def _listed_places(frame: pl.DataFrame, options: ReadOptions) -> dict[str, str] 
         place.setdefault("score", options.scorer)
     if any(f not in FIELDS or (c not in frame.columns and c != ORDER) for f, c in place.items()):
         return None
-    leaves = [leaf_name(c) for c in frame.columns if is_listed("score", c)]
-    if "score" not in place and len({*leaves}) < len(leaves):
-        return None  # `toxicity/score` and `quality/score`
-    for field in FIELDS:
-        if field in place:
-            continue
+    if "score" not in place and _has_scores_named_alike(frame):
+        return None
+    for field in (f for f in FIELDS if f not in place):
         own = _claiming_columns(frame, field, place)
         if len(own) > 1 and field in ("item", "condition", "draw", "run"):
             return None
@@ -83,6 +80,12 @@ def _listed_places(frame: pl.DataFrame, options: ReadOptions) -> dict[str, str] 
     if "item" not in place and plain_name(place.get("prompt", "")) == "question":
         place["item"] = place["prompt"]  # a question is its own name
     return place
+
+
+def _has_scores_named_alike(frame: pl.DataFrame) -> bool:
+    """Whether two scores have the same last part of their names, as `toxicity/score` and `quality/score`."""
+    leaves = [leaf_name(c) for c in frame.columns if is_listed("score", c)]
+    return len({*leaves}) < len(leaves)
 
 
 def _claiming_columns(frame: pl.DataFrame, field: str, place: Mapping[str, str]) -> list[str]:

@@ -362,24 +362,48 @@ def _rank(table: Table, place: Mapping[str, str], item: str, condition: str) -> 
 def _find_keys(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list[str]) -> None:
     """Find item and condition: as named where that can be, else the pair of columns that cross."""
     item, condition = place.get("item", ""), _usable_condition(table, place, fixed)
-    is_item_fixed = item in fixed or "\0" in item or (bool(item) and item not in table.frame.columns)
-    numbers_rows = bool(item) and not is_item_fixed and _numbers_rows(table, item, condition)
-    is_given = bool(condition) and (table.n(condition) > 1 or condition in fixed)
+    numbers_rows = not _is_item_fixed(table, item, fixed) and _numbers_rows(table, item, condition)
+    is_given = _is_condition_given(table, condition, fixed)
     if item and is_given and (not numbers_rows or table.n(condition) == 1):
         return
-    free = _naming_columns(table, place, fixed, TEXTS if item in table.frame.columns and is_given else WEAK)
-    items = [item] if item and not numbers_rows else [*filter(None, [item]), *(c for c in free if c != condition)]
-    items = [c for c in items if c == item or table.n(c) > 2 or not table.graded(c)]  # right and wrong
-    conditions = [condition] if is_given else [c for c in free if not _measure_names(c) and not _says_right(table, c)]
+    is_named = is_given and item in table.frame.columns
+    free = _naming_columns(table, place, fixed, TEXTS if is_named else WEAK)
+    items = [item] if item and not numbers_rows else _possible_items(table, item, condition, free)
+    conditions = [condition] if is_given else _possible_conditions(table, free)
     pairs = _crossing_pairs(table, place, items, conditions, free, is_given=is_given)
     best = max(pairs, key=lambda pair: _rank(table, place, *pair), default=None)
     if best is None and not condition and (hinted := _hinted_condition(table, free)):
         place["condition"] = hinted
     if best is not None and _graded_by(table, place, best):
-        _take(place, "item", best[0], item, notes, "it stands once under each condition")
-        _take(place, "condition", best[1], place.get("condition", ""), notes, "each of its values has every item")
+        _take_pair(place, best, item, notes)
     elif not item:
         _find_single_item(table, place, free, notes)
+
+
+def _take_pair(place: dict[str, str], pair: tuple[str, str], item: str, notes: list[str]) -> None:
+    """Take the pair of columns that cross for item and condition."""
+    _take(place, "item", pair[0], item, notes, "it stands once under each condition")
+    _take(place, "condition", pair[1], place.get("condition", ""), notes, "each of its values has every item")
+
+
+def _is_item_fixed(table: Table, item: str, fixed: Sequence[str]) -> bool:
+    """Whether the column of items, if there is one, stays it: the user named it, it was made, or there is none."""
+    return not item or item in fixed or "\0" in item or item not in table.frame.columns
+
+
+def _is_condition_given(table: Table, condition: str, fixed: Sequence[str]) -> bool:
+    """Whether a column is called the condition and has several, or the user named it."""
+    return bool(condition) and (table.n(condition) > 1 or condition in fixed)
+
+
+def _possible_items(table: Table, item: str, condition: str, free: Sequence[str]) -> list[str]:
+    """The columns that may be the item, the one that is called so first; right and wrong name none."""
+    others = [c for c in free if c != condition and (c == item or table.n(c) > 2 or not table.graded(c))]
+    return [item, *others] if item else others
+
+
+def _possible_conditions(table: Table, free: Sequence[str]) -> list[str]:
+    return [c for c in free if not _measure_names(c) and not _says_right(table, c)]
 
 
 def _usable_condition(table: Table, place: Mapping[str, str], fixed: Sequence[str]) -> str:
@@ -431,10 +455,7 @@ def _find_single_item(table: Table, place: dict[str, str], free: Sequence[str], 
     """
     condition = place.get("condition", "")
     if condition and table.n(condition) > 1 and condition in table.frame.columns:
-        ids = [c for c in free if c != condition and table.n(c) == table.frame.height]
-        ids = [c for c in ids if "item" in hinted_fields(c) or plain_name(c) in PEOPLE]
-        if ids and {"score", "severity"} & place.keys():
-            _take(place, "item", ids[0], "", notes, "no two rows share a value, so that nothing is paired")
+        _find_unpaired_item(table, place, [c for c in free if c != condition], notes)
         return
     own = _single_items(table, place, free)
     if not own:
@@ -446,19 +467,32 @@ def _find_single_item(table: Table, place: dict[str, str], free: Sequence[str], 
     _take(place, "item", best, "", [] if is_listed else notes, "no two rows share a value")
 
 
+def _find_unpaired_item(table: Table, place: dict[str, str], free: Sequence[str], notes: list[str]) -> None:
+    """Find the item of several conditions that share none: a column of ids of which no two rows share one."""
+    ids = [c for c in free if table.n(c) == table.frame.height]
+    ids = [c for c in ids if "item" in hinted_fields(c) or plain_name(c) in PEOPLE]
+    if ids and {"score", "severity"} & place.keys():
+        _take(place, "item", ids[0], "", notes, "no two rows share a value, so that nothing is paired")
+
+
 def _single_items(table: Table, place: Mapping[str, str], free: Sequence[str]) -> list[str]:
     """The columns that may be the item of a single condition."""
     rows = table.frame.height
-    names = [c for c in free if c != place.get("condition") and hinted_fields(c) & {"other", "item"} != {"other"}]
-    names = [c for c in names if not (table.graded(c) and table.text(c).str.contains("[.,%/]").any())]
-    may = (place.get("prompt"), place.get("draw"), place.get("group"), place.get("domain"))
-    names = [c for c in names if c not in place.values() or c in may]
+    names = _possible_single_items(table, place, free)
     draw = place.get("draw", place.get("run", ""))
     each = table.n(draw) if draw in table.frame.columns else 1
     own = [c for c in names if table.n(c) * each == rows and table.evenly(c) and not _dated(table, c)]
     if own or each > 1:
         return own
     return [c for c in names if 2 < table.n(c) < rows and rows % table.n(c) == 0 and table.evenly(c)]
+
+
+def _possible_single_items(table: Table, place: Mapping[str, str], free: Sequence[str]) -> list[str]:
+    """The columns whose names and cells do not keep them from naming items."""
+    names = [c for c in free if c != place.get("condition") and hinted_fields(c) & {"other", "item"} != {"other"}]
+    names = [c for c in names if not (table.graded(c) and table.text(c).str.contains("[.,%/]").any())]
+    may = (place.get("prompt"), place.get("draw"), place.get("group"), place.get("domain"))
+    return [c for c in names if c not in place.values() or c in may]
 
 
 def _rank_item(table: Table, place: Mapping[str, str], column: str) -> tuple[bool | int, ...]:
@@ -532,25 +566,37 @@ def _tell_rows_apart(table: Table, place: dict[str, str], fixed: Sequence[str], 
     frame = table.frame
     drawn = [place[f] for f in ("draw", "run") if f in place]
     keys = [c for c in (place.get("item", ""), place.get("condition", ""), *drawn) if c in frame.columns]
-    if place.get("item") not in keys or not {*drawn} <= {*keys} or "score" not in place or frame.height < 4:
-        return frame
-    if table.n(*keys) == frame.height:
+    has_keys = place.get("item") in keys and {*drawn} <= {*keys}
+    if not has_keys or "score" not in place or frame.height < 4 or table.n(*keys) == frame.height:
         return frame
     rows = Rows(keys, frame.height / table.n(*keys))
     if "rater" not in place and (people := [c for c in table.marks if table.n(*keys, c) == frame.height]):
         place["rater"] = people[0]
         return frame
-    free = [c for c in _free(table, place, fixed) if 1 < table.n(c) <= max(2 * rows.each, 2)]
-    free = [c for c in free if (table.names(c) or _is_setting(c)) and table.n(*keys, c) == frame.height]
+    free = _columns_within(table, rows, _free(table, place, fixed))
     for rule in (_join_parts, _choose_measure, _join_settings, _take_dates):
         found = rule(table, place, rows, free, fixed, notes)
         if found is not None:
             return found
+    if not drawn:
+        _take_draw(table, place, free, notes)
+    return frame
+
+
+def _columns_within(table: Table, rows: Rows, free: Sequence[str]) -> list[str]:
+    """The columns of few values, or settings, that tell the rows apart."""
+    few = [c for c in free if 1 < table.n(c) <= max(2 * rows.each, 2)]
+    few = [c for c in few if table.names(c) or _is_setting(c)]
+    return [c for c in few if table.n(*rows.keys, c) == table.frame.height]
+
+
+def _take_draw(table: Table, place: dict[str, str], free: Sequence[str], notes: list[str]) -> None:
+    """Take the first column of whole numbers for the draw."""
+    frame = table.frame
     counts = [c for c in free if frame[c].dtype.is_integer() or not table.text(c).str.contains(r"\D").any()]
-    if counts and not drawn and not frame[counts[0]].dtype.is_float():
+    if counts and not frame[counts[0]].dtype.is_float():
         place["draw"] = counts[0]
         notes.append(f"column {brief(counts[0])} is taken for the draw: it tells the rows of an item apart")
-    return frame
 
 
 def _join_parts(

@@ -7,6 +7,7 @@ byte, so that no column of a file has their name.
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -121,22 +122,28 @@ def _merged(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
         return frame, {}
     for c in frame.columns:
         empty = _blank(frame[c])
-        if empty[0] or not 0.3 * len(empty) <= empty.sum() < len(empty):
-            continue
-        starts = (~empty).arg_true()
-        sizes = {*starts.diff().drop_nulls(), frame.height - starts[-1]}
-        numbers = text_of(frame[c]).filter(~empty).cast(pl.Int64, strict=False)
-        counted = len(sizes) == 1 and len(numbers) > 5 and bool((numbers.diff().drop_nulls() == 1).all())
-        broken = frame[c].dtype.is_float() and not _whole(frame[c])
-        if broken or not (_names_rows(frame, c) or (counted and not numbers.null_count())):
-            continue
-        named = known_fields([c]) & {"item", "condition"} or hinted_fields(c) & {"item", "condition"}
-        if len(starts) < 2 or (len(sizes) > 1 and not named) or frame[c].drop_nulls().n_unique() < len(starts):
+        if not _names_blocks(frame, c, empty):
             continue
         filled = pl.select(pl.when(empty).then(None).otherwise(frame[c])).to_series().forward_fill()
         frame = frame.with_columns(filled.alias(c))
         notes.append(f"empty cells of {brief(c)} are taken as the one above them, as in merged cells")
     return frame, {}
+
+
+def _names_blocks(frame: pl.DataFrame, column: str, empty: pl.Series) -> bool:
+    """Whether the filled cells of a column name, or number, blocks of rows that begin with them."""
+    if empty[0] or not 0.3 * len(empty) <= empty.sum() < len(empty):
+        return False
+    starts = (~empty).arg_true()
+    sizes = {*starts.diff().drop_nulls(), frame.height - starts[-1]}
+    numbers = text_of(frame[column]).filter(~empty).cast(pl.Int64, strict=False)
+    are_even = len(sizes) == 1
+    is_numbered = are_even and len(numbers) > 5 and bool((numbers.diff().drop_nulls() == 1).all())
+    is_broken = frame[column].dtype.is_float() and not _whole(frame[column])
+    if is_broken or not (_names_rows(frame, column) or (is_numbered and not numbers.null_count())):
+        return False
+    is_named = bool((known_fields([column]) | hinted_fields(column)) & {"item", "condition"})
+    return len(starts) > 1 and (are_even or is_named) and frame[column].drop_nulls().n_unique() >= len(starts)
 
 
 def _names_rows(frame: pl.DataFrame, column: str) -> bool:
@@ -183,7 +190,7 @@ def _side_columns(frame: pl.DataFrame) -> Iterator[Sides]:
 
 def _first_ones_share(frame: pl.DataFrame, sides: Sides) -> pl.Series | None:
     """The first one's part of every win, by steps or by the name or side of who won; None where a cell says neither."""
-    steps = _likert(frame[sides.won], signed=not _PREFERRED & set(plain_name(sides.won).split("_")))
+    steps = _likert(frame[sides.won], signed=not _is_called_preferred(sides.won))
     if steps is not None:
         return steps.alias(VALUE)
     texts = (text_of(frame[c]).fill_null("").str.to_lowercase() for c in (sides.won, sides.first, sides.second))
@@ -202,7 +209,7 @@ def _two_rows_each(frame: pl.DataFrame, sides: Sides, score: pl.Series, notes: l
         rest.with_columns(text_of(frame[sides.first]).alias(CONDITION), score),
         rest.with_columns(text_of(frame[sides.second]).alias(CONDITION), (1 - score).alias(VALUE)),
     ]
-    if _likert(frame[sides.won], signed=not _PREFERRED & set(plain_name(sides.won).split("_"))) is not None:
+    if _likert(frame[sides.won], signed=not _is_called_preferred(sides.won)) is not None:
         notes.append(_likert_note(sides.won, brief(sides.first), brief(sides.second)))
     else:
         note = f"{brief(sides.won)} says who won: 1 for the winner, 0 for the other, 0.5 each for a tie"
@@ -216,29 +223,48 @@ def _preferred(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Mad
     Several such columns are several people's: draws.
     """
     columns = [c for c in frame.columns if (_PREFERRED | _BETTER) & set(plain_name(c).split("_"))]
-    named = [c for c in columns if _PREFERRED & set(plain_name(c).split("_"))]
-    if len(columns) == len(named) == 1 and (score := _likert(frame[columns[0]])) is not None:
+    if len(columns) == 1 and _is_called_preferred(columns[0]) and (score := _likert(frame[columns[0]])) is not None:
         return _preferred_in_steps(frame, columns[0], score, notes)
+    return _preferred_by_name(frame, columns, notes)
+
+
+def _is_called_preferred(column: str) -> bool:
+    return bool(_PREFERRED & set(plain_name(column).split("_")))
+
+
+def _preferred_by_name(frame: pl.DataFrame, columns: list[str], notes: list[str]) -> tuple[pl.DataFrame, Made]:
+    """The table with a row for each of two sides, where the cells of these columns name one of them or neither."""
     written = {c: text_of(frame[c]) for c in columns}
     cells = _without_degrees(written)
-    columns = [c for c in columns if sum(not _NEITHER.search(cell.lower()) for cell in _different(cells[c])) <= 2]
+    columns = [c for c in columns if _count_sides(_different(cells[c])) <= 2]
     names = {cell.lower(): cell for c in columns for cell in _different(cells[c])}
     ties = [low for low in names if _NEITHER.search(low)]
     sides = sorted(low for low in names if low not in ties)
     rest = frame.drop(columns)
     if len(sides) != 2 or known_fields(rest.columns) & _MEASURED or _are_grades(columns, sides):
         return frame, {}
-    parts = []
-    for (k, c), (own, other) in itertools.product(enumerate(columns), (sides, sides[::-1])):
-        low = cells[c].str.to_lowercase()
-        value = pl.when(low == own).then(1.0).when(low.is_in(ties)).then(0.5).when(low == other).then(0.0)
-        parts.append(rest.with_columns(pl.lit(names[own]).alias(CONDITION), value.alias(VALUE), pl.lit(k).alias(DRAW)))
     half = f", 0.5 each for {' and '.join(names[tie] for tie in ties)!r}" if ties else ""
     half += "; how much better is not counted" * (cells is not written)
     shown = ", ".join(brief(c) for c in columns)
     notes.append(f"{shown}: which of two is preferred, 1 for it, 0 for the other{half}")
+    rows = _rows_of_sides(rest, {c: cells[c].str.to_lowercase() for c in columns}, sides, ties, names)
     made = {"condition": CONDITION, "score": VALUE}
-    return (pl.concat(parts), made | {"draw": DRAW}) if columns[1:] else (pl.concat(parts).drop(DRAW), made)
+    return (rows, made | {"draw": DRAW}) if columns[1:] else (rows.drop(DRAW), made)
+
+
+def _rows_of_sides(
+    rest: pl.DataFrame,
+    cells: Mapping[str, pl.Series],
+    sides: Sequence[str],
+    ties: Sequence[str],
+    names: Mapping[str, str],
+) -> pl.DataFrame:
+    """The table with a row for each side of every column's cells: 1 where it is preferred, a half for a tie."""
+    parts = []
+    for (k, low), (own, other) in itertools.product(enumerate(cells.values()), (sides, sides[::-1])):
+        value = pl.when(low == own).then(1.0).when(low.is_in(ties)).then(0.5).when(low == other).then(0.0)
+        parts.append(rest.with_columns(pl.lit(names[own]).alias(CONDITION), value.alias(VALUE), pl.lit(k).alias(DRAW)))
+    return pl.concat(parts)
 
 
 def _preferred_in_steps(
@@ -257,10 +283,15 @@ def _different(cells: pl.Series) -> list[str]:
     return [cell for cell in cells.drop_nulls().unique(maintain_order=True) if cell]
 
 
+def _count_sides(cells: Iterable[str]) -> int:
+    """How many of the cells name a side rather than neither."""
+    return sum(not _NEITHER.search(cell.lower()) for cell in cells)
+
+
 def _without_degrees(written: dict[str, pl.Series]) -> dict[str, pl.Series]:
     """The cells without how much one is preferred, where there are more than two sides."""
     texts = {cell.lower() for own in written.values() for cell in _different(own)}
-    if sum(not _NEITHER.search(text) for text in texts) <= 2:
+    if _count_sides(texts) <= 2:
         return written
     sides = {cell: _side_of(cell) for own in written.values() for cell in _different(own)}
     return {c: own.replace(sides) for c, own in written.items()}
@@ -270,7 +301,7 @@ def _are_grades(columns: Sequence[str], sides: Sequence[str]) -> bool:
     """Whether two words are grades rather than the names of sides."""
     if max(map(len, sides)) > 40 or any(side in WORDS and len(side) > 1 for side in sides):
         return True
-    if any(_PREFERRED & set(plain_name(c).split("_")) for c in columns):
+    if any(map(_is_called_preferred, columns)):
         return False
     return (sides[0].split()[-1], sides[1].split()[-1]) not in _SIDES
 
@@ -470,12 +501,7 @@ def factors(names: Sequence[str]) -> list[Grid]:
 
     The first list may hold a single name if that is the name of a score.
     """
-    pairs: dict[tuple[str, str], str] = {}
-    lefts: dict[str, list[str]] = {}
-    for name in names:
-        for a, b in _splits(name):
-            if pairs.setdefault((a, b), name) == name:
-                lefts.setdefault(b, []).append(a)
+    pairs, lefts = _pairs_of_names(names)
     alike: dict[frozenset[str], list[str]] = {}
     for b, parts in lefts.items():
         alike.setdefault(frozenset(parts), []).append(b)
@@ -487,6 +513,17 @@ def factors(names: Sequence[str]) -> list[Grid]:
         if several and len({*column.values()}) == len(column) >= len(names):
             found.append(Grid(ones, twos, column))
     return sorted(found, key=lambda grid: (len(grid.twos), _parted(grid), sum(map(len, grid.twos))), reverse=True)
+
+
+def _pairs_of_names(names: Sequence[str]) -> tuple[dict[tuple[str, str], str], dict[str, list[str]]]:
+    """The name of every pair into which one can be split, and the first parts of each second part."""
+    pairs: dict[tuple[str, str], str] = {}
+    lefts: dict[str, list[str]] = {}
+    for name in names:
+        for a, b in _splits(name):
+            if pairs.setdefault((a, b), name) == name:
+                lefts.setdefault(b, []).append(a)
+    return pairs, lefts
 
 
 def _parted(grid: Grid) -> int:
@@ -520,9 +557,14 @@ def _survey_or_measures(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataF
         found = _measures_or_draws(frame, grid, notes)
         if found is not None:
             return found
+    return (frame, {}) if known_fields(names) & {"item", "score"} else _first_survey(frame, grids, notes)
+
+
+def _first_survey(frame: pl.DataFrame, grids: Sequence[Grid], notes: list[str]) -> tuple[pl.DataFrame, Made]:
+    """The table as a survey by the first grid that is one; there are at least as many items as conditions."""
     for grid in grids:
         items = grid if len(grid.ones) >= len(grid.twos) else grid.turned()
-        if not known_fields(names) & {"item", "score"} and _is_survey(frame, items):
+        if _is_survey(frame, items):
             return _survey(frame, items.ones, items.twos, items.column, notes)
     return frame, {}
 
@@ -530,11 +572,8 @@ def _survey_or_measures(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataF
 def _measures_or_draws(frame: pl.DataFrame, grid: Grid, notes: list[str]) -> tuple[pl.DataFrame, Made] | None:
     """The table by condition and measure, or by condition and draw, as the names of its columns tell; else None."""
     ones, twos, column = grid
-    inside = [c for c in frame.columns if len(twos) == 1 and c.startswith(f"{twos[0]}.")]
-    if len(ones) < 2 or not any(holds_grades(frame[c]) for c in column.values()):
+    if len(ones) < 2 or not any(holds_grades(frame[c]) for c in column.values()) or _is_object(frame, twos):
         return None
-    if not all(holds_grades(frame[c]) for c in inside):
-        return None  # fields of an object that is called `results` are no conditions
     keep = [c for c in frame.columns if c not in column.values()]
     if _scored(twos) and not _scored(ones) and "score" not in known_fields(keep):
         are_draws = all(map(_is_draw, ones)) and "condition" in known_fields(keep)
@@ -545,6 +584,12 @@ def _measures_or_draws(frame: pl.DataFrame, grid: Grid, notes: list[str]) -> tup
         shown = ", ".join(printable(b, limit=30) for b in twos)
         notes.append(f"{shown} rate the same answers: an answer's score is the mean of theirs")
     return _melted(frame, keep, ones, twos, column), {"condition": CONDITION, "score": VALUE, "draw": DRAW}
+
+
+def _is_object(frame: pl.DataFrame, names: Sequence[str]) -> bool:
+    """Whether the one name is that of an object (`results`) whose fields are not all grades: they are no conditions."""
+    inside = [c for c in frame.columns if len(names) == 1 and c.startswith(f"{names[0]}.")]
+    return not all(holds_grades(frame[c]) for c in inside)
 
 
 def _is_survey(frame: pl.DataFrame, grid: Grid) -> bool:
@@ -562,16 +607,18 @@ def _is_draw(name: str) -> bool:
 
 def _families(frame: pl.DataFrame, names: list[str]) -> list[list[str]]:
     """The sets of columns that may be pairs: those that share a part of their names, and the graded among them."""
-    parts: dict[str, set[str]] = {}
-    for name in names:
-        for pair in _splits(name):
-            for part in pair:
-                parts.setdefault(part, set()).add(name)
-    shared = [n for n in names if any(len(parts[part]) > 1 for pair in _splits(n) for part in pair)]
+    shared = _names_with_shared_parts(names)
     graded = [n for n in shared if holds_grades(frame[n])]
     lone = [n for n in graded if not known_fields([n])]
     known = [n for n in shared if n in graded or any({*known_fields([b]), *known_fields([a])} for a, b in _splits(n))]
     return [own for own in (shared, known, graded, lone) if len(own) > 1]
+
+
+def _names_with_shared_parts(names: Sequence[str]) -> list[str]:
+    """The names of which some part, as they can be split, is a part of another name too."""
+    parts = {name: {part for pair in _splits(name) for part in pair} for name in names}
+    counts = Counter(itertools.chain.from_iterable(parts.values()))
+    return [name for name in names if any(counts[part] > 1 for part in parts[name])]
 
 
 def _measured(

@@ -401,15 +401,17 @@ def _other_column(
         return f"Correct these cells, or name another column: {map_option(field, other)}"
     if all_text and field == "score":
         cells = frame[place["score"]].drop_nulls().cast(pl.String) if field in place else pl.Series([], dtype=pl.String)
-        words = sorted(cells.str.strip_chars().unique())
-        if 1 < len(words) <= 6 and max(map(len, words)) <= 40:
-            grades = [f"{word}={'wrong' if k else 'right'}" for k, word in enumerate(words)]
-            said = " ".join(f"--grade {shlex.quote(grade)}" for grade in grades)
-            return (
-                f"If these are grades, say what each counts as: {said} (or =missing, a number); else grade them first."
-            )
-        return "These look like answers: grade them first, and write 1 or 0 beside each."
+        return _describe_word_remedy(sorted(cells.str.strip_chars().unique()))
     return "Correct these cells."
+
+
+def _describe_word_remedy(words: Sequence[str]) -> str:
+    """What to do about a score that holds only these words: few and short ones may be grades."""
+    if not (1 < len(words) <= 6 and max(map(len, words)) <= 40):
+        return "These look like answers: grade them first, and write 1 or 0 beside each."
+    grades = [f"{word}={'wrong' if k else 'right'}" for k, word in enumerate(words)]
+    said = " ".join(f"--grade {shlex.quote(grade)}" for grade in grades)
+    return f"If these are grades, say what each counts as: {said} (or =missing, a number); else grade them first."
 
 
 def _one_kind(series: pl.Series, plain: pl.Series, column: str, what: str, notes: list[str]) -> None:
