@@ -1,6 +1,6 @@
 """`richter label agreement`: how far raters and judges agree, and what that is worth."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from richter.cli._io import PLAIN, console, grid, write_json
 from richter.errors import InputError
 from richter.ratings import Agreement, Correction, JudgeReport, Undefined
 from richter.records import Interval, counted, printable
-from richter.stats import Leniency, Screening
+from richter.stats import Corrected, Leniency, Screening
 from richter.store import run_place
 from richter.tables import RatingsFile, read_ratings
 
@@ -82,25 +82,28 @@ def print_agreement(out: Console, a: Agreement) -> None:
         )
     if a.moved:
         out.print(f"  Scores between half steps, put on the nearest: {a.moved:,}.")
-    rows: list[tuple[str, float, Interval | None]] = []
-    if not isinstance(a.icc, Undefined):
-        rows.append(("ICC(2,1), one rater", a.icc.single, a.icc.single_interval))
-        rows.append((f"ICC(2,{a.icc.n_raters}), their mean", a.icc.average, a.icc.average_interval))
-    if not isinstance(a.alpha, Undefined):
-        rows.append(("Krippendorff's alpha, ordinal", a.alpha.estimate, a.alpha.interval))
-    if not isinstance(a.fleiss, Undefined):
-        rows.append(("Fleiss' kappa (same level or not)", a.fleiss.estimate, a.fleiss.interval))
-    for title, kappas in (("linear", a.kappa_linear), ("quadratic", a.kappa_quadratic)):
-        for pair, kappa in list(kappas.items())[:6]:
-            if not isinstance(kappa, Undefined):
-                rows.append((f"kappa, {title}, {printable(pair, limit=40)}", kappa.estimate, kappa.interval))
     if a.weighted:
         out.print(
             "  Labels were drawn by stratum: kappas are weighted back to all answers, ICC and alpha are of these."
         )
-    for name, value, interval in rows:
+    for name, value, interval in _agreement_measures(a):
         out.print(f"  {name:48s} {value:6.3f}  {_span(interval)}")
     out.print()
+
+
+def _agreement_measures(a: Agreement) -> Iterator[tuple[str, float, Interval | None]]:
+    """Each measure of agreement that is defined: its name, value and interval."""
+    if not isinstance(a.icc, Undefined):
+        yield "ICC(2,1), one rater", a.icc.single, a.icc.single_interval
+        yield f"ICC(2,{a.icc.n_raters}), their mean", a.icc.average, a.icc.average_interval
+    if not isinstance(a.alpha, Undefined):
+        yield "Krippendorff's alpha, ordinal", a.alpha.estimate, a.alpha.interval
+    if not isinstance(a.fleiss, Undefined):
+        yield "Fleiss' kappa (same level or not)", a.fleiss.estimate, a.fleiss.interval
+    for title, kappas in (("linear", a.kappa_linear), ("quadratic", a.kappa_quadratic)):
+        for pair, kappa in list(kappas.items())[:6]:
+            if not isinstance(kappa, Undefined):
+                yield f"kappa, {title}, {printable(pair, limit=40)}", kappa.estimate, kappa.interval
 
 
 def print_groups(out: Console, by: str, groups: Mapping[str, Agreement]) -> None:
@@ -202,20 +205,27 @@ def print_corrections(out: Console, rows: tuple[Correction, ...], *, kind: str, 
     """Judge figures beside what human labels make of them."""
     how = "drawn by stratum" if stratified else "taken as a random sample of the judged answers"
     out.print(f"Figures by {kind}s, corrected by the human labels ({how}):")
-    told: list[list[str]] = []
+    lines: list[list[str]] = []
     for row in rows:
-        figures: list[tuple[str, Any]] = [("mean severity", row.mean_severity)]
-        if isinstance(row.rates, Undefined):
-            figures.append(("rates", row.rates))
-        else:
-            figures += [("error rate" if s == 0.5 else f"P(S >= {s:g})", row.rates[s]) for s in (0.5, 2.0, 3.0)]
-        for i, (name, value) in enumerate(figures):
+        for i, (name, value) in enumerate(_correction_figures(row)):
             title = printable(row.condition, limit=30) if i == 0 else ""
-            if isinstance(value, Undefined):
-                told.append([title, name, "", "", f"undefined: {printable(value.why, limit=50)}", ""])
-                continue
-            alone = f"{value.labels_only:.3f} {_span(value.labels_only_interval)}"
-            fixed = f"{value.estimate:.3f} {_span(value.interval)}"
-            worth = f"{counted(value.n_labelled, 'label')} -> {value.worth:.0f}"
-            told.append([title, name, f"{value.judge_only:.3f}", alone, fixed, worth])
-    out.print(grid(f"condition|figure|{kind}s say|labels alone|corrected|worth", told, **PLAIN))
+            lines.append([title, name, *_correction_cells(value)])
+    out.print(grid(f"condition|figure|{kind}s say|labels alone|corrected|worth", lines, **PLAIN))
+
+
+def _correction_figures(row: Correction) -> list[tuple[str, Corrected | Undefined]]:
+    """The figures of a condition with their names: the mean severity, then the rates or why there are none."""
+    mean: tuple[str, Corrected | Undefined] = ("mean severity", row.mean_severity)
+    if isinstance(row.rates, Undefined):
+        return [mean, ("rates", row.rates)]
+    return [mean, *(("error rate" if s == 0.5 else f"P(S >= {s:g})", row.rates[s]) for s in (0.5, 2.0, 3.0))]
+
+
+def _correction_cells(value: Corrected | Undefined) -> list[str]:
+    """A figure as the judges have it, by the labels alone, corrected, and what the labels are worth."""
+    if isinstance(value, Undefined):
+        return ["", "", f"undefined: {printable(value.why, limit=50)}", ""]
+    alone = f"{value.labels_only:.3f} {_span(value.labels_only_interval)}"
+    fixed = f"{value.estimate:.3f} {_span(value.interval)}"
+    worth = f"{counted(value.n_labelled, 'label')} -> {value.worth:.0f}"
+    return [f"{value.judge_only:.3f}", alone, fixed, worth]

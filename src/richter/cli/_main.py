@@ -204,6 +204,19 @@ def project_defaults(folder: Path) -> dict[str, Any]:
     path = folder / NAME
     if not path.is_file():
         return {}
+    values = _read_settings(path)
+    if "severity_margin" in values:  # of 0.1: a margin belongs to the measure that it is stated for
+        values["margin"] = _margins_of(values.get("margin")) | {"mean_severity": values.pop("severity_margin")}
+        said = f"{NAME}: severity_margin is now [margin] mean_severity = {values['margin']['mean_severity']:g}."
+        click.echo(f"richter: {said}", err=True)
+    found = {name: value if name == "read" else _as_option(value) for name, value in values.items()}
+    if isinstance(values.get("margin"), Mapping):
+        found["margin"] = [f"{name}={value}" if name else str(value) for name, value in values["margin"].items()]
+    return found
+
+
+def _read_settings(path: Path) -> dict[str, Any]:
+    """The settings in a `richter.toml`, each known and of the right kind."""
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
@@ -214,14 +227,7 @@ def project_defaults(folder: Path) -> dict[str, Any]:
     wrong = next((name for name, value in values.items() if not isinstance(value, KNOWN[name])), None)
     if wrong is not None:
         raise InputError(f"{NAME}: {wrong} = {values[wrong]!r} is of the wrong kind.", remedy="See docs/reading.md.")
-    if "severity_margin" in values:  # of 0.1: a margin belongs to the measure that it is stated for
-        values["margin"] = _margins_of(values.get("margin")) | {"mean_severity": values.pop("severity_margin")}
-        said = f"{NAME}: severity_margin is now [margin] mean_severity = {values['margin']['mean_severity']:g}."
-        click.echo(f"richter: {said}", err=True)
-    found = {name: value if name == "read" else _as_option(value) for name, value in values.items()}
-    if isinstance(values.get("margin"), Mapping):
-        found["margin"] = [f"{name}={value}" if name else str(value) for name, value in values["margin"].items()]
-    return found
+    return values
 
 
 def _margins_of(margin: Any) -> dict[str, Any]:

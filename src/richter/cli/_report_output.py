@@ -26,7 +26,7 @@ from richter.interop import named_source
 from richter.records import printable
 from richter.report import MARKDOWN_MARK, markdown, write_figures, write_report
 from richter.stats import in_threads
-from richter.store import is_run, run_file, run_folder
+from richter.store import Place, is_run, run_file, run_folder
 from richter.tables import ReadOptions
 
 PAGE_MARK = '<meta name="generator" content="Richter'
@@ -58,17 +58,16 @@ def report(
     place = named_source(files[0])[1] if len(files) == 1 else None
     run = place if place is not None and is_run(place) else None
     stored = stored_results(place) if isinstance(place, Path) else None
-    if output is None and json_path is None and md_path is None and folder is None:
-        output = Path("report.html") if run is None else run_folder(run) / "report.html"
-    inputs = _inputs(None if run is None else run_folder(run), plan, files)
+    home = None if run is None else run_folder(run)
+    if all(target is None for target in (output, json_path, md_path, folder)):
+        output = (home or Path()) / "report.html"
+    inputs = _inputs(home, plan, files)
     _check_targets(output, md_path, inputs=inputs, force=force)
     if stored is not None:
         for line in _again(stored, str(place), output, md_path=md_path, folder=folder, form=form):
             console(md_path).print(line, soft_wrap=True)
         return
-    stated: dict[str, Any] = {"level": level, "margin": margin}
-    if plan is not None or (run is not None and run_file(run, "plan.toml") is not None):
-        stated = typed_only(stated)  # a plan holds against richter.toml and defaults
+    stated = _stated_options(run, plan, level=level, margin=margin)
     if plan is not None:
         reading = settle_reading(reading, read_plan(plan).reading)
     with open_mapper(engine, workers=workers, label=None, local=in_threads) as mapper, _measuring() as watch:
@@ -83,13 +82,35 @@ def report(
             watch("the page")
             write_report(document, results.tables, output, built_at=_now(), redact=redact)
     written = [] if output is None else [str(output)]
+    written += _write_beside(document, folder, form, json_path=json_path, md_path=md_path, inputs=inputs)
+    _print_summary(console(json_path, md_path), document, written)
+
+
+def _write_beside(
+    document: dict[str, Any],
+    folder: Path | None,
+    form: Literal["svg", "png"],
+    *,
+    json_path: str | None,
+    md_path: str | None,
+    inputs: list[Path],
+) -> list[str]:
+    """The figures and the Markdown that were written beside the page; the JSON is written too, but not named."""
+    written = []
     if folder is not None:
         written += [str(path) for path in write_figures(document, folder, form)]
     write_json(document, json_path, inputs=inputs)
     if md_path is not None:
         write_text(markdown(document), md_path)
         written += [md_path] * (md_path != "-")
-    _print_summary(console(json_path, md_path), document, written)
+    return written
+
+
+def _stated_options(run: Place | None, plan: Path | None, **options: Any) -> dict[str, Any]:
+    """The options that hold: all of them, or only those typed where there is a plan."""
+    if plan is not None or (run is not None and run_file(run, "plan.toml") is not None):
+        return typed_only(options)  # a plan holds against richter.toml and defaults
+    return options
 
 
 def _check_targets(output: Path | None, md_path: str | None, *, inputs: list[Path], force: bool) -> None:

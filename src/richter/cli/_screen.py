@@ -2,7 +2,8 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size
@@ -168,27 +169,38 @@ def _rate_bar(rate: Row, ascii_only: bool) -> str:
 
 def _claims(document: Row, room: int, ascii_only: bool, width: int) -> list[str]:
     """Requirements, the claims on pairs (the leading measure of all of them first), those on single conditions."""
-    rows: list[Row] = list(document["claims"])
-    first = [c for c in rows if c["section"] == "requirements"]
-    between = [c for c in rows if len(c["conditions"]) == 2 and c["section"] != "requirements"]
-    between.sort(key=lambda c: not c.get("primary", True))
+    first, between, single = _claims_by_kind(document["claims"])
     pairs = {tuple(c["conditions"]) for c in between}
-    single = [c for c in rows if len(c["conditions"]) == 1 and c["section"] != "requirements"]
     lines: list[str] = []
     if len(pairs) > PAIRS:
         lines += _counted(between, document, width)
         between = sorted((f for f in between if f["verdict"] in DECIDED), key=_plainness, reverse=True)
     left, counts = [*first, *between, *single], lines[: max(room - 1, 0)]
-    sentences = [f"{'':<10} {SIDES}"] if between and room > 4 else []
-    told = 0
-    for block in (_told(f, ascii_only, width) for f in left):
-        if len(counts) + len(sentences) + len(block) > room - 1:
-            break
-        sentences += block
-        told += 1
-    more = len(left) - told
+    head = [f"{'':<10} {SIDES}"] if between and room > 4 else []
+    blocks = _blocks_that_fit((_told(f, ascii_only, width) for f in left), room - 1 - len(counts) - len(head))
+    more = len(left) - len(blocks)
     words = [f"{counted(more, 'more claim')} in the report"] if more and room > 0 else []
-    return [*sentences, *counts, *words]
+    return [*head, *chain.from_iterable(blocks), *counts, *words]
+
+
+def _claims_by_kind(claims: Sequence[Row]) -> tuple[list[Row], list[Row], list[Row]]:
+    """Requirements, claims on pairs (those on the primary measure first), and claims on single conditions."""
+    requirements = [c for c in claims if c["section"] == "requirements"]
+    others = [c for c in claims if c["section"] != "requirements"]
+    between = [c for c in others if len(c["conditions"]) == 2]
+    between.sort(key=lambda c: not c.get("primary", True))
+    return requirements, between, [c for c in others if len(c["conditions"]) == 1]
+
+
+def _blocks_that_fit(blocks: Iterable[list[str]], room: int) -> list[list[str]]:
+    """The first blocks of lines, up to the one that no longer fits into `room` lines."""
+    fitting: list[list[str]] = []
+    for block in blocks:
+        room -= len(block)
+        if room < 0:
+            break
+        fitting.append(block)
+    return fitting
 
 
 def _plainness(claim: Row) -> float:

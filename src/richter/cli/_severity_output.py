@@ -157,18 +157,8 @@ def _sorted(claims: list[Claim]) -> list[Claim]:
 def _small_print(report: SeverityReport) -> list[str]:
     study = report.study
     lines = [f"Read: {report.understood}.", *report.notes]
-    adequate = [n for n, f in study.slopes.items() if isinstance(f, BValue) and f.adequate]
     if study.slopes:
-        few = [n for n, f in study.slopes.items() if not isinstance(f, BValue)]
-        said = (
-            f"The law of a constant slope describes the errors of {len(adequate)} "
-            f"of {counted(len(study.slopes), 'condition')}"
-        )
-        lines.append(
-            f"{said} within {study.recipe.tolerance:g}, at the upper limit"
-            + (f"; {len(few)} ha{'s' if len(few) == 1 else 've'} too few, or of one severity only" if few else "")
-            + " (--all shows the slopes)."
-        )
+        lines.append(_describe_slopes(study))
     lines += [f"{name}: no answer is rated." for name in study.unrated]
     lines += [f"{name}: not corrected by human labels. {why}" for name, why in report.human_skipped.items()]
     families = {c.family.name: c.family for c in study.claims if c.family is not None}
@@ -190,6 +180,18 @@ def _small_print(report: SeverityReport) -> list[str]:
 
 LOOK: dict[str, Any] = {"right": 1, "box": SIMPLE_HEAD, "padding": 0, "pad_edge": False}
 LOOK |= {"title_justify": "left", "caption_justify": "left"}
+
+
+def _describe_slopes(study: SeverityStudy) -> str:
+    """How many conditions' errors the law of a constant slope describes, and how many have too few."""
+    adequate = [n for n, f in study.slopes.items() if isinstance(f, BValue) and f.adequate]
+    few = [n for n, f in study.slopes.items() if not isinstance(f, BValue)]
+    return (
+        f"The law of a constant slope describes the errors of {len(adequate)} "
+        f"of {counted(len(study.slopes), 'condition')} within {study.recipe.tolerance:g}, at the upper limit"
+        + (f"; {len(few)} ha{'s' if len(few) == 1 else 've'} too few, or of one severity only" if few else "")
+        + " (--all shows the slopes)."
+    )
 
 
 def _conditions_table(study: SeverityStudy) -> Table:

@@ -2,15 +2,22 @@
 
 import json
 import zipfile
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
 
 from richter.cli._io import console, write_json
 from richter.cli._plan_output import is_plan, verify_plan
 from richter.errors import InputError
 from richter.interop import evidence_files
 from richter.records import printable
-from richter.store import check_integrity, is_database, is_run, run_place
+from richter.store import PartIntegrity, check_integrity, is_database, is_run, run_place
 from richter.tables import ReadOptions
+
+if TYPE_CHECKING:
+    from richter.audit import Verification
 
 
 def verify(
@@ -23,20 +30,11 @@ def verify(
     """Print and write whether results follow from their data, or a file is unchanged; the exit status."""
     if is_plan(what):
         return verify_plan(what, evidence[0] if evidence else None, json_path)
-    from richter.audit import Verification, verify_archive, verify_results
+    from richter.audit import verify_archive, verify_results
 
     out = console(json_path)
     if is_database(what) or is_run(Path(what)):
-        found = check_integrity(run_place(what), seals=_seals(seals_path))
-        faults = []
-        for part in found.parts:
-            faults += [f"{part.name or 'the run'}: {d.table} {d.record} {d.what}".strip() for d in part.damage]
-            if part.expected not in (None, part.seal):
-                faults.append(f"{part.name or 'the run'}: its records are not those that it had when the seal was kept")
-        checked = sum(part.records for part in found.parts)
-        result = Verification(checked=checked, recomputed=checked, faults=tuple(faults), what="records")
-        for part in found.parts:
-            out.print(f"{printable(part.name or 'run')}: {part.records:,} records, seal {part.seal or 'none yet'}")
+        result = _verify_run(out, what, seals_path)
     elif zipfile.is_zipfile(what):
         result = verify_archive(what)
     else:
@@ -46,6 +44,27 @@ def verify(
     for line in (*result.faults[1:20], *result.notes[:5]):
         out.print(printable(line))
     return result.exit_code
+
+
+def _verify_run(out: Console, what: str, seals_path: str | None) -> "Verification":
+    """The check of a run's records against their hashes and seals; prints each part's records and seal."""
+    from richter.audit import Verification
+
+    found = check_integrity(run_place(what), seals=_seals(seals_path))
+    checked = sum(part.records for part in found.parts)
+    faults = tuple(chain.from_iterable(map(_part_faults, found.parts)))
+    for part in found.parts:
+        out.print(f"{printable(part.name or 'run')}: {part.records:,} records, seal {part.seal or 'none yet'}")
+    return Verification(checked=checked, recomputed=checked, faults=faults, what="records")
+
+
+def _part_faults(part: PartIntegrity) -> list[str]:
+    """What is damaged in a part of a run, and whether its seal differs from the one that was kept."""
+    name = part.name or "the run"
+    faults = [f"{name}: {d.table} {d.record} {d.what}".strip() for d in part.damage]
+    if part.expected not in (None, part.seal):
+        faults.append(f"{name}: its records are not those that it had when the seal was kept")
+    return faults
 
 
 def _seals(path: str | None) -> dict[str, str] | None:

@@ -3,14 +3,17 @@
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
 
 from richter.cli._io import PLAIN, console, grid, progress_console, publish, write_json
 from richter.errors import StorageError
-from richter.records import printable
+from richter.records import Item, printable
 from richter.store import write_file
 
 
@@ -78,17 +81,10 @@ def _show(file: Path, examples: int, json_path: str | None) -> None:
         + ", ".join(f"{count:,} {form}" for form, count in sorted(forms.items()))
         + "."
     )
-    rows = []
-    for domain in domains:
-        total = sum(count for (name, _), count in cells.items() if name == domain)
-        rows.append([printable(domain, limit=40), *(str(cells[domain, tier]) for tier in tiers), str(total)])
-    out.print(grid(["domain", *(f"tier {tier}" for tier in tiers), "all"], rows, right=1, **PLAIN))
-    for domain in domains:
-        for tier in tiers:
-            own = [item for item in items if (item.domain or "(no domain)", item.tier) == (domain, tier)]
-            for item in own[:examples]:
-                head = f"[{item.domain}, tier {item.tier}, {item.form}] "
-                out.print(printable(head + item.prompt + " -> " + item.reference, limit=400))
+    _print_domains(out, cells, domains, tiers)
+    for cell in product(domains, tiers):
+        own = [item for item in items if (item.domain or "(no domain)", item.tier) == cell]
+        _print_examples(out, own[:examples])
     write_json(
         {
             "file": str(file),
@@ -102,6 +98,24 @@ def _show(file: Path, examples: int, json_path: str | None) -> None:
         json_path,
         inputs=[file],
     )
+
+
+def _print_domains(
+    out: Console, cells: Counter[tuple[str, int | None]], domains: Sequence[str], tiers: Sequence[int]
+) -> None:
+    """Print how many items each domain has in each tier, and in all."""
+    rows = []
+    for domain in domains:
+        total = sum(count for (name, _), count in cells.items() if name == domain)
+        rows.append([printable(domain, limit=40), *(str(cells[domain, tier]) for tier in tiers), str(total)])
+    out.print(grid(["domain", *(f"tier {tier}" for tier in tiers), "all"], rows, right=1, **PLAIN))
+
+
+def _print_examples(out: Console, items: Sequence[Item]) -> None:
+    """Print a line for each item: its domain, tier and form, the question and the answer."""
+    for item in items:
+        head = f"[{item.domain}, tier {item.tier}, {item.form}] "
+        out.print(printable(head + item.prompt + " -> " + item.reference, limit=400))
 
 
 def _write_card(file: Path, output: Path, json_path: str | None, **options: Any) -> None:

@@ -10,13 +10,22 @@ from richter.cli._agreement_output import print_agreement, print_judges
 from richter.cli._io import PLAIN, console, grid, split_names, write_json
 from richter.errors import InputError
 from richter.interop import RatingKind, export_table
-from richter.records import printable
+from richter.ratings import SelfJudging
+from richter.records import Condition, printable
 from richter.store import Place
 from richter.tables import ReadOptions, read_tables, scores_table
 from richter_audit.cli._calls import Calls
 from richter_audit.cli._progress import price_at_most
 from richter_audit.judge import LABELS, judge_decoding
-from richter_audit.stages import GradingResult, JudgingResult, estimate_judging, grade_run, judge_run, name_conditions
+from richter_audit.stages import (
+    GradingResult,
+    JudgingEstimate,
+    JudgingResult,
+    estimate_judging,
+    grade_run,
+    judge_run,
+    name_conditions,
+)
 
 
 def judge(
@@ -40,33 +49,22 @@ def judge(
             write_json(graded, json_path)
             out.print(f"Next: richter report {quote(str(run))}", soft_wrap=True)
             return
-    names = split_names(judge_names or "")
-    if judge_names is not None and not names:
-        raise InputError("--judges names nobody.", remedy="Give model names separated by commas.")
-    judges = name_conditions(names, systems=systems or ("",), decoding=judge_decoding()) if names else []
+    judges = _named_judges(judge_names, systems)
     if calls.dry_run:
         shared = {name: options[name] for name in ("allow_self", "limit")}
         estimate = estimate_judging(run, judges=judges, prices=calls.prices, **shared)
-        out.print(
-            f"{estimate.n_answers:,} answers: {estimate.calls_least:,} to {estimate.calls_most:,} judge calls, about "
-            f"{estimate.tokens_most:,} tokens at most, {price_at_most(estimate.money_usd_most)}."
-        )
-        calls.say_prices(out)
+        _print_estimate(out, estimate, calls)
         write_json({"dry_run": estimate}, json_path)
         return
     with calls.opened("judging") as asked:
         result = judge_run(run, judges=judges, **asked, **options)
     _print(out, result)
-    silent = result.failures is not None and result.failures.failed == result.failures.asked
-    if output is not None and not (judges and silent):
-        source: RatingKind = "judge" if judges else "rule"
-        rows = scores_table(read_tables(run, options=ReadOptions(ratings=source)))
-        export_table(rows, output)
-        out.print(f"{output}: {len(rows):,} scores by {source}. Next: richter severity {quote(str(output))}")
-    elif not (judges and silent):
-        out.print(f"Next: richter report {quote(str(run))}", soft_wrap=True)
+    failures = result.failures
+    no_scores = bool(judges) and failures is not None and failures.failed == failures.asked
+    if not no_scores:
+        _offer_scores(out, run, output, kind="judge" if judges else "rule")
     write_json(result if graded is None else {**result.to_dict(), "grading": graded}, json_path)
-    if judges and silent:
+    if no_scores:
         raise InputError(
             "No judge gave a score, so no answer has a verdict.",
             remedy="Read the first reply above; use a judge that can answer in JSON, or --rules or --grader.",
@@ -74,6 +72,33 @@ def judge(
 
 
 SHOWN = 8  # answers that two graders grade differently
+
+
+def _named_judges(judge_names: str | None, systems: tuple[str, ...]) -> list[Condition]:
+    """The conditions that `--judges` names; none without it."""
+    names = split_names(judge_names or "")
+    if judge_names is not None and not names:
+        raise InputError("--judges names nobody.", remedy="Give model names separated by commas.")
+    return name_conditions(names, systems=systems or ("",), decoding=judge_decoding()) if names else []
+
+
+def _print_estimate(out: Console, estimate: JudgingEstimate, calls: Calls) -> None:
+    """Print how many calls judging takes, and their price."""
+    out.print(
+        f"{estimate.n_answers:,} answers: {estimate.calls_least:,} to {estimate.calls_most:,} judge calls, about "
+        f"{estimate.tokens_most:,} tokens at most, {price_at_most(estimate.money_usd_most)}."
+    )
+    calls.say_prices(out)
+
+
+def _offer_scores(out: Console, run: Place, output: Path | None, *, kind: RatingKind) -> None:
+    """Write the scores where a file is asked for, and print the next command."""
+    if output is None:
+        out.print(f"Next: richter report {quote(str(run))}", soft_wrap=True)
+        return
+    rows = scores_table(read_tables(run, options=ReadOptions(ratings=kind)))
+    export_table(rows, output)
+    out.print(f"{output}: {len(rows):,} scores by {kind}. Next: richter severity {quote(str(output))}")
 
 
 def print_grading(out: Console, r: GradingResult) -> None:
@@ -96,27 +121,37 @@ def print_grading(out: Console, r: GradingResult) -> None:
 
 def _print(out: Console, r: JudgingResult) -> None:
     if r.n_rule:
-        parts, rows = [], []
-        for condition, counts in r.rule_labels.items():
-            right, invented = (counts.get(label, 0) / sum(counts.values()) for label in ("correct", "fabrication"))
-            parts.append(f"{printable(condition)}: {right:.0%} right, {invented:.0%} invented")
-            mean = r.mean_severity.get("rule", {}).get(condition)
-            own = [f"{counts.get(label, 0):,}" for label in LABELS]
-            rows.append([printable(condition, limit=30), *own, "undefined" if mean is None else f"{mean:.2f}"])
-        out.print("By rules, " + "; ".join(parts) + ".")
-        out.print(grid(["condition", *LABELS, "mean severity"], rows, **PLAIN))
-        out.print()
+        _print_rule_labels(out, r)
     if r.failures is not None and r.failures.failed:
         out.print(printable(str(r.failures), limit=400), soft_wrap=True)
     if r.panel is not None and r.judges is not None:
         print_agreement(out, r.panel)
         print_judges(out, r.judges)
-    audit = r.self_judging
-    if audit is not None and audit.n_self == 0:
+    if r.self_judging is not None:
+        _print_self_judging(out, r.self_judging)
+
+
+def _print_rule_labels(out: Console, r: JudgingResult) -> None:
+    """Print each condition's labels by rules: a sentence, then a table with the mean severity."""
+    parts, rows = [], []
+    for condition, counts in r.rule_labels.items():
+        right, invented = (counts.get(label, 0) / sum(counts.values()) for label in ("correct", "fabrication"))
+        parts.append(f"{printable(condition)}: {right:.0%} right, {invented:.0%} invented")
+        mean = r.mean_severity.get("rule", {}).get(condition)
+        own = [f"{counts.get(label, 0):,}" for label in LABELS]
+        rows.append([printable(condition, limit=30), *own, "undefined" if mean is None else f"{mean:.2f}"])
+    out.print("By rules, " + "; ".join(parts) + ".")
+    out.print(grid(["condition", *LABELS, "mean severity"], rows, **PLAIN))
+    out.print()
+
+
+def _print_self_judging(out: Console, audit: SelfJudging) -> None:
+    """Print how many ratings are a model's of its own answers."""
+    if audit.n_self == 0:
         out.print(f"Self-judging: none in {audit.n_judge_ratings:,} judge ratings, by model and not by name.")
-    elif audit is not None:
-        pairs = ", ".join(f"{printable(j)} on {printable(c)}" for j, c in audit.pairs)
-        out.print(
-            f"Self-judging: {audit.n_self:,} of {audit.n_judge_ratings:,} judge ratings are a model's of its own "
-            f"answers ({pairs}). Do not rest a claim on them."
-        )
+        return
+    pairs = ", ".join(f"{printable(j)} on {printable(c)}" for j, c in audit.pairs)
+    out.print(
+        f"Self-judging: {audit.n_self:,} of {audit.n_judge_ratings:,} judge ratings are a model's of its own "
+        f"answers ({pairs}). Do not rest a claim on them."
+    )

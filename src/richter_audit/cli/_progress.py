@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -41,24 +42,13 @@ def duration(seconds: float) -> str:
 def asking(label: str = "asking") -> Iterator[Callable[[AskProgress], None]]:
     """A watcher for `ask_run`: count, rate, time left, money and errors."""
     console = progress_console()
-    said: set[str] = set()
-
-    def say(state: AskProgress) -> None:
-        for text in state.said:
-            if text not in said:
-                said.add(text)
-                console.print(f"note: {printable(text)}", soft_wrap=True, markup=False)
-
+    say = _note_printer(console)
     if not console.is_terminal:
-        last = [time.monotonic()]
+        print_line = _line_printer(console, label)
 
         def line(state: AskProgress) -> None:
             say(state)
-            if time.monotonic() - last[0] >= LINE_EVERY_S or state.done == state.total:
-                if state.done == state.total and last[0] == float("inf"):
-                    return
-                last[0] = float("inf") if state.done == state.total else time.monotonic()
-                console.print(f"{label}: {state.done}/{state.total} {_tail(state)}", soft_wrap=True)
+            print_line(state)
 
         yield line
         return
@@ -72,6 +62,35 @@ def asking(label: str = "asking") -> Iterator[Callable[[AskProgress], None]]:
             bar.update(task, total=state.total, completed=state.done, tail=_tail(state))
 
         yield update
+
+
+def _note_printer(console: Console) -> Callable[[AskProgress], None]:
+    """A function that prints each note of a state, once."""
+    printed: set[str] = set()
+
+    def print_notes(state: AskProgress) -> None:
+        for text in state.said:
+            if text not in printed:
+                printed.add(text)
+                console.print(f"note: {printable(text)}", soft_wrap=True, markup=False)
+
+    return print_notes
+
+
+def _line_printer(console: Console, label: str) -> Callable[[AskProgress], None]:
+    """A function that prints a line of progress now and then, and one at the end."""
+    last = time.monotonic()
+
+    def print_line(state: AskProgress) -> None:
+        nonlocal last
+        at_end = state.done == state.total
+        if at_end and last == float("inf"):
+            return
+        if at_end or time.monotonic() - last >= LINE_EVERY_S:
+            last = float("inf") if at_end else time.monotonic()
+            console.print(f"{label}: {state.done}/{state.total} {_tail(state)}", soft_wrap=True)
+
+    return print_line
 
 
 def _tail(state: AskProgress) -> str:

@@ -1,5 +1,6 @@
 """What `richter search retest` prints: asking again what was answered wrongly, asking others, asking why."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,7 +11,7 @@ from rich.console import Console
 from richter.cli._io import grid, publish
 from richter.errors import InputError
 from richter.models import resolve
-from richter.records import printable
+from richter.records import Item, printable
 from richter.store import Place
 from richter_audit import ascent
 from richter_audit.cli._calls import Calls
@@ -89,18 +90,9 @@ def _ask_others(out_run: Place, runs: tuple[Place, ...], subset: str, calls: Cal
     names = [s.condition.name for s in subsets]
     if len(set(names)) < len(runs):
         raise InputError("Two of the searches are of the same condition.", remedy="Give one search for each model.")
-    everything = ascent.merge_items(subsets)
-    missing = {}
-    for run, s in zip(runs, subsets, strict=True):
-        known = ascent.read_answers([run, out_run], s.condition)
-        missing[s.condition.name] = [item for key, item in everything.items() if key not in known]
+    missing = _unanswered_items(out_run, runs, subsets)
     if calls.dry_run:
-        asks = {name: len(items) for name, items in missing.items()}
-        each = (estimate_run(out_run, missing[s.condition.name], [s.condition], prices=calls.prices) for s in subsets)
-        usd = [row.money_usd_most for (row,) in each]
-        most = None if None in usd else sum(filter(None, usd))
-        said = f"{sum(asks.values())} calls to {len(asks)} models"
-        _dry_run(calls, json_path, said, calls=asks, money_usd_most=most)
+        _estimate_others(out_run, subsets, missing, calls, json_path)
         return
     for s in subsets:
         if items := missing[s.condition.name]:
@@ -114,6 +106,32 @@ def _ask_others(out_run: Place, runs: tuple[Place, ...], subset: str, calls: Cal
     out = publish(matrix, json_path)
     _print_matrix(out, matrix, subset)
     say_keys(out, ascent.base_of(runs[0]))
+
+
+def _unanswered_items(out_run: Place, runs: Sequence[Place], subsets: Sequence[ascent.Subset]) -> dict[str, list[Item]]:
+    """The items of all searches that each condition has no answer to, by the condition's name."""
+    everything = ascent.merge_items(subsets)
+    missing = {}
+    for run, s in zip(runs, subsets, strict=True):
+        known = ascent.read_answers([run, out_run], s.condition)
+        missing[s.condition.name] = [item for key, item in everything.items() if key not in known]
+    return missing
+
+
+def _estimate_others(
+    out_run: Place,
+    subsets: Sequence[ascent.Subset],
+    missing: Mapping[str, list[Item]],
+    calls: Calls,
+    json_path: str | None,
+) -> None:
+    """Print and write how many calls asking the others takes, and their price."""
+    asks = {name: len(items) for name, items in missing.items()}
+    each = (estimate_run(out_run, missing[s.condition.name], [s.condition], prices=calls.prices) for s in subsets)
+    usd = [row.money_usd_most for (row,) in each]
+    most = None if None in usd else sum(filter(None, usd))
+    said = f"{sum(asks.values())} calls to {len(asks)} models"
+    _dry_run(calls, json_path, said, calls=asks, money_usd_most=most)
 
 
 def _dry_run(limits: Calls, json_path: str | None, said: str, *, calls: Any, money_usd_most: float | None) -> None:

@@ -26,13 +26,10 @@ def compare_searches(runs: tuple[Place, ...], level: float, json_path: str | Non
         told.append(cells(columns + f"{effective:.1f}|{cost}", s, name=path.name, rate=rate))
         rows.append({"run": str(path), "errors_per_answer": rate, **s.to_dict()})
     out.print(grid("run|strategy|answers|wrong|per answer|categories|effective|cost", told))
-    base = next((r for r in rows if r["strategy"] == "random"), None)
-    if base is not None and len(rows) > 1 and base["errors_per_answer"]:
-        for row in rows:
-            if row is not base:
-                row["ratio_to_random"] = row["errors_per_answer"] / base["errors_per_answer"]
-                name = printable(row["run"].rpartition("/")[2], limit=24)
-                out.print(f"{name} ({row['strategy']}) finds {row['ratio_to_random']:.2f} x the errors per answer.")
+    _add_ratios_to_random(rows)
+    for row in (r for r in rows if "ratio_to_random" in r):
+        name = printable(row["run"].rpartition("/")[2], limit=24)
+        out.print(f"{name} ({row['strategy']}) finds {row['ratio_to_random']:.2f} x the errors per answer.")
     ratios = _ratios(rows, level) if alike else {}
     for strategy, ratio in ratios.items():
         limits = f"{ratio.interval.low:.2f} to {ratio.interval.high:.2f}"
@@ -43,6 +40,16 @@ def compare_searches(runs: tuple[Place, ...], level: float, json_path: str | Non
     for keys in dict.fromkeys(str(s.keys) for _, s in found if s.keys is not None):
         out.print(keys)
     write_json({"runs": rows, "ratios_to_random": ratios}, json_path)
+
+
+def _add_ratios_to_random(rows: Sequence[dict[str, Any]]) -> None:
+    """Add to each search its errors per answer over those of the first random search, where that has errors."""
+    base = next((r for r in rows if r["strategy"] == "random"), None)
+    if base is None or not base["errors_per_answer"]:
+        return
+    for row in rows:
+        if row is not base:
+            row["ratio_to_random"] = row["errors_per_answer"] / base["errors_per_answer"]
 
 
 def _ratios(rows: Sequence[Mapping[str, Any]], level: float) -> dict[str, ascent.RateRatio]:

@@ -1,6 +1,9 @@
 """`richter search export`: the questions answered wrongly, as a set of items for another tool."""
 
+from collections.abc import Sequence
 from pathlib import Path
+
+from rich.console import Console
 
 from richter.cli._io import console
 from richter.errors import InputError, ModelError, TooFewErrors
@@ -45,16 +48,27 @@ def export_failing(
         say("Asks nothing." if not times else "Nothing was asked or written.")
         return
     if not found.questions:
-        left = ", ".join(f"{count} {why}" for why, count in found.left_out.items())
-        raise TooFewErrors(f"{source} has no failing question to write{f' ({left})' if left else ''}.", n=0, needed=1)
+        raise _no_failing_error(source, found)
     written = write_set(found.items(), output, to=to, name=output.stem, force=force)
-    modes = len({q.mode for q in found.questions})
-    say(f"{len(found.questions):,} failing questions of {modes:,} modes for {to}: {', '.join(map(str, written))}.")
-    if (share := found.expected_again) is not None:
-        say(f"About {share:.0%} of them are expected to fail when asked again in other words.")
-    for why, count in found.left_out.items():
-        say(f"Left out: {count:,} {why}.")
+    _print_written(console(), found, written, to=to)
     say_keys(console(), folder)
+
+
+def _no_failing_error(source: Place, found: FailingSet) -> TooFewErrors:
+    """The error that no question is left to write, with what was left out."""
+    left = ", ".join(f"{count} {why}" for why, count in found.left_out.items())
+    return TooFewErrors(f"{source} has no failing question to write{f' ({left})' if left else ''}.", n=0, needed=1)
+
+
+def _print_written(out: Console, found: FailingSet, written: Sequence[Path], *, to: str) -> None:
+    """Print how many questions were written, what share of them fails again, and what was left out."""
+    modes = len({q.mode for q in found.questions})
+    files = ", ".join(map(str, written))
+    out.print(f"{len(found.questions):,} failing questions of {modes:,} modes for {to}: {files}.")
+    if (share := found.expected_again) is not None:
+        out.print(f"About {share:.0%} of them are expected to fail when asked again in other words.")
+    for why, count in found.left_out.items():
+        out.print(f"Left out: {count:,} {why}.")
 
 
 def _asked_again(found: FailingSet, beside: Path, times: int, calls: Calls) -> FailingSet:

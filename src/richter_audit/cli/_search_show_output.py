@@ -223,15 +223,7 @@ def print_search(summary: ascent.SearchSummary, json_path: str | None, *, table:
     for field, line in BESIDE.items():
         if getattr(s, field):
             out.print(line.format(r=s), soft_wrap=True)
-    rate, limits = _rate_cells(s.population)
-    if s.population.error_rate is None:
-        drawn = "none drawn has an answer" if s.settings.uniform else "no paragraph is drawn at random (--uniform 0)"
-        out.print(f"The error rate of the whole base is unknown: {drawn}.")
-    else:
-        out.print(
-            f"The whole base: {rate} wrong ({_level(s.population.interval)}: {limits}), from {s.population.n:,} of "
-            f"{s.population.size:,} paragraphs drawn at random; the steps' errors say nothing of it."
-        )
+    _print_base_rate(out, s)
     if "index" in s.base:
         out.print(IndexInfo.from_dict(s.base["index"]).sentence())
     cost = money(s.spent.money_usd, s.spent.unpriced)
@@ -245,8 +237,25 @@ def print_search(summary: ascent.SearchSummary, json_path: str | None, *, table:
     ):
         if any(counts.values()):
             out.print(f"{said}: {', '.join(f'{n:,} {what}' for what, n in counts.items() if n)}.")
-    if not table:
-        return
+    if table:
+        _print_steps_and_costs(out, s)
+
+
+def _print_base_rate(out: Console, s: ascent.SearchSummary) -> None:
+    """Print the error rate of the whole base with its interval, or why it is unknown."""
+    rate, limits = _rate_cells(s.population)
+    if s.population.error_rate is None:
+        drawn = "none drawn has an answer" if s.settings.uniform else "no paragraph is drawn at random (--uniform 0)"
+        out.print(f"The error rate of the whole base is unknown: {drawn}.")
+    else:
+        out.print(
+            f"The whole base: {rate} wrong ({_level(s.population.interval)}: {limits}), from {s.population.n:,} of "
+            f"{s.population.size:,} paragraphs drawn at random; the steps' errors say nothing of it."
+        )
+
+
+def _print_steps_and_costs(out: Console, s: ascent.SearchSummary) -> None:
+    """Print the tables of steps, of the worst proposed tasks, and of costs by model."""
     steps = "step: {r.step}|paragraphs: {r.paragraphs}|wrong: {r.error:.1%}|wrong so far: {r.cumulative_error:.1%}|"
     out.print(listing(steps + "sources: {r.sources}|pruned: {r.pruned}", s.steps))
     if s.tasks:
