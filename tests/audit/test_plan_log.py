@@ -176,7 +176,7 @@ def test_every_way_to_use_a_plan_is_recorded_once(tmp_path: Path, monkeypatch: p
     ways: dict[str, tuple[str, Callable[[Path], object]]] = {
         "gate": ("gate", lambda p: run("gate", p, "data.csv")),
         "severity": ("severity", lambda p: run("severity", "data.csv", "--plan", p)),
-        "tail test": ("tail", lambda p: run("severity", "tail", "data.csv", "--plan", p)),
+        "severity tail": ("tail", lambda p: run("severity", "tail", "data.csv", "--plan", p)),
         "report": ("gate", lambda p: run("report", "data.csv", "--plan", p, "--json", "r.json", "--only", "floors")),
         "python": ("gate", lambda p: richter.open("data.csv").gate(p)),
     }

@@ -270,7 +270,7 @@ def test_a_level_in_per_cent_is_refused(grades: Path, capsys: pytest.CaptureFixt
     """`phase` printed widths that are no numbers."""
     for command in ((), ("phase", "--runs", "2")):
         code, _, err = run(capsys, *command[:1], str(grades), *command[1:], "--level", "95")
-        assert (code, "not between 0 and 1" in err) == (1, True)
+        assert (code, "95" in err) == (2, True)
 
 
 def test_percentages_that_a_map_is_applied_to_are_said(

@@ -198,7 +198,7 @@ def test_what_is_wrong_is_one_line(url: str, richter: Richter, postgres: Postgre
     assert text.count("\n") == 1
     assert "is not a run" in richter("severity", "tail", url, exits=1)
     assert "is a run, not a log" in richter("import", "--dry-run", url, exits=1)
-    assert "unexpected extra argument" in richter("size", url, exits=2)  # what was typed is quoted
+    assert "is not a run" in richter("size", url, exits=1)
     assert "holds no answers" in richter("calibration", filled(url), exits=1)
     for bad in ("#a/b/c", "#" + "n" * 51):
         assert "cannot be a run's name" in richter("run", url.partition("#")[0] + bad, exits=1)

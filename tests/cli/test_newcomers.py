@@ -43,10 +43,10 @@ def test_two_points_in_any_writing(capsys: pytest.CaptureFixture[str], written: 
 def test_rates_are_written_as_margins_are(capsys: pytest.CaptureFixture[str]) -> None:
     """The same figure from a share and from per cent: Wilson's interval at 0.02 of 792 is 0.0100 to either side."""
     for rate in ("0.02", "2%", "2pp"):
-        code, said = run(capsys, f"size error-rate --rate {rate} --half-width 1pt")
+        code, said = run(capsys, f"size --rate {rate} --half-width 1pt")
         assert (code, said) == (0, "792 items give 0.02 +- 0.01 (95%): [0.0123, 0.0323].")
-    assert run(capsys, "size error-rate --below 1%")[1].startswith("299 items with at most 0 errors")
-    assert run(capsys, "size gap --margin 2pt --accuracy 85% 87%")[0] == 0
+    assert run(capsys, "size --below 1%")[1].startswith("299 items with at most 0 errors")
+    assert run(capsys, "size --margin 2pt --accuracy 85% 87%")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_an_ab_test_with_other_users_on_each_side(folder: Path, capsys: pytest.C
     assert code == 0
     assert "short of" not in paged
     assert "- every item answered" in paged.replace("–", "-")
-    code, gated = run(capsys, f"gate {confirmed[1].replace('ab.csv', 'ab.csv treatment control')} --margin 2pt")
+    code, gated = run(capsys, f"gate {confirmed[1].replace('ab.csv', 'ab.csv treatment control')} --margin 2pt --unpaired")
     assert code == 3
     assert "on 100 and 100 different items" in gated
     code, mapped = run(capsys, f"compare {confirmed[1]} --map group=user_id --unpaired")

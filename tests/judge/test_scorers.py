@@ -139,6 +139,6 @@ def test_scores_join_a_table_that_is_there_and_run_in_no_spreadsheet(tmp_path: P
     assert back["answer"].to_list() == ["'=1+1", "plain"]
     other = tmp_path / "other.csv"
     other.write_text("x,y\n1,2\n")
-    with pytest.raises(InputError, match="no table of answers"):
+    with pytest.raises(InputError, match="not a table of answers"):
         write_scored(new, other)
     assert other.read_text() == "x,y\n1,2\n"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from richter.audit import weigh_scores
-from richter.tables import read_tables
+from richter.tables import ReadOptions, read_tables
 
 # an annotated error's severity on our scale; an answer has that of its worst error, averaged over its raters
 WEIGHT = {"No-error": 0.0, "no-error": 0.0, "Neutral": 0.5, "Minor": 1.0, "Major": 3.0, "Critical": 4.0}
@@ -40,7 +40,7 @@ def write_ratings(table: dict[tuple[str, str], dict[str, float]], path: Path) ->
 
 def test_mqm_of_ten_systems_by_three_raters(shared_data: Path, tmp_path: Path) -> None:
     table = worst_by_rater(shared_data / "mqm_ende_3raters.tsv", ("doc", "docSegId"), "rater")
-    read = read_tables(shared_data / "mqm_ende_3raters.tsv")  # without an option, the same severities
+    read = read_tables(shared_data / "mqm_ende_3raters.tsv", options=ReadOptions(confirm=True))  # the same severities
     ours = read.ratings.select("severity").to_series().sort().to_list()
     assert ours == sorted(severity for given in table.values() for severity in given.values())
     assert read.answers["group"].n_unique() == len({item.split()[0] for item, _ in table})
@@ -88,7 +88,7 @@ def test_biomedical_translations_with_critical_errors(shared_data: Path, tmp_pat
 
 
 def test_the_papers_own_judge_scores_decide_pairs_without_a_law(shared_data: Path) -> None:
-    report = weigh_scores(shared_data / "errorquake_4k_judge_scores.csv", paper=True, missing="at-random")
+    report = weigh_scores(shared_data / "errorquake_4k_judge_scores.csv", missing="at-random")
     counts = report.study.counts
     print(counts)
     assert (counts.pairs, counts.matched) == (253, 95)

@@ -110,7 +110,7 @@ def compare() -> None:
     """
 
 
-@command("_compare_output:look")
+@command("_compare_output:look", context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def look() -> None:
     """Say what PATH .. hold and what can be said of them: a comparison of conditions, or a summary of one.

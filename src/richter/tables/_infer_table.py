@@ -24,7 +24,7 @@ from richter.records import counted, of_kind, printable
 from richter.tables._answer_keys import item_option
 from richter.tables._read_files import drop_totals
 from richter.tables._references import answer_columns, are_answers
-from richter.tables._roled_table import SAME, RoledTable, holds_numbers
+from richter.tables._roled_table import SAME, RoledTable, holds_numbers, with_classes_of_draws
 from richter.tables._roles import JUDGES, find_roles
 from richter.tables._severity_words import worded
 from richter.tables._shapes import CONDITION, ORDER, VALUE, LongForm, long_form
@@ -318,8 +318,7 @@ def _settle(
     blank = next((lower[n] for n in ("", "unnamed:_0", "unnamed_0", "column_1") if n in lower), None)
     if "item" not in place and blank is not None and blank not in place.values():
         place["item"] = blank
-    if "draw" in place and "text" in place and place.get("group") == lower.get("cluster", ""):
-        place["cluster"] = place.pop("group")  # a table of draws: its clusters are of answers that mean the same
+    place = with_classes_of_draws(place)
     predicted = next((lower[n] for n in _PREDICTED if n in lower), None)
     if predicted and "reference" not in place and place.get("text") == lower.get("answer", ""):
         place["reference"], place["text"] = place["text"], predicted  # what was predicted is held against the answer

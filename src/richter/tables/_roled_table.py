@@ -79,7 +79,13 @@ def _listed_places(frame: pl.DataFrame, options: ReadOptions) -> dict[str, str] 
             place[field] = own[0]
     if "item" not in place and plain_name(place.get("prompt", "")) == "question":
         place["item"] = place["prompt"]  # a question is its own name
-    return place
+    return with_classes_of_draws(place)
+
+
+def with_classes_of_draws(place: Mapping[str, str]) -> dict[str, str]:
+    """The columns by field; in a table of draws `cluster` is the class of answers that mean the same, not a group."""
+    is_class = "draw" in place and "text" in place and plain_name(place.get("group", "")) == "cluster"
+    return {"cluster" if is_class and field == "group" else field: column for field, column in place.items()}
 
 
 def _has_scores_named_alike(frame: pl.DataFrame) -> bool:
