@@ -99,7 +99,11 @@ def grades(rng: np.random.Generator, draws: int, runs: int = 0) -> pl.DataFrame:
 def test_ece_is_asked_about_these_items_and_such_runs(rng: np.random.Generator) -> None:
     these = richter.open(grades(rng, 4)).compare(about="these-items", on=["ece"]).of("ece")[0]
     assert (these.measure, these.unit, these.units) == ("ece", "draw", 160)
-    run = richter.open(grades(rng, 6, runs=6), options=ReadOptions(map={"run": "run"})).compare(about="such-runs", on=["ece"]).of("ece")[0]
+    run = (
+        richter.open(grades(rng, 6, runs=6), options=ReadOptions(map={"run": "run"}))
+        .compare(about="such-runs", on=["ece"])
+        .of("ece")[0]
+    )
     assert (run.measure, run.unit, run.units) == ("ece", "run", 6)
     for about, draws, why in (("these-items", 1, "40 of 40 items have one draw"), ("such-runs", 2, "one run")):
         (claim,) = richter.open(grades(rng, draws)).compare(about=about, on=["ece"]).of("ece")

@@ -140,7 +140,9 @@ def test_an_ab_test_with_other_users_on_each_side(folder: Path, capsys: pytest.C
     assert code == 0
     assert "short of" not in paged
     assert "- every item answered" in paged.replace("–", "-")
-    code, gated = run(capsys, f"gate {confirmed[1].replace('ab.csv', 'ab.csv treatment control')} --margin 2pt --unpaired")
+    code, gated = run(
+        capsys, f"gate {confirmed[1].replace('ab.csv', 'ab.csv treatment control')} --margin 2pt --unpaired"
+    )
     assert code == 3
     assert "on 100 and 100 different items" in gated
     code, mapped = run(capsys, f"compare {confirmed[1]} --map group=user_id --unpaired")
