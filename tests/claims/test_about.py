@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 
 import richter
-from richter.tables import ReadOptions
 from helpers.outcomes import outcomes
 from richter.claims import difference_evidence, ece_difference, ece_side, mean_evidence
 from richter.records import Verdict
 from richter.severity import severity_given_error
 from richter.stats import bin_gaps
+from richter.tables import ReadOptions
 
 
 def test_only_draws_vary_by_hand(rng: np.random.Generator) -> None:

@@ -221,7 +221,7 @@ class _Settings:
     status: PlanStatus | None
     max_error_gap: float = 0.05
     min_gap: float = 0.15
-    recipe: "sev.Recipe" = dataclasses.field(default_factory=lambda: sev.DEFAULT)  # loads compiled loops
+    recipe: sev.Recipe = dataclasses.field(default_factory=lambda: sev.DEFAULT)  # loads compiled loops
     conditions: Sequence[str] = ()
     is_opened: bool = False
 
