@@ -191,3 +191,12 @@ def test_containers_agree_in_300_tables(tmp_path: Path) -> None:
     pytest.importorskip("fastexcel", reason="workbooks need richter[excel]")
     for seed in range(1000, 1300):
         check_containers(seed, tmp_path)
+
+
+def test_training_and_testing_never_count_together_without_a_word(tmp_path: Path) -> None:
+    rows = [
+        f"q{i},{c},{'train' if i < 60 else 'test'},{i % k > 0:d}" for c, k in (("a", 3), ("b", 4)) for i in range(100)
+    ]
+    (tmp_path / "grades.csv").write_text("\n".join(["item,condition,split,correct", *rows]) + "\n")
+    (note,) = [note for note in read_tables(tmp_path / "grades.csv").notes if "split" in note]
+    assert "train (120 rows), test (80 rows)" in note

@@ -38,6 +38,8 @@ BINARY_NAMES = ("correct", "is_correct", "passed", "pass", "success", "solved", 
 SKIPPED_NAMES = ("skipped", "skip", "not_run", "excluded", "ignored", "not_graded", "not_applicable")
 NUMBERS = ("severity", "confidence", "weight", "inclusion", "money_usd", "latency_s", "tokens_in", "tokens_out",
            "token_probability", "human", "human_severity")  # fmt: skip
+SPLIT_COLUMNS = ("split", "subset", "fold", "partition")
+SPLITS = frozenset({"train", "training", "dev", "val", "valid", "validation", "test", "testing", "holdout"})
 TEXTS = ("domain", "tier", "text", "error", "finish", "rater", "mechanism", "reason", "cluster", "clustered_by",
          "human_cluster", "layer")  # fmt: skip
 MIN_RETRIED = 5
@@ -57,6 +59,7 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
     rows = _with_errors(_with_refusals(rows, frame, place, scores, what, notes))
     measures = _measures(frame, table, options, notes)
     rows = rows.with_columns(_measure(frame, c, what, notes).alias(f"measure\0{name}") for name, c in measures.items())
+    _note_splits(frame, notes)
     rows = rows.with_columns(numbers["severity"].alias("severity")) if "severity" in numbers else rows
     rows = _without_summary(_without_skipped(frame, _as_probabilities(rows, place, notes), place, notes), notes)
     ratings = _ratings(frame, rows, place, options, what)
@@ -98,6 +101,16 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
         kept=ReadOptions(scale=ranks, better="lower") if ranks else ReadOptions(),
         notes=notes,
     )
+
+
+def _note_splits(frame: pl.DataFrame, notes: list[str]) -> None:
+    """Note that questions of training and of testing count together, where a column tells them apart."""
+    for column in (c for c in frame.columns if leaf_name(c) in SPLIT_COLUMNS):
+        cells = text_of(frame[column]).str.strip_chars().str.to_lowercase().drop_nulls()
+        numbers = dict(cells.value_counts(sort=True).iter_rows())
+        if len(numbers) > 1 and numbers.keys() <= SPLITS:
+            rows = ", ".join(f"{name} ({number:,} rows)" for name, number in numbers.items())
+            notes.append(f"{brief(column)} holds {rows}: all of them count. --by {column} shows each by itself.")
 
 
 def _note_ranks(score: str, ranks: tuple[float, float], notes: list[str]) -> None:
