@@ -19,7 +19,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from richter.cli._main import load_added
 from richter.errors import InputError, ReadingProposed
 from richter.interop import named_source
 from richter.records import plain, printable
@@ -27,26 +26,6 @@ from richter.store import RunLike, is_database, is_run, write_file
 from richter.tables import Dataset, ReadOptions, read_tables, saved_entry, write_tables
 
 COMMANDLINE, DEFAULT_MAP = ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP
-
-
-def _one_only(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    if value == "-" and ctx.meta.setdefault("richter.stdout", param.name) != param.name:
-        raise InputError("Two results would go to standard output.", remedy="Give one of them a path.")
-    return value
-
-
-json_option = click.option(
-    "--json",
-    "json_path",
-    callback=_one_only,
-    metavar="PATH",
-    help="Write the result as JSON to PATH, or to standard output with '-' (then nothing else is printed there).",
-)
-
-
-md_option = click.option(
-    "--md", "md_path", callback=_one_only, metavar="PATH", help="Write Markdown for a pull request to PATH, or '-'."
-)
 
 
 class _Screen(Console):
@@ -104,33 +83,6 @@ def cells(template: str, row: Any = None, /, **named: Any) -> list[str]:
         except _Nothing:
             found.append("-")
     return found
-
-
-class Group(click.Group):
-    """Commands under one name; its help gives each one's first sentence whole.
-
-    `added` are commands of another package with their first sentences; they load when they are called.
-    """
-
-    def __init__(self, *args: Any, added: Mapping[str, str] | None = None, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.added = added or {}
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """All names, sorted."""
-        return sorted([*self.commands, *self.added])
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Our own command, or the one that another package adds."""
-        if cmd_name in self.added:
-            return load_added(self.name or "", cmd_name)
-        return super().get_command(ctx, cmd_name)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """A line or more a command: click would cut it at the edge of the terminal."""
-        texts = {name: command.get_short_help_str(400) for name, command in self.commands.items()}
-        with formatter.section("Commands"):
-            formatter.write_dl(sorted((texts | dict(self.added)).items()))
 
 
 NAME_CELLS = 20  # of the first column, at least, where its names are as long
