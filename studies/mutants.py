@@ -38,7 +38,8 @@ TESTS = "tests/claims/test_"
 DECIDE = ("claims/_decide.py", f"{TESTS}decide.py {TESTS}require.py {TESTS}sentences.py")
 SIZES = ("claims/_sizes.py", f"{TESTS}decide.py {TESTS}require.py")
 SIZING = ("floors/_sizing.py", "tests/floors/test_sizing.py")
-SUITE = ("claims/_suite.py", f"{TESTS}suite.py")
+LIMITS = ("claims/_decide.py", f"tests/floors/test_sequences.py {TESTS}equivalence.py")
+TRADES = ("claims/_decide.py", f"{TESTS}suite.py")
 LABELS = ("claims/_labels.py", f"{TESTS}labels.py")
 PAIRS = ("claims/_pairs.py", f"{TESTS}pairs.py tests/evidence/test_checks.py tests/audit/test_compare_options.py")
 UNITS = ("claims/_units.py", f"{TESTS}about.py {TESTS}units.py")
@@ -67,6 +68,7 @@ PAGES = f"{WIRED} tests/audit/test_page_claims.py tests/audit/test_compare_optio
 SURFACES = f"{PAGES} tests/audit/test_measure.py tests/wiring/test_one_rule.py tests/wiring/test_matrix.py"
 WHOLE = {
     "claims/_decide.py": f"{TESTS}",
+    "claims/_equivalence.py": f"{TESTS}",
     "claims/_evidence.py": f"{TESTS}",
     "claims/_question.py": f"{TESTS} {PAGES}",
     "claims/_measures.py": f"{TESTS} {SURFACES}",
@@ -147,9 +149,9 @@ NAMED = (
            "if True:"),
     Mutant("severity margin taken from the margin", *COMPARE, "margin=margins.get(measure)",
            "margin=margins.get(measure, margins.get(str(dataset.metric)))"),
-    Mutant("trade refuted at twice its level", *SUITE, "_most_gain(t.quality.interval(1 - alpha)",
-           "_most_gain(t.quality.interval(1 - 2 * alpha)"),
-    Mutant("trade list always one step on", *SUITE, "left -= still_rejecting", "left -= 1"),
+    Mutant("trade refuted at twice its level", *TRADES, "trade.loses_quality(alpha / 2)",
+           "trade.loses_quality(alpha)"),
+    Mutant("trade list always one step on", *TRADES, "left -= still_rejecting", "left -= 1"),
     Mutant("subgroup p not multiplied", "claims/_decide.py", f"{TESTS}subgroups.py", "np.minimum(holm(tested) * tried",
            "np.minimum(np.asarray(tested) * tried"),
     Mutant("label design effect below 1", *LABELS, "deff = max(1.0, (total - between) / alone) if",
@@ -159,9 +161,8 @@ NAMED = (
            "len(tables[0][0]) == len(tables[1][0])"),
     Mutant("no room for an unseen group", *UNITS, "whole=whole, unseen=unseen), near)",
            "whole=whole, unseen=0.0), near)"),
-    Mutant("stop rule decided by an empty sequence", "floors/_stopping.py",
-           "tests/floors/test_sequences.py tests/audit/test_sequential.py", "if above != under and not is_empty:",
-           "if above or under:"),
+    Mutant("stop rule decided by an empty sequence", *LIMITS, "is None or interval.low > interval.high or",
+           "is None or"),
     Mutant("share boundary >= to >", *PAIRS, "shared.both >= min_shared * either", "shared.both > min_shared * either"),
     Mutant("missing without Bonferroni", *MISSING,  # both ways must agree: what took the place of the corrected test
            "return max(p_value(ignoring, value), p_value(as_worst, value))",
@@ -190,10 +191,10 @@ MUTANTS = (
     Mutant("gate without multiplicity", *DECIDE, "p_violated = holm(p_other_side)", "p_violated = p_other_side"),
     Mutant("gate's sign", *DECIDE,
            'above=question.relation == "above", alpha=alpha)', 'above=question.relation == "below", alpha=alpha)'),
-    Mutant("gate's level", *DECIDE, "interval = evidence.interval(1 - 2 * alpha)\n    return",
-           "interval = evidence.interval(1 - 8 * alpha)\n    return"),
-    Mutant("equivalence at 20%", "claims/_evidence.py", f"{TESTS}decide.py {TESTS}evidence.py",
-           "found = evidence.interval(1 - 2 * alpha)", "found = evidence.interval(1 - 8 * alpha)"),
+    Mutant("gate's level", *DECIDE, "interval = evidence.interval(one_sided_level(alpha))\n    return",
+           "interval = evidence.interval(one_sided_level(4 * alpha))\n    return"),
+    Mutant("equivalence at 20%", "claims/_equivalence.py", f"{TESTS}decide.py {TESTS}evidence.py", "TAIL = 1.0",
+           "TAIL = 4.0"),
     Mutant("missing grades one way", *MISSING,
            "return max(p_value(ignoring, value), p_value(as_worst, value))", "return p_value(ignoring, value)"),
     Mutant("missing grades narrow the interval", *MISSING,
@@ -223,7 +224,7 @@ MUTANTS = (
     Mutant("labels not checked", *CHECKS, "    check_labels,\n", ""),
     Mutant("missing not checked", *CHECKS, "    check_missing,\n", ""),
     Mutant("reading not checked", *CHECKS, "    check_reading,\n", ""),
-    Mutant("sized one-sided", *SIZES, "tests = [(alpha / 2, POWER)]", "tests = [(alpha, POWER)]"),
+    Mutant("sized one-sided", *SIZES, "OneSidedTest(tail=alpha / 2,", "OneSidedTest(tail=alpha,"),
     Mutant("units by the first power", *SIZES,
            "n = math.ceil(variance * (reach_of(math.inf, tail, power) / distance) ** 2)",
            "n = math.ceil(variance * (reach_of(math.inf, tail, power) / distance) ** 1)"),
