@@ -308,6 +308,8 @@ def _unspoken(node: ast.AST) -> list[ast.AST]:
     parts = [getattr(node, "annotation", None), getattr(node, "returns", None)]
     if isinstance(node, ast.Raise | ast.JoinedStr):
         parts.append(node)
+    if isinstance(node, ast.keyword) and node.arg == "strict":
+        parts.append(node.value)
     parts += getattr(node, "decorator_list", [])
     return [inner for part in parts if part is not None for inner in ast.walk(part)]
 

@@ -61,12 +61,14 @@ def test_stop_rules_and_claims_block_alike_by_missing_grades(lost: int, blocks: 
     assert rule.missing == {"": lost}
 
 
-@pytest.mark.parametrize("option", MISSING)
-def test_a_plan_says_where_its_word_on_missing_grades_holds(option: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("option", [None, *MISSING])
+@pytest.mark.parametrize("planned", MISSING)
+def test_a_plan_says_where_its_word_on_missing_grades_holds(option: Any, planned: str, tmp_path: Path) -> None:
     dataset = weighed().select(["base", "one"])
     required = [{"metric": "accuracy", "rule": "no_worse", "limit": 0.05}]
     path = tmp_path / "plan.toml"
-    path.write_text(new_plan("gate", {"candidate": "one", "baseline": "base", "require": required}))
+    plan = {"candidate": "one", "baseline": "base", "require": required, "missing": planned}
+    path.write_text(new_plan("gate", plan))
     report = apply_gate_plan(path, dataset, policy=Policy(missing=option))
-    said = [d for d in (*report.deviations, *report.reasons) if d.startswith("missing: plan")]
-    assert bool(said) is (option != "both-ways")
+    differs = [d for d in (*report.deviations, *report.reasons) if d.startswith("missing: plan")]
+    assert bool(differs) is (option not in (None, planned))

@@ -12,6 +12,7 @@ from richter.cli._io import (
     console,
     settle_reading,
     split_sources,
+    typed_only,
     write_json,
     write_text,
 )
@@ -54,7 +55,8 @@ def gate(
         report = _gate_by_margins(tables, margins, stated, level=level, accept_judge=accept_judge, vouched=vouched)
     else:
         tables = read_tables(*files, options=settle_reading(reading, plan.reading))
-        report = audit.apply_gate_plan(plan_path, tables, policy=Policy(**vouched), accept_judge=accept_judge)
+        policy = Policy(**vouched | typed_only({"missing": vouched["missing"]}))
+        report = audit.apply_gate_plan(plan_path, tables, policy=policy, accept_judge=accept_judge)
     write_json(report, json_path, inputs=[*([plan_path] if plan_path else []), *files])
     comment = gate_comment(
         report.sentence, report.claims, report.requirements, tables, small=small_print(report), page=page,
