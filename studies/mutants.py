@@ -337,7 +337,7 @@ def _changed(node: ast.AST) -> tuple[str, ast.expr, ast.expr] | None:
 
 def whole(number: int, file: Path, words: list[str]) -> None:
     """Changes at random over the modules of `WHOLE` whose names have one of the words; those in the file are done."""
-    chosen = [name for name in WHOLE if not words or any(word in name for word in words)]
+    chosen = list(dict.fromkeys(name for word in words or ("",) for name in WHOLE if word in name))
     texts = {name: (ROOT / "src" / "richter" / name).read_text(encoding="utf-8") for name in chosen}
     todo = [(name, change) for name, text in texts.items() for change in changes(text)]
     print(f"{len(todo)} changes can be made", flush=True)
