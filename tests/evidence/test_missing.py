@@ -372,6 +372,9 @@ def test_the_p_value_of_both_ways_is_the_larger_one_whichever_it_is_by_hand() ->
         both = both_ways(evidence_at(0.3, one), evidence_at(0.2, two), missing={})
         assert p_value(both, 0.1) == larger
         assert p_value(both, 0.25) == 1.0  # the two lie on different sides of it
+        assert p_value(both, 0.2) == p_value(both, 0.3) == 1.0  # or at it
+    for estimates in ((-0.05, 0.05), (0.05, -0.05)):  # both below, on different sides of nothing that is asked
+        assert p_value(both_ways(*(evidence_at(e, 0.04) for e in estimates), missing={}), 0.1) == 0.04
 
 
 # ------------------------------------------------------------------ between subgroups
