@@ -66,7 +66,8 @@ def gate(
         candidate = tables.conditions[-1] if plan is None else plan.values["candidate"]
         past = audit.history_of(history, condition=candidate, options=reading, level=level)
         comment += "\n" + history_line(past) + "\n"
-    write_text(junit(report), junit_path)
+    if junit_path is not None:
+        write_text(junit(report), junit_path)
     write_text(comment, md_path)
     _print_report(console(json_path, md_path, junit_path), report)
     return report.exit_code
