@@ -34,7 +34,7 @@ FORK = get_context("fork")  # a child has all that is loaded here, and none of o
 for heavy in ("numba", "scipy.stats", "scipy.optimize", "polars", "rich.console", "aiohttp", "jinja2"):
     import_module(heavy)
 TESTS = "tests/claims/test_"
-DECIDE = ("claims/_decide.py", f"{TESTS}decide.py {TESTS}require.py {TESTS}sentences.py")
+DECIDE = ("claims/_decide.py", f"{TESTS}decide.py {TESTS}require.py tests/words/test_claim_sentences.py")
 SIZES = ("claims/_sizes.py", f"{TESTS}decide.py {TESTS}require.py")
 SIZING = ("floors/_sizing.py", "tests/floors/test_sizing.py")
 SUITE = ("claims/_suite.py", f"{TESTS}suite.py")
@@ -60,18 +60,16 @@ WATCH = ("audit/_watch.py", "tests/audit/test_watch.py")
 
 
 # modules that decide verdicts or hand on what they rest on, whole, and the tests that must notice
-CLAIMS = " ".join(f"{TESTS}{name}.py" for name in ("decide", "sentences", "require"))
+CLAIMS = f"{TESTS}decide.py {TESTS}require.py tests/words/test_claim_sentences.py tests/words/test_headline.py"
 WIRED = "tests/evidence/test_checks.py tests/evidence/test_facts.py tests/evidence/test_missing.py"
 PAGES = f"{WIRED} tests/audit/test_page_claims.py tests/audit/test_compare_options.py tests/audit/test_gate.py"
 WHOLE = {
-    "claims/_decide.py": " ".join(
-        [CLAIMS, *(f"{TESTS}{name}.py" for name in ("answer", "control", "evidence", "labels"))]
-    ),
+    "claims/_decide.py": " ".join([CLAIMS, *(f"{TESTS}{name}.py" for name in ("control", "evidence", "labels"))]),
     "claims/_suite.py": f"{TESTS}suite.py",
     "claims/_gate_limits.py": f"{TESTS}gate_limits.py",
     "claims/_missing.py": f"{WIRED} tests/wiring/test_one_rule.py",
     "claims/_pairs.py": f"{TESTS}pairs.py {TESTS}decide.py {PAGES}",
-    "claims/_answer.py": f"{TESTS}answer.py",
+    "words/_headline.py": "tests/words/test_headline.py",
     "evidence/_answer_questions.py": PAGES,
     "evidence/_checks.py": PAGES,
     "evidence/_calibration_evidence.py": f"{TESTS}ece.py {PAGES}",
@@ -101,8 +99,8 @@ SAME = {
     ("claims/_gate_limits.py", "constant True", "counted = difference"): "Tango's limits are the same for gates",
     ("claims/_missing.py", "operator USub", '"draw"'): "the number of a draw that is missing is not used",
     ("claims/_missing.py", "constant 1", '"draw"'): "the number of a draw that is missing is not used",
-    ("claims/_answer.py", "comparison Gt", "above = claim.estimate"): "what equals the value is never shown to differ",
-    ("claims/_answer.py", "constant 1.0", "reach = max("): "0 over any number is 0",
+    ("words/_headline.py", "comparison Gt", "above = claim.estimate"): "what equals the value is never shown to differ",
+    ("words/_headline.py", "constant 1.0", "reach = max("): "0 over any number is 0",
     ("floors/_sizing.py", "constant 2", "ahead ="): "a look further than needed",
     ("floors/_sizing.py", "constant 20000", "ahead ="): "one more size where the look is cut short",
     ("floors/_sizing.py", "condition", "ahead ="): "a look that is cut short elsewhere",
@@ -236,7 +234,7 @@ MUTANTS = (
            "(lipschitz * error_rate / n) ** (1 / 3)", "(lipschitz * error_rate / n) ** (1 / 2)"),
     Mutant("Neyman without shrinkage", "floors/_active_labels.py", "tests/floors/test_active.py",
            "size * (sigma + np.mean(sigma)) / 2", "size * sigma"),
-    Mutant("side of a claim", "claims/_answer.py", "tests/claims/test_answer.py",
+    Mutant("side of a claim", "words/_headline.py", "tests/words/test_headline.py",
            'return "better" if above ==', 'return "worse" if above =='),
 )  # fmt: skip
 

@@ -19,13 +19,13 @@ from richter.claims import (
     check_margin,
     claim_words,
     decide,
-    requirement_name,
 )
 from richter.errors import InputError, PlanError
 from richter.evidence import Policy, alignment_of, evidence, metric_of
 from richter.records import DEFAULT_LEVEL, Claim, Shown, Verdict
 from richter.stats import wilson
 from richter.tables import Dataset
+from richter.words import requirement_name
 
 __all__ = ["GateReport", "apply_gate_plan", "gate_status", "margin_plan", "run_gate", "stated_gate", "stated_result"]
 

@@ -11,13 +11,18 @@ import numpy as np
 from richter.claims._control import JointTests, in_steps
 from richter.claims._evidence import Evidence, is_within, one_sided, p_value
 from richter.claims._question import JUDGE_UNCHECKED, Asked, Blocked
-from richter.claims._sentences import describe_blocked, describe_claim, describe_heterogeneity, describe_requirement
 from richter.claims._sizes import min_detectable_difference, needed_units, requirement_needed
 from richter.claims._subgroups import Subgroups
 from richter.claims._suite import Trade, decide_trades
 from richter.errors import InputError
 from richter.records import DEFAULT_LEVEL, Claim, Family, Hypothesis, Verdict
 from richter.stats import holm
+from richter.words._claim_sentences import (
+    describe_blocked,
+    describe_claim,
+    describe_heterogeneity,
+    describe_requirement,
+)
 
 __all__ = ["decide", "decide_heterogeneity"]
 

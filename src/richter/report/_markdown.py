@@ -7,12 +7,13 @@ from urllib.parse import quote
 
 import polars as pl
 
-from richter.claims import claim_words, measure_words, rail
+from richter.claims import claim_words, measure_words
 from richter.records import Claim, Verdict, at_most, markdown_safe, refusals
-from richter.report._numbers import count, interval_words, number, percent
 from richter.report._side_by_side import judged_answers
-from richter.report._texts import describe_warnings, signature_rows
 from richter.tables import Dataset
+from richter.words import rail
+from richter.words._numbers import count, interval_words, number, percent
+from richter.words._page_texts import describe_warnings, signature_rows
 
 __all__ = ["MARKDOWN_MARK", "gate_comment", "markdown"]
 
