@@ -15,9 +15,10 @@ import msgspec
 
 from richter.audit._comparison import compare_tables
 from richter.audit._measure import measure_run
+from richter.claims import is_inside
 from richter.errors import InputError, LedgerError, PlanError
 from richter.interop import Source, evidence_files, is_evidence, is_frame, named_source
-from richter.records import Result, counted, plain
+from richter.records import Interval, Result, counted, plain
 from richter.tables import ReadOptions, read_tables
 from richter.tail import TailPlan
 
@@ -289,13 +290,14 @@ def _inconsistent(claim: Mapping[str, Any]) -> Iterator[str]:
     if low is None or high is None or asked["relation"] == "within":
         return
     above, below = low > value, high < value
+    within = Interval(low=low, high=high, level=interval["level"], method=interval["method"])
     relation, margin = asked["relation"], claim.get("margin")
     shown = {"above": above, "below": below}.get(relation, above or below)
     right = {
         "verified": shown,
         "refuted": below if relation == "above" else above,
         "undecided": not (above or below) or " and " in claim["measure"],  # two parts, the interval of one
-        "equivalent": margin is not None and -margin <= low - value and high - value <= margin,
+        "equivalent": margin is not None and is_inside(within, margin, value=value),
     }.get(verdict, True)
     if not right:
         yield f"{_name(claim)}: its interval does not say {verdict}"
