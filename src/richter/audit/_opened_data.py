@@ -192,9 +192,9 @@ class Run:
         """What this much data can show of each condition."""
         return measure_grades(self.tables, rng=np.random.default_rng(seed), level=level)
 
-    def gate(self, plan: str | Path) -> GateReport:
-        """A gate plan's requirements: met, violated, or not shown either way."""
-        return apply_gate_plan(plan, self._tables_for(plan))
+    def gate(self, plan: str | Path, *, require_locked: bool = False) -> GateReport:
+        """A gate plan's requirements: met, violated, or not shown either way; see `apply_gate_plan`."""
+        return apply_gate_plan(plan, self._tables_for(plan), require_locked=require_locked)
 
     def _tables_for(self, plan: str | Path | None) -> Dataset:
         """The tables read as the plan says, unless this was opened with options of reading."""
