@@ -263,7 +263,7 @@ def _decide_trades(asked: Sequence[Asked], *, level: float, alpha: float) -> lis
     refuted where either part is shown to be false, each at half of a.
     """
     trades = [one.evidence for one in asked if isinstance(one.evidence, Trade)]
-    adjusted = holm([t.p for t in trades]) if trades else []
+    adjusted = holm([t.p for t in trades]) if trades else np.array([])
     claims: dict[int, Claim] = {}
     left, still_rejecting = len(asked), True
     for k in sorted(range(len(asked)), key=lambda k: trades[k].p):

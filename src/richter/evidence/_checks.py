@@ -22,13 +22,14 @@ from richter.evidence._facts import (
     valued_by,
 )
 from richter.evidence._policy import Policy
-from richter.records import Note, refusals
+from richter.records import Note, of_kind, refusals
 from richter.tables import Dataset
 
 __all__ = ["CHECKS", "Finding", "has_own_items", "is_unpaired", "shared_by"]
 
 MAX_RATER_DISTANCE = 0.1  # total variation of raters' shares above which raters may explain a difference
 RATER_P = 0.001
+OF_ALL_CLAIMS = ("served", "look-alike names")  # kinds of notes on the data that every claim carries
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +82,11 @@ def check_reading(dataset: Dataset, question: Question, policy: Policy) -> Findi
     reason = "how the file was read was inferred, and nobody confirmed it"
     block = Blocked(gate="reading", reason=reason, remedy=remedy, override="--trust-reading")
     return Finding(notes=note, block=block)
+
+
+def check_whole_data(dataset: Dataset, question: Question, policy: Policy) -> Finding:
+    """What goes with every claim on these data: names that look alike, models that answered as others."""
+    return Finding(notes=tuple(note for kind in OF_ALL_CLAIMS for note in of_kind(dataset.notes, kind)))
 
 
 def check_alignment_of_items(dataset: Dataset, question: Question, policy: Policy) -> Finding:
@@ -248,6 +254,7 @@ def _describe_few_groups(number: int, *, is_gate: bool) -> str:
 
 CHECKS: tuple[Check, ...] = (
     check_reading,
+    check_whole_data,
     check_shared_items,
     check_alignment_of_items,
     check_raters,

@@ -309,6 +309,7 @@ class Run:
         trust_reading: bool = False,
         unpaired: bool = False,
         accept_judge: bool = False,
+        require_locked: bool = False,
         level: float = DEFAULT_LEVEL,
     ) -> GateResult:
         """Are the requirements of a plan met? Without a plan: is the second condition not worse by `margin` or more?
@@ -322,7 +323,9 @@ class Run:
         if plan is not None:
             if margin is not None:
                 raise InputError("Both a plan and a margin are given.", remedy="Give one of them.")
-            report = apply_gate_plan(plan, self._tables_for(plan), policy=policy, accept_judge=accept_judge)
+            report = apply_gate_plan(
+                plan, self._tables_for(plan), policy=policy, accept_judge=accept_judge, require_locked=require_locked
+            )
         elif margin is None:
             raise InputError("Neither a plan nor a margin is given.", remedy='Give margin="2pt", or plan="plan.toml".')
         else:

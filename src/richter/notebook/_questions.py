@@ -95,6 +95,7 @@ def gate(
     trust_labels: bool = False,
     trust_reading: bool = False,
     accept_judge: bool = False,
+    require_locked: bool = False,
     level: float = DEFAULT_LEVEL,
     map: Mapping[str, str] | None = None,  # noqa: A002 - the word of the command line
     scale: tuple[float, float] | None = None,
@@ -116,7 +117,8 @@ def gate(
     run = _opened(data, map=map, scale=scale, better=better, ratings=ratings, confirm=confirm, options=options)
     return run.gate(
         plan, margin=margin, on=on, missing=missing, unpaired=unpaired, trust_ids=trust_ids, trust_raters=trust_raters,
-        trust_labels=trust_labels, trust_reading=trust_reading, accept_judge=accept_judge, level=level,
+        trust_labels=trust_labels, trust_reading=trust_reading, accept_judge=accept_judge,
+        require_locked=require_locked, level=level,
     )  # fmt: skip
 
 

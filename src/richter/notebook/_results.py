@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, overload
 
 from richter.audit import CompareReport, GateReport, Verification, verify_document
-from richter.claims import answer
 from richter.errors import InputError
 from richter.notebook._plots import Plot, PlotKind, check_kind, plot_of
 from richter.notebook._python_words import in_python
 from richter.records import Claim, Verdict, counted, printable
 from richter.store import write_file
+from richter.words import answer
 
 if TYPE_CHECKING:
     from richter.notebook._opened_data import Run
