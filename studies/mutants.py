@@ -35,7 +35,7 @@ FORK = get_context("fork")  # a child has all that is loaded here, and none of o
 for heavy in ("numba", "scipy.stats", "scipy.optimize", "polars", "rich.console", "aiohttp", "jinja2"):
     import_module(heavy)
 TESTS = "tests/claims/test_"
-DECIDE = ("claims/_decide.py", f"{TESTS}decide.py {TESTS}require.py {TESTS}sentences.py")
+DECIDE = ("claims/_decide.py", f"{TESTS}decide.py {TESTS}require.py tests/words/test_claim_sentences.py")
 SIZES = ("claims/_sizes.py", f"{TESTS}decide.py {TESTS}require.py")
 SIZING = ("floors/_sizing.py", "tests/floors/test_sizing.py")
 LIMITS = ("claims/_decide.py", f"tests/floors/test_sequences.py {TESTS}equivalence.py")
@@ -62,7 +62,7 @@ WATCH = ("audit/_watch.py", "tests/audit/test_watch.py")
 
 
 # modules that decide verdicts or hand on what they rest on, whole, and the tests that must notice
-CLAIMS = " ".join(f"{TESTS}{name}.py" for name in ("decide", "sentences", "require"))
+CLAIMS = f"{TESTS}decide.py {TESTS}require.py tests/words/test_claim_sentences.py tests/words/test_headline.py"
 WIRED = "tests/evidence/test_checks.py tests/evidence/test_facts.py tests/evidence/test_missing.py"
 PAGES = f"{WIRED} tests/audit/test_page_claims.py tests/audit/test_compare_options.py tests/audit/test_gate.py"
 SURFACES = f"{PAGES} tests/audit/test_measure.py tests/wiring/test_one_rule.py tests/wiring/test_matrix.py"
@@ -80,7 +80,7 @@ WHOLE = {
     "claims/_suite.py": f"{TESTS}suite.py {PAGES}",
     "claims/_control.py": f"{TESTS}control.py {PAGES}",
     "claims/_labels.py": f"{TESTS}labels.py {PAGES}",
-    "claims/_answer.py": f"{TESTS}answer.py",
+    "words/_headline.py": "tests/words/test_headline.py",
     "evidence/_answer_questions.py": SURFACES,
     "evidence/_checks.py": SURFACES,
     "evidence/_calibration_evidence.py": f"{TESTS}ece.py {SURFACES}",
@@ -112,14 +112,15 @@ SAME = {
     ("claims/_gate_limits.py", "comparison LtE", "np.max(self.least"): "a difference as large as the bound on rounding",
     ("claims/_gate_limits.py", "comparison Lt", "LEAST_FREEDOM"): "degrees of freedom as near as the bound on rounding",
     ("claims/_gate_limits.py", "constant True", "counted = difference"): "Tango's limits are the same for gates",
+    ("evidence/_checks.py", "comparison Gt", "independence_p(shares) >"): "a p-value is never the limit itself",
     ("claims/_evidence.py", "constant 1.0", "or -1.0"): "any negative number says that an end is inside",
     ("claims/_evidence.py", "comparison Gt", "if distance_outside(high) > 0"): "the distance is never 0",
     ("claims/_question.py", "comparison Gt", "self.known.estimate >"): "what equals the value is never shown to differ",
     ("claims/_missing.py", "constant 1", "reshape(2, -1)"): "numpy takes any negative number",
     ("claims/_missing.py", "operator USub", '"draw"'): "the number of a draw that is missing is not used",
     ("claims/_missing.py", "constant 1", '"draw"'): "the number of a draw that is missing is not used",
-    ("claims/_answer.py", "comparison Gt", "above = claim.estimate"): "what equals the value is never shown to differ",
-    ("claims/_answer.py", "constant 1.0", "reach = max("): "0 over any number is 0",
+    ("words/_headline.py", "comparison Gt", "above = claim.estimate"): "what equals the value is never shown to differ",
+    ("words/_headline.py", "constant 1.0", "reach = max("): "0 over any number is 0",
     ("floors/_sizing.py", "constant 2", "ahead ="): "a look further than needed",
     ("floors/_sizing.py", "constant 20000", "ahead ="): "one more size where the look is cut short",
     ("floors/_sizing.py", "condition", "ahead ="): "a look that is cut short elsewhere",
@@ -253,7 +254,7 @@ MUTANTS = (
            "(lipschitz * error_rate / n) ** (1 / 3)", "(lipschitz * error_rate / n) ** (1 / 2)"),
     Mutant("Neyman without shrinkage", "floors/_active_labels.py", "tests/floors/test_active.py",
            "size * (sigma + np.mean(sigma)) / 2", "size * sigma"),
-    Mutant("side of a claim", "claims/_answer.py", "tests/claims/test_answer.py",
+    Mutant("side of a claim", "words/_headline.py", "tests/words/test_headline.py",
            'return "better" if above ==', 'return "worse" if above =='),
 )  # fmt: skip
 

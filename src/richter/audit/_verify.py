@@ -22,7 +22,7 @@ from richter.records import Interval, Result, counted, plain
 from richter.tables import ReadOptions, read_tables
 from richter.tail import TailPlan
 
-__all__ = ["Verification", "verify_archive", "verify_results"]
+__all__ = ["Verification", "verify_archive", "verify_document", "verify_results"]
 
 CLOSE = 1e-9  # relative: what other versions of the same libraries may change
 MOST_RESAMPLES = 1_000_000  # a document may ask for more than anybody can wait for
@@ -90,10 +90,17 @@ def verify_results(
         document = _read(Path(path).read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path} is no results document.", remedy="Write one with --json.") from error
-    return _verify(document, str(path), evidence, options)
+    return verify_document(document, evidence, options=options, path=str(path))
 
 
-def _verify(document: Any, path: str, evidence: Sequence[Source], options: ReadOptions | None) -> Verification:
+def verify_document(
+    document: Any,
+    evidence: Sequence[Source] = (),
+    *,
+    options: ReadOptions | None = None,
+    path: str = "The document",
+) -> Verification:
+    """Check a results document that was read already; see `verify_results`."""
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema == "richter/results" and document.get("version") != VERSION:
         raise InputError(
@@ -188,7 +195,7 @@ def verify_archive(path: str | Path) -> Verification:
         except (ValueError, RecursionError):
             document = None
         try:
-            claims = _verify(document, "results.json", [str(path)], None)
+            claims = verify_document(document, [str(path)], path="results.json")
         except (InputError, LedgerError, PlanError) as error:
             faults.append(f"results.json does not follow from the records: {error}")
         else:

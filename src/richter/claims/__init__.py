@@ -11,7 +11,6 @@ from richter._lazy import lazy
 if TYPE_CHECKING:
     from richter.claims._adjust import *
     from richter.claims._alignment import *
-    from richter.claims._answer import *
     from richter.claims._control import *
     from richter.claims._decide import *
     from richter.claims._ece_evidence import *
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from richter.claims._pairs import *
     from richter.claims._passes import *
     from richter.claims._question import *
-    from richter.claims._sentences import *
     from richter.claims._sizes import *
     from richter.claims._subgroups import *
     from richter.claims._suite import *

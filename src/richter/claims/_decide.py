@@ -12,13 +12,18 @@ from richter.claims._control import JointTests, in_steps
 from richter.claims._equivalence import equivalence_level, equivalence_p, is_within
 from richter.claims._evidence import Evidence, one_sided, one_sided_level, p_value
 from richter.claims._question import JUDGE_UNCHECKED, Asked, Blocked, Relation
-from richter.claims._sentences import describe_blocked, describe_claim, describe_heterogeneity, describe_requirement
 from richter.claims._sizes import min_detectable_difference, needed_units, requirement_needed
 from richter.claims._subgroups import Subgroups
 from richter.claims._suite import Trade, describe_trade
 from richter.errors import InputError
 from richter.records import DEFAULT_LEVEL, Claim, Family, Hypothesis, Interval, Verdict
 from richter.stats import holm
+from richter.words._claim_sentences import (
+    describe_blocked,
+    describe_claim,
+    describe_heterogeneity,
+    describe_requirement,
+)
 
 __all__ = ["decide", "decide_by_limits", "decide_heterogeneity"]
 

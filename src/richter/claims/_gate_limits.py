@@ -26,7 +26,7 @@ from richter.records import Interval
 from richter.stats import Bools
 from richter.stats._proportion import MIN_DEPARTING_UNITS, unit_freedom
 
-__all__ = ["with_gate_limit"]
+__all__ = ["MIN_GROUPS", "with_gate_limit"]
 
 N_WEIGHTINGS = 10_000  # of the units at random: 500 of them lie below a limit at 5%
 MAX_STORED_WEIGHTS = 20_000_000
