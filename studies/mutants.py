@@ -411,6 +411,8 @@ class Trying:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """The first that fails is enough."""
         if report.failed:
+            if self.hits:  # the modules are as they are
+                print(f"{report.nodeid} fails", file=sys.__stderr__, flush=True)
             os._exit(1)
         self.durations[report.nodeid] = self.durations.get(report.nodeid, 0.0) + report.duration
         if report.when == "teardown":
@@ -521,7 +523,10 @@ def _swap(name: str, text: str, hits: set[tuple[str, int]] | None = None) -> Non
             _retrain(vars(vars(old)[node.name]).get(key), inner)
     for key, value in vars(new).items():
         mine = vars(old).get(key)
-        if isinstance(value, bool | int | float | tuple | dict) and not key.startswith("__"):
+        if isinstance(value, dict) and isinstance(mine, dict) and not key.startswith("__"):
+            mine.clear()  # the same table: other modules have it by its name
+            mine.update(value)
+        elif isinstance(value, bool | int | float | tuple) and not key.startswith("__"):
             setattr(old, key, value)
         elif getattr(value, "__module__", "") == module and not isinstance(value, type):
             _retrain(mine, value)
