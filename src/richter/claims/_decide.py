@@ -107,7 +107,7 @@ def _decide_lists(
     """The claims of a family: trades are a list of their own, and each list has its share of the level."""
     trades = [k for k in places if isinstance(asked[k].evidence, Trade)]
     others = [k for k in places if k not in trades]
-    claims = {}
+    claims: dict[int, Claim] = {}
     if trades:
         decided = _decide_trades([asked[k] for k in trades], level=level, alpha=alpha * len(trades) / len(places))
         claims |= dict(zip(trades, decided, strict=True))
