@@ -107,8 +107,10 @@ def _decide_lists(
     """The claims of a family: trades are a list of their own, and each list has its share of the level."""
     trades = [k for k in places if isinstance(asked[k].evidence, Trade)]
     others = [k for k in places if k not in trades]
-    decided = _decide_trades([asked[k] for k in trades], level=level, alpha=alpha * len(trades) / len(places))
-    claims = dict(zip(trades, decided, strict=True))
+    claims = {}
+    if trades:
+        decided = _decide_trades([asked[k] for k in trades], level=level, alpha=alpha * len(trades) / len(places))
+        claims |= dict(zip(trades, decided, strict=True))
     if others:
         own = alpha * len(others) / len(places)
         claims |= _decide_family(asked, others, level=level, alpha=own, joint=joint, name=name)

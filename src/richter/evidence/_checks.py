@@ -13,6 +13,7 @@ from richter.evidence._facts import (
     alignment_of,
     describe_lacking,
     group_shares,
+    describe_out_of_range,
     has_shared_items,
     lacking_grades,
     metric_of,
@@ -210,6 +211,15 @@ def check_labels(dataset: Dataset, question: Question, policy: Policy) -> Findin
     return Finding(block=Blocked(gate="labels", reason=fault, remedy=remedy, override="--trust-labels"))
 
 
+def check_range(dataset: Dataset, question: Question, policy: Policy) -> Finding:
+    """Values outside the range that the measure's row states: a unit or a column that is not what it seems."""
+    fault = describe_out_of_range(dataset, valued_by(dataset, question.measure))
+    if not fault:
+        return FINE
+    remedy = "Correct the values, or leave the column out."
+    return Finding(block=Blocked(gate="range", reason=fault, remedy=remedy))
+
+
 def check_groupings(dataset: Dataset, question: Question, policy: Policy) -> Finding:
     """Two groupings of the items, where the estimator allows for one."""
     if "group_2" not in dataset.answers.columns or dataset.answers["group_2"].null_count() == len(dataset.answers):
@@ -259,6 +269,7 @@ CHECKS: tuple[Check, ...] = (
     check_alignment_of_items,
     check_raters,
     check_labels,
+    check_range,
     check_groupings,
     check_group_sizes,
     check_missing,
