@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.special import stdtrit
-from scipy.stats import binomtest, gamma, norm, ttest_1samp, ttest_rel
+from scipy.stats import beta, binom, binomtest, gamma, norm, ttest_1samp, ttest_rel
 
 from helpers.normal import ask
 from helpers.outcomes import outcomes
@@ -26,6 +26,7 @@ from richter.claims import (
     unpaired_evidence,
     within,
 )
+from richter.claims._units import paired_rates_mover
 from richter.errors import InputError
 from richter.records import Interval, Verdict
 from richter.stats import unit_rate
@@ -62,6 +63,35 @@ def test_one_binary_draw_is_tangos_score_test_by_hand() -> None:
     turned = difference_evidence(outcomes(np.column_stack([a, b])), "b", "a")
     assert turned.interval(0.95).high == pytest.approx(-found.low)
     assert evidence.values == pytest.approx((14 / 50, 21 / 50))
+
+
+def test_a_requirement_on_few_discordant_items_has_mover_of_exact_limits_by_hand() -> None:
+    """2 gains and 5 losses of 100: Clopper-Pearson at 90% by beta quantiles; from 20 discordant items on Tango's."""
+    table = np.ones((100, 2))
+    table[:2, 0] = table[2:7, 1] = 0.0
+    found = difference_evidence(outcomes(table), "a", "b", exact=True)
+    low = 0.02 - beta.ppf(0.05, 2, 99), beta.ppf(0.95, 6, 95) - 0.05
+    high = beta.ppf(0.95, 3, 98) - 0.02, 0.05 - beta.ppf(0.05, 5, 96)
+    interval = found.interval(0.9)
+    assert (interval.low, interval.high) == pytest.approx((-0.03 - math.hypot(*low), -0.03 + math.hypot(*high)))
+    assert difference_evidence(outcomes(table), "a", "b").interval(0.9).method == "tango score"
+    table[7:20, 1] = 0.0
+    assert difference_evidence(outcomes(table), "a", "b", exact=True).interval(0.9).method == "tango score"
+
+
+@pytest.mark.parametrize("level", [0.95, 0.9, 0.8])
+@pytest.mark.parametrize(("n", "margin", "gain"), [(60, 0.02, 0.01), (200, 0.01, 0.01), (200, 0.02, 0.0)])
+def test_a_requirement_on_few_discordant_items_keeps_its_level_exactly(
+    n: int, margin: float, gain: float, level: float
+) -> None:
+    """All counts with their chances at a loss of the margin."""
+    met = 0.0
+    for minus in range(20):
+        for plus in range(20 - minus):
+            if paired_rates_mover(plus, minus, n, level=level).low > -margin:
+                chance = binom.pmf(plus, n - minus, gain / (1 - margin - gain))
+                met += binom.pmf(minus, n, margin + gain) * chance
+    assert met <= (1 - level) / 2
 
 
 def test_draws_give_the_t_test_on_item_means_against_scipy() -> None:

@@ -30,7 +30,16 @@ from richter.stats._proportion import (
     unit_freedom,
 )
 
-__all__ = ["About", "Sample", "as_sample", "by_ratio", "difference_evidence", "mean_evidence", "rate_interval", "tango"]
+__all__ = [
+    "About",
+    "Sample",
+    "as_sample",
+    "by_ratio",
+    "difference_evidence",
+    "mean_evidence",
+    "rate_interval",
+    "tango",
+]
 
 About = Literal["such-items", "these-items", "such-runs"]
 
@@ -120,8 +129,9 @@ def difference_evidence(
 ) -> Evidence:
     """The second condition's mean minus the first's, on the items that both have values for.
 
-    One binary draw an item and no groups or weights: Tango's score test, inverted. Otherwise a t test on the items'
-    differences; with groups or weights on linearised sums with CR2 variance and Satterthwaite's degrees of freedom.
+    One binary draw an item and no groups or weights: Tango's score test, inverted; where `exact`, of fewer than 20
+    discordant items `paired_rates_mover`. Otherwise a t test on the items' differences; with groups or weights on
+    linearised sums with CR2 variance and Satterthwaite's degrees of freedom.
     Where fewer than 20 units differ, and they are the minority: gamma limits of both directions, joined by MOVER, with
     room for larger differences than were seen in the limit beyond 0. Where people labelled some answers that others
     graded, the difference as people would grade, by `corrected`. Where all differ alike: the range times
@@ -311,11 +321,24 @@ def tango(plus: int, minus: int, n: int, *, level: float = DEFAULT_LEVEL) -> Int
     return Interval(low=float(low), high=float(high), level=level, method="tango score")
 
 
+def paired_rates_mover(plus: int, minus: int, n: int, *, level: float = DEFAULT_LEVEL) -> Interval:
+    """The interval of (plus - minus) / n by MOVER of Clopper-Pearson's limits on both shares.
+
+    For requirements on few discordant items: Tango's limit then passes up to 12.6% at 10%, this at most 9.7%.
+    """
+    gain, loss = (clopper_pearson(count, n, level=level) for count in (plus, minus))
+    x, y = plus / n, minus / n
+    low = x - y - math.hypot(x - gain.low, loss.high - y)
+    high = x - y + math.hypot(gain.high - x, y - loss.low)
+    return Interval(low=max(low, -1.0), high=min(high, 1.0), level=level, method="mover of clopper-pearson")
+
+
 def _tango_evidence(plus: int, minus: int, span: float, frame: _Frame) -> Evidence:
     n = frame.n
+    is_rare = frame.exact and plus + minus < MIN_DEPARTING_UNITS
 
     def interval(level: float) -> Interval:
-        found = tango(plus, minus, n, level=level)
+        found = (paired_rates_mover if is_rare else tango)(plus, minus, n, level=level)
         return dataclasses.replace(found, low=span * found.low, high=span * found.high)
 
     def p(value: float) -> float:
@@ -323,7 +346,7 @@ def _tango_evidence(plus: int, minus: int, span: float, frame: _Frame) -> Eviden
 
     estimate = (plus - minus) / n
     spread = max(plus + minus, 1) / n - estimate**2
-    return frame.evidence(span * estimate, interval, p, span * math.sqrt(max(spread, 0.0) / n))
+    return frame.evidence(span * estimate, interval, None if is_rare else p, span * math.sqrt(max(spread, 0.0) / n))
 
 
 def _two_sided(z: float) -> float:

@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 from scipy.special import chdtrc
 
-from richter.claims import MIN_GROUPS, Blocked, Question, Shared, block_by_missing, shared_items, too_few_shared
+from richter.claims import Blocked, Question, Shared, block_by_missing, shared_items, too_few_shared
+from richter.claims._gate_limits import MIN_GROUPS
 from richter.evidence._facts import (
     alignment_of,
     describe_lacking,
@@ -257,7 +258,7 @@ def check_group_sizes(dataset: Dataset, question: Question, policy: Policy) -> F
 def _describe_few_groups(number: int, *, is_gate: bool) -> str:
     """What few groups cannot show: that none of them fails wholly."""
     if is_gate:
-        return f"With {number} groups the gate's limit leaves room for one more, which fails wholly."
+        return f"With {number} groups the gate's limit allows for one in eight of such groups that fails wholly."
     share = 1 - 0.05 ** (1 / number)
     return f"With {number} groups the claim rests on no whole group failing; up to {share:.0%} of such groups could."
 
