@@ -6,6 +6,7 @@ A check that is added here works in every command at once.
 import dataclasses
 from collections.abc import Callable
 
+import numpy as np
 from scipy.special import chdtrc
 
 from richter.claims import Blocked, Question, Shared, block_by_missing, shared_items, too_few_shared
@@ -222,6 +223,20 @@ def check_groupings(dataset: Dataset, question: Question, policy: Policy) -> Fin
     return Finding(block=Blocked(gate="groups", reason=reason, remedy=remedy, override="--map group=COLUMN"))
 
 
+def check_totals(dataset: Dataset, question: Question, policy: Policy) -> Finding:
+    """Amounts that sum to 0: a ratio of totals, and a change in per cent, do not exist."""
+    if not metric_of(dataset, question.measure).is_cost:
+        return FINE
+    sample = sample_of(dataset, question.measure)
+    for name in question.conditions:
+        amounts = sample.mean[:, sample.place(name)]
+        if not np.nan_to_num(amounts).any():
+            reason = f"the total of {name} is 0 ({sample.metric.noun})"
+            remedy = "Leave this measure out, or give the amounts that were paid."
+            return Finding(block=Blocked(gate="total", reason=reason, remedy=remedy))
+    return FINE
+
+
 CHECKS: tuple[Check, ...] = (
     check_reading,
     check_shared_items,
@@ -230,4 +245,5 @@ CHECKS: tuple[Check, ...] = (
     check_labels,
     check_groupings,
     check_missing,
+    check_totals,
 )
