@@ -119,6 +119,7 @@ class _Bills:
     first: Floats
     second: Floats
     ratios: Floats  # logarithms of single items' ratios, or of one condition's amounts
+    span: float  # the range of the logarithms of all amounts above 0
 
     @classmethod
     def of(cls, sample: Sample, columns: list[int], known: Bools) -> "_Bills":
@@ -127,13 +128,15 @@ class _Bills:
         weight = weights_of(outcomes.weight, known)
         w = np.ones(int(np.sum(known))) if weight is None else weight
         amounts = [w * sample.mean[known, k] for k in columns]
+        priced = sample.mean[known][:, columns]
+        span = float(np.ptp(np.log(priced[priced > 0])))
         amounts = [w, *amounts] if len(columns) == 1 else amounts
         groupings = [codes_of_groups(codes, known) for codes in (outcomes.group, outcomes.group_2)]
         codes = min((g for g in groupings if g is not None), key=lambda g: int(g.max()), default=None)
         above = (amounts[0] > 0) & (amounts[1] > 0)
         ratios = np.log(amounts[1][above] / amounts[0][above])
         first, second = amounts if codes is None else (_by_unit(codes, x) for x in amounts)
-        return cls(first=first, second=second, ratios=ratios)
+        return cls(first=first, second=second, ratios=ratios, span=span)
 
     def guards(self) -> tuple[float, float]:
         """What the limits of log(second / first) are moved by: the lower one (first is cheaper) and the upper one."""
@@ -223,19 +226,17 @@ def _of_alike_units(found: Evidence, bills: _Bills) -> Evidence:
     """
     if len(bills.ratios) < 2 or float(np.ptp(bills.ratios)) > 1e-9:
         return found
-    amounts = np.concatenate([bills.first, bills.second])
-    span = float(np.ptp(np.log(amounts[amounts > 0])))
-    if span <= 1e-9:  # one amount for all says nothing of what another item would take
+    if bills.span <= 1e-9:  # one amount for all says nothing of what another item would take
         return found
 
     def interval(level: float) -> Interval:
         share = -math.expm1(math.log((1 - level) / 2) / found.units)
-        reach = share * span
+        reach = share * bills.span
         return Interval(
             low=found.estimate - reach, high=found.estimate + reach, level=level, method="range x clopper-pearson"
         )
 
-    return dataclasses.replace(found, interval=interval, p=None, notes=(), standard_error=span / found.units)
+    return dataclasses.replace(found, interval=interval, p=None, notes=(), standard_error=bills.span / found.units)
 
 
 def _as_mean(logs: Evidence) -> Evidence:
