@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import click
-import numpy as np
 
 from richter import floors
 from richter.claims import (
@@ -21,6 +20,7 @@ from richter.claims import (
     cheapest_design,
     check_margin,
     equivalence_size,
+    linearised,
     reach_of,
     units_for,
     units_needed,
@@ -175,8 +175,8 @@ def _gap_from_data(
 ) -> None:
     """Items and draws from a pilot: as many as show a true gap of the margin by the test that `compare` decides by.
 
-    The evidence is that of `compare`, so that groups, draws, weights, labels and missing grades count. Of amounts above
-    0 (money, seconds) it is on the ratio of geometric means: the margin is relative, the spread that of logarithms.
+    The evidence is that of `compare`, so that groups, draws, weights, labels and missing grades count. Of amounts that
+    are paid it is on the ratio of totals: the margin is relative, the spread that of linearised amounts.
     """
     files, names = split_sources(sources)
     tables = read_tables(*files, options=reading)
@@ -275,11 +275,10 @@ def _items_of(found: Evidence, gap: float, *, alpha: float, power: float) -> int
 
 
 def _shares(dataset: Dataset, question: Question, *, is_ratio: bool) -> Shares:
-    """Where the spread of a pair's difference comes from; of a ratio, that of logarithms."""
+    """Where the spread of a pair's difference comes from; of a ratio of totals, that of linearised amounts."""
     if not is_ratio:
         return variance_shares(sample_of(dataset, question.measure), *question.conditions)
-    found = outcomes_of(dataset, question.measure)
-    return variance_shares(dataclasses.replace(found, value=np.log(found.value)), *question.conditions)
+    return variance_shares(linearised(sample_of(dataset, question.measure), question.conditions), *question.conditions)
 
 
 def _is_plain_rate(dataset: Dataset, asked: Asked, shares: Shares) -> bool:

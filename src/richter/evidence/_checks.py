@@ -6,6 +6,7 @@ A check that is added here works in every command at once.
 import dataclasses
 from collections.abc import Callable
 
+import numpy as np
 from scipy.special import chdtrc
 
 from richter.claims import Blocked, Question, Shared, block_by_missing, shared_items, too_few_shared
@@ -263,6 +264,20 @@ def _describe_few_groups(number: int, *, is_gate: bool) -> str:
     return f"With {number} groups the claim rests on no whole group failing; up to {share:.0%} of such groups could."
 
 
+def check_totals(dataset: Dataset, question: Question, policy: Policy) -> Finding:
+    """Amounts that sum to 0: a ratio of totals, and a change in per cent, do not exist."""
+    if not metric_of(dataset, question.measure).is_cost:
+        return FINE
+    sample = sample_of(dataset, question.measure)
+    for name in question.conditions:
+        amounts = sample.mean[:, sample.place(name)]
+        if not np.nan_to_num(amounts).any():
+            reason = f"the total of {name} is 0 ({sample.metric.noun})"
+            remedy = "Leave this measure out, or give the amounts that were paid."
+            return Finding(block=Blocked(gate="total", reason=reason, remedy=remedy))
+    return FINE
+
+
 CHECKS: tuple[Check, ...] = (
     check_reading,
     check_whole_data,
@@ -274,4 +289,5 @@ CHECKS: tuple[Check, ...] = (
     check_groupings,
     check_group_sizes,
     check_missing,
+    check_totals,
 )

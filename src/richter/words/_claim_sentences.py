@@ -3,7 +3,7 @@
 import math
 from typing import TYPE_CHECKING
 
-from richter.claims._evidence import TYPICAL, Evidence, p_value
+from richter.claims._evidence import TOTALS, Evidence, p_value
 from richter.claims._measures import Metric
 from richter.claims._question import Asked, Blocked
 from richter.records import Claim, Interval, Verdict, counted
@@ -68,7 +68,7 @@ def describe_requirement(
     word = {Verdict.VERIFIED: "met", Verdict.REFUTED: "violated", Verdict.UNDECIDED: "undecided"}[verdict]
     lead = BY_JUDGE if evidence.judged else ""
     name = _requirement(asked.words, question.conditions, question.relation, question.value)
-    text = f"{lead}{name}: {word}; {_span(words, evidence.estimate, interval, two)} {_items(asked)}{evidence.against}"
+    text = f"{lead}{name}: {word}; {_span(words, evidence.estimate, interval, two)} {_items(asked)}"
     if verdict is Verdict.UNDECIDED:
         text += describe_missing(asked, interval.level)
     if needed is not None:
@@ -131,7 +131,7 @@ def describe_judge_bias(asked: Asked, verdict: Verdict, interval: Interval) -> s
 
 def describe_heterogeneity(found: "Subgroups", verdict: Verdict, p: float | None) -> str:
     """Whether the effect differs between subgroups, in one sentence."""
-    effect = f"the effect ({TYPICAL})" if found.relative else "the effect"
+    effect = f"the effect ({TOTALS})" if found.relative else "the effect"
     subgroups = f"the {len(found.subgroups)} subgroups"
     if p is None:
         return f"a test for {effect} differing between {subgroups} is not possible: nothing varies within them"
@@ -224,7 +224,7 @@ def _items(asked: Asked) -> str:
     if evidence.unit != "item":
         text += f" in {counted(evidence.units, evidence.unit)}"
     text += f" of {question.column_name or question.column} {question.part}" if question.column else ""
-    return f"({TYPICAL}) {text}{evidence.against}" if evidence.relative else text
+    return f"({TOTALS}) {text}" if evidence.relative else text
 
 
 def _span(words: Metric, estimate: float, interval: Interval, two: bool) -> str:

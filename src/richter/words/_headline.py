@@ -220,6 +220,4 @@ def _values(claim: Claim, words: Metric, name: str) -> str:
         words = dataclasses.replace(words, digits=2)
     words = words.telling(own, other)
     of = "calibration error " if words.name == "ece" else ""
-    if claim_words(claim).suffix == "%" and words.kind == "real":
-        of = "geometric means "
     return f" ({of}{words.amount(own)}{words.unit} against {words.amount(other)}{words.unit}{words.read_on})"
