@@ -21,7 +21,7 @@ from aiohttp import web
 from richter.errors import InputError, RichterError
 from richter.interop import EXPORTS, export_table
 from richter.ratings import LoopbackGuard, RatingPage, error_reply, serve_loopback
-from richter.records import printable
+from richter.records import json_text, printable
 from richter.report._index import EvidenceIndex, first_items
 from richter.report._page import colours, render_report, summary_of
 from richter.report._side_by_side import read_item_tables, read_run_tables, visible
@@ -221,7 +221,7 @@ class RunsApp:
         run, name = self._run(request), request.match_info["name"]
         stem, _, ending = name.rpartition(".")
         if name == "results.json":
-            body = json.dumps(await self._document(request, run), ensure_ascii=False, indent=1).encode()
+            body = json_text(await self._document(request, run), indent=1).encode()
             return _download(body, name, "application/json")
         if name == "report.html":
             return _download((await self._rendered(request)).encode(), name, "application/octet-stream")
