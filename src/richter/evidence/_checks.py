@@ -14,8 +14,8 @@ from richter.claims._gate_limits import MIN_GROUPS
 from richter.evidence._facts import (
     alignment_of,
     describe_lacking,
-    group_shares,
     describe_out_of_range,
+    group_shares,
     has_shared_items,
     lacking_grades,
     metric_of,
