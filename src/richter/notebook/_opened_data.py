@@ -265,7 +265,7 @@ class Run:
             tables,
             conditions=conditions,
             on=(on,) if isinstance(on, str) else on,
-            margin=_margins(margin),
+            margin=parsed_margins(margin),
             by=by,
             control=control,
             about=about,
@@ -329,7 +329,7 @@ class Run:
         elif margin is None:
             raise InputError("Neither a plan nor a margin is given.", remedy='Give margin="2pt", or plan="plan.toml".')
         else:
-            stated = _margins(margin)
+            stated = parsed_margins(margin)
             bare = {on or "": stated} if isinstance(stated, float) else stated
             own = margin_plan(self.tables, margins_of(self.tables, bare), level=level)
             report = run_gate(own, self.tables, policy=policy, accept_judge=accept_judge)
@@ -440,7 +440,7 @@ class Run:
         return tuple(self.compare().claims) if len(self.tables.conditions) > 1 else ()
 
 
-def _margins(margin: Margin) -> float | dict[str, float] | None:
+def parsed_margins(margin: Margin) -> float | dict[str, float] | None:
     """Margins as numbers; `"2pt"` are points."""
     if isinstance(margin, Mapping):
         return {name: parse_margin(value) for name, value in margin.items()}

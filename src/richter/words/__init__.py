@@ -11,5 +11,6 @@ if TYPE_CHECKING:
     from richter.words._claim_sentences import *
     from richter.words._glossary import *
     from richter.words._headline import *
+    from richter.words._size_words import *
 
 lazy(__name__)
