@@ -12,11 +12,11 @@ from richter.interop import has_no_end, hinted_fields, known_fields, less_is_bet
 from richter.records import Note, counted, printable
 
 
-def _list(words: str) -> list[str]:
+def word_list(words: str) -> list[str]:
     return words.split()
 
 
-_RIGHT = _list(
+_RIGHT = word_list(
     "true t yes y correct right pass passed c success successful ok okay ✓ ✔ ✅ ☑ 👍 ○ 〇 ◯ o accept"
     " accepted acceptable approved good resolved solved ja wahr richtig korrekt bestanden i.o. i.o io"
     " oui vrai up"
@@ -26,7 +26,7 @@ _RIGHT = _list(
     " rätt sant riktig riktigt rigtig rigtigt korrekte oikein kyllä tosi správně ano helyes igen corect σωστό ναι"
     " benar ya đúng صحيح صح نعم נכון כן सही हाँ ถูก ใช่"
 )
-_WRONG = _list(
+_WRONG = word_list(
     "false f no n ko incorrect wrong fail failed i failure nok ✗ ✘ x ❌ ☐ 👎 × ✕ ✖ reject rejected down"
     " unacceptable bad unresolved nein falsch n.i.o. n.i.o nio inkorrekt non faux échoué echoue échec falso incorrecto"
     " incorrecta fallo errato errata sbagliato não nao incorreto errado errada nee onwaar fout"
@@ -44,7 +44,7 @@ WORDS = {
 }
 # of these it takes a name besides to know that they are grades
 ANY = frozenset(
-    _list(
+    word_list(
         "true t yes y c ja oui si sí sì sim 是 はい да tak evet 예 o ok false f no n i x nein non não nao"
         " nee nie hayır 否 いいえ нет 아니오 p good bad exact up down nej nei ei kyllä ano ne igen nem"
         " nu ναι όχι ya tidak نعم لا כן לא हाँ नहीं так ні ใช่"
@@ -64,7 +64,8 @@ STATUSES = frozenset((
 FAILURES = frozenset(("fail", "failed", "failure"))  # wrong beside these, else the end of a call
 PASSES = frozenset(("pass", "passed", "success", "successful", "succeeded", "ok", "okay", "accept", "accepted", "good"))
 MISSING = (".", "", "nan", "na", "n/a", "null", "none", "-", "--", "#n/a", "missing", "?", "skip", "skipped", "ignore",
-           "ignored", "not applicable", "n.a.", "s.o.", "k.a.", "n.v.t.")  # fmt: skip
+           "ignored", "not applicable", "n.a.", "s.o.", "k.a.", "n.v.t.", "\\n", "(null)", "[null]", "<na>",
+           "<null>")  # fmt: skip
 USUAL_ENDS = (1.0, 5.0, 7.0, 10.0, 100.0)  # upper ends of scales
 EMPTY = "empty"  # what `--grade` calls a cell with nothing in it
 # words in order: such a column is a rating from 1 to as many
@@ -283,7 +284,7 @@ def counts_rows(values: pl.Series) -> bool:
     often = values.drop_nulls().value_counts(name="rows").sort(values.name)
     steps, rows = often[values.name].diff().drop_nulls(), often["rows"]
     numbered = len(often) > 5 and (steps == 1).all() and rows.n_unique() == 1
-    return bool(numbered or (values > 1000).any())
+    return bool(numbered or (values.cast(pl.Float64) > 1000).any())
 
 
 def likely_column(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
