@@ -245,7 +245,8 @@ def _parquet(path: Path) -> pl.DataFrame:
 
 
 def _arrow(path: Path) -> pl.DataFrame:
-    frame = pl.read_ipc(path, memory_map=False)
+    with path.open("rb") as file:  # a name is never a pattern
+        frame = pl.read_ipc(file)
     _check_cells(path, frame.height, frame.width, CELLS_RATIO)
     _check_texts(path, int(frame.estimated_size()))
     return frame
@@ -528,8 +529,21 @@ def _document_rows(document: Any) -> list[dict[str, Any]]:
     """The rows of one document: of a list of objects one each, else what repeats in it."""
     if not isinstance(document, list) or not all(isinstance(row, dict) for row in document):
         return flat_rows(document)
+    document = _without_single_lists(document)
     are_alike = are_records(document)
     return _below_heads([flat_rows(row, record=are_alike) for row in document])
+
+
+def _without_single_lists(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with an object in place of a list of one, where a field has no more in any row."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    cells = {name: [row[name] for row in rows if name in row] for name in names}
+    single = {
+        name for name, own in cells.items()
+        if all(isinstance(cell, list) and len(cell) <= 1 and all(isinstance(v, dict) for v in cell) for cell in own)
+        and any(own)
+    }  # fmt: skip
+    return [{k: (v[0] if v else None) if k in single else v for k, v in row.items()} for row in rows]
 
 
 def _line(line: bytes, number: int) -> Any:

@@ -12,6 +12,7 @@ from richter.errors import InputError
 from richter.interop._acd import read_acd
 from richter.interop._deepeval import read_deepeval
 from richter.interop._fields import known_fields
+from richter.interop._garak import read_garak
 from richter.interop._helm import read_helm, read_helm_stats
 from richter.interop._inspect import is_inspect_archive, read_inspect_archive, read_inspect_json
 from richter.interop._lighteval import read_lighteval
@@ -22,6 +23,7 @@ from richter.interop._record import Reading, Sample
 from richter.interop._safe import (
     Archive,
     Unreadable,
+    as_one_document,
     decode,
     has_several_documents,
     json_lines,
@@ -108,6 +110,14 @@ def _is_braintrust(seen: Look) -> bool:
     return {"input", "output"} <= names and (scored or bool(names & {"root_span_id", "span_attributes"}))
 
 
+def refuse_failures_only(path: Path, reading: Reading) -> Iterator[Sample]:
+    """No sample: a validation result lists the rows that failed, and no others."""
+    raise InputError(
+        f"{path} is a result of Great Expectations: it lists rows that failed, and only counts the others.",
+        remedy="Give the table that was validated, with a column that says of every row whether it is right.",
+    )
+
+
 # in order: the first that fits is taken
 FORMATS: tuple[Format, ...] = (
     Format(
@@ -168,6 +178,13 @@ FORMATS: tuple[Format, ...] = (
         shapes=_RECORDS,
         told_by=lambda seen: "spec" in seen.names or seen.names.keys() >= {"run_id", "event_id", "sample_id", "type"},
         read=read_openai_evals,
+    ),
+    Format(name="garak report", shapes=("lines",), told_by=_has("entry_type", "_config.version"), read=read_garak),
+    Format(
+        name="Great Expectations result",
+        shapes=("object",),
+        told_by=_has("success", "expectation_config", "result"),
+        read=refuse_failures_only,
     ),
     Format(name="ACD task", shapes=("object",), told_by=_has("generated_from", "eval_scores"), read=read_acd),
     Format(name="LangSmith runs", shapes=(*_TABLE, "object"), told_by=_is_langsmith, read=read_langsmith),
@@ -243,7 +260,7 @@ def _json_look(path: Path) -> Look | None:
         except Unreadable:
             if not has_several_documents(document):
                 raise
-    rows = decode(open_bytes(path), list[msgspec.Raw])
+    rows = decode(as_one_document(open_bytes(path)), list[msgspec.Raw])
     try:
         record = decode(rows[0], dict[str, msgspec.Raw]) if rows else {}
     except Unreadable:

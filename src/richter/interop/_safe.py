@@ -139,8 +139,8 @@ _BETWEEN_DOCUMENTS = re.compile(rb"^\}\s*^\{", re.MULTILINE)
 
 def _repair(data: bytes) -> bytes | None:
     """The JSON with NaN as null, lone surrogates replaced, several documents as one list; None without these."""
-    if len(data) <= REPAIR_LIMIT and has_several_documents(data):
-        return b"[" + _BETWEEN_DOCUMENTS.sub(b"},{", data) + b"]"
+    if has_several_documents(data):
+        return bytes(as_one_document(data))
     if len(data) > REPAIR_LIMIT or not re.search(rb"NaN|Infinity|\\u[dD][89a-fA-F]", data):
         return None
 
@@ -157,7 +157,12 @@ def _repair(data: bytes) -> bytes | None:
 
 def has_several_documents(data: bytes | memoryview) -> bool:
     """Whether objects over several lines stand one below the other, as loggers write them."""
-    return _BETWEEN_DOCUMENTS.search(data) is not None
+    return len(data) <= REPAIR_LIMIT and _BETWEEN_DOCUMENTS.search(data) is not None
+
+
+def as_one_document(data: bytes | memoryview) -> bytes | memoryview:
+    """Several documents as one list; any other data as it is."""
+    return b"[" + _BETWEEN_DOCUMENTS.sub(b"},{", data) + b"]" if has_several_documents(data) else data
 
 
 def open_bytes(path: Path, *, limit: int = DOCUMENT_LIMIT) -> bytes | memoryview:

@@ -64,7 +64,6 @@ _WORDS = 8  # different ones in a column that may grade
 _GRADES = ("right", *["wrong"] * 2 * _WORDS)  # an example of what they count as
 _MANY = 10  # answers behind an average
 MAX_DRAW_NAMES = 50  # that are no numbers
-MARGIN_ERROR = 0.006  # of a rounded sum or mean
 MAX_CATEGORIES = 6  # items that may rather be categories
 SEGMENTS = ("seg", "doc_seg_id", "seg_id", "segment", "segment_id", "sentence")  # numbered within a document
 
@@ -464,7 +463,7 @@ def _without_made(frame: pl.DataFrame, graded: list[str], others: list[str], not
     What is left out is named, with `others`: times, lengths, difficulties, which are known by name.
     """
     made = [
-        c for c in graded if TOTALS.fullmatch(c.strip()) or plain_name(c) in MADE_NAMES or _is_margin(frame, c, graded)
+        c for c in graded if TOTALS.fullmatch(c.strip()) or plain_name(c) in MADE_NAMES or is_margin(frame, c, graded)
     ]
     rest = [c for c in graded if c not in made]
     values = {c: [number_of(text) for text in text_of(frame[c]).drop_nulls().unique()] for c in rest}
@@ -476,24 +475,6 @@ def _without_made(frame: pl.DataFrame, graded: list[str], others: list[str], not
             f"{listing(left)}: taken for no condition beside {listing(conditions)} (--wide names the conditions)"
         )
     return conditions
-
-
-def _is_margin(frame: pl.DataFrame, column: str, graded: Sequence[str]) -> bool:
-    """Whether a column is, row by row, the sum or the mean of two others or more, and not of one."""
-    others = [to_floats(frame[c]) for c in graded if c != column]
-    own, n = to_floats(frame[column]), len(others)
-    if n < 2 or own.null_count() == len(own) or any((own - other).abs().max() == 0 for other in others):
-        return False
-    total = pl.select(pl.sum_horizontal(others)).to_series()
-    return any(((own - end).abs() <= MARGIN_ERROR * (1 + own.abs())).all() for end in (total, total / n))
-
-
-def to_floats(column: pl.Series) -> pl.Series:
-    """The cells as numbers, words for right and wrong among them; null for any other."""
-    texts = text_of(column)
-    words = texts.drop_nulls().unique()
-    values = pl.Series([number_of(word) for word in words], dtype=pl.Float64)
-    return texts.replace_strict(words, values, default=None, return_dtype=pl.Float64)
 
 
 def _off_scale(values: Mapping[str, list[float]]) -> list[str]:

@@ -16,7 +16,7 @@ from richter.tables._build_part import build_part
 from richter.tables._part import Part
 from richter.tables._reading import table_steps, with_step
 from richter.tables._roled_table import known_table
-from richter.tables._tables import ReadOptions
+from richter.tables._tables import KEY, ReadOptions
 from richter.tables._wide_table import known_wide
 from richter.tables._words import SPREADS, TOTALS, brief, number_of, text_of
 
@@ -149,6 +149,22 @@ def rename_conditions(part: Part, names: Mapping[str, str]) -> Part:
     part.answers, part.ratings = part.answers.with_columns(own), part.ratings.with_columns(own)
     part.others, part.conditions = part.others.with_columns(own), [names.get(c, c) for c in part.conditions]
     return part
+
+
+def name_by_files(parts: list[Part], options: ReadOptions) -> list[Part]:
+    """The parts with the files' names as conditions, where all have the same one and answer the same items."""
+    names = {name for part in parts for name in part.conditions}
+    stems = [Path(part.name).stem for part in parts]
+    if len(parts) < 2 or len(names) != 1 or len({*stems}) < len(parts) or any(part.reading is None for part in parts):
+        return parts
+    keys = pl.concat([part.answers.select(KEY) for part in parts])
+    if not keys.is_duplicated().any() or stems == [*names]:
+        return parts
+    shown = f"the files' names: all say {brief(names.pop())!r}"
+    for part, stem in zip(parts, stems, strict=True):
+        part.reading = with_step(part.reading, "file-names", shown, options)
+        rename_conditions(part, dict.fromkeys(part.conditions, stem))
+    return parts
 
 
 def _stems(files: Sequence[Path], folder: Path) -> dict[Path, str]:

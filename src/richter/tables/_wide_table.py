@@ -10,7 +10,17 @@ from richter.tables._answer_keys import PLAIN_WORDS
 from richter.tables._roled_table import RoledTable, named_columns
 from richter.tables._shapes import CONDITION, ORDER, VALUE, are_raters_of_conditions, factors
 from richter.tables._tables import ReadOptions
-from richter.tables._words import DECLINED, MISSING, STATUSES, TOTALS, USUAL_ENDS, counts_rows, text_of, word_list
+from richter.tables._words import (
+    DECLINED,
+    MISSING,
+    STATUSES,
+    TOTALS,
+    USUAL_ENDS,
+    counts_rows,
+    number_of,
+    text_of,
+    word_list,
+)
 
 _SCORED = "correct|is_correct|score|grade|passed|acc|accuracy|exact_match|answer|response|output"
 _ENDS, _STARTS = rf"[_ .:/-]+({_SCORED})$", rf"^({_SCORED})[_ .:/-]+"
@@ -24,6 +34,7 @@ QUESTION_FIELDS = frozenset(
 # columns that are made of others: differences, spreads, margins as pandas and others write them
 MADE_NAMES = ("diff", "difference", "delta", "gap", "gain", "change", "max", "min", "std", "median",
               "all", "alle", "tous", "todos", "tutti")  # fmt: skip
+MARGIN_ERROR = 0.006  # of a rounded sum or mean
 NUMBER_CELL = r"^[-+]?(\d+([.,]\d*)?|[.,]\d+)\s*%?$"
 
 
@@ -41,14 +52,10 @@ def known_wide(rows: pl.DataFrame, options: ReadOptions, notes: list[str]) -> Ro
     rest = [c for c in rows.columns if c != item]
     wide = [c for c in rest if _is_graded(rows[c])]
     others = [c for c in rest if c not in wide]
-    if not 2 <= len(wide) < rows.height or any(not _may_name_condition(rows[c]) for c in wide):
+    if any(known_fields([c]) - QUESTION_FIELDS or _has_grades(rows[c]) for c in others) or not _are_plain(rows, wide):
         return None
-    if any(known_fields([c]) - QUESTION_FIELDS or _has_grades(rows[c]) for c in others):
-        return None
-    if len({_grade_kind(rows[c]) for c in wide}) > 1 or _name_two_things(wide):
-        return None
-    place = {"item": item, "condition": CONDITION, "score": VALUE}
     named = {field: named_columns(rows, field) for field in ("prompt", "domain", "group", "tier")}
+    place = {"item": item, "condition": CONDITION, "score": VALUE}
     place |= {field: own[0] for field, own in named.items() if own and own[0] in others}
     return RoledTable(
         frame=melt_conditions(rows, [item, *others] if item in rows.columns else others, wide), given=rows,
@@ -56,11 +63,51 @@ def known_wide(rows: pl.DataFrame, options: ReadOptions, notes: list[str]) -> Ro
     )  # fmt: skip
 
 
+def _are_plain(rows: pl.DataFrame, wide: list[str]) -> bool:
+    """Whether columns of grades can be nothing but conditions: by their names, on one scale, none made of others."""
+    if not 2 <= len(wide) < rows.height or not all(_may_name_condition(rows[c]) for c in wide):
+        return False
+    are_scores = {"score" in hinted_fields(c) for c in wide}
+    if len({_grade_kind(rows[c]) for c in wide}) > 1 or len(are_scores) > 1 or _name_two_things(wide):
+        return False
+    return not find_margins(rows, wide)
+
+
 def _name_two_things(columns: list[str]) -> bool:
     """Whether names have two parts: of two lines of headers, or of a condition and who rated or which run it was."""
     if any(" / " in c or rater_of(c).word for c in columns) or are_raters_of_conditions(columns):
         return True
     return any(len(grid.ones) == 1 or len(grid.twos) == 1 for grid in factors(columns))
+
+
+def find_margins(frame: pl.DataFrame, columns: Sequence[str]) -> list[str]:
+    """The columns that are, row by row, the sum or the mean of all others, of which there are two or more."""
+    values = {c: _as_floats(frame[c]) for c in columns}
+    n = len(columns) - 1
+    if n < 2:
+        return []
+    total = pl.select(pl.sum_horizontal(values.values())).to_series()
+    return [c for c, own in values.items() if _sums_up(own, total - own.fill_null(0), n) and not _is_copy(c, values)]
+
+
+def _sums_up(own: pl.Series, rest: pl.Series, n: int) -> bool:
+    """Whether a column is the sum or the mean of the rest, which has n columns."""
+    if own.null_count() == len(own):
+        return False
+    return any(((own - end).abs() <= MARGIN_ERROR * (1 + own.abs())).all() for end in (rest, rest / n))
+
+
+def _is_copy(column: str, values: Mapping[str, pl.Series]) -> bool:
+    """Whether another column holds the same: a model may well do as others do."""
+    return any((values[column] - other).abs().max() == 0 for c, other in values.items() if c != column)
+
+
+def _as_floats(column: pl.Series) -> pl.Series:
+    """The cells as numbers, words for right and wrong among them; null for any other."""
+    texts = text_of(column)
+    words = texts.drop_nulls().unique()
+    values = pl.Series([number_of(word) for word in words], dtype=pl.Float64)
+    return texts.replace_strict(words, values, default=None, return_dtype=pl.Float64)
 
 
 def _row_name(rows: pl.DataFrame) -> str | None:
@@ -101,7 +148,7 @@ def _may_name_condition(column: pl.Series) -> bool:
     """Whether a column of grades may be a condition's: its name is no field's, measure's, amount's or total's."""
     name = column.name
     is_attribute = plain_name(name).startswith(("is_", "has_")) or bool(hinted_fields(name) & {"other", "metric"})
-    is_attribute = is_attribute or has_no_end(name) or plain_name(name) in MADE_NAMES
+    is_attribute = is_attribute or has_no_end(name) or less_is_better(name) or plain_name(name) in MADE_NAMES
     return not (is_attribute or known_fields([name]) or TOTALS.fullmatch(name.strip()) or counts_rows(column))
 
 

@@ -94,6 +94,8 @@ TOTALS = re.compile(
 # beside totals at the foot of a table
 SPREADS = re.compile(r"(st\.? ?dev|std|sd|stderr|se|variance|var|n|count|min|max|median|ci|rank)\.?", re.IGNORECASE)
 _PLAIN = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)(e[-+]?\d+)?\s*%?", re.IGNORECASE)
+# thousands are parted by a point or comma, a fraction by the other one
+_THOUSANDS = re.compile(r"\d{1,3}(?:(?:\.\d{3})+,\d+|(?:,\d{3})+\.\d+|(?:\.\d{3}){2,}|(?:,\d{3}){2,})")
 _OUT_OF = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:/|out of|von|sur|de|su)\s*(\d+)")
 _LED = re.compile(
     r"([-+]?\d+(?:[.,]\d+)?)(?:\s+[-–—]\s+\D*|\s*[:=(]\s*\D*|[.)]\s+\D*|\s*(?:stars?|sterne|points?|pts\.?|punkte|点|分|★|⭐))",
@@ -128,6 +130,10 @@ def number_of(text: str) -> float | None:
     plain = text.strip().lower()
     if plain in WORDS:
         return WORDS[plain]
+    if _THOUSANDS.fullmatch(plain):
+        *whole, last = re.split("[.,]", plain)
+        is_broken = plain[-len(last) - 1] not in plain[: -len(last) - 1]  # the last sign is another one
+        return float("".join(whole) + ("." if is_broken else "") + last)
     if _PLAIN.fullmatch(plain):
         value = float(plain.rstrip("% ").replace(",", "."))
         return value / 100 if plain.endswith("%") else value
@@ -318,6 +324,7 @@ def to_numbers(
         )
     if field in _SIZES:
         return _sizes(series, column, notes)
+    series = _without_thousands(series, what)
     values = series.str.strip_chars().cast(pl.Float64, strict=False).fill_nan(None)
     is_odd = values.is_null() & series.is_not_null()
     if not is_odd.any():
@@ -333,6 +340,29 @@ def to_numbers(
     _one_kind(series, values, column, what, notes)
     old, new = pl.Series(known.keys(), dtype=pl.String), pl.Series(known.values(), dtype=pl.Float64)
     return values.zip_with(~is_odd, series.replace_strict(old, new, default=None, return_dtype=pl.Float64))
+
+
+def _without_thousands(series: pl.Series, what: str) -> pl.Series:
+    """The cells without points between thousands, where a comma elsewhere shows that points are such; else refused.
+
+    A lone `1.099` beside whole numbers of three digits may be one thousand and ninety-nine.
+    """
+    pointed = series.str.contains(r"^\s*\d{1,3}(\.\d{3})+\s*$").fill_null(value=False)
+    if not pointed.any():
+        return series
+    if series.str.contains(r"^\s*\d{1,3}(\.\d{3})+,\d+\s*$").any():
+        return pl.select(
+            pl.when(pointed).then(series.str.replace_all(".", "", literal=True)).otherwise(series)
+        ).to_series()
+    others = series.filter(~pointed).str.strip_chars()
+    if others.str.contains(r"^[1-9]\d\d$").any() and not others.str.contains(".", literal=True).any():
+        cell = series.filter(pointed)[0]
+        raise InputError(
+            f"{what}: {brief(series.name)} holds {cell!r} beside whole numbers: "
+            f"{float(cell):g} or {cell.strip().replace('.', '')}?",
+            remedy="Write the numbers without a point between thousands, or with a comma before the fraction.",
+        )
+    return series
 
 
 def _cell_values(series: pl.Series, cells: pl.Series, field: str, notes: list[str]) -> dict[str, float | None]:
