@@ -46,7 +46,7 @@ def test_a_wide_table_of_grades_beside_texts_is_read_at_once(right: str, wrong: 
     wide("1", "0").replace(",new,", ",perplexity,"), wide("1", "0").replace(",new,", ",All,"),
     wide("1", "0").replace("old,new", "old / de,old / fr"), wide("1", "0").replace("gut 3", "1"),
     wide("1", "0") + "\nGesamt,,0.5,0.75,",
-])  # fmt: skip
+], ids=["answers", "measure", "margin", "two headers", "graded comment", "total"])  # fmt: skip
 def test_what_leaves_open_which_columns_are_models_is_proposed(text: str, tmp_path: Path) -> None:
     with pytest.raises(ReadingProposed):
         read_at_once(write(tmp_path, text))
