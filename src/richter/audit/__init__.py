@@ -26,5 +26,6 @@ if TYPE_CHECKING:
     from richter.audit._tail_audit import *
     from richter.audit._verify import *
     from richter.audit._watch import *
+    from richter.audit._watch_days import *
 
 lazy(__name__)
