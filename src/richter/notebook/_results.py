@@ -202,7 +202,7 @@ class GateResult(_Looks, GateReport):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SizeResult:
-    """What `richter.size` finds: the questions (`items`) that settle a difference, and how that was found (`details`)."""
+    """What `richter.size` finds: the questions (`items`) that settle a difference, and the `details`."""
 
     details: GapSize | PilotSize = dataclasses.field(repr=False)
 
