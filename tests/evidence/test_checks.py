@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import chi2_contingency
 
 from helpers.outcomes import dataset_of, keys_of, outcomes
 from richter.claims import METRICS, Blocked, Outcomes, Question, decide
-from richter.evidence import CHECKS, Policy, blocked_claim, evidence, run_checks
+from richter.evidence import CHECKS, Policy, RaterShares, blocked_claim, evidence, run_checks
+from richter.evidence._checks import independence_p
 from richter.records import Item, Verdict, of_kind
 from richter.tables import Dataset
 
@@ -193,6 +195,26 @@ def test_few_answers_by_unlike_raters_do_not_block_by_hand() -> None:
         table, kind="judge", rater=lambda item, condition, _: "x" if (int(item[1:]) == 0) != (condition == "a") else "y"
     )
     assert run_checks(dataset, SEVERITY, Policy()).block is None
+
+
+def test_shares_of_raters_are_tested_against_scipy() -> None:
+    for first, second in (({"A": 30, "B": 10}, {"A": 20, "B": 25}), ({"A": 9}, {"B": 7, "C": 2}),
+                          ({"A": 30, "B": 10, "C": 1}, {"C": 40, "A": 3})):  # fmt: skip
+        names = sorted({*first, *second})
+        table = [[of.get(name, 0) for name in names] for of in (first, second)]
+        found = independence_p(RaterShares(first=first, second=second))
+        assert found == pytest.approx(chi2_contingency(table, correction=False).pvalue, rel=1e-9)
+
+
+@pytest.mark.parametrize(("alone", "blocks"), [(10, False), (11, True)])
+def test_raters_of_a_tenth_of_the_ratings_may_differ_by_hand(alone: int, blocks: bool) -> None:
+    """Of 100 ratings each a tenth, and 11 in 100, by one who rated no other condition: p is below 0.001 in both."""
+
+    def rater(item: str, condition: str, _: int) -> str:
+        return condition if int(item[1:]) < alone else "both"
+
+    dataset = dataset_of(severities(), rater=rater, kind="human")
+    assert (block_of(dataset, SEVERITY) is not None) is blocks
 
 
 def test_a_table_s_own_severities_have_no_raters_to_differ() -> None:

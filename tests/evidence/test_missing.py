@@ -71,7 +71,6 @@ def test_missing_grades_by_kind_by_hand() -> None:
     assert found.total([0, 1]) == 4
     assert found.total([0]) == 0
     assert found.expected.sum(axis=0).tolist() == [9, 9]  # q9 is left out
-    assert found.share([0, 1]) == pytest.approx(4 / 18)
     assert found.lacking[:, 1].tolist() == [1, 1, 1, 1, 0, 0, 0, 0, 0, 0]
 
 

@@ -12,6 +12,7 @@ from scipy.special import chdtrc
 from richter.claims import Blocked, Question, Shared, block_by_missing, shared_items, too_few_shared
 from richter.claims._gate_limits import MIN_GROUPS
 from richter.evidence._facts import (
+    RaterShares,
     alignment_of,
     describe_lacking,
     describe_out_of_range,
@@ -173,9 +174,7 @@ def check_raters(dataset: Dataset, question: Question, policy: Policy) -> Findin
     shares = rater_shares(dataset, *question.conditions)
     if shares is None or shares.distance <= MAX_RATER_DISTANCE:
         return FINE
-    names = sorted({*shares.first, *shares.second})
-    table = [[of.get(name, 0) for name in names] for of in (shares.first, shares.second)]
-    if _independence_p(table) > RATER_P:
+    if independence_p(shares) > RATER_P:
         return FINE
     who = " and ".join(
         f"{condition} by {', '.join(sorted(of, key=of.__getitem__, reverse=True)[:3])}"
@@ -189,17 +188,12 @@ def check_raters(dataset: Dataset, question: Question, policy: Policy) -> Findin
     return Finding(block=Blocked(gate="raters", reason=reason, remedy=remedy, override="--trust-raters"))
 
 
-def _independence_p(table: list[list[int]]) -> float:
-    """Pearson's chi-square p-value of two rows having the same shares."""
-    rows, columns = [sum(row) for row in table], [sum(column) for column in zip(*table, strict=True)]
-    total = sum(rows)
-    statistic = sum(
-        (seen - rows[i] * columns[j] / total) ** 2 / (rows[i] * columns[j] / total)
-        for i, row in enumerate(table)
-        for j, seen in enumerate(row)
-        if columns[j]
-    )
-    return float(chdtrc(max(len(columns) - 1, 1), statistic))
+def independence_p(shares: RaterShares) -> float:
+    """Pearson's chi-square p-value of two conditions' ratings having the same shares of raters."""
+    names = {*shares.first, *shares.second}
+    table = np.array([[of.get(name, 0) for name in names] for of in (shares.first, shares.second)])
+    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
+    return float(chdtrc(len(names) - 1, np.sum((table - expected) ** 2 / expected)))
 
 
 def check_labels(dataset: Dataset, question: Question, policy: Policy) -> Finding:

@@ -170,10 +170,6 @@ class LackingGrades:
         """All that these conditions lack."""
         return int(self.lacking[:, columns].sum())
 
-    def share(self, columns: Sequence[int]) -> float:
-        """The share of the expected grades that these conditions lack."""
-        return self.total(columns) / max(int(self.expected[:, columns].sum()), 1)
-
 
 @once
 def expected_draws(dataset: Dataset) -> Indices:
