@@ -29,8 +29,10 @@ _NAMES = {
     "unpaired": ("notebook", "unpaired"),
     **{name: ("errors", name) for name in _ERRORS},
 }
-__all__ = ["InputError", "PlanError", "ReadingProposed", "RichterError", "RichterWarning", "UnconfirmedReading",
-           "__version__", "assert_no_worse", "compare", "gate", "open", "paired", "size", "unpaired", *_ROOMS]  # fmt: skip
+__all__ = [
+    "InputError", "PlanError", "ReadingProposed", "RichterError", "RichterWarning", "UnconfirmedReading", "__version__",
+    "assert_no_worse", "compare", "gate", "open", "paired", "size", "unpaired", *_ROOMS,
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> _typing.Any:

@@ -1,4 +1,4 @@
-"""How many questions a comparison needs: from a pilot by the evidence that `compare` decides by, or from what is expected."""
+"""How many questions a comparison needs: by the evidence of a pilot, or by what is expected."""
 
 import dataclasses
 import functools
@@ -229,7 +229,7 @@ def size_from_pilot(
 
 
 def _ladder(metric: Metric) -> tuple[float, ...]:
-    """Differences that people ask about: 5 and 2 points of the range, or per cent of an amount; none without a range."""
+    """Differences that people ask about: 5 and 2 points of the range, or per cent of an amount."""
     if metric.is_cost:
         return LADDER
     if metric.kind == "real" or metric.low is None or metric.high is None:
@@ -249,7 +249,7 @@ def _usual_margin(metric: Metric) -> float:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class _SizeFromData:
-    """The items of a next study, by side where nothing is paired, and where the spread comes from where draws and groups tell."""
+    """The items of a next study, by side where nothing is paired, and where the spread comes from."""
 
     items: int
     draws: int

@@ -112,7 +112,7 @@ def json_tests(document: Any) -> list[Test]:
     """The tests of a report in JSON, by what each tool has in it; none for any other document."""
     if not isinstance(document, dict):
         return []
-    tests = document.get("tests")
+    tests: Any = document.get("tests")
     if document.keys() >= {"tests", "summary", "exitcode"} and _are_records(tests):
         return [_pytest_test(test) for test in tests]
     if document.keys() >= {"stats", "tests", "passes", "failures"} and _are_records(tests):

@@ -394,8 +394,8 @@ class Run:
         date: str | None = None,
         margin: float | None = None,
         independent_days: bool = False,
+        deployed: Sequence[str] = (),
         level: float = DEFAULT_LEVEL,
-        seed: int = 0,
     ) -> WatchReport:
         """Did the model change over a series of runs: a folder of them, or a table with a `date` column?"""
         paths = [source for source in self.sources if isinstance(source, str | Path)]
@@ -405,7 +405,7 @@ class Run:
             )
         name, days, notes = read_series(*paths, condition=condition or None, date=date, options=self.options)
         return watch_series(
-            name, days, level=level, margin=margin, seed=seed, independent=independent_days, notes=notes
+            name, days, level=level, margin=margin, independent=independent_days, deployed=deployed, notes=notes
         )
 
     @speaks_python
