@@ -4,12 +4,13 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 
-from richter.claims._evidence import TYPICAL, Evidence, describe_each, joint_freedom, one_sided
+from richter.claims._evidence import Evidence, describe_each, joint_freedom, one_sided
 from richter.claims._measures import Metric
 from richter.claims._question import JUDGE_UNCHECKED, Asked
 from richter.errors import InputError
 from richter.records import Claim, Family, Hypothesis, Interval, Verdict
 from richter.stats import holm
+from richter.words._claim_sentences import describe_trade
 
 __all__ = ["Trade", "check_weights", "suite_evidence"]
 
@@ -145,24 +146,15 @@ def _trade_verdict(t: Trade, alpha: float, still_rejecting: bool) -> Verdict:
 def _trade_claim(
     asked: Asked, verdict: Verdict, alpha: float, p: float, p_adjusted: float, level: float, size: int
 ) -> Claim:
-    t, (first, second) = _trade_of(asked), asked.question.conditions
+    t = _trade_of(asked)
     quality, cost = t.quality.interval(1 - 2 * alpha), t.cost.interval(1 - 2 * alpha)
-    words = f"{second} is not {t.metric.worse_word} than {first} by more than {t.metric.amount(t.margin)}"
-    words += f"{t.metric.suffix} and {t.cost_metric.better_word}"
-    spans = f"{_span(t.quality, quality, t.metric)} and {_span(t.cost, cost, t.cost_metric)} on {t.quality.n:,} items"
-    spans += t.cost.against
-    if verdict is Verdict.UNDECIDED:
-        parts = ((t.metric.noun, _keeps_quality(t, alpha)), (t.cost_metric.noun, _saves(t, alpha)))
-        lacking = [name for name, holds in parts if not holds]
-        words = f"Whether {words} is undecided" + (f" ({' and '.join(lacking)})" if lacking else "")
-    elif verdict is Verdict.REFUTED:
-        words = f"It is not so that {words}"
-    judged = f", {t.quality.judged}" if t.quality.judged else ""
+    parts = ((t.metric.noun, _keeps_quality(t, alpha)), (t.cost_metric.noun, _saves(t, alpha)))
+    lacking = [name for name, holds in parts if not holds]
     return Claim(
         measure=f"{t.metric.name} and {t.cost_metric.name}",
         conditions=asked.question.conditions,
         verdict=verdict,
-        sentence=f"{words}{judged}: {spans}.",
+        sentence=describe_trade(t, asked.question.conditions, verdict, (quality, cost), lacking),
         estimate=t.quality.estimate,
         interval=quality,
         plain_interval=t.quality.interval(level),
@@ -180,13 +172,4 @@ def _trade_claim(
         judged=t.quality.judged,
         missing=dict(t.quality.missing),
         notes=(*asked.notes, *t.quality.notes_at(level), *t.cost.notes_at(level)),
-    )
-
-
-def _span(evidence: Evidence, interval: Interval, metric: Metric) -> str:
-    words = dataclasses.replace(metric, scale=100.0, suffix="%", digits=1) if evidence.relative else metric
-    low, high = (words.amount(x, sign=True) if math.isfinite(x) else str(x) for x in (interval.low, interval.high))
-    return (
-        f"{words.noun} {words.amount(evidence.estimate, sign=True)} [{low}, {high}]{words.suffix}"
-        + f" ({TYPICAL})" * evidence.relative
     )

@@ -82,6 +82,7 @@ def _print_schema(ctx: click.Context, param: click.Parameter, value: bool) -> No
     default=0.5,
     help="Refuse a pair that shares less than this share of its items.",
 )
+@click.option("--verbose", "-v", is_flag=True, help="Print every claim, the methods and all notes too.")
 @level_option
 @resamples_option(100, default=2000)
 @seed_option

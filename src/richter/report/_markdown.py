@@ -11,7 +11,7 @@ from richter.claims import claim_words, measure_words
 from richter.records import Claim, Verdict, at_most, markdown_safe, refusals
 from richter.report._side_by_side import judged_answers
 from richter.tables import Dataset
-from richter.words import rail
+from richter.words import describe_gate_context, describe_span, describe_verdict, rail, verdict_word
 from richter.words._numbers import count, interval_words, number, percent
 from richter.words._page_texts import describe_warnings, signature_rows
 
@@ -53,6 +53,7 @@ def gate_comment(
     own = [x for c in claims for x in (*c.notes, f"{c.reason}. {c.remedy}".strip(". ")) if x]
     lines += how_read(tables.understood, tuple(dict.fromkeys((*notes, *own))))
     needs = [f"- {markdown_safe(c.sentence, limit=400)}" for c in claims if c.needed and c.verdict is Verdict.UNDECIDED]
+    needs += [f"- {markdown_safe(text)}" for text in map(describe_gate_context, claims) if text]
     lines += [*needs, ""] if needs else []
     pair = next((c.conditions for c in claims if len(c.conditions) == 2), None)
     if pair is not None and all(name in tables.conditions for name in pair):
@@ -67,13 +68,11 @@ def _requirement_row(required: str, claim: Claim) -> str:
     measured, bar, span = "–", "", claim.interval
     if claim.estimate is not None and span is not None:
         two = len(claim.conditions) == 2
-        words = claim_words(claim).telling(
-            span.low, span.high, stated=None if claim.hypothesis is None else claim.hypothesis.value
-        )
-        at, low, high = (words.amount(v, sign=two) for v in (claim.estimate, span.low, span.high))
-        measured = f"{at}{words.suffix if two else words.unit} ({low} to {high}), n {claim.n or 0:,}"
+        shown = claim.plain_interval or span
+        measured = describe_span(claim_words(claim), claim.estimate, shown, is_difference=two)
+        measured += f", n = {claim.n or 0:,}"
         bar = f"`{interval_bar(claim)}`" if two else ""
-    return f"| {markdown_safe(required)} | {claim.verdict.value} | {measured} | {bar} |"
+    return f"| {markdown_safe(required)} | {describe_verdict(claim)} | {measured} | {bar} |"
 
 
 def interval_bar(claim: Claim, *, width: int = BAR) -> str:
@@ -180,16 +179,18 @@ def _claims(claims: Sequence[Row]) -> Iterator[str]:
     yield ""
     order = sorted(claims, key=lambda c: (c["section"] != "requirements", c["verdict"] not in DECIDED))  # stable
     for claim in order[:MOST]:
-        yield f"- **{claim['verdict']}** {markdown_safe(claim['sentence'], limit=600)}"
+        word = verdict_word(claim["verdict"], str(claim.get("side")))
+        yield f"- **{word}** {markdown_safe(claim['sentence'], limit=600)}"
     yield ""
     if len(order) > MOST:
-        verdicts = sorted({c["verdict"] for c in claims})
+        words = [verdict_word(c["verdict"], str(c.get("side"))) for c in claims]
+        verdicts = sorted(set(words))
         yield f"These are {MOST} of {len(order):,}. All of them:"
         yield ""
         yield "| " + " | ".join(["about", *verdicts]) + " |"
         yield "|---" * (1 + len(verdicts)) + "|"
         for measure in dict.fromkeys(c["measure"] for c in claims):
-            counts = Counter(c["verdict"] for c in claims if c["measure"] == measure)
+            counts = Counter(word for c, word in zip(claims, words, strict=True) if c["measure"] == measure)
             name = measure_words(measure).noun
             yield f"| {name} | " + " | ".join(number(counts[v]) if counts[v] else "" for v in verdicts) + " |"
         yield ""
