@@ -81,8 +81,8 @@ def _plan_of(sources: Sequence[str], *, has_margin: bool) -> tuple[str | None, a
         if sources[0].endswith(".toml"):
             raise
         raise click.UsageError(
-            f"{printable(sources[0], limit=80)} is not a plan. Give the margin that matters to you (--margin 2pt), or a "
-            "plan first (plan.toml)."
+            f"{printable(sources[0], limit=80)} is not a plan. Give the margin that matters to you (--margin 2pt), "
+            "or a plan first (plan.toml)."
         ) from fault
 
 

@@ -43,5 +43,6 @@ def describe_gate_context(claim: Claim) -> str:
     if (claim.estimate > 0) == (claim.better == "higher"):
         shown = digits_by_width(words, span.low, span.high)
         gap = describe_gap(shown, claim.conditions, claim.estimate)
-        return f"{gap[0].upper() if gap.startswith('the ') else gap[0]}{gap[1:]} ({describe_ends(shown, span, is_difference=True)})."
+        gap = f"The {gap[4:]}" if gap.startswith("the ") else gap
+        return f"{gap} ({describe_ends(shown, span, is_difference=True)})."
     return f"{second} is worse, but not by more than you allow: {numbers}."

@@ -8,11 +8,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from richter.claims import measure_words
-from richter.records import Verdict, at_most, printable, refusals
+from richter.claims import Metric, claim_words, measure_words
+from richter.records import DEFAULT_LEVEL, Interval, Verdict, at_most, printable, refusals
 from richter.words._numbers import among, count, interval_words, name, number, percent
+from richter.words._spans import describe_span
 
 if TYPE_CHECKING:
     from richter.report import Evidence
@@ -316,6 +318,26 @@ def describe_basis(document: Document) -> str:
     if basis:
         parts.append(printable(str(basis), limit=200))
     return "; ".join(parts) + "." if parts else ""
+
+
+def document_words(claim: Document, scale: Ends | None = None) -> Metric:
+    """The words of a claim's own numbers in a document; see `claim_words`."""
+    measure, values = str(claim.get("measure") or "a claim"), tuple(claim.get("values") or ())
+    facts = SimpleNamespace(measure=measure, values=values, estimate=claim.get("estimate"))
+    return claim_words(facts, scale)  # type: ignore[arg-type]
+
+
+def describe_claim_row(claim: Document) -> str:
+    """A claim's measure with its numbers; of one without numbers, or on one condition, its sentence."""
+    interval, estimate = claim.get("interval") or claim.get("plain_interval"), claim.get("estimate")
+    ends = finite_ends(claim)
+    if len(claim.get("conditions") or ()) != 2 or ends is None or not isinstance(estimate, int | float):
+        return str(claim.get("sentence") or "")
+    words = document_words(claim)
+    level = interval.get("level") if isinstance(interval, Mapping) else None
+    span = Interval(low=ends[0], high=ends[1], level=float(level or DEFAULT_LEVEL), method="")
+    first, second = (name(c, limit=30) for c in claim["conditions"])
+    return f"{words.noun}, {second} - {first}: {describe_span(words, estimate, span, is_difference=True)}"
 
 
 def verdict_of(claim: Document) -> str:
