@@ -26,7 +26,6 @@ SIDES = "worse   |  better"  # over the bars
 # left end, line, right end, estimate, no value, zero inside and outside the interval
 SIGNS = {False: tuple("╺━╸●·┿│"), True: tuple("[-]o.+|")}
 MARKS = {False: "✗", True: "x"}  # of a check that failed
-DECIDED = ("verified", "refuted", "equivalent")
 
 Row = Mapping[str, Any]
 
@@ -186,7 +185,7 @@ def _claims(document: Row, room: int, ascii_only: bool, width: int) -> list[str]
     lines: list[str] = []
     if len(pairs) > PAIRS:
         lines += _counted(between, document, width)
-        between = sorted((f for f in between if f["verdict"] in DECIDED), key=_plainness, reverse=True)
+        between = []  # tiers and counts say what many pairs show
     left, counts = [*first, *between, *single], lines[: max(room - 1, 0)]
     head = [f"{'':<24} {SIDES}"] if between and room > 4 else []
     blocks = _blocks_that_fit((_claim_lines(f, ascii_only, width) for f in left), room - 1 - len(counts) - len(head))
@@ -213,13 +212,6 @@ def _blocks_that_fit(blocks: Iterable[list[str]], room: int) -> list[list[str]]:
             break
         fitting.append(block)
     return fitting
-
-
-def _plainness(claim: Row) -> float:
-    """How far the estimate lies from zero in half widths of its interval."""
-    span = claim["interval"] or claim["plain_interval"]
-    low, high = (0.0, 0.0) if span is None else _two_ends(span)
-    return abs(float(claim["estimate"])) / (high - low) if claim["estimate"] is not None and high > low else 0.0
 
 
 def _counted(between: Sequence[Row], document: Row, width: int) -> Iterator[str]:

@@ -164,12 +164,14 @@ def how_read(understood: str, notes: Sequence[str]) -> list[str]:
 def _about(document: Row) -> Iterator[str]:
     run = document["run"]
     of = f" of {markdown_safe(run['bench'], limit=120)}" if run["bench"] else ""
-    yield f"{count(run['items'], 'item')}{of}, {count(len(document['conditions']), 'condition')}."
+    first = document.get("first_lines") or {}
+    yield from (markdown_safe(first[key]) for key in ("counts", "sizes") if first.get(key))
+    yield f"{count(run['items'], 'question')}{of}."
     warnings = describe_warnings(document)
     if warnings:
         yield f"**{markdown_safe(warnings, limit=600)}**"
     if document["methods"]["exploratory"]:
-        yield "Exploratory: " + ("the plan does not confirm it." if document["methods"]["plan"] else "no locked plan.")
+        yield "Not pre-registered: " + ("the plan does not confirm it." if document["methods"]["plan"] else "no plan.")
 
 
 def _claims(claims: Sequence[Row]) -> Iterator[str]:
@@ -210,7 +212,7 @@ def _conditions(conditions: Sequence[Row]) -> Iterator[str]:
         return
     is_graded = any(c["how_often"] for c in conditions)
     often = "wrong" if is_graded or not any(c.get("scored") for c in conditions) else "score"
-    yield f"| condition | n | {often} | severity 3 or more | mean severity | calibration error | worst in |"
+    yield f"| name | n | {often} | severity 3 or more | mean severity | calibration error | worst in |"
     yield "|---|---|---|---|---|---|---|"
     ranked = sorted(conditions, key=lambda c: -(c["how_often"] or {"estimate": -1.0})["estimate"])
     yield from (f"| {' | '.join(_condition_cells(c))} |" for c in ranked[:MOST])
@@ -238,7 +240,7 @@ def _condition_cells(condition: Row) -> list[str]:
 
 
 def _interval(figure: Row) -> str:
-    return interval_words(figure["interval"], as_percent=False).replace("[", "(").replace("]", ")")
+    return interval_words(figure["interval"], as_percent=False)
 
 
 def _rate(figure: Row | None) -> str:
@@ -248,7 +250,8 @@ def _rate(figure: Row | None) -> str:
     if figure["estimate"] == 0:
         return f"none seen, at most {at_most(100 * figure['interval']['high'])}%"
     low, high = figure["interval"]["low"], figure["interval"]["high"]
-    return f"{percent(figure['estimate'])} ({percent(low)} to {percent(high)})"
+    level = f"{100 * figure['interval']['level']:.3g}% CI"
+    return f"{percent(figure['estimate'])} ({level} {percent(low)} to {percent(high)})"
 
 
 def _small(document: Row) -> str:
