@@ -42,7 +42,9 @@ def describe_claim(asked: Asked, claim: Claim, *, is_real: bool = False) -> str:
         text = _describe_equivalent(asked, words, span)
         text += " The difference is real but within the margin." if is_real else ""
     elif claim.verdict in _SHOWN:
-        text = _with_judge(asked, f"{_statement(asked, words, claim.verdict)}: {span}.")
+        text = f"{_statement(asked, words, claim.verdict)}: {span}."
+        is_name = len(claim.conditions) == 2 and not text.startswith("neither of ")  # a name stays as it is written
+        text = _with_judge(asked, text) if evidence.judged or is_name else text[0].upper() + text[1:]
     else:
         text = _describe_inconclusive(asked, words, claim, basis)
     return " ".join(filter(None, (text, *_extra_sentences(asked, claim), describe_judge_bias(asked, claim))))
@@ -129,7 +131,8 @@ def describe_requirement(asked: Asked, claim: Claim) -> str:
         estimate = f"{shown.amount(evidence.estimate, sign=is_difference)}{unit}"
         text = f"{_violated(asked)}: {estimate} ({limit}, {describe_basis(asked)})."
     else:
-        text = f"can't rule out that {_violated(asked)} ({limit}, {describe_basis(asked)})."
+        lead = "can't" if evidence.judged else "Can't"
+        text = f"{lead} rule out that {_violated(asked)} ({limit}, {describe_basis(asked)})."
     text = _with_judge(asked, text)
     extra = [as_sentence(evidence.against)]
     if claim.verdict is Verdict.UNDECIDED:

@@ -9,6 +9,8 @@ from richter.words._spans import describe_ends, describe_span, digits_by_width
 
 __all__ = ["describe_gate", "describe_gate_context"]
 
+CANNOT = "Can't "  # how the sentence of an inconclusive requirement begins
+
 
 def describe_gate(
     candidate: str, claims: Sequence[Claim], requirements: Sequence[str], *, outcome: Verdict, is_judge_only: bool
@@ -18,7 +20,9 @@ def describe_gate(
     if is_judge_only:
         return f"{word}: {candidate} passes by the judge's grades only, and nobody checked the judge."
     if len(claims) == 1:
-        return f"{word}: {claims[0].sentence}"
+        text = claims[0].sentence
+        text = f"can't {text.removeprefix(CANNOT)}" if text.startswith(CANNOT) else text
+        return f"{word}: {text}"
     if outcome is Verdict.VERIFIED:
         return f"{word}: {candidate} meets all {len(claims)} requirements."
     wanted = Verdict.REFUTED if outcome is Verdict.REFUTED else Verdict.VERIFIED
