@@ -36,6 +36,7 @@ def gate_comment(
     tables: Dataset,
     *,
     small: str,
+    outcome: Verdict,
     page: str = "",
     notes: Sequence[str] = (),
 ) -> str:
@@ -44,8 +45,7 @@ def gate_comment(
 
     Everything that came from a model or a file is escaped: it stays text.
     """
-    outcomes = {c.verdict for c in claims}
-    mark = "❌" if Verdict.REFUTED in outcomes else "✅" if outcomes == {Verdict.VERIFIED} else "❔"
+    mark = {Verdict.REFUTED: "❌", Verdict.VERIFIED: "✅"}.get(outcome, "❔")
     lines = [f"## {mark} {markdown_safe(sentence, limit=600)}", ""]
     lines += ["| requirement | verdict | measured | worse ← · → better |", "|---|---|---|---|"]
     lines += [_requirement_row(required, claim) for required, claim in zip(requirements, claims, strict=True)]

@@ -2,10 +2,9 @@
 
 import dataclasses
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from richter.claims._evidence import TYPICAL, Evidence
+from richter.claims._evidence import TYPICAL, Evidence, one_sided_level
 from richter.claims._measures import Metric
 from richter.claims._question import Asked, Blocked
 from richter.records import Claim, Interval, Verdict
@@ -246,11 +245,12 @@ def describe_judge_bias(asked: Asked, claim: Claim) -> str:
     return f"{text} This result disappears if the judge is {amount} {towards}.{more}"
 
 
-def describe_trade(
-    trade: "Trade", conditions: tuple[str, ...], verdict: Verdict, intervals: Sequence[Interval], lacking: Sequence[str]
-) -> str:
-    """Whether the second condition keeps the quality at a lower cost; `lacking` names what is not shown."""
+def describe_trade(trade: "Trade", conditions: tuple[str, ...], verdict: Verdict, alpha: float) -> str:
+    """Whether the second condition keeps the quality at a lower cost, one-sided at `alpha`."""
     first, second = conditions
+    intervals = [known.interval(one_sided_level(alpha)) for known in (trade.quality, trade.cost)]
+    parts = ((trade.metric.noun, trade.keeps_quality(alpha)), (trade.cost_metric.noun, trade.saves(alpha)))
+    lacking = [noun for noun, holds in parts if not holds]
     allowed = f"{_worse_by(trade.metric, trade.margin)} than {first}{_on(trade.metric)}"
     name = f"{second} is not {allowed}, and it is {trade.cost_metric.better_word}"
     lead = {Verdict.VERIFIED: "", Verdict.REFUTED: "it is false that "}.get(verdict)

@@ -13,9 +13,26 @@ CANNOT = "Can't "  # how the sentence of an inconclusive requirement begins
 
 
 def describe_gate(
+    candidate: str,
+    claims: Sequence[Claim],
+    requirements: Sequence[str],
+    *,
+    outcome: Verdict,
+    is_judge_only: bool,
+    obstacles: Sequence[str] = (),
+) -> str:
+    """The outcome of all requirements in one headline; with what stops the gate whatever the data show."""
+    text = _describe_outcome(candidate, claims, requirements, outcome=outcome, is_judge_only=is_judge_only)
+    if not obstacles:
+        return text
+    word = "FAIL" if outcome is Verdict.REFUTED else "INCONCLUSIVE"
+    return f"{word}: {' '.join(obstacles)} The data alone say {text}"
+
+
+def _describe_outcome(
     candidate: str, claims: Sequence[Claim], requirements: Sequence[str], *, outcome: Verdict, is_judge_only: bool
 ) -> str:
-    """The outcome of all requirements in one headline; of a single requirement with its limit."""
+    """What the data say of all requirements; of a single one with its limit."""
     word = {Verdict.VERIFIED: "PASS", Verdict.REFUTED: "FAIL"}.get(outcome, "INCONCLUSIVE")
     if is_judge_only:
         return f"{word}: {candidate} passes by the judge's grades only, and nobody checked the judge."
