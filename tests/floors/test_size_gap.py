@@ -31,7 +31,7 @@ def test_size_gap_from_a_pilot_says_what_is_cheaper(
     # draws alone vary: 2 x 0.24 / 2 an item, at (2.80 / 0.05)^2
     items = int(out.split(" items", 1)[0].replace(",", ""))
     assert items == pytest.approx(0.23 * (2.8016 / 0.05) ** 2, rel=0.15)
-    assert "of the variance" in out
+    assert "spread comes from" in out
     assert "more draws" in out  # an item costs nine draws, and items hardly vary
 
 

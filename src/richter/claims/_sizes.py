@@ -12,7 +12,16 @@ from richter.claims._question import Asked
 from richter.claims._unpaired import rates_needed
 from richter.records import SizeStep
 
-__all__ = ["POWER", "min_detectable_difference", "needed_units", "reach_of", "size_steps", "units_for", "units_needed"]
+__all__ = [
+    "POWER",
+    "SIZE_STEPS",
+    "min_detectable_difference",
+    "needed_units",
+    "reach_of",
+    "size_steps",
+    "units_for",
+    "units_needed",
+]
 
 POWER = 0.8
 SIZE_STEPS = (0.05, 0.02)  # of a measure's range, or of an amount that is paid

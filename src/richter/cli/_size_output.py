@@ -12,10 +12,12 @@ import numpy as np
 from richter import floors
 from richter.claims import (
     METRICS,
+    SIZE_STEPS,
     Asked,
     Blocked,
     Design,
     Evidence,
+    Points,
     Question,
     Shares,
     cheapest_design,
@@ -36,6 +38,9 @@ from richter.stats import wilson
 from richter.stats._proportion import MIN_EVENTS
 from richter.tables import Dataset, ReadOptions, read_tables
 from richter.tail import size_tail as size_of_tail
+from richter.words import round_up_to_two_figures, stated_amount
+
+ASSUMED_ACCURACY = (0.75, 0.75)  # of two models of which nothing is known
 
 
 def size(rate: float | None, half_width: float | None, below: float | None, errors: int, **options: Any) -> None:
@@ -74,19 +79,21 @@ def size_error_rate(
         if clusters["intraclass"] and errors < MIN_EVENTS:
             floors.effective_n(1, **clusters)  # both of them, in their range
             n = math.ceil(n * clusters["cluster_size"])
-            alone = "; so few errors do not tell how they crowd: each cluster counts once"
+            alone = "; with so few errors each cluster counts once"
         else:
             n = _inflated(n, clusters, tail=1 - level)
         asked: dict[str, float] = {"below": below, "errors": errors}
-        said = f"{n:,} items with at most {errors} errors show a rate below {below:g} ({at}, exact, one-sided{alone})."
+        message = f"You need {n:,} questions with at most {errors} errors to show a rate below {100 * below:g}% "
+        message += f"(one-sided {at}, exact{alone})."
     elif rate is None or half_width is None:
-        raise click.UsageError("Give --below, or --rate and --half-width.")
+        raise click.UsageError("Use --below 1%, or --rate 5% --half-width 2pt.")
     else:
         single = floors.proportion_labels(half_width, rate, level=level)
         n, span = _inflated(single, clusters, tail=(1 - level) / 2), wilson(rate * single, single, level=level)
         asked = {"rate": rate, "half_width": half_width}
-        said = f"{n:,} items give {rate:g} +- {half_width:g} ({at}): [{span.low:.3g}, {span.high:.3g}]."
-    publish({"labels": n, **asked, "level": level}, json_path).print(said)
+        message = f"You need {n:,} questions to measure a rate of {100 * rate:g}% within {100 * half_width:g} points "
+        message += f"({at} CI {100 * span.low:.3g}% to {100 * span.high:.3g}%)."
+    publish({"labels": n, **asked, "level": level}, json_path).print(message, soft_wrap=True)
 
 
 def size_gap(
@@ -116,17 +123,46 @@ def size_gap(
             costs=(cost_item, cost_draw), json_path=json_path,
         )  # fmt: skip
         return
-    gap = float(_margin_of("accuracy", margin))
+    assumed = []
     if discordance is None:
         if not accuracy:
-            raise click.UsageError("Give data of two conditions, --discordance, or --accuracy A B.")
+            accuracy = ASSUMED_ACCURACY
+            assumed.append(f"both get about {100 * accuracy[0]:g}% right (--accuracy A B)")
+        assumed.append(f"their grades correlate at {phi:g} (--phi)")
         p, q = accuracy
         both = p * q + phi * math.sqrt(p * (1 - p) * q * (1 - q))
         discordance = p + q - 2 * both
         if discordance <= 0 or both > min(p, q):
             raise InputError(f"phi={phi:g} is not possible with these accuracies.", remedy="Give a smaller --phi.")
-    check_margin(METRICS["accuracy"], gap)
-    differ, same = (
+    rows = []
+    for gap in _margins_of("accuracy", margin):
+        check_margin(METRICS["accuracy"], gap)
+        differ, same = _paired_sizes(gap, discordance, alpha=alpha, power=power, clusters=clusters)
+        rows.append({
+            "labels": max(differ, same), "to_show_the_gap": differ, "to_show_equivalence": same, "margin": gap,
+            "discordance": discordance, "pairs": pairs, "power": power, "level": level,
+        })  # fmt: skip
+    out = publish(rows[-1] if len(rows) == 1 else {**rows[-1], "sizes": rows}, json_path)
+    for row in rows:
+        out.print(
+            f"For {100 * row['margin']:g} points you need about {round_up_to_two_figures(row['labels']):,} questions "
+            f"({row['to_show_the_gap']:,} to show it, {row['to_show_equivalence']:,} to show no practical difference).",
+            soft_wrap=True,
+        )
+    out.print(
+        f"{100 * power:g}% power, {100 * level:g}% level over {pairs} pair{'s' * (pairs > 1)}; exactly one is right on "
+        f"{100 * discordance:.1f}% of the questions (--discordance).",
+        soft_wrap=True,
+    )
+    if assumed:
+        out.print(f"Assumed: {' and '.join(assumed)}. A pilot says it better: richter size old.csv new.csv")
+
+
+def _paired_sizes(
+    gap: float, discordance: float, *, alpha: float, power: float, clusters: dict[str, Any]
+) -> tuple[int, ...]:
+    """The questions that show a gap of this size, and those that show no practical difference within it."""
+    return tuple(
         _inflated(
             floors.paired_gap_labels(gap, discordance, alpha=alpha, power=power, equivalence=is_equivalence),
             clusters,
@@ -135,30 +171,14 @@ def size_gap(
         )
         for is_equivalence, (tail, each) in ((False, (alpha / 2, power)), (True, equivalence_size(alpha, power)))
     )
-    payload = {
-        "labels": max(differ, same),
-        "to_show_the_gap": differ,
-        "to_show_equivalence": same,
-        "margin": gap,
-        "discordance": discordance,
-        "pairs": pairs,
-        "power": power,
-        "level": level,
-    }
-    out = publish(payload, json_path)
-    out.print(f"{max(differ, same):,} items, asked of both, settle a gap of {100 * gap:g} points either way.")
-    out.print(f"  {differ:,} to show a true gap of that size, {same:,} to show equivalence within it if there is none")
-    out.print(
-        f"  power {power:g}, {100 * level:g}% over {pairs} pair{'s' * (pairs > 1)}, discordance {discordance:.3f}"
-    )
 
 
-def _margin_of(measure: str, margins: Mapping[str, float]) -> float:
-    """The margin of the measure that is sized; that without a name is this measure's."""
+def _margins_of(measure: str, margins: Mapping[str, float]) -> list[float]:
+    """The margin of the measure that is sized, that without a name being its own; else a ladder of 5 and 2 points."""
     for name in (measure, ""):
         if name in margins:
-            return margins[name]
-    raise click.UsageError(f"Give the gap that matters: --margin 2pt, or --margin {measure}=2pt.")
+            return [margins[name]]
+    return [Points(step) for step in SIZE_STEPS]
 
 
 def _gap_from_data(
@@ -183,30 +203,32 @@ def _gap_from_data(
     chosen = list(names) or list(tables.conditions)
     if len(chosen) != 2:
         raise InputError(
-            f"{len(chosen)} conditions are no pair ({', '.join(chosen)}).", remedy="Name two of them after the file."
+            f"A size is for two; the data hold {len(chosen)} ({', '.join(chosen)}).",
+            remedy=f"Name two after the file: richter size FILE {' '.join(chosen[:2])}",
         )
     dataset = tables.select(chosen)
     measure = on or dataset.metric or "accuracy"
-    margin = margins_on_scale({measure: _margin_of(measure, margins)}, dataset)[measure]
-    asked = evidence(dataset, Question(measure=measure, conditions=(chosen[0], chosen[1]), margin=margin))
-    if isinstance(asked.evidence, Blocked):
-        raise InputError(f"{asked.evidence.reason}.", remedy=asked.evidence.remedy)
-    found = _size_from_evidence(dataset, asked, margin, alpha=alpha, power=power, costs=costs)
-    notes = tuple(dict.fromkeys((*dataset.notes, *asked.notes, *asked.known.notes_at(level), *found.notes)))
-    row = {
-        "labels": found.items, "draws": found.draws, "measure": measure, "margin": margin, "power": power,
-        "level": level, "alpha": alpha, "shares": found.shares, "cheapest": found.design,
-        "understood": dataset.understood, "basis": asked.who_graded, "notes": notes,
-    }  # fmt: skip
-    out = publish(row, json_path, inputs=files)
-    out.print(
-        f"{found.items:,} items, {found.who}, show a true gap of "
-        f"{asked.words.amount(margin)}{asked.words.suffix} (power {power:g}, {100 * level:g}%)."
-    )
-    lines = [] if found.shares is None or found.design is None else [found.shares.sentence(), found.design.sentence]
-    for line in (*lines, dataset.understood, *notes):
-        if line:
-            out.print(f"  {printable(line)}", highlight=False)
+    rows, lines = [], []
+    for stated in _margins_of(measure, margins):
+        margin = margins_on_scale({measure: stated}, dataset)[measure]
+        asked = evidence(dataset, Question(measure=measure, conditions=(chosen[0], chosen[1]), margin=margin))
+        if isinstance(asked.evidence, Blocked):
+            raise InputError(f"{asked.evidence.reason}.", remedy=asked.evidence.remedy)
+        found = _size_from_evidence(dataset, asked, margin, alpha=alpha, power=power, costs=costs)
+        notes = tuple(dict.fromkeys((*dataset.notes, *asked.notes, *asked.known.notes_at(level), *found.notes)))
+        rows.append({
+            "labels": found.items, "draws": found.draws, "measure": measure, "margin": margin, "power": power,
+            "level": level, "alpha": alpha, "shares": found.shares, "cheapest": found.design,
+            "understood": dataset.understood, "basis": asked.who_graded, "notes": notes,
+        })  # fmt: skip
+        aim = stated_amount(asked.words, margin, is_difference=True)
+        lines.append(f"For {aim} you need about {round_up_to_two_figures(found.items):,} questions ({found.who}).")
+    out = publish(rows[0] if len(rows) == 1 else {**rows[-1], "sizes": rows}, json_path, inputs=files)
+    lines.append(f"{100 * power:g}% power, {100 * level:g}% level, on {asked.words.noun}.")
+    if found.shares is not None and found.design is not None:
+        lines += [found.shares.sentence(), found.design.sentence]
+    for line in (*lines, f"Read as: {dataset.understood}.", *(f"Note: {note}" for note in notes)):
+        out.print(printable(line), soft_wrap=True)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,11 +260,11 @@ def _size_from_evidence(
     items = max(_items_of(found, gap, alpha=alpha, power=power) for found in known)
     if asked.known.sides:
         one, two = (math.ceil(items * side / sum(asked.known.sides)) for side in asked.known.sides)
-        return _SizeFromData(items=one + two, draws=1, who=f"{one:,} of the first and {two:,} others of the second")
+        return _SizeFromData(items=one + two, draws=1, who=f"{one:,} for the first and {two:,} others for the second")
     labelled = f"people label as large a share of the answers as here ({asked.known.labels:,} labels)"
     notes = (labelled,) if asked.known.labels else ()
     if asked.metric.estimator != "mean":
-        return _SizeFromData(items=items, draws=1, who="asked of both with 1 draw each", notes=notes)
+        return _SizeFromData(items=items, draws=1, who="asked of both, once each", notes=notes)
     shares = _shares(dataset, asked.question, is_ratio=asked.known.relative)
     now = max(1, round(shares.draws_per_item))
     if _is_plain_rate(dataset, asked, shares):  # one answer each: counts decide, not t
@@ -252,7 +274,7 @@ def _size_from_evidence(
     design = cheapest_design(
         shares, gap, cost_item=costs[0], cost_draw=costs[1], needed=lambda draws: math.ceil(factor * by_shares(draws))
     )
-    who = f"asked of both with {now} draw{'s' * (now > 1)} each"
+    who = f"asked of both, {now} times each" if now > 1 else "asked of both, once each"
     return _SizeFromData(items=items, draws=now, who=who, shares=shares, design=design, notes=notes)
 
 

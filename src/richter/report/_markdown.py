@@ -109,11 +109,11 @@ def _changed_items(title: str, part: pl.DataFrame, tables: Dataset, pair: tuple[
     """The first items that changed, folded: both answers side by side; of grades alone the items' names."""
     more = ", by first answers" if (tables.rows["draw"] > 0).any() else ""
     more += f", {SIDES} of them" if len(part) > SIDES else ""
-    yield f"<details><summary>{title}: {count(len(part), 'item')}{more}</summary>"
+    yield f"<details><summary>{title}: {count(len(part), 'question')}{more}</summary>"
     yield ""
     shown = part.head(SIDES)
     if any(text for n in pair for text in shown[f"text_{n}"]):
-        yield f"| item | {markdown_safe(pair[0], limit=60)} | {markdown_safe(pair[1], limit=60)} |"
+        yield f"| question | {markdown_safe(pair[0], limit=60)} | {markdown_safe(pair[1], limit=60)} |"
         yield "|---|---|---|"
         yield from (_answers_row(row, tables, pair) for row in shown.iter_rows(named=True))
     else:
