@@ -33,13 +33,16 @@ FIGURES: dict[str, dict[str, tuple[str, ...]]] = {
         "Inconclusive": ("Catastrophic rate",),
         "What next": ("454", "3 more"),
     },
-    "prompts": {"By how much": ("examples - plain: +14.0 points",), "Inconclusive": ("examples and expert",)},
+    "prompts": {
+        "By how much": ("examples - plain: +5.6 points (98.3% CI +1.2 to +10.1)",),
+        "Inconclusive": ("examples and expert",),
+    },
     "ratings": {"By how much": ("on a scale of 1 to 5",), "What next": ("richter import", "5 more")},
     "board": {
         "By how much": ("simulated 01 - simulated 05: +",),
         "How often severe": ("at most 0.499% (simulated 04) to 1.7% (simulated 06)",),
         "Does it know when it is wrong": ("5 of 6", "simulated 06 (76% sure on average, right in 71%)"),
-        "Inconclusive": ("accuracy (11 pairs)", "calibration error (21 pairs)"),
+        "Inconclusive": ("Accuracy (11 pairs)", "calibration error (21 pairs)"),
         "What next": ("8,423",),
     },
     "pair": {

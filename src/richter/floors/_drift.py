@@ -64,7 +64,7 @@ def change_evidence(scores: ArrayLike, *, independent: bool = False) -> Floats:
     Unless days are `independent`, those that depend on the day before are allowed for: B is averaged over correlations
     CARRIED too, and E is divided by min(1, t / EXCUSED)^2 A_t where that is above 1, A_t being the likelihood ratio of
     the best correlation of EXCUSES against none. The bound holds as before; that E rarely reaches 1 / alpha with
-    correlated days is measured (docs/watch.md), not proved.
+    correlated days is measured (docs/reference/watch.md), not proved.
     """
     z = np.asarray(scores, dtype=np.float64)
     rho, weight = (CORRELATIONS[:1], np.ones(1)) if independent else (CORRELATIONS, CORRELATION_WEIGHTS)
