@@ -9,6 +9,7 @@ from typing import ClassVar
 from richter import floors
 from richter.claims import (
     METRICS,
+    SIZE_STEPS,
     Asked,
     Blocked,
     Design,
@@ -33,8 +34,6 @@ from richter.records import DEFAULT_LEVEL, Result
 from richter.tables import Dataset
 
 __all__ = ["GapSize", "PilotSize", "inflate_for_clusters", "size_from_expectation", "size_from_pilot"]
-
-LADDER = (0.05, 0.02)  # shares of a range, or of an amount, that a size is given for where nobody states a margin
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,10 +230,10 @@ def size_from_pilot(
 def _ladder(metric: Metric) -> tuple[float, ...]:
     """Differences that people ask about: 5 and 2 points of the range, or per cent of an amount."""
     if metric.is_cost:
-        return LADDER
+        return SIZE_STEPS
     if metric.kind == "real" or metric.low is None or metric.high is None:
         return ()
-    return tuple(share * (metric.high - metric.low) for share in LADDER)
+    return tuple(share * (metric.high - metric.low) for share in SIZE_STEPS)
 
 
 def _usual_margin(metric: Metric) -> float:

@@ -4,10 +4,10 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 
-from richter.claims._evidence import TOTALS, Evidence, describe_each, joint_freedom, one_sided, one_sided_level
+from richter.claims._evidence import Evidence, describe_each, joint_freedom, one_sided, one_sided_level
 from richter.claims._measures import Metric
 from richter.errors import InputError
-from richter.records import Interval, Verdict
+from richter.records import Interval
 
 __all__ = ["Trade", "check_weights", "suite_evidence"]
 
@@ -109,29 +109,3 @@ def _least_gain(interval: Interval, metric: Metric) -> float:
 
 def _most_gain(interval: Interval, metric: Metric) -> float:
     return interval.high if metric.better == "higher" else -interval.low
-
-
-def describe_trade(t: Trade, conditions: tuple[str, ...], verdict: Verdict, alpha: float) -> str:
-    """The sentence of a decided trade, with the intervals whose ends are one-sided limits at `alpha`."""
-    first, second = conditions
-    quality, cost = (e.interval(one_sided_level(alpha)) for e in (t.quality, t.cost))
-    words = f"{second} is not {t.metric.worse_word} than {first} by more than {t.metric.amount(t.margin)}"
-    words += f"{t.metric.suffix} and {t.cost_metric.better_word}"
-    spans = f"{_span(t.quality, quality, t.metric)} and {_span(t.cost, cost, t.cost_metric)} on {t.quality.n:,} items"
-    if verdict is Verdict.UNDECIDED:
-        parts = ((t.metric.noun, t.keeps_quality(alpha)), (t.cost_metric.noun, t.saves(alpha)))
-        lacking = [name for name, holds in parts if not holds]
-        words = f"Whether {words} is undecided" + (f" ({' and '.join(lacking)})" if lacking else "")
-    elif verdict is Verdict.REFUTED:
-        words = f"It is not so that {words}"
-    judged = f", {t.quality.judged}" if t.quality.judged else ""
-    return f"{words}{judged}: {spans}."
-
-
-def _span(evidence: Evidence, interval: Interval, metric: Metric) -> str:
-    words = dataclasses.replace(metric, scale=100.0, suffix="%", digits=1) if evidence.relative else metric
-    low, high = (words.amount(x, sign=True) if math.isfinite(x) else str(x) for x in (interval.low, interval.high))
-    return (
-        f"{words.noun} {words.amount(evidence.estimate, sign=True)} [{low}, {high}]{words.suffix}"
-        + f" ({TOTALS})" * evidence.relative
-    )

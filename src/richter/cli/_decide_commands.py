@@ -93,6 +93,7 @@ def _take_settings(ctx: click.Context, param: click.Parameter, value: str | None
     default=0.5,
     help="Refuse a pair that shares less than this share of its items.",
 )
+@click.option("--verbose", "-v", is_flag=True, help="Print every claim, the methods and all notes too.")
 @level_option
 @resamples_option(100, default=2000)
 @seed_option

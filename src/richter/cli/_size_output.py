@@ -45,13 +45,14 @@ def size_error_rate(
         if clusters["intraclass"] and errors < MIN_EVENTS:
             floors.effective_n(1, **clusters)  # both of them, in their range
             n = math.ceil(n * clusters["cluster_size"])
-            alone = "; so few errors do not tell how they crowd: each cluster counts once"
+            alone = "; with so few errors each cluster counts once"
         else:
             n = inflate_for_clusters(n, **clusters, tail=1 - level)
         asked: dict[str, float] = {"below": below, "errors": errors}
-        said = f"{n:,} items with at most {errors} errors show a rate below {below:g} ({at}, exact, one-sided{alone})."
+        message = f"You need {n:,} questions with at most {errors} errors to show a rate below {100 * below:g}% "
+        message += f"(one-sided {at}, exact{alone})."
     elif rate is None or half_width is None:
-        raise click.UsageError("Give --below, or --rate and --half-width.")
+        raise click.UsageError("Use --below 1%, or --rate 5% --half-width 2pt.")
     else:
         single = floors.proportion_labels(half_width, rate, level=level)
         n, span = (
@@ -59,8 +60,9 @@ def size_error_rate(
             wilson(rate * single, single, level=level),
         )
         asked = {"rate": rate, "half_width": half_width}
-        said = f"{n:,} items give {rate:g} +- {half_width:g} ({at}): [{span.low:.3g}, {span.high:.3g}]."
-    publish({"labels": n, **asked, "level": level}, json_path).print(said)
+        message = f"You need {n:,} questions to measure a rate of {100 * rate:g}% within {100 * half_width:g} points "
+        message += f"({at} CI {100 * span.low:.3g}% to {100 * span.high:.3g}%)."
+    publish({"labels": n, **asked, "level": level}, json_path).print(message, soft_wrap=True)
 
 
 def size_gap(

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from richter.records import counted
+from richter.words._spans import round_up_to_two_figures, stated_amount
 
 if TYPE_CHECKING:
     from richter.audit import GapSize, PilotSize
@@ -11,49 +12,38 @@ __all__ = ["describe_gap_size", "describe_pilot_size"]
 
 
 def describe_pilot_size(size: "PilotSize") -> list[str]:
-    """The answer first, then the ladder of sizes, where the noise comes from, and how the data were read."""
-    return [line for line in (*_answer(size), *_ladder(size), *_spread(size), size.understood, *size.notes) if line]
-
-
-def _answer(size: "PilotSize") -> list[str]:
+    """A line for each difference, what the data at hand detect, where the noise comes from, and how they were read."""
     words = size.words
-    amount = f"{words.amount(size.margin)}{words.suffix}"
+    steps = {step.difference: step.items for step in size.steps}
+    wanted = {size.margin: size.items} if size.stated else steps | {size.margin: size.items}
+    lines = []
+    for gap, items in wanted.items():
+        aim, who = stated_amount(words, gap, is_difference=True), _who(size) if gap == size.margin else ""
+        lines.append(f"For {aim} you need about {round_up_to_two_figures(items):,} questions{who}.")
+    if size.detectable is not None:
+        amount = f"{words.amount(size.detectable)}{words.suffix}"
+        lines.append(f"You can detect about {amount} with the questions at hand.")
+    lines.append(f"{size.power:.0%} power, {100 * size.level:g}% level, on {words.noun}.")
+    if size.shares is not None and size.design is not None:
+        lines += [size.shares.sentence(), size.design.sentence]
+    return [*lines, f"Read as: {size.understood}.", *(f"Note: {note}" for note in size.notes)]
+
+
+def _who(size: "PilotSize") -> str:
     if size.items_of_each is not None:
         one, two = size.items_of_each
-        who = f"{one:,} of the first and {two:,} others of the second"
-    else:
-        who = f"asked of both {counted(size.draws, 'time')}" if size.draws > 1 else "asked of both"
-    sure = f"power {size.power:.0%}, {100 * size.level:g}% confidence"
-    lines = [f"You need about {size.items:,} questions, {who}, to show a difference of {amount} ({sure})."]
-    if not size.stated:
-        lines.append(f"No margin is stated, so this is for {amount}. State yours: --margin.")
-    return lines
-
-
-def _ladder(size: "PilotSize") -> list[str]:
-    """What these questions detect, and what other differences take."""
-    words = size.words
-    lines = []
-    if size.detectable is not None:
-        lines.append(f"You can detect about {words.amount(size.detectable)}{words.suffix} with the questions at hand.")
-    others = [f"{step.items:,} for {words.amount(step.difference)}{words.suffix}" for step in size.steps]
-    return [*lines, *([f"Questions needed: {', '.join(others)}."] if others else [])]
-
-
-def _spread(size: "PilotSize") -> list[str]:
-    if size.shares is None or size.design is None:
-        return []
-    return [size.shares.sentence(), size.design.sentence]
+        return f" ({one:,} for the first and {two:,} others for the second)"
+    return f" (asked of both, {size.draws} times each)" if size.draws > 1 else " (asked of both, once each)"
 
 
 def describe_gap_size(size: "GapSize") -> list[str]:
     """The answer first, then what was assumed."""
-    points = f"{100 * size.margin:g} points"
-    more = f" over {counted(size.pairs, 'pair')}" if size.pairs > 1 else ""
+    assumed = [f"Assumed: {line}." for line in size.assumed]
     return [
-        f"You need about {size.items:,} questions, asked of both, to settle a difference of {points} either way.",
-        f"{size.to_show_the_gap:,} show a true difference of {points}, {size.to_show_equivalence:,} a smaller one.",
-        f"Power {size.power:.0%}, {100 * size.level:g}% confidence{more}.",
-        f"Exactly one of the two is right on {size.discordance:.1%} of the questions.",
-        *(f"Assumed: {line}." for line in size.assumed),
+        f"For {100 * size.margin:g} points you need about {round_up_to_two_figures(size.items):,} questions.",
+        f"{size.to_show_the_gap:,} show a difference, {size.to_show_equivalence:,} show no practical difference.",
+        f"{size.power:.0%} power, {100 * size.level:g}% level over {counted(size.pairs, 'pair')}.",
+        f"Exactly one of the two is right on {size.discordance:.1%} of the questions (--discordance).",
+        *assumed,
+        *(["A pilot says it better: richter size old.csv new.csv"] if assumed else []),
     ]

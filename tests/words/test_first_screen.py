@@ -13,15 +13,18 @@ from report.simulated_report import document
 from richter.claims import METRICS
 from richter.cli._screen import BAR, SIGNS
 from richter.cli._screen import _bar as terminal_bar
-from richter.records import Claim, Hypothesis, Interval, Verdict, plain
+from richter.records import Claim, Hypothesis, Interval, SizeStep, Verdict, plain
 from richter.report._first_screen import claim_rows, first_screen
 from richter.report._markdown import interval_bar
-from richter.words import answer, side
+from richter.words import first_lines, side
 
-QUESTIONS = ("By how much, at least", "How often severe", "Does it know when it is wrong", "Not proven", "What next")
+QUESTIONS = (
+    "What changed", "By how much", "How often severe", "Does it know when it is wrong", "Inconclusive", "Not measured",
+    "What next",
+)  # fmt: skip
 
 
-def said(document: dict[str, Any]) -> dict[str, str]:
+def lines_of(document: dict[str, Any]) -> dict[str, str]:
     found = first_screen(document)
     words = {term: html.unescape(re.sub(r"<[^>]+>", "", str(text))) for term, text in found["six"]}
     return {"Which is better": found["answer"], **words}
@@ -46,31 +49,31 @@ def claim(measure: str, verdict: Verdict, estimate: float, half: float = 0.01, *
 
 def of(*claims: Claim, conditions: tuple[str, ...] = ("old", "new"), **more: Any) -> dict[str, Any]:
     whole = document(conditions)
+    first = first_lines(claims, conditions=conditions)
     rows = [{**plain(c), "section": "floors", "side": side(c)} for c in claims]
-    return {**whole, "claims": rows, "answer": answer(claims, conditions=conditions), **more}
+    return {**whole, "claims": rows, "answer": first.headline, "first_lines": plain(first), **more}
 
 
-def test_the_near_end_of_what_was_shown_is_said_by_hand() -> None:
-    words = said(of(claim("accuracy", Verdict.VERIFIED, -0.07, 0.03, primary=True)))
-    assert words["Which is better"].startswith("new is worse than old")
-    assert words["By how much, at least"] == "new is less accurate by at least 4.0 points."
-    assert words["Not proven"] == "Every claim that was made is settled."
+def test_what_was_shown_is_said_with_its_interval_and_level_by_hand() -> None:
+    words = lines_of(of(claim("accuracy", Verdict.VERIFIED, -0.07, 0.03, primary=True)))
+    assert words["Which is better"] == "new is worse than old: -7.0 points (95% CI -10.0 to -4.0)."
+    assert words["By how much"] == "Accuracy -7.0 points (95% CI -10.0 to -4.0)."
+    assert "Inconclusive" not in words
 
 
-def test_the_near_end_is_not_less_than_the_interval_beside_it_by_hand() -> None:
-    """1.653 points stood as "at least 1.6" over [+1.7, +28.1]: down to 1.65 is safe, and is printed as 1.7."""
-    words = said(of(claim("accuracy", Verdict.VERIFIED, 0.14853, 0.132, primary=True)))
-    assert words["By how much, at least"] == "new is more accurate by at least 1.65 points."
-
-
-def test_what_was_not_shown_is_named_with_its_price_by_hand() -> None:
-    words = said(of(claim("accuracy", Verdict.UNDECIDED, 0.01, 0.03, needed=4_000)))
-    assert words["By how much, at least"] == "No difference was shown; the accuracy may differ by -2.0 to +4.0 points."
-    assert words["Not proven"] == "Undecided: accuracy. The easiest of them takes 4,000 items in all."
+def test_what_was_not_shown_is_named_with_its_sizes_by_hand() -> None:
+    steps = (SizeStep(difference=0.05, units=640), SizeStep(difference=0.02, units=4000))
+    waiting = claim("accuracy", Verdict.UNDECIDED, 0.01, 0.03, units=100, min_detectable_difference=0.043, sizes=steps)
+    words = lines_of(of(waiting))
+    assert words["By how much"] == "Accuracy +1.0 points (95% CI -2.0 to +4.0)."
+    assert words["Inconclusive"] == (
+        "Accuracy. You can detect about 4.3 points (80% power) with these 100 questions. "
+        "For 5 points you need about 640, for 2 points about 4,000."
+    )
 
 
 def test_of_many_the_best_is_held_against_the_nearest_by_hand() -> None:
-    """c beats both others; a is nearer to it. The near end is that of the interval, not the estimate."""
+    """c beats both others; a is nearer to it. A claim on (c, b) is turned round."""
     first = claim("accuracy", Verdict.VERIFIED, 0.05, 0.01, primary=True)
     pairs = [(("a", "b"), -0.10), (("a", "c"), 0.07), (("c", "b"), -0.20)]
     claims = [
@@ -82,11 +85,9 @@ def test_of_many_the_best_is_held_against_the_nearest_by_hand() -> None:
         )
         for pair, d in pairs
     ]
-    words = said(of(*claims, conditions=("a", "b", "c")))
-    assert words["Which is better"] == "By accuracy c is the best: it is shown to be better than every other."
-    assert words["By how much, at least"] == (
-        "c is more accurate than a by at least 5.0 points and than b by at least 18.0 points."
-    )
+    words = lines_of(of(*claims, conditions=("a", "b", "c")))
+    assert words["Which is better"] == "On accuracy, c is best: it beats a and b."
+    assert words["By how much"] == "c - a: +7.0 points (95% CI +5.0 to +9.0) (the nearest)."
 
 
 KINDS = {
@@ -100,9 +101,11 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_first_screen_answers_six_questions(kind: str) -> None:
-    """Each has an answer, if only that it was not measured; severe and known hold the document's own figures."""
-    words = said(KINDS[kind])
-    assert list(words) == ["Which is better", *QUESTIONS]
+    """In their order, what has no answer left out; severe and known hold the document's own figures."""
+    words = lines_of(KINDS[kind])
+    asked = [question for question in ("Which is better", *QUESTIONS) if question in words]
+    assert list(words) == asked
+    assert {"Which is better", "By how much", "What next"} <= set(asked)
     assert all(len(text) > 5 for text in words.values()), words
     for row in (KINDS[kind].get("conditions") or [])[:3]:
         if row.get("how_badly"):
@@ -118,7 +121,7 @@ def test_a_board_of_thousands_of_claims_is_drawn_in_part_and_says_so() -> None:
     (group,) = first_screen(whole)["groups"]
     assert len(group["shown"]) + len(group["more"]) == 100
     assert group["more_words"].startswith("1,231 more, 97 of them here; JSON has all")
-    assert first_screen(whole)["tally"] == "Of 1,234 claims 1,234 verified."
+    assert first_screen(whole)["tally"] == "Of 1,234 claims: 1,234 better."
 
 
 measured = st.tuples(
@@ -158,16 +161,14 @@ def test_sentence_colour_side_and_sign_agree(drawn: list[tuple[str, Verdict, flo
         "" if {"better", "worse"} <= sides else next((s for s in ("better", "worse", "alike") if s in sides), "open")
     )
     text = whole["answer"]
-    assert text.startswith("new is worse than old:") <= ("worse" in sides and "better" not in sides)
-    assert text.startswith("new is better than old:") <= ("better" in sides and "worse" not in sides)
-    words = said(whole)["By how much, at least"]
+    assert text.startswith("new is worse than old:") <= ("worse" in sides)
+    assert text.startswith("new is better than old:") <= ("better" in sides)
+    words = lines_of(whole)["By how much"].lower()
     for one, row in zip(claims, rows, strict=True):
-        metric = METRICS[one.measure]
-        if row["side"] in ("open", "alike") and not any(
-            r["side"] in ("better", "worse") for c, r in zip(claims, rows, strict=True) if c.measure == one.measure
-        ):
-            assert metric.worse_word not in words
-            assert metric.better_word not in words
+        same = [r for c, r in zip(claims, rows, strict=True) if c.measure == one.measure]
+        shown = [r for r in rows if r["side"] in ("better", "worse")]
+        if shown and row["side"] in ("open", "alike") and not any(r in shown for r in same):
+            assert METRICS[one.measure].noun not in words
 
 
 def test_groups_follow_sides_and_nothing_is_lost() -> None:
@@ -180,11 +181,6 @@ def test_groups_follow_sides_and_nothing_is_lost() -> None:
     assert "worse" not in {g["side"] for g in found["groups"]}
 
 
-def test_a_need_that_the_data_meet_already_is_no_price_by_hand() -> None:
-    words = said(of(claim("accuracy", Verdict.UNDECIDED, 0.01, 0.03, needed=80)))  # of 100 items
-    assert words["Not proven"] == "Undecided: accuracy."
-
-
 def test_a_board_is_listed_best_first_and_says_the_best_ones_severity_by_hand() -> None:
     whole = document(("a", "b", "c", "d"))
     wrong, severe = (0.4, 0.1, 0.3, 0.2), (0.01, 0.02, 0.03, 0.04)
@@ -192,8 +188,8 @@ def test_a_board_is_listed_best_first_and_says_the_best_ones_severity_by_hand() 
         condition["how_often"] = {"estimate": often}
         condition["how_badly"] = {"estimate": badly}
     assert [row["name"] for row in first_screen(whole)["conditions"]] == ["b", "d", "c", "a"]
-    assert said(whole)["How often severe"] == (
-        "From 1.0% (a) to 4.0% (d) of the answers; 2.0% (b). Severe is 3 or more on a scale of 0 (right) to 4 "
+    assert lines_of(whole)["How often severe"] == (
+        "From 1.0% (a) to 4.0% (d) of the answers; 2.0% (b). Severe means 3 or more on a scale of 0 (right) to 4 "
         "(dangerous or made up)."
     )
 
@@ -203,8 +199,8 @@ KNOWN = [  # estimate, low, high, sure, right, verdict of its claim (None: not t
     (0.20, 0.10, 0.30, 0.50, 0.70, Verdict.VERIFIED, "c: under-confident by about 20 points"),
     (0.20, 0.10, 0.30, 0.70, 0.65, Verdict.VERIFIED, "c: off in both directions by about 20 points"),
     (0.35, 0.20, 0.49, 0.56, 0.20, None, "c: seems over-confident by about 36 points, not tested"),
-    (0.09, 0.01, 0.16, 0.17, 0.08, Verdict.UNDECIDED, "c: cannot be said, off by anything up to 16 points"),
-    (0.00, 0.00, 0.16, 0.17, 0.08, None, "c: cannot be said, off by anything up to 16 points"),
+    (0.09, 0.01, 0.16, 0.17, 0.08, Verdict.UNDECIDED, "c: inconclusive, off by anything up to 16 points"),
+    (0.00, 0.00, 0.16, 0.17, 0.08, None, "c: inconclusive, off by anything up to 16 points"),
     (0.01, 0.00, 0.04, 0.61, 0.60, Verdict.UNDECIDED, "c: about right, off by at most 4 points"),
 ]
 
@@ -217,7 +213,7 @@ def test_whether_it_knows_is_said_in_words_by_hand(
     span = {"low": low, "high": high, "level": 0.95, "method": "by hand"}
     found = {"estimate": estimate, "interval": span, "n": 60, "what": "x", "sure": sure, "right": right}
     told = {"measure": "ece", "conditions": ["c"], "verdict": verdict or "undecided", "interval": verdict and span}
-    words = said({"conditions": [{"name": "c", "knows": found}], "claims": [{**told, "side": "worse"}]})
+    words = lines_of({"conditions": [{"name": "c", "knows": found}], "claims": [{**told, "side": "worse"}]})
     averages = f" ({100 * sure:.0f}% sure on average, right in {100 * right:.0f}%)."
     assert words["Does it know when it is wrong"] == text + averages
 
@@ -227,7 +223,7 @@ def test_draws_with_settings_of_their_own_speak_for_their_condition() -> None:
     span = {"low": 0.2, "high": 0.49, "level": 0.95, "method": "by hand"}
     found = {"estimate": 0.35, "interval": span, "n": 60, "what": "x", "sure": 0.56, "right": 0.2, "drawn": "c (t=1)"}
     own = {"measure": "draws", "conditions": ["c (t=1)"], "verdict": "verified", "interval": span, "side": "worse"}
-    words = said({"conditions": [{"name": "c", "knows": found}], "claims": [own]})
+    words = lines_of({"conditions": [{"name": "c", "knows": found}], "claims": [own]})
     assert words["Does it know when it is wrong"].startswith("c: over-confident by about 36 points")
 
 
@@ -239,9 +235,9 @@ def test_figures_that_people_corrected_say_by_how_many_labels() -> None:
         for key, more in (("how_often", {"labels": 1}), ("how_badly", {"labels": 1200}), ("how_often", {}))
     ]
     assert [found[-1]["what"].split(", of ")[0] for found in cells] == [
-        "as people would grade (1 label)",
-        "severity 3 or more, as people would grade (1,200 labels)",
-        "as people would grade",
+        "corrected by human labels (1 label)",
+        "severity 3 or more, corrected by human labels (1,200 labels)",
+        "corrected by human labels",
     ]
 
 
@@ -254,13 +250,13 @@ def test_scores_are_read_on_their_own_scale_by_hand() -> None:
     screen = first_screen(found)
     assert screen["conditions"][0]["cells"][0]["bar"] == {"low": 50.0, "high": 100.0, "at": 75.0, "zero": None}
     assert screen["columns"] == [{"title": "How well does it score?", "rail": "1 to 5"}]
-    assert said(found)["By how much, at least"] == "new is better scored by at least 0.300 on a scale of 1 to 5."
+    assert lines_of(found)["By how much"] == "Mean score +0.50 (95% CI +0.30 to +0.70) on a scale of 1 to 5."
 
 
 def test_a_stricter_interval_says_why_by_hand() -> None:
     """98.8% alone puzzles: four claims that share one risk do not."""
     span = {"low": 0.01, "high": 0.05, "level": 0.9875, "method": "by hand"}
     row = {"measure": "accuracy", "conditions": ["a", "b"], "verdict": "verified", "estimate": 0.03, "interval": span}
-    assert "98.8% interval, as 4 claims share one risk of error" in str(
+    assert "98.8% CI, adjusted for 4 comparisons" in str(
         claim_rows([{**row, "family": {"method": "holm", "size": 4}}])[0]["numbers"]
     )

@@ -1,4 +1,4 @@
-"""The results in words: the question, the checks made, what to do next, and what a signatory can sign."""
+"""What a document says beside its claims: first lines, the checks made, what to do next, what a signatory can sign."""
 
 import dataclasses
 import math
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from richter import severity as sev
+from richter.audit._comparison import changed_items
 from richter.audit._floors_audit import gap_claims
 from richter.audit._measure_claims import ECE_MARGIN, RunStudy, calibration_claims_of
 from richter.audit._measure_conditions import SIMULATED, known_outcomes
@@ -20,20 +21,26 @@ from richter.claims import METRICS, Evidence, as_sample, mean_evidence
 from richter.errors import InputError
 from richter.evidence import sample_of
 from richter.ratings import ACCEPTED_ALPHA, Agreement, Undefined, panel_failures
-from richter.records import Claim, Verdict, at_most, counted, printable, refusals
+from richter.records import Claim, Verdict, counted, printable, refusals
 from richter.tables import CATASTROPHIC
-from richter.words import answer
+from richter.words import (
+    FirstLines,
+    describe_alone,
+    describe_bound,
+    describe_counts_by_name,
+    describe_level,
+    describe_missing_section,
+    describe_names,
+    describe_population,
+    describe_rated,
+    describe_raters,
+    describe_sizes,
+    describe_stop,
+    first_lines,
+)
 
 MILLION = 1_000_000
 REPLIES = "judge replies read"
-_LACKING = {  # what a section that is not there would tell
-    "severity": "how bad the errors are",
-    "tail": "how bad the worst errors are",
-    "calibration": "whether it knows when it is wrong",
-    "floors": "which is better",
-    "search": "where else it fails",
-    "judges": "whether judges agree",
-}
 _STATES = {  # of a run: whether it is complete, and what is said of it
     "complete": (True, "nobody is writing to the run"),
     "in progress": (False, "the run is being written: these figures are of a moment"),
@@ -41,33 +48,24 @@ _STATES = {  # of a run: whether it is complete, and what is said of it
 }
 
 
-def question_of(names: Sequence[str]) -> str:
-    """What the run asks, in one sentence."""
-    shown = [printable(name, limit=60) for name in names]
-    if not shown:
-        return "Which conditions fail, how badly, and do they know it?"
-    if len(shown) == 1:
-        return f"How often and how badly does {shown[0]} fail, and does it know it?"
-    if len(shown) == 2:
-        return f"Is {shown[1]} worse than {shown[0]}, how badly do they fail, do they know it?"
-    return f"Which of {len(shown)} conditions fail more, how badly do they fail, do they know it?"
-
-
-def answer_of(study: RunStudy, conditions: Sequence[ConditionResults]) -> str:
-    """What the claims say, in plain words; see `richter.words.answer`."""
+def first_lines_of(study: RunStudy, conditions: Sequence[ConditionResults]) -> FirstLines:
+    """What a first screen says of a run: of one condition its own answer and its requirements, else the comparison."""
     names = study.records.names
     if len(names) == 1:
         required = () if study.severity is None else study.severity.requirements
         required += () if study.gate is None else study.gate.claims
-        return " ".join([_alone(conditions[0]), *(c.sentence for c in required)])
+        return FirstLines(headline=" ".join([_alone(conditions[0]), *(c.sentence for c in required)]))
+    if study.comparison is None and all(row.how_often is None and row.scored is None for row in conditions):
+        return FirstLines(headline="Can't compare yet: nobody has graded the answers.")
     claims = () if study.comparison is None else study.comparison.claims
     others = () if study.severity is None else study.severity.study.claims
     known = {(c.measure, c.conditions) for c in claims}
     gate = study.plan_of("gate")
     named = {} if gate is None else gate.values
-    return answer(
+    return first_lines(
         [*claims, *(c for c in others if (c.measure, c.conditions) not in known)],
         conditions=names,
+        changed={} if study.comparison is None else changed_items(study.comparison.pairs),
         candidate=named.get("candidate"),
         baseline=named.get("baseline") or None,
         scale=next((row.scored.scale for row in conditions if row.scored is not None), None),
@@ -75,24 +73,16 @@ def answer_of(study: RunStudy, conditions: Sequence[ConditionResults]) -> str:
 
 
 def _alone(row: ConditionResults) -> str:
-    """One condition's answer: how often it is wrong, or how well it is scored."""
-    often, who = row.how_often, printable(row.name, limit=60)
-    if often is None and row.scored is not None:
-        span, on = row.scored.interval, counted(row.scored.n, "item")
-        ends = f" (between {span.low:.4g} and {span.high:.4g})" if span is not None and math.isfinite(span.low) else ""
-        return f"{who} is scored {row.scored.estimate:.4g}{ends} on {on}: {row.scored.what}."
-    if often is None or often.interval is None:
-        return f"Nobody graded the answers of {who}: how often it is wrong is not known."
-    low, high = 100 * often.interval.low, 100 * often.interval.high
-    answers = (
-        counted(often.n, "answer")
-        if row.rated <= often.n
-        else f"{counted(row.rated, 'answer')} to {counted(often.n, 'item')}"
-    )
-    if often.estimate == 0:
-        return f"No error of {who} was seen in {answers}: it is wrong in at most {at_most(high)}%."
-    seen = f"{100 * often.estimate:.1f}% of {answers}"
-    return f"{who} is wrong in {seen} (between {low:.1f}% and {high:.1f}%)."
+    """One condition's answer: how often it is right, or how well it is scored."""
+    often, scored = row.how_often, row.scored
+    if often is None and scored is not None:
+        span = scored.interval
+        has_ends = span is not None and math.isfinite(span.low)
+        ends = f" ({describe_level(span.level)} CI {span.low:.4g} to {span.high:.4g})" if span and has_ends else ""
+        text = f"{scored.estimate:.4g}{ends}"
+        return describe_alone(row.name, wrong=None, n=scored.n, interval=span, answers=scored.n, scored=text)
+    wrong, n, interval = (None, 0, None) if often is None else (often.estimate, often.n, often.interval)
+    return describe_alone(row.name, wrong=wrong, n=n, interval=interval, answers=row.rated)
 
 
 # ------------------------------------------------------------------ checks
@@ -116,16 +106,16 @@ def checks_of(study: RunStudy) -> tuple[Check, ...]:
         _check(
             "every item answered",
             not short if total and not apart else None,
-            "each condition has items of its own"
+            "each one has questions of its own"
             if apart
-            else f"each condition answered all {counted(items, 'item')}"
+            else f"all {counted(items, 'question')} are answered"
             if not short
-            else f"{_listed(short)} short of {items:,} items",
+            else f"{describe_counts_by_name(short)} short of {items:,} questions",
         ),
         _check(
             "no failed calls",
             not any(failed.values()) if total else None,
-            "no call failed for good" if not any(failed.values()) else f"failed for good: {_listed(failed)}",
+            "no call failed" if not any(failed.values()) else f"failed: {describe_counts_by_name(failed)}",
         ),
         _rated(records, total),
         _aligned(study),
@@ -137,17 +127,12 @@ def checks_of(study: RunStudy) -> tuple[Check, ...]:
     )
 
 
-def _listed(counts: Mapping[str, int]) -> str:
-    named = [f"{printable(name, limit=40)} {n:,}" for name, n in counts.items() if n]
-    return ", ".join(named[:5]) + (f" and {len(named) - 5} more" if len(named) > 5 else "")
-
-
 def _rated(records: RunRecords, total: int) -> Check:
     if records.basis is None or not total:
         return _check("every answer rated", None if not total else False, "no answer is rated")
     n = records.rated[records.basis]
     by = BASES[records.basis]
-    return _check("every answer rated", n >= total, f"{n:,} of {counted(total, 'answer')} rated by {by}")
+    return _check("every answer rated", n >= total, describe_rated(n, total, by))
 
 
 def _apart(study: RunStudy) -> bool:
@@ -157,7 +142,7 @@ def _apart(study: RunStudy) -> bool:
 
 def _aligned(study: RunStudy) -> Check:
     if study.comparison is None:
-        return _check("items aligned", None, "there are no two graded conditions to align")
+        return _check("items aligned", None, "no two of them are graded")
     refused = study.comparison.refused
     if refused:
         lines = refusals((r.conditions, r.reason) for r in refused)
@@ -165,8 +150,8 @@ def _aligned(study: RunStudy) -> Check:
         return _check("items aligned", False, f"not compared: {printable(lines[0])}{more}")
     number = len(study.comparison.pairs)
     if _apart(study):
-        return _check("items aligned", None, "different items per condition: they are compared without pairs")
-    text = "the two conditions share their items" if number == 1 else f"all {counted(number, 'pair')} share their items"
+        return _check("items aligned", None, "different questions on each side: compared without pairs")
+    text = "both answered the same questions" if number == 1 else f"all {counted(number, 'pair')} share their questions"
     return _check("items aligned", True, text)
 
 
@@ -182,7 +167,7 @@ def _judged(study: RunStudy) -> list[Check]:
     else:
         span, value = panel.alpha.interval, panel.alpha.estimate
         low = value if span is None else span.low
-        text = f"Krippendorff's alpha {value:.2f} (at least {low:.2f}), {ACCEPTED_ALPHA:g} is asked for"
+        text = f"Krippendorff's alpha is {value:.2f} (at least {low:.2f}); {ACCEPTED_ALPHA:g} is recommended"
         agree = _check("judges agree", low >= ACCEPTED_ALPHA, text)
     try:
         own = self_judging(study.records)
@@ -200,15 +185,15 @@ def _fits(study: RunStudy) -> Check:
     fits = {n: f for n, f in study.severity.study.slopes.items() if isinstance(f, sev.BValue)}
     bad = [name for name, fit in fits.items() if not fit.adequate]
     if not fits:
-        return _check("the severity law fits", None, "no condition's errors allow a slope")
+        return _check("the severity law fits", None, "too few errors for a slope")
     within = study.severity.study.recipe.tolerance
-    text = f"of {counted(len(fits), 'slope')} {len(fits) - len(bad)} describe their errors within {within:g}"
+    text = f"{len(fits) - len(bad)} of {counted(len(fits), 'slope')} describe their errors within {within:g}"
     return _check("the severity law fits", not bad, text)
 
 
 def _planned(status: PlanStatus | None) -> Check:
     if status is None:
-        return _check("plan locked before asking", None, "there is no plan: every finding is exploratory")
+        return _check("plan locked before asking", None, "there is no plan: nothing is pre-registered")
     if status.confirmatory:
         return _check(
             "plan locked before asking", True, f"locked {status.locked_at}, unchanged since; {status.vouched}"
@@ -220,14 +205,13 @@ def _fixed(study: RunStudy) -> list[Check]:
     """After an early stop the limits of all but the claim that was stopped for are those of a fixed number of items."""
     if not study.stopping or not study.stopping.get("saved"):
         return []
-    text = f"asking stopped when {study.stopping['claim']!r} was decided; only that claim's limits allow for it"
-    return [_check("number of items fixed before", False, text)]
+    return [_check("number of items fixed before", False, describe_stop(study.stopping["claim"]))]
 
 
 def _real(records: RunRecords) -> Check:
     simulated = [c.name for c in records.conditions if c.model.startswith(SIMULATED)]
     if not simulated:
-        return _check("no condition is simulated", True, "no condition is simulated")
+        return _check("no condition is simulated", True, "no answers are simulated")
     return _check("no condition is simulated", False, f"{len(simulated)} of {len(records.conditions)} are simulated")
 
 
@@ -239,23 +223,23 @@ def next_steps(study: RunStudy, sections: Mapping[str, Any]) -> tuple[str, ...]:
     records = study.records
     steps = []
     if records.state == "in progress":
-        steps.append("wait for the run to end, then report again: more answers are on their way")
+        steps.append("wait for the run to end, then report again: more answers are coming")
     steps += _undecided_gaps(study)
     steps += _undecided_calibration(study)
     steps += _undecided_severity(study)
     steps += _uncorrected(study)
     if study.tail is not None and study.tail.study.claim.needed is not None:
-        steps.append(f"give each condition {counted(study.tail.study.claim.needed, 'item')} in all to settle the tails")
+        steps.append(f"use {counted(study.tail.study.claim.needed, 'question')} each to settle the tails")
     for name, section in sections.items():
         if isinstance(section, NoSection) and name in study.wanted:
-            steps.append(f"to learn {_LACKING[name]}: {section.missing.remedy}")
+            steps.append(describe_missing_section(name, section.missing.remedy))
     lacking = getattr(sections["calibration"], "draws_missing", None)
     if lacking:
-        steps.append(f"to learn whether repeated answers agree: {lacking.remedy}")
+        steps.append(f"to learn if repeated answers agree: {lacking.remedy}")
     if records.basis is not None and "human" not in records.rated and records.has_texts:
         run, by = records.command, BASES[records.basis]
         label = f"richter label {run}" if not records.files else f"richter import {run} -o RUN; richter label RUN"
-        steps.append(f"have people check a sample: {label} --rater NAME (all rests on {by} so far)")
+        steps.append(f"check a sample by hand: {label} --rater NAME (so far all grades come from {by})")
     return tuple(steps)
 
 
@@ -269,34 +253,32 @@ def _undecided_gaps(study: RunStudy) -> list[str]:
         if claim.verdict is Verdict.UNDECIDED and claim.needed is not None:
             waiting[claim.measure].append(claim)
     steps = [_gap_step(claims, len(study.comparison.pairs)) for claims in waiting.values()]
-    return [text for *_, text in sorted(steps, key=lambda s: s[:2])]
+    return [text for *_, text in sorted(steps, key=lambda s: s[:2]) if text]
 
 
 def _gap_step(claims: Sequence[Claim], n_pairs: int) -> tuple[bool, int, str]:
-    """What settles the undecided claims on a measure: whether it is another than the main one, how much, and how."""
-    first = claims[0]
+    """What settles the inconclusive claims on a measure: whether it is not the main one, how much, and how."""
+    first = max(claims, key=lambda c: (c.needed or 0) - c.units)
     metric = METRICS.get(first.measure, METRICS["mean_score"])
-    aim = f"{metric.amount(first.needed_for or 0.0)}{metric.suffix}{metric.read_on}"
-    of = "" if n_pairs == 1 else f" for {len(claims)} of {n_pairs} pairs"
-    more = max((c.needed or 0) - c.units for c in claims)
+    of = "" if n_pairs == 1 else f" ({len(claims)} of {n_pairs} pairs)"
+    more = (first.needed or 0) - first.units
+    sizes = describe_sizes(first, metric)
     if more > 0:
-        units = "groups of items" if first.unit == "group" else f"{first.unit}s"
-        text = f"ask and grade {more:,} more {units} to show a difference of {aim} in {metric.noun}{of}"
+        text = f"add questions to settle {metric.noun}{of}: {sizes[0].lower()}{sizes[1:]}" if sizes else ""
     else:
-        text = f"decide which difference in {metric.noun} matters to you and state it (--margin){of}; one of {aim} "
-        text += "would likely have been seen"
+        text = f"state the difference in {metric.noun} that matters to you: --margin{of}"
     return not first.primary, more, text
 
 
 def _undecided_calibration(study: RunStudy) -> list[str]:
     steps, claims = [], calibration_claims_of(study)
-    for measure, ask, what in (("draws", "draw", "questions"), ("ece", "ask and grade", "items")):
+    for measure, ask, what in (("draws", "draw", "questions"), ("ece", "ask and grade", "questions")):
         own = [c for c in claims if c.measure == measure and c.verdict is Verdict.UNDECIDED and c.needed]
         if not own:
             continue
         worst = max(own, key=lambda c: (c.needed or 0) - c.n)
         more = (worst.needed or 0) - worst.n
-        of = printable(worst.conditions[0], limit=40) if len(own) == 1 else counted(len(own), "condition")
+        of = printable(worst.conditions[0], limit=40) if len(own) == 1 else f"{len(own)} of them"
         if more > 0:
             aim = f"{100 * ECE_MARGIN:g} points"
             steps.append(f"{ask} {more:,} more {what} to show a calibration error of {aim} in {of}")
@@ -309,7 +291,7 @@ def _undecided_severity(study: RunStudy) -> list[str]:
         return []
     steps = _missing_slopes(study.severity.study.slopes)
     steps += [
-        f"undecided: {sev.describe_requirement(check)}; "
+        f"inconclusive: {sev.describe_requirement(check)}; "
         f"{check.needed - check.n:,} more answers without such an event would show it"
         for check in study.severity.requirements
         if check.verdict is Verdict.UNDECIDED and check.needed is not None
@@ -318,8 +300,8 @@ def _undecided_severity(study: RunStudy) -> list[str]:
     for name, claim in () if gate is None else zip(gate.requirements, gate.claims, strict=True):
         if claim.verdict is Verdict.UNDECIDED and claim.needed is not None:
             more = claim.needed - claim.units
-            enough = f"{more:,} more labelled {claim.unit}s would" if more > 0 else f"{claim.needed:,} were enough to"
-            steps.append(f"undecided: {name}; {enough} show it met")
+            enough = f"{more:,} more graded questions would" if more > 0 else f"{claim.needed:,} were enough to"
+            steps.append(f"inconclusive: {name}; {enough} show it")
     return steps
 
 
@@ -329,19 +311,17 @@ def _missing_slopes(slopes: Mapping[str, Any]) -> list[str]:
     alike = [n for n, f in few.items() if f.needed <= f.n_errors]
     steps = []
     if alike:
-        steps.append(f"no slope of severities for {_listed_names(alike)}: {printable(few[alike[0]].reason, limit=200)}")
+        steps.append(
+            f"no slope of severities for {describe_names(alike)}: {printable(few[alike[0]].reason, limit=200)}"
+        )
     short = {n: f for n, f in few.items() if n not in alike}
     if short:
         worst = max(short.values(), key=lambda f: f.needed - f.n_errors)
         steps.append(
-            f"no slope of severities for {_listed_names(list(short))}; "
+            f"no slope of severities for {describe_names(list(short))}; "
             f"{counted(worst.needed, 'error is', 'errors are')} needed, they have fewer"
         )
     return steps
-
-
-def _listed_names(names: Sequence[str]) -> str:
-    return ", ".join(printable(n, limit=40) for n in names[:3]) + (" and others" if len(names) > 3 else "")
 
 
 def _uncorrected(study: RunStudy) -> list[str]:
@@ -350,8 +330,8 @@ def _uncorrected(study: RunStudy) -> list[str]:
     if not skipped:
         return []
     name, reason = next(iter(skipped.items()))
-    of = printable(name, limit=40) if len(skipped) == 1 else counted(len(skipped), "condition")
-    return [f"rates of {of} are not corrected by people's labels: {printable(reason, limit=200)}"]
+    of = printable(name, limit=40) if len(skipped) == 1 else f"{len(skipped)} of them"
+    return [f"rates of {of} are not corrected by human labels: {printable(reason, limit=200)}"]
 
 
 # ------------------------------------------------------------------ what can be signed
@@ -418,34 +398,26 @@ def _describe_highest(bounds: Sequence[Bound]) -> str | None:
     if not bounds:
         return None
     worst = max(bounds, key=lambda b: b.upper)
-    which = "" if len(bounds) == 1 else f"; the highest of {len(bounds)} conditions"
-    return (
-        f"at most {at_most(100 * worst.upper)}% of answers of {printable(worst.condition, limit=60)} are "
-        f"of severity {CATASTROPHIC:g} or more ({100 * worst.level:g}%, one-sided, {worst.basis}; {worst.seen:,} "
-        f"seen in {worst.n:,}{which})"
-    )
+    return describe_bound(
+        worst.condition, worst.upper, level=worst.level, basis=worst.basis, seen=worst.seen, n=worst.n,
+        n_conditions=len(bounds),
+    )  # fmt: skip
 
 
 def _basis_words(records: RunRecords) -> str:
     """Whose ratings the figures rest on, and who checked them."""
     if records.basis is None:
-        return "nobody rated an answer"
-    text = f"{BASES[records.basis]} ({counted(records.rated[records.basis], 'answer')})"
-    if records.basis != "human" and records.rated.get("human"):
-        return f"{text}; people checked {records.rated['human']:,}"
-    return text if records.basis == "human" else f"{text}; no person checked them"
+        return "nobody graded an answer"
+    return describe_raters(
+        BASES[records.basis],
+        records.rated[records.basis],
+        checked=records.rated.get("human") or 0,
+        is_human=records.basis == "human",
+    )
 
 
 def _population_words(records: RunRecords) -> str:
     """Which questions the figures speak of, and no others."""
     domains = sorted({item.domain for item in records.items.values() if item.domain})
     tiers = sorted({item.tier for item in records.items.values() if item.tier is not None})
-    text = counted(len(records.items), "question")
-    if records.bench:
-        text += f" of {printable(records.bench, limit=80)}"
-    if domains:
-        shown = ", ".join(printable(d, limit=30) for d in domains[:8])
-        text += f"; {counted(len(domains), 'domain')} ({shown}{', …' * (len(domains) > 8)})"
-    if tiers:
-        text += f"; tiers {tiers[0]} to {tiers[-1]}" if len(tiers) > 1 else f"; tier {tiers[0]}"
-    return text + ". Of other questions they say nothing."
+    return describe_population(len(records.items), records.bench, domains, tiers)
