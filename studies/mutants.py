@@ -154,7 +154,7 @@ class Mutant(NamedTuple):
 NAMED = (
     Mutant("gate ignoring attempts", *GATE, 'tried = values.get("tried", 1) or known or 1', "tried = 1"),
     Mutant("gate limits that fall short", *ESTIMATORS, "exact=policy.is_gate, ratio=ratio", "ratio=ratio"),
-    Mutant("watch's metrics not divided", *WATCH, "limit = len(table) / alpha if table else 1 / alpha",
+    Mutant("watch's metrics not divided", *WATCH, "limit = len(watched) / alpha if watched else 1 / alpha",
            "limit = 1 / alpha"),
     Mutant("refused alignment compared", *CHECKS, "if frozenset(question.conditions) not in aligned.apart:",
            "if True:"),

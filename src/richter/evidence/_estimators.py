@@ -15,7 +15,6 @@ from richter.claims import (
     adjusted_difference,
     as_sample,
     both_ways,
-    by_ratio,
     check_groups,
     check_weights,
     difference_evidence,
@@ -24,6 +23,7 @@ from richter.claims import (
     subgroup_differences,
     subgroups_both_ways,
     suite_evidence,
+    total_evidence,
     unpaired_evidence,
     with_gate_limit,
     with_missing_at,
@@ -46,9 +46,11 @@ def estimate_mean(dataset: Dataset, question: Question, policy: Policy) -> Evide
     """A condition's mean, or the second's minus the first's, by unit; missing grades both ways.
 
     Adjustment for difficulty and the weights of a suite concern the main measure's differences. A gate has its own
-    limit (`with_gate_limit`).
+    limit (`with_gate_limit`). An amount that is paid is compared by its totals (`total_evidence`).
     """
     sample = _asked_of(dataset, question, sample_of(dataset, question.measure))
+    if sample.metric.is_cost:
+        return _estimate_total(dataset, question, policy, sample)
     found = _estimate(dataset, question, policy, sample)
     lacking = _counted_as_worst(dataset, question, policy, sample)
     if lacking.any():
@@ -149,12 +151,11 @@ def _estimate(dataset: Dataset, question: Question, policy: Policy, sample: Samp
     first, second = question.conditions
     if is_unpaired(dataset, question, policy):
         return unpaired_evidence(sample, first, second, about=policy.about)
-    ratio = by_ratio(sample_of(dataset, question.measure), first, second)
     if question.family == "main" and policy.suite is not None:
         return _over_suite(dataset, question, policy, sample)
     if question.family == "main" and policy.adjust:
         return _adjusted(dataset, question, sample)
-    return difference_evidence(sample, first, second, about=policy.about, exact=policy.is_gate, ratio=ratio)
+    return difference_evidence(sample, first, second, about=policy.about, exact=policy.is_gate)
 
 
 def _adjusted(dataset: Dataset, question: Question, sample: Sample) -> Evidence:
@@ -169,8 +170,21 @@ def _adjusted(dataset: Dataset, question: Question, sample: Sample) -> Evidence:
         rows = [place[item] for item in sample.outcomes.items]
         mean[np.ix_(rows, columns)] = sample.mean
         sample = Sample(outcomes=everyone.outcomes, mean=mean, draws=everyone.draws, within=everyone.within)
-    ratio = by_ratio(sample_of(dataset, question.measure), first, second)
-    return adjusted_difference(sample, first, second, ratio=ratio).evidence
+    return adjusted_difference(sample, first, second).evidence
+
+
+def _estimate_total(dataset: Dataset, question: Question, policy: Policy, sample: Sample) -> Evidence:
+    """The ratio of two totals, or a mean amount; a suite weighs the items of its benchmarks."""
+    if question.family == "main" and policy.suite is not None:
+        codes, names = item_codes(dataset, "domain")
+        check_weights(names, policy.suite)
+        known = ~np.isnan(sample.mean[:, [sample.place(name) for name in question.conditions]]).any(axis=1)
+        sizes = np.bincount(codes[known], minlength=len(names))
+        weight = np.array([policy.suite[name] for name in names]) / np.maximum(sizes, 1)
+        outcomes = dataclasses.replace(sample.outcomes, weight=weight[codes])
+        sample = dataclasses.replace(sample, outcomes=outcomes)
+    unpaired = is_unpaired(dataset, question, policy)
+    return total_evidence(sample, question.conditions, about=policy.about, unpaired=unpaired)
 
 
 def _over_suite(dataset: Dataset, question: Question, policy: Policy, sample: Sample) -> Evidence:
@@ -180,14 +194,13 @@ def _over_suite(dataset: Dataset, question: Question, policy: Policy, sample: Sa
     codes, names = item_codes(dataset, "domain")
     check_weights(names, policy.suite)
     check_groups(sample.outcomes, codes, "domain")
-    ratio = by_ratio(sample_of(dataset, question.measure), first, second)
     parts = {}
     for k, name in enumerate(names):
         own = within(sample, codes == k)
         if policy.adjust:
-            parts[name] = adjusted_difference(own, first, second, ratio=ratio).evidence
+            parts[name] = adjusted_difference(own, first, second).evidence
         else:
-            parts[name] = difference_evidence(own, first, second, ratio=ratio)
+            parts[name] = difference_evidence(own, first, second)
     return suite_evidence(parts, policy.suite)
 
 

@@ -24,7 +24,6 @@ from richter.tables._answer_keys import (
     MAX_APART,
     ScoreCells,
     answer_keys,
-    merge_spellings,
     one_row_per_answer,
     read_scores,
 )
@@ -49,7 +48,7 @@ GRADE_HINTS = ({"score"}, {"metric"}, {"score", "metric"})  # what names of grad
 def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str) -> Part:
     """The answers, scores and ratings of a table; without a column for it the condition is called `stem`."""
     frame, place, notes = table.frame, table.place, table.notes
-    keys = merge_spellings(answer_keys(frame, place, notes, what=what, stem=stem), notes)
+    keys = answer_keys(frame, place, notes, what=what, stem=stem)
     scores = read_scores(frame, place, options, what, notes) if "score" in place else None
     numbers = {f: to_numbers(frame, place[f], f, what, place, notes) for f in NUMBERS if f in place}
     _check_numbers(numbers, scores, place, options, what)
@@ -247,7 +246,8 @@ def _without_summary(rows: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
         both = rows.filter(own).join(others, on="item").drop_nulls("value")
         far = [(both["value"] - both[c]).abs() / (1e-9 + both["value"].abs()) for c in ("mean", "sum")]
         if len(names) > 2 and len(both) > 0 and any((gap < 0.02).all() for gap in far):
-            notes.append(f"{name!r} is the mean or sum of the other conditions, item by item: it is left out")
+            left_out = f"{name!r} is the mean or sum of the other conditions, item by item: it is left out"
+            notes.append(Note(left_out, "totals"))
             rows = rows.filter(~own)
         else:
             notes.append(f"a condition is called {name!r}: if it is a summary, name the others after the file")

@@ -546,9 +546,9 @@ def _understood(
     answers: pl.DataFrame, conditions: Sequence[str], scores: pl.DataFrame, names: Sequence[str], rated: str
 ) -> str:
     shown = ", ".join(printable(name, limit=30) for name in conditions[:4]) + (", …" if len(conditions) > 4 else "")
-    several = f"{counted(len(conditions), 'condition')} ({shown})" if len(conditions) > 1 else f"1 condition ({shown})"
+    several = f"{len(conditions)} ({shown})" if len(conditions) > 1 else shown
     items = answers["item"].n_unique()
-    said = [f"{counted(items, 'item')} x {several}"]
+    said = [f"{counted(items, 'question')} x {several}"]
     if len(scores):
         said += _describe_scores(scores, names)
     elif not rated:
@@ -557,12 +557,12 @@ def _understood(
         said.append(rated)
     draws = int(answers["draw"].to_numpy().max(initial=0)) + 1
     if draws > 1:
-        said.append(f"up to {counted(draws, 'draw')} an item")
+        said.append(f"up to {counted(draws, 'repeat')} per question")
     numbers = [answers[name].drop_nulls().n_unique() for name in ("group", "group_2")]
     if groups := [f"in {counted(number, 'group')}" for number in numbers if number]:
-        said.append(f"items {' and '.join(groups)}")
+        said.append(f"questions {' and '.join(groups)}")
     if answers["weight"].drop_nulls().n_unique() > 1:
-        said.append("items weighted")
+        said.append("questions weighted")
     failed = answers.filter(pl.col("error").fill_null("") != "").height
     if failed:
         said.append(f"{failed:,} failed calls")
