@@ -363,7 +363,7 @@ def whole(number: int, file: Path, words: list[str]) -> None:
         child.start()
         child.join()
         if child.exitcode:
-            raise SystemExit("the tests fail on what the modules are")
+            raise SystemExit(f"the tests fail on what the modules are: {file.with_suffix('.failed.txt')}")
     keys = {(name, change.key): change.line for name, text in texts.items() for change in changes(text)}
     _print_rows([row | {"line": keys[key]} for key, row in _read_rows(file).items() if key in keys])
 
@@ -411,8 +411,7 @@ class Trying:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """The first that fails is enough."""
         if report.failed:
-            if self.hits:  # the modules are as they are
-                print(f"{report.nodeid} fails", file=sys.__stderr__, flush=True)
+            self.file.with_suffix(".failed.txt").write_text(f"{report.nodeid}\n{report.longreprtext}\n")
             os._exit(1)
         self.durations[report.nodeid] = self.durations.get(report.nodeid, 0.0) + report.duration
         if report.when == "teardown":
