@@ -4,7 +4,7 @@ Usage: python studies/group_worlds.py [OUT.jsonl] [runs] [part ..]   (again with
        python studies/group_worlds.py OUT.jsonl table                (what is there, as Markdown)
 
 Parts: crossed (two groupings), uneven (one group with a quarter of the items), gates (few groups, of which one in eight
-fails wholly).
+fails wholly), unpaired (rates on different items).
 OUT: soak/group_worlds.jsonl by default. Groups have normal effects on a latent scale, drawn for each condition by
 itself: two alike conditions differ by chance alone, and the true difference is known.
 """
@@ -21,7 +21,15 @@ from cells import Cell, Run, go_on, records
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from richter.claims import METRICS, Evidence, Outcomes, as_sample, difference_evidence, with_gate_limit
+from richter.claims import (
+    METRICS,
+    Evidence,
+    Outcomes,
+    as_sample,
+    difference_evidence,
+    unpaired_evidence,
+    with_gate_limit,
+)
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -207,10 +215,62 @@ def gates_cells() -> Iterator[Cell]:
                 yield {"part": "gates", "groups": groups, "size": size, "spread": spread, "loss": loss}
 
 
+# ------------------------------------------------------------------ rates on different items
+
+
+def run_unpaired(cell: Cell, runs: int, rng: np.random.Generator) -> dict[str, float]:
+    """Two rates on items of their own, alone or in groups of five on average, and the pooled score test of them."""
+    sizes, spread, ease = cell["items"], cell["spread"], float(ndtri(cell["rate"]))
+    total = math.sqrt(1 + spread**2)
+    found: dict[str, float] = collections.Counter()
+    for _ in range(runs):
+        for is_gap in (False, True):
+            centre = [ease * total, ease * total + cell["shift"] * is_gap]
+            groups = [np.sort(rng.integers(0, max(n // 5, 1), n)) if spread else np.arange(n) for n in sizes]
+            latent = [c + spread * rng.normal(size=n)[g] for c, n, g in zip(centre, sizes, groups, strict=True)]
+            right = [(x + rng.normal(size=len(x)) > 0).astype(float) for x in latent]
+            truth = float(ndtr(centre[1] / total) - ndtr(centre[0] / total))
+            table = np.full((sum(sizes), 2), np.nan)
+            table[: sizes[0], 0], table[sizes[0] :, 1] = right
+            codes = np.unique(np.concatenate([groups[0], sizes[0] + groups[1]]), return_inverse=True)[1]
+            span = unpaired_evidence(known_outcomes(table, codes if spread else None), *NAMES).interval(0.95)
+            name = "at_gap" if is_gap else "alike"
+            found[f"cover_{name}"] += truth in span
+            found["power" if is_gap else "false"] += 0 not in span
+            found["score_power" if is_gap else "score_false"] += _score_rejects(*right)
+    return {name: round(100 * value / runs, 2) for name, value in found.items()}
+
+
+def _score_rejects(first: Floats, second: Floats) -> bool:
+    """Whether the score test of two independent rates (pooled variance, independent items) tells them apart at 5%."""
+    n, m, pool = len(first), len(second), float(np.mean(np.concatenate([first, second])))
+    error = math.sqrt(pool * (1 - pool) * (1 / n + 1 / m))
+    return error > 0 and abs(second.mean() - first.mean()) / error > 1.959964
+
+
+def known_outcomes(table: Floats, group: Codes | None) -> Outcomes:
+    """Outcomes of a table with gaps."""
+    item, condition = (index[~np.isnan(table)] for index in np.indices(table.shape))
+    return Outcomes(
+        metric=METRICS["accuracy"], items=tuple(map(str, range(len(table)))), conditions=NAMES, item=item,
+        condition=condition, value=table[~np.isnan(table)], group=group,
+    )  # fmt: skip
+
+
+def unpaired_cells() -> Iterator[Cell]:
+    """Sizes, rates, and groups."""
+    for items in ((50, 50), (30, 300), (100, 100), (200, 400)):
+        for rate in (0.5, 0.9):
+            shift = 2.8 * math.sqrt(rate * (1 - rate) * sum(1 / n for n in items)) / 0.3
+            for spread in (0.0, 0.5):
+                yield {"part": "unpaired", "items": items, "rate": rate, "spread": spread, "shift": round(shift, 2)}
+
+
 PARTS: dict[str, tuple[Callable[[], Iterator[Cell]], Run]] = {
     "crossed": (crossed_cells, run_crossed),
     "uneven": (uneven_cells, run_uneven),
     "gates": (gates_cells, run_gates),
+    "unpaired": (unpaired_cells, run_unpaired),
 }
 
 
