@@ -4,7 +4,7 @@ Usage: python studies/group_worlds.py [OUT.jsonl] [runs] [part ..]   (again with
        python studies/group_worlds.py OUT.jsonl table                (what is there, as Markdown)
 
 Parts: crossed (two groupings), uneven (one group with a quarter of the items), gates (few groups, of which one in eight
-fails wholly), unpaired (rates on different items).
+fails wholly), unpaired (rates on different items), adjust (for difficulty).
 OUT: soak/group_worlds.jsonl by default. Groups have normal effects on a latent scale, drawn for each condition by
 itself: two alike conditions differ by chance alone, and the true difference is known.
 """
@@ -25,6 +25,7 @@ from richter.claims import (
     METRICS,
     Evidence,
     Outcomes,
+    adjusted_difference,
     as_sample,
     difference_evidence,
     unpaired_evidence,
@@ -33,17 +34,18 @@ from richter.claims import (
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
-NAMES = ("old", "new")
+NAMES = ("m0", "m1")
 SCORE = dataclasses.replace(METRICS["mean_score"], low=0.0, high=1.0)
 
 
 def as_outcomes(values: Floats, *, metric: str = "accuracy", **more: object) -> Outcomes:
-    """Items x conditions (x draws) of values as outcomes."""
+    """Items x conditions (x draws) of values as outcomes; NaN where there is none."""
     table = values[:, :, None] if values.ndim == 2 else values
-    item, condition, draw = np.indices(table.shape).reshape(3, -1)
+    known = ~np.isnan(table)
+    item, condition, draw = (index[known] for index in np.indices(table.shape))
     return Outcomes(
         metric=SCORE if metric == "score" else METRICS[metric], items=tuple(map(str, range(len(table)))),
-        conditions=tuple(NAMES[: table.shape[1]]), item=item, condition=condition, value=table.ravel(),
+        conditions=tuple(f"m{k}" for k in range(table.shape[1])), item=item, condition=condition, value=table[known],
         draw=draw if table.shape[2] > 1 else None, **more,  # type: ignore[arg-type]
     )  # fmt: skip
 
@@ -233,7 +235,7 @@ def run_unpaired(cell: Cell, runs: int, rng: np.random.Generator) -> dict[str, f
             table = np.full((sum(sizes), 2), np.nan)
             table[: sizes[0], 0], table[sizes[0] :, 1] = right
             codes = np.unique(np.concatenate([groups[0], sizes[0] + groups[1]]), return_inverse=True)[1]
-            span = unpaired_evidence(known_outcomes(table, codes if spread else None), *NAMES).interval(0.95)
+            span = unpaired_evidence(as_outcomes(table, group=codes if spread else None), *NAMES).interval(0.95)
             name = "at_gap" if is_gap else "alike"
             found[f"cover_{name}"] += truth in span
             found["power" if is_gap else "false"] += 0 not in span
@@ -248,15 +250,6 @@ def _score_rejects(first: Floats, second: Floats) -> bool:
     return error > 0 and abs(second.mean() - first.mean()) / error > 1.959964
 
 
-def known_outcomes(table: Floats, group: Codes | None) -> Outcomes:
-    """Outcomes of a table with gaps."""
-    item, condition = (index[~np.isnan(table)] for index in np.indices(table.shape))
-    return Outcomes(
-        metric=METRICS["accuracy"], items=tuple(map(str, range(len(table)))), conditions=NAMES, item=item,
-        condition=condition, value=table[~np.isnan(table)], group=group,
-    )  # fmt: skip
-
-
 def unpaired_cells() -> Iterator[Cell]:
     """Sizes, rates, and groups."""
     for items in ((50, 50), (30, 300), (100, 100), (200, 400)):
@@ -266,11 +259,49 @@ def unpaired_cells() -> Iterator[Cell]:
                 yield {"part": "unpaired", "items": items, "rate": rate, "spread": spread, "shift": round(shift, 2)}
 
 
+# ------------------------------------------------------------------ adjustment for difficulty
+
+
+def run_adjust(cell: Cell, runs: int, rng: np.random.Generator) -> dict[str, float]:
+    """Two conditions that feel difficulty by their own slopes, others beside them; both ways of comparing them.
+
+    Of the items a share is asked of the pair: at random, or the easier ones more often.
+    """
+    spread, slope, items, share = cell["spread"], cell["slope"], cell["items"], cell["share"]
+    sizes = np.sqrt(1 + (spread * np.array([1.0, slope])) ** 2)
+    found: dict[str, float] = collections.Counter()
+    for shift in (0.0, cell["shift"]):
+        truth = float(ndtr(0.5 + shift) - ndtr(0.5))
+        for _ in range(runs):
+            easy = spread * rng.normal(size=items)
+            pair = np.array([0.5, 0.5 + shift]) * sizes + easy[:, None] * np.array([1.0, slope])
+            latent = np.concatenate([pair, np.repeat(0.5 + easy[:, None], cell["others"], axis=1)], axis=1)
+            table = (latent + rng.normal(size=latent.shape) > 0).astype(float)
+            chance = share if cell["asked"] == "at random" else ndtr(easy + ndtri(share))
+            table[rng.random(items) >= chance, :2] = np.nan
+            sample = as_sample(as_outcomes(table))
+            adjusted = adjusted_difference(sample, *NAMES).evidence.interval(0.95)
+            plain = difference_evidence(sample, *NAMES).interval(0.95)
+            for name, span in (("plain", plain), ("adjusted", adjusted)):
+                found[f"{name} {'power' if shift else 'false'}"] += 0 not in span
+                found[f"{name} cover"] += (truth in span) / 2
+    return {name: round(100 * value / runs, 2) for name, value in found.items()}
+
+
+def adjust_cells() -> Iterator[Cell]:
+    """Slopes, the share of items that the pair has, and which."""
+    for slope in (1.0, 0.0, -0.5):
+        for share, asked in ((1.0, "at random"), (0.5, "at random"), (0.5, "easier ones")):
+            yield {"part": "adjust", "items": 400, "spread": 1.2, "slope": slope, "others": 6, "share": share,
+                   "asked": asked, "shift": 0.4}  # fmt: skip
+
+
 PARTS: dict[str, tuple[Callable[[], Iterator[Cell]], Run]] = {
     "crossed": (crossed_cells, run_crossed),
     "uneven": (uneven_cells, run_uneven),
     "gates": (gates_cells, run_gates),
     "unpaired": (unpaired_cells, run_unpaired),
+    "adjust": (adjust_cells, run_adjust),
 }
 
 
