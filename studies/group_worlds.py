@@ -4,7 +4,8 @@ Usage: python studies/group_worlds.py [OUT.jsonl] [runs] [part ..]   (again with
        python studies/group_worlds.py OUT.jsonl table                (what is there, as Markdown)
 
 Parts: crossed (two groupings), uneven (one group with a quarter of the items), gates (few groups, of which one in eight
-fails wholly), unpaired (rates on different items), adjust (for difficulty).
+fails wholly), unpaired (rates on different items), adjust (for difficulty), size
+(two groupings).
 OUT: soak/group_worlds.jsonl by default. Groups have normal effects on a latent scale, drawn for each condition by
 itself: two alike conditions differ by chance alone, and the true difference is known.
 """
@@ -31,6 +32,7 @@ from richter.claims import (
     unpaired_evidence,
     with_gate_limit,
 )
+from richter.claims._sizes import units_needed
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -296,12 +298,45 @@ def adjust_cells() -> Iterator[Cell]:
                    "asked": asked, "shift": 0.4}  # fmt: skip
 
 
+# ------------------------------------------------------------------ sizes with two groupings
+
+
+def draw_sized(items: int, cell: Cell, shift: float, rng: np.random.Generator) -> Outcomes:
+    """Items that fall into groups of two groupings at random, with as many items a group however many there are."""
+    latent = np.repeat(0.8 * rng.normal(size=(items, 1)), 2, axis=1)
+    codes = [rng.integers(0, max(round(items / size), 2), items) for size in cell["group_sizes"]]
+    for code in codes:
+        latent += cell["spread"] * rng.normal(size=(int(code.max()) + 1, 2))[code]
+    right = latent + np.array([0.5, 0.5 + shift]) + rng.normal(size=latent.shape) > 0
+    return as_outcomes(right.astype(float), group=codes[0], group_2=codes[1])
+
+
+def run_size(cell: Cell, runs: int, rng: np.random.Generator) -> dict[str, float]:
+    """The items that a pilot asks for at 80% power (the median of 20 pilots), and the power that they have."""
+    size = math.sqrt(1.64 + 2 * cell["spread"] ** 2)
+    shift = float(ndtri(ndtr(0.5 / size) + cell["gap"])) * size - 0.5
+    asked = []
+    for _ in range(20):
+        pilot = difference_evidence(draw_sized(cell["pilot"], cell, 0.0, rng), *NAMES)
+        asked.append(units_needed(pilot, cell["gap"], tail=0.025) * pilot.n / pilot.units)
+    items = math.ceil(float(np.median(asked)))
+    spans = [difference_evidence(draw_sized(items, cell, shift, rng), *NAMES).interval(0.95) for _ in range(runs)]
+    return {"items": items, "power": round(100 * float(np.mean([span.low > 0 for span in spans])), 2)}
+
+
+def size_cells() -> Iterator[Cell]:
+    """Gaps, and items in each group of either grouping."""
+    for group_sizes, gap in (((20, 15), 0.05), ((20, 15), 0.1), ((40, 10), 0.1)):
+        yield {"part": "size", "pilot": 1500, "group_sizes": group_sizes, "spread": 0.3, "gap": gap}
+
+
 PARTS: dict[str, tuple[Callable[[], Iterator[Cell]], Run]] = {
     "crossed": (crossed_cells, run_crossed),
     "uneven": (uneven_cells, run_uneven),
     "gates": (gates_cells, run_gates),
     "unpaired": (unpaired_cells, run_unpaired),
     "adjust": (adjust_cells, run_adjust),
+    "size": (size_cells, run_size),
 }
 
 

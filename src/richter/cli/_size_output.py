@@ -30,7 +30,7 @@ from richter.cli._margins import margins_on_scale
 from richter.errors import InputError
 from richter.evidence import evidence, outcomes_of, sample_of
 from richter.models import price_of, read_prices
-from richter.records import printable
+from richter.records import Note, printable
 from richter.stats import wilson
 from richter.stats._proportion import MIN_EVENTS
 from richter.tables import Dataset, ReadOptions, read_tables
@@ -243,6 +243,9 @@ def _size_from_evidence(
     if asked.metric.estimator != "mean":
         return _SizeFromData(items=items, draws=1, who="asked of both with 1 draw each", notes=notes)
     shares = _shares(dataset, asked.question, is_ratio=asked.known.relative)
+    if shares.groups_2 is not None:
+        text = "New questions must come in new groups of both groupings, with as many questions in each as here."
+        notes = (*notes, Note(text, "two groupings"))
     now = max(1, round(shares.draws_per_item))
     if _is_plain_rate(dataset, asked, shares):  # one answer each: counts decide, not t
         items = floors.paired_gap_labels(gap, min(shares.items + gap**2, 1.0), alpha=alpha, power=power)
