@@ -5,7 +5,8 @@ Usage: python studies/group_worlds.py [OUT.jsonl] [runs] [part ..]   (again with
 
 Parts: crossed (two groupings), uneven (one group with a quarter of the items), gates (few groups, of which one in eight
 fails wholly), unpaired (rates on different items), adjust (for difficulty), size
-(two groupings).
+(two groupings), by (subgroups), other (what held before), few (groups in a
+comparison).
 OUT: soak/group_worlds.jsonl by default. Groups have normal effects on a latent scale, drawn for each condition by
 itself: two alike conditions differ by chance alone, and the true difference is known.
 """
@@ -24,15 +25,20 @@ from scipy.special import ndtr, ndtri
 
 from richter.claims import (
     METRICS,
+    Asked,
     Evidence,
     Outcomes,
+    Question,
     adjusted_difference,
     as_sample,
+    decide,
     difference_evidence,
     unpaired_evidence,
     with_gate_limit,
+    within,
 )
 from richter.claims._sizes import units_needed
+from richter.records import Verdict
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -330,6 +336,112 @@ def size_cells() -> Iterator[Cell]:
         yield {"part": "size", "pilot": 1500, "group_sizes": group_sizes, "spread": 0.3, "gap": gap}
 
 
+# ------------------------------------------------------------------ subgroups
+
+
+def run_by(cell: Cell, runs: int, rng: np.random.Generator) -> dict[str, float]:
+    """Any false claim among the subgroups, coverage, and power: by the family, and by one test per subgroup."""
+    number, size, truths = cell["subgroups"], cell["items"], np.zeros(cell["subgroups"])
+    truths[: cell["apart"]] = cell["gap"]
+    code = np.repeat(np.arange(number), size)
+    metric, found = METRICS["accuracy"], collections.Counter[str]()
+    questions = [
+        Question(measure="accuracy", conditions=NAMES, family="subgroup", column="domain", part=str(k))
+        for k in range(number)
+    ]
+    spread = 0.3 if cell["grouped"] else 0.0
+    size = math.sqrt(1.64 + spread**2)
+    centre = np.stack([np.full(number, 0.5), ndtri(ndtr(0.5) + truths)])[:, code].T * size
+    for _ in range(runs):
+        group = np.unique(code * 20 + rng.integers(0, 20, len(code)), return_inverse=True)[1]
+        latent = 0.8 * rng.normal(size=(len(code), 1)) + spread * rng.normal(size=(int(group.max()) + 1, 2))[group]
+        right = (latent + centre + rng.normal(size=centre.shape) > 0).astype(float)
+        sample = as_sample(as_outcomes(right, group=group if cell["grouped"] else None))
+        asked = [
+            Asked(question=question, metric=metric, evidence=difference_evidence(within(sample, code == k), *NAMES))
+            for k, question in enumerate(questions)
+        ]
+        shown = np.array([claim.verdict in (Verdict.VERIFIED, Verdict.REFUTED) for claim in decide(asked)])
+        spans = [one.known.interval(0.95) for one in asked]
+        alone = np.array([0 not in span for span in spans])
+        found["false"] += bool(shown[truths == 0].any())
+        found["false, one test each"] += bool(alone[truths == 0].any())
+        found["cover"] += float(np.mean([t in span for t, span in zip(truths, spans, strict=True)]))
+        if cell["apart"]:
+            found["power"] += float(shown[truths > 0].mean())
+            found["power, one test each"] += float(alone[truths > 0].mean())
+    return {name: round(100 * value / runs, 2) for name, value in found.items()}
+
+
+def by_cells() -> Iterator[Cell]:
+    """Subgroups, of which none, one or half differ, alone and in groups."""
+    for number, items in ((3, 200), (6, 150), (12, 100)):
+        for apart in (0, 1, number // 2):
+            for grouped in (False, True):
+                yield {"part": "by", "subgroups": number, "items": items, "apart": apart, "gap": 0.15,
+                       "grouped": grouped}  # fmt: skip
+
+
+# ------------------------------------------------------------------ what held before
+
+
+def draw_other(cell: Cell, shift: float, rng: np.random.Generator) -> tuple[Outcomes, float]:
+    """Two conditions on 300 items: opposed answers, weights 1 to 100, draws, ordinal and partial credit."""
+    kind, items = cell["kind"], 300
+    draws, sign = (5, 1.0) if kind == "draws" else (1, -1.0 if kind == "negative dependence" else 1.0)
+    shared = rng.normal(size=(items, 1, 1)) * np.array([1.0, sign])[:, None]
+    latent = shared + np.array([0.5, 0.5 + shift])[:, None] + rng.normal(size=(items, 2, draws))
+    cuts = np.array({"ordinal": [-1.0, 0.0, 1.0, 2.0], "partial credit": [0.0, 0.0, 1.0]}.get(kind, [0.0]))
+    value = np.mean(latent[..., None] > cuts, axis=-1)
+    truth = float(np.mean(ndtr((0.5 + shift - cuts) / math.sqrt(2)) - ndtr((0.5 - cuts) / math.sqrt(2))))
+    weight = 100.0 ** rng.random(items) if kind == "weights 1 to 100" else None
+    metric = "score" if len(cuts) > 1 else "accuracy"
+    return as_outcomes(value, metric=metric, weight=weight), truth
+
+
+def run_other(cell: Cell, runs: int, rng: np.random.Generator) -> dict[str, float]:
+    """The difference of the two."""
+
+    def draw(shift: float) -> tuple[Evidence, float]:
+        outcomes, truth = draw_other(cell, shift, rng)
+        return difference_evidence(outcomes, *NAMES), truth
+
+    return tally(draw, 0.3, runs)
+
+
+def other_cells() -> Iterator[Cell]:
+    """One cell of each kind."""
+    for kind in ("negative dependence", "weights 1 to 100", "draws", "ordinal", "partial credit"):
+        yield {"part": "other", "kind": kind}
+
+
+# ------------------------------------------------------------------ few groups in a comparison
+
+
+def run_few(cell: Cell, runs: int, rng: np.random.Generator) -> dict[str, float]:
+    """What `compare` claims with few groups of which one in eight of either condition fails wholly: nothing differs."""
+    code = np.repeat(np.arange(cell["groups"]), cell["size"])
+    found = collections.Counter[str]()
+    for _ in range(runs):
+        latent = 0.8 * rng.normal(size=(len(code), 1)) + 0.3 * rng.normal(size=(cell["groups"], 2))[code]
+        right = (latent + EASE + rng.normal(size=latent.shape) > 0).astype(float)
+        if cell["failing"] == "one condition":  # the other has as large a loss on all items
+            rate = float(ndtr(EASE / math.sqrt(1.73)))
+            right[:, 0] = latent[:, 0] + float(ndtri(7 / 8 * rate)) * math.sqrt(1.73) + rng.normal(size=len(code)) > 0
+            right[:, 1] *= (rng.random(cell["groups"]) >= FAILING)[code]
+        else:
+            right *= (rng.random((cell["groups"], 2)) >= FAILING)[code]
+        found["false"] += 0 not in difference_evidence(as_outcomes(right, group=code), *NAMES).interval(0.95)
+    return {name: round(100 * value / runs, 2) for name, value in found.items()}
+
+
+def few_cells() -> Iterator[Cell]:
+    """Numbers of groups."""
+    for groups, size in ((8, 50), (12, 30), (16, 25), (20, 20), (40, 20)):
+        for failing in ("one condition", "both"):
+            yield {"part": "few", "groups": groups, "size": size, "failing": failing}
+
+
 PARTS: dict[str, tuple[Callable[[], Iterator[Cell]], Run]] = {
     "crossed": (crossed_cells, run_crossed),
     "uneven": (uneven_cells, run_uneven),
@@ -337,6 +449,9 @@ PARTS: dict[str, tuple[Callable[[], Iterator[Cell]], Run]] = {
     "unpaired": (unpaired_cells, run_unpaired),
     "adjust": (adjust_cells, run_adjust),
     "size": (size_cells, run_size),
+    "by": (by_cells, run_by),
+    "other": (other_cells, run_other),
+    "few": (few_cells, run_few),
 }
 
 
