@@ -150,7 +150,7 @@ def _estimate(dataset: Dataset, question: Question, policy: Policy, sample: Samp
         return mean_evidence(sample, question.conditions[0], about=policy.about, exact=policy.is_gate)
     first, second = question.conditions
     if is_unpaired(dataset, question, policy):
-        return unpaired_evidence(sample, first, second, about=policy.about)
+        return unpaired_evidence(sample, first, second, about=policy.about, exact=policy.is_gate)
     if question.family == "main" and policy.suite is not None:
         return _over_suite(dataset, question, policy, sample)
     if question.family == "main" and policy.adjust:
