@@ -22,8 +22,9 @@ import msgspec
 import zstandard
 
 from richter.errors import InputError
+from richter.records import printable
 
-__all__ = ["unpacked", "unzipped"]
+__all__ = ["is_zip", "unpacked", "unzipped"]
 
 DOCUMENT_LIMIT = 1 << 29  # bytes of one JSON document
 MEMBER_LIMIT = 1 << 28  # bytes of one unpacked member of an archive
@@ -64,8 +65,17 @@ UNPACKED_LIMIT = 3 << 30  # bytes of a packed table or log
 T = TypeVar("T")
 
 
-class Unreadable(Exception):
+class Unreadable(InputError):
     """A record or a file that cannot be read; the text says why in a few words, the same for all of its kind."""
+
+
+def is_zip(path: str | Path) -> bool:
+    """Whether a file is a zip archive from its first byte on: a table with an archive behind it is a table."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(4) in (b"PK\x03\x04", b"PK\x05\x06") and zipfile.is_zipfile(file)
+    except OSError:
+        return False
 
 
 @contextlib.contextmanager
@@ -268,7 +278,7 @@ def unpacked(path: Path, folder: Path) -> Path:
 
 def unzipped(path: Path, folder: Path) -> Path:
     """An archive of plain files unpacked into `folder` within limits; a workbook, a log or any other file as it is."""
-    if not zipfile.is_zipfile(path):
+    if not is_zip(path):
         return path
     with Archive(path) as archive:
         names = [n for n in archive.members if not n.endswith("/") and not n.startswith("__MACOSX/")]
@@ -279,9 +289,16 @@ def unzipped(path: Path, folder: Path) -> Path:
         if archive.truncated or known or not any(Path(n).suffix.lower() in _PLAIN_FILES for n in names):
             return path
         for name in names:
-            target = stem_in(folder, path) / Path(name).relative_to(Path(name).anchor)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(archive.read(name))
+            try:
+                target = stem_in(folder, path) / Path(name).relative_to(Path(name).anchor)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(archive.read(name))
+            except (Unreadable, OSError, ValueError) as error:
+                why = error.what if isinstance(error, Unreadable) else "a name that no folder can hold"
+                raise InputError(
+                    f"{path}: {printable(name, limit=60)} in it cannot be unpacked: {why}.",
+                    remedy="Unpack it yourself and name the files.",
+                ) from error
     return stem_in(folder, path)
 
 

@@ -78,6 +78,7 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
         conditions=rows["condition"].unique(maintain_order=True).to_list(),
         items=_items(frame, keys["item"], place),
         score=score,
+        measure=next((m.name for m in METRICS.values() if m.source == "column" and m.column == place.get("score")), ""),
         scale=ranges.pop() if len(ranges) == 1 else None,
         endless=bool(score) and all(map(has_no_end, table.wide or [place["score"]])),
         worded=scores is not None and scores.is_worded,
@@ -187,7 +188,8 @@ def _measures(frame: pl.DataFrame, table: RoledTable, options: ReadOptions, note
 
     Columns that only may be grades are named, with the option that reads them.
     """
-    own = {m.name: m.column for m in METRICS.values() if m.source == "column" and m.column in frame.columns}
+    rows = {m.name: m.column for m in METRICS.values() if m.source == "column" and m.column in frame.columns}
+    own = {name: column for name, column in rows.items() if column != table.place.get("score")}
     if "score" not in table.place or table.wide or options.scorer is not None:
         return own
     score, taken = table.place["score"], {*table.place.values(), *own.values()}

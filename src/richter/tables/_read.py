@@ -2,7 +2,6 @@
 
 import dataclasses
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from richter.interop import (
     evidence_run,
     is_frame,
     is_log,
+    is_zip,
     log_files,
     named_source,
     source_name,
@@ -83,7 +83,7 @@ def _unpacked(source: Source, folder: Path) -> Source:
     name, path = named_source(source)
     if not isinstance(path, Path) or not path.is_file():
         return source
-    run = evidence_run(path, folder) if zipfile.is_zipfile(path) else None
+    run = evidence_run(path, folder) if is_zip(path) else None
     found = run or unzipped(unpacked(path, folder), folder)
     if found == path:
         return source
