@@ -2,8 +2,7 @@
 
     python studies/watch_alarms.py [--watches 2000] [--only alarms]    again goes on where it stopped
 
-Printed for docs/reference/watch.md. Alarms: 1,000 days without a change, looked at every day; five laws of a day, all
-of one
+For the page on watching. Alarms: 1,000 days without a change, looked at every day; five laws of a day, all of one
 watch; the same with weekends that differ by a standard deviation of a day or more, and with days correlated with the
 day before. Delays: the error rate rises by 5 points (15% to 20%) after 30, 60, 100 or 300 days of 100 items, beside a
 weekly fixed-sample test, CUSUM and EWMA whose limits are set by simulation of normal days to the same 5% over 1,000

@@ -193,7 +193,7 @@ def test_words_that_may_be_grades_are_named_with_the_option(folder: Path, capsys
     assert advice is not None
     code, said = run(capsys, f"compare words.csv {advice[0]}")  # as it is written
     assert code == 0
-    assert "60 items x 2 conditions" in said
+    assert "60 questions x 2" in said
 
 
 def test_grades_alone_are_neither_judged_nor_labelled_nor_scored(
