@@ -19,8 +19,8 @@ from richter.report._markdown import interval_bar
 from richter.words import first_lines, side
 
 QUESTIONS = (
-    "What changed", "By how much", "How often severe", "Does it know when it is wrong", "Inconclusive", "Not measured",
-    "What next",
+    "What changed", "By how much", "Who graded", "How often severe", "Does it know when it is wrong",
+    "Inconclusive", "Not measured", "What next",
 )  # fmt: skip
 
 

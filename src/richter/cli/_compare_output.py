@@ -136,8 +136,8 @@ def show(out: Console, report: CompareReport, *, again: str = "FILE", verbose: b
     else:
         tier_table(out, report)
         out.print(printable(describe_pairs(report.of(report.primary), report.n_items, grouped=bool(report.groups))))
-    if first.sizes:
-        out.print(printable(first.sizes), soft_wrap=True)
+    for line in filter(None, (first.sizes, first.doubt)):
+        out.print(printable(line), soft_wrap=True)
     for line in _doubts(report, verbose=verbose):
         out.print(printable(line, limit=600), soft_wrap=True)
     if verbose:
@@ -201,7 +201,7 @@ def markdown(report: CompareReport) -> str:
     """A short report for a pull request: the answer, the claims, one table, the notes."""
     first, conditions = report.first_lines, report.conditions.values()
     lines = [f"## {markdown_safe(first.headline)}", ""]
-    lines += [markdown_safe(line) for line in (first.counts, first.sizes) if line]
+    lines += [markdown_safe(line) for line in (first.counts, first.sizes, first.doubt) if line]
     lines += ["", *how_read(report.understood, report.notes)]
     if len(report.conditions) == 2:
         for claim in report.claims:

@@ -23,7 +23,8 @@ BAR = {False: ("─", "●"), True: ("-", "o")}
 def condition_chart(out: Console, report: CompareReport) -> None:
     """Print two conditions' accuracy as bars on one scale, each with its interval."""
     rows = [c for c in report.conditions.values() if c.accuracy is not None and c.error_rate_interval is not None]
-    if len(rows) != len(report.conditions) or report.primary not in ("accuracy", "error_rate"):
+    is_unsettled = any(c.without_missing is not None for c in report.claims if c.primary)  # each has other answers
+    if len(rows) != len(report.conditions) or report.primary not in ("accuracy", "error_rate") or is_unsettled:
         return
     spans = [_right_span(c) for c in rows]
     low, high = min(s.low for s in spans), max(s.high for s in spans)

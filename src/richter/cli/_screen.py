@@ -48,7 +48,7 @@ def summarise(document: Row, *, ascii_only: bool = False, after: Sequence[str] =
 def _head(document: Row, width: int) -> Iterator[str]:
     run, first = document["run"], document.get("first_lines") or {}
     yield from _wrap(printable(document["answer"], limit=LONGEST), width)
-    for key in ("counts", "sizes"):
+    for key in ("counts", "sizes", "doubt"):
         if first.get(key):
             yield from _wrap(printable(first[key], limit=LONGEST), width)
     items = counted(run["items"], "question") + (f" of {printable(run['bench'], limit=40)}" if run["bench"] else "")

@@ -32,6 +32,7 @@ def summary_lines(document: Document) -> list[tuple[str, str]]:
     rows = [
         ("What changed", printable(str(first.get("counts") or ""), limit=300)),
         ("By how much", describe_differences(claims, len(conditions), score_scale(conditions))),
+        ("Who graded", printable(str(first.get("doubt") or ""), limit=300)),
         ("How often severe", _describe_severe_rates(document)),
         ("Does it know when it is wrong", _describe_confidence(document)),
         ("Inconclusive", _describe_open_claims(claims, sizes=str(first.get("sizes") or ""), board=len(conditions) > 2)),
