@@ -37,6 +37,11 @@ from richter.report._markdown import how_read
 from richter.tables import Dataset, ReadOptions, as_options
 from richter.words import describe_next, describe_pairs, describe_verdict
 
+ABOUT = {  # what a result is generalised to
+    "such-items": "The result speaks of questions like these, for this checkpoint and this prompt.",
+    "these-items": "The result speaks of these very questions: only repeats vary.",
+    "such-runs": "The result speaks of runs and questions like these.",
+}
 MOST_NOTES = 4  # beyond, notes are counted unless --verbose asks for them
 
 
@@ -148,7 +153,7 @@ def show(out: Console, report: CompareReport, *, again: str = "FILE", verbose: b
 
 def _doubts(report: CompareReport, *, verbose: bool) -> list[str]:
     """What a reader must know before believing the answer: what was not compared, notes, and how the file was read."""
-    main = [note for c in report.claims if c.primary for note in c.notes if note not in c.sentence]
+    main = [note for c in report.claims if c.primary for note in c.notes]
     own = [f"{name}: {warning}" for name, summary in report.conditions.items() for warning in summary.warnings]
     flags = [f"{' and '.join(pair.conditions)}: {flag}" for pair in report.pairs for flag in pair.flags]
     notes = list(dict.fromkeys([*main, *own, *flags, *report.notes]))
@@ -157,7 +162,9 @@ def _doubts(report: CompareReport, *, verbose: bool) -> list[str]:
     is_blocked_pair = len(report.conditions) == 2 and not any(c.estimate is not None for c in report.claims)
     refused = [] if is_blocked_pair else [f"Not compared: {line}." for line in _refused(report)]
     read = [f"Read as: {report.understood}."] if report.understood else []
-    return [*refused, *(f"Note: {note}" for note in shown), *left, *read]
+    asked = [ABOUT[report.about]] if report.about != "such-items" else []
+    asked += [f"The best of {report.tried} attempts is allowed for."] if report.tried > 1 else []
+    return [*refused, *asked, *(f"Note: {note}" for note in shown), *left, *read]
 
 
 def _print_details(out: Console, report: CompareReport) -> None:
@@ -189,12 +196,7 @@ def small_print(report: CompareReport) -> str:
         text += f" {measure_words(report.primary).noun.capitalize()} has {risk} of its own, all other measures another."
     if report.tried > 1:
         text += f" The best of {report.tried} attempts is allowed for."
-    about = {
-        "such-items": "They speak of questions like these, for this checkpoint and this prompt.",
-        "these-items": "They speak of these very questions: only repeats vary.",
-        "such-runs": "They speak of runs and questions like these.",
-    }[report.about]
-    return f"{text} {about} Not pre-registered (richter plan new gate)."
+    return f"{text} {ABOUT[report.about]} Not pre-registered (richter plan new gate)."
 
 
 def markdown(report: CompareReport) -> str:

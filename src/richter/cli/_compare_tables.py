@@ -59,7 +59,7 @@ def measures_table(out: Console, report: CompareReport) -> None:
         words = measure_words(claim.measure)
         values = [_value(words, v) for v in claim.values] if len(claim.values) == 2 else ["-", "-"]
         rows.append([printable(words.noun, limit=40), *values, _difference(claim), describe_verdict(claim)])
-    out.print(grid(f"measure|{first}|{second}|{second} - {first}|result", rows, **PLAIN))
+    out.print(grid(["measure", first, second, f"{second} - {first}", "result"], rows, **PLAIN))
     out.print()
 
 
@@ -130,7 +130,7 @@ def subgroup_table(out: Console, report: CompareReport) -> None:
             for s in found.subgroups
         )
         first, second = (printable(name, limit=24) for name in found.conditions)
-        out.print(grid(f"subgroup|questions|{second} - {first}, unadjusted|partly pooled", rows, box=None))
+        out.print(grid(["subgroup", "questions", f"{second} - {first}, unadjusted", "partly pooled"], rows, box=None))
 
 
 def condition_table(out: Console, report: CompareReport) -> None:
