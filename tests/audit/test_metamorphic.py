@@ -466,12 +466,12 @@ def test_a_gate_on_seconds_speaks_of_shares_everywhere(rng: np.random.Generator)
     """The limit is a share: its name said "by 0.100 s" and the comment "+0.2 s" of +20%."""
     tables = read_tables(drawn(rng))
     report = run_gate(margin_plan(tables, 0.1, metric="latency"), tables)
-    assert report.requirements == ("seconds per answer of new no worse than old by 10.0%",)
+    assert report.requirements == ("new is not more than 10% worse than old in seconds per answer",)
     assert "more than 10% worse than old in seconds per answer" in report.sentence
     comment = gate_comment(
         report.sentence, report.claims, report.requirements, tables, small="", outcome=report.outcome
     )
-    (row,) = [line for line in comment.splitlines() if line.startswith("| seconds")]
+    (row,) = [line for line in comment.splitlines() if line.startswith("| new is")]
     assert "% (" in row
     assert " s (" not in row
     assert row.split("|")[3].strip().startswith(f"{100 * (report.claims[0].estimate or 0):+.1f}%")
