@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from helpers.outcomes import dataset_of, keys_of, outcomes
@@ -214,12 +215,15 @@ def test_grades_that_do_not_come_from_raters_are_not_blocked_by_them() -> None:
 
 
 def labelled(kind: str) -> Dataset:
-    """Half of the answers labelled; their chance differs and of the others it is not known, or is known."""
+    """Half of the answers labelled: by stratum, with stated chances, or by stratum that only they have."""
     made = grades(200)
     half = (made.item + made.condition) % 2 == 0
     made = dataclasses.replace(made, label=np.where(half, made.value, np.nan), judges=("gpt-judge",))
-    if kind == "strata":
-        return dataset_of(dataclasses.replace(made, layer=made.value.astype(np.intp)))
+    if kind in ("strata", "partly"):
+        dataset = dataset_of(dataclasses.replace(made, layer=made.value.astype(np.intp)))
+        unknown = pl.col("human").is_null() & pl.lit(kind == "partly")
+        layer = pl.when(unknown).then(None).otherwise(pl.col("layer")).alias("layer")
+        return dataclasses.replace(dataset, answers=dataset.answers.with_columns(layer))
     chance = {key: 0.2 + 0.6 * made.value[k] for k, key in enumerate(keys_of(made)) if kind == "chances" or half[k]}
     return dataset_of(made, inclusion=None if kind == "plain" else chance)
 
@@ -237,7 +241,7 @@ def test_labels_whose_design_is_known_only_in_part_block() -> None:
         assert single.gate == "labels"
 
 
-@pytest.mark.parametrize("kind", ["strata", "chances", "plain"])
+@pytest.mark.parametrize("kind", ["strata", "chances", "chances of labels", "plain"])
 def test_labels_with_their_design_correct_and_do_not_block(kind: str) -> None:
     dataset = labelled(kind)
     assert block_of(dataset) is None

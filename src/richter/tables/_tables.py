@@ -368,8 +368,8 @@ def _labels(tables: Dataset, metric: Metric, have: pl.DataFrame) -> tuple[dict[s
     """What people say of the answers, by row, and the strata in which these were drawn; empty where they graded all.
 
     Of several people the median counts. Labels are a random sample of each stratum where the stratum of every answer is
-    known; answers that were drawn with the same chance are a stratum where every answer's chance is. Without either
-    they are taken as one random sample, which is said. Where chances differ and some are not known, labels stand for
+    known; else they weigh by the chance of each, where every labelled answer's is known. Without either they are taken
+    as one random sample, with a note. Where they were drawn by stratum and some strata are not known, labels stand for
     nothing: `label_fault` says so, and a check blocks what they should correct. Labels of answers that were not drawn
     (given of somebody's own accord) are left out and counted.
     """
@@ -395,11 +395,14 @@ def _labels(tables: Dataset, metric: Metric, have: pl.DataFrame) -> tuple[dict[s
         notes = [f"{counted(own, 'label')} of answers that were not drawn for labelling are left out"] if own else []
     value = rows.select(_of_severity(metric)).to_series().cast(pl.Float64).fill_null(float("nan")).to_numpy()
     labels: dict[str, Any] = {"label": value}
+    drawn = rows.filter(has_label)
     if rows["layer"].null_count() == 0:
         labels["layer"] = (rows["layer"].rank("dense") - 1).to_numpy().astype(np.intp)
-    elif rows["inclusion"].null_count() == 0:
-        labels["layer"] = (rows["inclusion"].rank("dense") - 1).to_numpy().astype(np.intp)
-    elif rows.filter(has_label)["drawn"].n_unique() > 1 or rows.filter(has_label)["layer"].n_unique() > 1:
+    elif len(drawn) and drawn["drawn"].null_count() == 0:
+        if rows["inclusion"].null_count() == 0 or drawn["drawn"].n_unique() > 1:  # else one random sample
+            chance = rows["inclusion"] if rows["inclusion"].null_count() == 0 else rows["drawn"]
+            labels["chance"] = chance.fill_null(float("nan")).to_numpy()
+    elif drawn["drawn"].n_unique() > 1 or drawn["layer"].n_unique() > 1:
         labels["label_fault"] = "human labels were drawn by stratum, and of some answers the stratum is not known"
     return labels, notes
 
