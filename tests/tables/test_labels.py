@@ -69,7 +69,7 @@ def test_without_a_known_design_labels_are_taken_as_they_come(tmp_path: Path, rn
     assert "how they were drawn is not known" in difference_evidence(found, "old", "new").notes[-1]
 
 
-def test_labels_of_different_chances_weigh_by_them_and_a_chance_that_is_not_known_is_a_fault(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_labels_weigh_by_chances_and_an_unknown_chance_is_a_fault(tmp_path: Path, rng: np.random.Generator) -> None:
     run = small_run(tmp_path / "run", rng)
     with open_ledger(run, mode="write") as ledger:
         sample = shared_sample(ledger, n=60, seed=0)

@@ -37,6 +37,7 @@ from richter.claims import (
 from richter.errors import InputError
 from richter.evidence import (
     GradedRows,
+    LabelConflict,
     Policy,
     SeveritySettings,
     alignment_of,
@@ -44,6 +45,7 @@ from richter.evidence import (
     graded_rows,
     has_values,
     joint_law_of,
+    label_conflicts,
     metric_of,
     once,
     outcomes_of,
@@ -81,7 +83,8 @@ class CompareReport(Shown):
     """What `richter compare` says: claims in their families, and the figures that stand beside them.
 
     `refused` are the pairs that a check blocked by the main measure, a line a reason. `groups` are sets of conditions
-    of which no pair is told apart by the main measure. `tried` attempts are allowed for. `margins` are the differences
+    of which no pair is told apart by the main measure. `label_conflicts` are conditions whose grades human labels
+    contradict. `tried` attempts are allowed for. `margins` are the differences
     that would matter, by measure. `options` are all that the claims were asked with, so that `richter verify` can make
     them again.
     """
@@ -108,6 +111,7 @@ class CompareReport(Shown):
     notes: tuple[str, ...]
     options: Mapping[str, Any]
     subgroups: tuple[Subgroups, ...] = ()
+    label_conflicts: tuple[LabelConflict, ...] = ()
 
     def _shown(self) -> Picture:
         return compare_picture(self)
@@ -319,6 +323,7 @@ def compare_tables(
             "min_shared": min_shared, "tail_plan": plain(tail_plan), "reading": plain(dataset.reading),
         },
         subgroups=subgroups,
+        label_conflicts=label_conflicts(dataset),
     )  # fmt: skip
 
 

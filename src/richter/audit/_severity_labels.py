@@ -71,6 +71,10 @@ def rated_answers(tables: Dataset, *, trust_labels: bool = False) -> RatedAnswer
     rows, rated = severity_rows(tables, False), outcomes_of(tables, "mean_severity")
     draw = 0 if rated.draw is None else rated.draw
     place = (rated.condition, rated.item * rows.width + draw)
+    if rated.is_proxy:  # of answers without a label the grade stands there, which labels correct
+        severity = np.full(rows.severity.shape, np.nan)
+        severity[place] = rated.value
+        rows = dataclasses.replace(rows, severity=severity)
     label = layer = chance = None
     if rated.label is not None and not np.isnan(rated.label).all() and (trust_labels or not rated.label_fault):
         label = np.full(rows.severity.shape, np.nan)

@@ -90,11 +90,14 @@ def _describe_correction(
     )
 
 
-def corrected(metric: Metric, sides: Sequence[Labelled], own: Evidence, *, these: bool, exact: bool) -> Evidence:
+def corrected(
+    metric: Metric, sides: Sequence[Labelled], own: Evidence, *, these: bool, exact: bool, is_proxy: bool = False
+) -> Evidence:  # fmt: skip
     """The mean of people's labels over all answers of one condition, or the second's minus the first's.
 
     `own` is the judge's evidence, described beside it. By `stats.correct_by_labels` with the group, else the item, as
     the unit; with `these` items are fixed and their draws vary. Under 4 degrees of freedom nothing is decided.
+    With `is_proxy` grades are not on the measure's scale and are not described.
     """
     if metric.low is None or metric.high is None:
         raise InputError(f"{metric.noun} has no range.", remedy="Labels correct rates, severities and bounded scores.")
@@ -130,7 +133,7 @@ def corrected(metric: Metric, sides: Sequence[Labelled], own: Evidence, *, these
         unit=unit,
         labels=labels,
         notes=tuple(notes),
-        describe_at=lambda level: _describe_correction(metric, own, half_width, level),
+        describe_at=None if is_proxy else lambda level: _describe_correction(metric, own, half_width, level),
     )
 
 

@@ -21,6 +21,7 @@ class Outcomes:
 
     `label` is what people say of an answer (NaN: nobody was asked) and `layer` the stratum in which it could be drawn
     for them, or `chance` that with which it was (NaN: not known), by row; `label_fault` says why labels cannot be used.
+    `is_proxy`: values only say which answers are right, and labels give the measure.
     `judges` names the judge models that graded.
     `group`, `group_2`, `stratum` (index into `strata`) and `weight` are per item. An answer without a value has no row.
     Nothing is dropped without a count in `notes`.
@@ -44,6 +45,7 @@ class Outcomes:
     layer: Codes | None = None
     chance: Floats | None = None
     label_fault: str = ""
+    is_proxy: bool = False
     judges: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 

@@ -4,7 +4,7 @@ A check that is added here works in every command at once.
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from scipy.special import chdtrc
 
@@ -13,6 +13,7 @@ from richter.evidence._facts import (
     alignment_of,
     describe_lacking,
     has_shared_items,
+    label_conflicts,
     lacking_grades,
     metric_of,
     outcomes_of,
@@ -21,7 +22,7 @@ from richter.evidence._facts import (
     valued_by,
 )
 from richter.evidence._policy import Policy
-from richter.records import refusals
+from richter.records import Note, refusals
 from richter.tables import Dataset
 
 __all__ = ["CHECKS", "Finding", "has_own_items", "is_unpaired", "shared_by"]
@@ -194,13 +195,32 @@ def _independence_p(table: list[list[int]]) -> float:
 
 def check_labels(dataset: Dataset, question: Question, policy: Policy) -> Finding:
     """Human labels whose design is not known: they correct nothing, and what they were drawn for is blocked."""
-    fault = outcomes_of(dataset, valued_by(dataset, question.measure)).label_fault
+    found = outcomes_of(dataset, valued_by(dataset, question.measure))
+    fault = found.label_fault
+    if not fault and found.is_proxy and metric_of(dataset, question.measure).estimator != "mean":
+        noun = metric_of(dataset, question.measure).noun
+        fault = f"people rated a drawn sample of the answers, and {noun} does not weigh it"
     if not fault:
-        return FINE
+        return Finding(notes=tuple(_describe_conflicts(dataset, question)))
     if policy.trust_labels:
         return Finding(notes=(f"{fault}; taken as a random sample (--trust-labels)",))
     remedy = "Give the stratum or the inclusion probability of every answer, also of those that nobody labelled."
     return Finding(block=Blocked(gate="labels", reason=fault, remedy=remedy, override="--trust-labels"))
+
+
+def _describe_conflicts(dataset: Dataset, question: Question) -> Iterator[Note]:
+    """What human labels say against the grades of the conditions in question."""
+    if valued_by(dataset, question.measure) != dataset.metric:
+        return
+    metric = metric_of(dataset, str(dataset.metric))
+    for one in label_conflicts(dataset):
+        if one.condition in question.conditions:
+            graded, corrected = metric.amount(one.graded), metric.amount(one.corrected)
+            yield Note(
+                f"human labels contradict the grades of {one.condition}: graded {graded}{metric.unit}, by labels "
+                f"{corrected}{metric.unit}",
+                "label conflict",
+            )
 
 
 def check_groupings(dataset: Dataset, question: Question, policy: Policy) -> Finding:

@@ -8,17 +8,20 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
-from richter.claims import Alignment, Metric, Outcomes, Sample, as_sample, check_alignment, measure_words
+from richter.claims import Alignment, Metric, Outcomes, Sample, as_sample, check_alignment, mean_evidence, measure_words
+from richter.records import Interval, Result
 from richter.stats import Bools, Indices
 from richter.tables import Dataset, chance_of, item_codes, outcomes, question_codes
 
 __all__ = [
+    "LabelConflict",
     "LackingGrades",
     "RaterShares",
     "alignment_of",
     "describe_lacking",
     "expected_draws",
     "has_shared_items",
+    "label_conflicts",
     "lacking_grades",
     "metric_of",
     "once",
@@ -215,6 +218,50 @@ def describe_lacking(found: LackingGrades) -> list[str]:
             parts = ", ".join(f"{n:,} {words[kind]}" for kind, n in kinds.items() if n)
             notes.append(f"{name} lacks {total:,} {'grade' if total == 1 else 'grades'} ({parts})")
     return notes
+
+
+# ------------------------------------------------------------------ human labels
+
+CONFLICT_SIZE = 0.05  # of the scale: what grades and labels may differ by without contradicting each other
+CONFLICT_LEVEL = 0.99
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class LabelConflict(Result):
+    """Grades that human labels contradict: a condition's mean as graded, and as people would grade all its answers."""
+
+    condition: str
+    measure: str
+    graded: float
+    corrected: float
+    interval: Interval
+    labels: int
+
+
+@once
+def label_conflicts(dataset: Dataset) -> tuple[LabelConflict, ...]:
+    """The conditions whose grades by the main measure human labels contradict.
+
+    Grades lie outside of the labels' 99% interval, by a twentieth of the scale or more.
+    """
+    if dataset.metric is None or metric_of(dataset, dataset.metric).estimator != "mean":
+        return ()
+    sample = sample_of(dataset, dataset.metric)
+    rows, metric = sample.outcomes, sample.metric
+    if rows.label is None or rows.label_fault or metric.low is None or metric.high is None:
+        return ()
+    found = []
+    for k, name in enumerate(dataset.conditions):
+        if np.isnan(sample.mean[:, k]).all() or not (one := mean_evidence(sample, name)).labels:
+            continue
+        weight = np.ones(len(sample.mean)) if rows.weight is None else rows.weight
+        known = ~np.isnan(sample.mean[:, k])
+        graded = float(np.average(sample.mean[known, k], weights=weight[known]))
+        span = one.interval(CONFLICT_LEVEL)
+        if graded not in span and abs(graded - one.estimate) >= CONFLICT_SIZE * (metric.high - metric.low):
+            found.append(LabelConflict(condition=name, measure=dataset.metric, graded=graded, corrected=one.estimate,
+                                       interval=span, labels=one.labels))  # fmt: skip
+    return tuple(found)
 
 
 # ------------------------------------------------------------------ raters

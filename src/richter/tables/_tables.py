@@ -31,6 +31,7 @@ __all__ = [
     "RatingsFile",
     "ReadOptions",
     "chance_of",
+    "is_label_sample",
     "item_codes",
     "judges_of",
     "most_rated",
@@ -364,6 +365,17 @@ def _has_labels(tables: Dataset) -> bool:
     return bool((tables.ratings["kind"] == "human").any()) or tables.answers["human"].count() > 0
 
 
+def is_label_sample(tables: Dataset) -> bool:
+    """Whether people rated a drawn sample of answers that something else graded: labels that stand for all answers."""
+    if tables.counting != "human" or not tables.scored_by or tables.reading.ratings is not None:
+        return False
+    people = tables.ratings.filter(pl.col("kind") == "human", pl.col("severity").is_not_null())
+    graded = tables.scores.filter(pl.col("metric") == "accuracy", pl.col("value").is_not_null()).select(KEY)
+    rated = graded.join(people, on=KEY, how="semi")
+    is_drawn = people["inclusion"].null_count() < len(people)
+    return is_drawn and 0 < rated.height < graded.height
+
+
 def _labels(tables: Dataset, metric: Metric, have: pl.DataFrame) -> tuple[dict[str, Any], list[str]]:
     """What people say of the answers, by row, and the strata in which these were drawn; empty where they graded all.
 
@@ -373,7 +385,8 @@ def _labels(tables: Dataset, metric: Metric, have: pl.DataFrame) -> tuple[dict[s
     nothing: `label_fault` says so, and a check blocks what they should correct. Labels of answers that were not drawn
     (given of somebody's own accord) are left out and counted.
     """
-    if not _is_correctable(metric) or tables.counting == "human":
+    is_theirs = metric.source == "severity" or not tables.scored_by  # values that people gave need no correction
+    if not _is_correctable(metric) or (tables.counting == "human" and is_theirs and not is_label_sample(tables)):
         return {}, []
     if tables.reading.ratings is not None:
         return {}, [f"Human labels are left aside (--ratings {tables.reading.ratings})."] * _has_labels(tables)
@@ -394,7 +407,7 @@ def _labels(tables: Dataset, metric: Metric, have: pl.DataFrame) -> tuple[dict[s
         rows = rows.with_columns(pl.when(pl.col("drawn").is_not_null()).then("severity").alias("severity"))
         notes = [f"{counted(own, 'label')} of answers that were not drawn for labelling are left out"] if own else []
     value = rows.select(_of_severity(metric)).to_series().cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    labels: dict[str, Any] = {"label": value}
+    labels: dict[str, Any] = {"label": value, "is_proxy": metric.source == "severity" and tables.counting == "human"}
     drawn = rows.filter(has_label)
     if rows["layer"].null_count() == 0:
         labels["layer"] = (rows["layer"].rank("dense") - 1).to_numpy().astype(np.intp)
@@ -411,6 +424,10 @@ def _rows(tables: Dataset, name: str) -> tuple[pl.DataFrame, Metric]:
     """The rows of one measure with their `value`, and its metric."""
     metric = METRICS.get(name)
     failed = pl.col("error").fill_null("") != ""
+    if metric is not None and metric.source == "severity" and metric.estimator == "mean" and is_label_sample(tables):
+        # right or wrong is all that is known of every answer: labels say how severe either is
+        wrong = (1 - pl.col("value")) * (1.0 if metric.worst is None else metric.worst)
+        return tables.scores.filter(pl.col("metric") == "accuracy").with_columns(wrong.alias("value")), metric
     if metric is not None and metric.source == "severity":
         return severity_of(tables).select(*KEY, _of_severity(metric).cast(pl.Float64).alias("value")), metric
     if metric is not None and metric.source == "failure":
