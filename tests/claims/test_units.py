@@ -87,8 +87,11 @@ def test_equal_groups_give_the_t_test_on_group_means_against_scipy() -> None:
     assert (evidence.units, evidence.unit) == (12, "group")
 
 
-def test_unequal_groups_have_cr2_and_the_smaller_satterthwaite_by_hand() -> None:
-    """Against the matrices of Bell and McCaffrey: A_g = (I - H_gg)^-1/2, P = (I - H)_g' A_g X M."""
+def test_unequal_groups_have_cr2_and_satterthwaite_at_their_own_correlation_by_hand() -> None:
+    """Against the matrices of Bell and McCaffrey: A_g = (I - H_gg)^-1/2, P = (I - H)_g' A_g X M.
+
+    The working model is exchangeable, with the ANOVA estimate of the correlation.
+    """
     rng = np.random.default_rng(3)
     sizes = np.array([2, 3, 5, 8, 13, 4, 4, 9, 7, 7])
     group = np.repeat(np.arange(10), sizes)
@@ -106,14 +109,18 @@ def test_unequal_groups_have_cr2_and_the_smaller_satterthwaite_by_hand() -> None
         variance += float((np.ones(sizes[g]) / n @ root @ residual[of]) ** 2)
         vectors.append((np.eye(n) - hat)[:, of] @ root @ np.ones(sizes[g]) / n)
     p = np.array(vectors)
-    freedoms = []
-    for working in (np.eye(n), (group[:, None] == group[None, :]).astype(float)):
-        inner = p @ working @ p.T
-        freedoms.append(np.trace(inner) ** 2 / np.sum(inner**2))
+    means = np.array([d[group == g].mean() for g in range(10)])
+    inside = np.sum((d - means[group]) ** 2) / (n - 10)
+    between = np.sum(sizes * (means - d.mean()) ** 2) / 9
+    size = (n - np.sum(sizes**2) / n) / 9
+    rho = (between - inside) / (between + (size - 1) * inside)
+    assert 0.2 < rho < 0.8
+    inner = p @ (rho * (group[:, None] == group[None, :]) + (1 - rho) * np.eye(n)) @ p.T
+    freedom = np.trace(inner) ** 2 / np.sum(inner**2)
     assert evidence.standard_error == pytest.approx(math.sqrt(variance))
-    reach = stdtrit(min(freedoms), 0.975) * math.sqrt(variance)
+    reach = stdtrit(freedom, 0.975) * math.sqrt(variance)
     assert evidence.interval(0.95).high - evidence.estimate == pytest.approx(reach)
-    assert 4 < min(freedoms) < 9
+    assert 4 < freedom < 9
 
 
 def test_few_groups_are_undecided_with_the_reason() -> None:

@@ -8,7 +8,7 @@ import pytest
 from helpers.spelling import command_of, options_of
 from richter.cli import main
 from richter.cli._main import COMMANDS
-from richter.records import GLOSSARY, explain
+from richter.words import GLOSSARY, explain
 
 ROOT = Path(__file__).parents[2]
 

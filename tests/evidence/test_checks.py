@@ -10,7 +10,7 @@ import pytest
 from helpers.outcomes import dataset_of, keys_of, outcomes
 from richter.claims import Blocked, Outcomes, Question, decide
 from richter.evidence import CHECKS, Policy, blocked_claim, evidence, run_checks
-from richter.records import Item, Verdict
+from richter.records import Item, Verdict, of_kind
 from richter.tables import Dataset
 
 PAIR = Question(measure="accuracy", conditions=("a", "b"))
@@ -271,6 +271,32 @@ def test_two_groupings_block_what_allows_for_one() -> None:
         assert block.override
     one = dataset_of(made, confidence=confidence)
     assert block_of(one, Question(measure="ece", conditions=("a", "b"))) is None
+
+
+def test_few_groups_and_a_large_one_are_named_with_a_kind() -> None:
+    group = np.concatenate([np.zeros(40, dtype=int), 1 + np.arange(120) // 5])
+    made = dataclasses.replace(grades(160), group=group)
+    notes = notes_of(dataset_of(made))
+    assert [getattr(note, "kind", "") for note in notes] == ["large group"]
+    assert "g0 holds 25%" in notes[0]
+    few = dataclasses.replace(grades(160), group=np.arange(160) // 16)
+    for gate in (False, True):
+        assert of_kind(notes_of(dataset_of(few), is_gate=gate), "few groups")
+    assert "up to 26%" in notes_of(dataset_of(few))[0]  # 1 - 0.05^(1/10)
+    even = dataclasses.replace(grades(160), group=np.arange(160) // 4)
+    assert notes_of(dataset_of(even)) == notes_of(dataset_of(grades(160))) == ()
+    crossed = dataset_of(even, group_2=[f"t{k % 12}" for k in range(160)])
+    assert "With 12 groups" in notes_of(crossed)[0]
+    heavy = dataclasses.replace(even, weight=np.where(np.arange(160) < 4, 20.0, 1.0))
+    assert "g0 holds 34%" in notes_of(dataset_of(heavy))[0]
+
+
+def test_a_subset_counts_its_own_groups() -> None:
+    made = dataclasses.replace(
+        grades(160), group=np.arange(160) // 4, stratum=(np.arange(160) >= 40).astype(int), strata=("u", "v")
+    )
+    one = Question(measure="accuracy", conditions=("a", "b"), column="domain", part="u")
+    assert "With 10 groups" in notes_of(dataset_of(made), one)[0]
 
 
 # ------------------------------------------------------------------ missing grades

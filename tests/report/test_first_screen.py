@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from report.simulated_report import document
-from richter.claims import METRICS, answer, side
+from richter.claims import METRICS
 from richter.cli._screen import BAR, SIGNS
 from richter.cli._screen import _bar as terminal_bar
 from richter.records import Claim, Hypothesis, Interval, Verdict, plain
 from richter.report._first_screen import claim_rows, first_screen
 from richter.report._markdown import interval_bar
+from richter.words import answer, side
 
 QUESTIONS = ("By how much, at least", "How often severe", "Does it know when it is wrong", "Not proven", "What next")
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from richter.audit._labelling import *
     from richter.audit._measure import *
     from richter.audit._next_labels import *
-    from richter.audit._opened_data import *
     from richter.audit._plan import *
     from richter.audit._plan_lock import *
     from richter.audit._rating import *

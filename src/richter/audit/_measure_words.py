@@ -16,12 +16,13 @@ from richter.audit._measure_run import BASES, RunRecords
 from richter.audit._plan_lock import PlanStatus
 from richter.audit._rating_agreement import self_judging
 from richter.audit._results import Bound, Check, ConditionResults, NoSection, Signature
-from richter.claims import METRICS, Evidence, answer, as_sample, mean_evidence
+from richter.claims import METRICS, Evidence, as_sample, mean_evidence
 from richter.errors import InputError
 from richter.evidence import sample_of
 from richter.ratings import ACCEPTED_ALPHA, Agreement, Undefined, panel_failures
 from richter.records import Claim, Verdict, at_most, counted, printable, refusals
 from richter.tables import CATASTROPHIC
+from richter.words import answer
 
 MILLION = 1_000_000
 REPLIES = "judge replies read"
@@ -53,7 +54,7 @@ def question_of(names: Sequence[str]) -> str:
 
 
 def answer_of(study: RunStudy, conditions: Sequence[ConditionResults]) -> str:
-    """What the claims say, in plain words; see `richter.claims.answer`."""
+    """What the claims say, in plain words; see `richter.words.answer`."""
     names = study.records.names
     if len(names) == 1:
         required = () if study.severity is None else study.severity.requirements

@@ -5,6 +5,7 @@ import math
 
 from scipy.special import ndtri, stdtrit
 
+from richter.claims._equivalence import OneSidedTest, equivalence_size
 from richter.claims._evidence import LEAST_FREEDOM, Evidence
 from richter.claims._measures import Metric
 from richter.claims._question import Asked
@@ -52,12 +53,12 @@ def needed_units(evidence: Evidence, aim: float, *, alpha: float, margin: bool =
     """Units that settle a true difference of `aim` at two-sided `alpha` with 80% power; never the one that was seen.
 
     units x ((t_a/2 + t_power) se / aim)^2, t being z where no t test decides; with a `margin` also enough to show being
-    within it when there is none: units x ((t_a + t_(1+power)/2) se / margin)^2.
+    within it when there is none (`equivalence_size`): units x ((t_a + t_(1+power)/2) se / margin)^2.
     """
     if not evidence.standard_error or evidence.units < 1:
         return None
-    tests = [(alpha / 2, POWER)] + [(alpha, (1 + POWER) / 2)] * margin
-    return max(units_needed(evidence, aim, tail=tail, power=power) for tail, power in tests)
+    tests = [OneSidedTest(tail=alpha / 2, power=POWER)] + [equivalence_size(alpha, POWER)] * margin
+    return max(units_needed(evidence, aim, tail=test.tail, power=test.power) for test in tests)
 
 
 def min_detectable_difference(evidence: Evidence, metric: Metric, *, tail: float) -> float | None:

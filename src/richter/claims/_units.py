@@ -22,7 +22,13 @@ from richter.claims._outcomes import Codes, Floats, Outcomes, unit_means
 from richter.errors import InputError
 from richter.records import DEFAULT_LEVEL, Interval, Unit, counted
 from richter.stats import clopper_pearson, find_root, wilson
-from richter.stats._proportion import MIN_DEPARTING_UNITS, departures, effective_size_of, unit_freedom
+from richter.stats._proportion import (
+    MIN_DEPARTING_UNITS,
+    departures,
+    effective_size_of,
+    exchangeable_freedom,
+    unit_freedom,
+)
 
 __all__ = ["About", "Sample", "as_sample", "by_ratio", "difference_evidence", "mean_evidence", "rate_interval", "tango"]
 
@@ -398,9 +404,12 @@ def _by_units(
         return _sparse(away[rare], float(np.sum(shares**2)), frame)
     residual = sums - estimate * shares
     variance = float(np.sum(residual**2 / (1 - shares))) if units > 1 else 0.0
-    freedom = unit_freedom(shares) if weight is not None or group is not None else units - 1.0
+    if units - 1 < LEAST_FREEDOM:
+        return _few_degrees(estimate, units - 1.0, frame)
+    unit = np.arange(len(d)) if group is None else group
+    freedom = exchangeable_freedom(d, w, unit) if weight is not None or group is not None else units - 1.0
     found = _t(estimate, math.sqrt(variance), freedom, frame)
-    if not frame.exact or freedom < LEAST_FREEDOM or not _is_skewed(residual, away):
+    if not frame.exact or not _is_skewed(residual, away):
         return found
     if 2 * int(np.sum(rare)) < units:
         return _wider(found, _sparse(away[rare], float(np.sum(shares**2)), frame))
@@ -435,6 +444,8 @@ def _by_two_groupings(d: Floats, weight: Floats | None, first: Codes, second: Co
     frame = dataclasses.replace(frame, units=groups, unit="group")
     if largest == 0:
         return dataclasses.replace(alone[sizes.index(groups)], units=groups, unit="group")
+    if groups - 1 < LEAST_FREEDOM:
+        return _few_degrees(estimate, groups - 1.0, frame)
     found = _t(estimate, math.sqrt(largest), groups - 1.0, frame)
     for one in alone:
         if one.p is None or not math.isfinite(one.freedom):  # limits of rare departures
@@ -477,10 +488,6 @@ def hall(found: Evidence, part: Floats, ends: tuple[float, float], *, freedom: f
 
 def _t(estimate: float, error: float, freedom: float, frame: _Frame) -> Evidence:
     unit = frame.unit
-    if freedom < LEAST_FREEDOM - 1e-9:
-        number, left = f"{max(freedom, 0):.2g}", counted(frame.units, f"{unit} leaves", f"{unit}s leave")
-        left += f" {number} degree{'s' * (number != '1')} of freedom"
-        return _undecidable(estimate, frame, f"{left}, and under {LEAST_FREEDOM:g} nothing is decided")
     name = f"t, {unit}s" if unit != "group" else "t, CR2 by group"
 
     def interval(level: float) -> Interval:
@@ -495,6 +502,13 @@ def _t(estimate: float, error: float, freedom: float, frame: _Frame) -> Evidence
         return min(1.0, 2 * float(stdtr(freedom, -abs(estimate - value) / error)))
 
     return frame.evidence(estimate, interval, p, error, freedom)
+
+
+def _few_degrees(estimate: float, freedom: float, frame: _Frame) -> Evidence:
+    """Nothing excluded, since units leave so few degrees of freedom."""
+    number, left = f"{max(freedom, 0):.2g}", counted(frame.units, f"{frame.unit} leaves", f"{frame.unit}s leave")
+    left += f" {number} degree{'s' * (number != '1')} of freedom"
+    return _undecidable(estimate, frame, f"{left}, and under {LEAST_FREEDOM:g} nothing is decided")
 
 
 def _undecidable(estimate: float, frame: _Frame, reason: str) -> Evidence:
@@ -622,6 +636,8 @@ def _by_draws(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], 
         effective_n = float(np.min(1 / np.sum(share**2 / draws, axis=0)))
         return _constant(estimate, effective_n, frame)
     freedom = variance**2 / float(np.sum(terms**2 / (draws - 1)))
+    if freedom < LEAST_FREEDOM - 1e-9:
+        return _few_degrees(estimate, freedom, frame)
     return _t(estimate, math.sqrt(variance), freedom, frame)
 
 

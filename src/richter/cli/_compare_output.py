@@ -14,7 +14,7 @@ from rich.console import Console
 from richter.audit import CompareReport, compare_tables, read_plan
 from richter.audit._plan_tail import tail_plan
 from richter.audit._series import FEWEST, date_in
-from richter.claims import METRICS, Metric, answer, claim_words, claimed, measure_words
+from richter.claims import METRICS, Metric, claim_words, measure_words
 from richter.cli._io import (
     PLAIN,
     cells,
@@ -43,6 +43,7 @@ from richter.records import (
 )
 from richter.report._markdown import how_read
 from richter.tables import Dataset, ReadOptions, as_options
+from richter.words import answer, claimed
 
 
 def compare(

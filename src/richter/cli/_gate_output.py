@@ -2,6 +2,7 @@
 
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,6 +11,7 @@ from rich.console import Console
 from richter import audit
 from richter.cli._io import (
     console,
+    read_history,
     settle_reading,
     split_sources,
     write_json,
@@ -30,6 +32,8 @@ def gate(
     baseline: str | None,
     page: str,
     accept_judge: bool,
+    require_locked: bool,
+    base: str | None,
     level: float,
     reading: ReadOptions,
     junit_path: str | None,
@@ -39,11 +43,15 @@ def gate(
     **vouched: Any,
 ) -> int:
     """Check the requirements of a plan, or a margin; print and write the outcome, and return the exit status."""
-    plan_path, plan = _plan_of(sources, has_margin=bool(margin))
+    plan_path, plan = _plan_of(sources, base, has_margin=bool(margin))
     given = sources if plan_path is None else sources[1:]
+    if require_locked and plan is None:
+        raise click.UsageError("--require-locked needs a plan: richter plan new gate, then richter plan lock.")
+    obstacles = () if base is None else audit.compare_with_base(base, None if plan is None else sources[0])
     stated = None if baseline is None or plan is not None else audit.stated_result(baseline)
     if baseline is not None and stated is None:
-        given = (f"baseline={baseline}", *given)
+        name = (plan.values["baseline"] if plan is not None else "") or "baseline"
+        given = (f"{name}={baseline}", *given)
     if not given:
         raise click.UsageError("Nothing was given to judge.")
     files, names = split_sources(given)
@@ -51,31 +59,43 @@ def gate(
         tables = read_tables(*files, options=reading)
         tables = tables.select(names) if names else tables
         margins = margins_on_scale(margin, tables, metric)
-        report = _gate_by_margins(tables, margins, stated, level=level, accept_judge=accept_judge, vouched=vouched)
+        report = _gate_by_margins(
+            tables, margins, stated, level=level, accept_judge=accept_judge, vouched=vouched, obstacles=obstacles
+        )
     else:
         tables = read_tables(*files, options=settle_reading(reading, plan.reading))
-        report = audit.apply_gate_plan(plan_path, tables, policy=Policy(**vouched), accept_judge=accept_judge)
+        report = audit.apply_gate_plan(
+            plan_path, tables, policy=Policy(**vouched), accept_judge=accept_judge,
+            require_locked=require_locked, obstacles=obstacles,
+        )  # fmt: skip
     write_json(report, json_path, inputs=[*([plan_path] if plan_path else []), *files])
     comment = gate_comment(
         report.sentence, report.claims, report.requirements, tables, small=small_print(report), page=page,
-        notes=report.notes,
+        notes=report.notes, outcome=report.outcome,
     )  # fmt: skip
     if history is not None:
         candidate = tables.conditions[-1] if plan is None else plan.values["candidate"]
-        past = audit.history_of(history, condition=candidate, options=reading, level=level)
-        comment += "\n" + history_line(past) + "\n"
+        past = read_history(history, condition=candidate, options=reading, level=level)
+        comment += f"\n{'The history could not be read.' if past is None else history_line(past)}\n"
     write_text(junit(report), junit_path)
     write_text(comment, md_path)
     _print_report(console(json_path, md_path, junit_path), report)
     return report.exit_code
 
 
-def _plan_of(sources: Sequence[str], *, has_margin: bool) -> tuple[str | None, audit.Plan | None]:
-    """The plan that comes before the data, with its path; none where a margin stands for it."""
+def _plan_of(sources: Sequence[str], base: str | None, *, has_margin: bool) -> tuple[str | None, audit.Plan | None]:
+    """The plan that comes before the data, with its path; none where a margin stands for it.
+
+    With a copy of the base branch's files it is the one there, if there is one.
+    """
     if has_margin and not sources[0].endswith(".toml"):
         return None, None
+    place = Path(sources[0])
+    if base is not None and (place.is_absolute() or ".." in place.parts):
+        raise click.UsageError("With --base give the plan's path from the repository's root.")
+    path = sources[0] if base is None or not (Path(base) / place).is_file() else str(Path(base) / place)
     try:
-        return sources[0], audit.read_plan(sources[0], kind="gate")
+        return path, audit.read_plan(path, kind="gate")
     except RichterError as fault:
         if sources[0].endswith(".toml"):
             raise
@@ -93,12 +113,13 @@ def _gate_by_margins(
     level: float,
     accept_judge: bool,
     vouched: Mapping[str, Any],
+    obstacles: Sequence[str],
 ) -> audit.GateReport:
     """The gate by margins: against the baseline's answers, or against its stated result where there is one."""
     if stated is not None:
-        return _against_stated(tables, margins, stated, level=level, accept_judge=accept_judge)
+        return _against_stated(tables, margins, stated, level=level, accept_judge=accept_judge, obstacles=obstacles)
     own = audit.margin_plan(tables, margins, level=level)
-    return audit.run_gate(own, tables, policy=Policy(**vouched), accept_judge=accept_judge)
+    return audit.run_gate(own, tables, policy=Policy(**vouched), accept_judge=accept_judge, obstacles=obstacles)
 
 
 def _against_stated(
@@ -144,7 +165,7 @@ def small_print(report: audit.GateReport) -> str:
 
 def junit(report: audit.GateReport) -> str:
     """One test case a requirement; violated ones fail, undecided ones fail or are skipped as the plan says."""
-    suite = ElementTree.Element("testsuite", name="richter gate", tests=str(len(report.claims)))
+    suite = ElementTree.Element("testsuite", name="richter gate", tests=str(len(report.claims) + len(report.obstacles)))
     failures = skipped = 0
     for name, claim in zip(report.requirements, report.claims, strict=True):
         case = ElementTree.SubElement(suite, "testcase", classname="richter.gate", name=printable(name))
@@ -158,6 +179,10 @@ def junit(report: audit.GateReport) -> str:
             skipped += 1
         lines = (claim.sentence, *claim.notes, report.understood, *report.notes)
         ElementTree.SubElement(case, "system-out").text = "\n".join(map(printable, dict.fromkeys(filter(None, lines))))
+    for obstacle in report.obstacles:
+        case = ElementTree.SubElement(suite, "testcase", classname="richter.gate", name="the plan")
+        ElementTree.SubElement(case, "failure", message=printable(obstacle), type="plan")
+        failures += 1
     suite.set("failures", str(failures))
     suite.set("errors", "0")
     suite.set("skipped", str(skipped))

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from richter.errors import InputError, ReadingProposed
+from richter.errors import InputError, ReadingProposed, RichterError
 from richter.interop import named_source
 from richter.records import plain, printable
 from richter.store import RunLike, is_database, is_run, write_file
@@ -386,6 +386,17 @@ def read_given(files: Sequence[str], reading: ReadOptions) -> Dataset:
         memory["read"] = (asked, read_tables(*files, options=reading))
     tables: Dataset = memory["read"][1]
     return tables
+
+
+def read_history(series: str, **options: Any) -> dict[str, Any] | None:
+    """What a series shows, for a page or a comment; None, with a warning, where it cannot be read."""
+    from richter.audit import history_of
+
+    try:
+        return history_of(series, **options)
+    except RichterError as error:
+        click.echo(f"richter: warning: {printable(f'the history is left out. {error}')}", err=True)
+        return None
 
 
 def is_plain(source: RunLike) -> bool:

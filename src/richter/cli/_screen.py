@@ -8,9 +8,10 @@ from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
-from richter.claims import measure_words, rail
+from richter.claims import measure_words
 from richter.records import counted, printable
-from richter.report._numbers import number
+from richter.words import rail
+from richter.words._numbers import number
 
 LINES, WIDTH, LEAST = 40, 100, 80
 CONDITIONS = 10  # rows at most

@@ -20,6 +20,7 @@ from richter.claims import (
     Shares,
     cheapest_design,
     check_margin,
+    equivalence_size,
     reach_of,
     units_for,
     units_needed,
@@ -127,12 +128,12 @@ def size_gap(
     check_margin(METRICS["accuracy"], gap)
     differ, same = (
         _inflated(
-            floors.paired_gap_labels(gap, discordance, alpha=alpha, power=power, equivalence=e),
+            floors.paired_gap_labels(gap, discordance, alpha=alpha, power=power, equivalence=is_equivalence),
             clusters,
-            tail=alpha if e else alpha / 2,
-            power=(1 + power) / 2 if e else power,
+            tail=tail,
+            power=each,
         )
-        for e in (False, True)
+        for is_equivalence, (tail, each) in ((False, (alpha / 2, power)), (True, equivalence_size(alpha, power)))
     )
     payload = {
         "labels": max(differ, same),

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 
 from scipy.special import chdtrc
 
-from richter.claims import Blocked, Question, Shared, block_by_missing, shared_items, too_few_shared
+from richter.claims import MIN_GROUPS, Blocked, Question, Shared, block_by_missing, shared_items, too_few_shared
 from richter.evidence._facts import (
     alignment_of,
     describe_lacking,
+    group_shares,
     has_shared_items,
     label_conflicts,
     lacking_grades,
@@ -22,13 +23,14 @@ from richter.evidence._facts import (
     valued_by,
 )
 from richter.evidence._policy import Policy
-from richter.records import Note, refusals
+from richter.records import Note, of_kind, refusals
 from richter.tables import Dataset
 
 __all__ = ["CHECKS", "Finding", "has_own_items", "is_unpaired", "shared_by"]
 
 MAX_RATER_DISTANCE = 0.1  # total variation of raters' shares above which raters may explain a difference
 RATER_P = 0.001
+OF_ALL_CLAIMS = ("served", "look-alike names")  # kinds of notes on the data that every claim carries
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +83,11 @@ def check_reading(dataset: Dataset, question: Question, policy: Policy) -> Findi
     reason = "how the file was read was inferred, and nobody confirmed it"
     block = Blocked(gate="reading", reason=reason, remedy=remedy, override="--trust-reading")
     return Finding(notes=note, block=block)
+
+
+def check_whole_data(dataset: Dataset, question: Question, policy: Policy) -> Finding:
+    """What goes with every claim on these data: names that look alike, models that answered as others."""
+    return Finding(notes=tuple(note for kind in OF_ALL_CLAIMS for note in of_kind(dataset.notes, kind)))
 
 
 def check_alignment_of_items(dataset: Dataset, question: Question, policy: Policy) -> Finding:
@@ -242,12 +249,37 @@ def check_groupings(dataset: Dataset, question: Question, policy: Policy) -> Fin
     return Finding(block=Blocked(gate="groups", reason=reason, remedy=remedy, override="--map group=COLUMN"))
 
 
+def check_group_sizes(dataset: Dataset, question: Question, policy: Policy) -> Finding:
+    """Few groups, and one group that holds many of the items: what a claim then rests on."""
+    measure = valued_by(dataset, question.measure)
+    groupings = group_shares(dataset, measure, question.conditions, question.column, question.part)
+    number = min((one.number for one in groupings), default=MIN_GROUPS)
+    notes = []
+    if number < MIN_GROUPS:
+        notes.append(Note(_describe_few_groups(number, is_gate=policy.is_gate), "few groups"))
+    for one in groupings:
+        if one.large:
+            text = f"Group {one.large} holds {one.share:.0%} of the questions: more groups narrow the interval."
+            notes.append(Note(text, "large group"))
+    return Finding(notes=tuple(notes))
+
+
+def _describe_few_groups(number: int, *, is_gate: bool) -> str:
+    """What few groups cannot show: that none of them fails wholly."""
+    if is_gate:
+        return f"With {number} groups the gate's limit leaves room for one more, which fails wholly."
+    share = 1 - 0.05 ** (1 / number)
+    return f"With {number} groups the claim rests on no whole group failing; up to {share:.0%} of such groups could."
+
+
 CHECKS: tuple[Check, ...] = (
     check_reading,
+    check_whole_data,
     check_shared_items,
     check_alignment_of_items,
     check_raters,
     check_labels,
     check_groupings,
+    check_group_sizes,
     check_missing,
 )

@@ -14,12 +14,14 @@ from richter.stats import Bools, Indices
 from richter.tables import Dataset, chance_of, item_codes, outcomes, question_codes
 
 __all__ = [
+    "GroupShares",
     "LabelConflict",
     "LackingGrades",
     "RaterShares",
     "alignment_of",
     "describe_lacking",
     "expected_draws",
+    "group_shares",
     "has_shared_items",
     "label_conflicts",
     "lacking_grades",
@@ -84,6 +86,56 @@ def has_shared_items(dataset: Dataset, measure: str) -> bool:
     """Whether any two conditions have a value for the same item."""
     known = ~np.isnan(sample_of(dataset, measure).mean)
     return bool((known.sum(axis=1) > 1).any())
+
+
+# ------------------------------------------------------------------ groups
+
+
+LARGE_GROUP = 0.2  # share of the items from which one group is named, where it is also three times the mean share
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class GroupShares:
+    """One grouping of the items that conditions share: its groups, the largest one's share, and its name if large.
+
+    `large` is empty where no group holds a fifth of the items and three times as many as a group on average.
+    """
+
+    number: int
+    share: float
+    large: str
+
+
+@once
+def group_shares(
+    dataset: Dataset, measure: str, names: tuple[str, ...], column: str, part: str
+) -> tuple[GroupShares, ...]:  # fmt: skip
+    """Of each grouping of the items that a question is about, its groups; none where every item is alone."""
+    sample = sample_of(dataset, measure)
+    known = ~np.isnan(sample.mean[:, [sample.place(name) for name in names]])
+    is_paired = len(names) == 2 and has_shared_items(dataset, measure)
+    use: Bools = np.asarray(known.all(axis=1) if is_paired else known.any(axis=1))
+    if column:
+        codes, parts = item_codes(dataset, column)
+        use &= codes == parts.index(part)
+    found = (_shares_of(dataset, sample.outcomes, field, use) for field in ("group", "group_2"))
+    return tuple(one for one in found if one is not None)
+
+
+def _shares_of(dataset: Dataset, outcomes: Outcomes, field: str, use: Bools) -> GroupShares | None:
+    codes = getattr(outcomes, field)
+    if codes is None or not use.any():
+        return None
+    groups, first, place = np.unique(codes[use], return_index=True, return_inverse=True)
+    if len(groups) == len(place):
+        return None
+    sums = np.bincount(place, weights=None if outcomes.weight is None else outcomes.weight[use])
+    largest, name = int(np.argmax(sums)), ""
+    share = float(sums[largest] / sums.sum())
+    if share >= max(LARGE_GROUP, 3 / len(groups)):
+        item = outcomes.items[int(np.flatnonzero(use)[first[largest]])]
+        name = str(dataset.answers.filter(pl.col("item") == item)[field][0])
+    return GroupShares(number=len(groups), share=share, large=name)
 
 
 # ------------------------------------------------------------------ missing grades

@@ -36,7 +36,13 @@ __all__ = ["ARCHIVE_NOTE", "evidence_files", "evidence_of", "evidence_run", "is_
 MOMENT = (1980, 1, 1, 0, 0, 0)  # the same in every archive, so that the same evidence is the same file
 MEMBERS = {"MANIFEST.sha256", "records/answers.jsonl"}  # what every archive holds
 CARRIED = ("plan.toml", "plan.toml.lock", "plan.toml.log", "scores.csv", "draws.jsonl")  # what a run may hold beside
-NOTES = ("import", "judging", "rating sample", "stopping")  # of a ledger's notes, those that its claims rest on
+NOTES = (
+    "import",
+    "judging",
+    "rating sample",
+    "served",
+    "stopping",
+)  # of a ledger's notes, those that its claims rest on
 ARCHIVE_NOTE = "archive"  # of a run that was made again: when its answers came
 Notes = dict[str, dict[str, Any]]
 LAST = 1e11  # seconds since 1970: far beyond any run, and a date

@@ -7,10 +7,11 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from richter.claims import JUDGE_UNCHECKED, SIDES, rail
-from richter.records import GLOSSARY, Verdict, printable
-from richter.report._numbers import name, number
-from richter.report._texts import (
+from richter.claims import JUDGE_UNCHECKED
+from richter.records import Verdict, printable
+from richter.words import GLOSSARY, SIDES, rail
+from richter.words._numbers import name, number
+from richter.words._page_texts import (
     Ends,
     best_first,
     claim_numbers,

@@ -7,12 +7,13 @@ from urllib.parse import quote
 
 import polars as pl
 
-from richter.claims import claim_words, measure_words, rail
+from richter.claims import claim_words, measure_words
 from richter.records import Claim, Verdict, at_most, markdown_safe, refusals
-from richter.report._numbers import count, interval_words, number, percent
 from richter.report._side_by_side import judged_answers
-from richter.report._texts import describe_warnings, signature_rows
 from richter.tables import Dataset
+from richter.words import rail
+from richter.words._numbers import count, interval_words, number, percent
+from richter.words._page_texts import describe_warnings, signature_rows
 
 __all__ = ["MARKDOWN_MARK", "gate_comment", "markdown"]
 
@@ -35,6 +36,7 @@ def gate_comment(
     tables: Dataset,
     *,
     small: str,
+    outcome: Verdict,
     page: str = "",
     notes: Sequence[str] = (),
 ) -> str:
@@ -43,8 +45,7 @@ def gate_comment(
 
     Everything that came from a model or a file is escaped: it stays text.
     """
-    outcomes = {c.verdict for c in claims}
-    mark = "❌" if Verdict.REFUTED in outcomes else "✅" if outcomes == {Verdict.VERIFIED} else "❔"
+    mark = {Verdict.REFUTED: "❌", Verdict.VERIFIED: "✅"}.get(outcome, "❔")
     lines = [f"## {mark} {markdown_safe(sentence, limit=600)}", ""]
     lines += ["| requirement | verdict | measured | worse ← · → better |", "|---|---|---|---|"]
     lines += [_requirement_row(required, claim) for required, claim in zip(requirements, claims, strict=True)]

@@ -552,9 +552,9 @@ def _understood(
     draws = int(answers["draw"].to_numpy().max(initial=0)) + 1
     if draws > 1:
         said.append(f"up to {counted(draws, 'draw')} an item")
-    groups = answers["group"].drop_nulls().n_unique()
-    if groups:
-        said.append(f"items in {counted(groups, 'group')}")
+    numbers = [answers[name].drop_nulls().n_unique() for name in ("group", "group_2")]
+    if groups := [f"in {counted(number, 'group')}" for number in numbers if number]:
+        said.append(f"items {' and '.join(groups)}")
     if answers["weight"].drop_nulls().n_unique() > 1:
         said.append("items weighted")
     failed = answers.filter(pl.col("error").fill_null("") != "").height

@@ -1,7 +1,6 @@
 """Every sentence that the page makes itself, from the claims and facts of a results document.
 
-A figure's sentences are in `_figure_texts.py`, a claim's in `richter.claims`, the document's own in
-`richter.audit._measure_words`. Nothing here draws or lays out.
+A figure's sentences are in `_figure_texts.py`, a claim's in `_claim_sentences.py`. Nothing here draws or lays out.
 """
 
 import dataclasses
@@ -9,12 +8,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from richter.claims import measure_words
 from richter.records import Verdict, at_most, printable, refusals
-from richter.report._numbers import among, count, interval_words, name, number, percent
-from richter.report._side_by_side import MOST_ITEMS, Evidence
+from richter.words._numbers import among, count, interval_words, name, number, percent
+
+if TYPE_CHECKING:
+    from richter.report import Evidence
 
 Document = Mapping[str, Any]
 Ends = tuple[float, float]
@@ -458,7 +459,7 @@ def figure_amount(value: Document, unit: str) -> tuple[str, str]:
     return percent(estimate) if unit else number(estimate), shown
 
 
-def describe_evidence(evidence: Evidence | None, *, redact: bool) -> str:
+def describe_evidence(evidence: "Evidence | None", *, redact: bool, most: int) -> str:
     """How many answers are wrong and which are shown; of a document alone that it holds none."""
     if evidence is None:
         return "This page was made from a results document, which holds no answers. Give the run to see them."
@@ -469,7 +470,7 @@ def describe_evidence(evidence: Evidence | None, *, redact: bool) -> str:
     text += ("is" if evidence.wrong == 1 else "are") + " wrong. "
     if evidence.shown < evidence.items:
         text += (
-            f"Here are {number(evidence.shown)} items, at most {MOST_ITEMS}: those whose answers differ most between "
+            f"Here are {number(evidence.shown)} items, at most {most}: those whose answers differ most between "
             "conditions, then the most severe. "
         )
     if redact:

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from richter.claims import METRICS, Metric, answer, claim_words, measure_words, rail, side
+from richter.claims import METRICS, Metric, claim_words, measure_words
 from richter.records import Claim, Hypothesis, Interval, Verdict
+from richter.words import answer, rail, side
 
 
 def claim(measure: str, estimate: float, verdict: Verdict, **more: object) -> Claim:

@@ -20,19 +20,18 @@ from richter.claims import (
     Question,
     Trade,
     both_ways,
-    claimed,
     decide,
     decide_heterogeneity,
     difference_evidence,
     needed_units,
-    requirement_name,
     single_draw_error,
     single_run_error,
     subgroup_differences,
     unpaired_evidence,
 )
-from richter.claims._sentences import round_up_to_two_figures
 from richter.records import Hypothesis, Interval, Verdict, counted
+from richter.words import claimed, requirement_name
+from richter.words._claim_sentences import round_up_to_two_figures
 
 
 def normal(estimate: float, error: float = 0.01, **more: Any) -> Evidence:

@@ -17,9 +17,9 @@ from scipy.stats import norm
 
 import richter
 from helpers.small_run import scores, small_run
-from richter.audit import Run
 from richter.cli._main import _root
 from richter.errors import InputError
+from richter.notebook import Run
 from richter.records import Interval, Mark, Shown, picture, plain
 
 HOSTILE = '<img src=x onerror="alert(1)">&"\u202e'
@@ -252,10 +252,10 @@ def test_a_result_prints_its_sentence_and_a_small_table_by_hand() -> None:
 def test_every_result_of_a_run_is_a_frame_and_prints_its_sentence(run_folder: Path) -> None:
     run = richter.open(run_folder)
     for result in (run.measure(), run.compare("old", "new"), run.severity(), run.floors()):
-        frame, said = result.to_frame(), str(result)
-        assert frame.columns == ["measure", "of", "estimate", "low", "high"]
+        frame = result.to_frame()
+        assert {"measure", "estimate", "low", "high"} <= set(frame.columns)
         assert frame.height > 0
-        assert not said.startswith(type(result).__name__)
+        assert not str(result).startswith(type(result).__name__)
     claim = run.compare("old", "new").claims[0]
     assert claim.to_frame().row(0, named=True)["estimate"] == claim.estimate  # the rest: one row of its own values
 
@@ -289,7 +289,6 @@ def test_what_the_page_on_python_names_is_there(tmp_path: Path) -> None:
     assert len(named) > 10
     assert [name for name in sorted(named) if name not in dir(opened)] == []
     assert opened.measure(n_resamples=50).conditions[0].name == "a"
-    with pytest.raises(InputError, match="is two points"):
-        opened.compare("a", "b", margin="2pt")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="A list is no run, file or frame"):
-        richter.open([{"item": 1}])  # type: ignore[arg-type]
+    assert opened.compare("a", "b", margin="2pt").margins == {"accuracy": 0.02}
+    with pytest.raises(InputError, match="no array of scores"):
+        richter.open([{"item": "one"}])

@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from richter.ratings import ACCEPTED_ALPHA
+from richter.claims import METRICS
 from richter.records import at_most
-from richter.report._figure import Row
-from richter.report._numbers import among, count, name, number, percent, signed
-from richter.tables import CATASTROPHIC
+from richter.words._numbers import among, count, name, number, percent, signed
 
 Found = Mapping[str, Any]
+Row = dict[str, Any]
+CATASTROPHIC = METRICS["catastrophic_rate"].at or 3.0
 MILLION = 1e6
 FEW_ERRORS = 10  # below, a curve shows the luck of single answers
 FEW_A_CELL = 4
@@ -187,13 +187,13 @@ def describe_excesses(rows: Sequence[Row]) -> str:
 # ---- judges ------------------------------------------------------------------------------------------------------
 
 
-def describe_agreement(rows: Sequence[Row]) -> str:
+def describe_agreement(rows: Sequence[Row], accepted: float) -> str:
     """Krippendorff's alpha, else the first statistic, with its interval."""
     alpha = next((r for r in rows if r["statistic"] == "Krippendorff's alpha"), rows[0])
     return (
         f"Agreement within each kind of rating, with 95% intervals: {alpha['statistic']} of the {alpha['kind']} "
         f"ratings is {number(alpha['estimate'])} [{number(alpha['low'])}, {number(alpha['high'])}]; the dashed "
-        f"line is {ACCEPTED_ALPHA}, under which Krippendorff advises against conclusions."
+        f"line is {accepted}, under which Krippendorff advises against conclusions."
     )
 
 
