@@ -161,14 +161,29 @@ def test_raters_who_rated_one_condition_each_block_a_pair() -> None:
     assert block_of(dataset, Question(measure="mean_severity", conditions=("a",))) is None
 
 
-def test_raters_shared_in_unlike_shares_block_a_pair() -> None:
+def unlike_rater(item: str, condition: str, draw: int) -> str:
     """90 to 10 against 10 to 90."""
+    is_tenth = int(item[1:]) % 10 == 0
+    return "lenient" if is_tenth == (condition == "a") else "strict"
 
-    def rater(item: str, condition: str, draw: int) -> str:
-        is_tenth = int(item[1:]) % 10 == 0
-        return "lenient" if is_tenth == (condition == "a") else "strict"
 
-    block = block_of(by_raters(rater), SEVERITY)
+def test_raters_shared_in_unlike_shares_are_compared_within_by_hand() -> None:
+    dataset = by_raters(unlike_rater, 400)
+    assert block_of(dataset, SEVERITY) is None
+    found = evidence(dataset, SEVERITY)
+    assert any("raters differ between the two" in note for note in found.notes)
+    rows = dataset.ratings.group_by("rater", "condition").agg(pl.col("severity").mean(), pl.len())
+    mean = {(r, c): m for r, c, m, _ in rows.iter_rows()}
+    gaps = [mean[r, "b"] - mean[r, "a"] for r in ("lenient", "strict")]  # 40 x 360 and 360 x 40: they weigh alike
+    assert found.known.estimate == pytest.approx(np.mean(gaps))
+    assert found.known.interval(0.95).method == "t, within raters"
+
+
+@pytest.mark.parametrize("measure", ["severity_given_error", "mean_severity"])
+def test_what_is_not_compared_within_raters_is_blocked(measure: str) -> None:
+    """Of 100 items a rater has 10 of one condition: too few; and only means are compared within."""
+    dataset = by_raters(unlike_rater, 100 if measure == "mean_severity" else 400)
+    block = block_of(dataset, Question(measure=measure, conditions=("a", "b")))
     assert block is not None
     assert block.gate == "raters"
     assert "raters differ between the two" in block.reason
