@@ -666,6 +666,8 @@ def ratings_of(tables: Dataset) -> RatingsFile:
     rows = rows.with_columns(pl.col("mechanism", "reason").fill_null(""))
     answers = tables.answers
     layers = answers.filter(pl.col("layer").is_not_null()).select(*KEY, "layer") if "layer" in answers.columns else None
+    if layers is not None and layers.is_empty() and answers["inclusion"].null_count() == 0:
+        layers = answers.select(*KEY, pl.col("inclusion").cast(pl.String))  # answers of one chance are a stratum
     return RatingsFile(
         ratings=tuple(Rating(**row) for row in rows.iter_rows(named=True)),
         domains=dict(answers.filter(pl.col("domain").is_not_null()).select("item", "domain").iter_rows()),
