@@ -25,7 +25,7 @@ from richter.records import printable
 from richter.store import DatabaseRun, Ledger, Place, is_run, open_ledger
 from richter.tables._log_rows import part_of_logs
 from richter.tables._part import Part, assemble
-from richter.tables._read_files import part_of_frame, read_file, read_folder, rename_conditions
+from richter.tables._read_files import name_by_files, part_of_frame, read_file, read_folder, rename_conditions
 from richter.tables._read_run import part_of_ledger
 from richter.tables._reading import options_for, proposal_of
 from richter.tables._tables import Dataset, RatingsFile, ReadOptions, ratings_of
@@ -101,6 +101,7 @@ def _read(sources: Sequence[tuple[Source, Source]], options: ReadOptions, what: 
             parts += [_of_source(part, given, source, own) for part in found]
         elif str(source) == logs[0]:
             parts.append(part_of_logs(logs, options))
+    parts = name_by_files(parts, options)
     return _assembled(parts, chosen[0] if all(own == chosen[0] for own in chosen) else options, what)
 
 

@@ -187,7 +187,9 @@ class HttpModel:
         except AttemptFailed as error:
             error.reason = hide_in_text(error.reason, key)
             raise
-        hidden = {name: hide_in_text(getattr(answer, name), key) for name in ("text", "finish", "served")}
+        hidden: dict[str, Any] = {
+            name: hide_in_text(getattr(answer, name), key) for name in ("text", "finish", "served")
+        }
         return dataclasses.replace(answer, **hidden, tokens=hide_in_tokens(answer.tokens, key))
 
     def _aside(self, content: bytes) -> bytes:
