@@ -30,7 +30,6 @@ from richter.claims import (
     mean_evidence,
     pairs_of,
     severity_page_measures,
-    subgroup_differences,
     tiers_of,
     variance_shares,
 )
@@ -40,6 +39,7 @@ from richter.evidence import (
     Policy,
     SeveritySettings,
     alignment_of,
+    estimate_subgroups,
     evidence,
     graded_rows,
     has_values,
@@ -290,7 +290,7 @@ def compare_tables(
     claims = decide(
         asked, level=level, tried=tried, joint=joint, one_family=one_family, data_hash=dataset.data_hash, seed=seed
     )
-    subgroups = () if by is None else _subgroups(dataset, page, by, claims, level=level, tried=tried, rng=rng)
+    subgroups = () if by is None else _subgroups(dataset, page, by, claims, policy, level=level, tried=tried, rng=rng)
     tail_claims, tail_notes = _tail_claims(dataset, tail_plan, policy, rng=rng)
     report_claims = (*claims, *tail_claims)
     notes = _notes(dataset, asked, claims, page, policy, subgroups)
@@ -400,20 +400,15 @@ def _refused(claims: Sequence[Claim], main: str) -> tuple[Refused, ...]:
 
 
 def _subgroups(
-    dataset: Dataset, page: Page, by: str, claims: Sequence[Claim], *, level: float, tried: int,
+    dataset: Dataset, page: Page, by: str, claims: Sequence[Claim], policy: Policy, *, level: float, tried: int,
     rng: np.random.Generator,
 ) -> tuple[Subgroups, ...]:  # fmt: skip
     """The differences of every pair by a column, and whether they differ between its values."""
-    codes, names = item_codes(dataset, by)
     pairs = dict.fromkeys(
         c.conditions for c in claims if c.measure == page.main and len(c.conditions) == 2 and c.estimate is not None
     )
-    found = [
-        subgroup_differences(
-            sample_of(dataset, page.main), a, b, subgroup=codes, names=names, level=level, rng=rng, n_resamples=1000
-        )
-        for a, b in pairs
-    ]
+    questions = [Question(measure=page.main, conditions=pair) for pair in pairs]
+    found = [estimate_subgroups(dataset, q, policy, by, level=level, rng=rng) for q in questions]
     return decide_heterogeneity(found, level=level, tried=tried)
 
 

@@ -199,7 +199,7 @@ def _beside_plan(plan: Plan, policy: Policy, accept_judge: bool) -> list[str]:
     named = [name for name, is_given in given.items() if is_given and not plan.values.get(name)]
     found = [f"--{name.replace('_', '-')} is not in the plan" for name in named]
     planned = plan.values["missing"]
-    if policy.missing not in (Policy().missing, planned):
+    if policy.missing not in (None, planned):
         found.append(f"missing: plan {planned!r}, option {policy.missing!r}; the plan's holds")
     return found
 

@@ -108,8 +108,10 @@ def _decide_lists(
     """The claims of a family: trades are a list of their own, and each list has its share of the level."""
     trades = [k for k in places if isinstance(asked[k].evidence, Trade)]
     others = [k for k in places if k not in trades]
-    decided = _decide_trades([asked[k] for k in trades], level=level, alpha=alpha * len(trades) / len(places))
-    claims = dict(zip(trades, decided, strict=True))
+    claims: dict[int, Claim] = {}
+    if trades:
+        decided = _decide_trades([asked[k] for k in trades], level=level, alpha=alpha * len(trades) / len(places))
+        claims |= dict(zip(trades, decided, strict=True))
     if others:
         own = alpha * len(others) / len(places)
         claims |= _decide_family(asked, others, level=level, alpha=own, joint=joint, name=name)
@@ -277,7 +279,7 @@ def _decide_trades(asked: Sequence[Asked], *, level: float, alpha: float) -> lis
     refuted where either part is shown to be false, each at half of a.
     """
     trades = [one.evidence for one in asked if isinstance(one.evidence, Trade)]
-    adjusted = holm([t.p for t in trades]) if trades else np.array([])
+    adjusted = holm([t.p for t in trades])
     claims: dict[int, Claim] = {}
     left, still_rejecting = len(asked), True
     for k in sorted(range(len(asked)), key=lambda k: trades[k].p):

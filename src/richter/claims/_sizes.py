@@ -68,7 +68,9 @@ def needed_units(evidence: Evidence, aim: float, *, alpha: float, margin: bool =
     """
     if not evidence.standard_error or evidence.units < 1:
         return None
-    tests = [OneSidedTest(tail=alpha / 2, power=POWER)] + [equivalence_size(alpha, POWER)] * margin
+    tests = [OneSidedTest(tail=alpha / 2, power=POWER)]
+    if margin:
+        tests.append(equivalence_size(alpha, POWER))
     return max(units_needed(evidence, aim, tail=test.tail, power=test.power) for test in tests)
 
 

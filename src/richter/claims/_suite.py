@@ -57,7 +57,6 @@ def suite_evidence(parts: Mapping[str, Evidence], weights: Mapping[str, float]) 
         freedom=joint_freedom(*((share[name] * (e.standard_error or 0.0), e.freedom) for name, e in parts.items())),
         labels=sum(e.labels for e in pieces),
         judged=next((e.judged for e in pieces if e.judged), ""),
-        relative=any(e.relative for e in pieces),
         notes=(f"weights: {stated}", *dict.fromkeys(note for e in pieces for note in e.notes)),
         describe_at=describe_each(pieces),
     )
@@ -80,12 +79,9 @@ class Trade:
 
     @property
     def p(self) -> float:
-        """The larger of the two one-sided p-values: both must hold, so no level is divided between them.
-
-        Where a typical item costs less and the sum is more, nothing is shown.
-        """
+        """The larger of the two one-sided p-values: both must hold, so no level is divided between them."""
         quality = one_sided(self.quality, self.worst_loss, above=self.metric.better == "higher")
-        cost = 1.0 if self.cost.against else one_sided(self.cost, 0.0, above=self.cost_metric.better == "higher")
+        cost = one_sided(self.cost, 0.0, above=self.cost_metric.better == "higher")
         return max(quality, cost)
 
     def keeps_quality(self, alpha: float) -> bool:
@@ -95,7 +91,7 @@ class Trade:
     def saves(self, alpha: float) -> bool:
         """Whether the cost is shown, one-sided at `alpha`, to fall."""
         limit = _least_gain(self.cost.interval(one_sided_level(alpha)), self.cost_metric)
-        return limit > 0 and not self.cost.against
+        return limit > 0
 
     def loses_quality(self, alpha: float) -> bool:
         """Whether the quality is shown, one-sided at `alpha`, to fall by more than the margin."""

@@ -71,7 +71,8 @@ def compare(
         **options,
     )
     write_json(report, json_path, inputs=files)
-    write_text(markdown(report), md_path)
+    if md_path is not None:
+        write_text(markdown(report), md_path)
     out = console(json_path, md_path)
     if line := _by_date(files, reading, list(report.conditions)):
         out.print(printable(line), soft_wrap=True)

@@ -14,6 +14,7 @@ from richter.cli._io import (
     read_history,
     settle_reading,
     split_sources,
+    typed_only,
     write_json,
     write_text,
 )
@@ -65,8 +66,9 @@ def gate(
         )
     else:
         tables = read_tables(*files, options=settle_reading(reading, plan.reading))
+        policy = Policy(**vouched | typed_only({"missing": vouched["missing"]}))
         report = audit.apply_gate_plan(
-            plan_path, tables, policy=Policy(**vouched), accept_judge=accept_judge,
+            plan_path, tables, policy=policy, accept_judge=accept_judge,
             require_locked=require_locked, obstacles=obstacles,
         )  # fmt: skip
     write_json(report, json_path, inputs=[*([plan_path] if plan_path else []), *files])
@@ -78,7 +80,8 @@ def gate(
         candidate = tables.conditions[-1] if plan is None else plan.values["candidate"]
         past = read_history(history, condition=candidate, options=reading, level=level)
         comment += f"\n{'The history could not be read.' if past is None else history_line(past)}\n"
-    write_text(junit(report), junit_path)
+    if junit_path is not None:
+        write_text(junit(report), junit_path)
     write_text(comment, md_path)
     _print_report(console(json_path, md_path, junit_path), report)
     return report.exit_code

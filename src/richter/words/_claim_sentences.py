@@ -4,7 +4,7 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING
 
-from richter.claims._evidence import TYPICAL, Evidence, one_sided_level
+from richter.claims._evidence import TOTALS, Evidence, one_sided_level
 from richter.claims._measures import Metric
 from richter.claims._question import Asked, Blocked
 from richter.records import Claim, Interval, Verdict
@@ -52,7 +52,7 @@ def describe_claim(asked: Asked, claim: Claim, *, is_real: bool = False) -> str:
 def _extra_sentences(asked: Asked, claim: Claim) -> list[str]:
     """What follows the numbers: what the estimator adds, missing grades, and sizes where nothing is shown."""
     evidence = asked.known
-    texts = [as_sentence(evidence.detail), as_sentence(evidence.against)]
+    texts = [as_sentence(evidence.detail)]
     if claim.verdict is Verdict.UNDECIDED:
         missing = describe_missing(claim, asked.words)
         sizes = "" if missing else describe_sizes(claim, asked.words)  # more questions would not settle it
@@ -134,7 +134,7 @@ def describe_requirement(asked: Asked, claim: Claim) -> str:
         lead = "can't" if evidence.judged else "Can't"
         text = f"{lead} rule out that {_violated(asked)} ({limit}, {describe_basis(asked)})."
     text = _with_judge(asked, text)
-    extra = [as_sentence(evidence.against)]
+    extra: list[str] = []
     if claim.verdict is Verdict.UNDECIDED:
         extra += [describe_missing(claim, words), _describe_gate_size(asked, claim)]
     return " ".join(filter(None, (text, *extra, describe_judge_bias(claim, asked.metric))))
@@ -265,7 +265,7 @@ def describe_trade(trade: "Trade", conditions: tuple[str, ...], verdict: Verdict
     ]
     text = f"{text} ({count_units(trade.quality.n, 'item')}). {'. '.join(spans)}."
     text = text[0].upper() + text[1:] if lead or trade.quality.judged else text
-    return " ".join(filter(None, (text, as_sentence(trade.cost.against), as_sentence(trade.quality.judged))))
+    return " ".join(filter(None, (text, as_sentence(trade.quality.judged))))
 
 
 def _ratio_words(metric: Metric, known: Evidence) -> Metric:
@@ -275,7 +275,7 @@ def _ratio_words(metric: Metric, known: Evidence) -> Metric:
 
 def describe_heterogeneity(found: "Subgroups", verdict: Verdict, p: float | None) -> str:
     """Whether the effect differs between subgroups, in one sentence."""
-    effect = f"the effect ({TYPICAL})" if found.relative else "the effect"
+    effect = f"the effect ({TOTALS})" if found.relative else "the effect"
     between = f"differs between the {len(found.subgroups)} subgroups"
     if p is None:
         return f"can't test if {effect} {between}: nothing varies within them"
@@ -361,7 +361,7 @@ def describe_basis(asked: Asked) -> str:
     if evidence.unit != "item":
         text += f" in {count_units(evidence.units, evidence.unit)}"
     text += f" of {question.column_name or question.column} {question.part}" if question.column else ""
-    return f"{TYPICAL}, {text}" if evidence.relative else text
+    return f"{TOTALS}, {text}" if evidence.relative else text
 
 
 def _word(words: Metric, rising: bool) -> str:
