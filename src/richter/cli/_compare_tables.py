@@ -217,7 +217,7 @@ def _other_measures(report: CompareReport) -> tuple[list[str], dict[str, list[st
     better = next((c.better for c in report.of(report.primary)), "higher")
     ranked = sorted(report.conditions, key=lambda n: (lead.get(n) or 0.0) * (1 if better == "lower" else -1))
     values = {name: [_value(words[m], row.get(name)) for m, row in others.items()] for name in ranked}
-    return [m.replace("_", " ") for m in others], values
+    return [measure_words(m).noun for m in others], values
 
 
 def _value(words: Metric, value: float | None) -> str:
