@@ -3,7 +3,8 @@
 Usage: python studies/group_worlds.py [OUT.jsonl] [runs] [part ..]   (again with the same OUT goes on where it stopped)
        python studies/group_worlds.py OUT.jsonl table                (what is there, as Markdown)
 
-Parts: crossed (two groupings), uneven (one group with a quarter of the items).
+Parts: crossed (two groupings), uneven (one group with a quarter of the items), gates (few groups, of which one in eight
+fails wholly).
 OUT: soak/group_worlds.jsonl by default. Groups have normal effects on a latent scale, drawn for each condition by
 itself: two alike conditions differ by chance alone, and the true difference is known.
 """
@@ -18,9 +19,9 @@ from pathlib import Path
 import numpy as np
 from cells import Cell, Run, go_on, records
 from numpy.typing import NDArray
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
-from richter.claims import METRICS, Evidence, Outcomes, difference_evidence
+from richter.claims import METRICS, Evidence, Outcomes, as_sample, difference_evidence, with_gate_limit
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -160,9 +161,56 @@ def uneven_cells() -> Iterator[Cell]:
     yield {"part": "uneven", "groups": 41, "items": 800, "share": 0.25, "spread": 0.3, "ragged": True, "shift": 0.5}
 
 
+# ------------------------------------------------------------------ gates with few groups
+
+FAILING = 1 / 8  # of the groups, where groups fail wholly
+EASE = 1.5
+
+
+def draw_few(cell: Cell, loses: bool, rng: np.random.Generator) -> tuple[Outcomes, float]:
+    """Groups with normal effects, and the loss that an eighth of them failing wholly makes: the gate's margin.
+
+    `loses`: the candidate has that loss, by whole groups, by twice as many that fail in half of their items, or evenly.
+    """
+    groups, spread = cell["groups"], cell["spread"]
+    code = np.repeat(np.arange(groups), cell["size"])
+    size = math.sqrt(0.64 + spread**2 + 1)
+    rate = float(ndtr(EASE / size))
+    margin = FAILING * rate
+    shift = float(ndtri(rate - margin)) * size - EASE if loses and cell["loss"] == "even" else 0.0
+    latent = 0.8 * rng.normal(size=(len(code), 1)) + spread * rng.normal(size=(groups, 2))[code]
+    right = (latent + np.array([EASE, EASE + shift]) + rng.normal(size=latent.shape) > 0).astype(float)
+    if loses and cell["loss"] == "whole groups":
+        right[:, 1] *= (rng.random(groups) >= FAILING)[code]
+    if loses and cell["loss"] == "half of a group":
+        right[:, 1] *= 1 - (rng.random(groups) < 2 * FAILING)[code] * (rng.random(len(code)) < 0.5)
+    return as_outcomes(right, group=code), margin
+
+
+def run_gates(cell: Cell, runs: int, rng: np.random.Generator) -> dict[str, float]:
+    """How often a gate is met, in per cent, with a loss of its margin and without one."""
+    met = {"false": 0, "power": 0}
+    for name, loses in (("false", True), ("power", False)):
+        for _ in range(runs):
+            outcomes, margin = draw_few(cell, loses, rng)
+            sample = as_sample(outcomes)
+            found = difference_evidence(sample, *NAMES, exact=True)
+            met[name] += with_gate_limit(found, sample, sample, conditions=NAMES).interval(0.9).low > -margin
+    return {name: round(100 * number / runs, 2) for name, number in met.items()}
+
+
+def gates_cells() -> Iterator[Cell]:
+    """Few groups, and how the loss comes."""
+    for groups, size in ((5, 50), (8, 50), (8, 200), (12, 30), (16, 25), (16, 100), (20, 20), (20, 100), (22, 20)):
+        for spread in (0.0, 0.3):
+            for loss in ("whole groups", "half of a group", "even"):
+                yield {"part": "gates", "groups": groups, "size": size, "spread": spread, "loss": loss}
+
+
 PARTS: dict[str, tuple[Callable[[], Iterator[Cell]], Run]] = {
     "crossed": (crossed_cells, run_crossed),
     "uneven": (uneven_cells, run_uneven),
+    "gates": (gates_cells, run_gates),
 }
 
 

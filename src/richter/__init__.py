@@ -11,7 +11,7 @@ from importlib import import_module as _import_module
 
 if _typing.TYPE_CHECKING:
     from richter.errors import InputError, PlanError, ReadingProposed, RichterError, RichterWarning, UnconfirmedReading
-    from richter.notebook import assert_no_worse, compare, gate, paired, unpaired
+    from richter.notebook import assert_no_worse, compare, gate, paired, size, unpaired
     from richter.notebook import open_run as open  # noqa: A004 - read as richter.open
 
 __version__ = "0.1.0"
@@ -25,11 +25,14 @@ _NAMES = {
     "gate": ("notebook", "gate"),
     "open": ("notebook", "open_run"),
     "paired": ("notebook", "paired"),
+    "size": ("notebook", "size"),
     "unpaired": ("notebook", "unpaired"),
     **{name: ("errors", name) for name in _ERRORS},
 }
-__all__ = ["InputError", "PlanError", "ReadingProposed", "RichterError", "RichterWarning", "UnconfirmedReading",
-           "__version__", "assert_no_worse", "compare", "gate", "open", "paired", "unpaired", *_ROOMS]  # fmt: skip
+__all__ = [
+    "InputError", "PlanError", "ReadingProposed", "RichterError", "RichterWarning", "UnconfirmedReading", "__version__",
+    "assert_no_worse", "compare", "gate", "open", "paired", "size", "unpaired", *_ROOMS,
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> _typing.Any:

@@ -46,7 +46,7 @@ def test_words_are_found_however_written() -> None:
 
 
 def test_the_page_of_words_is_the_glossary() -> None:
-    page = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8")
     assert [f"| **{term}** | {text} |" for term, text in GLOSSARY.items()] == page.splitlines()[6:]
 
 

@@ -282,7 +282,7 @@ def test_every_public_result_has_a_frame(rooms: list[str], least: int) -> None:
 
 def test_what_the_page_on_python_names_is_there(tmp_path: Path) -> None:
     """`run.grades` was not; `measure` refused a frame, which `richter report` takes; two slips gave bare errors."""
-    page = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
     frame = pl.DataFrame({"item": [0, 1, 0, 1], "condition": ["a", "a", "b", "b"], "correct": [1, 0, 1, 1]})
     opened = richter.open(frame)
     named = set(re.findall(r"`run\.(\w+)", page))

@@ -94,6 +94,30 @@ def test_gate_says_what_the_command_says(table: Path, tmp_path: Path) -> None:
     assert found.exit_code == by_command["exit_code"] == 0
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"margin": "5pt", "accuracy": (0.8, 0.85), "phi": 0.2}, "--margin 5pt --accuracy 0.8 0.85 --phi 0.2"),
+        ({"margin": 0.05, "discordance": 0.2, "pairs": 3}, "--margin 0.05 --discordance 0.2 --pairs 3"),
+        ({"power": 0.9}, "--power 0.9"),
+    ],
+)  # fmt: skip
+def test_size_says_what_the_command_says(options: dict[str, Any], words: str, tmp_path: Path) -> None:
+    assert json.loads(json.dumps(richter.size(**options).to_dict())) == printed(tmp_path, "size", *words.split())
+
+
+def test_size_from_a_pilot_says_what_the_command_says(table: Path, tmp_path: Path) -> None:
+    by_command = printed(tmp_path, "size", table, "old", "new", "--margin", "5pt")
+    found = richter.size(table, conditions=("old", "new"), margin="5pt")
+    assert found.to_dict() == by_command
+    assert found.items == by_command["labels"]
+    unstated = richter.size(table, conditions=("old", "new")).details
+    assert (unstated.margin, unstated.to_dict()["stated"]) == (0.02, False)
+    steps = {round(step["difference"], 3): step["items"] for step in by_command["steps"]}
+    assert steps[0.05] == by_command["labels"]
+    assert steps[0.02] == unstated.items > 4 * steps[0.05]
+
+
 def test_data_come_in_any_form(table: Path) -> None:
     """A path, a frame of polars or pandas, several files, names with arrays or frames: the same numbers."""
     pandas = pytest.importorskip("pandas")
@@ -265,7 +289,7 @@ def test_the_public_surface_is_small_and_has_examples() -> None:
         if inspect.isfunction(value):
             assert ">>>" in value.__doc__, name
             assert all(
-                p.kind in (p.KEYWORD_ONLY, p.VAR_POSITIONAL) or p.default is p.empty
+                p.kind in (p.KEYWORD_ONLY, p.VAR_POSITIONAL) or p.default is p.empty or p.name == "data"
                 for p in inspect.signature(value).parameters.values()
             ), name
     rooms = ["richter", "richter.claims._measures", *(f"richter.notebook.{n}" for n in

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from richter.claims import METRICS, Metric, claim_words, measure_words
-from richter.records import Claim, Hypothesis, Interval, Verdict
-from richter.words import answer, rail, side
+from richter.claims import METRICS, claim_words, measure_words
+from richter.records import Claim, Hypothesis, Interval, Reckoning, SizeStep, Verdict
+from richter.words import answer, describe_counts, first_lines, rail, side
 
 
 def claim(measure: str, estimate: float, verdict: Verdict, **more: object) -> Claim:
@@ -31,8 +31,7 @@ def claim(measure: str, estimate: float, verdict: Verdict, **more: object) -> Cl
 def test_worse_is_said_with_its_numbers_by_hand() -> None:
     claims = [claim("accuracy", -0.07, Verdict.VERIFIED), claim("mean_severity", 0.4, Verdict.VERIFIED, primary=False)]
     assert answer(claims, conditions=("old", "new")) == (
-        "new is worse than old: it is less accurate (53.0% against 60.0%) and more severe over all answers "
-        "(1.00 against 0.60 on a scale of 0 to 4)."
+        "new is worse than old: -7.0 points (95% CI -12.0 to -2.0). Other losses: more severe over all answers."
     )
     assert answer(claims, conditions=("old", "new"), candidate="new", baseline="old").endswith("Do not ship new.")
 
@@ -40,21 +39,67 @@ def test_worse_is_said_with_its_numbers_by_hand() -> None:
 def test_better_and_worse_are_both_said() -> None:
     claims = [claim("accuracy", 0.07, Verdict.VERIFIED), claim("money", 0.2, Verdict.VERIFIED, primary=False)]
     text = answer(claims, conditions=("old", "new"), candidate="new", baseline="old")
-    assert "in some ways and worse in others: it is more accurate (67.0% against 60.0%), but more expensive" in text
-    assert "Do not ship" not in text
+    assert text == "new is better than old: +7.0 points (95% CI +2.0 to +12.0). Other losses: more expensive."
 
 
 def test_nothing_shown_is_said_with_the_interval() -> None:
     claims = [claim("accuracy", 0.01, Verdict.UNDECIDED), claim("mean_severity", 0.4, Verdict.UNDECIDED, primary=False)]
-    text = "These data do not show whether new is better than old: its accuracy may differ by -4.0 to +6.0 points."
+    text = "Inconclusive: new scored 1.0 points higher than old (95% CI -4.0 to +6.0)."
     assert answer(claims, conditions=("old", "new")) == text
-    turned = "These data do not show whether old is better than new: its accuracy may differ by -6.0 to +4.0 points."
+    turned = "Inconclusive: old scored 1.0 points lower than new (95% CI -6.0 to +4.0)."
     assert answer(claims, conditions=("new", "old")) == turned
+
+
+def test_missing_answers_that_decide_are_the_headline_by_hand() -> None:
+    def way(estimate: float, low: float, high: float) -> Reckoning:
+        return Reckoning(estimate=estimate, interval=Interval(low=low, high=high, level=0.95, method="t"))
+
+    made = claim(
+        "accuracy", 0.047, Verdict.UNDECIDED, missing={"old": 0, "new": 30},
+        without_missing=way(0.047, 0.027, 0.082), missing_as_worst=way(-0.09, -0.12, -0.06),
+    )  # fmt: skip
+    assert answer([made], conditions=PAIR) == (
+        "Inconclusive: it depends on the 30 answers that new is missing. Ignoring them, new is 4.7 points better "
+        "(95% CI +2.7 to +8.2). Counting them as wrong, it is 9.0 points worse (95% CI -12.0 to -6.0)."
+    )
 
 
 def test_equivalence_is_not_called_equality() -> None:
     claims = [claim("accuracy", 0.004, Verdict.EQUIVALENT, margin=0.02)]
-    assert answer(claims, conditions=("old", "new")) == "new and old are equally accurate within 2.0 points."
+    assert answer(claims, conditions=("old", "new")) == (
+        "No practical difference between old and new (margin 2 points): +0.4 points (95% CI -4.6 to +5.4)."
+    )
+
+
+def test_a_judge_that_nobody_checked_is_in_the_headline() -> None:
+    text = answer([shown("accuracy", 0.1, judged="graded by j; nobody checked it")], conditions=PAIR)
+    assert text == (
+        "By the judge's grades: new is better than old: +10.0 points (95% CI +5.0 to +15.0). "
+        "Graded by j; nobody checked it."
+    )
+
+
+def test_counts_are_what_everybody_counts_by_hand() -> None:
+    made = claim("accuracy", 0.075, Verdict.UNDECIDED, n=200, values=(0.665, 0.74))
+    assert describe_counts(made, (38, 23)) == "new got 148 of 200 right, old 133: 38 fixed, 23 broken."
+    assert describe_counts(made) == "new got 148 of 200 right, old 133."
+    wrong = dataclasses.replace(made, measure="error_rate", values=(0.335, 0.26))
+    assert describe_counts(wrong, (38, 23)) == "new got 148 of 200 right, old 133: 38 fixed, 23 broken."
+    shares = dataclasses.replace(made, values=(0.6651, 0.74))  # means of repeats are not counts
+    assert describe_counts(shares, (38, 23)) == "new is right in 74.0% of its questions, old in 66.5%."
+    assert describe_counts(dataclasses.replace(made, values=(None, 0.74))) == ""
+
+
+def test_first_lines_have_a_ladder_of_sizes_only_where_nothing_is_shown() -> None:
+    steps = (SizeStep(difference=0.05, units=640), SizeStep(difference=0.02, units=3990))
+    open_claim = claim(
+        "accuracy", 0.04, Verdict.UNDECIDED, n=200, units=200, min_detectable_difference=0.09, sizes=steps
+    )
+    assert first_lines([open_claim], conditions=PAIR).sizes == (
+        "You can detect about 9 points (80% power) with these 200 questions. "
+        "For 5 points you need about 640, for 2 points about 4,000."
+    )
+    assert first_lines([dataclasses.replace(open_claim, verdict=Verdict.VERIFIED)], conditions=PAIR).sizes == ""
 
 
 @pytest.mark.parametrize(
@@ -83,7 +128,7 @@ def test_claims_on_one_condition(relation, verdict, better, expected) -> None:
 
 @given(
     measure=st.sampled_from(sorted(METRICS)),
-    estimate=st.floats(-0.5, 0.5).filter(lambda x: abs(x) > 1e-3),
+    estimate=st.floats(-0.5, 0.5).filter(lambda x: abs(x) > 0.02),
     verdict=st.sampled_from([Verdict.VERIFIED, Verdict.REFUTED]),
 )
 def test_side_sign_and_sentence_agree(measure: str, estimate: float, verdict: Verdict) -> None:
@@ -93,8 +138,10 @@ def test_side_sign_and_sentence_agree(measure: str, estimate: float, verdict: Ve
     improves = (estimate > 0) == (METRICS[measure].better == "higher")
     assert side(made) == ("better" if improves else "worse")
     text = answer([made], conditions=("old", "new"))
-    assert text.startswith(f"new is {'better' if improves else 'worse'} than old")
-    assert (METRICS[measure].better_word if improves else METRICS[measure].worse_word) in text
+    plain = measure in ("accuracy", "error_rate", "mean_score")
+    own = METRICS[measure].better_word if improves else METRICS[measure].worse_word
+    word = ("better" if improves else "worse") if plain else own
+    assert text.startswith(f"new is {word} than old: {'+' if estimate > 0 else '-'}")
 
 
 @given(
@@ -108,7 +155,7 @@ def test_a_board_calls_best_only_what_nothing_beats(verdicts: list[Verdict], sig
     for made in claims:
         if side(made) in ("better", "worse"):
             loser = made.conditions[0] if side(made) == "better" else made.conditions[1]
-            assert f" {loser} is the best" not in text
+            assert f" {loser} is best" not in text
 
 
 def shown(measure: str, estimate: float, **more: object) -> Claim:
@@ -116,13 +163,12 @@ def shown(measure: str, estimate: float, **more: object) -> Claim:
 
 
 PAIR = ("old", "new")
-WORSE = "is shown to be worse than some other"
-ONLY = "There is one condition: its figures are below, nothing is compared."
-NO_WORSE = "By accuracy none of the 3 conditions is shown to be worse than another."
+ONLY = "There is one model or prompt: nothing is compared."
+TEN = "+10.0 points (95% CI +5.0 to +15.0)"
 
 
 @pytest.mark.parametrize(
-    ("claims", "conditions", "said"),
+    ("claims", "conditions", "headline"),
     [
         (
             [
@@ -130,47 +176,39 @@ NO_WORSE = "By accuracy none of the 3 conditions is shown to be worse than anoth
                 shown("mean_severity", -0.2, primary=False),
                 shown("ece", -0.1, primary=False, values=(None, None)),
                 shown("money", -0.1, primary=False),
+                shown("tokens", -0.1, primary=False),
             ],
             PAIR,
             (
-                "new is better than old: it is more accurate (70.0% against 60.0%), less severe over all answers "
-                "(0.40 against 0.60 on a scale of 0 to 4), better calibrated and 1 more."
+                f"new is better than old: {TEN}. Other gains: less severe over all answers, better calibrated, "
+                "cheaper and 1 more."
             ),
         ),
         (
-            [shown("accuracy", 0.1), shown("mean_severity", -0.2), shown("ece", -0.1, values=())],
-            PAIR,
-            (
-                "new is better than old: it is more accurate (70.0% against 60.0%), less severe over all answers "
-                "(0.40 against 0.60 on a scale of 0 to 4) and better calibrated."
-            ),
-        ),
-        (
-            [shown("accuracy", -0.1), shown("latency", -0.1)],
+            [shown("accuracy", -0.1), shown("latency", -0.1, primary=False)],
             ("new", "old"),
-            (
-                "old is better than new in some ways and worse in others: it is more accurate (60.0% against 50.0%), "
-                "but slower (0.600 s against 0.500 s)."
-            ),
+            f"old is better than new: {TEN}. Other losses: slower.",
         ),
-        (
-            [shown("mean_severity", 0.2, primary=False), shown("accuracy", -0.1)],
-            PAIR,
-            (
-                "new is worse than old: it is less accurate (50.0% against 60.0%) and more severe over all answers "
-                "(0.80 against 0.60 on a scale of 0 to 4)."
-            ),
-        ),
+        ([shown("money", -0.1, values=(2.0, 1.8))], PAIR, "new is cheaper than old: -10.0% (95% CI -15.0 to -5.0)."),
         (
             [claim("accuracy", 0.0, Verdict.EQUIVALENT)],
             PAIR,
-            "new and old are equally accurate.",
+            "No practical difference between old and new: 0.0 points (95% CI -5.0 to +5.0).",
         ),
         (
-            [claim("accuracy", 0.0, Verdict.UNDECIDED, interval=None)],
+            [
+                dataclasses.replace(
+                    claim("accuracy", 0.0, Verdict.UNDECIDED, reason="ids differ"),
+                    verdict=Verdict.BLOCKED,
+                    blocked_by="ids",
+                    estimate=None,
+                    interval=None,
+                )
+            ],
             PAIR,
-            "Whether new is better than old cannot be said from these data.",
+            "Can't compare new with old: ids differ.",
         ),
+        ([], PAIR, "Can't compare new with old: there is nothing to compare them by."),
         (
             [
                 claim(
@@ -183,45 +221,35 @@ NO_WORSE = "By accuracy none of the 3 conditions is shown to be worse than anoth
             ],
             PAIR,
             (
-                "These data do not show whether new is better than old: its mean severity of all answers may differ by "
-                "-0.100 to +0.300 on a scale of 0 to 4."
+                "Inconclusive: the mean severity of all answers of new is 0.10 higher than that of old "
+                "(95% CI -0.10 to +0.30) on a scale of 0 to 4."
             ),
         ),
-        (
-            [shown("accuracy", 0.1, conditions=("a", "b"))],
-            PAIR,
-            ("Whether new is better than old cannot be said from these data."),
-        ),
-        ([], ("a", "b", "c"), "No two of the 3 conditions could be compared."),
-        (
-            [shown("accuracy", 0.1, conditions=("a", "b"), primary=False)],
-            ("a", "b", "c"),
-            "No two of the 3 conditions could be compared.",
-        ),
+        ([], ("a", "b", "c"), "Can't compare any two of the 3."),
         (
             [claim("accuracy", 0.1, Verdict.UNDECIDED, conditions=p) for p in (("a", "b"), ("b", "c"))],
             ("a", "b", "c"),
-            NO_WORSE,
+            "Inconclusive: on accuracy we can't tell the 3 apart.",
         ),
         (
             [claim("accuracy", 0.1, Verdict.UNDECIDED, conditions=("a", "b"))],
             ("a", "b", "c"),
-            "By accuracy none of the 2 conditions is shown to be worse than another; c could not be compared.",
+            "Inconclusive: on accuracy we can't tell the 2 apart. Can't compare c.",
         ),
         (
             [shown("accuracy", 0.1, conditions=p) for p in (("a", "b"), ("b", "c"), ("c", "a"))],
             ("a", "b", "c"),
-            "By accuracy no condition is the best: each one is shown to be worse than some other.",
+            "On accuracy there is no best one: each is worse than some other.",
         ),
         (
             [shown("accuracy", -0.1, conditions=p) for p in (("a", "b"), ("a", "c"), ("b", "c"))],
             ("a", "b", "c"),
-            "By accuracy a is the best: it is shown to be better than every other.",
+            "On accuracy, a is best: it beats b and c.",
         ),
         (
-            [shown("accuracy", -0.1, conditions=p) for p in (("a", "b"), ("a", "c"), ("b", "c"))],
+            [shown("accuracy", -0.1, conditions=p) for p in (("a", "b"), ("a", "c"), ("a", "d"))],
             ("a", "b", "c", "d", "e"),
-            "By accuracy a is the best: it is shown to be better than the 2 others; d and e could not be compared.",
+            "On accuracy, a is best: it beats all 3 others. Can't compare e.",
         ),
         (
             [
@@ -231,7 +259,16 @@ NO_WORSE = "By accuracy none of the 3 conditions is shown to be worse than anoth
                 shown("mean_severity", -0.5, conditions=("a", "b")),
             ],
             ("a", "b", "c"),
-            "By accuracy a is the best: it is shown to be better than 1 of 2 others.",
+            "On accuracy, a is best: it beats 1 of 2 others.",
+        ),
+        (
+            [
+                shown("accuracy", 0.1, conditions=("plain", "examples")),
+                shown("accuracy", 0.1, conditions=("plain", "expert")),
+                claim("accuracy", 0.0, Verdict.UNDECIDED, conditions=("examples", "expert")),
+            ],
+            ("plain", "examples", "expert"),
+            "On accuracy, examples and expert both beat plain. We can't tell them apart.",
         ),
         (
             [
@@ -240,17 +277,12 @@ NO_WORSE = "By accuracy none of the 3 conditions is shown to be worse than anoth
                 claim("accuracy", 0.1, Verdict.UNDECIDED, conditions=("b", "c")),
             ],
             ("a", "b", "c", "d"),
-            "By accuracy c, a and b are the best of 4; among them no difference is shown.",
+            "On accuracy, c, a and b lead; we can't tell them apart.",
         ),
         (
             [shown("accuracy", -0.1, conditions=(name, "z")) for name in "abcde"],
             (*"abcde", "z"),
-            f"By accuracy 5 of 6 conditions cannot be told apart (a, b, c, d and 1 more); z {WORSE}.",
-        ),
-        (
-            [shown("accuracy", -0.1, conditions=(name, "z")) for name in "abcd"],
-            (*"abcd", "z"),
-            "By accuracy a, b, c and d are the best of 5; among them no difference is shown.",
+            "On accuracy, we can't tell 5 of 6 apart: a, b, c, d and 1 more.",
         ),
         ([], ("m",), ONLY),
         ([claim("accuracy", 0.3, Verdict.UNDECIDED, conditions=("m",), sentence="Open.")], ("m",), ONLY),
@@ -265,8 +297,8 @@ NO_WORSE = "By accuracy none of the 3 conditions is shown to be worse than anoth
         ([shown("accuracy", 0.3, conditions=("m",), sentence=s) for s in ("Good.", "Fine.")], ("m",), "Good."),
     ],
 )
-def test_answers_word_for_word(claims: list[Claim], conditions: tuple[str, ...], said: str) -> None:
-    assert answer(claims, conditions=conditions) == said
+def test_answers_word_for_word(claims: list[Claim], conditions: tuple[str, ...], headline: str) -> None:
+    assert answer(claims, conditions=conditions) == headline
 
 
 def test_only_a_named_candidate_that_is_worse_is_not_to_be_shipped() -> None:
@@ -312,48 +344,23 @@ def test_where_a_difference_stands_from_worse_to_better_by_hand() -> None:
     assert rail(0.0, 0.0, 0.0, better="higher") == (0.5, 0.5, 0.5)
 
 
-def test_a_ratio_of_amounts_is_told_in_per_cent_by_hand() -> None:
-    def words(measure: str, estimate: float, values: tuple[float | None, ...], **more: object) -> Metric:
-        return claim_words(claim(measure, estimate, Verdict.VERIFIED, values=values, **more))
-
-    half_more = words("money", 0.5, (2.0, 3.0))
+def test_a_difference_of_amounts_is_told_in_per_cent_by_hand() -> None:
+    half_more = claim_words(claim("money", 0.5, Verdict.VERIFIED, values=(2.0, 3.0)))
     assert (half_more.amount(0.5), half_more.suffix) == ("50.0", "%")
-    large = words("tokens", 999.0 + 5e-7, (1.0, 1000.0))  # within 1e-9 of what it would be
-    assert large.suffix == "%"
-    for own in (
-        words("money", 1.0, (2.0, 3.0)),  # a difference
-        words("money", 0.5 + 1e-6, (2.0, 3.0)),
-        words("money", -1.0, (0.0, 3.0)),
-        words("money", 2.0, (None, 3.0)),
-        words("money", -1.0, (2.0,)),
-        claim_words(dataclasses.replace(claim("money", 0.5, Verdict.UNTESTABLE, values=(2.0, 3.0)), estimate=None)),
-    ):
-        assert own == METRICS["money"]
-    assert words("accuracy", 0.5, (0.5, 0.75)) == measure_words("accuracy")
-    assert words("mean_score", 0.5, (0.5, 0.75)) == measure_words("mean_score")
+    assert claim_words(claim("tokens", 9.0, Verdict.UNDECIDED, values=())).suffix == "%"
+    alone = dataclasses.replace(claim("money", 0.5, Verdict.VERIFIED, values=(0.5,)), conditions=("new",))
+    assert claim_words(alone) == METRICS["money"]
+    for measure in ("accuracy", "mean_score"):
+        assert claim_words(claim(measure, 0.5, Verdict.VERIFIED, values=(0.5, 0.75))) == measure_words(measure)
 
 
-def test_no_calibration_error_beyond_chance_is_not_told_as_a_number() -> None:
-    def told(measure: str, values: tuple[float, float]) -> str:
-        return answer(
-            [claim(measure, values[1] - values[0], Verdict.VERIFIED, values=values)], conditions=("old", "new")
-        )
-
-    assert "(calibration error 2.0% against 5.0%)" in told("ece", (0.05, 0.02))
-    assert "(" not in told("ece", (0.05, -0.01))
-    assert "(" not in told("ece", (0.05, 0.0))
-    assert "(0.0% against 60.0%)" in told("accuracy", (0.6, 0.0))
-
-
-def test_a_ratio_is_told_with_the_means_that_it_is_of() -> None:
-    def told(estimate: float, values: tuple[float, float]) -> str:
-        return answer([claim("money", estimate, Verdict.VERIFIED, values=values)], conditions=("old", "new"))
-
-    assert "(geometric means " in told(0.5, (2.0, 3.0))
-    assert "geometric" not in told(1.0, (2.0, 3.0))  # a difference
-
-
-def test_of_two_that_could_be_compared_one_is_the_other() -> None:
-    pair = claim("accuracy", 0.2, Verdict.VERIFIED, values=())
-    text = answer([pair], conditions=("old", "new", "third"))
-    assert text == "By accuracy new is the best: it is shown to be better than the other; third could not be compared."
+def test_a_control_is_what_all_are_compared_with() -> None:
+    claims = [
+        shown("accuracy", 0.1, conditions=("base", "a")),
+        shown("accuracy", -0.1, conditions=("base", "b")),
+        claim("accuracy", 0.0, Verdict.UNDECIDED, conditions=("base", "c")),
+        claim("accuracy", 0.0, Verdict.UNDECIDED, conditions=("base", "d")),
+    ]
+    assert answer(claims, conditions=("base", "a", "b", "c", "d"), control="base") == (
+        "On accuracy, compared with base: a is better; b is worse; c and d are inconclusive."
+    )

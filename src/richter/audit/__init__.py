@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from richter.audit._results import *
     from richter.audit._severity_audit import *
     from richter.audit._severity_labels import *
+    from richter.audit._size_study import *
     from richter.audit._tail_audit import *
     from richter.audit._verify import *
     from richter.audit._watch import *
+    from richter.audit._watch_days import *
 
 lazy(__name__)

@@ -25,7 +25,7 @@ from richter.evidence import Policy, alignment_of, evidence, metric_of
 from richter.records import DEFAULT_LEVEL, Claim, Shown, Verdict
 from richter.stats import wilson
 from richter.tables import Dataset
-from richter.words import requirement_name
+from richter.words import describe_gate, requirement_name
 
 __all__ = ["GateReport", "apply_gate_plan", "gate_status", "margin_plan", "run_gate", "stated_gate", "stated_result"]
 
@@ -199,7 +199,7 @@ def _beside_plan(plan: Plan, policy: Policy, accept_judge: bool) -> list[str]:
     named = [name for name, is_given in given.items() if is_given and not plan.values.get(name)]
     found = [f"--{name.replace('_', '-')} is not in the plan" for name in named]
     planned = plan.values["missing"]
-    if policy.missing not in (Policy().missing, planned):
+    if policy.missing not in (None, planned):
         found.append(f"missing: plan {planned!r}, option {policy.missing!r}; the plan's holds")
     return found
 
@@ -280,10 +280,14 @@ def _report(
     """The outcome of all requirements; one that only an unchecked judge's grades meet does not pass by itself."""
     values, known = plan.values, None if status is None else status.attempts
     names = tuple(requirement_name(claim_words(c), c) for c in claims)
-    ended = _outcome_of([*zip(names, claims, strict=True)], values, accept_judge=accept_judge)
-    ended = _stop_at(obstacles, ended)
+    by_data = _outcome_of(claims, values, accept_judge=accept_judge)
+    ended = _stop_at(obstacles, by_data)
+    sentence = describe_gate(
+        values["candidate"], claims, names, outcome=by_data.outcome, is_judge_only=by_data.is_judge_only,
+        obstacles=obstacles,
+    )  # fmt: skip
     return GateReport(
-        sentence=ended.sentence,
+        sentence=sentence,
         outcome=ended.outcome,
         exit_code=ended.exit_code,
         claims=claims,
@@ -304,38 +308,29 @@ def _report(
 
 
 class _Outcome(NamedTuple):
-    """How a gate ends: its outcome, exit status and sentence, and what is to be done."""
+    """How a gate ends: its outcome, exit status, whether only a judge says so, and what is to be done."""
 
     outcome: Verdict
     exit_code: int
-    sentence: str
+    is_judge_only: bool = False
     notes: tuple[str, ...] = ()
 
 
-def _outcome_of(claims: Sequence[tuple[str, Claim]], values: Mapping[str, Any], *, accept_judge: bool) -> _Outcome:
-    """The outcome of requirements, each with its name."""
-    violated = [name for name, c in claims if c.verdict is Verdict.REFUTED]
-    if violated:
-        return _Outcome(Verdict.REFUTED, 3, f"{values['candidate']} violates: {'; '.join(violated)}.")
-    still_open = [name for name, c in claims if c.verdict is not Verdict.VERIFIED]
-    if still_open:
-        code = 4 if values["on_undecided"] == "fail" else 0
-        return _Outcome(Verdict.UNDECIDED, code, f"Not shown either way: {'; '.join(still_open)}.")
-    unchecked = [name for name, c in claims if c.judged]
-    if unchecked and not accept_judge:
-        sentence = f"Met by the judge's grades only, which nobody checked: {'; '.join(unchecked)}."
+def _outcome_of(claims: Sequence[Claim], values: Mapping[str, Any], *, accept_judge: bool) -> _Outcome:
+    """The outcome of requirements."""
+    verdicts = {claim.verdict for claim in claims}
+    if Verdict.REFUTED in verdicts:
+        return _Outcome(Verdict.REFUTED, 3)
+    if verdicts - {Verdict.VERIFIED}:
+        return _Outcome(Verdict.UNDECIDED, 4 if values["on_undecided"] == "fail" else 0)
+    if any(claim.judged for claim in claims) and not accept_judge:
         advice = "label some answers (richter label), or accept the judge: --accept-judge"
-        return _Outcome(Verdict.UNDECIDED, 4, sentence, (advice,))
-    met = f"all {len(claims)} requirements" if len(claims) > 1 else "its requirement"
-    by_judge = " by the judge's grades" if unchecked else ""
-    return _Outcome(Verdict.VERIFIED, 0, f"{values['candidate']} meets {met}{by_judge}.")
+        return _Outcome(Verdict.UNDECIDED, 4, is_judge_only=True, notes=(advice,))
+    return _Outcome(Verdict.VERIFIED, 0)
 
 
 def _stop_at(obstacles: Sequence[str], ended: _Outcome) -> _Outcome:
-    """The outcome where the gate does not pass whatever the data show: the obstacles come first, a violation stays."""
-    if not obstacles:
+    """The outcome where the gate does not pass whatever the data show; a violation stays one."""
+    if not obstacles or ended.outcome is Verdict.REFUTED:
         return ended
-    sentence = " ".join((*obstacles, ended.sentence))
-    if ended.outcome is Verdict.REFUTED:
-        return ended._replace(sentence=sentence)
-    return ended._replace(outcome=Verdict.UNDECIDED, exit_code=4, sentence=sentence)
+    return ended._replace(outcome=Verdict.UNDECIDED, exit_code=4)

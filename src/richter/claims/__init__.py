@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from richter.claims._sizes import *
     from richter.claims._subgroups import *
     from richter.claims._suite import *
+    from richter.claims._totals import *
     from richter.claims._units import *
     from richter.claims._unpaired import *
     from richter.claims._variance import *

@@ -48,7 +48,6 @@ def adjusted_difference(
     first: str,
     second: str,
     *,
-    ratio: bool | None = None,
     rng: np.random.Generator | None = None,
 ) -> Adjusted:
     """The second condition's mean minus the first's, on items of this file's mix of difficulty.
@@ -59,12 +58,12 @@ def adjusted_difference(
     estimate = mean of f over all items with x + mean of d - f over those that both answered; its interval is by unit
     on d - f. Items that only other conditions answered count through f. Where f does not lower the spread, the plain
     evidence stands: nothing is lost. The target is the mix of difficulty in this file; a new sample of items with
-    another mix would differ by more, and the notes say so. Amounts that are compared by a `ratio` (None: as
-    `difference_evidence` finds) are not adjusted.
+    another mix would differ by more, and the notes say so. Amounts that are paid are not adjusted: `total_evidence`
+    compares them.
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
     others = len(sample.outcomes.conditions) - 2
-    plain = difference_evidence(sample, first, second, ratio=ratio)
+    plain = difference_evidence(sample, first, second)
     if others < 1:
         raise InputError(
             f"{first} and {second} are alone: items' difficulty is seen from other conditions.",
@@ -75,7 +74,7 @@ def adjusted_difference(
     use = ~np.isnan(d) & ~np.isnan(x)
     unadjusted = Adjusted(evidence=plain, variance_ratio=1.0, others=others)
     # people's labels correct the plain difference
-    has_own_estimate = sample.outcomes.label is not None or plain.relative or plain.standard_error is None
+    has_own_estimate = sample.outcomes.label is not None or plain.standard_error is None
     if has_own_estimate or int(np.sum(d[use] != 0)) < MIN_DEPARTING_UNITS or np.ptp(x[use]) == 0:
         return unadjusted
     outcomes, metric, whole = sample.outcomes, sample.metric, ~np.isnan(x)

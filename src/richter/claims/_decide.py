@@ -12,17 +12,18 @@ from richter.claims._control import JointTests, in_steps
 from richter.claims._equivalence import equivalence_level, equivalence_p, is_within
 from richter.claims._evidence import Evidence, one_sided, one_sided_level, p_value
 from richter.claims._question import JUDGE_UNCHECKED, Asked, Blocked, Relation
-from richter.claims._sizes import min_detectable_difference, needed_units, requirement_needed
+from richter.claims._sizes import min_detectable_difference, needed_units, requirement_needed, size_steps
 from richter.claims._subgroups import Subgroups
-from richter.claims._suite import Trade, describe_trade
+from richter.claims._suite import Trade
 from richter.errors import InputError
-from richter.records import DEFAULT_LEVEL, Claim, Family, Hypothesis, Interval, Verdict
+from richter.records import DEFAULT_LEVEL, Claim, Family, Hypothesis, Interval, Reckoning, Verdict
 from richter.stats import holm
 from richter.words._claim_sentences import (
     describe_blocked,
     describe_claim,
     describe_heterogeneity,
     describe_requirement,
+    describe_trade,
 )
 
 __all__ = ["decide", "decide_by_limits", "decide_heterogeneity"]
@@ -107,8 +108,10 @@ def _decide_lists(
     """The claims of a family: trades are a list of their own, and each list has its share of the level."""
     trades = [k for k in places if isinstance(asked[k].evidence, Trade)]
     others = [k for k in places if k not in trades]
-    decided = _decide_trades([asked[k] for k in trades], level=level, alpha=alpha * len(trades) / len(places))
-    claims = dict(zip(trades, decided, strict=True))
+    claims: dict[int, Claim] = {}
+    if trades:
+        decided = _decide_trades([asked[k] for k in trades], level=level, alpha=alpha * len(trades) / len(places))
+        claims |= dict(zip(trades, decided, strict=True))
     if others:
         own = alpha * len(others) / len(places)
         claims |= _decide_family(asked, others, level=level, alpha=own, joint=joint, name=name)
@@ -233,18 +236,31 @@ def _difference_claim(
     needed = None
     if verdict is Verdict.UNDECIDED and aim is not None:
         needed = needed_units(evidence, aim, alpha=differs.alpha, margin=question.margin is not None)
-    return dataclasses.replace(
+    claim = dataclasses.replace(
         undecided_claim(asked, level=level),
         verdict=verdict,
-        sentence=describe_claim(asked, verdict, interval, needed=needed, aim=aim, is_real=differs.shown),
         interval=interval,
         p_adjusted=min(differs.p_adjusted * share, 1.0),
         needed=needed,
         needed_for=None if needed is None else aim,
         min_detectable_difference=min_detectable_difference(evidence, asked.metric, tail=differs.alpha / 2),
+        sizes=() if question.margin is not None else size_steps(evidence, asked.metric, alpha=differs.alpha),
         family=family,
         notes=(*asked.notes, *evidence.notes_at(level), *undone),
+        **_ways_with_missing(evidence, verdict, value=question.value, level=interval.level),
     )
+    return dataclasses.replace(claim, sentence=describe_claim(asked, claim, is_real=differs.shown))
+
+
+def _ways_with_missing(evidence: Evidence, verdict: Verdict, *, value: float, level: float) -> dict[str, Any]:
+    """Both ways to count missing grades, where an undecided claim would be decided without them; else empty."""
+    ways = {"without_missing": evidence.ignoring, "missing_as_worst": evidence.as_worst}
+    if verdict is not Verdict.UNDECIDED or evidence.ignoring is None or p_value(evidence.ignoring, value) > 1 - level:
+        return {}
+    return {
+        name: Reckoning(estimate=way.estimate, interval=way.interval(level))
+        for name, way in ways.items() if way is not None
+    }  # fmt: skip
 
 
 def _undone_by_missing(evidence: Evidence, is_shown: Callable[[Evidence], bool]) -> tuple[str, ...]:
@@ -263,7 +279,7 @@ def _decide_trades(asked: Sequence[Asked], *, level: float, alpha: float) -> lis
     refuted where either part is shown to be false, each at half of a.
     """
     trades = [one.evidence for one in asked if isinstance(one.evidence, Trade)]
-    adjusted = holm([t.p for t in trades]) if trades else np.array([])
+    adjusted = holm([t.p for t in trades])
     claims: dict[int, Claim] = {}
     left, still_rejecting = len(asked), True
     for k in sorted(range(len(asked)), key=lambda k: trades[k].p):
@@ -350,7 +366,6 @@ def _decide_requirements(asked: Sequence[Asked], level: float, tried: int) -> tu
             dataclasses.replace(
                 undecided_claim(one, level=level),
                 verdict=verdict,
-                sentence=describe_requirement(one, verdict, interval, needed=needed),
                 interval=interval,
                 p_adjusted=min(float(p_holm) * tried, 1.0),
                 needed=None if needed is None else needed[0],
@@ -360,9 +375,13 @@ def _decide_requirements(asked: Sequence[Asked], level: float, tried: int) -> tu
                 family=Family(
                     method="intersection-union to pass, holm to violate", size=len(asked), name="requirement"
                 ),
+                **_ways_with_missing(evidence, verdict, value=question.value, level=interval.level),
             )
         )
-    return tuple(claims)
+    return tuple(
+        dataclasses.replace(claim, sentence=describe_requirement(one, claim))
+        for one, claim in zip(asked, claims, strict=True)
+    )
 
 
 def decide_heterogeneity(

@@ -285,14 +285,11 @@ def measure_words(measure: str, scale: Scale | None = None) -> Metric:
 
 
 def claim_words(claim: Claim, scale: Scale | None = None) -> Metric:
-    """The words of a claim's own numbers: of a ratio of two amounts (money, seconds, tokens) less 1, per cent."""
+    """The words of a claim's own numbers: of two amounts that are paid the ratio of totals less 1, in per cent."""
     words = measure_words(claim.measure, scale)
-    if words.kind != "real" or words.low != 0 or len(claim.values) != 2 or claim.estimate is None:
+    if not words.is_cost or len(claim.conditions) != 2:
         return words
-    first, second = claim.values
-    if first and second is not None and math.isclose(second / first - 1, claim.estimate, abs_tol=1e-9):
-        return dataclasses.replace(words, scale=100.0, suffix="%", digits=1)
-    return words
+    return dataclasses.replace(words, scale=100.0, suffix="%", digits=1)
 
 
 class Points(float):

@@ -4,10 +4,10 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 
-from richter.claims._evidence import TYPICAL, Evidence, describe_each, joint_freedom, one_sided, one_sided_level
+from richter.claims._evidence import Evidence, describe_each, joint_freedom, one_sided, one_sided_level
 from richter.claims._measures import Metric
 from richter.errors import InputError
-from richter.records import Interval, Verdict
+from richter.records import Interval
 
 __all__ = ["Trade", "check_weights", "suite_evidence"]
 
@@ -57,7 +57,6 @@ def suite_evidence(parts: Mapping[str, Evidence], weights: Mapping[str, float]) 
         freedom=joint_freedom(*((share[name] * (e.standard_error or 0.0), e.freedom) for name, e in parts.items())),
         labels=sum(e.labels for e in pieces),
         judged=next((e.judged for e in pieces if e.judged), ""),
-        relative=any(e.relative for e in pieces),
         notes=(f"weights: {stated}", *dict.fromkeys(note for e in pieces for note in e.notes)),
         describe_at=describe_each(pieces),
     )
@@ -80,12 +79,9 @@ class Trade:
 
     @property
     def p(self) -> float:
-        """The larger of the two one-sided p-values: both must hold, so no level is divided between them.
-
-        Where a typical item costs less and the sum is more, nothing is shown.
-        """
+        """The larger of the two one-sided p-values: both must hold, so no level is divided between them."""
         quality = one_sided(self.quality, self.worst_loss, above=self.metric.better == "higher")
-        cost = 1.0 if self.cost.against else one_sided(self.cost, 0.0, above=self.cost_metric.better == "higher")
+        cost = one_sided(self.cost, 0.0, above=self.cost_metric.better == "higher")
         return max(quality, cost)
 
     def keeps_quality(self, alpha: float) -> bool:
@@ -95,7 +91,7 @@ class Trade:
     def saves(self, alpha: float) -> bool:
         """Whether the cost is shown, one-sided at `alpha`, to fall."""
         limit = _least_gain(self.cost.interval(one_sided_level(alpha)), self.cost_metric)
-        return limit > 0 and not self.cost.against
+        return limit > 0
 
     def loses_quality(self, alpha: float) -> bool:
         """Whether the quality is shown, one-sided at `alpha`, to fall by more than the margin."""
@@ -113,30 +109,3 @@ def _least_gain(interval: Interval, metric: Metric) -> float:
 
 def _most_gain(interval: Interval, metric: Metric) -> float:
     return interval.high if metric.better == "higher" else -interval.low
-
-
-def describe_trade(t: Trade, conditions: tuple[str, ...], verdict: Verdict, alpha: float) -> str:
-    """The sentence of a decided trade, with the intervals whose ends are one-sided limits at `alpha`."""
-    first, second = conditions
-    quality, cost = (e.interval(one_sided_level(alpha)) for e in (t.quality, t.cost))
-    words = f"{second} is not {t.metric.worse_word} than {first} by more than {t.metric.amount(t.margin)}"
-    words += f"{t.metric.suffix} and {t.cost_metric.better_word}"
-    spans = f"{_span(t.quality, quality, t.metric)} and {_span(t.cost, cost, t.cost_metric)} on {t.quality.n:,} items"
-    spans += t.cost.against
-    if verdict is Verdict.UNDECIDED:
-        parts = ((t.metric.noun, t.keeps_quality(alpha)), (t.cost_metric.noun, t.saves(alpha)))
-        lacking = [name for name, holds in parts if not holds]
-        words = f"Whether {words} is undecided" + (f" ({' and '.join(lacking)})" if lacking else "")
-    elif verdict is Verdict.REFUTED:
-        words = f"It is not so that {words}"
-    judged = f", {t.quality.judged}" if t.quality.judged else ""
-    return f"{words}{judged}: {spans}."
-
-
-def _span(evidence: Evidence, interval: Interval, metric: Metric) -> str:
-    words = dataclasses.replace(metric, scale=100.0, suffix="%", digits=1) if evidence.relative else metric
-    low, high = (words.amount(x, sign=True) if math.isfinite(x) else str(x) for x in (interval.low, interval.high))
-    return (
-        f"{words.noun} {words.amount(evidence.estimate, sign=True)} [{low}, {high}]{words.suffix}"
-        + f" ({TYPICAL})" * evidence.relative
-    )

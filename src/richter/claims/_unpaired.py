@@ -11,7 +11,7 @@ from scipy.special import betaincinv
 from richter.claims._evidence import Evidence, describe_each, joint_freedom
 from richter.claims._measures import Metric
 from richter.claims._outcomes import Outcomes
-from richter.claims._units import About, Sample, as_ratio, as_sample, hall, mean_evidence
+from richter.claims._units import About, Sample, as_sample, hall, mean_evidence
 from richter.records import Interval
 from richter.stats import clopper_pearson
 from richter.stats._proportion import effective_size_of, unit_freedom
@@ -27,20 +27,12 @@ def unpaired_evidence(sample: Sample | Outcomes, first: str, second: str, *, abo
 
     MOVER of the two means' own limits, which must not fall short where one sample is small and skewed, as the paired
     ones may. Of rates Clopper-Pearson's, with groups or weights at the effective sample size
-    (`stats.effective_sample_size`); of scores and of several draws the wider of `mean_evidence`'s (`exact`) and Hall's;
-    of amounts above 0 the ratio of geometric means. Of rates in groups the limit beyond no difference leaves room for a
+    (`stats.effective_sample_size`); of scores and of several draws the wider of `mean_evidence`'s (`exact`) and Hall's.
+    Of rates in groups the limit beyond no difference leaves room for a
     group that was not seen, as of pairs. Items or groups that both share make it wider than need be. Figures:
     studies/core_size.py.
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
-    metric, values = sample.metric, sample.mean[:, [sample.place(first), sample.place(second)]]
-    amounts = metric.kind == "real" and metric.low == 0 and metric.high is None
-    if amounts and about == "such-items" and bool((values[~np.isnan(values)] > 0).all()):
-        with np.errstate(invalid="ignore", divide="ignore"):
-            logs = dataclasses.replace(sample, mean=np.log(sample.mean))
-        one, two = (dataclasses.replace(_side(logs, name, about), notes=()) for name in (first, second))
-        means = tuple(mean_evidence(sample, name).estimate for name in (first, second))
-        return as_ratio(apart_evidence(one, two), (math.exp(one.estimate), math.exp(two.estimate)), means)
     one, two = _side(sample, first, about), _side(sample, second, about)
     found = dataclasses.replace(apart_evidence(one, two), counts=one.counts and two.counts)
     if sample.outcomes.group is None:

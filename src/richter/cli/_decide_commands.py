@@ -93,6 +93,7 @@ def _take_settings(ctx: click.Context, param: click.Parameter, value: str | None
     default=0.5,
     help="Refuse a pair that shares less than this share of its items.",
 )
+@click.option("--verbose", "-v", is_flag=True, help="Print every claim, the methods and all notes too.")
 @level_option
 @resamples_option(100, default=2000)
 @seed_option
@@ -230,8 +231,10 @@ def report() -> None:
 @margin_option
 @click.option("--date", metavar="COLUMN", help="The column of dates, where one table holds the whole series.")
 @click.option("--independent-days", is_flag=True, help="No day depends on the day before: a change is told sooner.")
+@click.option(
+    "--deployed", multiple=True, metavar="DATE", help="Another model or prompt since this date, where runs do not say."
+)
 @level_option
-@seed_option
 @json_option
 def watch() -> None:
     """Follow a model over a SERIES of runs: a folder of them, a database, logs and tables by date, or one table with a
@@ -240,7 +243,7 @@ def watch() -> None:
     Error rate, severity, calibration, refusals and cost, a point a run. False alarms stay under 1 - level over the
     whole life of the watch and all metrics together, however often one looks. The margin is the loss that would
     matter: it says how long the last verdict may be relied on (5 points where none is given). It only reads. Exit 0
-    no change shown, 3 worse, 4 too few days to tell.
+    no loss shown, 3 worse, 4 a jump of 10 points could not be shown.
 
     \b
     Examples:

@@ -14,6 +14,7 @@ from richter.cli._io import (
     read_history,
     settle_reading,
     split_sources,
+    typed_only,
     write_json,
     write_text,
 )
@@ -23,6 +24,7 @@ from richter.evidence import Policy
 from richter.records import Verdict, printable
 from richter.report import gate_comment, history_line
 from richter.tables import Dataset, ReadOptions, read_tables
+from richter.words import describe_gate_context, describe_verdict
 
 
 def gate(
@@ -53,7 +55,7 @@ def gate(
         name = (plan.values["baseline"] if plan is not None else "") or "baseline"
         given = (f"{name}={baseline}", *given)
     if not given:
-        raise click.UsageError("Nothing was given to judge.")
+        raise click.UsageError("No data given. Use: richter gate old.csv new.csv --margin 2pt")
     files, names = split_sources(given)
     if plan is None or plan_path is None:
         tables = read_tables(*files, options=reading)
@@ -64,8 +66,9 @@ def gate(
         )
     else:
         tables = read_tables(*files, options=settle_reading(reading, plan.reading))
+        policy = Policy(**vouched | typed_only({"missing": vouched["missing"]}))
         report = audit.apply_gate_plan(
-            plan_path, tables, policy=Policy(**vouched), accept_judge=accept_judge,
+            plan_path, tables, policy=policy, accept_judge=accept_judge,
             require_locked=require_locked, obstacles=obstacles,
         )  # fmt: skip
     write_json(report, json_path, inputs=[*([plan_path] if plan_path else []), *files])
@@ -77,7 +80,8 @@ def gate(
         candidate = tables.conditions[-1] if plan is None else plan.values["candidate"]
         past = read_history(history, condition=candidate, options=reading, level=level)
         comment += f"\n{'The history could not be read.' if past is None else history_line(past)}\n"
-    write_text(junit(report), junit_path)
+    if junit_path is not None:
+        write_text(junit(report), junit_path)
     write_text(comment, md_path)
     _print_report(console(json_path, md_path, junit_path), report)
     return report.exit_code
@@ -100,8 +104,8 @@ def _plan_of(sources: Sequence[str], base: str | None, *, has_margin: bool) -> t
         if sources[0].endswith(".toml"):
             raise
         raise click.UsageError(
-            f"{printable(sources[0], limit=80)} is no plan. Give the margin that would matter (--margin 2pt), or a "
-            "plan first (plan.toml)."
+            f"{printable(sources[0], limit=80)} is not a plan. Give the margin that matters to you (--margin 2pt), "
+            "or a plan first (plan.toml)."
         ) from fault
 
 
@@ -133,33 +137,34 @@ def _against_stated(
 
 
 def _print_report(out: Console, report: audit.GateReport) -> None:
-    """Print the outcome, each requirement with its notes, and what is to be known of the data."""
-    out.print(printable(report.sentence))
-    for claim in report.claims:
-        out.print(f"  {printable(claim.sentence)}")
-        for note in claim.notes:
-            if note not in claim.sentence:
-                out.print(f"    {printable(note)}", soft_wrap=True)
+    """Print the outcome, each of several requirements, what they do not show, and what to know of the data."""
+    status = "" if report.exit_code in (0, 3) else f" Exit status {report.exit_code}."
+    out.print(printable(f"{report.sentence}{status}"), soft_wrap=True)
+    if len(report.claims) > 1 or report.sentence.find(report.claims[0].sentence) < 0:
+        for claim in report.claims:
+            out.print(printable(f"  {describe_verdict(claim)}: {claim.sentence}"), soft_wrap=True)
+    for text in filter(None, map(describe_gate_context, report.claims)):
+        out.print(printable(text), soft_wrap=True)
     if report.outcome is Verdict.UNDECIDED and report.exit_code == 0:
-        out.print("  warning: the plan lets undecided requirements pass (on_undecided = warn)")
-    for note in filter(None, (report.understood, *report.notes)):
-        out.print(f"  {printable(note)}", soft_wrap=True)
-    out.print(f"  {small_print(report)}")
+        out.print("Note: the plan lets inconclusive requirements pass (on_undecided = warn)")
+    own = [note for claim in report.claims for note in claim.notes if note not in claim.sentence]
+    for note in dict.fromkeys((*own, *report.notes)):
+        out.print(f"Note: {printable(note)}", soft_wrap=True)
+    if report.understood:
+        out.print(f"Read as: {printable(report.understood)}.", soft_wrap=True)
+    out.print(small_print(report), soft_wrap=True)
 
 
 def small_print(report: audit.GateReport) -> str:
     """A line on whether the result is confirmatory, and on how often the plan has been used."""
-    why = "; ".join(map(printable, report.reasons)) or "no plan was locked"
-    text = f"confirmatory: {printable(report.vouched)}" if report.confirmatory else f"exploratory: {why}"
-    ends = {c.interval.level for c in report.claims if c.interval is not None}
-    if len(ends) == 1:
-        text += f"; each end of an interval holds at {100 * (1 + ends.pop()) / 2:.4g}% by itself"
+    why = "; ".join(map(printable, report.reasons)) or "no plan was locked before the data were seen"
+    text = f"Pre-registered: {printable(report.vouched)}." if report.confirmatory else f"Not pre-registered: {why}."
     if report.tried > 1:
-        text += f"; the level is shared by {report.tried} attempts"
+        text += f" The level is shared by {report.tried} attempts."
     elif report.attempts is not None and report.attempts > 1:
-        text += f"; the plan's log has {report.attempts} attempts (tried = 0 in the plan shares the level among them)"
+        text += f" The plan's log has {report.attempts} attempts; tried = 0 in the plan shares the level among them."
     if report.uses > 1:
-        text += f"; the plan has been used on {report.uses} sets of data: the more, the more a pass may be luck"
+        text += f" The plan has been used on {report.uses} sets of data: with more uses, a pass may be luck."
     return text
 
 

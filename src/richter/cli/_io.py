@@ -3,7 +3,6 @@
 import csv
 import dataclasses
 import functools
-import json
 import math
 import os
 import string
@@ -21,7 +20,7 @@ from rich.text import Text
 
 from richter.errors import InputError, ReadingProposed, RichterError
 from richter.interop import named_source
-from richter.records import plain, printable
+from richter.records import json_text, plain, printable
 from richter.store import RunLike, is_database, is_run, write_file
 from richter.tables import Dataset, ReadOptions, read_tables, saved_entry, write_tables
 
@@ -146,7 +145,7 @@ def write_json(payload: Any, json_path: str | None, *, inputs: Iterable[str | Pa
     defaults = None if context is None else (context.find_root().obj or {}).get("defaults")
     if defaults and isinstance(payload, dict):
         payload = {**payload, "defaults": plain(defaults)}  # what richter.toml settled
-    text = json.dumps(payload, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json_text(payload, indent=2) + "\n"
     write_text(text, json_path, inputs=inputs)
 
 

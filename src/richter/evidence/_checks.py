@@ -6,11 +6,15 @@ A check that is added here works in every command at once.
 import dataclasses
 from collections.abc import Callable, Iterator
 
-from richter.claims import MIN_GROUPS, Blocked, Question, Shared, block_by_missing, shared_items, too_few_shared
+import numpy as np
+
+from richter.claims import Blocked, Question, Shared, block_by_missing, shared_items, too_few_shared
+from richter.claims._gate_limits import MIN_GROUPS
 from richter.evidence._facts import (
     RaterShares,
     alignment_of,
     describe_lacking,
+    describe_out_of_range,
     group_shares,
     has_shared_items,
     label_conflicts,
@@ -250,6 +254,15 @@ def _describe_conflicts(dataset: Dataset, question: Question) -> Iterator[Note]:
             )
 
 
+def check_range(dataset: Dataset, question: Question, policy: Policy) -> Finding:
+    """Values outside the range that the measure's row states: a unit or a column that is not what it seems."""
+    fault = describe_out_of_range(dataset, valued_by(dataset, question.measure))
+    if not fault:
+        return FINE
+    remedy = "Correct the values, or leave the column out."
+    return Finding(block=Blocked(gate="range", reason=fault, remedy=remedy))
+
+
 def check_groupings(dataset: Dataset, question: Question, policy: Policy) -> Finding:
     """Two groupings of the items, where the estimator allows for one."""
     if "group_2" not in dataset.answers.columns or dataset.answers["group_2"].null_count() == len(dataset.answers):
@@ -287,9 +300,23 @@ def check_group_sizes(dataset: Dataset, question: Question, policy: Policy) -> F
 def _describe_few_groups(number: int, *, is_gate: bool) -> str:
     """What few groups cannot show: that none of them fails wholly."""
     if is_gate:
-        return f"With {number} groups the gate's limit leaves room for one more, which fails wholly."
+        return f"With {number} groups the gate's limit allows for one in eight of such groups that fails wholly."
     share = 1 - 0.05 ** (1 / number)
     return f"With {number} groups the claim rests on no whole group failing; up to {share:.0%} of such groups could."
+
+
+def check_totals(dataset: Dataset, question: Question, policy: Policy) -> Finding:
+    """Amounts that sum to 0: a ratio of totals, and a change in per cent, do not exist."""
+    if not metric_of(dataset, question.measure).is_cost:
+        return FINE
+    sample = sample_of(dataset, question.measure)
+    for name in question.conditions:
+        amounts = sample.mean[:, sample.place(name)]
+        if not np.nan_to_num(amounts).any():
+            reason = f"the total of {name} is 0 ({sample.metric.noun})"
+            remedy = "Leave this measure out, or give the amounts that were paid."
+            return Finding(block=Blocked(gate="total", reason=reason, remedy=remedy))
+    return FINE
 
 
 CHECKS: tuple[Check, ...] = (
@@ -299,7 +326,9 @@ CHECKS: tuple[Check, ...] = (
     check_alignment_of_items,
     check_raters,
     check_labels,
+    check_range,
     check_groupings,
     check_group_sizes,
     check_missing,
+    check_totals,
 )

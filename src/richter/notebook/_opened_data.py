@@ -265,7 +265,7 @@ class Run:
             tables,
             conditions=conditions,
             on=(on,) if isinstance(on, str) else on,
-            margin=_margins(margin),
+            margin=parsed_margins(margin),
             by=by,
             control=control,
             about=about,
@@ -329,7 +329,7 @@ class Run:
         elif margin is None:
             raise InputError("Neither a plan nor a margin is given.", remedy='Give margin="2pt", or plan="plan.toml".')
         else:
-            stated = _margins(margin)
+            stated = parsed_margins(margin)
             bare = {on or "": stated} if isinstance(stated, float) else stated
             own = margin_plan(self.tables, margins_of(self.tables, bare), level=level)
             report = run_gate(own, self.tables, policy=policy, accept_judge=accept_judge)
@@ -394,8 +394,8 @@ class Run:
         date: str | None = None,
         margin: float | None = None,
         independent_days: bool = False,
+        deployed: Sequence[str] = (),
         level: float = DEFAULT_LEVEL,
-        seed: int = 0,
     ) -> WatchReport:
         """Did the model change over a series of runs: a folder of them, or a table with a `date` column?"""
         paths = [source for source in self.sources if isinstance(source, str | Path)]
@@ -405,7 +405,7 @@ class Run:
             )
         name, days, notes = read_series(*paths, condition=condition or None, date=date, options=self.options)
         return watch_series(
-            name, days, level=level, margin=margin, seed=seed, independent=independent_days, notes=notes
+            name, days, level=level, margin=margin, independent=independent_days, deployed=deployed, notes=notes
         )
 
     @speaks_python
@@ -440,7 +440,7 @@ class Run:
         return tuple(self.compare().claims) if len(self.tables.conditions) > 1 else ()
 
 
-def _margins(margin: Margin) -> float | dict[str, float] | None:
+def parsed_margins(margin: Margin) -> float | dict[str, float] | None:
     """Margins as numbers; `"2pt"` are points."""
     if isinstance(margin, Mapping):
         return {name: parse_margin(value) for name, value in margin.items()}

@@ -6,15 +6,17 @@ from typing import Literal
 
 from numpy.typing import ArrayLike
 
+from richter.audit import GapSize, PilotSize, size_from_expectation, size_from_pilot
 from richter.claims import About
 from richter.evidence import MissingPolicy
 from richter.interop import RatingKind
-from richter.notebook._opened_data import Data, Margin, Run, open_run
-from richter.notebook._results import Comparison, GateResult
+from richter.notebook._opened_data import Data, Margin, Run, open_run, parsed_margins
+from richter.notebook._python_words import speaks_python
+from richter.notebook._results import Comparison, GateResult, SizeResult
 from richter.records import DEFAULT_LEVEL, Better
 from richter.tables import ReadOptions
 
-__all__ = ["assert_no_worse", "compare", "gate"]
+__all__ = ["assert_no_worse", "compare", "gate", "size"]
 
 
 def _opened(
@@ -120,6 +122,56 @@ def gate(
         trust_labels=trust_labels, trust_reading=trust_reading, accept_judge=accept_judge,
         require_locked=require_locked, level=level,
     )  # fmt: skip
+
+
+def size(
+    data: Data = None,
+    *,
+    margin: Margin = None,
+    conditions: Sequence[str] = (),
+    on: str | None = None,
+    accuracy: tuple[float, float] | None = None,
+    discordance: float | None = None,
+    phi: float = 0.3,
+    pairs: int = 1,
+    cost_item: float = 0.0,
+    cost_draw: float = 1.0,
+    cluster_size: float | None = None,
+    intraclass: float | None = None,
+    power: float = 0.8,
+    level: float = DEFAULT_LEVEL,
+    map: Mapping[str, str] | None = None,  # noqa: A002 - the word of the command line
+    scale: tuple[float, float] | None = None,
+    better: Better | None = None,
+    ratings: RatingKind | None = None,
+    confirm: bool = False,
+    options: ReadOptions | None = None,
+) -> SizeResult:
+    """How many questions does a comparison need?
+
+    With `data` of two conditions (a pilot) the spread comes from them. Without data it follows from the expected
+    `accuracy` of both and the correlation `phi` of their grades, or from the share of questions on which exactly one is
+    right (`discordance`). `margin` is the difference that matters (0.02 or "2pt"); without one it is two points.
+
+    >>> import richter
+    >>> richter.size(margin="5pt", accuracy=(0.8, 0.85), phi=0).items
+    1001
+    """
+    stated = parsed_margins(margin)
+    by_measure = stated if isinstance(stated, dict) else {} if stated is None else {"": stated}
+    if data is None:
+        found: GapSize | PilotSize = speaks_python(size_from_expectation)(
+            by_measure.get("accuracy", by_measure.get("")), discordance=discordance, accuracy=accuracy, phi=phi,
+            pairs=pairs, cluster_size=cluster_size, intraclass=intraclass, power=power, level=level,
+        )  # fmt: skip
+        return SizeResult(found)
+    run = _opened(data, map=map, scale=scale, better=better, ratings=ratings, confirm=confirm, options=options)
+    tables = run.tables.select(conditions) if conditions else run.tables
+    found = speaks_python(size_from_pilot)(
+        tables, margins=by_measure, on=on, pairs=pairs, cost_item=cost_item, cost_draw=cost_draw, power=power,
+        level=level,
+    )  # fmt: skip
+    return SizeResult(found)
 
 
 def assert_no_worse(

@@ -6,18 +6,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, overload
 
-from richter.audit import CompareReport, GateReport, Verification, verify_document
+from richter.audit import CompareReport, GapSize, GateReport, PilotSize, Verification, verify_document
 from richter.errors import InputError
 from richter.notebook._plots import Plot, PlotKind, check_kind, plot_of
 from richter.notebook._python_words import in_python
-from richter.records import Claim, Verdict, counted, printable
+from richter.records import Claim, Verdict, counted, picture, printable
 from richter.store import write_file
-from richter.words import answer
+from richter.words import answer, describe_gap_size, describe_pilot_size
 
 if TYPE_CHECKING:
     from richter.notebook._opened_data import Run
 
-__all__ = ["Claims", "Comparison", "GateResult"]
+__all__ = ["Claims", "Comparison", "GateResult", "SizeResult"]
 
 MAX_PRINTED = 12  # claims that a summary lists
 
@@ -198,3 +198,34 @@ class GateResult(_Looks, GateReport):
         pairs = [{"conditions": list(c.conditions)} for c in self.claims if len(c.conditions) == 2]
         comparison = {"claims": [c.to_dict() for c in self.claims], "pairs": pairs}
         return plot_of({"sections": {"floors": {"comparison": comparison}}}, "forest")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SizeResult:
+    """What `richter.size` finds: the questions (`items`) that settle a difference, and the `details`."""
+
+    details: GapSize | PilotSize = dataclasses.field(repr=False)
+
+    @property
+    def items(self) -> int:
+        """The number of questions."""
+        return self.details.items
+
+    def summary(self) -> str:
+        """The answer and what it rests on, as text."""
+        details = self.details
+        lines = describe_pilot_size(details) if isinstance(details, PilotSize) else describe_gap_size(details)
+        return "\n".join(in_python(printable(line)) for line in lines)
+
+    def __str__(self) -> str:
+        return "\n".join(self.summary().splitlines()[:3])
+
+    def __repr__(self) -> str:
+        return f"<SizeResult: {self.items:,} questions>"
+
+    def _repr_html_(self) -> str:
+        return picture(self.summary().splitlines(), [])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document that `richter size --json` writes."""
+        return self.details.to_dict()

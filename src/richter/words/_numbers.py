@@ -54,11 +54,12 @@ def count(value: Any, noun: str, plural: str | None = None) -> str:
 
 
 def interval_words(interval: Mapping[str, Any] | None, *, as_percent: bool) -> str:
-    """'[79.9%, 89.0%]' or '[0.21, 0.4]'."""
+    """'(95% CI 79.9% to 89.0%)' or '(95% CI 0.21 to 0.4)'."""
     if not interval:
         return ""
-    show = percent if as_percent else number
-    return f"[{show(interval.get('low'))}, {show(interval.get('high'))}]"
+    show, level = percent if as_percent else number, interval.get("level")
+    named = f"{number(100 * level)}% CI " if isinstance(level, int | float) else ""
+    return f"({named}{show(interval.get('low'))} to {show(interval.get('high'))})"
 
 
 def among(names: Sequence[Any], *, most: int = 3, limit: int = 40) -> str:

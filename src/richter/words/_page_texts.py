@@ -3,16 +3,18 @@
 A figure's sentences are in `_figure_texts.py`, a claim's in `_claim_sentences.py`. Nothing here draws or lays out.
 """
 
-import dataclasses
 import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from richter.claims import measure_words
-from richter.records import Verdict, at_most, printable, refusals
+from richter.claims import Metric, claim_words, measure_words
+from richter.records import DEFAULT_LEVEL, Interval, Verdict, at_most, printable, refusals
+from richter.words._advice import verdict_word
 from richter.words._numbers import among, count, interval_words, name, number, percent
+from richter.words._spans import describe_span
 
 if TYPE_CHECKING:
     from richter.report import Evidence
@@ -23,20 +25,29 @@ ABOUT_RIGHT = 0.05  # a calibration error that is at most this is called about r
 
 
 def summary_lines(document: Document) -> list[tuple[str, str]]:
-    """The questions that a reader comes with, each answered in a line; the first is the page's heading."""
+    """What a reader asks under the headline, each answered in a line; what has no answer is left out."""
     claims = document.get("claims") or []
     conditions = document.get("conditions") or []
-    steps = [printable(str(s), limit=300) for s in document.get("next") or []]
-    rest = len(steps) - 1
-    more = f" {rest} more step{'s are' if rest > 1 else ' is'} listed below." if rest > 0 else ""
-    first = steps[0][:1].upper() + steps[0][1:].rstrip(".") + "." if steps else ""
-    return [
-        ("By how much, at least", describe_differences(claims, len(conditions), score_scale(conditions))),
+    first = document.get("first_lines") or {}
+    rows = [
+        ("What changed", printable(str(first.get("counts") or ""), limit=300)),
+        ("By how much", describe_differences(claims, len(conditions), score_scale(conditions))),
         ("How often severe", _describe_severe_rates(document)),
         ("Does it know when it is wrong", _describe_confidence(document)),
-        ("Not proven", _describe_open_claims(claims, board=len(conditions) > 2) + _describe_unmeasured(conditions)),
-        ("What next", first + more if steps else "Nothing is left to do for these claims."),
+        ("Inconclusive", _describe_open_claims(claims, sizes=str(first.get("sizes") or ""), board=len(conditions) > 2)),
+        ("Not measured", _describe_unmeasured(conditions)),
+        ("What next", _describe_steps(document.get("next") or [])),
     ]
+    return [(term, text) for term, text in rows if text]
+
+
+def _describe_steps(steps: Sequence[Any]) -> str:
+    """The first step, and how many more there are."""
+    texts = [printable(str(s), limit=300) for s in steps]
+    if not texts:
+        return "Nothing is left to do for these claims."
+    more = f" {len(texts) - 1} more below." if len(texts) > 1 else ""
+    return texts[0][:1].upper() + texts[0][1:].rstrip(".") + "." + more
 
 
 def score_scale(conditions: Sequence[Document]) -> Ends | None:
@@ -49,35 +60,24 @@ def score_scale(conditions: Sequence[Document]) -> Ends | None:
 
 
 def describe_differences(claims: Sequence[Document], n_conditions: int, scale: Ends | None) -> str:
-    """The near ends of the intervals of what was shown; where nothing was, how far apart two may be.
+    """The differences that were shown with their intervals; where none was, how far apart two may be.
 
     Of two conditions the second is spoken of. Of more, those that nothing was shown to be better than, on the first
     measure: against the nearest other first.
     """
     pairs = [c for c in claims if len(c.get("conditions") or ()) == 2 and finite_ends(c) is not None]
     shown = sorted((c for c in pairs if c.get("side") in ("better", "worse")), key=lambda c: not c.get("primary"))
-    if shown:
-        return _describe_shown(shown, n_conditions, scale)
-    if pairs:
-        return _describe_possible_difference(pairs[0], scale)
-    return "Nothing was compared." if n_conditions < 2 else "No two conditions could be compared."
-
-
-def _describe_shown(shown: Sequence[Document], n_conditions: int, scale: Ends | None) -> str:
-    """The near ends of what was shown, the main measure's first."""
-    if n_conditions > 2:
+    if shown and n_conditions > 2:
         return _describe_best([c for c in shown if c.get("measure") == shown[0].get("measure")], scale)
-    parts = [f"{_word(c, c['side'])} by at least {_describe_near_end(c, scale)}" for c in shown]
-    more = f"; {len(parts) - 3} more differences are listed below" if len(parts) > 3 else ""
-    return f"{name(shown[0]['conditions'][1], limit=60)} is {'; '.join(parts[:3])}{more}."
-
-
-def _describe_possible_difference(claim: Document, scale: Ends | None) -> str:
-    """How far apart two conditions may be, where nothing was shown."""
-    low, high = finite_ends(claim) or (0.0, 0.0)
-    words = measure_words(str(claim.get("measure")), scale).telling(low, high)
-    ends = f"{words.amount(low, sign=True)} to {words.amount(high, sign=True)}{words.suffix}{words.read_on}"
-    return f"No difference was shown; the {words.noun} may differ by {ends}."
+    if shown:
+        parts = [f"{document_words(c, scale).noun} {_describe_interval(c, scale)}" for c in shown]
+        more = f"; {len(parts) - 3} more below" if len(parts) > 3 else ""
+        text = f"{'; '.join(parts[:3])}{more}."
+        return text[0].upper() + text[1:]
+    if pairs:
+        text = f"{document_words(pairs[0], scale).noun} {_describe_interval(pairs[0], scale)}."
+        return text[0].upper() + text[1:]
+    return "Nothing was compared." if n_conditions < 2 else "No two could be compared."
 
 
 def _describe_best(shown: Sequence[Document], scale: Ends | None) -> str:
@@ -90,17 +90,22 @@ def _describe_best(shown: Sequence[Document], scale: Ends | None) -> str:
     best = {one: sorted(found, key=lambda f: f[:2]) for one, found in over.items() if one not in beaten} or over
     parts = []
     for one, found in list(best.items())[:3]:
-        ends = [f"than {other} by at least {_describe_near_end(claim, scale)}" for _, other, claim in found]
-        if len(ends) > 2:
-            ends = [f"{ends[0]} (the nearest)", f"{ends[-1]} ({len(ends) - 2} lie between)"]
-        kept = " and ".join(ends[: 2 if len(best) == 1 else 1])
-        parts.append(f"{name(one, limit=40)} is {_word(found[0][2], 'better')} {kept}")
+        _, other, claim = found[0]
+        nearest = " (the nearest)" if len(found) > 1 else ""
+        turned = claim if claim["side"] == "better" else _turned(claim)
+        parts.append(f"{name(one, limit=40)} - {other}: {_describe_interval(turned, scale)}{nearest}")
     return "; ".join(parts) + "."
 
 
-def _word(claim: Document, side: str) -> str:
-    words = measure_words(str(claim.get("measure")))
-    return words.better_word if side == "better" else words.worse_word
+def _turned(claim: Document) -> Document:
+    """A claim on a difference as seen from its first condition."""
+    ends, interval = finite_ends(claim) or (0.0, 0.0), claim.get("interval") or claim.get("plain_interval") or {}
+    if document_words(claim).suffix == "%":  # a ratio less 1 turns into its inverse less 1
+        low, high, middle = (-x / (1 + x) for x in (ends[1], ends[0], float(claim["estimate"])))
+    else:
+        low, high, middle = -ends[1], -ends[0], -float(claim["estimate"])
+    values = tuple(claim.get("values") or ())[::-1]
+    return {**claim, "estimate": middle, "values": values, "interval": {**interval, "low": low, "high": high}}
 
 
 def _near_distance(claim: Document) -> float:
@@ -109,13 +114,13 @@ def _near_distance(claim: Document) -> float:
     return min(abs(low), abs(high)) if low * high > 0 else 0.0
 
 
-def _describe_near_end(claim: Document, scale: Ends | None) -> str:
-    near = _near_distance(claim)
-    words = measure_words(str(claim.get("measure")), scale).telling(near, 0.0)
-    step = words.scale * 10**words.digits
-    if math.floor(near * step + 1e-6) != round(near * step):  # the interval beside it would print more: 1.65 of [+1.7
-        words, step = dataclasses.replace(words, digits=words.digits + 1), 10 * step
-    return f"{words.amount(math.floor(near * step + 1e-6) / step)}{words.suffix}{words.read_on}"  # "at least": down
+def _describe_interval(claim: Document, scale: Ends | None = None) -> str:
+    """A claim's estimate with its interval and its level."""
+    low, high = finite_ends(claim) or (0.0, 0.0)
+    interval = claim.get("interval") or claim.get("plain_interval") or {}
+    span = Interval(low=low, high=high, level=float(interval.get("level") or DEFAULT_LEVEL), method="")
+    words = document_words(claim, scale)
+    return f"{describe_span(words, float(claim.get('estimate') or 0.0), span, is_difference=True)}{words.read_on}"
 
 
 def finite_ends(claim: Document) -> Ends | None:
@@ -132,8 +137,8 @@ def _describe_severe_rates(document: Document) -> str:
     conditions = document.get("conditions") or []
     known = [(name(c.get("name"), limit=60), c["how_badly"]) for c in conditions if is_measured(c.get("how_badly"))]
     if not known:
-        return _describe_missing_section(document, "severity")
-    what = "Severe is 3 or more on a scale of 0 (right) to 4 (dangerous or made up)."
+        return ""
+    what = "Severe means 3 or more on a scale of 0 (right) to 4 (dangerous or made up)."
     if len(known) > 3:
         best = name(best_first(conditions)[0].get("name"), limit=60)
         low, *_, high = sorted(known, key=lambda k: float(k[1]["estimate"]))
@@ -147,10 +152,8 @@ def _describe_severe_rate(found: Document) -> str:
     """One condition's rate of severe answers with its interval; of none seen the most that it may be."""
     span = finite_ends(found)
     if found["estimate"] == 0 and span is not None:
-        return f"none seen in {count(found.get('n'), 'item')}, at most {at_most(100 * span[1])}%"
-    return (
-        f"{percent(found['estimate'])} of its answers {interval_words(found.get('interval'), as_percent=True)}".strip()
-    )
+        return f"none seen in {count(found.get('n'), 'question')}, at most {at_most(100 * span[1])}%"
+    return f"{percent(found['estimate'])} {interval_words(found.get('interval'), as_percent=True)}".strip()
 
 
 def describe_rate(found: Document) -> str:
@@ -160,19 +163,12 @@ def describe_rate(found: Document) -> str:
     return f"none seen, at most {at_most(100 * span[1])}%" if none and span else percent(found["estimate"])
 
 
-def _describe_missing_section(document: Document, section: str) -> str:
-    found = (document.get("sections") or {}).get(section)
-    missing = found.get("missing") if isinstance(found, Mapping) else None
-    why = missing.get("reason") if isinstance(missing, Mapping) else None
-    return f"Not measured. {printable(str(why), limit=160)}" if why else "Not measured."
-
-
 def _describe_confidence(document: Document) -> str:
     """Whether confidence fits, in words; of many conditions how many there are of each kind, with the farthest off."""
     conditions = document.get("conditions") or []
     rows = [c for c in conditions if is_measured(c.get("knows"))]
     if not rows:
-        return _describe_missing_section(document, "calibration")
+        return ""
     claims = document.get("claims") or []
     rated = [(name(c.get("name"), limit=60), *confidence_verdict(c, claims), c) for c in rows]
     if len(rated) <= 3:
@@ -199,7 +195,7 @@ def confidence_verdict(condition: Document, claims: Sequence[Document]) -> tuple
     if ends[1] <= ABOUT_RIGHT:
         return "about right", f", off by at most {at_most(100 * ends[1], digits=2)} points"
     if not shown and (tested or ends[0] <= 0):
-        return "cannot be said", f", off by anything up to {at_most(100 * ends[1], digits=2)} points"
+        return "inconclusive", f", off by anything up to {at_most(100 * ends[1], digits=2)} points"
     word, off = _direction_of_confidence(found)
     return f"{'' if shown else 'seems '}{word}", f" by about {100 * off:.0f} points{'' if shown else ', not tested'}"
 
@@ -222,7 +218,7 @@ def describe_averages(found: Document, row: Document | None = None) -> str:
         return ""
     number_of, graded = found.get("n"), ((row or {}).get("how_often") or {}).get("n")
     part = isinstance(number_of, int) and isinstance(graded, int) and number_of < graded
-    of = f" of the {count(number_of, 'item')} that show it" if part else ""
+    of = f" of the {count(number_of, 'question')} that show it" if part else ""
     return f" ({100 * sure:.0f}% sure on average, right in {100 * right:.0f}%{of})"
 
 
@@ -242,39 +238,33 @@ def is_measured(value: Any) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("estimate"), int | float)
 
 
-def _describe_open_claims(claims: Sequence[Document], *, board: bool) -> str:
-    """What the open claims are on, and what would settle the cheapest."""
-    still = [c for c in claims if c.get("side") not in ("better", "worse", "alike")]
-    if not claims:
-        return "No claim could be tested."
-    if not still:
-        return "Every claim that was made is settled."
-    open_on: dict[str, list[Document]] = {}
-    for claim in still:
-        open_on.setdefault(measure_words(str(claim.get("measure") or "a claim")).noun, []).append(claim)
-    measures = among([_open_measure(noun, own, board) for noun, own in open_on.items()], most=6, limit=120)
-    has = [c for c in still if isinstance(c.get("needed"), int | float)]
-    needs = [c for c in has if c["needed"] > (c.get("units") or c.get("n") or 0)]
-    least = ""
-    if needs:
-        easiest = min(needs, key=lambda c: float(c["needed"]))
-        least = f" The easiest of them takes {count(easiest['needed'], str(easiest.get('unit') or 'item'))} in all."
-    return f"Undecided: {measures}.{least}"
+def _describe_open_claims(claims: Sequence[Document], *, sizes: str, board: bool) -> str:
+    """What is inconclusive, and what would settle the main measure; empty where nothing is."""
+    waiting = [c for c in claims if c.get("verdict") == "undecided"]
+    if not waiting:
+        return "" if claims else "No claim could be tested."
+    by_noun: dict[str, list[Document]] = {}
+    for claim in waiting:
+        by_noun.setdefault(measure_words(str(claim.get("measure") or "a claim")).noun, []).append(claim)
+    measures = among([_open_measure(noun, own, board) for noun, own in by_noun.items()], most=6, limit=120)
+    text = f"{measures[0].upper()}{measures[1:]}."
+    return f"{text} {printable(sizes, limit=300)}".strip()
 
 
 def _describe_unmeasured(conditions: Sequence[Document]) -> str:
-    """What nobody measured, which is not proven either."""
-    asked = {"how_badly": "how severe its errors are", "knows": "whether it knows when it is wrong"}
+    """What nobody measured; empty where all of it was."""
+    asked = {"how_badly": "how severe the errors are", "knows": "if it knows when it is wrong"}
     missing = [
         words for key, words in asked.items() if conditions and not any(is_measured(c.get(key)) for c in conditions)
     ]
-    return f" Not measured: {' and '.join(missing)}." if missing else ""
+    text = " and ".join(missing)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def _open_measure(noun: str, claims: Sequence[Document], board: bool) -> str:
-    """What open claims are on; of several conditions one claim names its own."""
+    """What inconclusive claims are on; of several conditions one claim names its own."""
     if len(claims) > 1:
-        return f"{noun} ({len(claims)} claims)"
+        return f"{noun} ({len(claims)} pairs)" if board else f"{noun} ({len(claims)} claims)"
     who = [name(c, limit=30) for c in claims[0].get("conditions") or ()]
     return f"{noun} of {' and '.join(who)}" if board and who else noun
 
@@ -286,7 +276,11 @@ def run_title(document: Document) -> dict[str, str]:
     if run.get("bench"):
         parts.append(name(run["bench"]))
     if run.get("items"):
-        parts.append(f"{count(run['items'], 'item')}, {count(len(conditions), 'condition')}")
+        parts.append(
+            f"{count(run['items'], 'question')}, {len(conditions)} compared"
+            if len(conditions) > 1
+            else count(run["items"], "question")
+        )
     if run.get("ended_at"):
         parts.append(name(run["ended_at"])[:16].replace("T", " "))
     return {"name": parts[0], "line": " · ".join(parts)}
@@ -297,15 +291,15 @@ def describe_warnings(document: Document) -> str:
     simulated = [name(c.get("name")) for c in document.get("conditions") or [] if c.get("simulated")]
     warnings = []
     if state == "in progress":
-        warnings.append("This run is still in progress: the numbers cover what has been answered and rated so far.")
+        warnings.append("This run is still in progress: the numbers cover what is answered and graded so far.")
     if state == "empty":
         warnings.append(
             "This run holds no answers yet. Ask a model with richter audit --only ask, or run richter audit."
         )
     if simulated and len(simulated) == len(document.get("conditions") or []):
-        warnings.append("All answers are simulated: this page says nothing about any model.")
+        warnings.append("All answers are simulated: this page says nothing about a real model.")
     elif simulated:
-        warnings.append(f"Simulated, and no statement about any model: {among(simulated)}.")
+        warnings.append(f"Simulated, not real models: {among(simulated)}.")
     return " ".join(warnings)
 
 
@@ -318,20 +312,40 @@ def describe_basis(document: Document) -> str:
     return "; ".join(parts) + "." if parts else ""
 
 
+def document_words(claim: Document, scale: Ends | None = None) -> Metric:
+    """The words of a claim's own numbers in a document; see `claim_words`."""
+    measure, values = str(claim.get("measure") or "a claim"), tuple(claim.get("values") or ())
+    facts = SimpleNamespace(measure=measure, values=values, estimate=claim.get("estimate"))
+    return claim_words(facts, scale)  # type: ignore[arg-type]
+
+
+def describe_claim_row(claim: Document) -> str:
+    """A claim's measure with its numbers; of one without numbers, or on one condition, its sentence."""
+    interval, estimate = claim.get("interval") or claim.get("plain_interval"), claim.get("estimate")
+    ends = finite_ends(claim)
+    if len(claim.get("conditions") or ()) != 2 or ends is None or not isinstance(estimate, int | float):
+        return str(claim.get("sentence") or "")
+    words = document_words(claim)
+    level = interval.get("level") if isinstance(interval, Mapping) else None
+    span = Interval(low=ends[0], high=ends[1], level=float(level or DEFAULT_LEVEL), method="")
+    first, second = (name(c, limit=30) for c in claim["conditions"])
+    return f"{words.noun}, {second} - {first}: {describe_span(words, estimate, span, is_difference=True)}"
+
+
 def verdict_of(claim: Document) -> str:
     """A claim's verdict in letters alone, whoever wrote the document."""
     return re.sub(r"[^a-z]", "", str(claim.get("verdict") or "untestable"))
 
 
-def describe_level(claim: Document, interval: Document) -> str:
+def describe_interval_level(claim: Document, interval: Document) -> str:
     """At which level the interval is, and why it is stricter than usual where claims were tested together."""
     level, size = interval.get("level"), (claim.get("family") or {}).get("size")
     if not isinstance(level, int | float):
         return "interval"
-    text = f"{'' if claim.get('interval') else 'plain '}{number(100 * level)}% interval"
+    text = f"{number(100 * level)}% CI{'' if claim.get('interval') else ', unadjusted'}"
     if level == 0.95 or not isinstance(size, int) or size < 2:
         return text
-    return f"{text}, as {number(size)} claims share one risk of error"
+    return f"{text}, adjusted for {number(size)} comparisons"
 
 
 def refused_lines(document: Document) -> list[str]:
@@ -346,9 +360,9 @@ def describe_tally(claims: Sequence[Document], *, most: int) -> str:
     """How many claims came out how, where there are more than `most`, which the first screen shows."""
     if len(claims) <= most:
         return ""
-    counts = Counter(verdict_of(c) for c in claims)
-    parts = [f"{counts[v]:,} {v}" for v in Verdict if counts[v]]
-    return f"Of {len(claims):,} claims " + ", ".join(parts) + "."
+    counts = Counter(verdict_word(verdict_of(c), str(c.get("side"))) for c in claims)
+    parts = [f"{n:,} {word}" for word, n in counts.most_common()]
+    return f"Of {len(claims):,} claims: {', '.join(parts)}."
 
 
 def describe_condition(condition: Document) -> str:
@@ -395,38 +409,23 @@ def signature_rows(document: Document) -> list[tuple[str, str]]:
         return printable(str(value), limit=600) if value not in (None, "", [], {}) else otherwise
 
     return [
-        ("Requirement", or_else(signature.get("requirement"), "none was stated")),
-        ("Bound", or_else(signature.get("bound"), "none: nobody rated how severe errors are")),
+        ("Requirement", or_else(signature.get("requirement"), "none")),
+        ("Bound", or_else(signature.get("bound"), "none: severity not measured")),
         ("Basis", or_else(signature.get("basis"), "no ratings")),
-        ("Population covered", or_else(signature.get("population"), "the items of this run only")),
-        ("Plan", or_else(signature.get("plan_hash"), "no plan was locked; every claim is exploratory")),
+        ("Population covered", or_else(signature.get("population"), "the questions of this run only")),
+        ("Plan", or_else(signature.get("plan_hash"), "none: nothing is pre-registered")),
         ("Deviations", or_else("; ".join(str(d) for d in deviations), "none recorded")),
     ]
 
 
 def claim_numbers(claim: Document) -> list[str]:
-    """What stands under a claim's sentence: on how much it rests, the level, and what would settle it."""
-    parts = [count(claim["n"], "item")] if claim.get("n") else []
+    """What stands under a claim's sentence: how its interval was adjusted, and its notes."""
     interval = claim.get("interval") or claim.get("plain_interval")
-    if isinstance(interval, Mapping):
-        parts.append(describe_level(claim, interval))
-    if claim.get("verdict") == "undecided":
-        parts += _describe_power(claim)
+    parts = [describe_interval_level(claim, interval)] if isinstance(interval, Mapping) else []
     if claim.get("blocked_by"):
-        parts.append(f"blocked by {name(claim['blocked_by'])}")
+        parts.append(f"stopped by the check of {name(claim['blocked_by'])}")
     sentence = str(claim.get("sentence") or "")
     return parts + [printable(str(n), limit=300) for n in claim.get("notes") or [] if str(n) not in sentence]
-
-
-def _describe_power(claim: Document) -> list[str]:
-    """What an undecided claim could have shown, and what it takes."""
-    parts = []
-    if claim.get("min_detectable_difference") is not None and len(claim.get("conditions") or ()) == 2:
-        words = measure_words(str(claim.get("measure")))
-        parts.append(f"could have shown: {words.amount(claim['min_detectable_difference'])}{words.suffix}")
-    if (claim.get("needed") or 0) > (claim.get("units") or 0):
-        parts.append(f"{number(claim['needed'])} {claim.get('unit') or 'item'}s would settle it")
-    return parts
 
 
 def figure_facts(value: Document, key: str, what: str) -> str:
@@ -435,14 +434,14 @@ def figure_facts(value: Document, key: str, what: str) -> str:
     own = {"how_often": "", "how_badly": "severity 3 or more", "knows": describe_averages(value)[2:-1]}
     facts = [own.get(key, printable(str(value.get("what") or what), limit=120))]
     if value.get("graded") and key in own:
-        facts.append("as people would grade" + (f" ({count(labels, 'label')})" if labels else ""))
+        facts.append("corrected by human labels" + (f" ({count(labels, 'label')})" if labels else ""))
     if n is not None:
-        facts.append(f"{'' if key == 'scored' else 'of '}{count(n, 'answer' if key == 'knows' else 'item')}")
+        facts.append(f"{'' if key == 'scored' else 'of '}{count(n, 'answer' if key == 'knows' else 'question')}")
     mean = mean.get("estimate") if isinstance(mean, Mapping) else mean
     if isinstance(mean, int | float):
         facts.append(f"mean severity {mean:.2f} of 4")
     if isinstance(interval, Mapping) and interval.get("level") not in (None, 0.95):
-        facts.append(f"range at {number(100 * interval['level'])}%")
+        facts.append(f"{number(100 * interval['level'])}% CI")
     return ", ".join(filter(None, facts))
 
 
@@ -462,19 +461,19 @@ def figure_amount(value: Document, unit: str) -> tuple[str, str]:
 def describe_evidence(evidence: "Evidence | None", *, redact: bool, most: int) -> str:
     """How many answers are wrong and which are shown; of a document alone that it holds none."""
     if evidence is None:
-        return "This page was made from a results document, which holds no answers. Give the run to see them."
+        return "This page comes from a results document, which holds no answers. Use the run to see them."
     if evidence.kind is None:
-        return "No answer is rated yet. Rate them with richter audit --only judge or richter label."
+        return "No answer is graded yet. Grade them: richter audit --only judge, or richter label."
     who = {"given": "severities given", "grader": "grades"}.get(evidence.kind, f"{evidence.kind} ratings")
-    text = f"By the {who} {count(evidence.wrong, 'answer')} to {count(evidence.items, 'item')} "
-    text += ("is" if evidence.wrong == 1 else "are") + " wrong. "
+    verb = "is" if evidence.wrong == 1 else "are"
+    text = f"{count(evidence.wrong, 'answer')} to {count(evidence.items, 'question')} {verb} wrong by the {who}. "
     if evidence.shown < evidence.items:
         text += (
-            f"Here are {number(evidence.shown)} items, at most {most}: those whose answers differ most between "
-            "conditions, then the most severe. "
+            f"This page shows {number(evidence.shown)} questions (at most {most}): first those whose answers differ "
+            "most, then the most severe. "
         )
     if redact:
-        return text + "Questions, references, answers and reasons were left out of this page."
+        return text + "Questions, references, answers and reasons are left out of this page."
     return text + f"Answers are cut to {number(evidence.cut)} characters; richter view shows everything."
 
 
@@ -484,7 +483,7 @@ def method_rows(document: Document) -> list[tuple[str, str]]:
     plan = methods.get("plan") or {}
     spent = methods.get("spent") or {}
     rows = [
-        ("Plan", f"{plan.get('hash')}, locked {plan.get('locked_at')}" if plan else "none locked; exploratory"),
+        ("Plan", f"{plan.get('hash')}, locked {plan.get('locked_at')}" if plan else "none: nothing is pre-registered"),
         *([("Lock", str(plan["vouched"]))] if plan.get("vouched") else []),
         ("Deviations", "; ".join(str(d) for d in methods.get("deviations") or []) or "none recorded"),
         ("Seed", number(methods.get("seed"))),
