@@ -229,7 +229,7 @@ def test_twenty_ratings_of_both_conditions_are_enough_to_compare_within_by_hand(
         return condition if int(item[1:]) < alone else "both"
 
     dataset = dataset_of(severities(), rater=rater, kind="human")
-    assert (block_of(dataset, SEVERITY) is not None) is blocks
+    assert (run_checks(dataset, SEVERITY, Policy()).block is not None) is blocks
 
 
 def test_a_table_s_own_severities_have_no_raters_to_differ() -> None:
