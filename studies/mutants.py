@@ -40,7 +40,7 @@ SIZES = ("claims/_sizes.py", f"{TESTS}decide.py {TESTS}require.py")
 SIZING = ("floors/_sizing.py", "tests/floors/test_sizing.py")
 LIMITS = ("claims/_decide.py", f"tests/floors/test_sequences.py {TESTS}equivalence.py")
 TRADES = ("claims/_decide.py", f"{TESTS}suite.py")
-LABELS = ("claims/_labels.py", f"{TESTS}labels.py")
+LABELS = ("stats/_label_correction.py", f"{TESTS}labels.py tests/stats/test_ppi.py")
 PAIRS = ("claims/_pairs.py", f"{TESTS}pairs.py tests/evidence/test_checks.py tests/audit/test_compare_options.py")
 UNITS = ("claims/_units.py", f"{TESTS}about.py {TESTS}units.py")
 CHECKS = ("evidence/_checks.py", "tests/evidence/test_checks.py")
@@ -166,9 +166,9 @@ NAMED = (
     Mutant("trade list always one step on", *TRADES, "left -= still_rejecting", "left -= 1"),
     Mutant("subgroup p not multiplied", "claims/_decide.py", f"{TESTS}subgroups.py", "np.minimum(holm(tested) * tried",
            "np.minimum(np.asarray(tested) * tried"),
-    Mutant("label design effect below 1", *LABELS, "deff = max(1.0, (total - between) / alone) if",
-           "deff = (total - between) / alone if"),
-    Mutant("one more degree of freedom for labels", *LABELS, "freedom=effective_n - 1)", "freedom=effective_n)"),
+    Mutant("label design effect below 1", *LABELS, "max(float(effect), 1.0)", "float(effect)"),
+    Mutant("one more degree of freedom for labels", *LABELS, "freedom=freedom - (slope != 0.0)",
+           "freedom=freedom + 1"),
     Mutant("runs crossed by number", *UNITS, "np.array_equal(tables[0][0], tables[1][0])",
            "len(tables[0][0]) == len(tables[1][0])"),
     Mutant("no room for an unseen group", *UNITS, "whole=whole, unseen=unseen), near)",
@@ -523,6 +523,8 @@ def _swap(name: str, text: str, hits: set[tuple[str, int]] | None = None) -> Non
             _retrain(vars(vars(old)[node.name]).get(key), inner)
     for key, value in vars(new).items():
         mine = vars(old).get(key)
+        if value is mine:
+            continue
         if isinstance(value, dict) and isinstance(mine, dict) and not key.startswith("__"):
             mine.clear()  # the same table: other modules have it by its name
             mine.update(value)
