@@ -145,7 +145,7 @@ UNSTATED = ("06_promptfoo.csv", "07_promptfoo.jsonl", "10_samples", "20_mlflow")
 
 def test_the_tools_own_totals_stand_beside_ours(richter: Run) -> None:
     for entry in TOTALS:
-        _, said = richter.confirmed(str(CORPUS / entry["file"]))
+        _, said = richter.confirmed(str(CORPUS / entry["file"]), "--verbose")
         stated = not any(name in entry["file"] for name in UNSTATED)
         assert ("the tool's own total is the same" in said) == stated, entry["file"]
 
