@@ -28,9 +28,9 @@ from richter.claims import (
 from richter.cli._io import publish, split_sources
 from richter.cli._margins import margins_on_scale
 from richter.errors import InputError
-from richter.evidence import evidence, outcomes_of, sample_of
+from richter.evidence import CHOSEN, evidence, outcomes_of, sample_of
 from richter.models import price_of, read_prices
-from richter.records import printable
+from richter.records import of_kind, printable
 from richter.stats import wilson
 from richter.stats._proportion import MIN_EVENTS
 from richter.tables import Dataset, ReadOptions, read_tables
@@ -191,7 +191,8 @@ def _gap_from_data(
     if isinstance(asked.evidence, Blocked):
         raise InputError(f"{asked.evidence.reason}.", remedy=asked.evidence.remedy)
     found = _size_from_evidence(dataset, asked, margin, alpha=alpha, power=power, costs=costs)
-    notes = tuple(dict.fromkeys((*dataset.notes, *asked.notes, *asked.known.notes_at(level), *found.notes)))
+    own = [note for note in asked.notes if note not in of_kind(asked.notes, CHOSEN)]  # a size claims nothing
+    notes = tuple(dict.fromkeys((*dataset.notes, *own, *asked.known.notes_at(level), *found.notes)))
     row = {
         "labels": found.items, "draws": found.draws, "measure": measure, "margin": margin, "power": power,
         "level": level, "alpha": alpha, "shares": found.shares, "cheapest": found.design,

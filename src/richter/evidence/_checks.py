@@ -22,13 +22,15 @@ from richter.evidence._facts import (
     valued_by,
 )
 from richter.evidence._policy import Policy
-from richter.records import refusals
+from richter.records import Note, refusals
 from richter.tables import Dataset
 
-__all__ = ["CHECKS", "Finding", "has_own_items", "is_unpaired", "shared_by"]
+__all__ = ["CHECKS", "CHOSEN", "Finding", "has_own_items", "is_unpaired", "shared_by"]
 
 MAX_RATER_DISTANCE = 0.1  # total variation of raters' shares above which raters may explain a difference
 RATER_P = 0.001
+MIN_CHOSEN_FROM = 3  # conditions of a source, from which one may be chosen by its results
+CHOSEN = "chosen"  # the kind of the note that asks
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,6 +239,21 @@ def check_totals(dataset: Dataset, question: Question, policy: Policy) -> Findin
     return FINE
 
 
+def check_chosen(dataset: Dataset, question: Question, policy: Policy) -> Finding:
+    """Two of several conditions, compared without a word on attempts: a note that asks if one was chosen by results.
+
+    A gate's candidate is what is to be merged, not the best of several.
+    """
+    whole = dataset.whole
+    if whole is None or len(question.conditions) != 2 or policy.tried > 1 or policy.is_gate:
+        return FINE
+    number = len(whole.conditions)
+    if number < MIN_CHOSEN_FROM or len(dataset.conditions) > 2:
+        return FINE
+    ask = f"{number} models, 2 compared: did you choose one after looking? Then add --tried {number - 1}."
+    return Finding(notes=(Note(ask, CHOSEN),))
+
+
 CHECKS: tuple[Check, ...] = (
     check_reading,
     check_shared_items,
@@ -246,4 +263,5 @@ CHECKS: tuple[Check, ...] = (
     check_groupings,
     check_missing,
     check_totals,
+    check_chosen,
 )
