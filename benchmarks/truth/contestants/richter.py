@@ -5,6 +5,7 @@ import polars as pl
 from play import Refused, claim
 
 import richter
+from richter.audit import margin_plan, run_gate
 from richter.calibration import miscalibration
 from richter.errors import InputError
 from richter.floors import difference_sequence
@@ -13,7 +14,8 @@ from richter.tail import TailPlan, compare_tails
 
 requires = "."
 sequential = ("default",)
-MEASURES = {"mean_severity": ("mean_severity",), "severity_given_error": ("severity_given_error",)}
+SHOWN = ("verified", "refuted")
+MEASURES = {name: (name,) for name in ("mean_severity", "severity_given_error", "money")}
 
 
 def answer(world, table, way):
@@ -39,16 +41,24 @@ def answer(world, table, way):
         run = richter.open(frame)
         if world["question"] == "some-better":
             return _told(run.compare(control="baseline", n_resamples=200).of("accuracy"))
+        if world["question"] == "requirement":
+            (met,) = run_gate(margin_plan(run.tables, world["margin"]), run.tables).claims
+            return [claim(met.verdict == "verified", 1.0)]
         measure = world.get("measure") or run.tables.metric
-        return _told(run.compare("first", "second", on=MEASURES.get(measure, ()), n_resamples=200).of(measure))
+        return _told(run.compare("first", "second", on=MEASURES.get(measure, ()), n_resamples=200).claims, measure)
     except InputError as error:
         raise Refused(str(error)) from error
 
 
-def _told(claims):
+def _told(claims, main=""):
+    beside = [c for c in claims if main and c.measure != main and c.estimate is not None]
+    others = [claim(c.verdict in SHOWN, c.estimate, name=f"other:{c.measure}") for c in beside]
+    claims = [c for c in claims if not main or c.measure == main]
     declined = ("blocked", "untestable")
     if not claims or all(c.verdict in declined and c.blocked_by not in ("P1", "P2") for c in claims):
         raise Refused(claims[0].sentence if claims else "no claim")
     known = [(c, c.plain_interval) for c in claims if c.estimate is not None]
-    shown = ("verified", "refuted")
-    return [claim(c.verdict in shown, c.estimate, i and (i.low, i.high), name=c.conditions[-1]) for c, i in known]
+    return others + [
+        claim(c.verdict in SHOWN, c.estimate, i and (i.low, i.high), name=c.conditions[-1], as_judged=bool(c.judged))
+        for c, i in known
+    ]
