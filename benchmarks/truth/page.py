@@ -21,6 +21,8 @@ NAMES = {"richter": "Richter", "t_test": "t test", "lm_eval_z": "lm-eval stderr,
          "inspect_stderr": "Inspect stderr, z", "verification_tax": "verification tax",
          "errorquake": "ERRORQUAKE", "cje": "cje-eval",
          "multivon": "multivon-eval"}  # fmt: skip
+COLUMNS = ("worlds", "contestant", "tables", "false, %", "others false, %", "by the judge, %", "power, %", "cover, %",
+           "width", "refused, %", "crashed, %", "s")  # fmt: skip
 # why a world is open, as far as it was looked into
 REASONS: dict[str, str] = json.loads((HERE / "reasons.json").read_text(encoding="utf-8"))
 
@@ -108,9 +110,8 @@ def table(rows: list[Row], specs: list[Row]) -> str:
     by = {spec["name"]: spec for spec in specs}
     ways = _ways(rows)
     lines = [
-        "| worlds | contestant | tables | false, % | others false, % | by the judge, % | power, % | cover, % | width | "
-        + "refused, % | crashed, % | s |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|",
+        f"| {' | '.join(COLUMNS)} |",
+        "|" + "---|" * len(COLUMNS),
     ]
     for family, title in TITLES.items():
         inside = [r for r in rows if family_of(by[r["world"]]) == family]
@@ -305,6 +306,6 @@ def text(rows: list[Row], specs: list[Row], everyone: dict[str, Row]) -> str:
 
 
 def write(rows: list[Row], specs: list[Row], everyone: dict[str, Row]) -> None:
-    """docs/truth-bench.md and its figure."""
-    (DOCS / "truth-bench.md").write_text(text(rows, specs, everyone), encoding="utf-8")
+    """docs/validation/truth-bench.md and its figure."""
+    (DOCS / "validation" / "truth-bench.md").write_text(text(rows, specs, everyone), encoding="utf-8")
     (DOCS / "images" / "truth-bench.svg").write_text(figure(rows, specs), encoding="utf-8")

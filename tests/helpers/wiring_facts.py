@@ -171,6 +171,9 @@ def facts() -> list[Fact]:
             passage=item_column(t, lambda i: f"p{i // 8}"), author=item_column(t, lambda i: f"a{i % 11}")
         )
     )
+    three_ways = crossed.pipe(lambda t: t.with_columns(template=item_column(t, lambda i: f"t{i % 3 + i // 50}")))
+    few = base().pipe(lambda t: t.with_columns(group=item_column(t, lambda i: f"g{i // 16}")))
+    uneven = base().pipe(lambda t: t.with_columns(group=item_column(t, lambda i: f"g{max(i - 40, 0) // 4}")))
     weight = base().pipe(lambda t: t.with_columns(weight=item_column(t, lambda i: 1.0 + i % 3)))
     apart = base().pipe(lambda t: t.with_columns(item=pl.col("condition") + "-" + pl.col("item")))
     return [
@@ -183,6 +186,9 @@ def facts() -> list[Fact]:
         Fact(name="failed calls with grades", table=failed, note=r"new lacks 12 grades \(12 failed calls\)"),
         Fact(name="one grouping", table=grouped, note=r"group"),
         Fact(name="two groupings", table=crossed, note=r"passage.*author|author.*passage"),
+        Fact(name="three groupings", table=three_ways, note=r"Columns not used: .*author \(passage and template group"),
+        Fact(name="few groups", table=few, note=r"whole group failing|fails wholly"),
+        Fact(name="a large group", table=uneven, note=r"Group g0 holds 28%"),
         Fact(name="draws", table=with_draws(), note=r"draws?|epochs?|repeats?"),
         Fact(name="weights", table=weight, note=r"weight"),
         Fact(name="sample weights", table=weight.rename({"weight": "sample_weight"}), note=r"weight"),

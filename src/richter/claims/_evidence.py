@@ -11,8 +11,8 @@ from richter.stats import find_root
 __all__ = [
     "UNPAIRED",
     "Evidence",
-    "is_within",
     "one_sided",
+    "one_sided_level",
     "p_value",
     "single_draw_error",
     "single_run_error",
@@ -99,10 +99,9 @@ def one_sided(evidence: Evidence, value: float, *, above: bool) -> float:
     return half if (beyond if above else -beyond) > 0 else 1 - half
 
 
-def is_within(evidence: Evidence, margin: float, *, alpha: float, value: float = 0.0) -> bool:
-    """Whether two one-sided tests at `alpha` show the quantity to be within `margin` of `value`."""
-    found = evidence.interval(1 - 2 * alpha)
-    return value - margin < found.low and found.high < value + margin
+def one_sided_level(alpha: float) -> float:
+    """The level of the two-sided interval whose each end is a one-sided limit at `alpha`."""
+    return 1 - 2 * alpha
 
 
 def joint_freedom(*parts: tuple[float | None, float]) -> float:

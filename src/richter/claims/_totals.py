@@ -52,7 +52,7 @@ def total_evidence(
     columns = [sample.place(name) for name in conditions]
     known: Bools = np.asarray(~np.isnan(sample.mean[:, columns]))
     if not unpaired:
-        known = np.repeat(known.all(axis=1)[:, None], len(columns), axis=1)
+        known = np.repeat(known.all(axis=1, keepdims=True), len(columns), axis=1)
     logs = linearised(sample, conditions, known)
     parts = [_Bills.of(sample, [k], known[:, n]) for n, k in enumerate(columns)]
     if len(conditions) == 1:

@@ -22,7 +22,13 @@ from richter.claims._outcomes import Codes, Floats, Outcomes, unit_means
 from richter.errors import InputError
 from richter.records import DEFAULT_LEVEL, Interval, Unit, counted
 from richter.stats import clopper_pearson, find_root, wilson
-from richter.stats._proportion import MIN_DEPARTING_UNITS, departures, effective_size_of, unit_freedom
+from richter.stats._proportion import (
+    MIN_DEPARTING_UNITS,
+    departures,
+    effective_size_of,
+    exchangeable_freedom,
+    unit_freedom,
+)
 
 __all__ = ["About", "Sample", "as_sample", "difference_evidence", "mean_evidence", "rate_interval", "tango"]
 
@@ -105,8 +111,9 @@ def difference_evidence(
 ) -> Evidence:
     """The second condition's mean minus the first's, on the items that both have values for.
 
-    One binary draw an item and no groups or weights: Tango's score test, inverted. Otherwise a t test on the items'
-    differences; with groups or weights on linearised sums with CR2 variance and Satterthwaite's degrees of freedom.
+    One binary draw an item and no groups or weights: Tango's score test, inverted; where `exact`, of fewer than 20
+    discordant items `paired_rates_mover`. Otherwise a t test on the items' differences; with groups or weights on
+    linearised sums with CR2 variance and Satterthwaite's degrees of freedom.
     Where fewer than 20 units differ, and they are the minority: gamma limits of both directions, joined by MOVER, with
     room for larger differences than were seen in the limit beyond 0. Where people labelled some answers that others
     graded, the difference as people would grade, by `corrected`. Where all differ alike: the range times
@@ -290,11 +297,24 @@ def tango(plus: int, minus: int, n: int, *, level: float = DEFAULT_LEVEL) -> Int
     return Interval(low=float(low), high=float(high), level=level, method="tango score")
 
 
+def paired_rates_mover(plus: int, minus: int, n: int, *, level: float = DEFAULT_LEVEL) -> Interval:
+    """The interval of (plus - minus) / n by MOVER of Clopper-Pearson's limits on both shares.
+
+    For requirements on few discordant items: Tango's limit then passes up to 12.6% at 10%, this at most 9.7%.
+    """
+    gain, loss = (clopper_pearson(count, n, level=level) for count in (plus, minus))
+    x, y = plus / n, minus / n
+    low = x - y - math.hypot(x - gain.low, loss.high - y)
+    high = x - y + math.hypot(gain.high - x, y - loss.low)
+    return Interval(low=max(low, -1.0), high=min(high, 1.0), level=level, method="mover of clopper-pearson")
+
+
 def _tango_evidence(plus: int, minus: int, span: float, frame: _Frame) -> Evidence:
     n = frame.n
+    is_rare = frame.exact and plus + minus < MIN_DEPARTING_UNITS
 
     def interval(level: float) -> Interval:
-        found = tango(plus, minus, n, level=level)
+        found = (paired_rates_mover if is_rare else tango)(plus, minus, n, level=level)
         return dataclasses.replace(found, low=span * found.low, high=span * found.high)
 
     def p(value: float) -> float:
@@ -302,7 +322,7 @@ def _tango_evidence(plus: int, minus: int, span: float, frame: _Frame) -> Eviden
 
     estimate = (plus - minus) / n
     spread = max(plus + minus, 1) / n - estimate**2
-    return frame.evidence(span * estimate, interval, p, span * math.sqrt(max(spread, 0.0) / n))
+    return frame.evidence(span * estimate, interval, None if is_rare else p, span * math.sqrt(max(spread, 0.0) / n))
 
 
 def _two_sided(z: float) -> float:
@@ -380,9 +400,12 @@ def _by_units(
         return _sparse(away[rare], float(np.sum(shares**2)), frame)
     residual = sums - estimate * shares
     variance = float(np.sum(residual**2 / (1 - shares))) if units > 1 else 0.0
-    freedom = unit_freedom(shares) if weight is not None or group is not None else units - 1.0
+    if units - 1 < LEAST_FREEDOM:
+        return _few_degrees(estimate, units - 1.0, frame)
+    unit = np.arange(len(d)) if group is None else group
+    freedom = exchangeable_freedom(d, w, unit) if weight is not None or group is not None else units - 1.0
     found = _t(estimate, math.sqrt(variance), freedom, frame)
-    if not frame.exact or freedom < LEAST_FREEDOM or not _is_skewed(residual, away):
+    if not frame.exact or not _is_skewed(residual, away):
         return found
     if 2 * int(np.sum(rare)) < units:
         return _wider(found, _sparse(away[rare], float(np.sum(shares**2)), frame))
@@ -417,6 +440,8 @@ def _by_two_groupings(d: Floats, weight: Floats | None, first: Codes, second: Co
     frame = dataclasses.replace(frame, units=groups, unit="group")
     if largest == 0:
         return dataclasses.replace(alone[sizes.index(groups)], units=groups, unit="group")
+    if groups - 1 < LEAST_FREEDOM:
+        return _few_degrees(estimate, groups - 1.0, frame)
     found = _t(estimate, math.sqrt(largest), groups - 1.0, frame)
     for one in alone:
         if one.p is None or not math.isfinite(one.freedom):  # limits of rare departures
@@ -459,10 +484,6 @@ def hall(found: Evidence, part: Floats, ends: tuple[float, float], *, freedom: f
 
 def _t(estimate: float, error: float, freedom: float, frame: _Frame) -> Evidence:
     unit = frame.unit
-    if freedom < LEAST_FREEDOM - 1e-9:
-        number, left = f"{max(freedom, 0):.2g}", counted(frame.units, f"{unit} leaves", f"{unit}s leave")
-        left += f" {number} degree{'s' * (number != '1')} of freedom"
-        return _undecidable(estimate, frame, f"{left}, and under {LEAST_FREEDOM:g} nothing is decided")
     name = f"t, {unit}s" if unit != "group" else "t, CR2 by group"
 
     def interval(level: float) -> Interval:
@@ -477,6 +498,13 @@ def _t(estimate: float, error: float, freedom: float, frame: _Frame) -> Evidence
         return min(1.0, 2 * float(stdtr(freedom, -abs(estimate - value) / error)))
 
     return frame.evidence(estimate, interval, p, error, freedom)
+
+
+def _few_degrees(estimate: float, freedom: float, frame: _Frame) -> Evidence:
+    """Nothing excluded, since units leave so few degrees of freedom."""
+    number, left = f"{max(freedom, 0):.2g}", counted(frame.units, f"{frame.unit} leaves", f"{frame.unit}s leave")
+    left += f" {number} degree{'s' * (number != '1')} of freedom"
+    return _undecidable(estimate, frame, f"{left}, and under {LEAST_FREEDOM:g} nothing is decided")
 
 
 def _undecidable(estimate: float, frame: _Frame, reason: str) -> Evidence:
@@ -566,6 +594,8 @@ def _by_draws(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], 
         effective_n = float(np.min(1 / np.sum(share**2 / draws, axis=0)))
         return _constant(estimate, effective_n, frame)
     freedom = variance**2 / float(np.sum(terms**2 / (draws - 1)))
+    if freedom < LEAST_FREEDOM - 1e-9:
+        return _few_degrees(estimate, freedom, frame)
     return _t(estimate, math.sqrt(variance), freedom, frame)
 
 

@@ -76,10 +76,11 @@ class Shares:
     def sentence(self) -> str:
         """The shares in words."""
         if self.total == 0:
-            return "nothing varies"
-        parts = [("groups", self.groups), ("items", self.items), ("draws", self.draws)]
-        said = ", ".join(f"{100 * v / self.total:.0f}% from {name}" for name, v in parts if v is not None)
-        return f"of the variance {said}" + ("" if self.draws is not None else " and draws together (one draw an item)")
+            return "Nothing varies."
+        questions = "questions" if self.draws is not None else "questions and repeats together"
+        parts = [("groups", self.groups), (questions, self.items), ("repeats", self.draws)]
+        shares = ", ".join(f"{100 * v / self.total:.0f}% from {name}" for name, v in parts if v is not None)
+        return f"Where the spread comes from: {shares}."
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,13 +172,15 @@ def cheapest_design(
     draws = min(near, key=lambda r: (cost(r)[0], r))
     total, items = cost(draws)
     if shares.draws is None:
-        cheaper, why = "items", "one draw an item does not tell draws from items; more items always help"
+        cheaper, why = "items", "with one answer per question, more questions always help"
     else:
         now = max(1, round(shares.draws_per_item))
         # what one unit of money lowers the variance by, spent on items or on draws of the same items
         by_items = (fixed + noise / now) / (cost_item + now * cost_draw)
         by_draws = noise / now**2 / cost_draw
         cheaper = "items" if by_items >= by_draws else "draws"
-        why = f"at {counted(now, 'draw')} an item, money lowers the variance more when spent on more {cheaper}"
-    said = f"{counted(items, 'item')} with {counted(draws, 'draw')} each would do, at a cost of {total:,.6g}; {why}"
-    return Design(items=items, draws=draws, cost=total, cheaper=cheaper, sentence=said)
+        more = "questions" if cheaper == "items" else "repeats"
+        why = f"at {counted(now, 'repeat')} per question, spend more money on {more}"
+    answers = "one answer each" if draws == 1 else f"{draws} answers each"
+    sentence = f"Cheapest: {counted(items, 'question')} with {answers}, at a cost of {total:,.6g}; {why}."
+    return Design(items=items, draws=draws, cost=total, cheaper=cheaper, sentence=sentence)

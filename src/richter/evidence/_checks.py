@@ -10,9 +10,13 @@ import numpy as np
 from scipy.special import chdtrc
 
 from richter.claims import Blocked, Question, Shared, block_by_missing, shared_items, too_few_shared
+from richter.claims._gate_limits import MIN_GROUPS
 from richter.evidence._facts import (
+    RaterShares,
     alignment_of,
     describe_lacking,
+    describe_out_of_range,
+    group_shares,
     has_shared_items,
     lacking_grades,
     metric_of,
@@ -22,7 +26,7 @@ from richter.evidence._facts import (
     valued_by,
 )
 from richter.evidence._policy import Policy
-from richter.records import Note, refusals
+from richter.records import Note, of_kind, refusals
 from richter.tables import Dataset
 
 __all__ = ["CHECKS", "CHOSEN", "Finding", "has_own_items", "is_unpaired", "shared_by"]
@@ -31,6 +35,7 @@ MAX_RATER_DISTANCE = 0.1  # total variation of raters' shares above which raters
 RATER_P = 0.001
 MIN_CHOSEN_FROM = 3  # conditions of a source, from which one may be chosen by its results
 CHOSEN = "chosen"  # the kind of the note that asks
+OF_ALL_CLAIMS = ("served", "look-alike names")  # kinds of notes on the data that every claim carries
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +88,11 @@ def check_reading(dataset: Dataset, question: Question, policy: Policy) -> Findi
     reason = "how the file was read was inferred, and nobody confirmed it"
     block = Blocked(gate="reading", reason=reason, remedy=remedy, override="--trust-reading")
     return Finding(notes=note, block=block)
+
+
+def check_whole_data(dataset: Dataset, question: Question, policy: Policy) -> Finding:
+    """What goes with every claim on these data: names that look alike, models that answered as others."""
+    return Finding(notes=tuple(note for kind in OF_ALL_CLAIMS for note in of_kind(dataset.notes, kind)))
 
 
 def check_alignment_of_items(dataset: Dataset, question: Question, policy: Policy) -> Finding:
@@ -166,9 +176,7 @@ def check_raters(dataset: Dataset, question: Question, policy: Policy) -> Findin
     shares = rater_shares(dataset, *question.conditions)
     if shares is None or shares.distance <= MAX_RATER_DISTANCE:
         return FINE
-    names = sorted({*shares.first, *shares.second})
-    table = [[of.get(name, 0) for name in names] for of in (shares.first, shares.second)]
-    if _independence_p(table) > RATER_P:
+    if independence_p(shares) > RATER_P:
         return FINE
     who = " and ".join(
         f"{condition} by {', '.join(sorted(of, key=of.__getitem__, reverse=True)[:3])}"
@@ -182,17 +190,12 @@ def check_raters(dataset: Dataset, question: Question, policy: Policy) -> Findin
     return Finding(block=Blocked(gate="raters", reason=reason, remedy=remedy, override="--trust-raters"))
 
 
-def _independence_p(table: list[list[int]]) -> float:
-    """Pearson's chi-square p-value of two rows having the same shares."""
-    rows, columns = [sum(row) for row in table], [sum(column) for column in zip(*table, strict=True)]
-    total = sum(rows)
-    statistic = sum(
-        (seen - rows[i] * columns[j] / total) ** 2 / (rows[i] * columns[j] / total)
-        for i, row in enumerate(table)
-        for j, seen in enumerate(row)
-        if columns[j]
-    )
-    return float(chdtrc(max(len(columns) - 1, 1), statistic))
+def independence_p(shares: RaterShares) -> float:
+    """Pearson's chi-square p-value of two conditions' ratings having the same shares of raters."""
+    names = {*shares.first, *shares.second}
+    table = np.array([[of.get(name, 0) for name in names] for of in (shares.first, shares.second)])
+    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
+    return float(chdtrc(len(names) - 1, np.sum((table - expected) ** 2 / expected)))
 
 
 def check_labels(dataset: Dataset, question: Question, policy: Policy) -> Finding:
@@ -204,6 +207,15 @@ def check_labels(dataset: Dataset, question: Question, policy: Policy) -> Findin
         return Finding(notes=(f"{fault}; taken as a random sample (--trust-labels)",))
     remedy = "Give the stratum or the inclusion probability of every answer, also of those that nobody labelled."
     return Finding(block=Blocked(gate="labels", reason=fault, remedy=remedy, override="--trust-labels"))
+
+
+def check_range(dataset: Dataset, question: Question, policy: Policy) -> Finding:
+    """Values outside the range that the measure's row states: a unit or a column that is not what it seems."""
+    fault = describe_out_of_range(dataset, valued_by(dataset, question.measure))
+    if not fault:
+        return FINE
+    remedy = "Correct the values, or leave the column out."
+    return Finding(block=Blocked(gate="range", reason=fault, remedy=remedy))
 
 
 def check_groupings(dataset: Dataset, question: Question, policy: Policy) -> Finding:
@@ -223,6 +235,29 @@ def check_groupings(dataset: Dataset, question: Question, policy: Policy) -> Fin
     reason = f"items are grouped in two ways, and {metric.noun} allows for one grouping here"
     remedy = "Name the grouping that counts: --map group=COLUMN."
     return Finding(block=Blocked(gate="groups", reason=reason, remedy=remedy, override="--map group=COLUMN"))
+
+
+def check_group_sizes(dataset: Dataset, question: Question, policy: Policy) -> Finding:
+    """Few groups, and one group that holds many of the items: what a claim then rests on."""
+    measure = valued_by(dataset, question.measure)
+    groupings = group_shares(dataset, measure, question.conditions, question.column, question.part)
+    number = min((one.number for one in groupings), default=MIN_GROUPS)
+    notes = []
+    if number < MIN_GROUPS:
+        notes.append(Note(_describe_few_groups(number, is_gate=policy.is_gate), "few groups"))
+    for one in groupings:
+        if one.large:
+            text = f"Group {one.large} holds {one.share:.0%} of the questions: more groups narrow the interval."
+            notes.append(Note(text, "large group"))
+    return Finding(notes=tuple(notes))
+
+
+def _describe_few_groups(number: int, *, is_gate: bool) -> str:
+    """What few groups cannot show: that none of them fails wholly."""
+    if is_gate:
+        return f"With {number} groups the gate's limit allows for one in eight of such groups that fails wholly."
+    share = 1 - 0.05 ** (1 / number)
+    return f"With {number} groups the claim rests on no whole group failing; up to {share:.0%} of such groups could."
 
 
 def check_totals(dataset: Dataset, question: Question, policy: Policy) -> Finding:
@@ -256,11 +291,14 @@ def check_chosen(dataset: Dataset, question: Question, policy: Policy) -> Findin
 
 CHECKS: tuple[Check, ...] = (
     check_reading,
+    check_whole_data,
     check_shared_items,
     check_alignment_of_items,
     check_raters,
     check_labels,
+    check_range,
     check_groupings,
+    check_group_sizes,
     check_missing,
     check_totals,
     check_chosen,

@@ -11,6 +11,7 @@ from richter.claims import (
     Evidence,
     Question,
     Sample,
+    Subgroups,
     adjusted_difference,
     as_sample,
     both_ways,
@@ -19,6 +20,8 @@ from richter.claims import (
     difference_evidence,
     mean_evidence,
     passes,
+    subgroup_differences,
+    subgroups_both_ways,
     suite_evidence,
     total_evidence,
     unpaired_evidence,
@@ -34,7 +37,7 @@ from richter.evidence._severity_evidence import estimate_given_error
 from richter.stats import Bools
 from richter.tables import Dataset, item_codes
 
-__all__ = ["ESTIMATORS"]
+__all__ = ["ESTIMATORS", "estimate_subgroups"]
 
 ENDS: tuple[Literal["worst", "best"], ...] = ("worst", "best")
 
@@ -49,9 +52,7 @@ def estimate_mean(dataset: Dataset, question: Question, policy: Policy) -> Evide
     if sample.metric.is_cost:
         return _estimate_total(dataset, question, policy, sample)
     found = _estimate(dataset, question, policy, sample)
-    lacking = np.zeros_like(sample.draws)
-    if policy.missing == "both-ways" and sample.metric.worst is not None and policy.about != "such-runs":
-        lacking = lacking_of(dataset, question, policy)
+    lacking = _counted_as_worst(dataset, question, policy, sample)
     if lacking.any():
         found = _both_ways(dataset, question, policy, found, lacking)
     if not policy.is_gate or sample.metric.worst is None or policy.about != "such-items" or found.sides or found.labels:
@@ -60,6 +61,32 @@ def estimate_mean(dataset: Dataset, question: Question, policy: Policy) -> Evide
     lacking[:, others] = 0  # what the baseline lacks is left out: counted as wrong it would favour the candidate
     ends = [_asked_of(dataset, question, filled_sample(dataset, question.measure, lacking, e)) for e in ENDS]
     return with_gate_limit(found, *ends, conditions=question.conditions)
+
+
+def _counted_as_worst(dataset: Dataset, question: Question, policy: Policy, sample: Sample) -> np.ndarray:
+    """The missing grades that a claim must also hold with at the worse end, by item and condition: all, or none."""
+    if policy.is_both_ways and sample.metric.worst is not None and policy.about != "such-runs":
+        return lacking_of(dataset, question, policy)
+    return np.zeros_like(sample.draws)
+
+
+def estimate_subgroups(
+    dataset: Dataset, question: Question, policy: Policy, by: str, *, level: float, rng: np.random.Generator
+) -> Subgroups:
+    """A question's difference in every value of a column, and whether it differs between them; missing both ways."""
+    codes, names = item_codes(dataset, by)
+
+    def differences(sample: Sample) -> Subgroups:
+        first, second = question.conditions
+        return subgroup_differences(
+            sample, first, second, subgroup=codes, names=names, level=level, rng=rng, n_resamples=1000
+        )
+
+    sample = sample_of(dataset, question.measure)
+    lacking, ignoring = _counted_as_worst(dataset, question, policy, sample), differences(sample)
+    if not lacking.any():
+        return ignoring
+    return subgroups_both_ways(ignoring, differences(filled_sample(dataset, question.measure, lacking)))
 
 
 def _both_ways(

@@ -13,11 +13,13 @@ from richter.stats import Bools, Indices
 from richter.tables import Dataset, chance_of, item_codes, outcomes, question_codes
 
 __all__ = [
+    "GroupShares",
     "LackingGrades",
     "RaterShares",
     "alignment_of",
     "describe_lacking",
     "expected_draws",
+    "group_shares",
     "has_shared_items",
     "lacking_grades",
     "metric_of",
@@ -58,6 +60,26 @@ def sample_of(dataset: Dataset, measure: str) -> Sample:
 
 
 @once
+def describe_out_of_range(dataset: Dataset, measure: str) -> str:
+    """The first value of a measure that lies outside the range of its row, with its item and condition; else empty.
+
+    Severities are checked as they are read, on the scale that the user states.
+    """
+    values = outcomes_of(dataset, measure)
+    low, high = (-np.inf if values.metric.low is None else values.metric.low), values.metric.high
+    if values.metric.kind == "real" or high is None:
+        high = np.inf
+    outside = np.flatnonzero((values.value < low) | (values.value > high))
+    if values.metric.source == "severity" or not len(outside):
+        return ""
+    first = outside[0]
+    where = f"item {values.items[values.item[first]]} of {values.conditions[values.condition[first]]}"
+    span = f"below {low:g}" if np.isinf(high) else f"outside {low:g} to {high:g}"
+    more = f", and {len(outside) - 1:,} more" if len(outside) > 1 else ""
+    return f"{values.metric.noun} is {values.value[first]:g} in {where}{more}: {span}"
+
+
+@once
 def metric_of(dataset: Dataset, measure: str) -> Metric:
     """The row of a measure; a score has the range and the direction that the data say."""
     row = measure_words(measure)
@@ -83,6 +105,56 @@ def has_shared_items(dataset: Dataset, measure: str) -> bool:
     return bool((known.sum(axis=1) > 1).any())
 
 
+# ------------------------------------------------------------------ groups
+
+
+LARGE_GROUP = 0.2  # share of the items from which one group is named, where it is also three times the mean share
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class GroupShares:
+    """One grouping of the items that conditions share: its groups, the largest one's share, and its name if large.
+
+    `large` is empty where no group holds a fifth of the items and three times as many as a group on average.
+    """
+
+    number: int
+    share: float
+    large: str
+
+
+@once
+def group_shares(
+    dataset: Dataset, measure: str, names: tuple[str, ...], column: str, part: str
+) -> tuple[GroupShares, ...]:  # fmt: skip
+    """Of each grouping of the items that a question is about, its groups; none where every item is alone."""
+    sample = sample_of(dataset, measure)
+    known = ~np.isnan(sample.mean[:, [sample.place(name) for name in names]])
+    is_paired = len(names) == 2 and has_shared_items(dataset, measure)
+    use: Bools = np.asarray(known.all(axis=1) if is_paired else known.any(axis=1))
+    if column:
+        codes, parts = item_codes(dataset, column)
+        use &= codes == parts.index(part)
+    found = (_shares_of(dataset, sample.outcomes, field, use) for field in ("group", "group_2"))
+    return tuple(one for one in found if one is not None)
+
+
+def _shares_of(dataset: Dataset, outcomes: Outcomes, field: str, use: Bools) -> GroupShares | None:
+    codes = getattr(outcomes, field)
+    if codes is None or not use.any():
+        return None
+    groups, first, place = np.unique(codes[use], return_index=True, return_inverse=True)
+    if len(groups) == len(place):
+        return None
+    sums = np.bincount(place, weights=None if outcomes.weight is None else outcomes.weight[use])
+    largest, name = int(np.argmax(sums)), ""
+    share = float(sums[largest] / sums.sum())
+    if share >= max(LARGE_GROUP, 3 / len(groups)):
+        item = outcomes.items[int(np.flatnonzero(use)[first[largest]])]
+        name = str(dataset.answers.filter(pl.col("item") == item)[field][0])
+    return GroupShares(number=len(groups), share=share, large=name)
+
+
 # ------------------------------------------------------------------ missing grades
 
 
@@ -97,10 +169,6 @@ class LackingGrades:
     def total(self, columns: Sequence[int]) -> int:
         """All that these conditions lack."""
         return int(self.lacking[:, columns].sum())
-
-    def share(self, columns: Sequence[int]) -> float:
-        """The share of the expected grades that these conditions lack."""
-        return self.total(columns) / max(int(self.expected[:, columns].sum()), 1)
 
 
 @once
