@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar
 
 from richter import floors
@@ -260,10 +260,10 @@ class _SizeFromData:
     notes: tuple[str, ...] = ()
 
 
-def _notes_of_data(notes: Sequence[str]) -> list[str]:
+def _notes_of_data(asked: Asked) -> list[str]:
     """The notes but for the one on attempts: a size claims nothing."""
-    asks = of_kind(notes, CHOSEN)
-    return [note for note in notes if note not in asks]
+    asks = of_kind(asked.notes, CHOSEN)
+    return [note for note in asked.notes if note not in asks]
 
 
 def _size_from_evidence(
