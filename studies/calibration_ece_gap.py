@@ -140,8 +140,8 @@ def main() -> None:
                     swap += swap_p(c, a, rng) <= 0.05
             print(
                 f"n {n:5} {first:11} {second:11} true {target:+.4f}  cover {cover / runs:.3f}  told apart "
-                f"{apart / runs:.3f}  by swapping {swap / (runs / 4):.3f}  half-width {np.mean(width):.4f}  bootstrap cover "
-                f"{plain / (runs / 4):.3f}",
+                f"{apart / runs:.3f}  by swapping {swap / (runs / 4):.3f}  half-width {np.mean(width):.4f}  "
+                f"bootstrap cover {plain / (runs / 4):.3f}",
                 flush=True,
             )
 

@@ -90,8 +90,8 @@ def ece_side(
     path = ece_path(gaps.gap, gaps.standard_error, gaps.correlation)
     limit = ece_limits(path, np.concatenate((_Z, -_Z[1:])))
     bins_held, cells = len(gaps.gap), of_row * len(gaps.gap) + gaps.index
-    sums = np.bincount(cells, weights=w * (confidence - correct), minlength=len(size) * bins_held)
-    sums = (sums.reshape(-1, bins_held) - np.outer(size, gaps.gap)) * math.sqrt(units / max(units - 1, 1))
+    held_sums = np.bincount(cells, weights=w * (confidence - correct), minlength=len(size) * bins_held)
+    sums: Floats = (held_sums.reshape(-1, bins_held) - np.outer(size, gaps.gap)) * math.sqrt(units / max(units - 1, 1))
     if these:  # conditions draw independently
         sums, freedom = np.zeros((1, bins_held)), float(units - np.sum(held))
     if run is not None:
