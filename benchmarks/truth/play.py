@@ -21,7 +21,7 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ class Refused(Exception):
 def claim(
     yes: bool,
     estimate: float,
-    interval: Iterable[float] | None = None,
+    interval: Any = None,
     *,
     name: str = "second",
     as_judged: bool = False,
@@ -46,6 +46,8 @@ def claim(
     `as_judged`: it says so by a judge's grades alone, in so many words. A name that starts with "other:" is a claim on
     another measure than the main one.
     """
+    if hasattr(interval, "low"):
+        interval = (interval.low, interval.high)
     low, high = (math.nan, math.nan) if interval is None else (float(x) for x in interval)
     verdict = "as judged" if yes and as_judged else "yes" if yes else "no"
     return {"claim": name, "verdict": verdict, "estimate": float(estimate), "low": low, "high": high}

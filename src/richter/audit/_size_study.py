@@ -224,7 +224,7 @@ def size_from_pilot(
         understood=dataset.understood,
         basis=asked.who_graded,
         notes=tuple(
-            dict.fromkeys((*dataset.notes, *_notes_of_data(asked.notes), *asked.known.notes_at(level), *found.notes))
+            dict.fromkeys((*dataset.notes, *_notes_of_data(asked), *asked.known.notes_at(level), *found.notes))
         ),
     )
 
