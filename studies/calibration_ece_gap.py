@@ -3,7 +3,8 @@
 Usage: python studies/calibration_ece_gap.py [runs]
 
 Two simulated conditions answer the same items; confidences and errors correlate over items (Gaussian copula, 0.5).
-Truth is the binned ECE of the law itself (quadrature). Beside ours: the percentile bootstrap of the plug-in difference.
+Truth is the binned ECE of the law itself (quadrature). Beside ours: the percentile bootstrap of the plug-in difference,
+and the swap test, which exchanges the two conditions of an item at random.
 """
 
 import sys
@@ -64,6 +65,19 @@ def bootstrap(c: np.ndarray, a: np.ndarray, rng: np.random.Generator, draws: int
     return float(low), float(high)
 
 
+def swap_p(c: np.ndarray, a: np.ndarray, rng: np.random.Generator, draws: int = 200) -> float:
+    """The p-value of the plug-in difference where either condition of an item may be the first."""
+    rows, index = np.arange(len(c)), np.minimum((c * BINS).astype(int), BINS - 1)
+    parts = np.zeros((2, len(c), BINS))
+    for k in (0, 1):
+        parts[k, rows, index[:, k]] = c[:, k] - a[:, k]
+    one, two = parts.sum(axis=1)
+    moved = (rng.random((draws, len(c))) < 0.5) @ (parts[1] - parts[0])
+    swapped = np.abs(two - moved).sum(axis=1) - np.abs(one + moved).sum(axis=1)
+    seen = abs(np.abs(two).sum() - np.abs(one).sum())
+    return float(1 + np.sum(np.abs(swapped) >= seen - 1e-9)) / (draws + 1)
+
+
 def draw_units(items: int, draws: int, groups: int, gap, rng: np.random.Generator) -> tuple:
     """Two identical conditions: difficulty is shared within a group and an item, and by both conditions."""
     group = np.arange(items) % groups if groups else None
@@ -112,7 +126,7 @@ def main() -> None:
         for first, second in pairs:
             gaps = (GAPS[first], GAPS[second])
             target = truth(gaps[1]) - truth(gaps[0])
-            cover, apart, width, plain = 0, 0, [], 0
+            cover, apart, width, plain, swap = 0, 0, [], 0, 0
             for run in range(runs):
                 c, a = draw(gaps, n, rng)
                 found = ece_difference(*(ece_side(c[:, k], a[:, k]) for k in (0, 1)))
@@ -123,9 +137,11 @@ def main() -> None:
                 if run % 4 == 0:
                     low, high = bootstrap(c, a, rng)
                     plain += low <= target <= high
+                    swap += swap_p(c, a, rng) <= 0.05
             print(
                 f"n {n:5} {first:11} {second:11} true {target:+.4f}  cover {cover / runs:.3f}  told apart "
-                f"{apart / runs:.3f}  half-width {np.mean(width):.4f}  bootstrap cover {plain / (runs / 4):.3f}",
+                f"{apart / runs:.3f}  by swapping {swap / (runs / 4):.3f}  half-width {np.mean(width):.4f}  "
+                f"bootstrap cover {plain / (runs / 4):.3f}",
                 flush=True,
             )
 

@@ -8,6 +8,7 @@ Questions and what is true:
   such items (0: any claim is false).
 - `some-better`: is any other condition better than the first? truth = the names that are.
 - `miscalibrated`: is the condition miscalibrated? truth = true or false.
+- `requirement`: is the second no worse than the first by `margin`? truth = true or false.
 - `heavier`: is the second's tail heavier? truth = xi of the second minus xi of the first.
 """
 
@@ -145,6 +146,65 @@ def passages(spec: dict[str, Any], rng: np.random.Generator) -> pl.DataFrame:
     return _long({"correct": (rng.random((2, n)) < chances).astype(int)}, ["first", "second"], n, passage=passage)
 
 
+def crossed(spec: dict[str, Any], rng: np.random.Generator) -> pl.DataFrame:
+    """Items in two crossed groupings, passages and templates: each of either favours one condition."""
+    rows, columns = spec["passages"], spec["templates"]
+    n, spread = rows * columns, spec["group_spread"] / np.sqrt(2)
+    p = _chances(spec, rng, n)
+    passage, template = np.divmod(np.arange(n), columns)
+    favour = spread * (rng.standard_normal(rows)[passage] + rng.standard_normal(columns)[template])
+    chances = np.stack([p, _second(p, spec, rng, group=favour)])
+    shared = {
+        "passage": np.array([f"p{k:03d}" for k in passage]),
+        "template": np.array([f"t{k:03d}" for k in template]),
+    }
+    return _long({"correct": (rng.random((2, n)) < chances).astype(int)}, ["first", "second"], n, **shared)
+
+
+def uneven(spec: dict[str, Any], rng: np.random.Generator) -> pl.DataFrame:
+    """Items in groups, of which one holds a quarter of them; each passage favours one condition."""
+    groups, n = spec["groups"], spec["items"]
+    sizes = np.full(groups - 1, (n - n // 4) // (groups - 1))
+    sizes = np.append(sizes, n - sizes.sum())
+    p = _chances(spec, rng, n)
+    favour = np.repeat(rng.standard_normal(groups) * spec["group_spread"], sizes)
+    chances = np.stack([p, _second(p, spec, rng, group=favour)])
+    passage = np.repeat([f"p{k:03d}" for k in range(groups)], sizes)
+    return _long({"correct": (rng.random((2, n)) < chances).astype(int)}, ["first", "second"], n, passage=passage)
+
+
+def costs(spec: dict[str, Any], rng: np.random.Generator) -> pl.DataFrame:
+    """Grades of two equal conditions, and what each answer cost: the first's mean is 1, the second's 1 + effect."""
+    n, spread = spec["items"], np.array(spec["spreads"])[:, None]
+    p = _chances(spec, rng, n)
+    z = np.sqrt(0.5) * rng.standard_normal((1, n)) + np.sqrt(0.5) * rng.standard_normal((2, n))
+    bill = np.exp(spread * z - spread**2 / 2) * np.array([[1.0], [1 + spec.get("effect", 0.0)]])
+    grades = (rng.random((2, n)) < p).astype(int)
+    return _long({"correct": grades, "cost": bill}, ["first", "second"], n)
+
+
+def page(spec: dict[str, Any], rng: np.random.Generator) -> pl.DataFrame:
+    """Grades and three further scores of every answer; all of an answer go together."""
+    n, shared = spec["items"], rng.standard_normal((2, spec["items"]))
+    p = _chances(spec, rng, n)
+    chances = np.stack([p, _second(p, spec, rng)])
+    columns: dict[str, NDArray[Any]] = {"correct": (rng.random((2, n)) < chances).astype(int)}
+    for name in ("style", "relevance", "safety"):
+        own = 0.6 * shared + 0.8 * rng.standard_normal((2, n))
+        columns[name] = np.round(np.clip(0.5 + 0.15 * own, 0, 1), 3)
+    return _long(columns, ["first", "second"], n)
+
+
+def requirement(spec: dict[str, Any], rng: np.random.Generator) -> pl.DataFrame:
+    """Answers that nearly all agree: the second breaks `broken` of them and fixes `fixed`."""
+    n = spec["items"]
+    first = rng.random(n) < spec["accuracy"]
+    u = rng.random(n)
+    broken = u < spec["broken"] / spec["accuracy"]
+    fixed = u < spec["fixed"] / (1 - spec["accuracy"])
+    return _long({"correct": np.stack([first, np.where(first, ~broken, fixed)]).astype(int)}, ["first", "second"], n)
+
+
 def partial(spec: dict[str, Any], rng: np.random.Generator) -> pl.DataFrame:
     """Scores between 0 and 1 with mass at both ends (or on five levels)."""
     n = spec["items"]
@@ -191,6 +251,8 @@ def missing(spec: dict[str, Any], rng: np.random.Generator) -> pl.DataFrame:
     chances = np.stack([p, _second(p, spec, rng)])
     grades = (rng.random((2, n)) < chances).astype(float)
     lost = rng.random(n) < spec["lost"] * 2 * (1 - p)
+    if "lost_of_wrong" in spec:  # answers that are wrong fail to arrive
+        lost = (rng.random(n) < spec["lost_of_wrong"]) & (grades[1] == 0)
     grades[1, lost] = np.nan
     return _long({"correct": grades}, ["first", "second"], n).with_columns(pl.col("correct").fill_nan(None))
 
@@ -263,6 +325,11 @@ KINDS = {
         paired,
         epochs,
         passages,
+        crossed,
+        uneven,
+        costs,
+        page,
+        requirement,
         partial,
         severity,
         judged,

@@ -13,12 +13,16 @@ MOST_FALSE, BEATEN, BEATEN_SHOWN, ENOUGH = 0.05, 0.05, 0.03, 100
 TITLES = {
     "single": "single answers", "epochs": "epochs", "passages": "passages", "partial": "partial credit",
     "judges": "judges", "missing": "missing", "shuffled": "shuffled", "prompts": "best of 12", "peeking": "daily looks",
-    "calibration": "calibration", "severity": "severity", "tails": "tails",
+    "calibration": "calibration", "severity": "severity", "tails": "tails", "two groupings": "two groupings",
+    "uneven groups": "uneven groups", "missing not at random": "missing, not at random", "costs": "costs",
+    "many measures": "many measures", "rare requirements": "requirements",
 }  # fmt: skip
 NAMES = {"richter": "Richter", "t_test": "t test", "lm_eval_z": "lm-eval stderr, z",
          "inspect_stderr": "Inspect stderr, z", "verification_tax": "verification tax",
          "errorquake": "ERRORQUAKE", "cje": "cje-eval",
          "multivon": "multivon-eval"}  # fmt: skip
+COLUMNS = ("worlds", "contestant", "tables", "false, %", "others false, %", "by the judge, %", "power, %", "cover, %",
+           "width", "refused, %", "crashed, %", "s")  # fmt: skip
 # why a world is open, as far as it was looked into
 REASONS: dict[str, str] = json.loads((HERE / "reasons.json").read_text(encoding="utf-8"))
 
@@ -106,8 +110,8 @@ def table(rows: list[Row], specs: list[Row]) -> str:
     by = {spec["name"]: spec for spec in specs}
     ways = _ways(rows)
     lines = [
-        "| worlds | contestant | tables | false, % | power, % | cover, % | width | refused, % | crashed, % | s |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        f"| {' | '.join(COLUMNS)} |",
+        "|" + "---|" * len(COLUMNS),
     ]
     for family, title in TITLES.items():
         inside = [r for r in rows if family_of(by[r["world"]]) == family]
@@ -126,6 +130,8 @@ def table(rows: list[Row], specs: list[Row]) -> str:
             lines.append(
                 f"| {title} | {called(own[0], ways)} | {worlds:,.0f} "
                 f"| {_mark(null, f'{100 * false / n:.1f} [{100 * low:.1f}, {100 * high:.1f}]') if n else '-'} "
+                f"| {_percent(_sum(own, 'others_false'), _sum(own, 'others'))} "
+                f"| {_percent(_sum(own, 'as_judged'), worlds) if _sum(own, 'as_judged') else '-'} "
                 f"| {_mean_percent(real, 'hits', 'n')}{_ahead(real)} "
                 f"| {_mean_percent(own, 'covered', 'intervals')} "
                 f"| {f'{sum(ratios) / len(ratios):.2f}' if ratios else '-'} "
@@ -166,7 +172,7 @@ def _widths(rows: list[Row]) -> dict[str, float]:
 
 
 def _sum(rows: list[Row], key: str) -> float:
-    return float(sum(r[key] for r in rows))
+    return float(sum(r.get(key, 0.0) for r in rows))
 
 
 def _percent(k: float, n: float) -> str:

@@ -8,9 +8,9 @@ A contestant is a file in `contestants/` with
 
     def answer(world, table, way): ...
 
-`world` is {"question": .., "measure": ..}, `table` the columns as lists. `answer` gives a list of `claim(..)`; or None
-where it has no answer for such data, or "same" where this way is its first way; `raise Refused(..)` where the tool
-itself declines. Anything else raised is a crash.
+`world` is {"question": .., "measure": .., "margin": ..}, `table` the columns as lists. `answer` gives a list of
+`claim(..)`; or None where it has no answer for such data, or "same" where this way is its first way; `raise
+Refused(..)` where the tool itself declines. Anything else raised is a crash.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +34,23 @@ class Refused(Exception):
 
 
 def claim(
-    yes: bool, estimate: float, interval: Iterable[float] | None = None, *, name: str = "second"
+    yes: bool,
+    estimate: float,
+    interval: Any = None,
+    *,
+    name: str = "second",
+    as_judged: bool = False,
 ) -> dict[str, Any]:
-    """One claim: `yes` says that `name` differs, in the direction of `estimate` (second minus first)."""
+    """One claim: `yes` says that `name` differs, in the direction of `estimate` (second minus first).
+
+    `as_judged`: it says so by a judge's grades alone, in so many words. A name that starts with "other:" is a claim on
+    another measure than the main one.
+    """
+    if hasattr(interval, "low"):
+        interval = (interval.low, interval.high)
     low, high = (math.nan, math.nan) if interval is None else (float(x) for x in interval)
-    return {"claim": name, "verdict": "yes" if yes else "no", "estimate": float(estimate), "low": low, "high": high}
+    verdict = "as judged" if yes and as_judged else "yes" if yes else "no"
+    return {"claim": name, "verdict": verdict, "estimate": float(estimate), "low": low, "high": high}
 
 
 def sides(world: dict[str, Any], table: Table) -> dict[str, dict[str, list[float]]] | None:
@@ -48,7 +60,7 @@ def sides(world: dict[str, Any], table: Table) -> dict[str, dict[str, list[float
     """
     if world["question"] not in ("difference", "some-better") or world.get("measure") == "b":
         return None
-    (column,) = (name for name in OUTCOMES if name in table)
+    (column,) = ("cost",) if world.get("measure") == "money" else (name for name in OUTCOMES if name in table)
     found: dict[str, dict[str, list[float]]] = {}
     for item, condition, value in zip(table["item"], table["condition"], table[column], strict=True):
         if value is not None and (value > 0 or world.get("measure") != "severity_given_error"):

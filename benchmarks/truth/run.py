@@ -42,7 +42,9 @@ DIED = "it died or hung"
 FAST = ("equal-60", "equal-400", "medium-400", "epochs-equal-30x30", "passages-equal-12x25", "passages-effect-60x10",
         "partial-equal-60", "stars-effect-400", "judge-kind-50", "judge-noisy-200", "missing-equal-800",
         "shuffled-equal-1000", "best-of-12-none", "peeking-equal-20", "peeking-effect-20", "calibrated-uniform-400",
-        "too-sure-400", "severe-equal-2000", "severe-graver-2000", "tails-bodies-31400")  # fmt: skip
+        "too-sure-400", "severe-equal-2000", "severe-graver-2000", "tails-bodies-31400",
+        "crossed-equal-10x20", "uneven-equal-400", "missing-wrong-equal-800", "costs-equal-spread-300",
+        "costs-unequal-300", "page-equal-300", "requirement-at-limit-400")  # fmt: skip
 
 
 def contestants() -> dict[str, dict[str, Any]]:
@@ -143,7 +145,7 @@ def play_until(child: Child, spec: dict[str, Any], way: int, target: int, folder
     have = score.read(path)
     if have and {"same", "absent"} & have[0].keys():
         return 0
-    world = {key: spec[key] for key in ("question", "measure") if key in spec}
+    world = {key: spec[key] for key in ("question", "measure", "margin") if key in spec}
     added, spent = 0, sum(r["seconds"] for r in have)
     with path.open("a", encoding="utf-8") as out:
         while time.monotonic() < end and spent < SECONDS.get(child.name, OTHERS_SECONDS):

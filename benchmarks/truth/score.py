@@ -8,7 +8,7 @@ from typing import Any
 
 from scipy.stats import beta
 
-COUNTS = ("n", "false", "hits", "refused", "crashed", "covered", "intervals")
+COUNTS = ("n", "false", "hits", "refused", "crashed", "covered", "intervals", "as_judged", "others", "others_false")
 OURS = "richter"
 
 Row = dict[str, Any]
@@ -26,6 +26,10 @@ def judged(spec: dict[str, Any], record: dict[str, Any]) -> dict[str, float]:
         if fault in record:
             return found | {fault: 1.0}
     for name, verdict, estimate, low, high in record["claims"]:
+        if name.startswith("other:"):  # nothing differs there in any world
+            found["others"], found["others_false"] = 1.0, max(found["others_false"], float(verdict == "yes"))
+            continue
+        found["as_judged"] = max(found["as_judged"], float(verdict == "as judged"))
         true = _true_value(spec, name)
         right = bool(true) and estimate * true > 0
         if verdict == "yes":
@@ -41,7 +45,7 @@ def _true_value(spec: dict[str, Any], name: str) -> float | bool:
     truth = spec["truth"]
     if spec["question"] == "some-better":
         return float(spec["effect"]) if name in truth else 0.0
-    return bool(truth) if spec["question"] == "miscalibrated" else float(truth)
+    return bool(truth) if spec["question"] in ("miscalibrated", "requirement") else float(truth)
 
 
 def total(scores: Iterable[dict[str, float]]) -> dict[str, float]:

@@ -276,7 +276,7 @@ def compare_tables(
         )
     policy = Policy(
         about=about, missing=missing, unpaired=unpaired, trust_ids=trust_ids, trust_raters=trust_raters,  # type: ignore[arg-type]
-        trust_labels=trust_labels, min_shared=min_shared, chance=chance, adjust=adjust, suite=suite,
+        trust_labels=trust_labels, min_shared=min_shared, chance=chance, adjust=adjust, suite=suite, tried=tried,
         severity=SeveritySettings(control=control, n_resamples=n_resamples, level=level, seed=seed),
     )  # fmt: skip
     margins = margins_of(dataset, margin)

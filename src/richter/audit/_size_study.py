@@ -29,8 +29,13 @@ from richter.claims import (
     variance_shares,
 )
 from richter.errors import InputError
+<<<<<<< HEAD
+from richter.evidence import CHOSEN, evidence, metric_of, outcomes_of, sample_of
+from richter.records import DEFAULT_LEVEL, Result, of_kind
+=======
 from richter.evidence import evidence, metric_of, outcomes_of, sample_of
 from richter.records import DEFAULT_LEVEL, Note, Result
+>>>>>>> main
 from richter.tables import Dataset
 
 __all__ = ["GapSize", "PilotSize", "inflate_for_clusters", "size_from_expectation", "size_from_pilot"]
@@ -223,7 +228,9 @@ def size_from_pilot(
         design=found.design,
         understood=dataset.understood,
         basis=asked.who_graded,
-        notes=tuple(dict.fromkeys((*dataset.notes, *asked.notes, *asked.known.notes_at(level), *found.notes))),
+        notes=tuple(
+            dict.fromkeys((*dataset.notes, *_notes_of_data(asked), *asked.known.notes_at(level), *found.notes))
+        ),
     )
 
 
@@ -258,21 +265,25 @@ class _SizeFromData:
     notes: tuple[str, ...] = ()
 
 
+def _notes_of_data(asked: Asked) -> list[str]:
+    """The notes but for the one on attempts: a size claims nothing."""
+    asks = of_kind(asked.notes, CHOSEN)
+    return [note for note in asked.notes if note not in asks]
+
+
 def _size_from_evidence(
     dataset: Dataset, asked: Asked, margin: float, *, alpha: float, power: float, costs: tuple[float, float]
 ) -> _SizeFromData:
     """The size by the evidence that `compare` decides by; with missing grades the larger of both ways."""
-    gap, known = margin, [asked.known.ignoring or asked.known]
+    gap = math.log1p(margin) if asked.known.relative else margin
+    known = [asked.known.ignoring or asked.known]
     known += [asked.known.as_worst] if asked.known.as_worst else []
-    if asked.known.relative:
-        gap = math.log1p(margin)
-        known = [_of_logarithms(found) for found in known]
     known = [_with_spread_of_labels(found) for found in known]
     if any(not found.standard_error for found in known):
         raise InputError(
             f"These data do not say how much {asked.words.noun} varies.", remedy="Give a pilot in which answers differ."
         )
-    items = max(_items_of(found, gap, alpha=alpha, power=power) for found in known)
+    items = max(_items_of(found, margin, alpha=alpha, power=power) for found in known)
     if asked.known.sides:
         one, two = (math.ceil(items * side / sum(asked.known.sides)) for side in asked.known.sides)
         return _SizeFromData(items=one + two, draws=1, items_of_each=(one, two))
@@ -300,12 +311,6 @@ def _with_spread_of_labels(found: Evidence) -> Evidence:
     if not found.labels:
         return found
     return dataclasses.replace(found, standard_error=found.interval(math.erf(math.sqrt(0.5))).half_width)
-
-
-def _of_logarithms(found: Evidence) -> Evidence:
-    """Evidence on a ratio as that on the difference of logarithms."""
-    error = None if found.standard_error is None else found.standard_error / (1 + found.estimate)
-    return dataclasses.replace(found, standard_error=error)
 
 
 def _items_of(found: Evidence, gap: float, *, alpha: float, power: float) -> int:

@@ -9,7 +9,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from richter.claims._evidence import Evidence, single_draw_error, single_run_error
 from richter.records import Interval, Unit, counted
-from richter.stats import bin_gaps, ece_limits, ece_path
+from richter.stats import EcePath, bin_gaps, ece_limits, ece_path, folded_covariance
 from richter.stats._ece import Binning
 
 __all__ = ["EceSide", "ece_difference", "ece_evidence", "ece_side"]
@@ -19,27 +19,26 @@ Codes = NDArray[np.intp]
 
 # Where limits are computed, in standard deviations; between them they are interpolated. Beyond, they stay as they are.
 _Z = np.concatenate((np.linspace(0, 6, 61), np.geomspace(6.5, 60, 20)))
+_STEPS = np.linspace(-12, 12, 97)  # of a difference, in standard deviations; between them scores are interpolated
 # Fewer units leave so little to estimate a variance from that nothing is said.
 _FEWEST = 5
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class EceSide:
-    """One condition's calibration error: its limits at every z of a grid, and each unit's pull on it.
+    """One condition's calibration error: its path, its limits at every z of a grid, and each unit's part in it.
 
-    `null` is the plug-in value that noise alone would give, the sum over bins of s_b sqrt(2 / pi). `pull` is the unit's
-    sum of w (c - a), each row times how sure the sign of its bin is, from -1 to 1, and centred;
-    `spread` is the standard deviation of the same with the signs taken as known. `freedom` is infinite where rows
-    vary independently.
+    `null` is the plug-in value that noise alone would give, the sum over bins of s_b sqrt(2 / pi). `sums` are units x
+    bins: the unit's sum of w ((c - a) 1{bin} - D_b). `freedom` is infinite where rows vary independently.
     """
 
     plug_in: float
     null: float
     debiased: float
+    path: EcePath
     low: Floats
     high: Floats
-    pull: Floats
-    spread: float
+    sums: Floats
     freedom: float
     n: int
     units: int
@@ -90,33 +89,25 @@ def ece_side(
     freedom = math.inf if alone else float(np.sum(size**2)) ** 2 / float(np.sum(size**4)) - 1
     path = ece_path(gaps.gap, gaps.standard_error, gaps.correlation)
     limit = ece_limits(path, np.concatenate((_Z, -_Z[1:])))
-    sure = 2 * ndtr(gaps.gap / gaps.standard_error) - 1
-    difference = w * (confidence - correct)
-
-    def pull(sign: Floats) -> Floats:
-        total = np.bincount(of_row, weights=sign[gaps.index] * difference)
-        centred: Floats = total - size * float(np.sum(total))
-        return centred
-
-    pulls, spread = pull(sure), math.sqrt(float(np.sum(pull(np.sign(gaps.gap)) ** 2)))
+    bins_held, cells = len(gaps.gap), of_row * len(gaps.gap) + gaps.index
+    held_sums = np.bincount(cells, weights=w * (confidence - correct), minlength=len(size) * bins_held)
+    sums: Floats = (held_sums.reshape(-1, bins_held) - np.outer(size, gaps.gap)) * math.sqrt(units / max(units - 1, 1))
     if these:  # conditions draw independently
-        pulls, freedom = np.zeros(1), float(units - np.sum(held))
+        sums, freedom = np.zeros((1, bins_held)), float(units - np.sum(held))
     if run is not None:
-        runs, code = np.unique(run, return_inverse=True)
+        runs = np.unique(run)
         if len(runs) < 2:
             raise single_run_error()
-        sums = np.bincount(code, weights=np.sign(gaps.gap)[gaps.index] * difference)
-        also = float(np.sum((sums - np.bincount(code, weights=w) * np.sum(sums)) ** 2)) * len(runs) / (len(runs) - 1)
         freedom = min(freedom, len(runs) - 1.0)
-        spread, units = math.sqrt(spread**2 + also), len(runs)
+        units = len(runs)
     return EceSide(
         plug_in=float(np.sum(np.abs(gaps.gap))),
         null=math.sqrt(2 / math.pi) * float(np.sum(gaps.standard_error)),
         debiased=float(limit[0]),
+        path=path,
         low=np.minimum.accumulate(limit[: len(_Z)]),
         high=np.maximum.accumulate(np.concatenate((limit[:1], limit[len(_Z) :]))),
-        pull=pulls,
-        spread=spread,
+        sums=sums,
         freedom=freedom,
         n=int(np.sum(held)),
         units=units,
@@ -130,28 +121,53 @@ def ece_evidence(side: EceSide) -> Evidence:
 
 
 def ece_difference(first: EceSide, second: EceSide, *, paired: bool = True) -> Evidence:
-    """ECE of the second minus ECE of the first: their honest intervals, combined by recovery of variances (MOVER).
+    """ECE of the second minus ECE of the first: where T_2 - T_1 lies in its law if the ECEs differ by d.
 
-    With d the difference of the debiased values a and b, the lower limit is d - sqrt(x^2 + y^2 - 2 r x y),
-    x = b - low_b, y = high_a - a, and likewise the upper; r is the correlation that shared units bring, counting a row
-    only as far as the sign of its bin's gap is known (with signs taken as known, signs that agree by chance would
-    count). Where a limit has run into 0 the distances are added instead: near 0 an ECE is only ever overestimated,
-    which quadrature takes for noise (cover 0.90). Without `paired` r is 0: for confidences that are functions of each
-    other, whose gaps share their signs by chance. Cover and size: studies/calibration_ece_gap.py.
+    T is the plug-in value. Its law at an ECE of e is that of a sum of folded normals on D1's path (`EcePath`): mean
+    M(e) and variance V(e). For every d the two ECEs are the debiased ones, moved to differ by d, each by its share of
+    the variance and neither below 0. The score is (T_2 - T_1 - M_2 + M_1) / sqrt(V_1 + V_2 - 2 C), with C the
+    covariance of the two sums from the units that both have. The limits are the d whose scores are z and -z, Student's
+    with groups. Noise biases both T upwards, and much of this cancels. Without `paired` C is 0: for confidences that
+    are functions of each other, whose gaps share their signs by chance. Cover, size and power beside the swap test:
+    studies/calibration_ece_gap.py.
     """
-    spread = first.spread * second.spread
-    shared = min(len(first.pull), len(second.pull))
-    r = float(np.sum(first.pull[:shared] * second.pull[:shared])) / spread if paired and spread > 0 else 0.0
-    r = min(max(r, -1.0), 1.0)
+    estimate = second.debiased - first.debiased
+    cross = _cross_correlation(first, second) if paired else np.zeros((len(first.path.size), len(second.path.size)))
+    variance = [
+        float(side.path.law(_shrink_to(side.path, np.array([side.debiased]))).variance[0]) for side in (first, second)
+    ]
+    d = np.unique(np.concatenate((estimate + math.sqrt(sum(variance)) * _STEPS, [-1.0, 0.0, 1.0])).clip(-1.0, 1.0))
+    moved = estimate - d
+    one = first.debiased + moved * variance[0] / sum(variance)
+    one = np.clip(one, np.maximum(-d, 0.0), np.minimum(1.0, 1.0 - d))
+    laws = [side.path.law(_shrink_to(side.path, e)) for side, e in ((first, one), (second, one + d))]
+    shared = folded_covariance(laws[0].first, laws[0].second, cross, laws[1].first, laws[1].second)
+    total = laws[0].variance + laws[1].variance
+    spread = np.sqrt(np.maximum(total - 2 * shared, 0.1 * total))
+    score = (second.plug_in - first.plug_in - laws[1].mean + laws[0].mean) / spread
+    score = np.minimum.accumulate(score)  # a larger d is never less exceeded
+    low, high = (np.interp(sign * _Z, -score, d, left=-1.0, right=1.0) for sign in (-1, 1))
+    down, up = np.maximum(estimate - low, 0.0), np.maximum(high - estimate, 0.0)
+    return _evidence(estimate, down, up, (first, second), (-1.0, 1.0))
 
-    def reach(x: Floats, y: Floats, bound: Floats) -> Floats:
-        apart = np.sqrt(np.maximum(x**2 + y**2 - 2 * r * x * y, 0.0))
-        both: Floats = np.maximum.accumulate(np.where(bound > 0, apart, x + y))  # a higher level contains a lower one
-        return both
 
-    down = reach(second.debiased - second.low, first.high - first.debiased, second.low)
-    up = reach(second.high - second.debiased, first.debiased - first.low, first.low)
-    return _evidence(second.debiased - first.debiased, down, up, (first, second), (-1.0, 1.0))
+def _shrink_to(path: EcePath, norm: Floats) -> Floats:
+    """The l at which sum |theta_b(l)| is each `norm`: a sum of kinked lines, inverted between its kinks."""
+    kinks = np.sort(path.size / path.error)
+    kinks = np.concatenate(([kinks[0] - 1.0], kinks))
+    at = path.norm(kinks)
+    slope = float(np.sum(path.error))
+    inside = np.interp(norm, at[::-1], kinks[::-1])
+    found: Floats = np.where(norm > at[0], kinks[0] - (norm - at[0]) / slope, inside)
+    return found
+
+
+def _cross_correlation(first: EceSide, second: EceSide) -> Floats:
+    """The correlations of the gaps D_b of two conditions that units in both bring, bins x bins."""
+    shared = min(len(first.sums), len(second.sums))
+    covariance = first.sums[:shared].T @ second.sums[:shared]
+    found: Floats = np.clip(covariance / np.outer(first.path.error, second.path.error), -1.0, 1.0)
+    return found
 
 
 def _evidence(
@@ -166,7 +182,7 @@ def _evidence(
         z = float(stdtrit(freedom, 0.5 + level / 2) if math.isfinite(freedom) else ndtri(0.5 + level / 2))
         low = lowest if few else max(estimate - float(np.interp(z, _Z, down)), lowest)
         high = highest if few else min(estimate + float(np.interp(z, _Z, up)), highest)
-        return Interval(low=low, high=high, level=level, method="ece path" + ", mover" * (len(sides) == 2))
+        return Interval(low=low, high=high, level=level, method="ece path" + ", difference" * (len(sides) == 2))
 
     def p(value: float) -> float:
         if few and lowest <= value <= highest:

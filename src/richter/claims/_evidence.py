@@ -33,7 +33,8 @@ class Evidence:
     p-value of the quantity being `value`; where it is None it is found from the intervals, so that p <= 1 - level
     exactly where the interval at `level` excludes the value. With two conditions the estimate is the second minus the
     first; `values` are the conditions' own. `standard_error` is for sizing only, None where there is none; a t
-    test takes it with `freedom` degrees.
+    test takes it with `freedom` degrees. Where limits do not follow from these, `detectable(units, tail,
+    power)` is the distance that so many units show at a tail with a power, of a ratio that of logarithms.
     `labels` counts the human labels that corrected what others graded; 0 where none did. `judged` says whose grades
     these are where judge models gave them and no labels corrected them. `relative`: the estimate is the second over the
     first, minus 1 (amounts that are paid). `sides`: where two conditions have different items, how many each. `counts`:
@@ -53,6 +54,7 @@ class Evidence:
     unit: Unit = "item"
     standard_error: float | None = None
     freedom: float = math.inf
+    detectable: Callable[[float, float, float], float] | None = None
     labels: int = 0
     judged: str = ""
     relative: bool = False

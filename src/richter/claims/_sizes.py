@@ -24,6 +24,7 @@ __all__ = [
 ]
 
 POWER = 0.8
+N_STEPS = 4  # towards the size at which a distance is shown
 SIZE_STEPS = (0.05, 0.02)  # of a measure's range, or of an amount that is paid
 
 
@@ -52,11 +53,22 @@ def units_for(variance: float, distance: float, *, tail: float, power: float, fr
 def units_needed(evidence: Evidence, distance: float, *, tail: float, power: float = POWER) -> int:
     """Units like these that show a true difference of `distance` at `tail` on its side with `power`.
 
-    Of two rates on different items as many as limits of their counts take (`rates_needed`).
+    <<<<<<< HEAD
+        Of two rates on different items as many as exact limits of their counts take (`rates_needed`). A relative difference
+        is sized by its logarithm.
+    =======
+        Of two rates on different items as many as limits of their counts take (`rates_needed`).
+    >>>>>>> main
     """
     assert evidence.standard_error is not None
-    variance, free = evidence.units * evidence.standard_error**2, (evidence.freedom + 1) / evidence.units
+    error, free = evidence.standard_error, (evidence.freedom + 1) / evidence.units
+    if evidence.relative:
+        error, distance = error / (1 + evidence.estimate), math.log1p(distance)
+    variance = evidence.units * error**2
     n = units_for(variance, distance, tail=tail, power=power, freedom=free)
+    if evidence.detectable is not None:
+        for _ in range(N_STEPS):  # a distance goes with 1 / sqrt(n), nearly
+            n = math.ceil(n * (evidence.detectable(n, tail, power) / distance) ** 2)
     return rates_needed(evidence, distance, n, tail=tail, power=power) if evidence.counts else n
 
 
@@ -89,6 +101,9 @@ def min_detectable_difference(evidence: Evidence, metric: Metric, *, tail: float
     if not evidence.standard_error:
         return None
     reach = reach_of(evidence.freedom, tail, POWER) * evidence.standard_error
+    if evidence.relative:
+        logs = reach / (1 + evidence.estimate)
+        return math.expm1(logs if evidence.detectable is None else evidence.detectable(evidence.units, tail, POWER))
     return None if metric.low is not None and metric.high is not None and reach > metric.high - metric.low else reach
 
 

@@ -27,6 +27,7 @@ __all__ = ["TYPICAL_ITEM", "linearised", "total_evidence"]
 TYPICAL_ITEM: Final = "typical item"  # the kind of the note on the ratio of geometric means
 MAX_ITEM_SHARE = 0.2  # of a bill: a single item above it decides the ratio, so that nothing is decided
 N_RESAMPLES = 1999
+N_SAMPLES = 400  # of a size, for the distance that it shows
 FARTHEST_RESAMPLED_TAIL = 0.01  # beyond, reaches grow as Student's do
 MAX_RESAMPLED_UNITS = 1000  # more are first summed into so many batches at random
 SEED = 20_180
@@ -138,12 +139,40 @@ class _Bills:
         first, second = amounts if codes is None else (_by_unit(codes, x) for x in amounts)
         return cls(first=first, second=second, ratios=ratios, span=span)
 
-    def guards(self) -> tuple[float, float]:
-        """What the limits of log(second / first) are moved by: the lower one (first is cheaper) and the upper one."""
+    def guard_weights(self, units: float) -> tuple[float, float]:
+        """How many more of the most expensive units the lower and the upper limit of log(second / first) allow for."""
         gap = _log_spread(self.second) - _log_spread(self.first)
-        most = 2.0 if len(self.first) < FEW_UNITS else 1.0
+        most = 2.0 if units < FEW_UNITS else 1.0
         lower, upper = (min(max(0.5 + 1.5 * signed, 0.0), most) for signed in (-gap, gap))
-        return _guard(self.first, lower), _guard(self.second, upper)
+        return lower, upper
+
+    def guards(self) -> tuple[float, float]:
+        """What the limits are moved by: the lower one, which shows that the first is cheaper, and the upper one."""
+        lower, upper = self.guard_weights(len(self.first))
+        return float(_guard(self.first, lower)), float(_guard(self.second, upper))
+
+    def detectable(self, units: float, tail: float, power: float) -> float:
+        """The distance of log(second / first) that so many units show on either side with a power.
+
+        The quantile of the limits' distances over samples of the units. Their reach is Student's and the first term of
+        Edgeworth's expansion, since resampling every sample would take long. Many units have the distance of fewer,
+        over the root of their number.
+        """
+        size = int(min(max(units, 5), MAX_RESAMPLED_UNITS))
+        drawn = np.random.default_rng(SEED).integers(0, len(self.first), size=(N_SAMPLES, size))
+        x, y = self.first[drawn], self.second[drawn]
+        a, b = x.sum(axis=1, keepdims=True), y.sum(axis=1, keepdims=True)
+        part = y / b - x / a
+        square = np.sum(part**2, axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            r = np.log(b / a)[:, 0] - math.log(float(np.sum(self.second)) / float(np.sum(self.first)))
+            skew = np.nan_to_num(np.sum(part**3, axis=1) / square**1.5)
+        t = -float(stdtrit(size - 1, tail))
+        more = skew * (2 * t**2 + 1) / 6
+        error, (lower, upper) = np.sqrt(square * size / (size - 1)), self.guard_weights(units)
+        high = r + error * (t + np.maximum(more, 0.0)) + _guard(y, upper)
+        low = -r + error * (t + np.maximum(-more, 0.0)) + _guard(x, lower)
+        return max(float(np.quantile(side, power)) for side in (high, low)) * math.sqrt(size / units)
 
     def studentised(self) -> Floats:
         """(r* - r) / s* of resampled units, sorted: r the log of the ratio of sums, s its linearised standard error."""
@@ -165,9 +194,10 @@ def _log_spread(amounts: Floats) -> float:
     return float(np.std(np.log(amounts[amounts > 0])))
 
 
-def _guard(amounts: Floats, more: float) -> float:
-    mean = float(np.mean(amounts))
-    return math.log1p(more * (float(np.max(amounts)) - mean) / ((len(amounts) + 1) * mean))
+def _guard(amounts: Floats, more: float) -> Floats:
+    mean = np.mean(amounts, axis=-1)
+    found: Floats = np.log1p(more * (np.max(amounts, axis=-1) - mean) / ((amounts.shape[-1] + 1) * mean))
+    return found
 
 
 def _batches(amounts: Floats) -> Floats:
@@ -209,7 +239,7 @@ def _skewed(found: Evidence, bills: _Bills, about: About) -> Evidence:
         high = estimate + error * reach(tail, is_low=False) + upper
         return Interval(low=low, high=high, level=level, method="bootstrap-t, guarded")
 
-    return dataclasses.replace(found, interval=interval, p=None)
+    return dataclasses.replace(found, interval=interval, p=None, detectable=bills.detectable)
 
 
 def _quantile(ascending: Floats, tail: float) -> float:
@@ -243,9 +273,12 @@ def _as_mean(logs: Evidence) -> Evidence:
     """Evidence on the logarithm of a mean as that on the mean."""
     mean = math.exp(logs.estimate)
     error = None if logs.standard_error is None else logs.standard_error * mean
+    known = logs.detectable
+    detectable = None if known is None else lambda units, tail, power: mean * known(units, tail, power)
     return dataclasses.replace(
-        logs, estimate=mean, values=(mean,), interval=_mapped(logs, math.exp), p=None, standard_error=error
-    )
+        logs, estimate=mean, values=(mean,), interval=_mapped(logs, math.exp), p=None, standard_error=error,
+        detectable=detectable,
+    )  # fmt: skip
 
 
 def _as_ratio(logs: Evidence, means: tuple[float, ...]) -> Evidence:

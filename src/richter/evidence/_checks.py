@@ -29,9 +29,11 @@ from richter.evidence._policy import Policy
 from richter.records import Note, of_kind, refusals
 from richter.tables import Dataset
 
-__all__ = ["CHECKS", "Finding", "compares_within_raters", "has_own_items", "is_unpaired", "shared_by"]
+__all__ = ["CHECKS", "CHOSEN", "Finding", "compares_within_raters", "has_own_items", "is_unpaired", "shared_by"]
 
 RATER_P = 0.001  # below it raters' shares of two conditions differ by more than chance
+MIN_CHOSEN_FROM = 3  # conditions of a source, from which one may be chosen by its results
+CHOSEN = "chosen"  # the kind of the note that asks
 OF_ALL_CLAIMS = ("served", "look-alike names")  # kinds of notes on the data that every claim carries
 
 
@@ -319,6 +321,21 @@ def check_totals(dataset: Dataset, question: Question, policy: Policy) -> Findin
     return FINE
 
 
+def check_chosen(dataset: Dataset, question: Question, policy: Policy) -> Finding:
+    """Two of several conditions, compared without a word on attempts: a note that asks if one was chosen by results.
+
+    A gate's candidate is what is to be merged, not the best of several.
+    """
+    whole = dataset.whole
+    if whole is None or len(question.conditions) != 2 or policy.tried > 1 or policy.is_gate:
+        return FINE
+    number = len(whole.conditions)
+    if number < MIN_CHOSEN_FROM or len(dataset.conditions) > 2:
+        return FINE
+    ask = f"{number} models, 2 compared: did you choose one after looking? Then add --tried {number - 1}."
+    return Finding(notes=(Note(ask, CHOSEN),))
+
+
 CHECKS: tuple[Check, ...] = (
     check_reading,
     check_whole_data,
@@ -331,4 +348,5 @@ CHECKS: tuple[Check, ...] = (
     check_group_sizes,
     check_missing,
     check_totals,
+    check_chosen,
 )

@@ -40,7 +40,8 @@ class Policy:
     another design (`shared`), or lost at random; None is as a plan has it, else both ways. `is_gate`: limits never fall
     short, an unconfirmed reading blocks, and no absence counts as a design. `unpaired` takes conditions as independent
     samples. `trust_ids`, `trust_raters`, `trust_labels` and `trust_reading` override the checks of these names.
-    `adjust` and `suite` change how the main measure's differences are estimated.
+    `adjust` and `suite` change how the main measure's differences are estimated. `tried`
+    attempts are stated, of which the best is on show.
     """
 
     about: About = "such-items"
@@ -55,6 +56,7 @@ class Policy:
     chance: float | None = None
     adjust: bool = False
     suite: Mapping[str, float] | None = None
+    tried: int = 1
     severity: SeveritySettings = SeveritySettings()
 
     @property

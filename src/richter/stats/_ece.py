@@ -20,12 +20,14 @@ __all__ = [
     "EceInterval",
     "EcePath",
     "EceResult",
+    "FoldedLaw",
     "bin_gaps",
     "bootstrap_ece",
     "ece",
     "ece_interval",
     "ece_limits",
     "ece_path",
+    "folded_covariance",
 ]
 
 
@@ -231,6 +233,25 @@ def _within_units(d: Floats, index: Indices, size: int, item: Indices) -> Floats
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class FoldedLaw:
+    """Mean and variance of T at every l, and the terms of each bin by which it varies with others, l x bins."""
+
+    mean: Floats
+    variance: Floats
+    first: Floats
+    second: Floats
+
+
+def folded_covariance(
+    first: Floats, second: Floats, correlation: Floats, other: Floats, other_second: Floats
+) -> Floats:
+    """The covariance of two sums of folded normals at every l, from the terms of both laws (`FoldedLaw`)."""
+    linear = np.einsum("kb,bc,kc->k", first, correlation, other)
+    found: Floats = linear + 2 * np.einsum("kb,bc,kc->k", second, correlation**2, other_second)
+    return found
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class EcePath:
     """The sizes |D_b| of gaps that are not known exactly, their standard errors and correlations; `fixed` the others.
 
@@ -258,20 +279,24 @@ class EcePath:
 
     def score(self, shrink: Floats) -> Floats:
         """(T - M(l)) / sqrt(V(l))."""
+        law = self.law(shrink)
+        score: Floats = (np.sum(self.size) - law.mean) / np.sqrt(law.variance)
+        return score
+
+    def law(self, shrink: Floats) -> "FoldedLaw":
+        """The law of T at each l: of a sum of folded normals."""
         s = self.error
         theta = np.maximum(self.size - shrink[:, None] * s, 0.0)
         ratio = theta / s
         density, sure = np.exp(-0.5 * ratio**2) / math.sqrt(2 * math.pi), 1 - 2 * ndtr(-ratio)
         mean = 2 * s * density + theta * sure
-        variance = np.sum(theta**2 + s**2 - mean**2, axis=1)
-        r = self.correlation
-        if r is not None:
-            # signs of the gaps: a positive covariance of D_b and D_b' of opposite sign is a negative one of their sizes
-            one, two = sure * s * self.sign, density * s
-            between = np.einsum("kb,bc,kc->k", one, r, one) + 2 * np.einsum("kb,bc,kc->k", two, r**2, two)
+        variance: Floats = np.sum(theta**2 + s**2 - mean**2, axis=1)
+        # signs of the gaps: a positive covariance of D_b and D_b' of opposite sign is a negative one of their sizes
+        one, two = sure * s * self.sign, density * s
+        if self.correlation is not None:
+            between = folded_covariance(one, two, self.correlation, one, two)
             variance = np.maximum(variance + between, 0.1 * variance)
-        score: Floats = (np.sum(self.size) - np.sum(mean, axis=1)) / np.sqrt(variance)
-        return score
+        return FoldedLaw(mean=np.sum(mean, axis=1), variance=variance, first=one, second=two)
 
 
 def ece_path(gap: ArrayLike, standard_error: ArrayLike, correlation: ArrayLike | None = None) -> EcePath:
