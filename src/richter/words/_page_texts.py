@@ -399,10 +399,13 @@ def _check_text(check: Document) -> str:
     return printable(str(check.get("text") or check.get("name")), limit=300)
 
 
+REQUIREMENT_WORDS = {"verified": "met", "refuted": "violated"}
+
+
 def signature_rows(document: Document) -> list[tuple[str, str]]:
     """What can be signed, by heading."""
     signature = document.get("signature") or {}
-    deviations = signature.get("deviations") or []
+    deviations, verdicts = signature.get("deviations") or [], signature.get("verdicts") or []
 
     def or_else(value: Any, otherwise: str) -> str:
         if isinstance(value, Mapping):
@@ -411,6 +414,7 @@ def signature_rows(document: Document) -> list[tuple[str, str]]:
 
     return [
         ("Requirement", or_else(signature.get("requirement"), "none")),
+        *([("Outcome", "; ".join(REQUIREMENT_WORDS.get(v, "not shown") for v in verdicts))] if verdicts else []),
         ("Bound", or_else(signature.get("bound"), "none: severity not measured")),
         ("Basis", or_else(signature.get("basis"), "no ratings")),
         ("Population covered", or_else(signature.get("population"), "the questions of this run only")),
