@@ -53,13 +53,14 @@ mutants: $(STAMP)  ## Change the rules of verdicts and see whether a test notice
 # of studies, papers and benchmarks no more is asked than that what they call is there
 # functions above cognitive complexity 15; none may be above 25
 MAX_COMPLEX = 60
-check: $(STAMP)  ## Lint, types, layers, complexity
+check: $(STAMP)  ## Lint, types, layers, complexity, plain English
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	MYPYPATH=src:benchmarks:papers $(BIN)/mypy --config-file= --explicit-package-bases --ignore-missing-imports --follow-imports=silent \
 	  $(foreach code,arg-type assignment misc operator return-value type-var union-attr var-annotated,--disable-error-code=$(code)) benchmarks studies papers
 	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q -n0 tests/words/test_plain_english.py
 	$(BIN)/complexipy src --max-complexity-allowed 25 --failed --plain --color no
 	@number=$$($(BIN)/complexipy src --max-complexity-allowed 15 --failed --plain --color no | wc -l); \
 	echo "$$number functions above complexity 15, at most $(MAX_COMPLEX) may be"; test "$$number" -le "$(MAX_COMPLEX)"

@@ -363,7 +363,7 @@ def whole(number: int, file: Path, words: list[str]) -> None:
         child.start()
         child.join()
         if child.exitcode:
-            raise SystemExit("the tests fail on what the modules are")
+            raise SystemExit(f"the tests fail on what the modules are: {file.with_suffix('.failed.txt')}")
     keys = {(name, change.key): change.line for name, text in texts.items() for change in changes(text)}
     _print_rows([row | {"line": keys[key]} for key, row in _read_rows(file).items() if key in keys])
 
@@ -411,6 +411,7 @@ class Trying:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """The first that fails is enough."""
         if report.failed:
+            self.file.with_suffix(".failed.txt").write_text(f"{report.nodeid}\n{report.longreprtext}\n")
             os._exit(1)
         self.durations[report.nodeid] = self.durations.get(report.nodeid, 0.0) + report.duration
         if report.when == "teardown":
@@ -521,7 +522,10 @@ def _swap(name: str, text: str, hits: set[tuple[str, int]] | None = None) -> Non
             _retrain(vars(vars(old)[node.name]).get(key), inner)
     for key, value in vars(new).items():
         mine = vars(old).get(key)
-        if isinstance(value, bool | int | float | tuple | dict) and not key.startswith("__"):
+        if isinstance(value, dict) and isinstance(mine, dict) and not key.startswith("__"):
+            mine.clear()  # the same table: other modules have it by its name
+            mine.update(value)
+        elif isinstance(value, bool | int | float | tuple) and not key.startswith("__"):
             setattr(old, key, value)
         elif getattr(value, "__module__", "") == module and not isinstance(value, type):
             _retrain(mine, value)

@@ -23,7 +23,8 @@ BAR = {False: ("─", "●"), True: ("-", "o")}
 def condition_chart(out: Console, report: CompareReport) -> None:
     """Print two conditions' accuracy as bars on one scale, each with its interval."""
     rows = [c for c in report.conditions.values() if c.accuracy is not None and c.error_rate_interval is not None]
-    if len(rows) != len(report.conditions) or report.primary not in ("accuracy", "error_rate"):
+    is_unsettled = any(c.without_missing is not None for c in report.claims if c.primary)  # each has other answers
+    if len(rows) != len(report.conditions) or report.primary not in ("accuracy", "error_rate") or is_unsettled:
         return
     spans = [_right_span(c) for c in rows]
     low, high = min(s.low for s in spans), max(s.high for s in spans)
@@ -58,7 +59,7 @@ def measures_table(out: Console, report: CompareReport) -> None:
         words = measure_words(claim.measure)
         values = [_value(words, v) for v in claim.values] if len(claim.values) == 2 else ["-", "-"]
         rows.append([printable(words.noun, limit=40), *values, _difference(claim), describe_verdict(claim)])
-    out.print(grid(f"measure|{first}|{second}|{second} - {first}|result", rows, **PLAIN))
+    out.print(grid(["measure", first, second, f"{second} - {first}", "result"], rows, **PLAIN))
     out.print()
 
 
@@ -129,7 +130,7 @@ def subgroup_table(out: Console, report: CompareReport) -> None:
             for s in found.subgroups
         )
         first, second = (printable(name, limit=24) for name in found.conditions)
-        out.print(grid(f"subgroup|questions|{second} - {first}, unadjusted|partly pooled", rows, box=None))
+        out.print(grid(["subgroup", "questions", f"{second} - {first}, unadjusted", "partly pooled"], rows, box=None))
 
 
 def condition_table(out: Console, report: CompareReport) -> None:

@@ -82,7 +82,7 @@ def check_reading(dataset: Dataset, question: Question, policy: Policy) -> Findi
     if not policy.is_gate or policy.trust_reading:
         return Finding(notes=note)
     remedy = "Confirm it: name the columns with --map, or run once with --save-reading."
-    reason = "how the file was read was inferred, and nobody confirmed it"
+    reason = "Richter inferred how to read the file, and nobody confirmed it"
     block = Blocked(gate="reading", reason=reason, remedy=remedy, override="--trust-reading")
     return Finding(notes=note, block=block)
 
@@ -101,7 +101,7 @@ def check_alignment_of_items(dataset: Dataset, question: Question, policy: Polic
         return FINE
     lines = refusals((r.conditions, r.reason) for r in aligned.refused if set(r.conditions) & set(question.conditions))
     return Finding(block=Blocked(
-        gate="items", reason=lines[0] if lines else "their items are in another order",
+        gate="items", reason=lines[0] if lines else "their questions are in another order",
         remedy="Export them again with question ids, or compare without pairs: --unpaired.", override="--trust-ids",
     ))  # fmt: skip
 
@@ -120,13 +120,13 @@ def check_shared_items(dataset: Dataset, question: Question, policy: Policy) -> 
     reason = too_few_shared(sample, shared, min_shared=policy.min_shared, of_first=policy.is_gate)
     if is_unpaired(dataset, question, policy):
         if policy.unpaired:
-            return Finding(notes=("taken as different items, not paired (--unpaired)",))
+            return Finding(notes=("the questions count as different ones, not paired (--unpaired)",))
         if shared.both:
             return FINE
-        return Finding(notes=(f"{reason}; where these are the same questions, write their ids alike",))
+        return Finding(notes=(f"{reason}; if these are the same questions, use the same IDs",))
     if not reason:
         return FINE
-    remedy = "Compare conditions that answered the same items, or all of their items as different ones: --unpaired."
+    remedy = "Compare files with the same questions, or compare without pairs: --unpaired."
     override = "--min-shared" if shared.both else "--unpaired"
     return Finding(block=Blocked(gate="shared", reason=reason, remedy=remedy, override=override))
 
@@ -138,7 +138,7 @@ def _check_shared_with_baseline(dataset: Dataset, question: Question, policy: Po
     if has_shared_items(dataset, valued_by(dataset, question.measure)):
         return FINE
     reason = f"{question.conditions[0]} has no graded item in common with {dataset.conditions[0]}"
-    remedy = "Give the answers to the same items, or state that the items differ: --unpaired."
+    remedy = "Give the answers to the same questions, or say that they differ: --unpaired."
     return Finding(block=Blocked(gate="shared", reason=reason, remedy=remedy, override="--unpaired"))
 
 
@@ -152,9 +152,9 @@ def check_missing(dataset: Dataset, question: Question, policy: Policy) -> Findi
         return FINE
     notes = tuple(describe_lacking(lacking))
     if policy.missing == "shared":
-        return Finding(notes=(*notes, "the claim is about the items of both (--missing shared)"))
+        return Finding(notes=(*notes, "only questions that both answered count (--missing shared)"))
     if policy.missing == "at-random":
-        return Finding(notes=(*notes, "grades are taken to be missing at random (--missing at-random)"))
+        return Finding(notes=(*notes, "grades count as missing at random (--missing at-random)"))
     has_worst = metric.estimator == "mean" and metric.worst is not None
     counts_as_worst = has_worst and policy.about != "such-runs"  # a missing grade has no run to be counted in
     if counts_as_worst:
@@ -239,6 +239,15 @@ def check_labels(dataset: Dataset, question: Question, policy: Policy) -> Findin
     return Finding(block=Blocked(gate="labels", reason=fault, remedy=remedy, override="--trust-labels"))
 
 
+def check_range(dataset: Dataset, question: Question, policy: Policy) -> Finding:
+    """Values outside the range that the measure's row states: a unit or a column that is not what it seems."""
+    fault = describe_out_of_range(dataset, valued_by(dataset, question.measure))
+    if not fault:
+        return FINE
+    remedy = "Correct the values, or leave the column out."
+    return Finding(block=Blocked(gate="range", reason=fault, remedy=remedy))
+
+
 def _describe_conflicts(dataset: Dataset, question: Question) -> Iterator[Note]:
     """What human labels say against the grades of the conditions in question."""
     if valued_by(dataset, question.measure) != dataset.metric:
@@ -252,15 +261,6 @@ def _describe_conflicts(dataset: Dataset, question: Question) -> Iterator[Note]:
                 f"{corrected}{metric.unit}",
                 "label conflict",
             )
-
-
-def check_range(dataset: Dataset, question: Question, policy: Policy) -> Finding:
-    """Values outside the range that the measure's row states: a unit or a column that is not what it seems."""
-    fault = describe_out_of_range(dataset, valued_by(dataset, question.measure))
-    if not fault:
-        return FINE
-    remedy = "Correct the values, or leave the column out."
-    return Finding(block=Blocked(gate="range", reason=fault, remedy=remedy))
 
 
 def check_groupings(dataset: Dataset, question: Question, policy: Policy) -> Finding:

@@ -156,7 +156,7 @@ def _estimate(dataset: Dataset, question: Question, policy: Policy, sample: Samp
         both = shared_by(dataset, question).both
         return within_rater_difference(sample.metric, rated_pair(dataset, question.measure, first, second), n=both)
     if is_unpaired(dataset, question, policy):
-        return unpaired_evidence(sample, first, second, about=policy.about)
+        return unpaired_evidence(sample, first, second, about=policy.about, exact=policy.is_gate)
     if question.family == "main" and policy.suite is not None:
         return _over_suite(dataset, question, policy, sample)
     if question.family == "main" and policy.adjust:

@@ -397,9 +397,8 @@ def _heading(rows: list[list[str]]) -> Heading:
     last = _first_full_row(rows, filled) if last is None else last
     names = [cell.strip() for cell in rows[last]]
     given = [name for name in names if name]
-    if len(set(given)) == len(given):
-        return (_two_row_heading(rows, filled, last, last + 1) if _is_merged(rows, last) else None) or Heading(last)
-    headings = (_two_row_heading(rows, filled, last, k) for k in (last - 1, last + 1) if 0 <= k < len(rows))
+    beside = (last - 1, last + 1) if len(set(given)) < len(given) else (last + 1,) * _is_merged(rows, last)
+    headings = (_two_row_heading(rows, filled, last, k) for k in beside if 0 <= k < len(rows))
     return next((heading for heading in headings if heading is not None), Heading(last))
 
 

@@ -80,9 +80,7 @@ def infer_table(
     is_settled = bool(options.map) or options.wide is not None
     laid = long_form(rows, notes) if options.layout or not is_settled else LongForm(rows, {}, ())
     made = laid.made
-    frame, place = worded(
-        *_segments(laid.frame, _place(laid.frame, options, what, made), options), options, notes, what
-    )
+    frame, place = worded(*_segments(laid.frame, _place(laid.frame, options, what, made), options), notes, what)
     _refuse_headless(frame, place, what)
     place = _answer_key(frame, _without_human(place, options), options, notes)
     _named_once(frame, place, options, what)
@@ -99,7 +97,7 @@ def infer_table(
                 remedy="Give the file with a row for each question.",
             )
         frame, place = _melt_wide(frame, place, wide, holds, options, fixed, notes, what)
-    steps, before = [*laid.steps, *(["empty-severity"] if of_kind(notes, "empty severity") else [])], frame
+    steps, before = [*laid.steps], frame
     if not is_settled or "share" in options.layout:
         frame, amount = _shares(frame, place, what, notes)
         steps += ["share"] if frame is not before else []
@@ -339,7 +337,7 @@ def _runs_as_conditions(frame: pl.DataFrame, place: dict[str, str], mapped: Mapp
     if "condition" in mapped or (named and (named not in frame.columns or frame[named].n_unique() > 1)):
         return place
     for field in ("run", "draw"):
-        column = place.get(field, "")
+        column = place.get(field, "\0")
         if field in mapped or column not in frame.columns or frame[column].n_unique() < 2:
             continue
         if text_of(frame[column]).cast(pl.Int64, strict=False).null_count() == frame.height:

@@ -248,13 +248,15 @@ def _why_aside(parts: Mapping[str, Part]) -> dict[str, str]:
     graded = {name: part for name, part in parts.items() if part.score or len(part.ratings)}
     aside = dict.fromkeys((name for name in parts if graded and name not in graded), "its answers have no grades")
     items = {name: part.answers["item"].unique() for name, part in graded.items()}
-    most = max(map(len, items.values()), default=0)
-    for name, own in items.items():
-        others = [other for key, other in items.items() if key != name]
-        if len(own) <= MAX_ASIDE and 3 * len(own) < most and others:
-            is_shared = any(own.is_in(other.implode()).any() for other in others)
-            aside |= {} if is_shared else {name: f"{counted(len(own), 'item')} that no other sheet has"}
-    return aside
+    few = [name for name, own in items.items() if _is_legend(own, [o for key, o in items.items() if key != name])]
+    return aside | {name: f"{counted(len(items[name]), 'item')} that no other sheet has" for name in few}
+
+
+def _is_legend(items: pl.Series, others: Sequence[pl.Series]) -> bool:
+    """Whether a sheet has few items beside many of another, and none of theirs."""
+    if len(items) > MAX_ASIDE or 3 * len(items) >= max(map(len, others), default=0):
+        return False
+    return not any(items.is_in(other.implode()).any() for other in others)
 
 
 MAX_ASIDE = 10  # items of a sheet that may be a legend

@@ -7,7 +7,7 @@ from typing import Literal
 
 from richter.claims._measures import Metric, Scale, claim_words, measure_words
 from richter.records import Claim, Result, Verdict
-from richter.words._claim_sentences import INCONCLUSIVE, as_sentence, describe_gap
+from richter.words._claim_sentences import INCONCLUSIVE, describe_gap, describe_judge_bias
 from richter.words._spans import describe_ends, describe_sizes, describe_span, digits_by_width, stated_amount
 
 __all__ = ["SIDES", "FirstLines", "Side", "answer", "describe_counts", "first_lines", "rail", "side"]
@@ -55,11 +55,12 @@ def rail(estimate: float, low: float, high: float, *, better: str | None) -> tup
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class FirstLines(Result):
-    """What a first screen says: the `headline`, the `counts` behind it, and the `sizes` that would settle it."""
+    """What a first screen says: the `headline`, the `counts` behind it, the `sizes` that would settle it, a `doubt`."""
 
     headline: str
     counts: str = ""
     sizes: str = ""
+    doubt: str = ""
 
 
 def first_lines(
@@ -78,6 +79,7 @@ def first_lines(
     )
     main = [c for c in claims if c.primary and len(c.conditions) == 2]
     waiting = [c for c in main if c.verdict is Verdict.UNDECIDED and c.min_detectable_difference is not None]
+    waiting = [] if any(c.without_missing is not None for c in main) else waiting  # the missing answers come first
     sizes = ""
     if waiting:
         largest = max(waiting, key=lambda c: c.min_detectable_difference or 0.0)
@@ -85,7 +87,10 @@ def first_lines(
     if len(conditions) != 2 or not main:
         return FirstLines(headline=headline, sizes=sizes)
     return FirstLines(
-        headline=headline, counts=describe_counts(main[0], (changed or {}).get(main[0].conditions), scale), sizes=sizes
+        headline=headline,
+        counts=describe_counts(main[0], (changed or {}).get(main[0].conditions), scale),
+        sizes=sizes,
+        doubt=describe_judge_bias(main[0], claim_words(main[0], scale)),
     )
 
 
@@ -141,7 +146,13 @@ def answer(
         shown = next((seen for c in _in_order(own) if (seen := _seen_from(c, second)) in ("better", "worse")), "")
         if candidate == second and baseline == first and shown == "worse":
             text += f" Do not ship {second}."
-    return f"By the judge's grades: {text} {as_sentence(judged)}" if judged else text
+    return f"By the judge's grades, {_lowered(text)} Nobody has checked the judge." if judged else text
+
+
+def _lowered(text: str) -> str:
+    """A headline after a comma: its own first word in small letters, a name as it is written."""
+    own = ("Inconclusive", "On ", "No practical", "Can't", "Compared")
+    return text[0].lower() + text[1:] if text.startswith(own) else text
 
 
 def _in_order(claims: Sequence[Claim]) -> list[Claim]:

@@ -32,9 +32,10 @@ def summary_lines(document: Document) -> list[tuple[str, str]]:
     rows = [
         ("What changed", printable(str(first.get("counts") or ""), limit=300)),
         ("By how much", describe_differences(claims, len(conditions), score_scale(conditions))),
+        ("Who graded", printable(str(first.get("doubt") or ""), limit=300)),
         ("How often severe", _describe_severe_rates(document)),
         ("Does it know when it is wrong", _describe_confidence(document)),
-        ("Inconclusive", _describe_open_claims(claims, sizes=str(first.get("sizes") or ""), board=len(conditions) > 2)),
+        ("Inconclusive", _describe_open_claims(claims, board=len(conditions) > 2)),
         ("Not measured", _describe_unmeasured(conditions)),
         ("What next", _describe_steps(document.get("next") or [])),
     ]
@@ -238,17 +239,16 @@ def is_measured(value: Any) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("estimate"), int | float)
 
 
-def _describe_open_claims(claims: Sequence[Document], *, sizes: str, board: bool) -> str:
-    """What is inconclusive, and what would settle the main measure; empty where nothing is."""
-    waiting = [c for c in claims if c.get("verdict") == "undecided"]
+def _describe_open_claims(claims: Sequence[Document], *, board: bool) -> str:
+    """What is inconclusive beside what the headline says of two; empty where nothing is."""
+    waiting = [c for c in claims if c.get("verdict") == "undecided" and (board or not c.get("primary"))]
     if not waiting:
         return "" if claims else "No claim could be tested."
     by_noun: dict[str, list[Document]] = {}
     for claim in waiting:
         by_noun.setdefault(measure_words(str(claim.get("measure") or "a claim")).noun, []).append(claim)
     measures = among([_open_measure(noun, own, board) for noun, own in by_noun.items()], most=6, limit=120)
-    text = f"{measures[0].upper()}{measures[1:]}."
-    return f"{text} {printable(sizes, limit=300)}".strip()
+    return f"{measures[0].upper()}{measures[1:]}."
 
 
 def _describe_unmeasured(conditions: Sequence[Document]) -> str:
