@@ -153,7 +153,8 @@ class Mutant(NamedTuple):
 # the wiring that a review found unguarded: each must be killed
 NAMED = (
     Mutant("gate ignoring attempts", *GATE, 'tried = values.get("tried", 1) or known or 1', "tried = 1"),
-    Mutant("gate limits that fall short", *ESTIMATORS, "exact=policy.is_gate, ratio=ratio", "ratio=ratio"),
+    Mutant("gate limits that fall short", *ESTIMATORS, "second, about=policy.about, exact=policy.is_gate",
+           "second, about=policy.about"),
     Mutant("watch's metrics not divided", *WATCH, "limit = len(watched) / alpha if watched else 1 / alpha",
            "limit = 1 / alpha"),
     Mutant("refused alignment compared", *CHECKS, "if frozenset(question.conditions) not in aligned.apart:",
@@ -217,7 +218,7 @@ MUTANTS = (
     Mutant("gate counts the baseline's missing as wrong", *ESTIMATORS, "lacking[:, others] = 0",
            "lacking[:, others] += 0"),
     Mutant("gate limit without an added unit", *GATE_LIMITS, "added = float(np.sum(fills.share**2))", "added = 0.0"),
-    Mutant("few groups as good as many", *GATE_LIMITS, "groups < MIN_GROUPS", "groups < 0"),
+    Mutant("few groups as good as many", *GATE_LIMITS, "if few.are_groups:", "if False:"),
     Mutant("rare departures not seen", *GATE_LIMITS, "fills.worst if fills.may_depart_rarely() else",
            "fills.worst if False else"),
     Mutant("standard error at the worse end", *GATE_LIMITS, "np.abs(self.most - shares.min(axis=0))",
