@@ -104,15 +104,7 @@ def corrected(
     found = [_correction_of(side, metric.low, metric.high, these=these) for side in sides]
     values = tuple(one.estimate for one in found)
     freedom = min(one.freedom for one in found)
-    ends = (metric.low, metric.high) if len(sides) == 1 else (metric.low - metric.high, metric.high - metric.low)
-    side: Side = "exact" if exact else "both"
-
-    def limits(of: Sequence[LabelCorrection], level: float) -> Interval:
-        if freedom < LEAST_FREEDOM:
-            return Interval(low=ends[0], high=ends[1], level=level, method="the whole range")
-        if len(of) == 1:
-            return correction_interval(of[0], level=level, side=side)
-        return correction_difference(of[0], of[1], level=level, side=side)
+    limits = _limits_of(metric, freedom, "exact" if exact else "both")
 
     def half_width(extra: int, level: float) -> float:
         return limits(with_more_labels(found, extra), level).half_width
@@ -135,6 +127,23 @@ def corrected(
         notes=tuple(notes),
         describe_at=None if is_proxy else lambda level: _describe_correction(metric, own, half_width, level),
     )
+
+
+def _limits_of(
+    metric: Metric, freedom: float, side: Side
+) -> Callable[[Sequence[LabelCorrection], float], Interval]:  # fmt: skip
+    """The interval of one correction, or of two conditions' difference, at any level; the whole range of few units."""
+    low, high = metric.low or 0.0, metric.high or 0.0
+
+    def limits(of: Sequence[LabelCorrection], level: float) -> Interval:
+        if freedom < LEAST_FREEDOM:
+            ends = (low, high) if len(of) == 1 else (low - high, high - low)
+            return Interval(low=ends[0], high=ends[1], level=level, method="the whole range")
+        if len(of) == 1:
+            return correction_interval(of[0], level=level, side=side)
+        return correction_difference(of[0], of[1], level=level, side=side)
+
+    return limits
 
 
 def _correction_of(side: Labelled, low: float, high: float, *, these: bool) -> LabelCorrection:

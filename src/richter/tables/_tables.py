@@ -442,16 +442,22 @@ def _labels(tables: Dataset, metric: Metric, have: pl.DataFrame) -> tuple[dict[s
         notes = [f"{counted(own, 'label')} of answers that were not drawn for labelling are left out"] if own else []
     value = rows["severity"].fill_null(float("nan")).to_numpy()
     labels: dict[str, Any] = {"label": value, "is_proxy": metric.source == "severity" and tables.counting == "human"}
+    return labels | _label_design(rows, has_label), notes
+
+
+def _label_design(rows: pl.DataFrame, has_label: pl.Expr) -> dict[str, Any]:
+    """How labels were drawn: every answer's stratum, or chance, or why labels stand for nothing; empty: at random."""
     drawn = rows.filter(has_label)
     if rows["layer"].null_count() == 0:
-        labels["layer"] = (rows["layer"].rank("dense") - 1).to_numpy().astype(np.intp)
-    elif len(drawn) and drawn["drawn"].null_count() == 0:
-        if rows["inclusion"].null_count() == 0 or drawn["drawn"].n_unique() > 1:  # else one random sample
-            chance = rows["inclusion"] if rows["inclusion"].null_count() == 0 else rows["drawn"]
-            labels["chance"] = chance.fill_null(float("nan")).to_numpy()
-    elif drawn["drawn"].n_unique() > 1 or drawn["layer"].n_unique() > 1:
-        labels["label_fault"] = "human labels were drawn by stratum, and of some answers the stratum is not known"
-    return labels, notes
+        return {"layer": (rows["layer"].rank("dense") - 1).to_numpy().astype(np.intp)}
+    if len(drawn) and drawn["drawn"].null_count() == 0:
+        known = rows["inclusion"].null_count() == 0
+        if not known and drawn["drawn"].n_unique() == 1:
+            return {}
+        return {"chance": (rows["inclusion"] if known else rows["drawn"]).fill_null(float("nan")).to_numpy()}
+    if drawn["drawn"].n_unique() > 1 or drawn["layer"].n_unique() > 1:
+        return {"label_fault": "human labels were drawn by stratum, and of some answers the stratum is not known"}
+    return {}
 
 
 def _rows(tables: Dataset, name: str) -> tuple[pl.DataFrame, Metric]:
