@@ -33,7 +33,7 @@ __all__ = ["CHECKS", "Finding", "has_own_items", "is_unpaired", "shared_by"]
 
 MAX_RATER_DISTANCE = 0.1  # total variation of raters' shares above which raters may explain a difference
 RATER_P = 0.001
-OF_ALL_CLAIMS = ("served", "look-alike names")  # kinds of notes on the data that every claim carries
+OF_ALL_CLAIMS = ("served",)  # kinds of notes on the data that every claim carries
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ def check_reading(dataset: Dataset, question: Question, policy: Policy) -> Findi
 
 
 def check_whole_data(dataset: Dataset, question: Question, policy: Policy) -> Finding:
-    """What goes with every claim on these data: names that look alike, models that answered as others."""
+    """What goes with every claim on these data: a model that answered as several."""
     return Finding(notes=tuple(note for kind in OF_ALL_CLAIMS for note in of_kind(dataset.notes, kind)))
 
 
