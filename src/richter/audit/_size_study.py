@@ -30,7 +30,7 @@ from richter.claims import (
 )
 from richter.errors import InputError
 from richter.evidence import evidence, metric_of, outcomes_of, sample_of
-from richter.records import DEFAULT_LEVEL, Result
+from richter.records import DEFAULT_LEVEL, Note, Result
 from richter.tables import Dataset
 
 __all__ = ["GapSize", "PilotSize", "inflate_for_clusters", "size_from_expectation", "size_from_pilot"]
@@ -277,10 +277,13 @@ def _size_from_evidence(
         one, two = (math.ceil(items * side / sum(asked.known.sides)) for side in asked.known.sides)
         return _SizeFromData(items=one + two, draws=1, items_of_each=(one, two))
     labelled = f"people label as large a share of the answers as here ({asked.known.labels:,} labels)"
-    notes = (labelled,) if asked.known.labels else ()
+    notes: tuple[str, ...] = (labelled,) if asked.known.labels else ()
     if asked.metric.estimator != "mean":
         return _SizeFromData(items=items, draws=1, notes=notes)
     shares = _shares(dataset, asked.question, is_ratio=asked.known.relative)
+    if shares.groups_2 is not None:
+        text = "New questions must come in new groups of both groupings, with as many questions in each as here."
+        notes = (*notes, Note(text, "two groupings"))
     now = max(1, round(shares.draws_per_item))
     if _is_plain_rate(dataset, asked, shares):  # one answer each: counts decide, not t
         items = floors.paired_gap_labels(gap, min(shares.items + gap**2, 1.0), alpha=alpha, power=power)

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 from richter.errors import InputError
 from richter.records import Interval, Unit
@@ -20,6 +21,7 @@ __all__ = [
 
 UNPAIRED = "different items per condition: not paired"
 TOTALS = "ratio of totals"
+CountLimits = Literal["", "score", "exact"]
 LEAST_FREEDOM = 4.0  # degrees of freedom of a t test below which nothing is decided
 
 
@@ -35,7 +37,7 @@ class Evidence:
     `labels` counts the human labels that corrected what others graded; 0 where none did. `judged` says whose grades
     these are where judge models gave them and no labels corrected them. `relative`: the estimate is the second over the
     first, minus 1 (amounts that are paid). `sides`: where two conditions have different items, how many each. `counts`:
-    both are plain rates, with exact limits of their counts. `missing` counts the grades that each condition lacks; the
+    both are plain rates, with these limits of their counts. `missing` counts the grades that each condition lacks; the
     evidence then holds both ways (`both_ways`), `ignoring` them and taking them at the worse end of the range
     (`as_worst`); `missing_to_undo` says how many of them undo what a test shows without them. `p_refuted` is the
     p-value of the statement being false in another way than by the estimate's sign, and `detail` what its sentence
@@ -55,7 +57,7 @@ class Evidence:
     judged: str = ""
     relative: bool = False
     sides: tuple[int, ...] = ()
-    counts: bool = False
+    counts: CountLimits = ""
     missing: Mapping[str, int] = dataclasses.field(default_factory=dict)
     ignoring: "Evidence | None" = None
     as_worst: "Evidence | None" = None

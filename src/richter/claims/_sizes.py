@@ -52,7 +52,7 @@ def units_for(variance: float, distance: float, *, tail: float, power: float, fr
 def units_needed(evidence: Evidence, distance: float, *, tail: float, power: float = POWER) -> int:
     """Units like these that show a true difference of `distance` at `tail` on its side with `power`.
 
-    Of two rates on different items as many as exact limits of their counts take (`rates_needed`).
+    Of two rates on different items as many as limits of their counts take (`rates_needed`).
     """
     assert evidence.standard_error is not None
     variance, free = evidence.units * evidence.standard_error**2, (evidence.freedom + 1) / evidence.units

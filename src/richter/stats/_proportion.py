@@ -156,7 +156,7 @@ def effective_size_of(
 ) -> EffectiveSize:
     """A rate with its effective sample size.
 
-    The variance by unit is CR2's, sum e_u^2 / (1 - h_u), with its degrees of freedom (`unit_freedom`).
+    The variance by unit is CR2's, sum e_u^2 / (1 - h_u), with its degrees of freedom (`exchangeable_freedom`).
     """
     e = np.asarray(event, dtype=np.float64)
     w = np.ones(len(e)) if weight is None else np.asarray(weight, dtype=np.float64)
@@ -176,7 +176,7 @@ def effective_size_of(
     few = by_variance is not None and len(away) < MIN_DEPARTING_UNITS and 2 * len(away) < len(shares)
     return EffectiveSize(
         rate=rate, by_weights=by_weights, by_units=1 / float(np.sum(shares**2)), by_variance=by_variance,
-        freedom=unit_freedom(shares), away=away if few else None,
+        freedom=exchangeable_freedom(e, w, place), away=away if few else None,
     )  # fmt: skip
 
 
