@@ -318,10 +318,21 @@ def compare_documents(
         faults += _left_out({}, stated, found)
         if not faults and [*stated] != [*found]:
             faults.append("the claims stand in another order")
-        rest = _different(_without(document, "claims"), _without(again, "claims"), names, given=given)
-        faults += [d.sentence for d in rest if not d.where.startswith(as_stated)]
+        faults += _faults_around(document, again, names, given, as_stated)
     faults += [f"{claim}{d.sentence}" for claim, d in _claim_differences(stated, found, names, given=given)]
     return faults, notes, len(unmade)
+
+
+def _faults_around(
+    document: Mapping[str, Any],
+    again: Mapping[str, Any],
+    names: Collection[str],
+    given: Collection[str],
+    as_stated: tuple[str, ...],
+) -> list[str]:
+    """Where a document differs from the same made again beside its claims."""
+    rest = _different(_without(document, "claims"), _without(again, "claims"), names, given=given)
+    return [difference.sentence for difference in rest if not difference.where.startswith(as_stated)]
 
 
 def _read(text: bytes) -> Any:

@@ -78,13 +78,18 @@ def gate(
     )  # fmt: skip
     if history is not None:
         candidate = tables.conditions[-1] if plan is None else plan.values["candidate"]
-        past = read_history(history, condition=candidate, options=reading, level=level)
-        comment += f"\n{'The history could not be read.' if past is None else history_line(past)}\n"
+        comment += _describe_history(history, condition=candidate, options=reading, level=level)
     if junit_path is not None:
         write_text(junit(report), junit_path)
     write_text(comment, md_path)
     _print_report(console(json_path, md_path, junit_path), report)
     return report.exit_code
+
+
+def _describe_history(series: str, **options: Any) -> str:
+    """A line on the last runs of a series, or that it could not be read, after an empty one."""
+    past = read_history(series, **options)
+    return f"\n{'The history could not be read.' if past is None else history_line(past)}\n"
 
 
 def _plan_of(sources: Sequence[str], base: str | None, *, has_margin: bool) -> tuple[str | None, audit.Plan | None]:

@@ -289,17 +289,22 @@ def unzipped(path: Path, folder: Path) -> Path:
         if archive.truncated or known or not any(Path(n).suffix.lower() in _PLAIN_FILES for n in names):
             return path
         for name in names:
-            try:
-                target = stem_in(folder, path) / Path(name).relative_to(Path(name).anchor)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(archive.read(name))
-            except (Unreadable, OSError, ValueError) as error:
-                why = error.what if isinstance(error, Unreadable) else "a name that no folder can hold"
-                raise InputError(
-                    f"{path}: {printable(name, limit=60)} in it cannot be unpacked: {why}.",
-                    remedy="Unpack it yourself and name the files.",
-                ) from error
+            _write_member(archive, name, stem_in(folder, path))
     return stem_in(folder, path)
+
+
+def _write_member(archive: "Archive", name: str, folder: Path) -> None:
+    """Unpack one member of an archive into a folder."""
+    try:
+        target = folder / Path(name).relative_to(Path(name).anchor)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(archive.read(name))
+    except (Unreadable, OSError, ValueError) as error:
+        why = error.what if isinstance(error, Unreadable) else "a name that no folder can hold"
+        raise InputError(
+            f"{archive.path}: {printable(name, limit=60)} in it cannot be unpacked: {why}.",
+            remedy="Unpack it yourself and name the files.",
+        ) from error
 
 
 class _Member(NamedTuple):
