@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers.outcomes import outcomes
-from richter.claims import cheapest_design, difference_evidence, variance_shares
+from richter.claims import cheapest_design, difference_evidence, mean_evidence, variance_shares
 from richter.errors import InputError
 
 
@@ -21,6 +21,21 @@ def test_components_recovers_truth(rng: np.random.Generator) -> None:
     assert found.items == pytest.approx(0.25, rel=0.15)
     assert found.draws == pytest.approx(1.0, rel=0.05)
     assert "% from groups" in found.sentence()
+
+
+def test_components_of_two_crossed_groupings_recovers_truth() -> None:
+    rng = np.random.default_rng(5)
+    first, second = rng.integers(0, 60, 3000), rng.integers(0, 80, 3000)
+    x = 0.4 * rng.normal(size=60)[first] + 0.6 * rng.normal(size=80)[second] + rng.normal(size=3000)
+    board = outcomes(x[:, None], "mean_score", group=first, group_2=second)
+    found = variance_shares(board, "a")
+    assert found.groups == pytest.approx(0.16, rel=0.5)  # of 60 groups: a standard error of a fifth
+    assert found.groups_2 == pytest.approx(0.36, rel=0.5)
+    assert found.items == pytest.approx(1.0, rel=0.1)
+    assert found.error(3000, 1) == pytest.approx(mean_evidence(board, "a").standard_error, rel=0.05)
+    assert "of the second kind" in found.sentence()
+    nested = variance_shares(outcomes(x[:, None], "mean_score", group=first, group_2=first // 6), "a")
+    assert (nested.n_groups, nested.groups_2) == (10, None)  # the coarser one counts
 
 
 def test_the_error_of_this_design_is_the_one_seen(rng: np.random.Generator) -> None:

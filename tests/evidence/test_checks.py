@@ -4,12 +4,14 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
+from scipy.stats import chi2_contingency
 
 from helpers.outcomes import dataset_of, keys_of, outcomes
-from richter.claims import Blocked, Outcomes, Question, decide
-from richter.evidence import CHECKS, Policy, blocked_claim, evidence, run_checks
-from richter.records import Item, Verdict
+from richter.claims import METRICS, Blocked, Outcomes, Question, decide
+from richter.evidence import CHECKS, Policy, RaterShares, blocked_claim, evidence, run_checks
+from richter.records import Item, Verdict, of_kind
 from richter.tables import Dataset
 
 PAIR = Question(measure="accuracy", conditions=("a", "b"))
@@ -160,14 +162,29 @@ def test_raters_who_rated_one_condition_each_block_a_pair() -> None:
     assert block_of(dataset, Question(measure="mean_severity", conditions=("a",))) is None
 
 
-def test_raters_shared_in_unlike_shares_block_a_pair() -> None:
+def unlike_rater(item: str, condition: str, draw: int) -> str:
     """90 to 10 against 10 to 90."""
+    is_tenth = int(item[1:]) % 10 == 0
+    return "lenient" if is_tenth == (condition == "a") else "strict"
 
-    def rater(item: str, condition: str, draw: int) -> str:
-        is_tenth = int(item[1:]) % 10 == 0
-        return "lenient" if is_tenth == (condition == "a") else "strict"
 
-    block = block_of(by_raters(rater), SEVERITY)
+def test_raters_shared_in_unlike_shares_are_compared_within_by_hand() -> None:
+    dataset = by_raters(unlike_rater, 400)
+    assert block_of(dataset, SEVERITY) is None
+    found = evidence(dataset, SEVERITY)
+    assert any("raters differ between the two" in note for note in found.notes)
+    rows = dataset.ratings.group_by("rater", "condition").agg(pl.col("severity").mean(), pl.len())
+    mean = {(r, c): m for r, c, m, _ in rows.iter_rows()}
+    gaps = [mean[r, "b"] - mean[r, "a"] for r in ("lenient", "strict")]  # 40 x 360 and 360 x 40: they weigh alike
+    assert found.known.estimate == pytest.approx(np.mean(gaps))
+    assert found.known.interval(0.95).method == "t, within raters"
+
+
+@pytest.mark.parametrize("measure", ["severity_given_error", "mean_severity"])
+def test_what_is_not_compared_within_raters_is_blocked(measure: str) -> None:
+    """Of 100 items a rater has 10 of one condition: too few; and only means are compared within."""
+    dataset = by_raters(unlike_rater, 100 if measure == "mean_severity" else 400)
+    block = block_of(dataset, Question(measure=measure, conditions=("a", "b")))
     assert block is not None
     assert block.gate == "raters"
     assert "raters differ between the two" in block.reason
@@ -195,6 +212,26 @@ def test_few_answers_by_unlike_raters_do_not_block_by_hand() -> None:
     assert run_checks(dataset, SEVERITY, Policy()).block is None
 
 
+def test_shares_of_raters_are_tested_against_scipy() -> None:
+    for first, second in (({"A": 30, "B": 10}, {"A": 20, "B": 25}), ({"A": 9}, {"B": 7, "C": 2}),
+                          ({"A": 30, "B": 10, "C": 1}, {"C": 40, "A": 3})):  # fmt: skip
+        names = sorted({*first, *second})
+        table = [[of.get(name, 0) for name in names] for of in (first, second)]
+        found = RaterShares(first=first, second=second).independence_p
+        assert found == pytest.approx(chi2_contingency(table, correction=False).pvalue, rel=1e-9)
+
+
+@pytest.mark.parametrize(("alone", "blocks"), [(10, False), (11, True)])
+def test_raters_of_a_tenth_of_the_ratings_may_differ_by_hand(alone: int, blocks: bool) -> None:
+    """Of 100 ratings each a tenth, and 11 in 100, by one who rated no other condition: p is below 0.001 in both."""
+
+    def rater(item: str, condition: str, _: int) -> str:
+        return condition if int(item[1:]) < alone else "both"
+
+    dataset = dataset_of(severities(), rater=rater, kind="human")
+    assert (block_of(dataset, SEVERITY) is not None) is blocks
+
+
 def test_a_table_s_own_severities_have_no_raters_to_differ() -> None:
     assert block_of(by_raters(lambda item, condition, draw: condition, kind="given"), SEVERITY) is None
 
@@ -214,12 +251,15 @@ def test_grades_that_do_not_come_from_raters_are_not_blocked_by_them() -> None:
 
 
 def labelled(kind: str) -> Dataset:
-    """Half of the answers labelled; their chance differs and of the others it is not known, or is known."""
+    """Half of the answers labelled: by stratum, with stated chances, or by stratum that only they have."""
     made = grades(200)
     half = (made.item + made.condition) % 2 == 0
     made = dataclasses.replace(made, label=np.where(half, made.value, np.nan), judges=("gpt-judge",))
-    if kind == "strata":
-        return dataset_of(dataclasses.replace(made, layer=made.value.astype(np.intp)))
+    if kind in ("strata", "partly"):
+        dataset = dataset_of(dataclasses.replace(made, layer=made.value.astype(np.intp)))
+        unknown = pl.col("human").is_null() & pl.lit(kind == "partly")
+        layer = pl.when(unknown).then(None).otherwise(pl.col("layer")).alias("layer")
+        return dataclasses.replace(dataset, answers=dataset.answers.with_columns(layer))
     chance = {key: 0.2 + 0.6 * made.value[k] for k, key in enumerate(keys_of(made)) if kind == "chances" or half[k]}
     return dataset_of(made, inclusion=None if kind == "plain" else chance)
 
@@ -237,7 +277,7 @@ def test_labels_whose_design_is_known_only_in_part_block() -> None:
         assert single.gate == "labels"
 
 
-@pytest.mark.parametrize("kind", ["strata", "chances", "plain"])
+@pytest.mark.parametrize("kind", ["strata", "chances", "chances of labels", "plain"])
 def test_labels_with_their_design_correct_and_do_not_block(kind: str) -> None:
     dataset = labelled(kind)
     assert block_of(dataset) is None
@@ -267,6 +307,32 @@ def test_two_groupings_block_what_allows_for_one() -> None:
         assert block.override
     one = dataset_of(made, confidence=confidence)
     assert block_of(one, Question(measure="ece", conditions=("a", "b"))) is None
+
+
+def test_few_groups_and_a_large_one_are_named_with_a_kind() -> None:
+    group = np.concatenate([np.zeros(40, dtype=int), 1 + np.arange(120) // 5])
+    made = dataclasses.replace(grades(160), group=group)
+    notes = notes_of(dataset_of(made))
+    assert [getattr(note, "kind", "") for note in notes] == ["large group"]
+    assert "g0 holds 25%" in notes[0]
+    few = dataclasses.replace(grades(160), group=np.arange(160) // 16)
+    for gate in (False, True):
+        assert of_kind(notes_of(dataset_of(few), is_gate=gate), "few groups")
+    assert "up to 26%" in notes_of(dataset_of(few))[0]  # 1 - 0.05^(1/10)
+    even = dataclasses.replace(grades(160), group=np.arange(160) // 4)
+    assert notes_of(dataset_of(even)) == notes_of(dataset_of(grades(160))) == ()
+    crossed = dataset_of(even, group_2=[f"t{k % 12}" for k in range(160)])
+    assert "With 12 groups" in notes_of(crossed)[0]
+    heavy = dataclasses.replace(even, weight=np.where(np.arange(160) < 4, 20.0, 1.0))
+    assert "g0 holds 34%" in notes_of(dataset_of(heavy))[0]
+
+
+def test_a_subset_counts_its_own_groups() -> None:
+    made = dataclasses.replace(
+        grades(160), group=np.arange(160) // 4, stratum=(np.arange(160) >= 40).astype(int), strata=("u", "v")
+    )
+    one = Question(measure="accuracy", conditions=("a", "b"), column="domain", part="u")
+    assert "With 10 groups" in notes_of(dataset_of(made), one)[0]
 
 
 # ------------------------------------------------------------------ missing grades
@@ -357,3 +423,39 @@ def test_a_claim_decided_elsewhere_loses_its_numbers_to_a_block() -> None:
     assert (found.interval, found.p, found.p_adjusted) == (None, None, None)
     none = blocked_claim(claim, dataclasses.replace(block, gate=None))
     assert (none.verdict, none.blocked_by) == (Verdict.UNTESTABLE, None)
+
+
+# ------------------------------------------------------------------ range
+
+
+@pytest.mark.parametrize(("measure", "value", "blocks"), [
+    ("latency", -0.5, True), ("latency", 0.0, False), ("latency", 1e9, False), ("money", -1e-9, True),
+    ("mean_score", 0.0, False), ("mean_score", 1.0, False), ("mean_score", 1.01, True), ("mean_score", -0.01, True),
+])  # fmt: skip
+def test_a_value_outside_the_range_of_its_row_blocks_by_hand(measure: str, value: float, blocks: bool) -> None:
+    table = np.random.default_rng(0).random((40, 2))
+    table[7, 1] = value
+    row = dataclasses.replace(METRICS[measure], low=0.0, high=1.0 if measure == "mean_score" else None)
+    block = block_of(dataset_of(dataclasses.replace(outcomes(table, measure), metric=row)), Question(
+        measure=measure, conditions=("a", "b")
+    ))  # fmt: skip
+    assert (block is not None) is blocks
+    if block is not None:
+        assert block.gate == "range"
+        assert "q0007 of b" in block.reason
+        assert "more" not in block.reason
+        assert block.remedy
+        assert not block.override
+
+
+def test_the_first_of_several_values_outside_is_named_and_the_others_are_counted() -> None:
+    table = np.full((40, 2), 0.5)
+    table[3:6, 0] = -1, -2, -3
+    block = block_of(dataset_of(outcomes(table, "latency")), Question(measure="latency", conditions=("a", "b")))
+    assert block is not None
+    assert "-1 in item q0003 of a, and 2 more" in block.reason
+
+
+def test_severities_are_on_the_scale_that_the_reader_states() -> None:
+    table = np.random.default_rng(0).integers(0, 11, (60, 2)).astype(float)
+    assert block_of(dataset_of(outcomes(table, "mean_severity")), SEVERITY) is None

@@ -18,7 +18,7 @@ class Fact:
     """A fact: its table, how it is read, what is asked, and what every surface must then say.
 
     `note` is a pattern of the sentence on it, `block` the check that blocks the claim on `measure` ("" where none),
-    `gate_block` the one that blocks it in a gate only.
+    `gate_block` the one that blocks it in a gate only, `tail_block` the one that blocks tails only.
     `options` go to every command that reads data, `asked` to those that make claims; `settings` is a richter.toml.
     """
 
@@ -27,6 +27,7 @@ class Fact:
     note: str = ""
     block: str = ""
     gate_block: str = ""
+    tail_block: str = ""
     measure: str = ACCURACY
     names: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
@@ -171,6 +172,9 @@ def facts() -> list[Fact]:
             passage=item_column(t, lambda i: f"p{i // 8}"), author=item_column(t, lambda i: f"a{i % 11}")
         )
     )
+    three_ways = crossed.pipe(lambda t: t.with_columns(template=item_column(t, lambda i: f"t{i % 3 + i // 50}")))
+    few = base().pipe(lambda t: t.with_columns(group=item_column(t, lambda i: f"g{i // 16}")))
+    uneven = base().pipe(lambda t: t.with_columns(group=item_column(t, lambda i: f"g{max(i - 40, 0) // 4}")))
     weight = base().pipe(lambda t: t.with_columns(weight=item_column(t, lambda i: 1.0 + i % 3)))
     apart = base().pipe(lambda t: t.with_columns(item=pl.col("condition") + "-" + pl.col("item")))
     return [
@@ -183,6 +187,9 @@ def facts() -> list[Fact]:
         Fact(name="failed calls with grades", table=failed, note=r"new lacks 12 grades \(12 failed calls\)"),
         Fact(name="one grouping", table=grouped, note=r"group"),
         Fact(name="two groupings", table=crossed, note=r"passage.*author|author.*passage"),
+        Fact(name="three groupings", table=three_ways, note=r"Columns not used: .*author \(passage and template group"),
+        Fact(name="few groups", table=few, note=r"whole group failing|fails wholly"),
+        Fact(name="a large group", table=uneven, note=r"Group g0 holds 28%"),
         Fact(name="draws", table=with_draws(), note=r"draws?|epochs?|repeats?"),
         Fact(name="weights", table=weight, note=r"weight"),
         Fact(name="sample weights", table=weight.rename({"weight": "sample_weight"}), note=r"weight"),
@@ -191,12 +198,12 @@ def facts() -> list[Fact]:
         Fact(name="labels by stratum, labelled rows only", table=labelled(strata="labelled"), block="labels",
              note=r"stratum"),
         Fact(name="labels with inclusion", table=labelled(chances="all"), note=r"human labels"),
-        Fact(name="labels with inclusion, labelled rows only", table=labelled(chances="labelled"), block="labels",
-             note=r"stratum|inclusion"),
+        Fact(name="labels with inclusion, labelled rows only", table=labelled(chances="labelled"),
+             note=r"human labels"),
         Fact(name="disjoint raters", table=by_raters({"old": ("ann",), "new": ("bob",)}), measure=SEVERITY,
              block="raters", note=r"no rater rated both"),
         Fact(name="unbalanced raters", table=by_raters({"old": ("ann", "ann", "bob"), "new": ("bob", "bob", "ann")}),
-             measure=SEVERITY, block="raters", note=r"raters differ between the two"),
+             measure=SEVERITY, note=r"raters differ between the two", tail_block="raters"),
         Fact(name="misaligned items", table=shuffled(), block="items", names=("old", "mixed"), note=r"order"),
         Fact(name="unpaired items", table=apart, gate_block="shared", note=r"no graded item in common|not paired"),
         Fact(name="unpaired items as stated", table=apart, asked=("--unpaired",), unpaired=True, note=r"not paired"),

@@ -63,7 +63,8 @@ def sampling_noise(entries: Sequence[ItemValues], *, paired: bool, least: float)
     mean. By groups where there are any; averaged over the entries so far. `least` is a single item's part in a mean,
     by which answers that never vary may still differ.
     """
-    found, sizes = [], []
+    found: list[float] = []
+    sizes: list[float] = []
     for k, entry in enumerate(entries):
         if paired and k == 0:
             continue

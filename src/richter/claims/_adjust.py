@@ -16,11 +16,10 @@ from richter.claims._units import (
     weights_of,
 )
 from richter.errors import InputError
+from richter.records import Note, counted
 from richter.stats._proportion import MIN_DEPARTING_UNITS
 
 __all__ = ["Adjusted", "adjusted_difference"]
-
-FOLDS = 10
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,27 +43,20 @@ def difficulty(sample: Sample, *, without: tuple[str, ...]) -> Floats:
 
 
 def adjusted_difference(
-    sample: Sample | Outcomes,
-    first: str,
-    second: str,
-    *,
-    ratio: bool | None = None,
-    rng: np.random.Generator | None = None,
-) -> Adjusted:
-    """The second condition's mean minus the first's, on items of this file's mix of difficulty.
+    sample: Sample | Outcomes, first: str, second: str
+) -> Adjusted:  # fmt: skip
+    """The second condition's mean minus the first's, on such items as all conditions of the file answered.
 
-    Where items vary in difficulty so does the difference d, and that part of its spread says nothing of who is
-    better on such a mix. x is the item's mean in the other conditions, f(x) = b0 + b1 x + b2 x^2 is fitted to d by
-    least squares on nine tenths of the units and used on the tenth (cross-fitted, so d does not explain itself):
-    estimate = mean of f over all items with x + mean of d - f over those that both answered; its interval is by unit
-    on d - f. Items that only other conditions answered count through f. Where f does not lower the spread, the plain
-    evidence stands: nothing is lost. The target is the mix of difficulty in this file; a new sample of items with
-    another mix would differ by more, and the notes say so. Amounts that are compared by a `ratio` (None: as
-    `difference_evidence` finds) are not adjusted.
+    x is the item's mean in the other conditions. The difference d is fitted by f(x) = b0 + b1 x + b2 x^2 on the items
+    that both answered, and the estimate is the mean of f over all items with x: a weighted mean of d, with weights that
+    give x and x^2 their means over all items (`_calibrated`). So a pair that got the easier items is corrected. The
+    interval is by unit and counts the mix of difficulty as chance, too. Where both answered every item the adjustment
+    changes nothing, and the plain evidence stands. Amounts that are paid are not adjusted: `total_evidence` compares
+    them.
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
     others = len(sample.outcomes.conditions) - 2
-    plain = difference_evidence(sample, first, second, ratio=ratio)
+    plain = difference_evidence(sample, first, second)
     if others < 1:
         raise InputError(
             f"{first} and {second} are alone: items' difficulty is seen from other conditions.",
@@ -72,59 +64,50 @@ def adjusted_difference(
         )
     d = sample.mean[:, sample.place(second)] - sample.mean[:, sample.place(first)]
     x = difficulty(sample, without=(first, second))
-    use = ~np.isnan(d) & ~np.isnan(x)
-    unadjusted = Adjusted(evidence=plain, variance_ratio=1.0, others=others)
+    whole = ~np.isnan(x)
+    use = ~np.isnan(d) & whole
+    more = int(np.sum(whole & ~use))
+    if not more:
+        text = "The adjustment changes nothing: both answered every question that the other conditions did."
+        unchanged = dataclasses.replace(plain, notes=(*plain.notes, Note(text, "adjusted")))
+        return Adjusted(evidence=unchanged, variance_ratio=1.0, others=others)
     # people's labels correct the plain difference
-    has_own_estimate = sample.outcomes.label is not None or plain.relative or plain.standard_error is None
+    has_own_estimate = sample.outcomes.label is not None or not plain.standard_error
     if has_own_estimate or int(np.sum(d[use] != 0)) < MIN_DEPARTING_UNITS or np.ptp(x[use]) == 0:
-        return unadjusted
-    outcomes, metric, whole = sample.outcomes, sample.metric, ~np.isnan(x)
+        return Adjusted(evidence=plain, variance_ratio=1.0, others=others)
+    outcomes, metric = sample.outcomes, sample.metric
     weight = np.ones(len(d)) if outcomes.weight is None else outcomes.weight
-    units = np.arange(len(d)) if outcomes.group is None else outcomes.group
-    fitted = _cross_fitted(d, x, weight, _folds(units, np.random.default_rng(0) if rng is None else rng))
-    if fitted is None:
-        return unadjusted
-    centre = float(np.average(fitted[whole], weights=weight[whole]))
     span = np.inf if metric.low is None or metric.high is None else metric.high - metric.low
     n = int(use.sum())
     frame = _Frame(low=-span, high=span, base=0.0, sides=(1, -1), values=plain.values, n=n, units=n)
-    found, before = (
-        _by_units(values, weights_of(outcomes.weight, use), codes_of_groups(outcomes.group, use), frame)
-        for values in (d[use] - fitted[use] + centre, d[use])
+    values = _calibrated(d[whole], x[whole], weight[whole])
+    found = _by_units(values, weights_of(outcomes.weight, whole), codes_of_groups(outcomes.group, whole), frame)
+    assert plain.standard_error is not None
+    share = ((found.standard_error or 0.0) / plain.standard_error) ** 2
+    text = (
+        f"adjusted for difficulty seen from {counted(others, 'other condition')}: variance x{share:.2f}; "
+        f"{counted(more, 'question')} that only others answered counted"
     )
-    if found.standard_error is None or before.standard_error is None or before.standard_error == 0:
-        return unadjusted
-    share = (found.standard_error / before.standard_error) ** 2
-    if share >= 1:
-        return unadjusted
-    note = (
-        f"adjusted for difficulty seen from {others} other condition{'s' * (others != 1)}: variance x{share:.2f}; "
-        "about items of this file's mix of difficulty"
-    )
-    evidence = dataclasses.replace(found, judged=plain.judged, notes=(*found.notes, note))
+    evidence = dataclasses.replace(found, judged=plain.judged, notes=(*found.notes, Note(text, "adjusted")))
     return Adjusted(evidence=evidence, variance_ratio=share, others=others)
 
 
-def _cross_fitted(d: Floats, x: Floats, weight: Floats, fold: np.ndarray) -> Floats | None:
-    """The fit of d on x for each part of the items, learnt on the other parts; None where these are too few."""
-    fitted = np.full(len(d), np.nan)
-    use, whole = ~np.isnan(d) & ~np.isnan(x), ~np.isnan(x)
-    for k in range(FOLDS):
-        learn, apply = use & (fold != k), whole & (fold == k)
-        if int(learn.sum()) < MIN_DEPARTING_UNITS:
-            return None
-        if apply.any():
-            fitted[apply] = _fit(x[learn], d[learn], weight[learn])(x[apply])
-    return fitted
+def _calibrated(d: Floats, x: Floats, weight: Floats) -> Floats:
+    """A value for every item (d is NaN where not both answered) whose mean is the estimate, and that varies as it does.
 
-
-def _folds(units: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Ten parts at random, whole units together."""
-    names, place = np.unique(units, return_inverse=True)
-    folds: np.ndarray = (rng.permutation(len(names)) % FOLDS)[place]
-    return folds
-
-
-def _fit(x: Floats, d: Floats, w: Floats) -> np.polynomial.Polynomial:
-    degree = min(2, len(np.unique(x)) - 1)
-    return np.polynomial.Polynomial.fit(x, d, degree, w=np.sqrt(w))
+    With B = (1, x, x^2), A = sum of w B B' over the items of both and the mean of B over all items, the estimate is the
+    sum of g d, g = w mean(B)' A^-1 B. A value is f + (W / w) g r / (1 - h), with residuals r, leverages h (HC3) and
+    the total weight W.
+    """
+    use = ~np.isnan(d)
+    degree = min(2, len(np.unique(x[use])) - 1)
+    basis = np.vander((x - x[use].mean()) / np.ptp(x[use]), degree + 1)
+    own, w = basis[use], weight[use]
+    inverse = np.linalg.pinv(own.T @ (w[:, None] * own))
+    fitted = basis @ (inverse @ (own.T @ (w * d[use])))
+    per_weight = own @ (inverse @ np.average(basis, axis=0, weights=weight))  # g / w
+    leverage = w * np.einsum("ij,jk,ik->i", own, inverse, own)
+    values = fitted.copy()
+    residual = (d[use] - fitted[use]) / np.maximum(1 - leverage, 1e-9)
+    values[use] += float(np.sum(weight)) * per_weight * residual
+    return values + float(np.sum(w * per_weight * d[use])) - float(np.average(values, weights=weight))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import stdtrit
 
-from richter.claims._evidence import LEAST_FREEDOM, Evidence
+from richter.claims._evidence import LEAST_FREEDOM, Evidence, one_sided_level
 from richter.claims._outcomes import Codes, Floats
 from richter.claims._units import (
     Sample,
@@ -24,13 +24,14 @@ from richter.claims._units import (
 )
 from richter.records import Interval
 from richter.stats import Bools
-from richter.stats._proportion import MIN_DEPARTING_UNITS, unit_freedom
+from richter.stats._proportion import MIN_DEPARTING_UNITS, MIN_FREEDOM, unit_freedom
 
 __all__ = ["with_gate_limit"]
 
 N_WEIGHTINGS = 10_000  # of the units at random: 500 of them lie below a limit at 5%
 MAX_STORED_WEIGHTS = 20_000_000
-MIN_GROUPS = 23  # of which one in eight fails wholly, as many show one that does in 95% of cases
+FAILING_SHARE = 1 / 8  # of groups that may fail wholly without being seen
+MIN_GROUPS = 23  # as many show a failing one in 95% of cases: (7 / 8)^23 < 5%
 Limit = Callable[[float], float]  # of the mean, more being better, by the share of cases below it
 SEED = 20_261_117  # every limit takes the same weights: with others one could exceed another by chance
 
@@ -39,14 +40,16 @@ SEED = 20_261_117  # every limit takes the same weights: with others one could e
 class UnitFills:
     """What each unit adds to the mean, at least and at most over the missing grades' values; more is better.
 
-    `share` is a unit's share of the mean, `worst` the worse end of the mean's range, `bases` are the values of units
-    that do not depart, and `are_groups` says that a unit is a group of items.
+    `share` is a unit's share of the mean, `worst` the worse end of the mean's range, and `failing` the mean of these
+    items if the candidate failed all of them. `bases` are the values of units that do not depart, and `are_groups` says
+    that a unit is a group of items.
     """
 
     least: Floats
     most: Floats
     share: Floats
     worst: float
+    failing: float
     bases: tuple[float, ...]
     are_groups: bool
 
@@ -82,7 +85,8 @@ def with_gate_limit(found: Evidence, worst: Sample, best: Sample, *, conditions:
     worse answer improves. All else has the smaller of two limits. The first is the smallest mean, less Student's t
     times the largest standard error (CR2). The second is a quantile of the mean under random (Dirichlet) weights of the
     units and of one more unit (Gaffke 2005). That unit is as bad as the worst one, or as the range allows where few
-    units depart. With G < 23 groups the limit L becomes (G L + worst) / (G + 1): another group may fail wholly.
+    units depart. With G < 23 groups one in eight of such groups may fail wholly without being seen
+    (`_limit_if_groups_fail`).
     """
     is_rising = worst.metric.better == "higher"
     by_counts = _limit_of_counts(worst, conditions)
@@ -109,7 +113,7 @@ def _limit_of_counts(worst: Sample, conditions: tuple[str, ...]) -> Limit | None
     is_rising = worst.metric.better == "higher"
 
     def limit(tail: float) -> float:
-        ends = counted.interval(1 - 2 * tail)
+        ends = counted.interval(one_sided_level(tail))
         return ends.low if is_rising else -ends.high
 
     return limit
@@ -123,27 +127,45 @@ def _limit_of_units(worst: Sample, best: Sample, conditions: tuple[str, ...]) ->
     groupings = [codes_of_groups(codes, known) for codes in (outcomes.group, outcomes.group_2)]
     codings = [codes for codes in groupings if codes is not None] or [np.arange(int(np.sum(known)))]
     fills = [_fills_by(worst, best, conditions, known, codes) for codes in codings]
-    groups = min(len(one.share) for one in fills)
+    few = min(fills, key=lambda one: len(one.share))
+    groups = len(few.share)
     if len(fills) == 2:
         both = np.unique(np.stack(codings), axis=1, return_inverse=True)[1].ravel()
         error = _largest_crossed_error(fills[0], fills[1], _fills_by(worst, best, conditions, known, both))
         freedom = groups - 1.0
     else:
-        error = _largest_error(fills[0])
+        error = _largest_error(few)
         has_shares = any(g is not None for g in (*groupings, weights_of(outcomes.weight, known)))
-        freedom = unit_freedom(fills[0].share) if has_shares else groups - 1.0
+        freedom = max(unit_freedom(few.share), MIN_FREEDOM) if has_shares else groups - 1.0
     weighted = [_WeightedMeans.of(one) for one in fills]
-    bottom, is_few = fills[0].worst, fills[0].are_groups and groups < MIN_GROUPS
 
     def limit(tail: float) -> float:
-        if freedom < LEAST_FREEDOM - 1e-9:
-            return bottom
-        student = float(np.sum(fills[0].least)) - float(stdtrit(freedom, 1 - tail)) * error
-        end = min(student, *(means.quantile(tail) for means in weighted))
-        end = (groups * end + bottom) / (groups + 1) if is_few else end
-        return max(end, bottom)
+        if groups - 1 < LEAST_FREEDOM:
+            return few.worst
+        student = float(np.sum(few.least)) - float(stdtrit(freedom, 1 - tail)) * error
+        ends = [student, *(means.quantile(tail) for means in weighted)]
+        if few.are_groups:
+            ends.append(_limit_if_groups_fail(few, error, freedom, tail))
+        return max(min(ends), few.worst)
 
     return limit
+
+
+def _limit_if_groups_fail(fills: UnitFills, error: float, freedom: float, tail: float) -> float:
+    """The limit of the mean if one in eight of such groups fails wholly and none of these does.
+
+    With s = 1 / 8 that is not seen in (1 - s)^G of cases. In these a gate may be met with chance a = tail / (1 - s)^G:
+    (1 - s)(mean - t_a error) + s x the mean of a group that fails. From 23 groups on a is above 1 and sets no limit.
+    Where t_a is below 0 it takes the smallest error, so that a lost grade never improves the limit.
+    """
+    chance = tail / (1 - FAILING_SHARE) ** len(fills.share)
+    if chance >= 1:
+        return math.inf
+    quantile = float(stdtrit(freedom, 1 - chance))
+    if quantile < 0:
+        error = math.sqrt(float(np.sum(fills.smallest_residuals() ** 2 / (1 - fills.share))))
+    mean = float(np.sum(fills.least)) - quantile * error
+    return (1 - FAILING_SHARE) * mean + FAILING_SHARE * fills.failing
 
 
 def _fills_by(worst: Sample, best: Sample, conditions: tuple[str, ...], known: Bools, codes: Codes) -> UnitFills:
@@ -155,14 +177,19 @@ def _fills_by(worst: Sample, best: Sample, conditions: tuple[str, ...], known: B
     candidate, bad, good = worst.place(conditions[-1]), sign * metric.worst, sign * metric.best
     least, most = (sign * sample.mean[known, candidate] for sample in (worst, best))
     bases: tuple[float, ...] = (bad, good)
+    failing = np.full(len(least), bad)
     if len(conditions) == 2:
         baseline = sign * worst.mean[known, worst.place(conditions[0])]
-        least, most, bad, bases = least - baseline, most - baseline, bad - good, (0.0,)
+        least, most, failing, bases = least - baseline, most - baseline, bad - baseline, (0.0,)
+        bad -= good
     share = np.full(len(least), 1 / len(least)) if weight is None else weight / float(np.sum(weight))
     parts = (np.bincount(codes, weights=x).astype(np.float64) for x in (share * least, share * most, share))
     lower, upper, shares = parts
     are_groups = len(shares) < len(least)
-    return UnitFills(least=lower, most=upper, share=shares, worst=bad, bases=bases, are_groups=are_groups)
+    return UnitFills(
+        least=lower, most=upper, share=shares, worst=bad, failing=float(share @ failing), bases=bases,
+        are_groups=are_groups,
+    )  # fmt: skip
 
 
 def _largest_error(fills: UnitFills) -> float:

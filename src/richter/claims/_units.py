@@ -15,23 +15,28 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, ndtr, ndtri, stdtr, stdtrit
 
-from richter.claims._evidence import LEAST_FREEDOM, TYPICAL, Evidence, single_draw_error, single_run_error
+from richter.claims._evidence import LEAST_FREEDOM, Evidence, single_draw_error, single_run_error
 from richter.claims._labels import as_judged, corrected, enough_labels, labelled
 from richter.claims._measures import Metric
 from richter.claims._outcomes import Codes, Floats, Outcomes, unit_means
 from richter.errors import InputError
 from richter.records import DEFAULT_LEVEL, Interval, Unit, counted
 from richter.stats import clopper_pearson, find_root, wilson
-from richter.stats._proportion import MIN_DEPARTING_UNITS, departures, effective_size_of, unit_freedom
+from richter.stats._proportion import (
+    MIN_DEPARTING_UNITS,
+    departures,
+    effective_size_of,
+    exchangeable_freedom,
+    unit_freedom,
+)
 
-__all__ = ["About", "Sample", "as_sample", "by_ratio", "difference_evidence", "mean_evidence", "rate_interval", "tango"]
+__all__ = ["About", "Sample", "as_sample", "difference_evidence", "mean_evidence", "rate_interval", "tango"]
 
 About = Literal["such-items", "these-items", "such-runs"]
 
 SKEWED = 0.05  # a mean's skewness from which one side of t falls short of its level by a point or so
 UNCORRECTED = "too few human labels here to correct it: as it was graded"
 RUNS_UNCORRECTED = "human labels correct no claim about such runs: as it was graded"
-HEAVY = 1000  # items below which the t interval of a heavy-tailed mean is called rough
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,13 +101,6 @@ class _Frame:
         )  # fmt: skip
 
 
-def by_ratio(sample: Sample, first: str, second: str) -> bool:
-    """Whether the two are compared by a ratio: amounts (money, seconds), above 0 on all items that both have."""
-    metric, pair = sample.metric, sample.mean[:, [sample.place(first), sample.place(second)]]
-    amounts = metric.kind == "real" and metric.low == 0 and metric.high is None
-    return amounts and bool((pair[~np.isnan(pair).any(axis=1)] > 0).all())
-
-
 def difference_evidence(
     sample: Sample | Outcomes,
     first: str,
@@ -110,21 +108,19 @@ def difference_evidence(
     *,
     about: About = "such-items",
     exact: bool = False,
-    ratio: bool | None = None,
 ) -> Evidence:
     """The second condition's mean minus the first's, on the items that both have values for.
 
-    One binary draw an item and no groups or weights: Tango's score test, inverted. Otherwise a t test on the items'
-    differences; with groups or weights on linearised sums with CR2 variance and Satterthwaite's degrees of freedom.
+    One binary draw an item and no groups or weights: Tango's score test, inverted; where `exact`, of fewer than 20
+    discordant items `paired_rates_mover`. Otherwise a t test on the items' differences; with groups or weights on
+    linearised sums with CR2 variance and Satterthwaite's degrees of freedom.
     Where fewer than 20 units differ, and they are the minority: gamma limits of both directions, joined by MOVER, with
     room for larger differences than were seen in the limit beyond 0. Where people labelled some answers that others
     graded, the difference as people would grade, by `corrected`. Where all differ alike: the range times
-    Clopper-Pearson's limit on units that might not. Amounts above 0 (money, seconds): the ratio of geometric means,
-    minus 1; `ratio` says whether of a part of the items, as of all of them (`by_ratio`).
+    Clopper-Pearson's limit on units that might not. Amounts that are paid are compared by `total_evidence`.
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
-    ratio = by_ratio(sample, first, second) if ratio is None else ratio
-    own = _graded_difference(sample, first, second, about=about, exact=exact, ratio=ratio)
+    own = _graded_difference(sample, first, second, about=about, exact=exact)
     return _as_people(sample, (sample.place(first), sample.place(second)), own, about=about, exact=exact)
 
 
@@ -135,13 +131,16 @@ def _as_people(sample: Sample, columns: tuple[int, ...], own: Evidence, *, about
         return dataclasses.replace(own, judged=as_judged(judges)) if judges else own
     use: NDArray[np.bool_] = np.asarray(~np.isnan(sample.mean[:, columns]).any(axis=1))
     sides = [labelled(sample.outcomes, k, use) for k in columns]
+    if sample.outcomes.is_proxy and not enough_labels(sides):
+        raise InputError("A condition has fewer than two human labels.", remedy="Label more: richter label.")
     if about == "such-runs" or not enough_labels(sides):
         why = RUNS_UNCORRECTED if about == "such-runs" else UNCORRECTED
         return dataclasses.replace(own, judged=as_judged(judges, "too few human labels"), notes=(*own.notes, why))
-    return corrected(sample.metric, sides, own, these=about == "these-items", exact=exact)
+    these, is_proxy = about == "these-items", sample.outcomes.is_proxy
+    return corrected(sample.metric, sides, own, these=these, exact=exact, is_proxy=is_proxy)
 
 
-def _graded_difference(sample: Sample, first: str, second: str, *, about: About, exact: bool, ratio: bool) -> Evidence:
+def _graded_difference(sample: Sample, first: str, second: str, *, about: About, exact: bool) -> Evidence:
     """The difference as it was graded, whoever did."""
     i, j = sample.place(first), sample.place(second)
     metric, outcomes = sample.metric, sample.outcomes
@@ -163,9 +162,7 @@ def _graded_difference(sample: Sample, first: str, second: str, *, about: About,
     if is_single_binary(sample, shared, [i, j]):
         plus, minus = int(np.sum(b > a)), int(np.sum(b < a))
         return _tango_evidence(plus, minus, span, frame)
-    if ratio:
-        return _ratio(np.log(a), np.log(b), weight, group)
-    return _by_units(b - a, weight, group, _rough(metric, frame), second_group)
+    return _by_units(b - a, weight, group, _without_range(metric, frame), second_group)
 
 
 def mean_evidence(
@@ -220,7 +217,7 @@ def _graded_mean(sample: Sample, condition: str, *, about: About, exact: bool) -
         return _by_runs(sample, known, (k,), frame)
     if is_single_binary(sample, known, [k]):
         return _rate(int(np.sum(x == high)), frame)
-    found = _by_units(x, weight, group, _rough(metric, frame), second_group)
+    found = _by_units(x, weight, group, _without_range(metric, frame), second_group)
     if second_group is not None:
         return found
     several = group is not None or int(sample.draws[known, k].max()) > 1
@@ -264,13 +261,11 @@ def _span(metric: Metric, values: Floats) -> float:
     return high - low
 
 
-def _rough(metric: Metric, frame: _Frame) -> _Frame:
+def _without_range(metric: Metric, frame: _Frame) -> _Frame:
+    """The frame of a measure without ends: no value is one from which rare events depart."""
     if metric.kind != "real":
         return frame
-    note = (
-        f"heavy tails are likely and {counted(frame.n, 'item is', 'items are')} few for a mean: the interval is rough"
-    )
-    return dataclasses.replace(frame, low=-math.inf, high=math.inf, notes=(note,) if frame.n < HEAVY else ())
+    return dataclasses.replace(frame, low=-math.inf, high=math.inf, base=-math.inf)
 
 
 # One binary draw an item
@@ -305,11 +300,24 @@ def tango(plus: int, minus: int, n: int, *, level: float = DEFAULT_LEVEL) -> Int
     return Interval(low=float(low), high=float(high), level=level, method="tango score")
 
 
+def paired_rates_mover(plus: int, minus: int, n: int, *, level: float = DEFAULT_LEVEL) -> Interval:
+    """The interval of (plus - minus) / n by MOVER of Clopper-Pearson's limits on both shares.
+
+    For requirements on few discordant items: Tango's limit then passes up to 12.6% at 10%, this at most 9.7%.
+    """
+    gain, loss = (clopper_pearson(count, n, level=level) for count in (plus, minus))
+    x, y = plus / n, minus / n
+    low = x - y - math.hypot(x - gain.low, loss.high - y)
+    high = x - y + math.hypot(gain.high - x, y - loss.low)
+    return Interval(low=max(low, -1.0), high=min(high, 1.0), level=level, method="mover of clopper-pearson")
+
+
 def _tango_evidence(plus: int, minus: int, span: float, frame: _Frame) -> Evidence:
     n = frame.n
+    is_rare = frame.exact and plus + minus < MIN_DEPARTING_UNITS
 
     def interval(level: float) -> Interval:
-        found = tango(plus, minus, n, level=level)
+        found = (paired_rates_mover if is_rare else tango)(plus, minus, n, level=level)
         return dataclasses.replace(found, low=span * found.low, high=span * found.high)
 
     def p(value: float) -> float:
@@ -317,7 +325,7 @@ def _tango_evidence(plus: int, minus: int, span: float, frame: _Frame) -> Eviden
 
     estimate = (plus - minus) / n
     spread = max(plus + minus, 1) / n - estimate**2
-    return frame.evidence(span * estimate, interval, p, span * math.sqrt(max(spread, 0.0) / n))
+    return frame.evidence(span * estimate, interval, None if is_rare else p, span * math.sqrt(max(spread, 0.0) / n))
 
 
 def _two_sided(z: float) -> float:
@@ -395,9 +403,12 @@ def _by_units(
         return _sparse(away[rare], float(np.sum(shares**2)), frame)
     residual = sums - estimate * shares
     variance = float(np.sum(residual**2 / (1 - shares))) if units > 1 else 0.0
-    freedom = unit_freedom(shares) if weight is not None or group is not None else units - 1.0
+    if units - 1 < LEAST_FREEDOM:
+        return _few_degrees(estimate, units - 1.0, frame)
+    unit = np.arange(len(d)) if group is None else group
+    freedom = exchangeable_freedom(d, w, unit) if weight is not None or group is not None else units - 1.0
     found = _t(estimate, math.sqrt(variance), freedom, frame)
-    if not frame.exact or freedom < LEAST_FREEDOM or not _is_skewed(residual, away):
+    if not frame.exact or not _is_skewed(residual, away):
         return found
     if 2 * int(np.sum(rare)) < units:
         return _wider(found, _sparse(away[rare], float(np.sum(shares**2)), frame))
@@ -432,6 +443,8 @@ def _by_two_groupings(d: Floats, weight: Floats | None, first: Codes, second: Co
     frame = dataclasses.replace(frame, units=groups, unit="group")
     if largest == 0:
         return dataclasses.replace(alone[sizes.index(groups)], units=groups, unit="group")
+    if groups - 1 < LEAST_FREEDOM:
+        return _few_degrees(estimate, groups - 1.0, frame)
     found = _t(estimate, math.sqrt(largest), groups - 1.0, frame)
     for one in alone:
         if one.p is None or not math.isfinite(one.freedom):  # limits of rare departures
@@ -474,10 +487,6 @@ def hall(found: Evidence, part: Floats, ends: tuple[float, float], *, freedom: f
 
 def _t(estimate: float, error: float, freedom: float, frame: _Frame) -> Evidence:
     unit = frame.unit
-    if freedom < LEAST_FREEDOM - 1e-9:
-        number, left = f"{max(freedom, 0):.2g}", counted(frame.units, f"{unit} leaves", f"{unit}s leave")
-        left += f" {number} degree{'s' * (number != '1')} of freedom"
-        return _undecidable(estimate, frame, f"{left}, and under {LEAST_FREEDOM:g} nothing is decided")
     name = f"t, {unit}s" if unit != "group" else "t, CR2 by group"
 
     def interval(level: float) -> Interval:
@@ -492,6 +501,13 @@ def _t(estimate: float, error: float, freedom: float, frame: _Frame) -> Evidence
         return min(1.0, 2 * float(stdtr(freedom, -abs(estimate - value) / error)))
 
     return frame.evidence(estimate, interval, p, error, freedom)
+
+
+def _few_degrees(estimate: float, freedom: float, frame: _Frame) -> Evidence:
+    """Nothing excluded, since units leave so few degrees of freedom."""
+    number, left = f"{max(freedom, 0):.2g}", counted(frame.units, f"{frame.unit} leaves", f"{frame.unit}s leave")
+    left += f" {number} degree{'s' * (number != '1')} of freedom"
+    return _undecidable(estimate, frame, f"{left}, and under {LEAST_FREEDOM:g} nothing is decided")
 
 
 def _undecidable(estimate: float, frame: _Frame, reason: str) -> Evidence:
@@ -562,44 +578,6 @@ def _sparse(away: Floats, share: float, frame: _Frame) -> Evidence:
     return frame.evidence(estimate, interval, error=error)
 
 
-def _ratio(a: Floats, b: Floats, weight: Floats | None, group: Codes | None) -> Evidence:
-    """The ratio of geometric means, minus 1: t on the differences of logarithms."""
-    values = tuple(math.exp(float(np.average(x, weights=weight))) for x in (a, b))
-    span = float(np.ptp(np.concatenate([a, b])))
-    frame = _Frame(low=-math.inf, high=math.inf, base=0.0, sides=(1, -1), values=values, n=len(a), units=len(a))
-    if np.ptp(b - a) <= 1e-12 < span:  # all alike: the range of what was seen is all that bounds the others
-        frame = dataclasses.replace(frame, low=-span, high=span)
-    means = tuple(float(np.average(np.exp(x), weights=weight)) for x in (a, b))
-    return as_ratio(_by_units(b - a, weight, group, frame), values, means)
-
-
-def as_ratio(logs: Evidence, values: tuple[float, ...], means: tuple[float, ...]) -> Evidence:
-    """A difference of logarithms as the second over the first, minus 1; `values` are the two.
-
-    `means` are the plain ones, which a few large amounts may turn round.
-    """
-
-    def interval(level: float) -> Interval:
-        found = logs.interval(level)
-        low, high = math.expm1(found.low), math.expm1(found.high) if found.high < 700 else math.inf
-        return Interval(low=low, high=high, level=level, method=f"{TYPICAL}, {found.method}")
-
-    def p(value: float) -> float:
-        assert logs.p is not None
-        return 0.0 if value <= -1 else logs.p(math.log1p(value))
-
-    return dataclasses.replace(
-        logs,
-        estimate=math.expm1(logs.estimate),
-        values=values,
-        interval=interval,
-        p=None if logs.p is None else p,
-        standard_error=None if logs.standard_error is None else logs.standard_error * math.exp(logs.estimate),
-        relative=True,
-        means=means,
-    )
-
-
 # About these items, and about such runs
 
 
@@ -619,6 +597,8 @@ def _by_draws(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], 
         effective_n = float(np.min(1 / np.sum(share**2 / draws, axis=0)))
         return _constant(estimate, effective_n, frame)
     freedom = variance**2 / float(np.sum(terms**2 / (draws - 1)))
+    if freedom < LEAST_FREEDOM - 1e-9:
+        return _few_degrees(estimate, freedom, frame)
     return _t(estimate, math.sqrt(variance), freedom, frame)
 
 

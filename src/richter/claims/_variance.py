@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from richter.claims._outcomes import Outcomes
+from richter.claims._outcomes import Codes, Floats, Outcomes
 from richter.claims._sizes import units_for
-from richter.claims._units import Sample, as_sample
+from richter.claims._units import Sample, as_sample, codes_of_groups
 from richter.errors import InputError
 from richter.records import counted
 
@@ -20,7 +20,8 @@ class Shares:
     """Components of variance of one mean, or of one difference: between groups, items in a group, draws of an item.
 
     `draws` is a draw's variance (of a difference: of a draw of both); None where no item has two draws, and then it
-    is part of `items`. `groups` is None without groups.
+    is part of `items`. `groups` is None without groups; `groups_2` is the part of a second grouping that crosses the
+    first.
     """
 
     conditions: tuple[str, ...]
@@ -31,11 +32,20 @@ class Shares:
     n_groups: int | None
     draws_per_item: float
     items_per_group: float
+    groups_2: float | None = None
+    n_groups_2: int | None = None
+    items_per_group_2: float = 1.0
 
     @property
     def total(self) -> float:
         """The variance of one draw of one item."""
-        return (self.groups or 0.0) + self.items + (self.draws or 0.0)
+        return (self.groups or 0.0) + (self.groups_2 or 0.0) + self.items + (self.draws or 0.0)
+
+    @property
+    def not_draws(self) -> float:
+        """What one item brings that draws do not lower: its own part, and its groups' as often as they recur."""
+        first, second = (self.groups or 0.0) * self.items_per_group, (self.groups_2 or 0.0) * self.items_per_group_2
+        return self.items + first + second
 
     def per_item(self, draws: float) -> float:
         """The variance that one item with so many draws brings, for a size: what draws do not lower is never nothing.
@@ -43,7 +53,7 @@ class Shares:
         Found to be next to nothing on few items, it would ask for a few items and a thousand draws: it is taken to be
         at least its own standard error.
         """
-        fixed, noise = self.items + (self.groups or 0.0) * self.items_per_group, self.draws or 0.0
+        fixed, noise = self.not_draws, self.draws or 0.0
         if noise:
             fixed = max(fixed, (fixed + noise / self.draws_per_item) * math.sqrt(2 / self.n_items))
         return fixed + noise / draws
@@ -53,21 +63,19 @@ class Shares:
 
         By a t test on as many groups, or items, which of a few is wider than z.
         """
-        free = 1 / self.items_per_group
+        free = 1 / max(self.items_per_group, self.items_per_group_2)
         return units_for(self.per_item(draws), gap, tail=alpha / 2, power=power, freedom=free)
 
     def error(self, items: float, draws: float) -> float:
         """The standard error with so many items and draws of each, in groups as large as these are."""
-        per_item = (self.groups or 0.0) * self.items_per_group + self.items + (self.draws or 0.0) / draws
-        return math.sqrt(per_item / items)
+        return math.sqrt((self.not_draws + (self.draws or 0.0) / draws) / items)
 
     def next_step(self) -> str:
         """What to add next: an item is worth its price up to now^2 x (items' + groups' part) / draws' part draws."""
         if not self.draws:
             return ""
         now = max(1, round(self.draws_per_item))
-        fixed = self.items + (self.groups or 0.0) * self.items_per_group
-        draws_per_new_item = now**2 * fixed / self.draws
+        draws_per_new_item = now**2 * self.not_draws / self.draws
         if draws_per_new_item < 0.5:
             return "next: more draws do as much as more items, unless a new item costs nothing but its draws"
         price = f"{draws_per_new_item:,.3g} draws besides its own"
@@ -76,10 +84,12 @@ class Shares:
     def sentence(self) -> str:
         """The shares in words."""
         if self.total == 0:
-            return "nothing varies"
-        parts = [("groups", self.groups), ("items", self.items), ("draws", self.draws)]
-        said = ", ".join(f"{100 * v / self.total:.0f}% from {name}" for name, v in parts if v is not None)
-        return f"of the variance {said}" + ("" if self.draws is not None else " and draws together (one draw an item)")
+            return "Nothing varies."
+        questions = "questions" if self.draws is not None else "questions and repeats together"
+        second = ("groups of the second kind", self.groups_2)
+        parts = [("groups", self.groups), second, (questions, self.items), ("repeats", self.draws)]
+        shares = ", ".join(f"{100 * v / self.total:.0f}% from {name}" for name, v in parts if v is not None)
+        return f"Where the spread comes from: {shares}."
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,12 +108,13 @@ def variance_shares(sample: Sample | Outcomes, first: str, second: str | None = 
 
     Draws: the pooled variance within items (of both conditions, added). Items: the variance of items' means within
     their group, less the draws' part, at least 0. Groups: the variance of groups' means, less what items give, at
-    least 0. Draws of the two conditions are taken to be independent.
+    least 0; of two groupings that cross by the products of pairs that share one group (`_crossed_parts`). Draws of the
+    two conditions are taken to be independent.
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
     names = (first,) if second is None else (first, second)
     places = [sample.place(name) for name in names]
-    use = ~np.isnan(sample.mean[:, places]).any(axis=1)
+    use = np.asarray(~np.isnan(sample.mean[:, places]).any(axis=1))
     if int(use.sum()) < 3:
         raise InputError(
             f"{counted(int(use.sum()), 'item says', 'items say')} nothing of variance.",
@@ -115,33 +126,68 @@ def variance_shares(sample: Sample | Outcomes, first: str, second: str | None = 
     free = np.maximum(counts - 1, 0).sum(axis=0)
     draws = float(np.sum(within.sum(axis=0) / free)) if (free > 0).all() else None
     noise = 0.0 if draws is None else float(np.mean(np.sum((within.sum(axis=0) / free) / counts, axis=1)))
-    group = None if sample.outcomes.group is None else np.unique(sample.outcomes.group[use], return_inverse=True)[1]
-    if group is not None and int(group.max()) + 1 == len(group):
-        group = None
-    n = len(x)
-    if group is None:
-        items, groups, number, size = max(float(np.var(x, ddof=1)) - noise, 0.0), None, None, 1.0
+    codings = [codes_of_groups(codes, use) for codes in (sample.outcomes.group, sample.outcomes.group_2)]
+    groupings = _without_nested([codes for codes in codings if codes is not None])
+    found = Shares(
+        conditions=names, groups=None, items=max(float(np.var(x, ddof=1)) - noise, 0.0), draws=draws, n_items=len(x),
+        n_groups=None, draws_per_item=float(np.mean(counts)), items_per_group=1.0,
+    )  # fmt: skip
+    if not groupings:
+        return found
+    numbers = [int(group.max()) + 1 for group in groupings]
+    if min(numbers) < 2:
+        raise InputError("One group says nothing of how groups vary.", remedy="Give two groups at the least.")
+    # items that share a group with an item, itself included
+    sizes = [float(np.sum(np.bincount(group) ** 2)) / len(x) for group in groupings]
+    if len(groupings) == 1:
+        parts, inside = _nested_parts(x, groupings[0])
     else:
-        number = int(group.max()) + 1
-        if number < 2:
-            raise InputError("One group says nothing of how groups vary.", remedy="Give two groups at the least.")
-        sizes = np.bincount(group)
-        means = np.bincount(group, weights=x) / sizes
-        inside = float(np.sum((x - means[group]) ** 2)) / max(n - number, 1)
-        between = float(np.sum(sizes * (means - x.mean()) ** 2)) / max(number - 1, 1)
-        size = (n - float(np.sum(sizes**2)) / n) / max(number - 1, 1)
-        items, groups = max(inside - noise, 0.0), max((between - inside) / size, 0.0)
-        size = float(np.sum(sizes**2)) / n  # items that share a group with an item, itself included
-    return Shares(
-        conditions=names,
-        groups=groups,
-        items=items,
-        draws=draws,
-        n_items=n,
-        n_groups=number,
-        draws_per_item=float(np.mean(counts)),
-        items_per_group=size,
+        parts, inside = _crossed_parts(x, groupings)
+        found = dataclasses.replace(found, groups_2=parts[1], n_groups_2=numbers[1], items_per_group_2=sizes[1])
+    return dataclasses.replace(
+        found, groups=parts[0], items=max(inside - noise, 0.0), n_groups=numbers[0], items_per_group=sizes[0]
     )
+
+
+def _without_nested(groupings: list[Codes]) -> list[Codes]:
+    """The groupings, the finer one left out where it lies within the other."""
+    if len(groupings) < 2:
+        return groupings
+    numbers = [int(codes.max()) + 1 for codes in groupings]
+    pairs = len(np.unique(np.stack(groupings), axis=1).T)
+    return [groupings[int(np.argmin(numbers))]] if pairs == max(numbers) else groupings
+
+
+def _nested_parts(x: Floats, group: Codes) -> tuple[list[float], float]:
+    """The variance between groups and that within them, by analysis of variance."""
+    n, sizes = len(x), np.bincount(group)
+    number = len(sizes)
+    means = np.bincount(group, weights=x) / sizes
+    inside = float(np.sum((x - means[group]) ** 2)) / max(n - number, 1)
+    between = float(np.sum(sizes * (means - x.mean()) ** 2)) / (number - 1)
+    size = (n - float(np.sum(sizes**2)) / n) / (number - 1)
+    return [max((between - inside) / size, 0.0)], inside
+
+
+def _crossed_parts(x: Floats, groupings: list[Codes]) -> tuple[list[float], float]:
+    """The variance between groups of each of two crossed groupings, and what is left.
+
+    Two items that share a group of one grouping alone have its variance as covariance. The mean product of their
+    residuals is that less c, the variance of the mean, which follows from all covariances together.
+    """
+    n, residual = len(x), x - x.mean()
+    both = np.unique(np.stack(groupings), axis=1, return_inverse=True)[1].ravel()
+    square = float(np.sum(residual**2))
+    sums, pairs = [], []
+    for codes in (*groupings, both):
+        sums.append(float(np.sum(np.bincount(codes, weights=residual) ** 2)) - square)
+        pairs.append(float(np.sum(np.bincount(codes) ** 2)) - n)
+    alone = [pairs[k] - pairs[2] for k in (0, 1)]
+    products = [(sums[k] - sums[2]) / alone[k] for k in (0, 1)]
+    known = square + sum((alone[k] + pairs[2]) * products[k] for k in (0, 1))
+    of_mean = max(known / (n**2 - n - sum(pairs[:2])), 0.0)
+    parts = [max(product + of_mean, 0.0) for product in products]
+    return parts, max(square / n + of_mean - sum(parts), 0.0)
 
 
 def cheapest_design(
@@ -171,13 +217,15 @@ def cheapest_design(
     draws = min(near, key=lambda r: (cost(r)[0], r))
     total, items = cost(draws)
     if shares.draws is None:
-        cheaper, why = "items", "one draw an item does not tell draws from items; more items always help"
+        cheaper, why = "items", "with one answer per question, more questions always help"
     else:
         now = max(1, round(shares.draws_per_item))
         # what one unit of money lowers the variance by, spent on items or on draws of the same items
         by_items = (fixed + noise / now) / (cost_item + now * cost_draw)
         by_draws = noise / now**2 / cost_draw
         cheaper = "items" if by_items >= by_draws else "draws"
-        why = f"at {counted(now, 'draw')} an item, money lowers the variance more when spent on more {cheaper}"
-    said = f"{counted(items, 'item')} with {counted(draws, 'draw')} each would do, at a cost of {total:,.6g}; {why}"
-    return Design(items=items, draws=draws, cost=total, cheaper=cheaper, sentence=said)
+        more = "questions" if cheaper == "items" else "repeats"
+        why = f"at {counted(now, 'repeat')} per question, spend more money on {more}"
+    answers = "one answer each" if draws == 1 else f"{draws} answers each"
+    sentence = f"Cheapest: {counted(items, 'question')} with {answers}, at a cost of {total:,.6g}; {why}."
+    return Design(items=items, draws=draws, cost=total, cheaper=cheaper, sentence=sentence)

@@ -7,22 +7,40 @@ from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
+from scipy.special import chdtrc
 
-from richter.claims import Alignment, Metric, Outcomes, Sample, as_sample, check_alignment, measure_words
+from richter.claims import (
+    MIN_RATED,
+    Alignment,
+    Metric,
+    Outcomes,
+    RatedPair,
+    Sample,
+    as_sample,
+    check_alignment,
+    mean_evidence,
+    measure_words,
+)
+from richter.records import Interval, Result
 from richter.stats import Bools, Indices
 from richter.tables import Dataset, chance_of, item_codes, outcomes, question_codes
 
 __all__ = [
+    "GroupShares",
+    "LabelConflict",
     "LackingGrades",
     "RaterShares",
     "alignment_of",
     "describe_lacking",
     "expected_draws",
+    "group_shares",
     "has_shared_items",
+    "label_conflicts",
     "lacking_grades",
     "metric_of",
     "once",
     "outcomes_of",
+    "rated_pair",
     "rater_shares",
     "sample_of",
     "valued_by",
@@ -58,6 +76,26 @@ def sample_of(dataset: Dataset, measure: str) -> Sample:
 
 
 @once
+def describe_out_of_range(dataset: Dataset, measure: str) -> str:
+    """The first value of a measure that lies outside the range of its row, with its item and condition; else empty.
+
+    Severities are checked as they are read, on the scale that the user states.
+    """
+    values = outcomes_of(dataset, measure)
+    low, high = (-np.inf if values.metric.low is None else values.metric.low), values.metric.high
+    if values.metric.kind == "real" or high is None:
+        high = np.inf
+    outside = np.flatnonzero((values.value < low) | (values.value > high))
+    if values.metric.source == "severity" or not len(outside):
+        return ""
+    first = outside[0]
+    where = f"item {values.items[values.item[first]]} of {values.conditions[values.condition[first]]}"
+    span = f"below {low:g}" if np.isinf(high) else f"outside {low:g} to {high:g}"
+    more = f", and {len(outside) - 1:,} more" if len(outside) > 1 else ""
+    return f"{values.metric.noun} is {values.value[first]:g} in {where}{more}: {span}"
+
+
+@once
 def metric_of(dataset: Dataset, measure: str) -> Metric:
     """The row of a measure; a score has the range and the direction that the data say."""
     row = measure_words(measure)
@@ -83,6 +121,56 @@ def has_shared_items(dataset: Dataset, measure: str) -> bool:
     return bool((known.sum(axis=1) > 1).any())
 
 
+# ------------------------------------------------------------------ groups
+
+
+LARGE_GROUP = 0.2  # share of the items from which one group is named, where it is also three times the mean share
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class GroupShares:
+    """One grouping of the items that conditions share: its groups, the largest one's share, and its name if large.
+
+    `large` is empty where no group holds a fifth of the items and three times as many as a group on average.
+    """
+
+    number: int
+    share: float
+    large: str
+
+
+@once
+def group_shares(
+    dataset: Dataset, measure: str, names: tuple[str, ...], column: str, part: str
+) -> tuple[GroupShares, ...]:  # fmt: skip
+    """Of each grouping of the items that a question is about, its groups; none where every item is alone."""
+    sample = sample_of(dataset, measure)
+    known = ~np.isnan(sample.mean[:, [sample.place(name) for name in names]])
+    is_paired = len(names) == 2 and has_shared_items(dataset, measure)
+    use: Bools = np.asarray(known.all(axis=1) if is_paired else known.any(axis=1))
+    if column:
+        codes, parts = item_codes(dataset, column)
+        use &= codes == parts.index(part)
+    found = (_shares_of(dataset, sample.outcomes, field, use) for field in ("group", "group_2"))
+    return tuple(one for one in found if one is not None)
+
+
+def _shares_of(dataset: Dataset, outcomes: Outcomes, field: str, use: Bools) -> GroupShares | None:
+    codes = getattr(outcomes, field)
+    if codes is None or not use.any():
+        return None
+    groups, first, place = np.unique(codes[use], return_index=True, return_inverse=True)
+    if len(groups) == len(place):
+        return None
+    sums = np.bincount(place, weights=None if outcomes.weight is None else outcomes.weight[use])
+    largest, name = int(np.argmax(sums)), ""
+    share = float(sums[largest] / sums.sum())
+    if share >= max(LARGE_GROUP, 3 / len(groups)):
+        item = outcomes.items[int(np.flatnonzero(use)[first[largest]])]
+        name = str(dataset.answers.filter(pl.col("item") == item)[field][0])
+    return GroupShares(number=len(groups), share=share, large=name)
+
+
 # ------------------------------------------------------------------ missing grades
 
 
@@ -97,10 +185,6 @@ class LackingGrades:
     def total(self, columns: Sequence[int]) -> int:
         """All that these conditions lack."""
         return int(self.lacking[:, columns].sum())
-
-    def share(self, columns: Sequence[int]) -> float:
-        """The share of the expected grades that these conditions lack."""
-        return self.total(columns) / max(int(self.expected[:, columns].sum()), 1)
 
 
 @once
@@ -217,6 +301,50 @@ def describe_lacking(found: LackingGrades) -> list[str]:
     return notes
 
 
+# ------------------------------------------------------------------ human labels
+
+CONFLICT_SIZE = 0.05  # of the scale: what grades and labels may differ by without contradicting each other
+CONFLICT_LEVEL = 0.99
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class LabelConflict(Result):
+    """Grades that human labels contradict: a condition's mean as graded, and as people would grade all its answers."""
+
+    condition: str
+    measure: str
+    graded: float
+    corrected: float
+    interval: Interval
+    labels: int
+
+
+@once
+def label_conflicts(dataset: Dataset) -> tuple[LabelConflict, ...]:
+    """The conditions whose grades by the main measure human labels contradict.
+
+    Grades lie outside of the labels' 99% interval, by a twentieth of the scale or more.
+    """
+    if dataset.metric is None or metric_of(dataset, dataset.metric).estimator != "mean":
+        return ()
+    sample = sample_of(dataset, dataset.metric)
+    rows, metric = sample.outcomes, sample.metric
+    if rows.label is None or rows.label_fault or metric.low is None or metric.high is None:
+        return ()
+    found = []
+    for k, name in enumerate(dataset.conditions):
+        if np.isnan(sample.mean[:, k]).all() or not (one := mean_evidence(sample, name)).labels:
+            continue
+        weight = np.ones(len(sample.mean)) if rows.weight is None else rows.weight
+        known = ~np.isnan(sample.mean[:, k])
+        graded = float(np.average(sample.mean[known, k], weights=weight[known]))
+        span = one.interval(CONFLICT_LEVEL)
+        if graded not in span and abs(graded - one.estimate) >= CONFLICT_SIZE * (metric.high - metric.low):
+            found.append(LabelConflict(condition=name, measure=dataset.metric, graded=graded, corrected=one.estimate,
+                                       interval=span, labels=one.labels))  # fmt: skip
+    return tuple(found)
+
+
 # ------------------------------------------------------------------ raters
 
 
@@ -228,18 +356,24 @@ class RaterShares:
     second: dict[str, int]
 
     @property
-    def distance(self) -> float:
-        """The total variation distance of the two: 0 where raters have the same shares, 1 where none is shared."""
-        names = {*self.first, *self.second}
-        one, two = sum(self.first.values()) or 1, sum(self.second.values()) or 1
-        return sum(abs(self.first.get(n, 0) / one - self.second.get(n, 0) / two) for n in names) / 2
+    def independence_p(self) -> float:
+        """Pearson's chi-square p-value of raters having the same shares of both conditions."""
+        names = sorted({*self.first, *self.second})
+        table = np.array([[of.get(name, 0) for name in names] for of in (self.first, self.second)], dtype=float)
+        expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
+        return float(chdtrc(max(len(names) - 1, 1), float(np.sum((table - expected) ** 2 / expected))))
+
+    @property
+    def comparable(self) -> tuple[str, ...]:
+        """The raters who rated enough answers of both conditions to be compared within."""
+        return tuple(sorted(n for n in self.first if min(self.first[n], self.second.get(n, 0)) >= MIN_RATED))
 
 
 @once
-def rater_shares(dataset: Dataset, first: str, second: str) -> RaterShares | None:
-    """Who gave the severities that count, of two conditions; None where no single raters are known."""
-    rows = dataset.ratings.filter(pl.col("kind") == (dataset.counting or ""), pl.col("severity").is_not_null())
-    if dataset.counting in (None, "given") or rows.is_empty():
+def rater_shares(dataset: Dataset, kind: str, first: str, second: str) -> RaterShares | None:
+    """Who of a kind gave severities of two conditions; None where no single raters are known."""
+    rows = dataset.ratings.filter(pl.col("kind") == kind, pl.col("severity").is_not_null())
+    if kind == "given" or rows.is_empty():
         return None
     table = {}
     for name in (first, second):
@@ -248,3 +382,26 @@ def rater_shares(dataset: Dataset, first: str, second: str) -> RaterShares | Non
     if not table[first] or not table[second]:
         return None
     return RaterShares(first=table[first], second=table[second])
+
+
+@once
+def rated_pair(dataset: Dataset, measure: str, first: str, second: str) -> RatedPair:
+    """Every rater's own ratings of two conditions as values of a measure, on the items that both have."""
+    names = (first, second)
+    sample = sample_of(dataset, measure)
+    shared = ~np.isnan(sample.mean[:, [sample.place(name) for name in names]]).any(axis=1)
+    rows = dataset.ratings.filter(
+        pl.col("kind") == (dataset.counting or ""), pl.col("severity").is_not_null(), pl.col("condition").is_in(names)
+    )
+    item = rows["item"].cast(pl.Enum(dataset.item_ids)).to_physical().to_numpy().astype(np.intp)
+    rows, item = rows.filter(pl.Series(shared[item])), item[shared[item]]
+    raters = tuple(rows["rater"].unique().sort().to_list())
+    group = sample.outcomes.group
+    return RatedPair(
+        value=sample.metric.of_severity(rows["severity"].to_numpy()),
+        rater=rows["rater"].cast(pl.Enum(raters)).to_physical().to_numpy().astype(np.intp),
+        side=(rows["condition"] == second).to_numpy().astype(np.intp),
+        unit=item if group is None else group[item],
+        unit_name="item" if group is None else "group",
+        raters=raters,
+    )

@@ -50,6 +50,8 @@ def severity_rows(dataset: Dataset, by_run: bool) -> SeverityRows:
     `by_run`: conditions share a row where the same run, by its name, drew it; else where the draw has one number.
     """
     rated = sample_of(dataset, "mean_severity").outcomes
+    if rated.is_proxy:
+        rated = _labelled_only(rated)
     draw = np.zeros(len(rated.item), dtype=np.intp) if rated.draw is None else rated.draw
     if by_run and rated.run is not None:
         draw = _slots_of_runs(rated, rated.run, draw)
@@ -73,6 +75,15 @@ def severity_rows(dataset: Dataset, by_run: bool) -> SeverityRows:
         unit="item" if is_alone else "group",
         width=width,
     )
+
+
+def _labelled_only(rated: Outcomes) -> Outcomes:
+    """The answers that people labelled, with their labels as the severities."""
+    assert rated.label is not None
+    known = ~np.isnan(rated.label)
+    by_row = {name: getattr(rated, name) for name in ("item", "condition", "draw", "run", "layer", "chance")}
+    kept = {name: None if value is None else value[known] for name, value in by_row.items()}
+    return dataclasses.replace(rated, value=rated.label[known], label=None, **kept)
 
 
 def _slots_of_runs(rated: Outcomes, run: Indices, draw: Indices) -> Indices:

@@ -96,6 +96,7 @@ def departures(away: NDArray[np.float64], most: float) -> Departures:
 
 
 MIN_DEPARTING_UNITS = 20  # units that depart below which sizes that were not seen matter, and t covers 0.88 to 0.93
+MIN_FREEDOM = 2.0  # of a t test on three units or more: what one large unit leaves at least
 MIN_EVENTS = 5  # below which the spread between units is not learnt from them: each unit counts once
 
 
@@ -155,7 +156,7 @@ def effective_size_of(
 ) -> EffectiveSize:
     """A rate with its effective sample size.
 
-    The variance by unit is CR2's, sum e_u^2 / (1 - h_u), with its degrees of freedom (`unit_freedom`).
+    The variance by unit is CR2's, sum e_u^2 / (1 - h_u), with its degrees of freedom (`exchangeable_freedom`).
     """
     e = np.asarray(event, dtype=np.float64)
     w = np.ones(len(e)) if weight is None else np.asarray(weight, dtype=np.float64)
@@ -175,28 +176,65 @@ def effective_size_of(
     few = by_variance is not None and len(away) < MIN_DEPARTING_UNITS and 2 * len(away) < len(shares)
     return EffectiveSize(
         rate=rate, by_weights=by_weights, by_units=1 / float(np.sum(shares**2)), by_variance=by_variance,
-        freedom=unit_freedom(shares), away=away if few else None,
+        freedom=exchangeable_freedom(e, w, place), away=away if few else None,
     )  # fmt: skip
 
 
 def unit_freedom(shares: NDArray[np.float64]) -> float:
-    """Satterthwaite's degrees of freedom of the CR2 variance of a mean, from the units' shares h.
+    """Satterthwaite's degrees of freedom of the CR2 variance of a mean, from the units' shares h alone.
 
-    The variance is sum e_u^2 / (1 - h_u). Taken under two working models, units' sums varying as h (members
-    independent) and as h^2 (members alike), and the smaller is used: few degrees of freedom are never optimistic. With
-    equal shares both are the number of units less 1.
+    The smaller of those under two working models, members of a unit being independent and being alike: few degrees of
+    freedom are never optimistic. With equal shares both are the number of units less 1.
     """
-    h = shares
+    return min(_working_freedom(shares, shares), _working_freedom(shares, shares**2))
+
+
+def exchangeable_freedom(
+    values: NDArray[np.float64], weight: NDArray[np.float64], unit: NDArray[np.intp]
+) -> float:  # fmt: skip
+    """Satterthwaite's degrees of freedom of the CR2 variance, at the correlation within units that the values show.
+
+    The working model is exchangeable, with the intraclass correlation of one-way analysis of variance, at least 0. One
+    unit that holds many of the members leaves few degrees of freedom where members are alike, and more where they are
+    not. At least 2 where there are three units.
+    """
+    share = weight / float(np.sum(weight))
+    shares = np.bincount(unit, weights=share).astype(np.float64)
+    if len(shares) < 3:
+        return max(len(shares) - 1.0, 0.0)
+    rho = min(max(intraclass_correlation(values, unit), 0.0), 1.0)
+    alone = np.bincount(unit, weights=share**2).astype(np.float64)
+    return max(_working_freedom(shares, rho * shares**2 + (1 - rho) * alone), MIN_FREEDOM)
+
+
+def intraclass_correlation(values: NDArray[np.float64], unit: NDArray[np.intp]) -> float:
+    """The correlation of two members of a unit by one-way analysis of variance; 1 where no unit has two members."""
+    sizes = np.bincount(unit)
+    n, units = len(values), len(sizes)
+    if units < 2 or n <= units:
+        return 1.0
+    means = np.bincount(unit, weights=values) / sizes
+    within = float(np.sum((values - means[unit]) ** 2)) / (n - units)
+    between = float(np.sum(sizes * (means - np.mean(values)) ** 2)) / (units - 1)
+    size = (n - float(np.sum(sizes**2)) / n) / (units - 1)
+    total = between + (size - 1) * within
+    return (between - within) / total if total > 0 else 1.0
+
+
+def _working_freedom(h: NDArray[np.float64], v: NDArray[np.float64]) -> float:
+    """Satterthwaite's degrees of freedom of sum e_u^2 / (1 - h_u), the units' sums varying in proportion to v.
+
+    e_u = s_u - h_u sum of s, so that cov(e_u, e_w) = v_u [u = w] - h_w v_u - h_u v_w + h_u h_w sum of v; the trace of
+    that matrix (scaled by CR2), squared, over the sum of its squares.
+    """
     if len(h) < 2:
         return 0.0
-    u = h**2 / (1 - h)
-    size = float(np.sum(h**2))
-    a0, a1, a2 = (float(np.sum(u * h**k)) for k in (0, 1, 2))
-    independent = 1 / (size + a0**2 - float(np.sum(u**2)))
-    square = size**2 * a0**2 + 2 * a2 * a0 - 4 * size * a1 * a0 + 2 * a1**2
-    square += float(np.sum(u**2 * (1 + 2 * (size - 2 * h))))
-    alike = float(np.sum(u * (1 - 2 * h + size))) ** 2 / square
-    return min(independent, alike)
+    b, total = 1 / (1 - h), float(np.sum(v))
+    trace = float(np.sum(b * (v * (1 - 2 * h) + h**2 * total)))
+    hh, hv, vv = float(np.sum(b * h**2)), float(np.sum(b * h * v)), float(np.sum(b * v**2))
+    square = 2 * vv * hh + 2 * hv**2 + (total * hh) ** 2 - 4 * total * hv * hh
+    square += float(np.sum(b**2 * v * (v - 4 * h * v + 2 * h**2 * total)))
+    return trace**2 / square
 
 
 def effective_sample_size(
