@@ -42,12 +42,10 @@ $(CORE_STAMP): pyproject.toml constraints.txt requirements-test.txt
 test-core: $(CORE_STAMP)  ## Run the core's tests that take seconds, with the core's dependencies only
 	$(VENV)-core/bin/python -m pytest -n 2 --dist loadgroup -q -m "not slow" --core
 
+CAMPAIGNS = watch_alarms calibration_agreement severity_few_errors core_size core_labels judges_labels judges_raters judges_biases \
+	group_worlds cost_totals size_power search_fields search_folder
 soak: $(STAMP)  ## Run the long campaigns, going on where they stopped
-<<<<<<< HEAD
-	@for script in studies/soak_*.py studies/watch_alarms.py studies/core_size.py studies/core_labels.py studies/cost_totals.py studies/size_power.py studies/search_fields.py studies/search_folder.py papers/reproduction.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
-=======
-	@for script in studies/soak_*.py studies/watch_alarms.py studies/core_size.py studies/core_labels.py studies/judges_labels.py studies/judges_raters.py studies/search_fields.py studies/search_folder.py papers/reproduction.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
->>>>>>> main
+	@for script in studies/soak_*.py $(CAMPAIGNS:%=studies/%.py) papers/reproduction.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 	RICHTER_KILLS=25 $(BIN)/python -m pytest -q -k sigkill_at_random_moments tests/audit/test_nothing_lost.py
 	RICHTER_EXAMPLES=random $(BIN)/python -m pytest -n 2 --dist loadgroup -q $$(grep -rl "from hypothesis import" tests --include='test_*.py')
 

@@ -257,6 +257,11 @@ def _is_judged(metric: str) -> bool:
     )  # fmt: skip
 
 
+def _half_range(row: Metric) -> float:
+    """Half of a measure's range, by which a single answer may move; 0 where it has none."""
+    return 0.0 if row.kind == "real" or row.low is None or row.high is None else 0.5 * (row.high - row.low)
+
+
 def _mean_series(days: Sequence[Day], metric: str, items: set[str] | None, *, worst: bool = False) -> _Watched | None:
     """A measure that is a mean of items; judged ones less the judges' drift. None where no entry has it."""
     frames = [day.worst if worst and day.worst is not None else day.values for day in days]
@@ -269,8 +274,7 @@ def _mean_series(days: Sequence[Day], metric: str, items: set[str] | None, *, wo
     entries = [entry for _, entry in kept]
     paired = items is not None
     own = ItemSeries(metric=row, entries=entries, paired=paired)
-    bounded = row.kind != "real" and row.low is not None and row.high is not None
-    least = 0.5 * (row.high - row.low) if bounded and row.high is not None and row.low is not None else 0.0
+    least = _half_range(row)
     values = np.array([entry.mean for entry in entries])
     noise = sampling_noise(entries, paired=paired, least=least)
     if canaries is None:

@@ -172,12 +172,7 @@ class ItemSeries:
 def _pooled(entries: Sequence[ItemValues], paired: bool) -> ItemValues:
     """Each item's mean over entries; of items of their own every answer, under a name that tells entries apart."""
     if not paired:
-        names = [f"{k}\0{name}" for k, entry in enumerate(entries) for name in entry.item]
-        shared = {name for entry in entries for name in entry.group}
-        alone = sum(len(entry.item) for entry in entries) == len(shared)
-        group = names if alone else [name for entry in entries for name in entry.group]
-        values, weights = (np.concatenate([entry[k] for entry in entries]) for k in (1, 2))
-        return ItemValues(names, values, weights, group)
+        return _every_answer(entries)
     rows = pl.concat(
         [pl.DataFrame({"item": e.item, "value": e.value, "weight": e.weight, "group": e.group}) for e in entries]
     )
@@ -186,6 +181,14 @@ def _pooled(entries: Sequence[ItemValues], paired: bool) -> ItemValues:
     return ItemValues(
         mean["item"].to_list(), mean["value"].to_numpy(), mean["weight"].to_numpy(), mean["group"].to_list()
     )
+
+
+def _every_answer(entries: Sequence[ItemValues]) -> ItemValues:
+    """All answers of entries with items of their own, each under a name that tells entries apart."""
+    names = [f"{k}\0{name}" for k, entry in enumerate(entries) for name in entry.item]
+    groups = [name for entry in entries for name in entry.group]
+    values, weights = (np.concatenate([entry[k] for entry in entries]) for k in (1, 2))
+    return ItemValues(names, values, weights, names if len(set(groups)) == len(names) else groups)
 
 
 def ece_window(days: Sequence[Day], start: int, last: int, items: set[str] | None) -> Evidence:

@@ -250,6 +250,4 @@ def _describe_agreement(who: str, claim: Claim) -> str:
     if claim.verdict is Verdict.VERIFIED:
         side = "more" if points > 0 else "less"
         return f"{who}: draws agree {abs(points):.1f} points {side} often than they are right ({span})."
-    return (
-        f"{who}: draws agree about as often as they are right: {points:+.1f} points ({span}); no difference is shown."
-    )
+    return f"{who}: draws are not shown to agree more or less often than they are right: {points:+.1f} points ({span})."

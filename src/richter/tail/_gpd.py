@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtri
+from scipy.special import ndtri
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown
@@ -141,14 +141,19 @@ def _checked(exceedances: ArrayLike, weights: ArrayLike | None) -> tuple[Floats,
 def _profile_interval(
     x: Floats, w: NDArray[np.int32], n: int, xi: float, sigma: float, loglik: float, level: float
 ) -> Interval:
-    """Where twice the drop of xi's profile log-likelihood reaches the chi-squared(1) point."""
-    drop = float(chdtri(1, 1 - level)) / 2
+    """Where the signed root of twice the drop of xi's profile log-likelihood, less its mean, reaches the normal point.
+
+    The mean of the root at the true shape is below 0 (`_root_mean`), so that limits by the chi-squared point lie too
+    low: at xi = -0.4 they miss 9.0% with 50 exceedances and 7.0% with 150.
+    """
+    z = float(ndtri(0.5 + level / 2))
     mean, top = float(x @ w) / n, float(x[w > 0].max())
     lower = -1.0 / top
 
-    def excess(tau: float) -> float:
-        value: float = loglik - _kernels.profile_point(x, w, n, mean, tau)[1] - drop
-        return value
+    def excess(tau: float, side: int) -> float:
+        shape_there, height = _kernels.profile_point(x, w, n, mean, tau)
+        root = math.sqrt(max(2 * (loglik - height), 0.0))
+        return root - max(z - side * _root_mean(shape_there, n), 0.0)
 
     def shape(tau: float) -> float:
         value: float = _kernels.profile_point(x, w, n, mean, tau)[0]
@@ -157,14 +162,25 @@ def _profile_interval(
     best = xi / sigma if xi > -1 else lower * (1 - 1e-12)
     end = lower * (1 - 1e-12)
     near = {"xtol": 1e-12 / mean, "rtol": 1e-12}
-    low = -1.0 if best <= end or excess(end) <= 0 else shape(scipy.optimize.brentq(excess, end, best, **near))
+    low = -1.0
+    if best > end and excess(end, -1) > 0:
+        low = xi if excess(best, -1) >= 0 else shape(scipy.optimize.brentq(excess, end, best, args=(-1,), **near))
     step = 1.0 / mean
     right = best + step
-    while excess(right) < 0:
+    while excess(right, 1) < 0:
         step *= 2
         right += step
-    high = shape(scipy.optimize.brentq(excess, best, right, **near))
-    return Interval(low=low, high=high, level=level, method="profile likelihood")
+    high = shape(scipy.optimize.brentq(excess, best, right, args=(1,), **near))
+    return Interval(low=low, high=high, level=level, method="profile likelihood, mean-corrected")
+
+
+def _root_mean(xi: float, n: int) -> float:
+    """The mean of the signed root of the likelihood ratio at the true shape, by simulation (studies/tail_fit.py).
+
+    -(2.2 - 5.5 min(xi, 0) - max(xi, 0)) / sqrt(n + 15): within 0.1 for 30 to 1,000 exceedances and -0.45 to 0.5.
+    """
+    inside = min(max(xi, -0.5), 0.5)
+    return -(2.2 - 5.5 * min(inside, 0.0) - max(inside, 0.0)) / math.sqrt(n + 15)
 
 
 def tvar(values: ArrayLike, *, q: float = 0.9) -> float:
