@@ -1,6 +1,6 @@
 """Every table and figure of the five papers: what Richter prints for it, beside what the paper has.
 
-Writes docs/reproduction.md; the words of its rows are in reproduction.toml.
+Writes docs/validation/reproduction.md; the words of its rows are in reproduction.toml.
 
 Real data are read from ../shared/data (or RICHTER_SHARED_DATA); a row without its data, or that needs a model, says
 "skipped" and why. Goes on where it stopped (soak/reproduction/rows.json); half an hour on two cores in all.
@@ -43,7 +43,7 @@ from tax_simulations import SIMULATIONS, Simulation
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("RICHTER_SHARED_DATA", ROOT.parent / "shared" / "data"))
 WORK = ROOT / "soak" / "reproduction"
-PAGE = ROOT / "docs" / "reproduction.md"
+PAGE = ROOT / "docs" / "validation" / "reproduction.md"
 PAPERS = ("ERRORQUAKE", "Tail protocol", "Sem-ECE", "Verification tax", "SEA")
 
 

@@ -33,11 +33,13 @@ from richter.claims import (
     Outcomes,
     Question,
     Sample,
+    as_sample,
     decide,
     difference_evidence,
     ece_difference,
     ece_side,
     mean_evidence,
+    total_evidence,
     unpaired_evidence,
 )
 from richter.records import Verdict
@@ -134,6 +136,13 @@ def drawn_outcomes(metric: str, mean: np.ndarray, draws: int) -> Outcomes:
     )  # fmt: skip
 
 
+def difference_of(sample: Sample, first: str, second: str) -> Evidence:
+    """The evidence that claims are decided by: of amounts that are paid that of totals."""
+    if sample.metric.is_cost:
+        return total_evidence(sample, (first, second))
+    return difference_evidence(sample, first, second)
+
+
 def ask(measure: str, conditions: tuple[str, ...], evidence: Evidence, **options: Any) -> Asked:
     """A question on a measure with its evidence; `options` are the question's own."""
     metric = METRICS[measure] if measure != "mean_score" else BOUNDED
@@ -144,7 +153,7 @@ def ask(measure: str, conditions: tuple[str, ...], evidence: Evidence, **options
 def ask_pairs(sample: Sample, **options: Any) -> list[Asked]:
     """A question on every pair of a sample's conditions."""
     pairs = itertools.combinations(sample.outcomes.conditions, 2)
-    return [ask(sample.metric.name, pair, difference_evidence(sample, *pair), **options) for pair in pairs]
+    return [ask(sample.metric.name, pair, difference_of(sample, *pair), **options) for pair in pairs]
 
 
 def cells() -> Iterator[dict[str, Any]]:
@@ -166,7 +175,8 @@ def run_cell(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dict[
         u = latent(rng, n, groups, 2)
         for shift in (0.0, SHIFT[kind]):
             mean = means_of(rng, kind, u + np.array([0.0, shift]), cell["draws"])
-            evidence = difference_evidence(sample_of(KINDS[kind], mean, cell["draws"], group), "m0", "m1")
+            sample = sample_of(KINDS[kind], mean, cell["draws"], group)
+            evidence = difference_of(sample, "m0", "m1")
             interval = evidence.interval(0.95)
             if shift == 0:
                 found["false"] += 0.0 not in interval
@@ -379,7 +389,10 @@ def run_unpaired(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> d
             metric=metric, items=names("", len(value)), conditions=("m0", "m1"), item=np.arange(len(value)),
             condition=np.repeat([0, 1], [len(v) for v in values]), value=value, group=group if grouped else None,
         )  # fmt: skip
-        interval = unpaired_evidence(outcomes, "m0", "m1").interval(0.95)
+        evidence = unpaired_evidence(outcomes, "m0", "m1")
+        if metric.is_cost:
+            evidence = total_evidence(as_sample(outcomes), ("m0", "m1"), unpaired=True)
+        interval = evidence.interval(0.95)
         false += 0.0 not in interval
         width += interval.high - interval.low
     return {"false": false / runs, "width": width / runs}

@@ -4,14 +4,15 @@ A mutant is killed when a test fails. Prints one line a mutant and the survivors
 `--fast` runs the first of each file, for continuous integration; `--named` those of the wiring that a review found
 unguarded. `--whole N` takes N changes at random of all that can
 be made to operators, numbers and conditions in the modules that decide verdicts (0: all), kept in a file as they are
-done; only quick tests count there.
+done; only quick tests that reach the change count there.
 
     python studies/mutants.py [--fast | --named] [word in the name]
-    python studies/mutants.py --whole 200 [file]
+    python studies/mutants.py --whole 200 [file [word in a module's path]..]
 """
 
 import ast
 import copy as copying
+import hashlib
 import json
 import os
 import random
@@ -34,10 +35,11 @@ FORK = get_context("fork")  # a child has all that is loaded here, and none of o
 for heavy in ("numba", "scipy.stats", "scipy.optimize", "polars", "rich.console", "aiohttp", "jinja2"):
     import_module(heavy)
 TESTS = "tests/claims/test_"
-DECIDE = ("claims/_decide.py", f"{TESTS}decide.py {TESTS}require.py {TESTS}sentences.py")
+DECIDE = ("claims/_decide.py", f"{TESTS}decide.py {TESTS}require.py tests/words/test_claim_sentences.py")
 SIZES = ("claims/_sizes.py", f"{TESTS}decide.py {TESTS}require.py")
 SIZING = ("floors/_sizing.py", "tests/floors/test_sizing.py")
-SUITE = ("claims/_suite.py", f"{TESTS}suite.py")
+LIMITS = ("claims/_decide.py", f"tests/floors/test_sequences.py {TESTS}equivalence.py")
+TRADES = ("claims/_decide.py", f"{TESTS}suite.py")
 LABELS = ("claims/_labels.py", f"{TESTS}labels.py")
 PAIRS = ("claims/_pairs.py", f"{TESTS}pairs.py tests/evidence/test_checks.py tests/audit/test_compare_options.py")
 UNITS = ("claims/_units.py", f"{TESTS}about.py {TESTS}units.py")
@@ -59,33 +61,50 @@ GATE = ("audit/_gate_check.py", "tests/audit/test_gate.py tests/audit/test_page_
 WATCH = ("audit/_watch.py", "tests/audit/test_watch.py")
 
 
-# modules that decide verdicts or hand on what they rest on, whole, and the tests that must notice
-CLAIMS = " ".join(f"{TESTS}{name}.py" for name in ("decide", "sentences", "require"))
-WIRED = "tests/evidence/test_checks.py tests/evidence/test_facts.py tests/evidence/test_missing.py"
-PAGES = f"{WIRED} tests/audit/test_page_claims.py tests/audit/test_compare_options.py tests/audit/test_gate.py"
+# modules that decide verdicts or hand on what they rest on, whole, and the quick tests that must notice
+DECIDING = " ".join(
+    f"{TESTS}{name}.py"
+    for name in ("control", "decide", "equivalence", "evidence", "measures", "pairs", "require", "subgroups", "suite")
+)
+SENTENCES = "tests/words/test_claim_sentences.py tests/words/test_headline.py"
+PAGES = "tests/evidence tests/wiring/test_one_rule.py " + " ".join(
+    f"tests/audit/test_{name}.py" for name in ("page_claims", "compare_options", "gate")
+)
+SURFACES = f"{DECIDING} {PAGES}"
+WEIGHED = f"{SURFACES} tests/severity/test_severity_wiring.py"
 WHOLE = {
-    "claims/_decide.py": " ".join(
-        [CLAIMS, *(f"{TESTS}{name}.py" for name in ("answer", "control", "evidence", "labels"))]
-    ),
-    "claims/_suite.py": f"{TESTS}suite.py",
-    "claims/_gate_limits.py": f"{TESTS}gate_limits.py",
-    "claims/_missing.py": f"{WIRED} tests/wiring/test_one_rule.py",
-    "claims/_pairs.py": f"{TESTS}pairs.py {TESTS}decide.py {PAGES}",
-    "claims/_answer.py": f"{TESTS}answer.py",
-    "evidence/_answer_questions.py": PAGES,
-    "evidence/_checks.py": PAGES,
-    "evidence/_calibration_evidence.py": f"{TESTS}ece.py {PAGES}",
-    "evidence/_estimators.py": PAGES,
-    "evidence/_facts.py": f"{PAGES} tests/wiring/test_removal.py",
-    "evidence/_severity_evidence.py": f"{PAGES} tests/cli/test_severity.py",
-    "audit/_comparison.py": PAGES,
-    "audit/_gate_check.py": PAGES,
-    "audit/_measure.py": "tests/audit/test_measure.py tests/audit/test_page_claims.py",
-    "audit/_measure_claims.py": "tests/audit/test_measure.py tests/audit/test_page_claims.py",
+    "evidence/_answer_questions.py": SURFACES,
+    "evidence/_checks.py": SURFACES,
+    "evidence/_calibration_evidence.py": f"{TESTS}ece.py {SURFACES}",
+    "evidence/_estimators.py": SURFACES,
+    "evidence/_facts.py": SURFACES,
+    "evidence/_policy.py": SURFACES,
+    "evidence/_severity_evidence.py": WEIGHED,
+    "audit/_comparison.py": SURFACES,
+    "audit/_gate_check.py": SURFACES,
+    "audit/_plan_gate.py": SURFACES,
+    "audit/_severity_requirements.py": WEIGHED,
+    "audit/_measure.py": f"{SURFACES} tests/audit/test_measure.py",
+    "audit/_measure_claims.py": f"{SURFACES} tests/audit/test_measure.py",
     "audit/_watch.py": "tests/audit/test_watch.py",
+    "claims/_decide.py": f"{DECIDING} {SENTENCES} {TESTS}labels.py",
+    "claims/_equivalence.py": DECIDING,
+    "claims/_evidence.py": f"{DECIDING} {SENTENCES}",
+    "claims/_question.py": f"{SURFACES} {SENTENCES}",
+    "claims/_measures.py": f"{SURFACES} {SENTENCES}",
+    "claims/_missing.py": PAGES,
+    "claims/_pairs.py": SURFACES,
+    "claims/_sizes.py": f"{DECIDING} {SENTENCES}",
+    "claims/_suite.py": SURFACES,
+    "claims/_subgroups.py": f"{TESTS}subgroups.py {PAGES}",
+    "claims/_control.py": f"{TESTS}control.py",
+    "claims/_labels.py": f"{TESTS}labels.py",
+    "claims/_gate_limits.py": f"{TESTS}gate_limits.py",
+    "words/_headline.py": "tests/words/test_headline.py",
     "tail/_gates.py": "tests/tail/test_gates.py",
     "severity/_requirement.py": "tests/severity/test_deployment.py",
     "floors/_sizing.py": "tests/floors/test_sizing.py tests/floors/test_rates.py",
+    "floors/_stopping.py": "tests/floors/test_seq tests/audit/test_sequential.py tests/wiring/test_one_rule.py",
 }
 # changes that no input can tell from the rule: by module, what is changed, and words of its line
 SAME = {
@@ -99,15 +118,21 @@ SAME = {
     ("claims/_gate_limits.py", "comparison LtE", "np.max(self.least"): "a difference as large as the bound on rounding",
     ("claims/_gate_limits.py", "comparison Lt", "LEAST_FREEDOM"): "degrees of freedom as near as the bound on rounding",
     ("claims/_gate_limits.py", "constant True", "counted = difference"): "Tango's limits are the same for gates",
+    ("evidence/_checks.py", "comparison Gt", "independence_p(shares) >"): "a p-value is never the limit itself",
+    ("claims/_evidence.py", "constant 1.0", "or -1.0"): "any negative number says that an end is inside",
+    ("claims/_evidence.py", "comparison Gt", "if distance_outside(high) > 0"): "the distance is never 0",
+    ("claims/_question.py", "comparison Gt", "self.known.estimate >"): "what equals the value is never shown to differ",
+    ("claims/_missing.py", "constant 1", "reshape(2, -1)"): "numpy takes any negative number",
     ("claims/_missing.py", "operator USub", '"draw"'): "the number of a draw that is missing is not used",
     ("claims/_missing.py", "constant 1", '"draw"'): "the number of a draw that is missing is not used",
-    ("claims/_answer.py", "comparison Gt", "above = claim.estimate"): "what equals the value is never shown to differ",
-    ("claims/_answer.py", "constant 1.0", "reach = max("): "0 over any number is 0",
+    ("words/_headline.py", "comparison Gt", "above = claim.estimate"): "what equals the value is never shown to differ",
+    ("words/_headline.py", "constant 1.0", "reach = max("): "0 over any number is 0",
     ("floors/_sizing.py", "constant 2", "ahead ="): "a look further than needed",
     ("floors/_sizing.py", "constant 20000", "ahead ="): "one more size where the look is cut short",
     ("floors/_sizing.py", "condition", "ahead ="): "a look that is cut short elsewhere",
     ("floors/_sizing.py", "constant 60", "range(60)"): "one more halving changes nothing to see",
 }
+LONGEST_S = 12.0  # of the tests that a change is tried with: those that reach it, the quickest first
 SWAPS: dict[type, Any] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And,
@@ -129,15 +154,15 @@ class Mutant(NamedTuple):
 NAMED = (
     Mutant("gate ignoring attempts", *GATE, 'tried = values.get("tried", 1) or known or 1', "tried = 1"),
     Mutant("gate limits that fall short", *ESTIMATORS, "exact=policy.is_gate, ratio=ratio", "ratio=ratio"),
-    Mutant("watch's metrics not divided", *WATCH, "limit = len(table) / alpha if table else 1 / alpha",
+    Mutant("watch's metrics not divided", *WATCH, "limit = len(watched) / alpha if watched else 1 / alpha",
            "limit = 1 / alpha"),
     Mutant("refused alignment compared", *CHECKS, "if frozenset(question.conditions) not in aligned.apart:",
            "if True:"),
     Mutant("severity margin taken from the margin", *COMPARE, "margin=margins.get(measure)",
            "margin=margins.get(measure, margins.get(str(dataset.metric)))"),
-    Mutant("trade refuted at twice its level", *SUITE, "_most_gain(t.quality.interval(1 - alpha)",
-           "_most_gain(t.quality.interval(1 - 2 * alpha)"),
-    Mutant("trade list always one step on", *SUITE, "left -= still_rejecting", "left -= 1"),
+    Mutant("trade refuted at twice its level", *TRADES, "trade.loses_quality(alpha / 2)",
+           "trade.loses_quality(alpha)"),
+    Mutant("trade list always one step on", *TRADES, "left -= still_rejecting", "left -= 1"),
     Mutant("subgroup p not multiplied", "claims/_decide.py", f"{TESTS}subgroups.py", "np.minimum(holm(tested) * tried",
            "np.minimum(np.asarray(tested) * tried"),
     Mutant("label design effect below 1", *LABELS, "deff = max(1.0, (total - between) / alone) if",
@@ -147,9 +172,8 @@ NAMED = (
            "len(tables[0][0]) == len(tables[1][0])"),
     Mutant("no room for an unseen group", *UNITS, "whole=whole, unseen=unseen), near)",
            "whole=whole, unseen=0.0), near)"),
-    Mutant("stop rule decided by an empty sequence", "floors/_stopping.py",
-           "tests/floors/test_sequences.py tests/audit/test_sequential.py", "if above != under and not is_empty:",
-           "if above or under:"),
+    Mutant("stop rule decided by an empty sequence", *LIMITS, "is None or interval.low > interval.high or",
+           "is None or"),
     Mutant("share boundary >= to >", *PAIRS, "shared.both >= min_shared * either", "shared.both > min_shared * either"),
     Mutant("missing without Bonferroni", *MISSING,  # both ways must agree: what took the place of the corrected test
            "return max(p_value(ignoring, value), p_value(as_worst, value))",
@@ -178,10 +202,10 @@ MUTANTS = (
     Mutant("gate without multiplicity", *DECIDE, "p_violated = holm(p_other_side)", "p_violated = p_other_side"),
     Mutant("gate's sign", *DECIDE,
            'above=question.relation == "above", alpha=alpha)', 'above=question.relation == "below", alpha=alpha)'),
-    Mutant("gate's level", *DECIDE, "interval = evidence.interval(1 - 2 * alpha)\n    return",
-           "interval = evidence.interval(1 - 8 * alpha)\n    return"),
-    Mutant("equivalence at 20%", "claims/_evidence.py", f"{TESTS}decide.py {TESTS}evidence.py",
-           "found = evidence.interval(1 - 2 * alpha)", "found = evidence.interval(1 - 8 * alpha)"),
+    Mutant("gate's level", *DECIDE, "interval = evidence.interval(one_sided_level(alpha))\n    return",
+           "interval = evidence.interval(one_sided_level(4 * alpha))\n    return"),
+    Mutant("equivalence at 20%", "claims/_equivalence.py", f"{TESTS}decide.py {TESTS}evidence.py", "TAIL = 1.0",
+           "TAIL = 4.0"),
     Mutant("missing grades one way", *MISSING,
            "return max(p_value(ignoring, value), p_value(as_worst, value))", "return p_value(ignoring, value)"),
     Mutant("missing grades narrow the interval", *MISSING,
@@ -211,7 +235,7 @@ MUTANTS = (
     Mutant("labels not checked", *CHECKS, "    check_labels,\n", ""),
     Mutant("missing not checked", *CHECKS, "    check_missing,\n", ""),
     Mutant("reading not checked", *CHECKS, "    check_reading,\n", ""),
-    Mutant("sized one-sided", *SIZES, "tests = [(alpha / 2, POWER)]", "tests = [(alpha, POWER)]"),
+    Mutant("sized one-sided", *SIZES, "OneSidedTest(tail=alpha / 2,", "OneSidedTest(tail=alpha,"),
     Mutant("units by the first power", *SIZES,
            "n = math.ceil(variance * (reach_of(math.inf, tail, power) / distance) ** 2)",
            "n = math.ceil(variance * (reach_of(math.inf, tail, power) / distance) ** 1)"),
@@ -236,7 +260,7 @@ MUTANTS = (
            "(lipschitz * error_rate / n) ** (1 / 3)", "(lipschitz * error_rate / n) ** (1 / 2)"),
     Mutant("Neyman without shrinkage", "floors/_active_labels.py", "tests/floors/test_active.py",
            "size * (sigma + np.mean(sigma)) / 2", "size * sigma"),
-    Mutant("side of a claim", "claims/_answer.py", "tests/claims/test_answer.py",
+    Mutant("side of a claim", "words/_headline.py", "tests/words/test_headline.py",
            'return "better" if above ==', 'return "worse" if above =='),
 )  # fmt: skip
 
@@ -247,6 +271,8 @@ class Change(NamedTuple):
     line: int
     what: str
     text: str
+    at: int | None  # the line of its statement; None where it is not in a function
+    key: str  # its function's text and its place in it: the same while these are
 
 
 def changes(text: str) -> list[Change]:
@@ -256,16 +282,36 @@ def changes(text: str) -> list[Change]:
     starts = [0]
     for row in text.encode().splitlines(keepends=True):
         starts.append(starts[-1] + len(row))
-    found = []
+    statements = _statements(tree)
+    found: list[Change] = []
+    seen: dict[str, int] = {}
     for node in ast.walk(tree):
         if id(node) in quiet or not (change := _changed(node)):
             continue
         what, at, new = change
+        line, around = statements.get(id(node), (None, ast.unparse(tree)))
+        digest = hashlib.sha256(around.encode()).hexdigest()[:12]
+        seen[digest] = seen.get(digest, -1) + 1
         begin, end = starts[at.lineno - 1] + at.col_offset, starts[(at.end_lineno or 0) - 1] + (at.end_col_offset or 0)
         raw = text.encode()
         copy = (raw[:begin] + f"({ast.unparse(new)})".encode() + raw[end:]).decode()
-        found.append(Change(at.lineno, what, copy))
+        found.append(Change(at.lineno, what, copy, line, f"{digest}.{seen[digest]}"))
     return found
+
+
+def _statements(tree: ast.Module) -> dict[int, tuple[int, str]]:
+    """Of every node in a function, by its id: the line of its innermost statement, and the text of the function."""
+    places: dict[int, tuple[int, str]] = {}
+    outer = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    for function in outer:
+        if id(function) in places:  # a function in a function
+            continue
+        text = ast.unparse(function)
+        for statement in ast.walk(function):  # from the outside to the inside
+            if isinstance(statement, ast.stmt) and statement is not function:
+                for node in ast.walk(statement):
+                    places[id(node)] = (statement.lineno, text)
+    return places
 
 
 def _unspoken(node: ast.AST) -> list[ast.AST]:
@@ -273,6 +319,10 @@ def _unspoken(node: ast.AST) -> list[ast.AST]:
     parts = [getattr(node, "annotation", None), getattr(node, "returns", None)]
     if isinstance(node, ast.Raise | ast.JoinedStr):
         parts.append(node)
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        parts.append(node)
+    if isinstance(node, ast.keyword) and node.arg == "strict":
+        parts.append(node.value)
     parts += getattr(node, "decorator_list", [])
     return [inner for part in parts if part is not None for inner in ast.walk(part)]
 
@@ -298,88 +348,135 @@ def _changed(node: ast.AST) -> tuple[str, ast.expr, ast.expr] | None:
     return what, node, other
 
 
-def whole(number: int, file: Path) -> None:
-    """Changes at random over the modules of `WHOLE`; what is in the file is not tried again."""
-    texts = {name: (ROOT / "src" / "richter" / name).read_text(encoding="utf-8") for name in WHOLE}
-    todo = [(name, k, change) for name, text in texts.items() for k, change in enumerate(changes(text))]
+def whole(number: int, file: Path, words: list[str]) -> None:
+    """Changes at random over the modules of `WHOLE` whose names have one of the words; those in the file are done."""
+    chosen = list(dict.fromkeys(name for word in words or ("",) for name in WHOLE if word in name))
+    texts = {name: (ROOT / "src" / "richter" / name).read_text(encoding="utf-8") for name in chosen}
+    todo = [(name, change) for name, text in texts.items() for change in changes(text)]
     print(f"{len(todo)} changes can be made", flush=True)
     random.Random(0).shuffle(todo)
-    done = {}
-    if file.exists():
-        done = {(r["file"], r["number"]): r for r in map(json.loads, file.read_text().splitlines())}
-    chosen = [(name, k, change) for name, k, change in todo[: number or None] if (name, k) not in done]
-    for name, text in texts.items():
-        own = [(k, change) for of, k, change in chosen if of == name]
-        if own:
-            child = FORK.Process(target=_try_all, args=(name, text, own, file))
-            child.start()
-            child.join()
-            if child.exitcode:
-                raise SystemExit(f"the tests of {name} fail on what it is")
-    rows = [json.loads(line) for line in file.read_text().splitlines()]
-    left = [r for r in rows if not r["killed"]]
-    known = 0
-    for row in sorted(left, key=lambda r: (r["file"], r["line"])):
+    todo = sorted(todo[: number or None], key=lambda one: chosen.index(one[0]))
+    done = _read_rows(file)
+    todo = [(name, change) for name, change in todo if (name, change.key) not in done]
+    if todo:
+        child = FORK.Process(target=_try_all, args=(texts, todo, file))
+        child.start()
+        child.join()
+        if child.exitcode:
+            raise SystemExit("the tests fail on what the modules are")
+    keys = {(name, change.key): change.line for name, text in texts.items() for change in changes(text)}
+    _print_rows([row | {"line": keys[key]} for key, row in _read_rows(file).items() if key in keys])
+
+
+def _read_rows(file: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """What was tried, by module and change."""
+    rows = map(json.loads, file.read_text().splitlines()) if file.exists() else ()
+    return {(row["file"], row["key"]): row for row in rows}
+
+
+def _print_rows(rows: list[dict[str, Any]]) -> None:
+    """Print the survivors with the reasons of those that cannot be killed, and the counts by module and over all."""
+    counts: dict[str, list[int]] = {}
+    for row in sorted(rows, key=lambda r: (r["file"], r["line"])):
         reasons = [
             why
             for (of, what, words), why in SAME.items()
             if of == row["file"] and what == row["what"] and words in row["text"]
         ]
-        known += bool(reasons)
-        said = "same" if reasons else "SURVIVED"
-        print(f"{said} {row['file']}:{row['line']} {row['what']}: {row['text']} {reasons or ''}")
-    print(f"{len(rows) - len(left)} of {len(rows)} killed ({1 - len(left) / max(len(rows), 1):.1%}), {known} cannot be")
-
-
-def _keep(file: Path, name: str, text: str, number: int, change: Change, failed: bool) -> None:
-    row = {"file": name, "number": number, "line": change.line, "what": change.what}
-    row["text"] = text.splitlines()[change.line - 1].strip()
-    with file.open("a") as out:
-        out.write(json.dumps(row | {"killed": failed}) + "\n")
+        is_same = bool(reasons) and not row["killed"]
+        tally = counts.setdefault(row["file"], [0, 0, 0])
+        for k, counted in enumerate((row["killed"], True, is_same)):
+            tally[k] += counted
+        if not row["killed"]:
+            seen = f"{row['tests']} tests"
+            outcome = "same" if is_same else "SURVIVED"
+            print(f"{outcome} {row['file']}:{row['line']} {row['what']}: {row['text']} ({seen}) {reasons or ''}")
+    counts["in all"] = [sum(column) for column in zip(*counts.values(), strict=True)] or [0, 0, 0]
+    for name, (killed_, tried, same) in counts.items():
+        print(f"{name}: {killed_} of {tried} killed ({killed_ / max(tried - same, 1):.1%} of what can be), {same} same")
 
 
 class Trying:
-    """A pytest session that collects once and runs its tests in a fork for each change, the quickest first."""
+    """A pytest session that collects once and runs, in a fork for each change, the tests that reach it, quickest first.
 
-    def __init__(self, name: str, text: str, todo: list[tuple[int, Change]], file: Path) -> None:
-        self.name, self.text, self.todo, self.file = name, text, todo, file
-        self.took: dict[str, float] = {}
+    The tests are first run on copies of the modules that note which statements each test reaches.
+    """
+
+    def __init__(self, texts: dict[str, str], todo: list[tuple[str, Change]], file: Path) -> None:
+        self.texts, self.todo, self.file = texts, todo, file
+        self.durations: dict[str, float] = {}
+        self.reached: dict[str, list[tuple[str, int]]] = {}
+        self.hits: set[tuple[str, int]] = set()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """The first that fails is enough."""
         if report.failed:
             os._exit(1)
-        self.took[report.nodeid] = self.took.get(report.nodeid, 0.0) + report.duration
+        self.durations[report.nodeid] = self.durations.get(report.nodeid, 0.0) + report.duration
+        if report.when == "teardown":
+            self.reached[report.nodeid] = sorted(self.hits)
+            self.hits.clear()
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Run all tests as the module is, then for each change."""
-        source, sink = os.pipe()
-        if _forked(lambda: self._run(session.items, sink)):
+        """Run all tests as the modules are, then for each change those that reach it."""
+        notes = self.file.with_suffix(".reached.json")
+        if _forked(lambda: self._run_noting(session.items, notes), 3600):
             os._exit(2)
-        with os.fdopen(source) as reader:
-            took = json.loads(reader.readline())
-        items = sorted(session.items, key=lambda item: took[item.nodeid])
-        most = 20 + 10 * sum(took.values())
-        for k, change in self.todo:
-            failed = _forked(lambda text=change.text: self._run(items, None, text), most)  # type: ignore[misc]
-            _keep(self.file, self.name, self.text, k, change, failed)
+        durations, reached = json.loads(notes.read_text())
+        notes.unlink()
+        tests = {nodeid: {(name, line) for name, line in lines} for nodeid, lines in reached.items()}
+        order = sorted(session.items, key=lambda item: durations[item.nodeid])
+        for name, change in self.todo:
+            items, total = [], 0.0
+            for item in order:
+                is_reached = change.at is None or (name, change.at) in tests[item.nodeid]
+                if is_reached and total + durations[item.nodeid] < LONGEST_S:
+                    items.append(item)
+                    total += durations[item.nodeid]
+            failed = bool(items) and _forked(
+                lambda items=items, name=name, text=change.text: self._run(items, name, text),  # type: ignore[misc]
+                20 + 10 * total,
+            )
+            row = {"file": name, "key": change.key, "what": change.what, "tests": len(items), "killed": failed}
+            row["text"] = self.texts[name].splitlines()[change.line - 1].strip()
+            with self.file.open("a") as out:
+                out.write(json.dumps(row) + "\n")
         return True
 
-    def _run(self, items: list[pytest.Item], sink: int | None, text: str = "") -> None:
-        if text:
-            _swap(f"richter.{self.name[:-3].replace('/', '.')}", text)
+    def _run_noting(self, items: list[pytest.Item], notes: Path) -> None:
+        for name, text in self.texts.items():
+            _swap(name, _noting(text, name), hits=self.hits)
+        self._run(items)
+        notes.write_text(json.dumps([self.durations, self.reached]))
+
+    def _run(self, items: list[pytest.Item], name: str = "", text: str = "") -> None:
+        if name:
+            _swap(name, text)
         for item, after in zip(items, [*items[1:], None], strict=True):
             item.ihook.pytest_runtest_protocol(item=item, nextitem=after)
-        if sink is not None:
-            os.write(sink, json.dumps(self.took).encode() + b"\n")
 
 
-def _try_all(name: str, text: str, todo: list[tuple[int, Change]], file: Path) -> None:
+def _noting(text: str, name: str) -> str:
+    """A module whose functions note each statement that they reach, by its line in the module as it is."""
+    tree = ast.parse(text)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    blocks = {id(inner): inner for function in functions for inner in ast.walk(function)}
+    for block in blocks.values():
+        for field in ("body", "orelse", "finalbody"):
+            if isinstance(statements := getattr(block, field, None), list):
+                notes = [ast.parse(f"_hits_.add(({name!r}, {one.lineno}))").body[0] for one in statements]
+                setattr(block, field, [both for pair in zip(notes, statements, strict=True) for both in pair])
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def _try_all(texts: dict[str, str], todo: list[tuple[str, Change]], file: Path) -> None:
     os.chdir(ROOT)
-    tests = [test for test in WHOLE[name].split() if (ROOT / test).exists()]
+    guards = tuple(test for name in texts for test in WHOLE[name].split())
+    files = sorted(str(file.relative_to(ROOT)) for file in ROOT.glob("tests/*/test_*.py"))
+    tests = [file for file in files if file.startswith(guards)]
     with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
         options = ["-q", "-n0", "-p", "no:cacheprovider", "-m", "not slow", *tests]
-        code = pytest.main(options, plugins=[Trying(name, text, todo, file)])
+        code = pytest.main(options, plugins=[Trying(texts, todo, file)])
     os._exit(int(code))
 
 
@@ -403,27 +500,41 @@ def _forked(work: Callable[[], None], most_s: float = 600) -> bool:
     return True
 
 
-def _swap(module: str, text: str) -> None:
-    """Give a loaded module the code, the defaults and the numbers that it has in another text of it."""
-    old, new = sys.modules[module], types.ModuleType(module)
-    new.__dict__.update(__package__=old.__package__, __file__=old.__file__)
-    exec(compile(text, module, "exec"), new.__dict__)
-    for name, value in vars(new).items():
-        mine = vars(old).get(name)
-        if isinstance(value, bool | int | float | tuple | dict) and not name.startswith("__"):
-            setattr(old, name, value)
-        elif isinstance(value, type) and value.__module__ == module and isinstance(mine, type):
-            for key, inner in vars(value).items():
-                _retrain(vars(mine).get(key), inner)
-        elif getattr(value, "__module__", "") == module:
+def _swap(name: str, text: str, hits: set[tuple[str, int]] | None = None) -> None:
+    """Give a loaded module the code, the defaults and the numbers that it has in another text of it.
+
+    Its classes stay the same objects, so that what is made of them before and after is of one type.
+    """
+    module = f"richter.{name[:-3].replace('/', '.')}"
+    old, new, classes = import_module(module), types.ModuleType(module), types.ModuleType(module)
+    tree = ast.parse(text)
+    own = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    for copy in (new, classes):
+        copy.__dict__.update(__package__=old.__package__, __file__=old.__file__, _hits_=hits)
+    vars(old)["_hits_"] = hits
+    new.__dict__.update({node.name: vars(old)[node.name] for node in own})
+    exec(compile(text, module, "exec"), classes.__dict__)
+    tree.body = [node for node in tree.body if node not in own]
+    exec(compile(tree, module, "exec"), new.__dict__)
+    for node in own:
+        for key, inner in vars(vars(classes)[node.name]).items():
+            _retrain(vars(vars(old)[node.name]).get(key), inner)
+    for key, value in vars(new).items():
+        mine = vars(old).get(key)
+        if isinstance(value, bool | int | float | tuple | dict) and not key.startswith("__"):
+            setattr(old, key, value)
+        elif getattr(value, "__module__", "") == module and not isinstance(value, type):
             _retrain(mine, value)
 
 
 def _retrain(old: Any, new: Any) -> None:
-    for wrapper in ("fget", "func", "__func__", "__wrapped__"):
-        old, new = getattr(old, wrapper, None) or old, getattr(new, wrapper, None) or new
+    """Give a function, and the one that it wraps, another's code and defaults."""
     if isinstance(old, types.FunctionType) and isinstance(new, types.FunctionType):
         old.__code__, old.__defaults__, old.__kwdefaults__ = new.__code__, new.__defaults__, new.__kwdefaults__
+    for wrapper in ("fget", "func", "__func__", "__wrapped__"):
+        inner, other = getattr(old, wrapper, None), getattr(new, wrapper, None)
+        if inner is not None and other is not None:
+            _retrain(inner, other)
 
 
 def killed(mutant: Mutant) -> bool:
@@ -462,7 +573,7 @@ def _try(module: str, text: str, arguments: list[str]) -> None:
 def main() -> None:
     if "--whole" in sys.argv:
         rest = sys.argv[sys.argv.index("--whole") + 1 :]
-        whole(int(rest[0]) if rest else 0, Path(rest[1] if len(rest) > 1 else "mutants.jsonl"))
+        whole(int(rest[0]) if rest else 0, Path(rest[1] if len(rest) > 1 else "mutants.jsonl"), rest[2:])
         return
     lost = [m.name for m in MUTANTS if m.old not in (ROOT / "src" / "richter" / m.file).read_text(encoding="utf-8")]
     if lost:

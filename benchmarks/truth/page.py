@@ -300,6 +300,6 @@ def text(rows: list[Row], specs: list[Row], everyone: dict[str, Row]) -> str:
 
 
 def write(rows: list[Row], specs: list[Row], everyone: dict[str, Row]) -> None:
-    """docs/truth-bench.md and its figure."""
-    (DOCS / "truth-bench.md").write_text(text(rows, specs, everyone), encoding="utf-8")
+    """docs/validation/truth-bench.md and its figure."""
+    (DOCS / "validation" / "truth-bench.md").write_text(text(rows, specs, everyone), encoding="utf-8")
     (DOCS / "images" / "truth-bench.svg").write_text(figure(rows, specs), encoding="utf-8")

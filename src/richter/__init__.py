@@ -1,31 +1,49 @@
-"""Richter finds a language model's errors, weighs them, and says what the evidence can carry."""
+"""Statistical checks for LLM evals: is the difference real, how bad are the errors, is there enough data?
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+>>> import richter
+>>> result = richter.compare({"old": [1, 0, 1, 0] * 50, "new": [1, 1, 1, 0] * 50})
+>>> result["old", "new"].verdict.value
+'verified'
+"""
 
-if TYPE_CHECKING:
-    from richter.audit import Run
-    from richter.interop import Source
+import typing as _typing
+from importlib import import_module as _import_module
+
+if _typing.TYPE_CHECKING:
+    from richter.errors import InputError, PlanError, ReadingProposed, RichterError, RichterWarning, UnconfirmedReading
+    from richter.notebook import assert_no_worse, compare, gate, paired, size, unpaired
+    from richter.notebook import open_run as open  # noqa: A004 - read as richter.open
 
 __version__ = "0.1.0"
 
-_ROOMS = ("calibration", "floors", "severity", "stats", "tail")  # loaded on first use: `import richter` stays light
-__all__ = ["__version__", "open", *_ROOMS]
+_ROOMS = ("calibration", "floors", "severity", "stats", "tail")
+_ERRORS = ("InputError", "PlanError", "ReadingProposed", "RichterError", "RichterWarning", "UnconfirmedReading")
+# where each name is; a file is loaded when its name is first used, so that `import richter` stays light
+_NAMES = {
+    "assert_no_worse": ("notebook", "assert_no_worse"),
+    "compare": ("notebook", "compare"),
+    "gate": ("notebook", "gate"),
+    "open": ("notebook", "open_run"),
+    "paired": ("notebook", "paired"),
+    "size": ("notebook", "size"),
+    "unpaired": ("notebook", "unpaired"),
+    **{name: ("errors", name) for name in _ERRORS},
+}
+__all__ = [
+    "InputError", "PlanError", "ReadingProposed", "RichterError", "RichterWarning", "UnconfirmedReading", "__version__",
+    "assert_no_worse", "compare", "gate", "open", "paired", "size", "unpaired", *_ROOMS,
+]  # fmt: skip
 
 
-def open(*sources: "Source", **options: Any) -> "Run":  # noqa: A001 - read as richter.open
-    """Open runs, tables, other tools' logs, or polars or pandas frames, to put questions to them.
-
-    `ratings` says whose severities count where there are several kinds ("human", "judge", "rule"), `options` how a
-    source is read (`richter.tables.ReadOptions`), `confirm` to go on where that was inferred. What comes back has
-    `compare`, `severity`, `calibration`, `tail`, `floors`, `gate`, `measure`, `findings` and the records: `conditions`,
-    `table("rows")`.
-    """
-    run: Run = import_module("richter.audit").open_run(*sources, **options)
-    return run
-
-
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     if name in _ROOMS:
-        return import_module(f"richter.{name}")
+        return _import_module(f"richter.{name}")
+    if name in _NAMES:
+        room, own = _NAMES[name]
+        value = globals()[name] = getattr(_import_module(f"richter.{room}"), own)
+        return value
     raise AttributeError(f"module 'richter' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -21,6 +21,9 @@ RichterError                    everything below; the command line prints it in 
 │   └── MissingPart             an optional package or the built-in model's weights are not installed
 ├── CallFailed                  one call failed after its retries; recorded, the run goes on
 └── BudgetExhausted             the next call would exceed the budget
+
+RichterWarning                  what a Python user should know of a result, and may silence by its category
+└── UnconfirmedReading          how a table is read was inferred, and nobody confirmed it
 """
 
 import re
@@ -42,8 +45,10 @@ __all__ = [
     "PlanError",
     "ReadingProposed",
     "RichterError",
+    "RichterWarning",
     "StorageError",
     "TooFewErrors",
+    "UnconfirmedReading",
     "UnknownModel",
     "UnknownProvider",
     "Unreachable",
@@ -173,6 +178,14 @@ class CallFailed(RichterError):
 
 class BudgetExhausted(RichterError):
     """The next call would exceed the budget."""
+
+
+class RichterWarning(UserWarning):
+    """What a Python user should know of a result; `warnings.simplefilter("ignore", RichterWarning)` silences it."""
+
+
+class UnconfirmedReading(RichterWarning):
+    """How a table is read was inferred, and nobody confirmed it."""
 
 
 # packages that modules import when they load -> the extra that brings them

@@ -62,7 +62,7 @@ def test_costs_by_subgroup_have_the_words_of_the_comparison(
     assert "domain" not in out
     assert "second - first, %" in out
     assert "dollars per answer, %" in out
-    assert "the effect (ratio of geometric means)" in " ".join(out.split())
+    assert "the effect (ratio of totals)" in " ".join(out.split())
     _, row, _ = run(capsys, "compare", str(path), "old", "new", *shown, "--json", "-")
     cheaper = next(c for c in json.loads(row)["claims"] if c["measure"] == "money")["estimate"]
     assert out.split("dollars per answer, %")[1].split()[0] == f"{100 * cheaper:+.1f}"

@@ -468,7 +468,9 @@ def test_a_gate_on_seconds_speaks_of_shares_everywhere(rng: np.random.Generator)
     report = run_gate(margin_plan(tables, 0.1, metric="latency"), tables)
     assert report.requirements == ("seconds per answer of new no worse than old by 10.0%",)
     assert "violates: seconds per answer of new no worse than old by 10.0%." in report.sentence
-    comment = gate_comment(report.sentence, report.claims, report.requirements, tables, small="")
+    comment = gate_comment(
+        report.sentence, report.claims, report.requirements, tables, small="", outcome=report.outcome
+    )
     (row,) = [line for line in comment.splitlines() if line.startswith("| seconds")]
     assert "% (" in row
     assert " s (" not in row

@@ -134,7 +134,6 @@ FAILING = {
     "no such column": ["gate", "PLAN", "DATA", "--map", "score=none"],
     "output over an input": ["gate", "PLAN", "DATA", "--json", "DATA"],
     "output that cannot be written": ["gate", "PLAN", "DATA", "--md", "none/x.md"],
-    "no such history": ["gate", "PLAN", "DATA", "--history", "none"],
 }
 
 

@@ -124,7 +124,9 @@ def test_header_is_yaml(bench: Path, tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what mlcroissant itself calls
 def test_croissant_is_valid_and_loads_against_mlcroissant(bench: Path, tmp_path: Path) -> None:
-    mlcroissant = pytest.importorskip("mlcroissant", reason="mlcroissant is a heavy oracle; see docs/benchmark.md")
+    mlcroissant = pytest.importorskip(
+        "mlcroissant", reason="mlcroissant is a heavy oracle; see docs/validation/benchmark.md"
+    )
     run("bench", "--to", "card", str(bench), "-o", str(tmp_path / "card"), "--published", "2026-01-31")
     dataset = mlcroissant.Dataset(jsonld=str(tmp_path / "card" / "croissant.json"))
     assert not dataset.metadata.ctx.issues.errors
@@ -138,7 +140,7 @@ def test_croissant_is_valid_and_loads_against_mlcroissant(bench: Path, tmp_path:
 
 def test_hub_layout_loads_against_datasets(bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    datasets = pytest.importorskip("datasets", reason="datasets is a heavy oracle; see docs/benchmark.md")
+    datasets = pytest.importorskip("datasets", reason="datasets is a heavy oracle; see docs/validation/benchmark.md")
     run("bench", "--to", "card", str(bench), "-o", str(tmp_path / "card"))
     loaded = datasets.load_dataset(str(tmp_path / "card"), cache_dir=str(tmp_path / "cache"))
     assert list(loaded) == ["test"]

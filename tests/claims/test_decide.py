@@ -13,7 +13,18 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import t as student
 
 from helpers.normal import ask, normal
-from richter.claims import METRICS, Asked, Blocked, decide, min_detectable_difference, reach_of, units_for
+from richter.claims import (
+    METRICS,
+    Asked,
+    Blocked,
+    Subgroups,
+    both_ways,
+    decide,
+    decide_heterogeneity,
+    min_detectable_difference,
+    reach_of,
+    units_for,
+)
 from richter.claims._decide import JUDGE_UNCHECKED
 from richter.errors import InputError
 from richter.records import Claim, Gate, Interval, Verdict
@@ -309,6 +320,40 @@ def test_a_claim_refuted_otherwise_than_by_its_sign_is_so_at_its_own_level_by_ha
         asked = [ask(normal(0.1, p_refuted=p), "dominance"), *[ask(0.2) for _ in range(number - 1)]]
         assert decide(asked)[0].verdict is verdict
     assert decide([ask(normal(9.0, p_refuted=1e-9), "dominance")])[0].verdict is Verdict.VERIFIED  # its sign is shown
+
+
+def test_a_p_value_as_large_as_the_level_still_decides_by_hand() -> None:
+    at = 1 - 0.95
+    assert decide([ask(normal(0.1, p_refuted=at), "dominance")])[0].verdict is Verdict.REFUTED
+    one = Subgroups(conditions=("a", "b"), subgroups=(), p=at, method="", spread=None, left_out=0)
+    assert decide_heterogeneity([one])[0].verdict is Verdict.VERIFIED
+
+
+def test_an_adjusted_p_value_is_at_most_one_by_hand() -> None:
+    one = Subgroups(conditions=("a", "b"), subgroups=(), p=0.5, method="", spread=None, left_out=0)
+    assert decide_heterogeneity([one], tried=3)[0].p_adjusted == 1.0
+    required = ask(0.0, relation="above", value=-0.1, family="requirement")
+    assert decide([required], tried=3)[0].p_adjusted == 1.0
+    assert decide([ask(0.1)], tried=3)[0].p_adjusted == 1.0
+
+
+@pytest.mark.parametrize("family", ["main", "requirement"])
+@pytest.mark.parametrize(
+    ("ignoring", "as_worst", "is_undone"), [(3.0, 3.0, False), (3.0, 0.5, True), (0.5, 0.4, False)]
+)
+def test_missing_grades_that_undo_a_claim_are_counted_by_hand(
+    ignoring: float, as_worst: float, is_undone: bool, family: Any
+) -> None:
+    """Shown both ways, shown only without them, and not shown without them either."""
+    both = both_ways(normal(ignoring), normal(as_worst), missing={"new": 9})
+    counted = dataclasses.replace(
+        both, missing_to_undo=lambda is_shown: 7 + is_shown(normal(3.0)) - is_shown(normal(0))
+    )
+    asked = {"relation": "above", "family": family}
+    (claim,) = decide([ask(counted, **asked)])
+    assert [note for note in claim.notes if "undo" in note] == ["8 missing grades counted as wrong undo it"] * is_undone
+    for known in (both, dataclasses.replace(counted, ignoring=None)):  # nothing says how many, or nothing was ignored
+        assert not [note for note in decide([ask(known, **asked)])[0].notes if "undo" in note]
 
 
 def test_an_unchecked_judge_is_the_basis_and_gates_and_notes_go_with_the_claim() -> None:

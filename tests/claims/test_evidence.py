@@ -1,5 +1,7 @@
 """One estimator's answer at any level: p-values by inversion, being within a margin, and missing grades both ways."""
 
+import math
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +17,7 @@ from richter.claims import (
     one_sided,
     p_value,
 )
+from richter.claims._evidence import joint_freedom
 from richter.records import Interval, Verdict
 
 
@@ -67,6 +70,13 @@ def test_being_within_a_margin_is_two_one_sided_tests_by_hand(value: float) -> N
     ends = Evidence(estimate=0.0, interval=lambda level: Interval(low=-0.02, high=0.01, level=level, method="fixed"))
     assert not is_within(ends, 0.02, alpha=0.05)
     assert is_within(ends, 0.021, alpha=0.05)
+
+
+def test_degrees_of_freedom_of_a_sum_by_hand() -> None:
+    """Welch: variances 1 and 4 with 10 and 20 degrees, 25 / (1 / 10 + 16 / 20); no error takes none."""
+    assert joint_freedom((1.0, 10.0), (2.0, 20.0)) == pytest.approx(25 / 0.9)
+    assert joint_freedom((1.0, 10.0), (None, 3.0)) == pytest.approx(10.0)
+    assert joint_freedom((0.0, 10.0)) == math.inf
 
 
 # ------------------------------------------------------------------ both ways

@@ -44,22 +44,22 @@ def test_pairs_and_attempts_share_the_level_of_one_effect_by_hand() -> None:
     assert [x.verdict for x in strict] == [Verdict.VERIFIED, Verdict.UNTESTABLE, Verdict.UNDECIDED]
 
 
-def test_amounts_are_compared_by_their_ratio_as_on_the_whole_against_scipy(rng: np.random.Generator) -> None:
+def test_amounts_are_compared_by_the_ratio_of_totals_against_scipy(rng: np.random.Generator) -> None:
     """Prices a thousand times apart, each about a third less: one ratio. By plain differences p was 1e-12 and less."""
     code = np.repeat([0, 1, 2], 50)
     base = np.array([0.001, 0.1, 1.0])[code] * np.exp(rng.normal(0, 0.5, 150))
     x = np.stack([base, 0.7 * base * np.exp(rng.normal(0, 0.2, 150))], axis=1)
+    x[0, 0] = 0.0  # a free item changes nothing of this
     found = subgroup_differences(outcomes(x[code < 2], "money"), "a", "b", subgroup=code[code < 2], names=("s", "t"))
-    logs = np.log(x[:, 1] / x[:, 0])
-    assert found.p == pytest.approx(ttest_ind(logs[code == 0], logs[code == 1], equal_var=False).pvalue, rel=1e-9)
+    own = [x[code == k] / x[code == k].mean(axis=0) for k in range(3)]
+    logs = [np.log(x[code == k, 1].sum() / x[code == k, 0].sum()) for k in range(3)]
+    values = [log + v[:, 1] - v[:, 0] for log, v in zip(logs, own, strict=True)]
+    assert found.p == pytest.approx(ttest_ind(values[0], values[1], equal_var=False).pvalue, rel=1e-9)
     assert found.relative
-    assert "the effect (ratio of geometric means)" in decide_heterogeneity([found])[0].sentence
-    assert found.subgroups[0].estimate == pytest.approx(np.exp(logs[code == 0].mean()) - 1)
+    assert "the effect (ratio of totals)" in decide_heterogeneity([found])[0].sentence
+    assert found.subgroups[0].estimate == pytest.approx(np.exp(logs[0]) - 1)
     three = subgroup_differences(outcomes(x, "money"), "a", "b", subgroup=code, names=tuple("stu"))
-    own = [logs[code == k] for k in range(3)]
-    pooled, spans, spread = _pool(
-        np.array([v.mean() for v in own]), np.array([v.std(ddof=1) / np.sqrt(50) for v in own]), 0.95
-    )
+    pooled, spans, spread = _pool(np.array(logs), np.array([v.std(ddof=1) / np.sqrt(50) for v in values]), 0.95)
     for s, mean, span in zip(three.subgroups, pooled, spans, strict=True):
         assert s.pooled == pytest.approx(np.exp(mean) - 1)
         assert s.pooled_interval is not None
@@ -67,14 +67,13 @@ def test_amounts_are_compared_by_their_ratio_as_on_the_whole_against_scipy(rng: 
     assert three.spread == pytest.approx(np.exp(spread) - 1)
 
 
-def test_one_free_item_makes_every_subgroup_a_plain_difference_by_hand(rng: np.random.Generator) -> None:
-    """The whole has no ratio then, and a subgroup without that item must not have one: they are one effect's parts."""
-    code = np.repeat([0, 1], 30)
-    x = np.exp(rng.normal(0, 0.5, (60, 2)))
-    x[0, 0] = 0.0
-    found = subgroup_differences(outcomes(x, "money"), "a", "b", subgroup=code, names=("s", "t"))
-    assert not found.relative
-    assert found.subgroups[1].estimate == pytest.approx(np.mean(x[30:, 1] - x[30:, 0]))
+def test_a_subgroup_without_any_cost_is_left_out(rng: np.random.Generator) -> None:
+    code = np.repeat([0, 1, 2], 30)
+    x = np.exp(rng.normal(0, 0.5, (90, 2)))
+    x[code == 2, 0] = 0.0
+    found = subgroup_differences(outcomes(x, "money"), "a", "b", subgroup=code, names=tuple("stu"))
+    assert [s.name for s in found.subgroups] == ["s", "t"]
+    assert found.left_out == 30
 
 
 def test_eight_schools_against_the_textbook() -> None:

@@ -119,7 +119,7 @@ OLD = {
     f"{VOUCHES} --level --n-resamples --probe --scan --seed --exit-code {ENGINE} --json",
     "verify": f"--seals {READS} --json",
     "view": f"{READS} --port --no-browser",
-    "watch": f"--condition --margin --date {READS} --independent-days --level --seed --json",
+    "watch": f"--condition --margin --date {READS} --independent-days --deployed --level --json",
 }
 
 

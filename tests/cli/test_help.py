@@ -8,7 +8,7 @@ import pytest
 from helpers.spelling import command_of, options_of
 from richter.cli import main
 from richter.cli._main import COMMANDS
-from richter.records import GLOSSARY, explain
+from richter.words import GLOSSARY, explain
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,7 +46,7 @@ def test_words_are_found_however_written() -> None:
 
 
 def test_the_page_of_words_is_the_glossary() -> None:
-    page = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8")
     assert [f"| **{term}** | {text} |" for term, text in GLOSSARY.items()] == page.splitlines()[6:]
 
 

@@ -25,7 +25,7 @@ def test_every_command_has_a_page() -> None:
 
 
 def test_every_error_is_documented() -> None:
-    text = (ROOT / "docs" / "errors.md").read_text()
+    text = (ROOT / "docs" / "reference" / "errors.md").read_text()
     names = [n for n, value in vars(richter.errors).items() if inspect.isclass(value) and issubclass(value, Exception)]
     assert not [name for name in names if f"`{name}`" not in text]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "examples.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "examples.md"
 ROOMS = ("stats", "claims", "severity", "tail", "calibration", "floors")
 INSIDE = {"evaluate_gates"}  # of the parts of a comparison, which `compare_tails` makes and hands to it
 

@@ -57,7 +57,7 @@ def rows_of_page(text: str) -> dict[str, list[list[str]]]:
 
 
 def test_every_listed_row_is_on_the_page_and_no_other() -> None:
-    found = rows_of_page((ROOT / "docs" / "reproduction.md").read_text())
+    found = rows_of_page((ROOT / "docs" / "validation" / "reproduction.md").read_text())
     for paper, names in LISTED.items():
         assert [cells[0] for cells in found[paper]] == names.split("; ")
         for cells in found[paper]:

@@ -147,7 +147,7 @@ def test_the_page_is_what_the_committed_results_make_of_it(bench: Any) -> None:
     rows = json.loads((BENCH / "results.json").read_text(encoding="utf-8"))
     specs = list(bench.make.specs())
     page = bench.page.text(rows, specs, bench.run.contestants())
-    assert (ROOT / "docs" / "truth-bench.md").read_text(encoding="utf-8") == page
+    assert (ROOT / "docs" / "validation" / "truth-bench.md").read_text(encoding="utf-8") == page
     figure = (ROOT / "docs" / "images" / "truth-bench.svg").read_text(encoding="utf-8")
     assert figure == bench.page.figure(rows, specs)
     assert "Not looked into yet" not in page

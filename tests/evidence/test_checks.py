@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import chi2_contingency
 
 from helpers.outcomes import dataset_of, keys_of, outcomes
-from richter.claims import Blocked, Outcomes, Question, decide
-from richter.evidence import CHECKS, Policy, blocked_claim, evidence, run_checks
+from richter.claims import METRICS, Blocked, Outcomes, Question, decide
+from richter.evidence import CHECKS, Policy, RaterShares, blocked_claim, evidence, run_checks
+from richter.evidence._checks import independence_p
 from richter.records import Item, Verdict, of_kind
 from richter.tables import Dataset
 
@@ -193,6 +195,26 @@ def test_few_answers_by_unlike_raters_do_not_block_by_hand() -> None:
         table, kind="judge", rater=lambda item, condition, _: "x" if (int(item[1:]) == 0) != (condition == "a") else "y"
     )
     assert run_checks(dataset, SEVERITY, Policy()).block is None
+
+
+def test_shares_of_raters_are_tested_against_scipy() -> None:
+    for first, second in (({"A": 30, "B": 10}, {"A": 20, "B": 25}), ({"A": 9}, {"B": 7, "C": 2}),
+                          ({"A": 30, "B": 10, "C": 1}, {"C": 40, "A": 3})):  # fmt: skip
+        names = sorted({*first, *second})
+        table = [[of.get(name, 0) for name in names] for of in (first, second)]
+        found = independence_p(RaterShares(first=first, second=second))
+        assert found == pytest.approx(chi2_contingency(table, correction=False).pvalue, rel=1e-9)
+
+
+@pytest.mark.parametrize(("alone", "blocks"), [(10, False), (11, True)])
+def test_raters_of_a_tenth_of_the_ratings_may_differ_by_hand(alone: int, blocks: bool) -> None:
+    """Of 100 ratings each a tenth, and 11 in 100, by one who rated no other condition: p is below 0.001 in both."""
+
+    def rater(item: str, condition: str, _: int) -> str:
+        return condition if int(item[1:]) < alone else "both"
+
+    dataset = dataset_of(severities(), rater=rater, kind="human")
+    assert (block_of(dataset, SEVERITY) is not None) is blocks
 
 
 def test_a_table_s_own_severities_have_no_raters_to_differ() -> None:
@@ -383,3 +405,39 @@ def test_a_claim_decided_elsewhere_loses_its_numbers_to_a_block() -> None:
     assert (found.interval, found.p, found.p_adjusted) == (None, None, None)
     none = blocked_claim(claim, dataclasses.replace(block, gate=None))
     assert (none.verdict, none.blocked_by) == (Verdict.UNTESTABLE, None)
+
+
+# ------------------------------------------------------------------ range
+
+
+@pytest.mark.parametrize(("measure", "value", "blocks"), [
+    ("latency", -0.5, True), ("latency", 0.0, False), ("latency", 1e9, False), ("money", -1e-9, True),
+    ("mean_score", 0.0, False), ("mean_score", 1.0, False), ("mean_score", 1.01, True), ("mean_score", -0.01, True),
+])  # fmt: skip
+def test_a_value_outside_the_range_of_its_row_blocks_by_hand(measure: str, value: float, blocks: bool) -> None:
+    table = np.random.default_rng(0).random((40, 2))
+    table[7, 1] = value
+    row = dataclasses.replace(METRICS[measure], low=0.0, high=1.0 if measure == "mean_score" else None)
+    block = block_of(dataset_of(dataclasses.replace(outcomes(table, measure), metric=row)), Question(
+        measure=measure, conditions=("a", "b")
+    ))  # fmt: skip
+    assert (block is not None) is blocks
+    if block is not None:
+        assert block.gate == "range"
+        assert "q0007 of b" in block.reason
+        assert "more" not in block.reason
+        assert block.remedy
+        assert not block.override
+
+
+def test_the_first_of_several_values_outside_is_named_and_the_others_are_counted() -> None:
+    table = np.full((40, 2), 0.5)
+    table[3:6, 0] = -1, -2, -3
+    block = block_of(dataset_of(outcomes(table, "latency")), Question(measure="latency", conditions=("a", "b")))
+    assert block is not None
+    assert "-1 in item q0003 of a, and 2 more" in block.reason
+
+
+def test_severities_are_on_the_scale_that_the_reader_states() -> None:
+    table = np.random.default_rng(0).integers(0, 11, (60, 2)).astype(float)
+    assert block_of(dataset_of(outcomes(table, "mean_severity")), SEVERITY) is None

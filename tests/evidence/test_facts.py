@@ -14,7 +14,6 @@ from richter.claims import Outcomes, Question, Trade, decide
 from richter.evidence import (
     Policy,
     alignment_of,
-    answer_questions,
     evidence,
     lacking_grades,
     once,
@@ -152,19 +151,6 @@ def test_shares_of_raters_by_hand() -> None:
 
 
 # ------------------------------------------------------------------ pages
-
-
-def test_questions_are_answered_in_their_order_with_every_setting() -> None:
-    dataset = dataset_of(grades(400, 3))
-    pairs = (("a", "b"), ("a", "c"), ("b", "c"))
-    questions = [Question(measure="accuracy", conditions=pair) for pair in pairs]
-    claims = answer_questions(dataset, questions, level=0.9, tried=2, plan="p", seed=3)
-    want = decide([evidence(dataset, q) for q in questions], level=0.9, tried=2, plan="p", seed=3,
-                  data_hash=dataset.data_hash)  # fmt: skip
-    assert claims == want
-    assert [c.conditions for c in claims] == list(pairs)
-    one = answer_questions(dataset, [questions[0], dataclasses.replace(questions[1], family="other")], one_family=True)
-    assert {c.family.name for c in one if c.family} == {"page"}
 
 
 def test_a_trade_joins_the_evidence_on_quality_and_cost() -> None:

@@ -78,8 +78,8 @@ def test_floors_json_has_the_names_relied_on(capsys: pytest.CaptureFixture[str])
         (["size", "--below", "0.01"], "299 items"),
         (["size", "--rate", "0.5", "--half-width", "3pt"], "1,068 items"),
         (["size", "calibration", "--delta", "0.01", "--error-rate", "0.05"], "50,000 labels"),
-        (["size", "--margin", "5pt", "--discordance", "0.2"], "665 to show a true gap"),
-        (["size", "--margin", "5pt", "--accuracy", "0.8", "0.85", "--phi", "0"], "discordance 0.290"),
+        (["size", "--margin", "5pt", "--discordance", "0.2"], "665 show a true difference"),
+        (["size", "--margin", "5pt", "--accuracy", "0.8", "0.85", "--phi", "0"], "right on 29.0%"),
         (["size", "calibration", "--preset", "fda-samd"], "3,200,000 labels"),
     ],
 )

@@ -76,6 +76,7 @@ def check(action: dict[str, Any], folder: Path, sources: str, plan: str = "plan.
         PLAN=plan,
         SOURCES=sources,
         RATINGS="",
+        LOCKED="false",
         GITHUB_STEP_SUMMARY=str(folder / "summary.md"),
         GITHUB_OUTPUT=str(folder / "output"),
     )
@@ -205,30 +206,6 @@ def test_no_input_is_pasted_into_a_script(action: dict[str, Any]) -> None:
     assert not [s["name"] for s in action["runs"]["steps"] if "${{" in s.get("run", "")]
     for name in action["inputs"]:
         assert action["inputs"][name]["description"]
-
-
-@pytest.mark.slow
-def test_main_keeps_its_evidence_and_a_pull_request_is_held_against_it(action: dict[str, Any], tmp_path: Path) -> None:
-    """The newest run without the artifact is passed over; the archive is read as any source is."""
-    data(tmp_path, 150)
-    output, summary = tmp_path / "output", tmp_path / "summary.md"
-    places = {"GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(summary)}
-    kept = run_step(action, "Keep the baseline", tmp_path, SOURCES="new=old.csv\n", **places)
-    assert kept.returncode == 0, kept.stderr
-    archive = Path(output.read_text().removeprefix("path=").strip())
-    asked = {"KEEP": "richter-main", "BASE": "main", "REPOSITORY": "o/r", **places}
-    assert run_step(action, "Fetch the baseline", tmp_path, **asked).returncode == 4  # nothing to be had
-    assert "Nothing was compared" in summary.read_text()
-    shutil.copy(archive, tmp_path / "kept.zip")
-    output.unlink()
-    fetched = run_step(action, "Fetch the baseline", tmp_path, **asked)
-    assert fetched.returncode == 0, fetched.stderr
-    assert "run download 12 --repo o/r --name richter-main" in (tmp_path / "asked").read_text()
-    baseline = output.read_text().removeprefix("path=").strip()
-    gated = {"PLAN": "", "SOURCES": "new=new.csv", "RATINGS": "", "MARGIN": "5pt", "BASELINE": baseline, **places}
-    made = run_step(action, "Check the requirements", tmp_path, **gated)
-    assert made.returncode == 3, made.stderr
-    assert "no worse than baseline by 5.0 points | refuted | -37.5 points" in summary.read_text()
 
 
 @pytest.mark.slow

@@ -94,6 +94,30 @@ def test_the_page_states_it(package: Path, data: Path) -> None:
     assert claim["sentence"] in (data / "page.html").read_text()
 
 
+def test_a_table_with_no_other_score_counts_it_once_under_its_name(package: Path, data: Path) -> None:
+    """By its row, also where a command says that it is the score."""
+    pl.read_csv(data / "results.csv").drop("correct").write_csv(data / "alone.csv")
+    for more in ((), ("--map", "score=helpfulness")):
+        found = document(package, data, "compare", "alone.csv", "old", "new", *more)
+        assert found["primary"] == "helpfulness"
+        assert [c["measure"] for c in found["claims"]] == ["helpfulness"]
+        gated = document(package, data, "gate", "alone.csv", "old", "new", "--margin", "5pt", *more, "--yes")
+        assert [(c["measure"], c["hypothesis"]["value"]) for c in gated["claims"]] == [("helpfulness", -0.5)]
+
+
+def test_a_value_outside_its_range_is_blocked_with_its_row(package: Path, data: Path) -> None:
+    table = pl.read_csv(data / "results.csv")
+    is_fault = (pl.col("item") == "q9") & (pl.col("condition") == "new")
+    table.with_columns(helpfulness=pl.when(is_fault).then(12.0).otherwise("helpfulness")).write_csv(data / "odd.csv")
+    for words in (
+        ("compare", "odd.csv", "old", "new"),
+        ("gate", "odd.csv", "old", "new", "--margin", "helpfulness=5pt"),
+    ):
+        claim = next(c for c in document(package, data, *words)["claims"] if c["measure"] == "helpfulness")
+        assert (claim["verdict"], claim["blocked_by"]) == ("blocked", "range")
+        assert "helpfulness is 12 in item q9 of new: outside 0 to 10" in claim["reason"]
+
+
 @pytest.mark.audit
 def test_asking_may_stop_on_it(package: Path) -> None:
     script = """

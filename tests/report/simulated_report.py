@@ -5,9 +5,9 @@ import math
 from pathlib import Path
 from typing import Any
 
-from richter.claims import side
 from richter.records import Answer, Claim, Condition, Hypothesis, Interval, Item, Rating, Verdict, plain
 from richter.store import Call, open_ledger
+from richter.words import side
 
 NAMES = ("simulated old", "simulated new", "simulated <b>third</b>")
 DOMAINS = ("cities", "money")

@@ -61,9 +61,9 @@ def test_broken_and_fixed_items_with_both_answers_by_hand(tmp_path: Path) -> Non
     )
     text = comment.read_text()
     assert code == 3
-    assert text.startswith("## ❌ new violates")
-    assert "Broken: 30 items, 5 of them" in text
-    assert "Fixed: 6 items, 5 of them" in text
+    assert text.startswith("## ❌ FAIL: new ")
+    assert "Broken: 30 questions, 5 of them" in text
+    assert "Fixed: 6 questions, 5 of them" in text
     assert "| old says 0 | new says 0 |" in text
     assert text.count("old says") == 10
     assert "(<https://x.example/p?q=1>)" in text
@@ -75,7 +75,7 @@ def test_undecided_says_what_it_would_take_and_the_same_passes(tmp_path: Path) -
     comment = tmp_path / "c.md"
     assert gate(f"new={new}", "--baseline", str(old), "--margin", "2pt", "--md", str(comment)) == 4
     assert "❔" in comment.read_text()
-    assert "items" in comment.read_text()
+    assert "questions" in comment.read_text()
     assert gate(f"new={old}", "--baseline", str(old), "--margin", "20pt") == 0
 
 

@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from helpers.confirmed import read_tables
 from helpers.small_run import small_run
 from richter.audit import shared_sample
 from richter.errors import InputError
 from richter.interop import FIELDS, bears_on_claims
 from richter.records import Answer, Condition, Item, Note, Rating, of_kind
 from richter.store import Call, open_ledger
-from richter.tables import KEY, Dataset, ReadOptions, outcomes, read_tables, severity_of
+from richter.tables import KEY, Dataset, ReadOptions, outcomes, severity_of
 
 TWO = ("old", "new")
 N = 24
@@ -155,7 +156,7 @@ def test_every_documented_name_is_a_grouping(name: str) -> None:
 
 
 def test_groupings_are_documented() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "reading.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "reading.md").read_text(encoding="utf-8")
     listed = page.split("## Groupings, weights and graders")[1].split("\n## ")[0]
     assert all(f"`{name}`" in listed for field in ("group", "weight", "layer", "inclusion") for name in FIELDS[field])
 

@@ -14,7 +14,9 @@ from richter.interop import LISTED
 from richter.tables import ReadOptions, read_tables, write_tables
 
 PAIRS = [(f"q{i}", i % 2, int(i % 3 > 0)) for i in range(20)]
-WIDE = "Frage,GPT,Llama,Kommentar\n" + "".join(f"{q},{a},{b},nun {q}\n" for q, a, b in PAIRS)
+# the grade in a comment leaves open whether that column is a condition too
+WIDE = "Thema,GPT,Llama,Kommentar\n" + "".join(f"{q},{a},{b},nun {q}\n" for q, a, b in PAIRS[:-1])
+WIDE += "{},{},{},1\n".format(*PAIRS[-1])
 LONG = "item,model,correct\n" + "".join(f"{q},gpt,{a}\n{q},llama,{b}\n" for q, a, b in PAIRS)
 
 
@@ -71,9 +73,9 @@ def test_a_proposal_has_the_roles_and_the_options_that_confirm_it(tmp_path: Path
     with pytest.raises(ReadingProposed) as proposed:
         read_tables(path)
     assert len(proposed.value.lines) <= 9
-    assert proposed.value.options.map == {"item": "Frage"}
+    assert proposed.value.options.map == {"item": "Thema"}
     assert proposed.value.options.wide == ("GPT", "Llama")
-    assert proposed.value.added == ("--map item=Frage", "--wide GPT,Llama")
+    assert proposed.value.added == ("--map item=Thema", "--wide GPT,Llama")
     confirmed = read_tables(path, options=proposed.value.options)
     taken = read_tables(path, confirm=True)
     assert (confirmed.is_confirmed, taken.is_confirmed) == (True, False)
@@ -103,8 +105,8 @@ def test_off_a_terminal_a_proposal_ends_with_2_and_prints_the_command_that_keeps
     assert ended("compare", "results.csv") == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert "Keep it: richter compare results.csv --map item=Frage --wide GPT,Llama" in err
-    assert ended("compare", "results.csv", "--map", "item=Frage", "--wide", "GPT,Llama") == 0
+    assert "Keep it: richter compare results.csv --map item=Thema --wide GPT,Llama" in err
+    assert ended("compare", "results.csv", "--map", "item=Thema", "--wide", "GPT,Llama") == 0
     assert "Reading not confirmed" not in capsys.readouterr().out
     assert ended("compare", "results.csv", "--yes") == 0
     assert "Reading not confirmed" in capsys.readouterr().out
@@ -120,7 +122,7 @@ def test_a_saved_reading_confirms_the_next_ones(
     assert ended("results [1].csv", "--save-reading") == 0
     entry = tomllib.loads((tmp_path / "richter.toml").read_text("utf-8"))
     assert entry == {
-        "margin": "2pt", "read": {"results [[]1].csv": {"map": {"item": "Frage"}, "wide": ["GPT", "Llama"]}}
+        "margin": "2pt", "read": {"results [[]1].csv": {"map": {"item": "Thema"}, "wide": ["GPT", "Llama"]}}
     }  # fmt: skip
     capsys.readouterr()
     assert ended("compare", "results [1].csv") == 0
@@ -132,7 +134,7 @@ def test_a_saved_reading_confirms_the_next_ones(
 def test_a_saved_reading_is_for_the_files_of_its_pattern(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path, WIDE, "may.csv")
-    (tmp_path / "richter.toml").write_text('[read."*.csv"]\nmap = {item = "Frage"}\nwide = ["GPT", "Llama"]\n')
+    (tmp_path / "richter.toml").write_text('[read."*.csv"]\nmap = {item = "Thema"}\nwide = ["GPT", "Llama"]\n')
     assert ended("compare", "may.csv") == 0
     (tmp_path / "richter.toml").write_text('[read."*.csv"]\ncolour = "red"\n')
     assert ended("compare", "may.csv") == 1
@@ -159,7 +161,7 @@ def test_on_a_terminal_the_user_is_asked(
 def test_two_files_are_proposed_one_after_the_other(tmp_path: Path) -> None:
     paths = [
         write(tmp_path, f"{item},{grade}\n" + "".join(f"{q},{a}\n" for q, a, _ in PAIRS), f"{item}.csv")
-        for item, grade in (("Frage", "Punktzahl"), ("Aufgabe", "Bewertung"))
+        for item, grade in (("Thema", "Punktzahl"), ("Aufgabe", "Bewertung"))
     ]
     options, seen = ReadOptions(), []
     for _ in range(2):
@@ -170,7 +172,7 @@ def test_two_files_are_proposed_one_after_the_other(tmp_path: Path) -> None:
     tables = read_tables(*paths, options=options)
     assert seen == [str(path) for path in paths]
     assert tables.is_confirmed
-    assert tables.conditions == ("Frage", "Aufgabe")
+    assert tables.conditions == ("Thema", "Aufgabe")
 
 
 def test_a_plans_reading_wins_over_a_saved_one(

@@ -43,7 +43,7 @@ NOT_WATCHED = {
 DAYS = 6
 CLOSE = 1e-9
 LIMIT = "0.02"  # of the plan's requirement, in shares of the scale
-DATA_CHECKS = ("reading", "items", "shared", "raters", "labels", "groups", "missing")
+DATA_CHECKS = ("reading", "items", "shared", "raters", "labels", "range", "groups", "missing")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

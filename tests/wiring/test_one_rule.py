@@ -1,13 +1,18 @@
 """Rules that two commands apply are one function: the same data, the same decision."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
+from click.testing import CliRunner
 
+import richter
 from richter.audit import apply_gate_plan, compare_tables, new_plan, weigh_scores
+from richter.cli._main import _root
 from richter.evidence import MISSING, Policy
 from richter.floors import decide_claim, parse_claim
 from richter.records import Claim, Verdict
@@ -61,12 +66,41 @@ def test_stop_rules_and_claims_block_alike_by_missing_grades(lost: int, blocks: 
     assert rule.missing == {"": lost}
 
 
-@pytest.mark.parametrize("option", MISSING)
-def test_a_plan_says_where_its_word_on_missing_grades_holds(option: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("option", [None, *MISSING])
+@pytest.mark.parametrize("planned", MISSING)
+def test_a_plan_says_where_its_word_on_missing_grades_holds(option: Any, planned: str, tmp_path: Path) -> None:
     dataset = weighed().select(["base", "one"])
     required = [{"metric": "accuracy", "rule": "no_worse", "limit": 0.05}]
     path = tmp_path / "plan.toml"
-    path.write_text(new_plan("gate", {"candidate": "one", "baseline": "base", "require": required}))
+    plan = {"candidate": "one", "baseline": "base", "require": required, "missing": planned}
+    path.write_text(new_plan("gate", plan))
     report = apply_gate_plan(path, dataset, policy=Policy(missing=option))
-    said = [d for d in (*report.deviations, *report.reasons) if d.startswith("missing: plan")]
-    assert bool(said) is (option != "both-ways")
+    differs = [d for d in (*report.deviations, *report.reasons) if d.startswith("missing: plan")]
+    assert bool(differs) is (option not in (None, planned))
+
+
+def test_a_value_outside_its_range_blocks_on_every_surface(tmp_path: Path) -> None:
+    """Seconds of an answer are never negative."""
+    rng, n = np.random.default_rng(0), 60
+    table = pl.DataFrame(
+        {
+            "item": [f"q{k}" for k in range(n)] * 2,
+            "condition": ["old"] * n + ["new"] * n,
+            "correct": rng.integers(0, 2, 2 * n),
+            "latency": np.r_[rng.exponential(size=2 * n - 1), -1.0],
+        }
+    )
+    file, out = tmp_path / "data.csv", tmp_path / "out.json"
+    table.write_csv(file)
+    commands = {
+        "compare": ("compare", file, "old", "new", "--on", "latency"),
+        "gate": ("gate", file, "old", "new", "--margin", "latency=10pt"),
+    }
+    for name, words in commands.items():
+        result = CliRunner().invoke(_root, [*map(str, words), "--json", str(out)])
+        assert isinstance(result.exception, SystemExit | None), (name, result.output)
+        claims = [c for c in json.loads(out.read_text())["claims"] if c["measure"] == "latency"]
+        assert [(c["verdict"], c["blocked_by"]) for c in claims] == [("blocked", "range")], name
+        assert "q59 of new" in claims[0]["reason"]
+    claims = richter.open(file).compare(on=["latency"]).of("latency")
+    assert [c.blocked_by for c in claims] == ["range"]

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from richter.audit._labelling import *
     from richter.audit._measure import *
     from richter.audit._next_labels import *
-    from richter.audit._opened_data import *
     from richter.audit._plan import *
     from richter.audit._plan_lock import *
     from richter.audit._rating import *
@@ -23,8 +22,10 @@ if TYPE_CHECKING:
     from richter.audit._results import *
     from richter.audit._severity_audit import *
     from richter.audit._severity_labels import *
+    from richter.audit._size_study import *
     from richter.audit._tail_audit import *
     from richter.audit._verify import *
     from richter.audit._watch import *
+    from richter.audit._watch_days import *
 
 lazy(__name__)

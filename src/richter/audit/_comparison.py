@@ -30,7 +30,6 @@ from richter.claims import (
     mean_evidence,
     pairs_of,
     severity_page_measures,
-    subgroup_differences,
     tiers_of,
     variance_shares,
 )
@@ -40,6 +39,7 @@ from richter.evidence import (
     Policy,
     SeveritySettings,
     alignment_of,
+    estimate_subgroups,
     evidence,
     graded_rows,
     has_values,
@@ -56,6 +56,7 @@ from richter.records import DEFAULT_LEVEL, Claim, Refused, Shown, Verdict, count
 from richter.stats import Floats, wilson
 from richter.tables import Dataset, item_codes
 from richter.tail import TailPlan
+from richter.words import FirstLines, first_lines
 
 __all__ = ["CompareReport", "Page", "compare_tables", "page_questions"]
 
@@ -82,8 +83,8 @@ class CompareReport(Shown):
 
     `refused` are the pairs that a check blocked by the main measure, a line a reason. `groups` are sets of conditions
     of which no pair is told apart by the main measure. `tried` attempts are allowed for. `margins` are the differences
-    that would matter, by measure. `options` are all that the claims were asked with, so that `richter verify` can make
-    them again.
+    that would matter, by measure. `first_lines` are what a first screen says. `options` are all that the claims were
+    asked with, so that `richter verify` can make them again.
     """
 
     schema: ClassVar = "richter/compare"
@@ -107,6 +108,7 @@ class CompareReport(Shown):
     seed: int
     notes: tuple[str, ...]
     options: Mapping[str, Any]
+    first_lines: FirstLines
     subgroups: tuple[Subgroups, ...] = ()
 
     def _shown(self) -> Picture:
@@ -288,16 +290,17 @@ def compare_tables(
     claims = decide(
         asked, level=level, tried=tried, joint=joint, one_family=one_family, data_hash=dataset.data_hash, seed=seed
     )
-    subgroups = () if by is None else _subgroups(dataset, page, by, claims, level=level, tried=tried, rng=rng)
+    subgroups = () if by is None else _subgroups(dataset, page, by, claims, policy, level=level, tried=tried, rng=rng)
     tail_claims, tail_notes = _tail_claims(dataset, tail_plan, policy, rng=rng)
     report_claims = (*claims, *tail_claims)
     notes = _notes(dataset, asked, claims, page, policy, subgroups)
+    pairs = _pair_notes(dataset, asked, page)
     return CompareReport(
         claims=report_claims,
         refused=_refused(claims, page.main),
         conditions={c.name: c for c in condition_summaries(dataset, about=about, unpaired=unpaired, level=level,
                                                            n_resamples=n_resamples, rng=rng)},
-        pairs=_pair_notes(dataset, asked, page),
+        pairs=pairs,
         groups=() if control is not None or page.trades else _tiers(dataset, claims, page, about),
         measures=_measure_table(dataset, page, about),
         primary=page.main,
@@ -318,8 +321,28 @@ def compare_tables(
             "trust_labels": trust_labels, "unpaired": unpaired, "one_family": one_family, "directed": is_directed,
             "min_shared": min_shared, "tail_plan": plain(tail_plan), "reading": plain(dataset.reading),
         },
+        first_lines=first_lines(
+            report_claims,
+            conditions=dataset.conditions,
+            changed=changed_items(pairs),
+            control=control,
+            scale=next((scale for c in report_claims if (scale := _scale_of(dataset, c.measure))), None),
+        ),
         subgroups=subgroups,
     )  # fmt: skip
+
+
+def changed_items(pairs: Sequence[PairNote]) -> dict[tuple[str, ...], tuple[int, int]]:
+    """How many items each pair fixed and broke, where that is known."""
+    return {p.conditions: (p.fixed, p.broken) for p in pairs if p.fixed is not None and p.broken is not None}
+
+
+def _scale_of(dataset: Dataset, measure: str) -> tuple[float, float] | None:
+    """The ends of the scale of a score; None of what has none of its own."""
+    metric = metric_of(dataset, measure) if measure == dataset.metric else None
+    if metric is None or metric.suffix or metric.low is None or metric.high is None:
+        return None
+    return metric.low, metric.high
 
 
 def _check_suite(dataset: Dataset, suite: Mapping[str, float]) -> None:
@@ -377,20 +400,15 @@ def _refused(claims: Sequence[Claim], main: str) -> tuple[Refused, ...]:
 
 
 def _subgroups(
-    dataset: Dataset, page: Page, by: str, claims: Sequence[Claim], *, level: float, tried: int,
+    dataset: Dataset, page: Page, by: str, claims: Sequence[Claim], policy: Policy, *, level: float, tried: int,
     rng: np.random.Generator,
 ) -> tuple[Subgroups, ...]:  # fmt: skip
     """The differences of every pair by a column, and whether they differ between its values."""
-    codes, names = item_codes(dataset, by)
     pairs = dict.fromkeys(
         c.conditions for c in claims if c.measure == page.main and len(c.conditions) == 2 and c.estimate is not None
     )
-    found = [
-        subgroup_differences(
-            sample_of(dataset, page.main), a, b, subgroup=codes, names=names, level=level, rng=rng, n_resamples=1000
-        )
-        for a, b in pairs
-    ]
+    questions = [Question(measure=page.main, conditions=pair) for pair in pairs]
+    found = [estimate_subgroups(dataset, q, policy, by, level=level, rng=rng) for q in questions]
     return decide_heterogeneity(found, level=level, tried=tried)
 
 

@@ -19,13 +19,13 @@ from richter.claims import (
     check_margin,
     claim_words,
     decide,
-    requirement_name,
 )
 from richter.errors import InputError, PlanError
 from richter.evidence import Policy, alignment_of, evidence, metric_of
 from richter.records import DEFAULT_LEVEL, Claim, Shown, Verdict
 from richter.stats import wilson
 from richter.tables import Dataset
+from richter.words import describe_gate, requirement_name
 
 __all__ = ["GateReport", "apply_gate_plan", "gate_status", "margin_plan", "run_gate", "stated_gate", "stated_result"]
 
@@ -35,6 +35,8 @@ class GateReport(Shown):
     """One claim a requirement, the exit status they give, and how often the plan has been used.
 
     `requirements` says in words what each claim requires, in the same order. `understood` says how the data were read.
+    `obstacles` are the reasons why the gate does not pass whatever the data show: a plan that must be locked and is
+    not, or that differs from the base branch's.
     """
 
     schema: ClassVar = "richter/gate"
@@ -55,6 +57,7 @@ class GateReport(Shown):
     level: float = DEFAULT_LEVEL
     understood: str = ""
     notes: tuple[str, ...] = ()
+    obstacles: tuple[str, ...] = ()
 
     def _shown(self) -> Picture:
         return gate_picture(self)
@@ -118,7 +121,7 @@ def stated_result(path: str | Path) -> tuple[int, int] | None:
 
 def stated_gate(
     tables: Dataset, margin: float, *, right: int, n: int, on_undecided: str = "fail", level: float = DEFAULT_LEVEL,
-    accept_judge: bool = False,
+    accept_judge: bool = False, obstacles: Sequence[str] = (),
 ) -> GateReport:  # fmt: skip
     """The gate without a plan against a baseline of which only its rate is known: `right` of `n` answers.
 
@@ -146,7 +149,7 @@ def stated_gate(
         found, question=question, evidence=apart_evidence(known, own, note=note) if isinstance(own, Evidence) else own
     )
     claims = decide([asked], level=level, data_hash=tables.data_hash)
-    return _report(plan, claims, None, 1, tables, accept_judge=accept_judge)
+    return _report(plan, claims, None, 1, tables, accept_judge=accept_judge, obstacles=obstacles)
 
 
 def gate_status(plan_path: str | Path, tables: Dataset, *, extra: Sequence[str] = ()) -> PlanStatus:
@@ -164,17 +167,29 @@ def apply_gate_plan(
     extra: Sequence[str] = (),
     policy: Policy | None = None,
     accept_judge: bool = False,
+    require_locked: bool = False,
+    obstacles: Sequence[str] = (),
 ) -> GateReport:
     """The report of a gate plan on these data, which the plan's log then has as an attempt.
 
-    What the user vouches for beside the plan is listed as a deviation from it.
+    What the user vouches for beside the plan is listed as a deviation from it. With `require_locked` the gate passes
+    only where the result is confirmatory. `obstacles` are further reasons why it does not pass.
     """
     plan = read_plan(plan_path, kind="gate")
     beside = _beside_plan(plan, policy or Policy(), accept_judge)
     status = gate_status(plan_path, tables, extra=(*extra, *beside))
-    report = run_gate(plan, tables, status=status, policy=policy, accept_judge=accept_judge)
+    if require_locked and not status.confirmatory:
+        obstacles = (*obstacles, _describe_unlocked(status))
+    report = run_gate(plan, tables, status=status, policy=policy, accept_judge=accept_judge, obstacles=obstacles)
     record_use(plan_path, status)
     return report
+
+
+def _describe_unlocked(status: PlanStatus) -> str:
+    """Why a result is not confirmatory, and what differs from the plan, as a sentence."""
+    why = "; ".join(status.reasons)
+    differs = f" ({'; '.join(status.deviations)})" if status.state == "changed" else ""
+    return f"The gate requires a locked plan: {why}{differs}."
 
 
 def _beside_plan(plan: Plan, policy: Policy, accept_judge: bool) -> list[str]:
@@ -184,7 +199,7 @@ def _beside_plan(plan: Plan, policy: Policy, accept_judge: bool) -> list[str]:
     named = [name for name, is_given in given.items() if is_given and not plan.values.get(name)]
     found = [f"--{name.replace('_', '-')} is not in the plan" for name in named]
     planned = plan.values["missing"]
-    if policy.missing not in (Policy().missing, planned):
+    if policy.missing not in (None, planned):
         found.append(f"missing: plan {planned!r}, option {policy.missing!r}; the plan's holds")
     return found
 
@@ -196,12 +211,13 @@ def run_gate(
     status: PlanStatus | None = None,
     policy: Policy | None = None,
     accept_judge: bool = False,
+    obstacles: Sequence[str] = (),
 ) -> GateReport:
     """Judge every requirement of a gate plan.
 
     A requirement is met when its one-sided limit at the plan's level lies inside; violated when the limit on the
     other side, at the level that Holm leaves it among the requirements, lies outside; else undecided. Missing grades
-    count as wrong. Nothing is decided by single items that changed.
+    count as wrong. Nothing is decided by single items that changed. With `obstacles` the gate does not pass.
     """
     values = plan.values
     wanted = [*([values["baseline"]] if values["baseline"] else []), values["candidate"]]
@@ -223,7 +239,7 @@ def run_gate(
     claims = decide(asked, level=values["level"], tried=tried, plan=confirmed, data_hash=tables.data_hash)
     notes = () if len(wanted) < 2 else alignment_of(dataset, policy.trust_ids, policy.chance).warnings
     accept = accept_judge or bool(values.get("accept_judge"))
-    return _report(plan, claims, status, tried, dataset, accept_judge=accept, notes=notes)
+    return _report(plan, claims, status, tried, dataset, accept_judge=accept, notes=notes, obstacles=obstacles)
 
 
 def _requirement(dataset: Dataset, rule: Mapping[str, Any], policy: Policy) -> Asked:
@@ -259,13 +275,19 @@ def _report(
     *,
     accept_judge: bool,
     notes: tuple[str, ...] = (),
+    obstacles: Sequence[str] = (),
 ) -> GateReport:
     """The outcome of all requirements; one that only an unchecked judge's grades meet does not pass by itself."""
     values, known = plan.values, None if status is None else status.attempts
     names = tuple(requirement_name(claim_words(c), c) for c in claims)
-    ended = _outcome_of([*zip(names, claims, strict=True)], values, accept_judge=accept_judge)
+    by_data = _outcome_of(claims, values, accept_judge=accept_judge)
+    ended = _stop_at(obstacles, by_data)
+    sentence = describe_gate(
+        values["candidate"], claims, names, outcome=by_data.outcome, is_judge_only=by_data.is_judge_only,
+        obstacles=obstacles,
+    )  # fmt: skip
     return GateReport(
-        sentence=ended.sentence,
+        sentence=sentence,
         outcome=ended.outcome,
         exit_code=ended.exit_code,
         claims=claims,
@@ -281,32 +303,34 @@ def _report(
         vouched="" if status is None else status.vouched,
         understood=tables.understood,
         notes=tuple(dict.fromkeys((*tables.notes, *notes, *ended.notes))),
+        obstacles=tuple(obstacles),
     )
 
 
 class _Outcome(NamedTuple):
-    """How a gate ends: its outcome, exit status and sentence, and what is to be done."""
+    """How a gate ends: its outcome, exit status, whether only a judge says so, and what is to be done."""
 
     outcome: Verdict
     exit_code: int
-    sentence: str
+    is_judge_only: bool = False
     notes: tuple[str, ...] = ()
 
 
-def _outcome_of(claims: Sequence[tuple[str, Claim]], values: Mapping[str, Any], *, accept_judge: bool) -> _Outcome:
-    """The outcome of requirements, each with its name."""
-    violated = [name for name, c in claims if c.verdict is Verdict.REFUTED]
-    if violated:
-        return _Outcome(Verdict.REFUTED, 3, f"{values['candidate']} violates: {'; '.join(violated)}.")
-    still_open = [name for name, c in claims if c.verdict is not Verdict.VERIFIED]
-    if still_open:
-        code = 4 if values["on_undecided"] == "fail" else 0
-        return _Outcome(Verdict.UNDECIDED, code, f"Not shown either way: {'; '.join(still_open)}.")
-    unchecked = [name for name, c in claims if c.judged]
-    if unchecked and not accept_judge:
-        sentence = f"Met by the judge's grades only, which nobody checked: {'; '.join(unchecked)}."
+def _outcome_of(claims: Sequence[Claim], values: Mapping[str, Any], *, accept_judge: bool) -> _Outcome:
+    """The outcome of requirements."""
+    verdicts = {claim.verdict for claim in claims}
+    if Verdict.REFUTED in verdicts:
+        return _Outcome(Verdict.REFUTED, 3)
+    if verdicts - {Verdict.VERIFIED}:
+        return _Outcome(Verdict.UNDECIDED, 4 if values["on_undecided"] == "fail" else 0)
+    if any(claim.judged for claim in claims) and not accept_judge:
         advice = "label some answers (richter label), or accept the judge: --accept-judge"
-        return _Outcome(Verdict.UNDECIDED, 4, sentence, (advice,))
-    met = f"all {len(claims)} requirements" if len(claims) > 1 else "its requirement"
-    by_judge = " by the judge's grades" if unchecked else ""
-    return _Outcome(Verdict.VERIFIED, 0, f"{values['candidate']} meets {met}{by_judge}.")
+        return _Outcome(Verdict.UNDECIDED, 4, is_judge_only=True, notes=(advice,))
+    return _Outcome(Verdict.VERIFIED, 0)
+
+
+def _stop_at(obstacles: Sequence[str], ended: _Outcome) -> _Outcome:
+    """The outcome where the gate does not pass whatever the data show; a violation stays one."""
+    if not obstacles or ended.outcome is Verdict.REFUTED:
+        return ended
+    return ended._replace(outcome=Verdict.UNDECIDED, exit_code=4)

@@ -27,7 +27,7 @@ from richter.audit._measure_claims import RunStudy, claims_of, searches_of
 from richter.audit._measure_conditions import measure_conditions
 from richter.audit._measure_run import RunRecords, open_records, read_as_planned, run_plan
 from richter.audit._measure_severity import SeveritySection, severity_section
-from richter.audit._measure_words import answer_of, checks_of, next_steps, question_of, signature_of
+from richter.audit._measure_summary import checks_of, first_lines_of, next_steps, signature_of
 from richter.audit._pictures import Picture, results_picture
 from richter.audit._plan import Plan, versions
 from richter.audit._plan_lock import PlanStatus, record_use
@@ -55,6 +55,7 @@ from richter.records import DEFAULT_LEVEL, Claim, Refused, Result, Shown, schema
 from richter.stats import Mapper, in_threads
 from richter.store import DatabaseRun
 from richter.tables import Dataset, ReadOptions
+from richter.words import FirstLines, describe_document_question
 
 __all__ = ["SECTIONS", "RunResults", "measure_run", "results_schema"]
 
@@ -95,6 +96,7 @@ class RunResults(Shown):
     run: RunFacts
     question: str
     answer: str
+    first_lines: FirstLines
     understood: str
     notes: tuple[str, ...]
     conditions: tuple[ConditionResults, ...]
@@ -181,6 +183,7 @@ def _measure_study(study: RunStudy) -> RunResults:
         sections["calibration"] = decided
     rows = measure_conditions(records, draws=study.draws, grades=study.grades, level=study.level)
     page = study.comparison
+    first = first_lines_of(study, rows)
     return RunResults(
         run=RunFacts(
             name=records.name,
@@ -191,8 +194,9 @@ def _measure_study(study: RunStudy) -> RunResults:
             state=records.state,
             ratings=records.basis,
         ),
-        question=question_of(records.names),
-        answer=answer_of(study, rows),
+        question=describe_document_question(records.names),
+        answer=first.headline,
+        first_lines=first,
         understood=records.tables.understood,
         notes=records.tables.notes if page is None else page.notes,
         conditions=rows,

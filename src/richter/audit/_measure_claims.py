@@ -17,11 +17,11 @@ from richter.audit._rating_agreement import AgreementReport
 from richter.audit._results import STOP_NOTE, PageClaim
 from richter.audit._severity_audit import SeverityReport
 from richter.audit._tail_audit import TailReport
-from richter.claims import side
 from richter.errors import LedgerCorrupt
 from richter.records import Claim, Interval, Verdict
 from richter.stats import Mapper
 from richter.store import Place, open_ledger
+from richter.words import side
 
 ECE_MARGIN = 0.02  # what labels_needed is for where no margin is stated, as in a comparison
 

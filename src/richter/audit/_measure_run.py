@@ -38,7 +38,7 @@ BASES: dict[Basis, str] = {
     "human": "people",
     "rule": "rules",
     "judge": "judges",
-    "grader": "graders",
+    "grader": "the source's own grader",
 }
 PLAN_NAME = "plan.toml"
 NOTES = ("bench", JUDGING_NOTE, "rating sample", "search", STOP_NOTE)

@@ -16,6 +16,7 @@ import datetime
 import hashlib
 import json
 import os
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -46,6 +47,7 @@ __all__ = [
     "ReceiptCheck",
     "check_plan",
     "check_receipt",
+    "compare_with_base",
     "is_receipt",
     "lock_plan",
     "open_data",
@@ -285,6 +287,40 @@ def check_receipt(path: str | Path, plan: str | Path | None = None) -> ReceiptCh
     return ReceiptCheck(plan=str(target), hash=hash_, locked_at=locked_at, faults=tuple(faults))
 
 
+def compare_with_base(base: str | Path, plan: str | None, settings: str = "richter.toml") -> tuple[str, ...]:
+    """Sentences on how the plan and the settings in this folder differ from the base branch's, copied to `base`."""
+    found = []
+    if plan is not None and not (Path(base) / plan).is_file():
+        found.append(f"The base branch has no {plan}: this branch brings its own.")
+    elif plan is not None and (differs := _compare_plans(Path(base) / plan, Path(plan))):
+        found.append(f"This branch changes {plan} ({differs}). The base branch's plan is used.")
+    if _read_toml(Path(base) / settings) != _read_toml(Path(settings)):
+        found.append(f"This branch changes {settings}. The base branch's settings are used.")
+    return tuple(found)
+
+
+def _compare_plans(base: Path, own: Path) -> str:
+    """How a plan differs from the base branch's, in words; empty where it does not."""
+    try:
+        one, other = read_plan(base), read_plan(own)
+    except PlanError as error:
+        return "it is missing" if not own.exists() else str(error.what)
+    if one.kind != other.kind:
+        return f"kind: base {one.kind}, here {other.kind}"
+    return "; ".join(_compare_values(one.values, other.values, ("base", "here")))
+
+
+def _read_toml(path: Path) -> Any:
+    """What a TOML file says, its text where it is not TOML; nothing where it says nothing or is not there."""
+    if not path.exists():
+        return {}
+    text = path.read_text(encoding="utf-8", errors="replace")
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return text
+
+
 def is_receipt(path: str | Path) -> bool:
     """Whether a file is a receipt of a lock."""
     try:
@@ -354,10 +390,13 @@ def _is_recordable(path: str | Path, log: PlanLog, present: LogLine) -> bool:
     return os.access(target if target.exists() else target.parent, os.W_OK)
 
 
-def _compare_values(locked: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    absent = "absent"
+def _compare_values(
+    locked: Mapping[str, Any], now: Mapping[str, Any], words: tuple[str, str] = ("locked", "now")
+) -> list[str]:
+    """The fields that differ, each with both values; `words` say which is which."""
+    absent, (one, other) = "absent", words
     return [
-        f"{name}: locked {json.dumps(locked.get(name, absent))}, now {json.dumps(now.get(name, absent))}"
+        f"{name}: {one} {json.dumps(locked.get(name, absent))}, {other} {json.dumps(now.get(name, absent))}"
         for name in sorted({*locked, *now})
         if locked.get(name, absent) != now.get(name, absent)
     ]

@@ -287,7 +287,7 @@ def _files_beside_plan(files: Mapping[str, Any]) -> Iterator[str]:
 def _vouched(policy: Policy) -> Iterator[str]:
     """What the user vouches for and no plan names, as deviations."""
     given = {
-        f"missing {policy.missing}": policy.missing != "both-ways", "trust-ids": policy.trust_ids,
+        f"missing {policy.missing}": not policy.is_both_ways, "trust-ids": policy.trust_ids,
         "trust-raters": policy.trust_raters, "trust-labels": policy.trust_labels, "unpaired": policy.unpaired,
     }  # fmt: skip
     yield from (f"--{name} is not in the plan" for name, is_given in given.items() if is_given)

@@ -78,7 +78,7 @@ def ask_requirement(
 
 def _lacking(tables: Dataset, name: str, policy: Policy) -> Indices:
     """The severities that a condition lacks, by item; none where they are another design or lost at random."""
-    if policy.missing != "both-ways":
+    if not policy.is_both_ways:
         return np.zeros(len(tables.item_ids), dtype=np.intp)
     loose = policy.unpaired or not has_shared_items(tables, "mean_severity")
     rated = tuple(n for n in tables.conditions if n in severity_pairs(tables, policy.severity).columns)

@@ -189,7 +189,7 @@ def _beside_tail_plan(
     if planned.get("column") and planned["column"] != column:
         extra.append(f"column: plan {planned['column']!r}, option {column or '--wide'!r}")
     vouched = {
-        f"missing {policy.missing}": policy.missing != "both-ways", "trust-ids": policy.trust_ids,
+        f"missing {policy.missing}": not policy.is_both_ways, "trust-ids": policy.trust_ids,
         "trust-raters": policy.trust_raters, "trust-labels": policy.trust_labels,
     }  # fmt: skip
     return [*extra, *(f"--{name} is not in the plan" for name, is_given in vouched.items() if is_given)]

@@ -15,13 +15,14 @@ import msgspec
 
 from richter.audit._comparison import compare_tables
 from richter.audit._measure import measure_run
+from richter.claims import is_inside
 from richter.errors import InputError, LedgerError, PlanError
 from richter.interop import Source, evidence_files, is_evidence, is_frame, named_source
-from richter.records import Result, counted, plain
+from richter.records import Interval, Result, counted, plain
 from richter.tables import ReadOptions, read_tables
 from richter.tail import TailPlan
 
-__all__ = ["Verification", "verify_archive", "verify_results"]
+__all__ = ["Verification", "verify_archive", "verify_document", "verify_results"]
 
 CLOSE = 1e-9  # relative: what other versions of the same libraries may change
 MOST_RESAMPLES = 1_000_000  # a document may ask for more than anybody can wait for
@@ -89,10 +90,17 @@ def verify_results(
         document = _read(Path(path).read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path} is no results document.", remedy="Write one with --json.") from error
-    return _verify(document, str(path), evidence, options)
+    return verify_document(document, evidence, options=options, path=str(path))
 
 
-def _verify(document: Any, path: str, evidence: Sequence[Source], options: ReadOptions | None) -> Verification:
+def verify_document(
+    document: Any,
+    evidence: Sequence[Source] = (),
+    *,
+    options: ReadOptions | None = None,
+    path: str = "The document",
+) -> Verification:
+    """Check a results document that was read already; see `verify_results`."""
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema == "richter/results" and document.get("version") != VERSION:
         raise InputError(
@@ -187,7 +195,7 @@ def verify_archive(path: str | Path) -> Verification:
         except (ValueError, RecursionError):
             document = None
         try:
-            claims = _verify(document, "results.json", [str(path)], None)
+            claims = verify_document(document, [str(path)], path="results.json")
         except (InputError, LedgerError, PlanError) as error:
             faults.append(f"results.json does not follow from the records: {error}")
         else:
@@ -289,13 +297,14 @@ def _inconsistent(claim: Mapping[str, Any]) -> Iterator[str]:
     if low is None or high is None or asked["relation"] == "within":
         return
     above, below = low > value, high < value
+    within = Interval(low=low, high=high, level=interval["level"], method=interval["method"])
     relation, margin = asked["relation"], claim.get("margin")
     shown = {"above": above, "below": below}.get(relation, above or below)
     right = {
         "verified": shown,
         "refuted": below if relation == "above" else above,
         "undecided": not (above or below) or " and " in claim["measure"],  # two parts, the interval of one
-        "equivalent": margin is not None and -margin <= low - value and high - value <= margin,
+        "equivalent": margin is not None and is_inside(within, margin, value=value),
     }.get(verdict, True)
     if not right:
         yield f"{_name(claim)}: its interval does not say {verdict}"

@@ -1,9 +1,8 @@
 """`richter watch`: a series of runs of one audit; has anything changed, when, and was it model, judge or items?"""
 
 import dataclasses
-import datetime
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,87 +10,58 @@ import numpy as np
 import polars as pl
 import scipy
 from numpy.typing import NDArray
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
 from richter import floors
-from richter.audit._series import CANARIES, FEWEST, date_in
-from richter.claims import METRICS, Blocked, Metric, Question, as_judged, check_margin, measure_words, watched_measures
-from richter.errors import InputError
-from richter.evidence import evidence, graded_rows, has_values, sample_of, worst_sample
-from richter.interop import log_files, plain_name, read_frame
-from richter.records import (
-    DEFAULT_LEVEL,
-    Claim,
-    Family,
-    Hypothesis,
-    Interval,
-    Result,
-    Verdict,
-    counted,
-    plain,
-    printable,
+from richter.audit._series import FEWEST
+from richter.audit._watch_days import Day, read_series
+from richter.audit._watch_notes import (
+    JUDGE,
+    data_notes,
+    describe_gaps,
+    noun_of,
+    recorded_changes,
+    shared_items,
+    step_of,
 )
+from richter.audit._watch_windows import (
+    MIN_WINDOW_ENTRIES,
+    WINDOW_DAYS,
+    ItemSeries,
+    ItemValues,
+    canary_values,
+    days_of,
+    deployments,
+    ece_noise,
+    ece_window,
+    item_values,
+    less_drift,
+    sampling_noise,
+    window_start,
+)
+from richter.audit._watch_words import (
+    describe_alarm,
+    describe_change,
+    describe_claim,
+    describe_detectable,
+    describe_no_alarm,
+    describe_slow_variation,
+)
+from richter.claims import METRICS, Evidence, Metric, check_margin, measure_words, watched_measures
+from richter.errors import InputError
+from richter.records import DEFAULT_LEVEL, Claim, Family, Hypothesis, Interval, Result, Verdict, counted, plain
 from richter.stats import bin_gaps
-from richter.store import DatabaseRun, Place, find_parts, find_runs, is_run, open_ledger, run_place
-from richter.tables import Dataset, ReadOptions, holds_logs, read_tables
+from richter.tables import ReadOptions
 
-__all__ = ["Day", "MetricSeries", "WatchReport", "history_of", "noun_of", "read_series", "watch_series"]
+__all__ = ["MetricSeries", "WatchReport", "history_of", "noun_of", "watch_series"]
 
 Floats = NDArray[np.float64]
 
-CARRIED_MOST = 0.3  # correlation with the day before up to which false alarms were seen to stay under 5%
-_DATED = {"date", "day", "week", "month", "datum", "tag", "woche", "monat", "timestamp", "time", "datetime", "created",
-          "created_at", "run_date", "fecha", "semana", "jour", "semaine", "data", "日期", "日付"}  # fmt: skip
-_FILES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".xlsx", ".eval")
-JUDGE = "judge"  # the series of fixed answers that judges rated anew
-UNCORRECTED = "human labels do not correct the values of a series: as they were graded"
+LARGE_JUMP = 0.15  # of the range: where such a jump could not be shown, the series is too short
+LARGE_COST = 0.5  # the same of an amount, relative
+COST_SPAN = 10.0  # of the logarithm of an amount: what a range is of other measures
+SLOW_SHARE = 0.03  # slow variation of this part of the range is said
 DEFAULT_MARGIN = 0.05  # of the lead's range: the loss that a verdict's life is computed for
-
-
-def noun_of(metric: str) -> str:
-    """What a series is called."""
-    return "judges' severity of fixed answers" if metric == JUDGE else measure_words(metric).noun
-
-
-def _is_judged(metric: str) -> bool:
-    """Whether a judge's severity of an answer says the measure's value, so that judges' drift is in it."""
-    row = METRICS.get(metric)
-    return row is not None and row.estimator == "mean" and (
-        row.source == "severity" or (row.source == "score" and row.kind == "binary")
-    )  # fmt: skip
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Day:
-    """One entry of a series: when, from where, each item's values, and what it was made with.
-
-    `values` has one row an item: `item`, its `weight` and the watched measures that there are, means over draws;
-    `worst` the same with missing grades at the worse end, where any are missing. `graded` are the answers that have a
-    grade and a confidence: `item`, `weight` (an item's draws share the item's), `confidence`, `correct`. `metrics` are
-    the measures with the range and the direction that the data say. `judge` are the severities of fixed answers that
-    were rated anew (see `audit --canaries`), by item. `missing` counts the grades that are missing by measure, `notes`
-    are those of the data and of the checks, `blocked` says why a measure is not taken from this entry, `understood` how
-    it was read, `basis` who graded.
-    """
-
-    at: str
-    name: str
-    values: pl.DataFrame
-    judged: bool
-    made: Mapping[str, str]
-    worst: pl.DataFrame | None = None
-    metrics: Mapping[str, Metric] = dataclasses.field(default_factory=dict)
-    graded: pl.DataFrame | None = None
-    judge: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    missing: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    blocked: Mapping[str, Blocked] = dataclasses.field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    understood: str = ""
-    basis: str = ""
-
-    def metric(self, measure: str) -> Metric:
-        """A measure as these data have it."""
-        return self.metrics.get(measure) or measure_words(measure)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,9 +71,12 @@ class MetricSeries:
     With fixed answers that were rated anew, judged metrics are less what the judges rated those above their mean.
 
     `low` and `high` are limits of the mean, as long as nothing changed; none where a value has no bounds. `evidence` is
-    how many times likelier a change is than none; an alarm is raised when it first reaches the `limit`. `missing`
-    grades are counted over all days: the evidence is then the smaller of that without them and that with them at the
-    worse end of the range, so that an alarm holds both ways.
+    how many times likelier a change is than none; it is `detected` when that first reaches the `limit`. An `alarm`
+    needs besides that the items of the last week (from `since` on) differ from those before, by an `interval` without
+    0 for their `difference`; `broken` counts items that were mostly right and are mostly wrong, `fixed` the reverse.
+    `detectable` is the shift that would be shown within the next week in 80% of series (of amounts: relative); after a
+    change by the entries since, infinite where these are too few.
+    `missing` grades are counted over all days; an alarm holds both without them and with them at the worse end.
     """
 
     metric: str
@@ -113,12 +86,19 @@ class MetricSeries:
     high: tuple[float, ...]
     evidence: tuple[float, ...]
     limit: float
+    detectable: float
+    detected: str | None = None
     alarm: str | None = None
     changed: str | None = None
     changed_between: tuple[str, str] | None = None
     before: float | None = None
     after: float | None = None
     worse: bool | None = None
+    since: str | None = None
+    difference: float | None = None
+    interval: Interval | None = None
+    broken: int | None = None
+    fixed: int | None = None
     missing: int = 0
 
 
@@ -155,232 +135,6 @@ class WatchReport(Result):
         return {"sentence": self.sentence, "condition": self.condition, "series": plain(rows)}
 
 
-# ------------------------------------------------------------------ reading
-
-
-class Series(NamedTuple):
-    """The watched condition, the days in their order, and notes."""
-
-    condition: str
-    days: list[Day]
-    notes: tuple[str, ...]
-
-
-class _Entry(NamedTuple):
-    """One entry of a series: when, from where, its tables, and whether its condition is named by its file alone."""
-
-    at: str
-    place: Place
-    tables: Dataset
-    unnamed: bool
-
-
-def read_series(
-    *sources: str | Path,
-    condition: str | Sequence[str] | None = None,
-    date: str | None = None,
-    options: ReadOptions | None = None,
-) -> Series:
-    """The watched condition, the days in their order, and notes. Nothing is written.
-
-    Several names of a `condition` are one thing that was called otherwise (another model, another prompt): of each
-    entry the first that it has.
-
-    A source is a folder of runs, of logs or of tables, a database, or single files and runs. A run is dated by its
-    first answer, a file by a date, a week or a month in its name, else by when it was changed. Entries of one day count
-    as one each. A table with a column of dates (`date` names it) is a series by itself, an entry a day. Dataset without
-    a column of conditions are all of one, called as their folder is.
-    """
-    places = [p for source in sources for p in _entries(run_place(source) if isinstance(source, str) else source)]
-    if not places:
-        raise InputError("The series is empty.", remedy="Give a folder of runs, a database, or files by date.")
-    notes: list[str] = []
-    read = sorted(
-        (e for place in places for e in _read(place, date, options, notes, alone=len(places) == 1)),
-        key=lambda e: (e.at, str(e.place)),
-    )
-    series = _series_name([e.place for e in read])
-    called = (condition,) if isinstance(condition, str) else tuple(condition or [_only_condition(read, series)])
-    days = []
-    for entry in read:
-        name = _name_in(entry, called, series)
-        if name is None:
-            notes.append(f"{entry.at}: {entry.place.name} has no {' or '.join(called)} and is left out")
-            continue
-        own = entry.tables.select([name])
-        days.append(
-            dataclasses.replace(
-                _measured_day(own, at=entry.at, name=entry.place.name),
-                made=_made(entry.place, own, "" if entry.unnamed else name),
-                judge=_judge(entry.place, options),
-            )
-        )
-    return Series(called[0], days, tuple(notes))
-
-
-def _only_condition(read: Sequence[_Entry], series: str) -> str:
-    """The one condition that all entries have; an error where there is none, or several."""
-    names = [{series} if e.unnamed else set(e.tables.conditions) for e in read]
-    common = set.intersection(*names)
-    if len(common) != 1:
-        every = ", ".join(printable(n) for n in sorted(set.union(*names)))
-        raise InputError("Which condition is watched is open.", remedy=f"Name it with --condition: {every}.")
-    return common.pop()
-
-
-def _name_in(entry: _Entry, called: Sequence[str], series: str) -> str | None:
-    """What the watched condition is called in an entry; None where it has none."""
-    name = next((n for n in called if n in entry.tables.conditions), None)
-    return entry.tables.conditions[0] if name is None and entry.unnamed and series in called else name
-
-
-def _entries(place: Place) -> list[Place]:
-    if isinstance(place, DatabaseRun):
-        return find_runs(place) or [place]
-    if not place.exists():
-        raise InputError(f"{place}: no such run, folder or file.", remedy="Check the path.")
-    if place.is_file() or is_run(place):
-        return [place]
-    runs = find_runs(place)
-    if runs:
-        return runs
-    return [*(log_files(place) or sorted(f for f in place.iterdir() if f.suffix.lower() in _FILES))]
-
-
-def _date(place: Place, notes: list[str]) -> str:
-    if is_run(place):
-        with open_ledger(place) as ledger:
-            times = ledger.times()
-        if times is not None:
-            return datetime.datetime.fromtimestamp(times[0], datetime.UTC).isoformat(timespec="seconds")[:19]
-    if found := date_in(place.name):
-        return found
-    if isinstance(place, DatabaseRun):
-        raise InputError(f"{place} has no answers, so no date.", remedy="Leave it out.")
-    said = "files without a date in their names are dated by when they were changed"
-    notes += [] if said in notes else [said]
-    changed = datetime.datetime.fromtimestamp(place.stat().st_mtime, datetime.UTC)
-    return changed.isoformat(timespec="seconds")[:19]
-
-
-def _read(
-    place: Place, date: str | None, options: ReadOptions | None, notes: list[str], *, alone: bool
-) -> Iterator[_Entry]:
-    """The entries of one source: itself; of a table with several dates that is the whole series, one a date."""
-    is_table = isinstance(place, Path) and place.is_file() and not holds_logs(place)
-    if is_table and (alone or date is not None):
-        assert isinstance(place, Path)
-        frame = read_frame(place, text=True)
-        if date is not None and date not in frame.columns:
-            raise InputError(f"{place} has no column {date!r}.", remedy=f"It has {', '.join(frame.columns)}.")
-        dated = _with_dates(frame, date)
-        if dated is not None:
-            column, dates = dated
-            notes.append(f"an entry for each {printable(column, limit=40)} of {place.name}")
-            yield from _entries_by_date(place, frame.drop(column).with_columns(dates), options)
-            return
-    tables = read_tables(place, options=options)
-    yield _Entry(_date(place, notes), place, tables, is_table and tables.conditions == (Path(place.name).stem,))
-
-
-def _with_dates(frame: pl.DataFrame, date: str | None) -> tuple[str, pl.Series] | None:
-    """The column of several dates and the date of each row; None where a table has none."""
-    columns = [date] if date is not None else [c for c in frame.columns if plain_name(c) in _DATED]
-    for column in columns:
-        at = pl.Series("at\0", [date_in(cell or "")[:10] for cell in frame[column].cast(pl.String).to_list()])
-        if at.n_unique() > 1 and (date is not None or (at != "").all()):
-            return column, at
-    return None
-
-
-def _entries_by_date(place: Place, frame: pl.DataFrame, options: ReadOptions | None) -> Iterator[_Entry]:
-    """An entry for each date of a table."""
-    for (day,), rows in frame.group_by("at\0", maintain_order=True):
-        if day:
-            tables = read_tables(rows.drop("at\0"), options=options)
-            yield _Entry(str(day), place, tables, tables.conditions == ("frame",))
-
-
-def _series_name(places: Sequence[Place]) -> str:
-    """What is watched, where tables do not say: the folder, or the one file, that they are in."""
-    paths = dict.fromkeys(p for p in places if isinstance(p, Path))
-    first = next(iter(paths), Path("series"))
-    return first.stem if len(paths) == 1 else first.resolve().parent.name
-
-
-def _measured_day(dataset: Dataset, *, at: str, name: str) -> Day:
-    """An entry's measures by item, through the checks of every command; what a check blocks is not taken from it."""
-    columns: dict[str, Floats] = {}
-    filled: dict[str, Floats] = {}
-    metrics, missing, blocked, notes = {}, {}, {}, list(dataset.notes)
-    weight = np.ones(len(dataset.item_ids))
-    for measure in (m for m in watched_measures() if has_values(dataset, m)):
-        asked = evidence(dataset, Question(measure=measure, conditions=dataset.conditions))
-        if isinstance(asked.evidence, Blocked):
-            blocked[measure] = asked.evidence
-            continue
-        metrics[measure] = asked.metric
-        if asked.known.labels:  # the evidence is corrected, the items' own values are not
-            uncorrected = as_judged(sample_of(dataset, measure).outcomes.judges, UNCORRECTED)
-            notes += [*asked.notes, f"{asked.metric.noun}: {UNCORRECTED}", *filter(None, [uncorrected])]
-        else:
-            notes += [*asked.notes, *asked.known.notes, *filter(None, [asked.known.judged])]
-        if asked.metric.estimator != "mean":
-            continue
-        sample = sample_of(dataset, measure)
-        weight = weight if sample.outcomes.weight is None else sample.outcomes.weight
-        columns[measure] = filled[measure] = sample.mean[:, 0]
-        if asked.known.missing:
-            missing[measure] = sum(asked.known.missing.values())
-            filled[measure] = worst_sample(dataset, asked.question).mean[:, 0]
-    return Day(
-        at=at, name=name, judged=dataset.counting == "judge", made={}, metrics=metrics, missing=missing,
-        values=_item_frame(dataset, weight, columns), worst=_item_frame(dataset, weight, filled) if missing else None,
-        graded=_graded(dataset, weight) if "ece" in metrics else None, blocked=blocked,
-        notes=tuple(dict.fromkeys(notes)), understood=dataset.understood, basis=dataset.basis,
-    )  # fmt: skip
-
-
-def _item_frame(dataset: Dataset, weight: Floats, columns: Mapping[str, Floats]) -> pl.DataFrame:
-    """One row an item that has any value: its weight and its values, null where it has none."""
-    frame = pl.DataFrame({"item": list(dataset.item_ids), "weight": weight, **columns}).fill_nan(None)
-    return frame.filter(pl.any_horizontal(pl.col(name).is_not_null() for name in columns)) if columns else frame
-
-
-def _graded(dataset: Dataset, weight: Floats) -> pl.DataFrame:
-    """The answers that have a grade and a confidence; an item's draws share the item's weight."""
-    rows, items = graded_rows(dataset), np.array(dataset.item_ids, dtype=object)
-    confidence, correct, item = rows.of(0)
-    known = ~np.isnan(confidence)
-    frame = pl.DataFrame({"item": items[item[known]].tolist(), "weight": weight[item[known]],
-                          "confidence": confidence[known], "correct": correct[known]})  # fmt: skip
-    shared = pl.col("weight") / pl.len().over("item")
-    return frame.with_columns(shared).sort("item", "confidence", "correct")
-
-
-def _made(place: Place, tables: Dataset, condition: str) -> dict[str, str]:
-    """What could have changed beside the model's own behaviour: its name and settings, raters, rubric, questions."""
-    raters = sorted(tables.ratings["rater"].drop_nulls().unique().to_list())
-    made = ({"model": condition} if condition else {}) | ({"judge": ", ".join(raters)} if raters else {})
-    if is_run(place):
-        with open_ledger(place) as ledger:
-            asked = next((c for c in ledger.conditions() if c.name == condition), None)
-            note = ledger.note("judging") or {}
-        if asked is not None:
-            made |= {"model": asked.model, "system prompt": asked.system, "style": asked.style}
-            made |= {name.replace("_", " "): str(value) for name, value in plain(asked.decoding).items()}
-        made |= {"rubric": str(note["rubric"])} if note.get("rubric") else {}
-    return made
-
-
-def _judge(place: Place, options: ReadOptions | None) -> dict[str, float]:
-    if not is_run(place) or CANARIES not in find_parts(place):
-        return {}
-    rows = read_tables(find_parts(place)[CANARIES], options=options).rows
-    rated = rows.filter(pl.col("severity").is_not_null()).group_by("item").agg(pl.col("severity").mean())
-    return dict(rated.iter_rows())
-
-
 def history_of(
     *sources: str | Path,
     condition: str | Sequence[str] | None = None,
@@ -392,42 +146,66 @@ def history_of(
     return watch_series(name, days, level=level, notes=notes).history
 
 
-# ------------------------------------------------------------------ watching
+class _Watched(NamedTuple):
+    """One measure on the entries that have it: their values, sampling errors, and a window's difference."""
+
+    metric: str
+    row: Metric
+    days: list[Day]
+    values: Floats
+    noise: Floats
+    difference: Callable[[int, int], Evidence]
+    sides: Callable[[int, int], tuple[ItemValues, ItemValues]] | None
+
+    @property
+    def is_amount(self) -> bool:
+        """Whether changes are relative: values are then followed by their logarithms."""
+        return self.row.is_cost and bool((self.values > 0).all())
+
+    @property
+    def span(self) -> float:
+        """The range, in parts of which changes and what varies are measured."""
+        if self.is_amount or self.row.low is None or self.row.high is None:
+            return COST_SPAN if self.is_amount else max(float(np.ptp(self.values)), 1e-9) * 4
+        return self.row.high - self.row.low
 
 
 def watch_series(
-    condition: str, days: Sequence[Day], *, level: float = DEFAULT_LEVEL, margin: float | None = None, seed: int = 0,
-    independent: bool = False, notes: Sequence[str] = (),
+    condition: str, days: Sequence[Day], *, level: float = DEFAULT_LEVEL, margin: float | None = None,
+    independent: bool = False, deployed: Sequence[str] = (), notes: Sequence[str] = (),
 ) -> WatchReport:  # fmt: skip
     """Has a metric changed over the days? All metrics and all days together raise a false alarm in at most 1 - level.
 
-    The day is the unit: what varies from day to day, whatever it is, is in the spread of the days. Items that every
-    day has are compared with themselves; where days have other items, these are a draw of their own. Where fixed
-    answers were rated anew each day, what the judges' drift did to them is taken out of judged metrics, and shown as a
-    series of its own. Items count by their weights. Days that depend on the day before are allowed for, unless they
-    are said to be `independent` (see `change_evidence`). With missing grades an alarm must hold both without them and
-    with them at the worse end. `margin` is the loss that would matter, on the scale of the first measure: a verdict may
-    be relied on for as long as no drift that the days do not exclude reaches it (else 5% of that scale).
+    An alarm needs two things: evidence of a change by the sizes of the days' values, with slow variation and sampling
+    error allowed for (`floors.change_evidence`), and an interval without 0 for the difference between the last week and
+    the time before, on the items. The window is fixed by the calendar, and by deployments that the runs record or that
+    are stated (`deployed`, dates): an equally good model that replaces another flips items and changes nothing. Items
+    that every day has are compared with themselves; where days have other items, these are samples of their own.
+
+    Where fixed answers were rated anew each day, what the judges' drift did to them is taken out of judged metrics, and
+    shown as a series of its own. Items count by their weights, and vary together by their groups. With missing grades
+    an alarm must hold both without them and with them at the worse end. `margin` is the loss that would matter, on the
+    scale of the first measure: a verdict may be relied on for as long as no drift that the days do not exclude reaches
+    it (else 5% of that scale).
     """
     if not days:
         raise InputError("The series has no days.", remedy="Give runs that hold the condition.")
-    items, said, days = _items(days)
-    found = [*notes, *_data_notes(days), *said, *_gaps(days)]
-    table = _daily(days, items)
+    items, said, days = shared_items(days)
+    found = [*notes, *data_notes(days), *said, *describe_gaps(days)]
+    watched = _watched_measures(days, items)
     alpha = 1 - level
-    limit = len(table) / alpha if table else 1 / alpha  # all metrics together raise a false alarm in at most alpha
-    series = []
-    for metric, (at, values) in table.items():
-        one, more = _watched_metric(metric, values, days, items, at, limit=limit, seed=seed, independent=independent)
+    limit = len(watched) / alpha if watched else 1 / alpha  # all metrics together raise a false alarm in at most alpha
+    series, step = [], step_of(days)
+    for one in watched:
+        row, more = _watch_metric(one, items, limit=limit, independent=independent, deployed=deployed)
         found += more
-        series.append(one)
-    claims = tuple(_claim(s, condition, len(table), level, days) for s in series)
-    alarmed = [s for s in series if s.alarm is not None]
-    judge = next((s for s in alarmed if s.metric == JUDGE), None)
-    changes, step = _changes(days), _step(days)
+        series.append(row)
+    claims = tuple(_claim(s, condition, len(series), level, days) for s in series)
+    changes = recorded_changes(days)
+    judge = next((s for s in series if s.metric == JUDGE and s.alarm is not None), None)
     if judge is not None:
         changes.insert(0, f"the judges rate the same answers otherwise since {judge.changed}: judges drifted")
-    code, sentence = _verdict_on(series, condition, len(days), step)
+    code, sentence = _verdict_on(series, condition, days, step)
     return WatchReport(
         sentence=sentence,
         exit_code=code,
@@ -439,7 +217,7 @@ def watch_series(
         n_items=len(items) if items is not None else 0,
         level=level,
         changes=tuple(changes),
-        flipped=_flipped(days, items, alarmed),
+        flipped=_flipped(watched, deployed),
         reliance=_reliance(series, days, margin, level),
         notes=tuple(dict.fromkeys(found)),
         understood=days[-1].understood,
@@ -447,339 +225,299 @@ def watch_series(
     )
 
 
-def _watched_metric(
-    metric: str, values: Floats, days: Sequence[Day], items: set[str] | None, at: Sequence[int], *, limit: float,
-    seed: int, independent: bool,
-) -> tuple[MetricSeries, list[str]]:  # fmt: skip
-    """One metric's series, with an alarm that neither missing grades nor the judges' drift explain, and notes."""
-    notes = _carried(metric, values, independent=independent)
-    one = _series(
-        days[0].metric(metric), metric, [days[k].at for k in at], values,
-        _change_evidence(values, seed=seed, independent=independent), limit=limit,
-    )  # fmt: skip
-    one, more = _hold_both_ways(one, days, items, at, seed=seed, independent=independent)
-    notes += more
-    reach = _judges_reach(one, days)
-    if one.before is not None and one.after is not None and abs(one.after - one.before) <= reach:
-        notes.append(
-            f"the {noun_of(metric)} moved by {one.after - one.before:+.3g} about {one.changed} beyond the fixed "
-            f"answers; judges who drift otherwise on new ones may explain up to {reach:.2g}, so it is no alarm"
-        )
-        one = _without_alarm(one)
-    return one, notes
+# ------------------------------------------------------------------ measures by entry
 
 
-def _verdict_on(series: Sequence[MetricSeries], condition: str, n_days: int, step: str) -> tuple[int, str]:
-    """The exit status and the sentence of a series: got worse, too few days, got better, or no change shown."""
-    model = [s for s in series if s.alarm is not None and s.metric != JUDGE]
-    if any(s.worse for s in model):
-        return 3, " ".join(_alarm(s, condition) for s in model if s.worse)
-    if n_days < FEWEST or not series:
-        few = f"{counted(n_days, step)} of {printable(condition)}"
-        return 4, f"{few} are too few to tell a change; {FEWEST} are the least."
-    better = " ".join(_alarm(s, condition) for s in model)
-    return 0, better or f"No change of {printable(condition)} is shown in {n_days} {step}s."
-
-
-def _change_evidence(values: Floats, *, seed: int, independent: bool) -> Floats:
-    """How many times likelier a change is than none, after each day."""
-    rng = np.random.default_rng(seed)
-    return floors.change_evidence(floors.sequential_scores(values, rng=rng), independent=independent)
-
-
-def _data_notes(days: Sequence[Day]) -> list[str]:
-    """What is to be said of the entries' data: their own notes, and the measures that a check blocks."""
-    notes = list(dict.fromkeys(note for day in days for note in day.notes))
-    for measure in dict.fromkeys(m for day in days for m in day.blocked):
-        at = [day.at for day in days if measure in day.blocked]
-        reason = next(day.blocked[measure].reason for day in days if measure in day.blocked)
-        notes.append(f"{noun_of(measure)} is not taken from {', '.join(at[:3])}{', …' * (len(at) > 3)}: {reason}")
-    return notes
-
-
-def _without_alarm(one: MetricSeries) -> MetricSeries:
-    return dataclasses.replace(one, alarm=None, changed=None, changed_between=None, before=None, after=None, worse=None)
-
-
-def _hold_both_ways(
-    one: MetricSeries, days: Sequence[Day], items: set[str] | None, at: Sequence[int], *, seed: int, independent: bool
-) -> tuple[MetricSeries, list[str]]:
-    """The series with an alarm only where missing grades left out and at the worse end both raise it, and notes."""
-    missing = sum(day.missing.get(one.metric, 0) for day in days)
-    if not missing:
-        return one, []
-    drift = np.array(one.values) - [_mean(days[k].values, one.metric, items) or 0.0 for k in at]  # the judges'
-    worst = [_mean(_frame_of(days[k], worst=True), one.metric, items) or 0.0 for k in at]
-    other = _series(
-        days[0].metric(one.metric), one.metric, one.days, np.array(worst) + drift,
-        _change_evidence(np.array(worst) + drift, seed=seed, independent=independent), limit=one.limit,
-    )  # fmt: skip
-    smaller = np.minimum(np.maximum.accumulate(one.evidence), np.maximum.accumulate(other.evidence))
-    note = f"{counted(missing, 'grade is', 'grades are')} missing in {noun_of(one.metric)}"
-    held = dataclasses.replace(one, evidence=tuple(smaller), missing=missing)
-    if one.alarm is not None and other.alarm is not None and one.worse is other.worse:
-        return dataclasses.replace(held, alarm=max(one.alarm, other.alarm)), [f"{note}: the alarm holds both ways"]
-    if one.alarm is None and other.alarm is None:
-        return held, [note]
-    way = "without them" if other.alarm is None else "with them at the worse end" if one.alarm is None else "both"
-    shown = one if one.alarm is not None else other
-    if way == "both":
-        how = "without them and with them at the worse end it changed in different directions"
-    else:
-        how = f"{way} it got {'worse' if shown.worse else 'better'} about {shown.changed}, else no change is shown"
-    return _without_alarm(held), [f"{note}: {how}"]
-
-
-def _frame_of(day: Day, *, worst: bool) -> pl.DataFrame:
-    return day.worst if worst and day.worst is not None else day.values
-
-
-def _items(days: Sequence[Day]) -> tuple[set[str] | None, list[str], list[Day]]:
-    """The items that every day has (None: each has its own), what is to be said, and the days that count."""
-    sets = [set(d.values["item"].to_list()) for d in days]
-    sizes = np.array([len(s) for s in sets])
-    typical = float(np.median(sizes))
-    small = [d.at for d, n in zip(days, sizes, strict=True) if n < typical / 2]
-    kept = [(d, s) for d, s in zip(days, sets, strict=True) if len(s) >= typical / 2]
-    said = [f"those with less than half of the usual items are left out: {', '.join(small)}"] if small else []
-    common = set.intersection(*(s for _, s in kept))
-    if len(common) >= typical / 2:
-        left = max(len(s) for _, s in kept) - len(common)
-        if left:
-            said.append(f"the items changed: {len(common):,} that all entries have are watched, up to {left:,} are not")
-        return common, said, [d for d, _ in kept]
-    said.append("the entries have items of their own: how hard an entry's items are is in its spread")
-    return None, said, [d for d, _ in kept]
-
-
-def _step(days: Sequence[Day]) -> str:
-    """What an entry is: by the usual time between two of them."""
-    at = [datetime.datetime.fromisoformat(day.at) for day in days]
-    apart = sorted((two - one) / datetime.timedelta(days=1) for one, two in itertools.pairwise(at))
-    usual = apart[len(apart) // 2] if apart else 1.0
-    known = (("day", 0.5, 1.9), ("week", 6, 8), ("month", 27, 32))
-    return next((name for name, low, high in known if low < usual < high), "run")
-
-
-def _gaps(days: Sequence[Day]) -> list[str]:
-    """What is to be said of days on which nothing ran, and of entries without the fixed answers that others have."""
-    said = []
-    at = [datetime.datetime.fromisoformat(day.at) for day in days]
-    steps = [two - one for one, two in itertools.pairwise(at)]
-    usual = max(sorted(steps)[len(steps) // 2], datetime.timedelta(days=1)) if steps else datetime.timedelta(0)
-    wide = [k for k, step in enumerate(steps) if step >= 2 * usual]
-    if wide:
-        longest = max(wide, key=lambda k: steps[k])
-        said.append(
-            f"the series has {counted(len(wide), 'gap')}, the longest from {days[longest].at} to "
-            f"{days[longest + 1].at}: what was not run does not count"
-        )
-    bare = [day.at for day in days if not day.judge]
-    if days[0].judged and 0 < len(bare) < len(days):
-        said.append(f"without fixed answers, and so not in judged metrics: {', '.join(bare)}")
-    return said
-
-
-def _daily(days: Sequence[Day], items: set[str] | None) -> dict[str, tuple[list[int], Floats]]:
-    """Each metric that there is: on which days, and its value there."""
-    drift = _judges_drift(days)
-    found: dict[str, tuple[list[int], Floats]] = {}
+def _watched_measures(days: Sequence[Day], items: set[str] | None) -> list[_Watched]:
+    """Every measure that most entries have; of amounts money rather than tokens; the judges' own series last."""
+    found: dict[str, _Watched] = {}
     for metric in watched_measures():
-        values = np.array([_value_on(day, metric, items) for day in days])
-        if metric in drift and days[0].judged:
-            values = values - (drift[metric] - np.nanmean(drift[metric]))
-        at = np.flatnonzero(np.isfinite(values))
-        if len(at) >= max(2, len(days) // 2):
-            found[metric] = at.tolist(), values[at]
-    for cheaper in [m for m in found if METRICS[m].is_cost][:-1]:  # one cost is enough: money rather than tokens
+        is_ece = measure_words(metric).estimator == "ece"
+        one = _ece_series(days, items) if is_ece else _mean_series(days, metric, items)
+        if one is not None and len(one.values) >= max(2, len(days) // 2):
+            found[metric] = one
+    for cheaper in [m for m in found if METRICS[m].is_cost][:-1]:
         del found[cheaper]
-    judged = np.flatnonzero(np.isfinite(drift["mean_severity"])) if drift else np.array([])
-    if len(judged) >= 2:
-        found[JUDGE] = judged.tolist(), drift["mean_severity"][judged]
-    return found
+    canaries = canary_values(days, "mean_severity")
+    if canaries is not None and len(canaries) >= 2:
+        series = ItemSeries(metric=METRICS["mean_severity"], entries=canaries, paired=True)
+        found[JUDGE] = _Watched(
+            JUDGE, METRICS["mean_severity"], [day for day in days if day.judge],
+            np.array([entry.mean for entry in canaries]), sampling_noise(canaries, paired=True, least=2.0),
+            series.difference, None,
+        )  # fmt: skip
+    return [*found.values()]
 
 
-def _value_on(day: Day, metric: str, items: set[str] | None) -> float:
-    """A metric's value on a day; NaN where it has none."""
-    is_ece = measure_words(metric).estimator == "ece"
-    value = _ece(day.graded, items) if is_ece else _mean(day.values, metric, items)
-    return np.nan if value is None else value
+def _is_judged(metric: str) -> bool:
+    """Whether a judge's severity of an answer says the measure's value, so that judges' drift is in it."""
+    row = METRICS.get(metric)
+    return row is not None and row.estimator == "mean" and (
+        row.source == "severity" or (row.source == "score" and row.kind == "binary")
+    )  # fmt: skip
 
 
-def _judges_drift(days: Sequence[Day]) -> dict[str, Floats]:
-    """What the judges said of the fixed answers each day, by measure; empty where no day has any."""
-    if not any(day.judge for day in days):
-        return {}
-    fixed = sorted(set.intersection(*(set(day.judge) for day in days if day.judge)))
-    if not fixed:
-        return {}
-    rated = [np.array([day.judge[i] for i in fixed]) if day.judge else None for day in days]
-    measures = dict.fromkeys((*filter(_is_judged, watched_measures()), "mean_severity"))
-    return {
-        measure: np.array([np.nan if r is None else np.mean(METRICS[measure].of_severity(r)) for r in rated])
-        for measure in measures
-    }
-
-
-def _judges_reach(s: MetricSeries, days: Sequence[Day]) -> float:
-    """Of an alarm of a judged metric from which the judges' drift was taken out; else 0."""
-    rated = [d for d in days if d.judge]
-    if not _is_judged(s.metric) or s.changed is None or not days[0].judged or not rated:
-        return 0.0
-    fixed = sorted(set.intersection(*(set(d.judge) for d in rated)))
-    table = np.array([[d.judge[i] for i in fixed] for d in rated])
-    table = METRICS[s.metric].of_severity(table)
-    return floors.drift_reach(table, np.array([d.at >= s.changed for d in rated]), limit=s.limit) if fixed else 0.0
-
-
-def _of(rows: pl.DataFrame, items: set[str] | None) -> pl.DataFrame:
-    return rows if items is None else rows.filter(pl.col("item").is_in(list(items)))
-
-
-def _mean(rows: pl.DataFrame, metric: str, items: set[str] | None) -> float | None:
-    """By the items' weights, over those that have a value."""
-    if metric not in rows.columns:
+def _mean_series(days: Sequence[Day], metric: str, items: set[str] | None, *, worst: bool = False) -> _Watched | None:
+    """A measure that is a mean of items; judged ones less the judges' drift. None where no entry has it."""
+    frames = [day.worst if worst and day.worst is not None else day.values for day in days]
+    canaries = canary_values(days, metric) if days[0].judged and _is_judged(metric) else None
+    kept = [(day, item_values(frame, metric, items)) for day, frame in zip(days, frames, strict=True)]
+    kept = [(day, entry) for day, entry in kept if len(entry.value) and (canaries is None or day.judge)]
+    if not kept:
         return None
-    known = _of(rows, items).drop_nulls(metric)
-    total = float(known["weight"].sum())
-    return float((known[metric] * known["weight"]).sum()) / total if total > 0 else None
+    row = days[0].metric(metric)
+    entries = [entry for _, entry in kept]
+    paired = items is not None
+    own = ItemSeries(metric=row, entries=entries, paired=paired)
+    bounded = row.kind != "real" and row.low is not None and row.high is not None
+    least = 0.5 * (row.high - row.low) if bounded and row.high is not None and row.low is not None else 0.0
+    values = np.array([entry.mean for entry in entries])
+    noise = sampling_noise(entries, paired=paired, least=least)
+    if canaries is None:
+        return _Watched(metric, row, [day for day, _ in kept], values, noise, own.difference, own.sides)
+    fixed = ItemSeries(metric=row, entries=canaries, paired=True)
+    drift = np.array([entry.mean for entry in canaries])
+    noise = noise + sampling_noise(canaries, paired=True, least=least)
+
+    def difference(start: int, last: int) -> Evidence:
+        return less_drift(own.difference(start, last), fixed.difference(start, last))
+
+    return _Watched(
+        metric, row, [day for day, _ in kept], values - (drift - drift.mean()), noise, difference, own.sides
+    )
 
 
-def _ece(rows: pl.DataFrame | None, items: set[str] | None) -> float | None:
-    """The binned ECE of a day (the plug-in: its upward bias is alike on days of alike size)."""
-    known = None if rows is None else _of(rows, items)
+def _ece_series(days: Sequence[Day], items: set[str] | None) -> _Watched | None:
+    """The binned ECE by entry (the plug-in: its upward bias is alike on days of alike size)."""
+    kept = [day for day in days if day.graded is not None and _ece(day, items) is not None]
+    if not kept:
+        return None
+    values = np.array([_ece(day, items) for day in kept], dtype=np.float64)
+    noise = np.maximum(np.array([ece_noise(day, items) for day in kept]), 1e-9)
+    running = np.cumsum(noise) / np.arange(1, len(noise) + 1)
+    return _Watched(
+        "ece", METRICS["ece"], kept, values, running, lambda start, last: ece_window(kept, start, last, items), None
+    )
+
+
+def _ece(day: Day, items: set[str] | None) -> float | None:
+    rows = day.graded
+    known = rows if rows is None or items is None else rows.filter(pl.col("item").is_in(list(items)))
     if known is None or not known["weight"].sum():
         return None
     gaps = bin_gaps(known["confidence"], known["correct"], weight=known["weight"])
     return float(np.abs(gaps.gap).sum())
 
 
-def _series(
-    row: Metric, metric: str, at: Sequence[str], values: Floats, evidence: Floats, *, limit: float
-) -> MetricSeries:
-    """The metric's series; `row` says its range and which way is better."""
-    low, high = np.full(len(values), np.nan), np.full(len(values), np.nan)
-    is_rising = row.better == "higher" and metric != JUDGE
-    ends = None if metric == JUDGE or row.kind == "real" or row.low is None or row.high is None else (row.low, row.high)
-    if ends is not None and ends[0] <= values.min() and values.max() <= ends[1]:
-        sequence = floors.mean_sequence(values, low=ends[0], high=ends[1], level=1 - 1 / limit)
-        low, high = sequence.low, sequence.high
-    rung = np.flatnonzero(evidence >= limit)
+# ------------------------------------------------------------------ changes
+
+
+def _watch_metric(
+    one: _Watched, items: set[str] | None, *, limit: float, independent: bool, deployed: Sequence[str]
+) -> tuple[MetricSeries, list[str]]:
+    """One metric's series, with an alarm that missing grades do not explain, and notes."""
+    found = _follow(one, limit=limit, independent=independent, deployed=deployed)
+    notes = []
+    if found.series.detected is None:
+        notes = describe_slow_variation(noun_of(one.metric), found.slow, one.span, SLOW_SHARE, one.row)
+    missing = sum(day.missing.get(one.metric, 0) for day in one.days)
+    if not missing:
+        return found.series, notes
+    held = dataclasses.replace(found.series, missing=missing)
+    other = _mean_series(one.days, one.metric, items, worst=True)
+    assert other is not None
+    filled = _follow(other, limit=limit, independent=independent, deployed=deployed).series
+    smaller = np.minimum(np.maximum.accumulate(held.evidence), np.maximum.accumulate(filled.evidence))
+    held = dataclasses.replace(held, evidence=tuple(smaller.tolist()))
+    note = f"{counted(missing, 'grade is', 'grades are')} missing in {noun_of(one.metric)}"
+    if held.alarm is None and filled.alarm is None:
+        return held, [*notes, note]
+    if held.alarm is not None and filled.alarm is not None and held.worse is filled.worse:
+        both = dataclasses.replace(held, alarm=max(held.alarm, filled.alarm))
+        return both, [*notes, f"{note}: the alarm holds both ways"]
+    return dataclasses.replace(held, alarm=None, worse=None), [*notes, f"{note}: {describe_no_alarm(held, filled)}"]
+
+
+class _Followed(NamedTuple):
+    series: MetricSeries
+    slow: float
+
+
+def _follow(one: _Watched, *, limit: float, independent: bool, deployed: Sequence[str]) -> _Followed:
+    """The series with its evidence; where that reaches the limit, with the first window that shows a difference."""
+    at, when = tuple(day.at for day in one.days), days_of([day.at for day in one.days])
+    values = np.log(one.values) if one.is_amount else one.values
+    noise = np.maximum(one.noise / one.values**2 if one.is_amount else one.noise, 1e-9 * one.span**2)
+    known = deployments(one.days, deployed)
+    step = float(np.median(np.diff(when))) if len(when) > 1 else 1.0
+    ahead = max(MIN_WINDOW_ENTRIES, min(round(WINDOW_DAYS / max(step, 1e-9)), WINDOW_DAYS))
+    change = floors.change_evidence(
+        values, noise, span=one.span, days=when, deployed=known,
+        independent=independent, limit=limit, ahead=ahead,
+    )  # fmt: skip
+    reached = np.flatnonzero(change.evidence >= limit)
+    first = int(reached[0]) if len(reached) else None
+    last = len(at) - 1
+    shown = None if first is None else _first_shown(one, first, when, known, limit)
+    look = last if shown is None else shown
     more: dict[str, Any] = {}
-    if len(rung):
-        there = floors.change_point(values)
-        more = {
-            "alarm": at[rung[0]], "changed": at[min(there.day + 1, len(at) - 1)],
-            "changed_between": (at[min(there.low + 1, len(at) - 1)], at[min(there.high + 1, len(at) - 1)]),
-            "before": there.before, "after": there.after, "worse": (there.after > there.before) is not is_rising,
-        }  # fmt: skip
-    return MetricSeries(
-        metric=metric, days=tuple(at), values=tuple(values), low=tuple(low), high=tuple(high),
-        evidence=tuple(evidence), limit=limit, **more,
+    if first is not None:
+        more |= _window_fields(one, look, when, known, limit, is_shown=shown is not None)
+        more |= {"detected": at[first], "alarm": None if shown is None else at[shown]} | _change_fields(one, at)
+    low, high = _mean_limits(one, limit)
+    settled = change.detectable
+    if first is not None:
+        since = at.index(more["changed"])
+        settled = math.inf
+        if len(at) - since >= MIN_WINDOW_ENTRIES:
+            settled = floors.change_evidence(
+                values[since:], noise[since:], span=one.span, days=when[since:], independent=independent, limit=limit,
+                ahead=ahead,
+            ).detectable  # fmt: skip
+    reach = _detectable(one, settled, when, known, limit)
+    return _Followed(
+        MetricSeries(
+            metric=one.metric, days=at, values=tuple(one.values.tolist()), low=low, high=high,
+            evidence=tuple(change.evidence.tolist()), limit=limit, detectable=reach, **more,
+        ),
+        change.slow_variation,
     )  # fmt: skip
 
 
-def _carried(metric: str, values: Floats, *, independent: bool) -> list[str]:
-    """What is to be said of days that depend on the day before: the correlation of what a change does not explain."""
-    n = len(values)
-    if n < 30 or float(np.ptp(values)) == 0:
-        return []
-    cut = floors.change_point(values).day + 1
-    left = np.r_[values[:cut] - values[:cut].mean(), values[cut:] - values[cut:].mean()]
-    rho = float(left[1:] @ left[:-1] / (left @ left)) if left.any() else 0.0
-    most = 0.0 if independent else CARRIED_MOST
-    if rho <= most + 2 / np.sqrt(n):
-        return []
-    held = "the days are said to be independent" if independent else f"false alarms stay under 5% up to {most:g}"
-    return [f"the {noun_of(metric)} of a day is correlated with that of the day before by {rho:.2f}; {held}"]
+def _first_shown(one: _Watched, first: int, when: Floats, known: Sequence[int], limit: float) -> int | None:
+    """The first look, from the one that detected a change on, whose window differs from the entries before it."""
+    for last in range(first, len(when)):
+        start = window_start(when, last, known)
+        if start > 0 and 0.0 not in one.difference(start, last).interval(1 - 1 / limit):
+            return last
+    return None
 
 
-def _alarm(s: MetricSeries, condition: str) -> str:
-    assert s.changed_between is not None
-    return (
-        f"{printable(condition)} has {'got worse' if s.worse else 'got better'} by {noun_of(s.metric)}: "
-        f"{s.before:.4g} before, {s.after:.4g} after; it changed about {s.changed} (between {s.changed_between[0]} and "
-        f"{s.changed_between[1]}), told on {s.alarm}."
-    )
+def _window_fields(
+    one: _Watched, look: int, when: Floats, known: Sequence[int], limit: float, *, is_shown: bool
+) -> dict[str, Any]:
+    """What the window of a look says: its difference, and which items broke."""
+    start = window_start(when, look, known)
+    if start == 0:
+        return {}
+    found = one.difference(start, look)
+    fields: dict[str, Any] = {
+        "since": one.days[start].at, "difference": found.estimate, "interval": found.interval(1 - 1 / limit)
+    }  # fmt: skip
+    if one.sides is not None and one.row.kind == "binary":
+        broken, fixed = _moved_items(one, start, look)
+        fields |= {"broken": len(broken), "fixed": len(fixed)}
+    if is_shown and one.metric != JUDGE:
+        fields["worse"] = (found.estimate > 0) is (one.row.better == "lower")
+    return fields
+
+
+def _moved_items(one: _Watched, start: int, look: int) -> tuple[list[str], list[str]]:
+    """Items that were mostly right before the window and are mostly wrong in it, and the reverse."""
+    assert one.sides is not None
+    before, after = one.sides(start, look)
+    then = dict(zip(before.item, before.value, strict=True))
+    both = [(item, then[item], float(now)) for item, now in zip(after.item, after.value, strict=True) if item in then]
+    up = sorted((a - b, item) for item, a, b in both if a < 0.5 < b)
+    down = sorted((b - a, item) for item, a, b in both if b < 0.5 < a)
+    rising, falling = [item for _, item in up], [item for _, item in down]
+    return (rising, falling) if one.row.better == "lower" else (falling, rising)
+
+
+def _change_fields(one: _Watched, at: Sequence[str]) -> dict[str, Any]:
+    """When the values changed, with an interval, and their means before and after."""
+    if len(at) < 3:
+        return {"changed": at[-1]}
+    there = floors.change_point(one.values)
+    return {
+        "changed": at[min(there.day + 1, len(at) - 1)],
+        "changed_between": (at[min(there.low + 1, len(at) - 1)], at[min(there.high + 1, len(at) - 1)]),
+        "before": there.before, "after": there.after,
+    }  # fmt: skip
+
+
+def _mean_limits(one: _Watched, limit: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Limits of the mean that hold on all days at once, as long as nothing changed; NaN where values have no bounds."""
+    none = (math.nan,) * len(one.values)
+    low, high = one.row.low, one.row.high
+    if one.metric == JUDGE or one.row.kind == "real" or low is None or high is None:
+        return none, none
+    if not (low <= one.values.min() and one.values.max() <= high):
+        return none, none
+    sequence = floors.mean_sequence(one.values, low=low, high=high, level=1 - 1 / limit)
+    return tuple(sequence.low), tuple(sequence.high)
+
+
+def _detectable(one: _Watched, reach: float, when: Floats, known: Sequence[int], limit: float) -> float:
+    """The shift that both the evidence and the window's interval would show in 80% of series; of amounts relative."""
+    start = window_start(when, len(when) - 1, known)
+    error = one.difference(start, len(when) - 1).standard_error if start > 0 else None
+    by_items = (float(ndtri(1 - 0.5 / limit)) + float(ndtri(0.8))) * error if error is not None else 0.0
+    return max(math.expm1(min(reach, 700.0)) if one.is_amount else reach, by_items)
+
+
+# ------------------------------------------------------------------ what is said
+
+
+def _is_too_short(lead: MetricSeries, row: Metric) -> bool:
+    """Whether a large jump of the first measure could not be shown, or entries are too few to tell what varies."""
+    if len(lead.days) < FEWEST:
+        return True
+    if row.low is None or row.high is None or row.is_cost:
+        return lead.detectable > LARGE_COST
+    return lead.detectable > LARGE_JUMP * (row.high - row.low)
+
+
+def _verdict_on(series: Sequence[MetricSeries], condition: str, days: Sequence[Day], step: str) -> tuple[int, str]:
+    """The exit status and the sentence: got worse, too short to tell, got better, changed, or no change shown."""
+    model = [s for s in series if s.metric != JUDGE]
+    worse = [s for s in model if s.worse]
+    if worse:
+        return 3, " ".join(describe_alarm(s, condition, days[0].metric(s.metric)) for s in worse)
+    changed = " ".join(
+        describe_alarm(s, condition, days[0].metric(s.metric)) if s.alarm is not None
+        else describe_change(s, condition, days[0].metric(s.metric))
+        for s in model if s.detected is not None
+    )  # fmt: skip
+    if changed:
+        return 0, changed
+    lead = model[0] if model else None
+    is_short = lead is None or _is_too_short(lead, days[0].metric(lead.metric))
+    return 4 if is_short else 0, describe_detectable(lead, condition, days, step)
 
 
 def _claim(s: MetricSeries, condition: str, size: int, level: float, days: Sequence[Day]) -> Claim:
     """That the metric has changed; with an alarm it is shown."""
-    estimate = None if s.before is None or s.after is None else s.after - s.before
-    plain: Interval | None = None
-    if s.alarm is not None and s.changed is not None:
-        cut = s.days.index(s.changed)
-        first, second = np.array(s.values[:cut]), np.array(s.values[cut:])
-        if len(first) > 1 and len(second) > 1:
-            found = scipy.stats.ttest_ind(second, first, equal_var=False).confidence_interval(level)
-            plain = Interval(low=float(found.low), high=float(found.high), level=level, method="Welch t over days")
-    sentence = (
-        _alarm(s, condition)
-        if s.alarm is not None
-        else f"No change of the {noun_of(s.metric)} of {printable(condition)} is shown: the evidence is "
-        f"{s.evidence[-1]:.2g}, an alarm needs {s.limit:.3g}."
-    )
+    row = METRICS["mean_severity"] if s.metric == JUDGE else days[0].metric(s.metric)
     return Claim(
         measure=f"change:{s.metric}",
         conditions=(condition,),
         verdict=Verdict.VERIFIED if s.alarm is not None else Verdict.UNDECIDED,
-        sentence=sentence,
-        estimate=estimate,
-        plain_interval=plain,
+        sentence=describe_claim(s, condition, row),
+        estimate=s.difference,
+        interval=s.interval,
+        plain_interval=s.interval,
         values=(s.before, s.after),
         n=len(s.values),
         units=len(s.values),
         unit="run",
         hypothesis=Hypothesis(relation="differs", value=0.0),
-        better=None if s.metric == JUDGE else days[0].metric(s.metric).better,
+        better=None if s.metric == JUDGE else row.better,
         missing={condition: s.missing} if s.missing else {},
         basis=days[-1].basis,
-        family=Family(method="evidence shared by the metrics, all days (Ville)", size=size),
-        notes=(
-            *(("the interval does not allow for the search of the day",) if plain is not None else ()),
-            *dict.fromkeys(note for day in days for note in day.notes),
-        ),
+        family=Family(method="evidence and level shared by the metrics, all days", size=size),
+        notes=tuple(dict.fromkeys(note for day in days for note in day.notes)),
     )
 
 
-def _changes(days: Sequence[Day]) -> list[str]:
-    """What the runs themselves say has changed: model and settings, judge, rubric, questions."""
-    names = dict.fromkeys(name for day in days for name in day.made)
-    return [*(line for name in names for line in _changes_of(name, days)), *_item_changes(days)]
-
-
-def _changes_of(name: str, days: Sequence[Day]) -> Iterator[str]:
-    """When one of the settings changed, and from what to what."""
-    for one, two in itertools.pairwise(day for day in days if name in day.made):
-        if one.made[name] != two.made[name]:
-            a, b = (printable(day.made[name], limit=120) or "none" for day in (one, two))
-            yield f"the {name} changed on {two.at}: {a} -> {b}"
-
-
-def _item_changes(days: Sequence[Day]) -> Iterator[str]:
-    """When items came or went while others stayed."""
-    items = [set(d.values["item"].to_list()) for d in days]
-    for (before, after), day in zip(itertools.pairwise(items), days[1:], strict=True):
-        new, gone = len(after - before), len(before - after)
-        if (new or gone) and after & before:
-            yield f"the items changed on {day.at}: {new:,} new, {gone:,} gone"
-
-
-def _flipped(days: Sequence[Day], items: set[str] | None, alarmed: Sequence[MetricSeries]) -> tuple[str, ...]:
-    """Items mostly right before the change and mostly wrong after it (of all days before the last, without one)."""
-    if items is None or len(days) < 2:
+def _flipped(watched: Sequence[_Watched], deployed: Sequence[str]) -> tuple[str, ...]:
+    """Items mostly right before the last window and mostly wrong in it."""
+    lead = next((one for one in watched if one.metric == "error_rate"), None)
+    if lead is None or lead.sides is None:
         return ()
-    when = next((s.changed for s in alarmed if _is_judged(s.metric) and s.changed), days[-1].at)
-    if any("error_rate" not in d.values.columns for d in days):
-        return ()
-    rows = pl.concat([d.values.select("item", "error_rate", pl.lit(d.at >= when).alias("late")) for d in days])
-    rate = rows.filter(pl.col("item").is_in(list(items))).pivot(
-        on="late", index="item", values="error_rate", aggregate_function="mean"
-    )
-    if not {"true", "false"} <= set(rate.columns):
-        return ()
-    worse = rate.filter(pl.col("false") < 0.5, pl.col("true") > 0.5).sort(pl.col("true") - pl.col("false"), "item")
-    return tuple(worse["item"].to_list()[::-1])
+    when = days_of([day.at for day in lead.days])
+    start = window_start(when, len(when) - 1, deployments(lead.days, deployed))
+    return tuple(_moved_items(lead, start, len(when) - 1)[0]) if start > 0 else ()
 
 
 def _reliance(series: Sequence[MetricSeries], days: Sequence[Day], margin: float | None, level: float) -> str:
@@ -794,7 +532,7 @@ def _reliance(series: Sequence[MetricSeries], days: Sequence[Day], margin: float
     check_margin(words, loss)
     if lead.alarm is not None:
         return f"The last verdict is from before a change: verify again on data since {lead.changed}."
-    day = np.array([datetime.datetime.fromisoformat(d).timestamp() / 86400 for d in lead.days])
+    day = days_of(lead.days)
     if float(np.ptp(day)) < 1:
         return ""
     line = scipy.stats.linregress(day, np.array(lead.values))

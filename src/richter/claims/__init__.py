@@ -11,10 +11,10 @@ from richter._lazy import lazy
 if TYPE_CHECKING:
     from richter.claims._adjust import *
     from richter.claims._alignment import *
-    from richter.claims._answer import *
     from richter.claims._control import *
     from richter.claims._decide import *
     from richter.claims._ece_evidence import *
+    from richter.claims._equivalence import *
     from richter.claims._evidence import *
     from richter.claims._gate_limits import *
     from richter.claims._labels import *
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from richter.claims._pairs import *
     from richter.claims._passes import *
     from richter.claims._question import *
-    from richter.claims._sentences import *
     from richter.claims._sizes import *
     from richter.claims._subgroups import *
     from richter.claims._suite import *
+    from richter.claims._totals import *
     from richter.claims._units import *
     from richter.claims._unpaired import *
     from richter.claims._variance import *

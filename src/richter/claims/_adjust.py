@@ -42,21 +42,19 @@ def difficulty(sample: Sample, *, without: tuple[str, ...]) -> Floats:
     return found
 
 
-def adjusted_difference(
-    sample: Sample | Outcomes, first: str, second: str, *, ratio: bool | None = None
-) -> Adjusted:  # fmt: skip
+def adjusted_difference(sample: Sample | Outcomes, first: str, second: str) -> Adjusted:
     """The second condition's mean minus the first's, on such items as all conditions of the file answered.
 
     x is the item's mean in the other conditions. The difference d is fitted by f(x) = b0 + b1 x + b2 x^2 on the items
     that both answered, and the estimate is the mean of f over all items with x: a weighted mean of d, with weights that
     give x and x^2 their means over all items (`_calibrated`). So a pair that got the easier items is corrected. The
     interval is by unit and counts the mix of difficulty as chance, too. Where both answered every item the adjustment
-    changes nothing, and the plain evidence stands. Amounts that are compared by a `ratio` (None: as
-    `difference_evidence` finds) are not adjusted.
+    changes nothing, and the plain evidence stands. Amounts that are paid are not adjusted:
+    `total_evidence` compares them.
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
     others = len(sample.outcomes.conditions) - 2
-    plain = difference_evidence(sample, first, second, ratio=ratio)
+    plain = difference_evidence(sample, first, second)
     if others < 1:
         raise InputError(
             f"{first} and {second} are alone: items' difficulty is seen from other conditions.",
@@ -72,7 +70,7 @@ def adjusted_difference(
         unchanged = dataclasses.replace(plain, notes=(*plain.notes, Note(text, "adjusted")))
         return Adjusted(evidence=unchanged, variance_ratio=1.0, others=others)
     # people's labels correct the plain difference
-    has_own_estimate = sample.outcomes.label is not None or plain.relative or not plain.standard_error
+    has_own_estimate = sample.outcomes.label is not None or not plain.standard_error
     if has_own_estimate or int(np.sum(d[use] != 0)) < MIN_DEPARTING_UNITS or np.ptp(x[use]) == 0:
         return Adjusted(evidence=plain, variance_ratio=1.0, others=others)
     outcomes, metric = sample.outcomes, sample.metric

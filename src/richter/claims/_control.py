@@ -9,7 +9,8 @@ import numpy as np
 from scipy.special import stdtr
 
 from richter.claims._outcomes import Floats, Outcomes
-from richter.claims._units import Sample, as_sample, by_ratio
+from richter.claims._totals import linearised
+from richter.claims._units import Sample, as_sample
 from richter.errors import InputError
 
 __all__ = ["JointTests", "joint_law", "joint_tests"]
@@ -91,7 +92,7 @@ def joint_tests(
     """The law of the largest |t| over pairs, from units whose differences keep or change their sign, all together.
 
     Claims against one control share its answers, so their errors go together and cost less than independent ones
-    would. Each pair's items enter as centred contributions to its mean (of logarithms where the claim is on a ratio),
+    would. Each pair's items enter as centred contributions to its mean (linearised where the claim is on totals),
     summed by unit (group, else item); a resample gives every unit one sign for all pairs, t is that of its sums, and
     the p-value that of t with units - 1 degrees of freedom. `decide` uses it in steps: what is shown leaves the
     maximum. Valid where units are independent and t is (20 that differ at the least); elsewhere Bonferroni's level is
@@ -106,10 +107,11 @@ def joint_tests(
     units = int(unit.max(initial=-1)) + 1
     sums = np.zeros((units, len(pairs)))
     for k, (first, second) in enumerate(pairs):
-        both = mean[:, [sample.place(first), sample.place(second)]]
-        shared = ~np.isnan(both).any(axis=1)
+        columns = [sample.place(first), sample.place(second)]
+        shared = ~np.isnan(mean[:, columns]).any(axis=1)
         if shared.any():
-            both = np.log(both[shared]) if by_ratio(sample, first, second) else both[shared]
+            own = linearised(sample, (first, second)).mean if sample.metric.is_cost else mean
+            both = own[shared][:, columns]
             w, d = weight[shared], both[:, 1] - both[:, 0]
             centred = w * (d - np.average(d, weights=w)) / w.sum()
             sums[:, k] = np.bincount(unit[shared], weights=centred, minlength=units)

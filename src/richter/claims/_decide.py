@@ -9,17 +9,24 @@ from typing import Any
 import numpy as np
 
 from richter.claims._control import JointTests, in_steps
-from richter.claims._evidence import Evidence, is_within, one_sided, p_value
-from richter.claims._question import JUDGE_UNCHECKED, Asked, Blocked
-from richter.claims._sentences import describe_blocked, describe_claim, describe_heterogeneity, describe_requirement
-from richter.claims._sizes import min_detectable_difference, needed_units, requirement_needed
+from richter.claims._equivalence import equivalence_level, equivalence_p, is_within
+from richter.claims._evidence import Evidence, one_sided, one_sided_level, p_value
+from richter.claims._question import JUDGE_UNCHECKED, Asked, Blocked, Relation
+from richter.claims._sizes import min_detectable_difference, needed_units, requirement_needed, size_steps
 from richter.claims._subgroups import Subgroups
-from richter.claims._suite import Trade, decide_trades
+from richter.claims._suite import Trade
 from richter.errors import InputError
-from richter.records import DEFAULT_LEVEL, Claim, Family, Hypothesis, Verdict
+from richter.records import DEFAULT_LEVEL, Claim, Family, Hypothesis, Interval, Reckoning, Verdict
 from richter.stats import holm
+from richter.words._claim_sentences import (
+    describe_blocked,
+    describe_claim,
+    describe_heterogeneity,
+    describe_requirement,
+    describe_trade,
+)
 
-__all__ = ["decide", "decide_heterogeneity"]
+__all__ = ["decide", "decide_by_limits", "decide_heterogeneity"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -59,7 +66,8 @@ def decide(
     null hypothesis is left. With a margin a question has two hypotheses, no difference and one of the margin or more,
     and leaves when both are rejected. They exclude each other (Shaffer 1986), so that at most one of a question is true
     and a false rejection has a probability of at most alpha. A difference is decided by its interval at 1 - a, being
-    within the margin by that at 1 - 2 a, and what comes after the first that is not shown by the interval of that step.
+    within the margin by that at `equivalence_level(a)`, and what comes after the first that is not shown by that of the
+    first.
 
     Requirements pass by intersection-union (each at one-sided alpha) and are violated by Holm over all of them.
     Questions that a check blocked become blocked claims, and cost the others nothing.
@@ -100,8 +108,10 @@ def _decide_lists(
     """The claims of a family: trades are a list of their own, and each list has its share of the level."""
     trades = [k for k in places if isinstance(asked[k].evidence, Trade)]
     others = [k for k in places if k not in trades]
-    decided = decide_trades([asked[k] for k in trades], level=level, alpha=alpha * len(trades) / len(places))
-    claims = dict(zip(trades, decided, strict=True))
+    claims: dict[int, Claim] = {}
+    if trades:
+        decided = _decide_trades([asked[k] for k in trades], level=level, alpha=alpha * len(trades) / len(places))
+        claims |= dict(zip(trades, decided, strict=True))
     if others:
         own = alpha * len(others) / len(places)
         claims |= _decide_family(asked, others, level=level, alpha=own, joint=joint, name=name)
@@ -136,9 +146,7 @@ def _tests_of(asked: Sequence[Asked], places: list[int]) -> list[_Test]:
         question, evidence = asked[k].question, asked[k].known
         tests.append(_Test(k, False, p_value(evidence, question.value)))
         if question.margin is not None:
-            low, high = question.value - question.margin, question.value + question.margin
-            p = max(one_sided(evidence, low, above=True), one_sided(evidence, high, above=False))
-            tests.append(_Test(k, True, p))
+            tests.append(_Test(k, True, equivalence_p(evidence, question.margin, value=question.value)))
     return tests
 
 
@@ -215,7 +223,7 @@ def _difference_claim(
     evidence, question = asked.known, asked.question
     interval = evidence.interval(1 - differs.alpha)
     if within is not None and within.shown:
-        verdict, interval = Verdict.EQUIVALENT, evidence.interval(1 - 2 * within.alpha)
+        verdict, interval = Verdict.EQUIVALENT, evidence.interval(equivalence_level(within.alpha))
     elif differs.shown:
         against = question.relation == ("below" if asked.is_rising else "above")
         verdict = Verdict.REFUTED if against else Verdict.VERIFIED
@@ -228,18 +236,31 @@ def _difference_claim(
     needed = None
     if verdict is Verdict.UNDECIDED and aim is not None:
         needed = needed_units(evidence, aim, alpha=differs.alpha, margin=question.margin is not None)
-    return dataclasses.replace(
+    claim = dataclasses.replace(
         undecided_claim(asked, level=level),
         verdict=verdict,
-        sentence=describe_claim(asked, verdict, interval, needed=needed, aim=aim, is_real=differs.shown),
         interval=interval,
         p_adjusted=min(differs.p_adjusted * share, 1.0),
         needed=needed,
         needed_for=None if needed is None else aim,
         min_detectable_difference=min_detectable_difference(evidence, asked.metric, tail=differs.alpha / 2),
+        sizes=() if question.margin is not None else size_steps(evidence, asked.metric, alpha=differs.alpha),
         family=family,
         notes=(*asked.notes, *evidence.notes_at(level), *undone),
+        **_ways_with_missing(evidence, verdict, value=question.value, level=interval.level),
     )
+    return dataclasses.replace(claim, sentence=describe_claim(asked, claim, is_real=differs.shown))
+
+
+def _ways_with_missing(evidence: Evidence, verdict: Verdict, *, value: float, level: float) -> dict[str, Any]:
+    """Both ways to count missing grades, where an undecided claim would be decided without them; else empty."""
+    ways = {"without_missing": evidence.ignoring, "missing_as_worst": evidence.as_worst}
+    if verdict is not Verdict.UNDECIDED or evidence.ignoring is None or p_value(evidence.ignoring, value) > 1 - level:
+        return {}
+    return {
+        name: Reckoning(estimate=way.estimate, interval=way.interval(level))
+        for name, way in ways.items() if way is not None
+    }  # fmt: skip
 
 
 def _undone_by_missing(evidence: Evidence, is_shown: Callable[[Evidence], bool]) -> tuple[str, ...]:
@@ -249,6 +270,73 @@ def _undone_by_missing(evidence: Evidence, is_shown: Callable[[Evidence], bool])
     if is_shown(evidence) or not is_shown(evidence.ignoring):
         return ()
     return (f"{evidence.missing_to_undo(is_shown):,} missing grades counted as wrong undo it",)
+
+
+def _decide_trades(asked: Sequence[Asked], *, level: float, alpha: float) -> list[Claim]:
+    """Is the second not worse by more than the margin **and** cheaper? One claim a pair, in one Holm list at `alpha`.
+
+    Verified where both parts are shown one-sided at the step's a (intersection-union), whose intervals are printed;
+    refuted where either part is shown to be false, each at half of a.
+    """
+    trades = [one.evidence for one in asked if isinstance(one.evidence, Trade)]
+    adjusted = holm([t.p for t in trades])
+    claims: dict[int, Claim] = {}
+    left, still_rejecting = len(asked), True
+    for k in sorted(range(len(asked)), key=lambda k: trades[k].p):
+        verdict = _trade_verdict(trades[k], alpha / left, still_rejecting)
+        p_adjusted = min(float(adjusted[k]) * (1 - level) / alpha, 1.0)
+        family = Family(method="holm of the larger p", size=len(asked), name=asked[k].question.family)
+        claim = _trade_claim(asked[k], trades[k], verdict, level=level, alpha=alpha / left)
+        claims[k] = dataclasses.replace(claim, p_adjusted=p_adjusted, family=family)
+        still_rejecting = still_rejecting and verdict is Verdict.VERIFIED
+        left -= still_rejecting
+    return [claims[k] for k in range(len(asked))]
+
+
+def _trade_verdict(trade: Trade, alpha: float, still_rejecting: bool) -> Verdict:
+    if still_rejecting and trade.keeps_quality(alpha) and trade.saves(alpha):
+        return Verdict.VERIFIED
+    is_refuted = trade.loses_quality(alpha / 2) or trade.costs_more(alpha / 2)
+    return Verdict.REFUTED if is_refuted else Verdict.UNDECIDED
+
+
+def _trade_claim(asked: Asked, trade: Trade, verdict: Verdict, *, level: float, alpha: float) -> Claim:
+    """A trade's claim: the numbers of its quality, and the sentence of both parts."""
+    quality, is_higher = trade.quality, trade.metric.better == "higher"
+    relation: Relation = "above" if is_higher else "below"
+    question = dataclasses.replace(
+        asked.question, measure=f"{trade.metric.name} and {trade.cost_metric.name}", relation=relation,
+        value=trade.worst_loss, margin=trade.margin,
+    )  # fmt: skip
+    part = dataclasses.replace(asked, question=question, metric=trade.metric, evidence=quality)
+    return dataclasses.replace(
+        undecided_claim(part, level=level),
+        verdict=verdict,
+        sentence=describe_trade(trade, question.conditions, verdict, alpha),
+        interval=quality.interval(one_sided_level(alpha)),
+        p=trade.p,
+        notes=(*asked.notes, *quality.notes_at(level), *trade.cost.notes_at(level)),
+    )
+
+
+def decide_by_limits(*intervals: Interval | None, value: float, above: bool) -> Verdict:
+    """The verdict on being above (below) a value that each of several intervals gives; undecided where they differ.
+
+    The limits are points already rejected, so one that has reached the value decides. Limits that have crossed, or
+    that both reach the value, reject everything and decide nothing, nor does an interval that is not known yet.
+    """
+    verdicts = {_verdict_by_limits(interval, value, above=above) for interval in intervals}
+    return verdicts.pop() if len(verdicts) == 1 else Verdict.UNDECIDED
+
+
+def _verdict_by_limits(interval: Interval | None, value: float, *, above: bool) -> Verdict:
+    if interval is None or interval.low > interval.high or interval.low == interval.high == value:
+        return Verdict.UNDECIDED
+    if interval.low >= value:
+        return Verdict.VERIFIED if above else Verdict.REFUTED
+    if interval.high <= value:
+        return Verdict.REFUTED if above else Verdict.VERIFIED
+    return Verdict.UNDECIDED
 
 
 def _decide_requirements(asked: Sequence[Asked], level: float, tried: int) -> tuple[Claim, ...]:
@@ -266,19 +354,18 @@ def _decide_requirements(asked: Sequence[Asked], level: float, tried: int) -> tu
     for one, p_own, p_holm in zip(asked, p_other_side, p_violated, strict=True):
         evidence, question = one.known, one.question
         is_met = functools.partial(_is_beyond, value=question.value, above=question.relation == "above", alpha=alpha)
-        interval = evidence.interval(1 - 2 * alpha)
+        interval = evidence.interval(one_sided_level(alpha))
         verdict = Verdict.VERIFIED if is_met(evidence) else Verdict.UNDECIDED
         if _is_beyond(evidence, value=question.value, above=question.relation == "below", alpha=alpha):
             if float(p_holm) <= alpha:
                 verdict = Verdict.REFUTED
             else:  # violated alone, not among all rules: the interval at the level that decided this
-                interval = evidence.interval(1 - 2 * alpha * p_own / float(p_holm))
+                interval = evidence.interval(one_sided_level(alpha * p_own / float(p_holm)))
         needed = requirement_needed(one, alpha) if verdict is Verdict.UNDECIDED else None
         claims.append(
             dataclasses.replace(
                 undecided_claim(one, level=level),
                 verdict=verdict,
-                sentence=describe_requirement(one, verdict, interval, needed=needed),
                 interval=interval,
                 p_adjusted=min(float(p_holm) * tried, 1.0),
                 needed=None if needed is None else needed[0],
@@ -288,9 +375,13 @@ def _decide_requirements(asked: Sequence[Asked], level: float, tried: int) -> tu
                 family=Family(
                     method="intersection-union to pass, holm to violate", size=len(asked), name="requirement"
                 ),
+                **_ways_with_missing(evidence, verdict, value=question.value, level=interval.level),
             )
         )
-    return tuple(claims)
+    return tuple(
+        dataclasses.replace(claim, sentence=describe_requirement(one, claim))
+        for one, claim in zip(asked, claims, strict=True)
+    )
 
 
 def decide_heterogeneity(
@@ -313,7 +404,7 @@ def decide_heterogeneity(
 
 def _is_beyond(evidence: Evidence, *, value: float, above: bool, alpha: float) -> bool:
     """Whether the interval at 1 - 2 `alpha` lies above (below) a value."""
-    interval = evidence.interval(1 - 2 * alpha)
+    interval = evidence.interval(one_sided_level(alpha))
     return interval.low > value if above else interval.high < value
 
 

@@ -12,15 +12,15 @@ from richter.stats import find_root
 __all__ = [
     "UNPAIRED",
     "Evidence",
-    "is_within",
     "one_sided",
+    "one_sided_level",
     "p_value",
     "single_draw_error",
     "single_run_error",
 ]
 
 UNPAIRED = "different items per condition: not paired"
-TYPICAL = "ratio of geometric means"
+TOTALS = "ratio of totals"
 CountLimits = Literal["", "score", "exact"]
 LEAST_FREEDOM = 4.0  # degrees of freedom of a t test below which nothing is decided
 
@@ -36,13 +36,12 @@ class Evidence:
     test takes it with `freedom` degrees.
     `labels` counts the human labels that corrected what others graded; 0 where none did. `judged` says whose grades
     these are where judge models gave them and no labels corrected them. `relative`: the estimate is the second over the
-    first, minus 1 (amounts with heavy tails), and `means` are the plain means. `sides`: where two conditions have
-    different items, how many each. `counts`: both are plain rates, with these limits of their counts. `missing` counts
-    the grades that each condition lacks; the evidence then holds both ways (`both_ways`), `ignoring` them and taking
-    them at the worse end of the range (`as_worst`); `missing_to_undo` says how many of them undo what a test shows
-    without them. `p_refuted` is the p-value of the statement being false in another
-    way than by the estimate's sign, and `detail` what its sentence adds. `describe_at(level)` is a note with intervals
-    at that level.
+    first, minus 1 (amounts that are paid). `sides`: where two conditions have different items, how many each. `counts`:
+    both are plain rates, with these limits of their counts. `missing` counts the grades that each condition lacks; the
+    evidence then holds both ways (`both_ways`), `ignoring` them and taking them at the worse end of the range
+    (`as_worst`); `missing_to_undo` says how many of them undo what a test shows without them. `p_refuted` is the
+    p-value of the statement being false in another way than by the estimate's sign, and `detail` what its sentence
+    adds. `describe_at(level)` is a note with intervals at that level.
     """
 
     estimate: float
@@ -59,7 +58,6 @@ class Evidence:
     relative: bool = False
     sides: tuple[int, ...] = ()
     counts: CountLimits = ""
-    means: tuple[float, ...] = ()
     missing: Mapping[str, int] = dataclasses.field(default_factory=dict)
     ignoring: "Evidence | None" = None
     as_worst: "Evidence | None" = None
@@ -72,13 +70,6 @@ class Evidence:
     def notes_at(self, level: float) -> tuple[str, ...]:
         """All notes, those with intervals at a level."""
         return self.notes if self.describe_at is None else (*self.notes, self.describe_at(level))
-
-    @property
-    def against(self) -> str:
-        """That the sums, which are what is paid, go another way than the ratio of a typical item; else empty."""
-        if len(self.means) < 2 or self.estimate * (self.means[1] - self.means[0]) >= 0:
-            return ""
-        return f"; in sum it is the other way round: {self.means[0]:.4g} and {self.means[1]:.4g} an item on average"
 
 
 def describe_each(parts: Sequence[Evidence]) -> Callable[[float], str] | None:
@@ -108,10 +99,9 @@ def one_sided(evidence: Evidence, value: float, *, above: bool) -> float:
     return half if (beyond if above else -beyond) > 0 else 1 - half
 
 
-def is_within(evidence: Evidence, margin: float, *, alpha: float, value: float = 0.0) -> bool:
-    """Whether two one-sided tests at `alpha` show the quantity to be within `margin` of `value`."""
-    found = evidence.interval(1 - 2 * alpha)
-    return value - margin < found.low and found.high < value + margin
+def one_sided_level(alpha: float) -> float:
+    """The level of the two-sided interval whose each end is a one-sided limit at `alpha`."""
+    return 1 - 2 * alpha
 
 
 def joint_freedom(*parts: tuple[float | None, float]) -> float:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import stdtrit
 
-from richter.claims._evidence import LEAST_FREEDOM, Evidence
+from richter.claims._evidence import LEAST_FREEDOM, Evidence, one_sided_level
 from richter.claims._outcomes import Codes, Floats
 from richter.claims._units import (
     Sample,
@@ -113,7 +113,7 @@ def _limit_of_counts(worst: Sample, conditions: tuple[str, ...]) -> Limit | None
     is_rising = worst.metric.better == "higher"
 
     def limit(tail: float) -> float:
-        ends = counted.interval(1 - 2 * tail)
+        ends = counted.interval(one_sided_level(tail))
         return ends.low if is_rising else -ends.high
 
     return limit

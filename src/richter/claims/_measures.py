@@ -4,6 +4,7 @@ A measure is one row; no other list of measures exists. `compare`, `gate`, `watc
 page know what they may ask of a measure from its row.
 """
 
+import contextlib
 import dataclasses
 import math
 import re
@@ -25,6 +26,7 @@ __all__ = [
     "labelled_measures",
     "margin_on",
     "measure_words",
+    "parse_margin",
     "pass_metric",
     "sequential_measures",
     "severity_page_measures",
@@ -283,18 +285,34 @@ def measure_words(measure: str, scale: Scale | None = None) -> Metric:
 
 
 def claim_words(claim: Claim, scale: Scale | None = None) -> Metric:
-    """The words of a claim's own numbers: of a ratio of two amounts (money, seconds, tokens) less 1, per cent."""
+    """The words of a claim's own numbers: of two amounts that are paid the ratio of totals less 1, in per cent."""
     words = measure_words(claim.measure, scale)
-    if words.kind != "real" or words.low != 0 or len(claim.values) != 2 or claim.estimate is None:
+    if not words.is_cost or len(claim.conditions) != 2:
         return words
-    first, second = claim.values
-    if first and second is not None and math.isclose(second / first - 1, claim.estimate, abs_tol=1e-9):
-        return dataclasses.replace(words, scale=100.0, suffix="%", digits=1)
-    return words
+    return dataclasses.replace(words, scale=100.0, suffix="%", digits=1)
 
 
 class Points(float):
     """A margin in points: hundredths of the range of the measure that it is stated for."""
+
+
+def parse_margin(value: str | float) -> float:
+    """A margin as people write it: `2pt` (points), `2%` or `0.02`; of a score any number on its scale.
+
+    >>> parse_margin("2pt"), parse_margin(0.5)
+    (0.02, 0.5)
+    """
+    text, number = str(value).strip().lower(), math.nan
+    given = re.fullmatch(r"(.*?)\s*(percentage points?|points?|pts?|pp|percent|%)", text)
+    with contextlib.suppress(ValueError):
+        number = float(given[1]) / 100 if given else float(text)
+    if math.isnan(number):
+        raise InputError(f"{value!r} is not a share.", remedy="Write 2pt, 2% or 0.02.")
+    if not number > 0:
+        raise InputError(f"{value!r} is not above 0.", remedy="Write 2pt or 0.02 for two points.")
+    if given and number >= 1:
+        raise InputError(f"{value!r} is not below 100 points.", remedy="Write 2pt or 0.02 for two points.")
+    return Points(number) if given else number
 
 
 def margin_on(margin: float, metric: Metric) -> float:

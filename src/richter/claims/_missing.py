@@ -12,9 +12,10 @@ import numpy as np
 from richter.claims._evidence import Evidence, p_value
 from richter.claims._outcomes import Codes, Outcomes
 from richter.claims._question import Blocked
+from richter.claims._subgroups import Subgroup, Subgroups
 from richter.records import Interval
 
-__all__ = ["block_by_missing", "both_ways", "spanning_both", "with_missing_at"]
+__all__ = ["block_by_missing", "both_ways", "spanning_both", "subgroups_both_ways", "with_missing_at"]
 
 MAX_UNBOUNDED_MISSING = 0.01  # share of missing grades above which a measure without a worse end is blocked
 
@@ -68,6 +69,24 @@ def both_ways(ignoring: Evidence, as_worst: Evidence, *, missing: Mapping[str, i
     return dataclasses.replace(
         ignoring, interval=interval, p=p, missing=dict(missing), ignoring=ignoring, as_worst=as_worst
     )
+
+
+def subgroups_both_ways(ignoring: Subgroups, as_worst: Subgroups) -> Subgroups:
+    """Subgroups with intervals that span both ways, and the p-value with which the effect differs both ways.
+
+    Where nothing varies with missing grades at the worse end, no difference is shown there.
+    """
+    worst = {part.name: part for part in as_worst.subgroups}
+
+    def spanning(part: Subgroup) -> Subgroup:
+        other = worst[part.name]
+        both = dataclasses.replace(part, interval=spanning_both(part.interval, other.interval))
+        if part.pooled_interval is None or other.pooled_interval is None:
+            return dataclasses.replace(both, pooled=None, pooled_interval=None)
+        return dataclasses.replace(both, pooled_interval=spanning_both(part.pooled_interval, other.pooled_interval))
+
+    p = None if ignoring.p is None else max(ignoring.p, 1.0 if as_worst.p is None else as_worst.p)
+    return dataclasses.replace(ignoring, p=p, subgroups=tuple(map(spanning, ignoring.subgroups)))
 
 
 def block_by_missing(count: int, total: int, *, why: str, kinds: str = "") -> Blocked | None:

@@ -5,14 +5,26 @@ import math
 
 from scipy.special import ndtri, stdtrit
 
+from richter.claims._equivalence import OneSidedTest, equivalence_size
 from richter.claims._evidence import LEAST_FREEDOM, Evidence
 from richter.claims._measures import Metric
 from richter.claims._question import Asked
 from richter.claims._unpaired import rates_needed
+from richter.records import SizeStep
 
-__all__ = ["POWER", "min_detectable_difference", "needed_units", "reach_of", "units_for", "units_needed"]
+__all__ = [
+    "POWER",
+    "SIZE_STEPS",
+    "min_detectable_difference",
+    "needed_units",
+    "reach_of",
+    "size_steps",
+    "units_for",
+    "units_needed",
+]
 
 POWER = 0.8
+SIZE_STEPS = (0.05, 0.02)  # of a measure's range, or of an amount that is paid
 
 
 def reach_of(freedom: float, tail: float, power: float) -> float:
@@ -52,12 +64,24 @@ def needed_units(evidence: Evidence, aim: float, *, alpha: float, margin: bool =
     """Units that settle a true difference of `aim` at two-sided `alpha` with 80% power; never the one that was seen.
 
     units x ((t_a/2 + t_power) se / aim)^2, t being z where no t test decides; with a `margin` also enough to show being
-    within it when there is none: units x ((t_a + t_(1+power)/2) se / margin)^2.
+    within it when there is none (`equivalence_size`): units x ((t_a + t_(1+power)/2) se / margin)^2.
     """
     if not evidence.standard_error or evidence.units < 1:
         return None
-    tests = [(alpha / 2, POWER)] + [(alpha, (1 + POWER) / 2)] * margin
-    return max(units_needed(evidence, aim, tail=tail, power=power) for tail, power in tests)
+    tests = [OneSidedTest(tail=alpha / 2, power=POWER)]
+    if margin:
+        tests.append(equivalence_size(alpha, POWER))
+    return max(units_needed(evidence, aim, tail=test.tail, power=test.power) for test in tests)
+
+
+def size_steps(evidence: Evidence, metric: Metric, *, alpha: float) -> tuple[SizeStep, ...]:
+    """Units for differences of 5 and of 2 hundredths of the measure's range; none where no size is known."""
+    is_ranged = metric.kind != "real" and metric.low is not None and metric.high is not None
+    if not evidence.standard_error or not (is_ranged or evidence.relative):
+        return ()
+    span = 1.0 if evidence.relative else (metric.high or 0.0) - (metric.low or 0.0)
+    found = [(step * span, needed_units(evidence, step * span, alpha=alpha)) for step in SIZE_STEPS]
+    return tuple(SizeStep(difference=step, units=units) for step, units in found if units is not None)
 
 
 def min_detectable_difference(evidence: Evidence, metric: Metric, *, tail: float) -> float | None:

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import fdtrc, ndtr
 
-from richter.claims._evidence import TYPICAL, Evidence
+from richter.claims._evidence import TOTALS, Evidence
 from richter.claims._outcomes import Codes, Floats, Outcomes
-from richter.claims._units import Sample, as_sample, by_ratio, difference_evidence
+from richter.claims._totals import linearised, total_evidence
+from richter.claims._units import Sample, as_sample, difference_evidence
 from richter.errors import InputError
 from richter.records import DEFAULT_LEVEL, Interval, Verdict, counted
 from richter.stats import find_root
@@ -40,8 +41,8 @@ class Subgroups:
 
     `p` is None where it cannot be tested; `p_adjusted` allows for the other pairs and for attempts. `verdict` says
     whether the effect differs between subgroups (`decide_heterogeneity` gives it with the sentence). `left_out` counts
-    items in subgroups with too few to say anything. With `relative` all are ratios of geometric means less 1, and one
-    and the same is one ratio.
+    items in subgroups with too few to say anything. With `relative` all are ratios of totals less 1, and one and the
+    same is one ratio.
     """
 
     conditions: tuple[str, str]
@@ -94,21 +95,21 @@ def subgroup_differences(
     mean and spread with flat priors, as in Rubin's eight schools; a pooled figure is the posterior mean with its
     interval, narrower than the subgroup's own and drawn towards the others. It needs three subgroups. Verdicts rest on
     the subgroups' own evidence; pooled figures are the better guess of size. A unit lies in one subgroup. Amounts that
-    are compared by their ratio over all items (`by_ratio`) are so in every subgroup: tested and pooled by logarithms.
+    are paid are compared by the ratio of their totals: tested and pooled by logarithms.
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
     if len(subgroup) != len(sample.outcomes.items):
         items = counted(len(sample.outcomes.items), "item")
         raise InputError(f"{len(subgroup)} subgroups for {items}.", remedy="Give one an item.")
     check_groups(sample.outcomes, subgroup, "subgroup")
-    relative = by_ratio(sample, first, second)
+    relative = sample.metric.is_cost
     parts = _parts_of(sample, (first, second), subgroup, relative=relative)
     if len(parts.unit_values) < 2:
         raise InputError(
             f"{counted(len(parts.unit_values), 'subgroup')} with two units or more.",
             remedy="Choose a column with several values on the items that both conditions answered.",
         )
-    found = [difference_evidence(within(sample, use), first, second, ratio=relative) for use in parts.items]
+    found = [_difference(within(sample, use), first, second) for use in parts.items]
     values = np.concatenate(parts.unit_values)
     label = np.repeat(np.arange(len(found)), [len(x) for x in parts.unit_values])
     p, method = _one_test(values, label, np.random.default_rng(0) if rng is None else rng, n_resamples)
@@ -130,6 +131,12 @@ def subgroup_differences(
     )  # fmt: skip
 
 
+def _difference(sample: Sample, first: str, second: str) -> Evidence:
+    if sample.metric.is_cost:
+        return total_evidence(sample, (first, second))
+    return difference_evidence(sample, first, second)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Parts:
     """The subgroups with two units or more: their codes, their items, a value for each unit; items left out."""
@@ -143,15 +150,21 @@ class _Parts:
 def _parts_of(sample: Sample, conditions: tuple[str, str], subgroup: Codes, *, relative: bool) -> _Parts:
     """The subgroups of the items that both conditions have, with each unit's value of the difference."""
     outcomes = sample.outcomes
-    pair = sample.mean[:, [sample.place(name) for name in conditions]]
+    columns = [sample.place(name) for name in conditions]
+    pair = sample.mean[:, columns]
     shared = ~np.isnan(pair).any(axis=1)
-    d = np.full(len(pair), np.nan)
-    d[shared] = np.diff(np.log(pair[shared]) if relative else pair[shared], axis=1)[:, 0]
+    d = pair[:, 1] - pair[:, 0]
     weight = np.ones(len(d)) if outcomes.weight is None else outcomes.weight
     unit = np.arange(len(d)) if outcomes.group is None else outcomes.group
     codes, items, values, left_out = [], [], [], 0
     for code in sorted(set(subgroup[shared].tolist())):
         use = shared & (subgroup == code)
+        if relative and not pair[use].any(axis=0).all():  # a total of 0 has no ratio
+            left_out += int(use.sum())
+            continue
+        if relative:  # linearised about the means of the subgroup
+            own = linearised(within(sample, use), conditions).mean[use][:, columns]
+            d[use] = own[:, 1] - own[:, 0]
         place, size = np.unique(unit[use], return_inverse=True)[1], float(weight[use].sum())
         sums = np.bincount(place, weights=weight[use] * d[use])
         sizes = np.bincount(place, weights=weight[use])
@@ -187,7 +200,7 @@ def _less_one(logs: Interval) -> Interval:
         logs,
         low=math.expm1(logs.low),
         high=math.expm1(logs.high) if logs.high < 700 else math.inf,
-        method=f"{TYPICAL}, {logs.method}",
+        method=f"{TOTALS}, {logs.method}",
     )
 
 

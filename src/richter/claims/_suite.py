@@ -4,12 +4,10 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 
-from richter.claims._evidence import TYPICAL, Evidence, describe_each, joint_freedom, one_sided
+from richter.claims._evidence import Evidence, describe_each, joint_freedom, one_sided, one_sided_level
 from richter.claims._measures import Metric
-from richter.claims._question import JUDGE_UNCHECKED, Asked
 from richter.errors import InputError
-from richter.records import Claim, Family, Hypothesis, Interval, Verdict
-from richter.stats import holm
+from richter.records import Interval
 
 __all__ = ["Trade", "check_weights", "suite_evidence"]
 
@@ -59,7 +57,6 @@ def suite_evidence(parts: Mapping[str, Evidence], weights: Mapping[str, float]) 
         freedom=joint_freedom(*((share[name] * (e.standard_error or 0.0), e.freedom) for name, e in parts.items())),
         labels=sum(e.labels for e in pieces),
         judged=next((e.judged for e in pieces if e.judged), ""),
-        relative=any(e.relative for e in pieces),
         notes=(f"weights: {stated}", *dict.fromkeys(note for e in pieces for note in e.notes)),
         describe_at=describe_each(pieces),
     )
@@ -82,39 +79,27 @@ class Trade:
 
     @property
     def p(self) -> float:
-        """The larger of the two one-sided p-values: both must hold, so no level is divided between them.
-
-        Where a typical item costs less and the sum is more, nothing is shown.
-        """
+        """The larger of the two one-sided p-values: both must hold, so no level is divided between them."""
         quality = one_sided(self.quality, self.worst_loss, above=self.metric.better == "higher")
-        cost = 1.0 if self.cost.against else one_sided(self.cost, 0.0, above=self.cost_metric.better == "higher")
+        cost = one_sided(self.cost, 0.0, above=self.cost_metric.better == "higher")
         return max(quality, cost)
 
+    def keeps_quality(self, alpha: float) -> bool:
+        """Whether the quality is shown, one-sided at `alpha`, to fall by less than the margin."""
+        return _least_gain(self.quality.interval(one_sided_level(alpha)), self.metric) > -self.margin
 
-def decide_trades(asked: Sequence[Asked], *, level: float, alpha: float) -> list[Claim]:
-    """Is the second not worse by more than the margin **and** cheaper? One claim a pair, in one Holm list at `alpha`.
+    def saves(self, alpha: float) -> bool:
+        """Whether the cost is shown, one-sided at `alpha`, to fall."""
+        limit = _least_gain(self.cost.interval(one_sided_level(alpha)), self.cost_metric)
+        return limit > 0
 
-    The printed intervals are those at 1 - 2 a at which both parts were decided (intersection-union). Refuted where
-    either part is shown to be false, each at half of a.
-    """
-    if not asked:
-        return []
-    p = [_trade_of(one).p for one in asked]
-    adjusted = holm(p)
-    claims: dict[int, Claim] = {}
-    left, still_rejecting = len(asked), True
-    for k in sorted(range(len(asked)), key=lambda k: p[k]):
-        verdict = _trade_verdict(_trade_of(asked[k]), alpha / left, still_rejecting)
-        p_adjusted = min(float(adjusted[k]) * (1 - level) / alpha, 1.0)
-        claims[k] = _trade_claim(asked[k], verdict, alpha / left, p[k], p_adjusted, level, len(asked))
-        still_rejecting = still_rejecting and verdict is Verdict.VERIFIED
-        left -= still_rejecting
-    return [claims[k] for k in range(len(asked))]
+    def loses_quality(self, alpha: float) -> bool:
+        """Whether the quality is shown, one-sided at `alpha`, to fall by more than the margin."""
+        return _most_gain(self.quality.interval(one_sided_level(alpha)), self.metric) < -self.margin
 
-
-def _trade_of(asked: Asked) -> Trade:
-    assert isinstance(asked.evidence, Trade)
-    return asked.evidence
+    def costs_more(self, alpha: float) -> bool:
+        """Whether the cost is shown, one-sided at `alpha`, to rise."""
+        return _most_gain(self.cost.interval(one_sided_level(alpha)), self.cost_metric) < 0
 
 
 def _least_gain(interval: Interval, metric: Metric) -> float:
@@ -124,69 +109,3 @@ def _least_gain(interval: Interval, metric: Metric) -> float:
 
 def _most_gain(interval: Interval, metric: Metric) -> float:
     return interval.high if metric.better == "higher" else -interval.low
-
-
-def _keeps_quality(t: Trade, alpha: float) -> bool:
-    return _least_gain(t.quality.interval(1 - 2 * alpha), t.metric) > -t.margin
-
-
-def _saves(t: Trade, alpha: float) -> bool:
-    return _least_gain(t.cost.interval(1 - 2 * alpha), t.cost_metric) > 0 and not t.cost.against
-
-
-def _trade_verdict(t: Trade, alpha: float, still_rejecting: bool) -> Verdict:
-    if still_rejecting and _keeps_quality(t, alpha) and _saves(t, alpha):
-        return Verdict.VERIFIED
-    has_lost = _most_gain(t.quality.interval(1 - alpha), t.metric) < -t.margin
-    costs_more = _most_gain(t.cost.interval(1 - alpha), t.cost_metric) < 0
-    return Verdict.REFUTED if has_lost or costs_more else Verdict.UNDECIDED
-
-
-def _trade_claim(
-    asked: Asked, verdict: Verdict, alpha: float, p: float, p_adjusted: float, level: float, size: int
-) -> Claim:
-    t, (first, second) = _trade_of(asked), asked.question.conditions
-    quality, cost = t.quality.interval(1 - 2 * alpha), t.cost.interval(1 - 2 * alpha)
-    words = f"{second} is not {t.metric.worse_word} than {first} by more than {t.metric.amount(t.margin)}"
-    words += f"{t.metric.suffix} and {t.cost_metric.better_word}"
-    spans = f"{_span(t.quality, quality, t.metric)} and {_span(t.cost, cost, t.cost_metric)} on {t.quality.n:,} items"
-    spans += t.cost.against
-    if verdict is Verdict.UNDECIDED:
-        parts = ((t.metric.noun, _keeps_quality(t, alpha)), (t.cost_metric.noun, _saves(t, alpha)))
-        lacking = [name for name, holds in parts if not holds]
-        words = f"Whether {words} is undecided" + (f" ({' and '.join(lacking)})" if lacking else "")
-    elif verdict is Verdict.REFUTED:
-        words = f"It is not so that {words}"
-    judged = f", {t.quality.judged}" if t.quality.judged else ""
-    return Claim(
-        measure=f"{t.metric.name} and {t.cost_metric.name}",
-        conditions=asked.question.conditions,
-        verdict=verdict,
-        sentence=f"{words}{judged}: {spans}.",
-        estimate=t.quality.estimate,
-        interval=quality,
-        plain_interval=t.quality.interval(level),
-        values=t.quality.values,
-        p=p,
-        p_adjusted=p_adjusted,
-        n=t.quality.n,
-        units=t.quality.units,
-        unit=t.quality.unit,
-        hypothesis=Hypothesis(relation="above" if t.metric.better == "higher" else "below", value=t.worst_loss),
-        margin=t.margin,
-        better=t.metric.better,
-        family=Family(method="holm of the larger p", size=size, name=asked.question.family),
-        basis=JUDGE_UNCHECKED if t.quality.judged else asked.basis,
-        judged=t.quality.judged,
-        missing=dict(t.quality.missing),
-        notes=(*asked.notes, *t.quality.notes_at(level), *t.cost.notes_at(level)),
-    )
-
-
-def _span(evidence: Evidence, interval: Interval, metric: Metric) -> str:
-    words = dataclasses.replace(metric, scale=100.0, suffix="%", digits=1) if evidence.relative else metric
-    low, high = (words.amount(x, sign=True) if math.isfinite(x) else str(x) for x in (interval.low, interval.high))
-    return (
-        f"{words.noun} {words.amount(evidence.estimate, sign=True)} [{low}, {high}]{words.suffix}"
-        + f" ({TYPICAL})" * evidence.relative
-    )

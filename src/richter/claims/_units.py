@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, ndtr, ndtri, stdtr, stdtrit
 
-from richter.claims._evidence import LEAST_FREEDOM, TYPICAL, Evidence, single_draw_error, single_run_error
+from richter.claims._evidence import LEAST_FREEDOM, Evidence, single_draw_error, single_run_error
 from richter.claims._labels import as_judged, corrected, enough_labels, labelled
 from richter.claims._measures import Metric
 from richter.claims._outcomes import Codes, Floats, Outcomes, unit_means
@@ -30,23 +30,13 @@ from richter.stats._proportion import (
     unit_freedom,
 )
 
-__all__ = [
-    "About",
-    "Sample",
-    "as_sample",
-    "by_ratio",
-    "difference_evidence",
-    "mean_evidence",
-    "rate_interval",
-    "tango",
-]
+__all__ = ["About", "Sample", "as_sample", "difference_evidence", "mean_evidence", "rate_interval", "tango"]
 
 About = Literal["such-items", "these-items", "such-runs"]
 
 SKEWED = 0.05  # a mean's skewness from which one side of t falls short of its level by a point or so
 UNCORRECTED = "too few human labels here to correct it: as it was graded"
 RUNS_UNCORRECTED = "human labels correct no claim about such runs: as it was graded"
-HEAVY = 1000  # items below which the t interval of a heavy-tailed mean is called rough
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,13 +101,6 @@ class _Frame:
         )  # fmt: skip
 
 
-def by_ratio(sample: Sample, first: str, second: str) -> bool:
-    """Whether the two are compared by a ratio: amounts (money, seconds), above 0 on all items that both have."""
-    metric, pair = sample.metric, sample.mean[:, [sample.place(first), sample.place(second)]]
-    amounts = metric.kind == "real" and metric.low == 0 and metric.high is None
-    return amounts and bool((pair[~np.isnan(pair).any(axis=1)] > 0).all())
-
-
 def difference_evidence(
     sample: Sample | Outcomes,
     first: str,
@@ -125,7 +108,6 @@ def difference_evidence(
     *,
     about: About = "such-items",
     exact: bool = False,
-    ratio: bool | None = None,
 ) -> Evidence:
     """The second condition's mean minus the first's, on the items that both have values for.
 
@@ -135,12 +117,10 @@ def difference_evidence(
     Where fewer than 20 units differ, and they are the minority: gamma limits of both directions, joined by MOVER, with
     room for larger differences than were seen in the limit beyond 0. Where people labelled some answers that others
     graded, the difference as people would grade, by `corrected`. Where all differ alike: the range times
-    Clopper-Pearson's limit on units that might not. Amounts above 0 (money, seconds): the ratio of geometric means,
-    minus 1; `ratio` says whether of a part of the items, as of all of them (`by_ratio`).
+    Clopper-Pearson's limit on units that might not. Amounts that are paid are compared by `total_evidence`.
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
-    ratio = by_ratio(sample, first, second) if ratio is None else ratio
-    own = _graded_difference(sample, first, second, about=about, exact=exact, ratio=ratio)
+    own = _graded_difference(sample, first, second, about=about, exact=exact)
     return _as_people(sample, (sample.place(first), sample.place(second)), own, about=about, exact=exact)
 
 
@@ -157,7 +137,7 @@ def _as_people(sample: Sample, columns: tuple[int, ...], own: Evidence, *, about
     return corrected(sample.metric, sides, own, these=about == "these-items", exact=exact)
 
 
-def _graded_difference(sample: Sample, first: str, second: str, *, about: About, exact: bool, ratio: bool) -> Evidence:
+def _graded_difference(sample: Sample, first: str, second: str, *, about: About, exact: bool) -> Evidence:
     """The difference as it was graded, whoever did."""
     i, j = sample.place(first), sample.place(second)
     metric, outcomes = sample.metric, sample.outcomes
@@ -179,9 +159,7 @@ def _graded_difference(sample: Sample, first: str, second: str, *, about: About,
     if is_single_binary(sample, shared, [i, j]):
         plus, minus = int(np.sum(b > a)), int(np.sum(b < a))
         return _tango_evidence(plus, minus, span, frame)
-    if ratio:
-        return _ratio(np.log(a), np.log(b), weight, group)
-    return _by_units(b - a, weight, group, _rough(metric, frame), second_group)
+    return _by_units(b - a, weight, group, _without_range(metric, frame), second_group)
 
 
 def mean_evidence(
@@ -236,7 +214,7 @@ def _graded_mean(sample: Sample, condition: str, *, about: About, exact: bool) -
         return _by_runs(sample, known, (k,), frame)
     if is_single_binary(sample, known, [k]):
         return _rate(int(np.sum(x == high)), frame)
-    found = _by_units(x, weight, group, _rough(metric, frame), second_group)
+    found = _by_units(x, weight, group, _without_range(metric, frame), second_group)
     if second_group is not None:
         return found
     several = group is not None or int(sample.draws[known, k].max()) > 1
@@ -280,13 +258,11 @@ def _span(metric: Metric, values: Floats) -> float:
     return high - low
 
 
-def _rough(metric: Metric, frame: _Frame) -> _Frame:
+def _without_range(metric: Metric, frame: _Frame) -> _Frame:
+    """The frame of a measure without ends: no value is one from which rare events depart."""
     if metric.kind != "real":
         return frame
-    note = (
-        f"heavy tails are likely and {counted(frame.n, 'item is', 'items are')} few for a mean: the interval is rough"
-    )
-    return dataclasses.replace(frame, low=-math.inf, high=math.inf, notes=(note,) if frame.n < HEAVY else ())
+    return dataclasses.replace(frame, low=-math.inf, high=math.inf, base=-math.inf)
 
 
 # One binary draw an item
@@ -597,44 +573,6 @@ def _sparse(away: Floats, share: float, frame: _Frame) -> Evidence:
 
     error = max(math.sqrt(float(np.sum(away**2))), seen.most)  # as if one unit departed
     return frame.evidence(estimate, interval, error=error)
-
-
-def _ratio(a: Floats, b: Floats, weight: Floats | None, group: Codes | None) -> Evidence:
-    """The ratio of geometric means, minus 1: t on the differences of logarithms."""
-    values = tuple(math.exp(float(np.average(x, weights=weight))) for x in (a, b))
-    span = float(np.ptp(np.concatenate([a, b])))
-    frame = _Frame(low=-math.inf, high=math.inf, base=0.0, sides=(1, -1), values=values, n=len(a), units=len(a))
-    if np.ptp(b - a) <= 1e-12 < span:  # all alike: the range of what was seen is all that bounds the others
-        frame = dataclasses.replace(frame, low=-span, high=span)
-    means = tuple(float(np.average(np.exp(x), weights=weight)) for x in (a, b))
-    return as_ratio(_by_units(b - a, weight, group, frame), values, means)
-
-
-def as_ratio(logs: Evidence, values: tuple[float, ...], means: tuple[float, ...]) -> Evidence:
-    """A difference of logarithms as the second over the first, minus 1; `values` are the two.
-
-    `means` are the plain ones, which a few large amounts may turn round.
-    """
-
-    def interval(level: float) -> Interval:
-        found = logs.interval(level)
-        low, high = math.expm1(found.low), math.expm1(found.high) if found.high < 700 else math.inf
-        return Interval(low=low, high=high, level=level, method=f"{TYPICAL}, {found.method}")
-
-    def p(value: float) -> float:
-        assert logs.p is not None
-        return 0.0 if value <= -1 else logs.p(math.log1p(value))
-
-    return dataclasses.replace(
-        logs,
-        estimate=math.expm1(logs.estimate),
-        values=values,
-        interval=interval,
-        p=None if logs.p is None else p,
-        standard_error=None if logs.standard_error is None else logs.standard_error * math.exp(logs.estimate),
-        relative=True,
-        means=means,
-    )
 
 
 # About these items, and about such runs

@@ -13,7 +13,7 @@ from scipy.special import betaincinv, ndtr, ndtri
 from richter.claims._evidence import CountLimits, Evidence, describe_each, joint_freedom
 from richter.claims._measures import Metric
 from richter.claims._outcomes import Floats, Outcomes
-from richter.claims._units import About, Sample, as_ratio, as_sample, hall, mean_evidence
+from richter.claims._units import About, Sample, as_sample, hall, mean_evidence
 from richter.records import DEFAULT_LEVEL, Interval
 from richter.stats import clopper_pearson, find_root, wilson
 from richter.stats._proportion import effective_size_of, unit_freedom
@@ -32,19 +32,10 @@ def unpaired_evidence(
     Two plain rates: `score_interval`, the inverted score test; else MOVER of the two means' own limits. Of rates these
     are Wilson's (Newcombe 1998), with groups or weights at the effective sample size (`stats.effective_sample_size`);
     `exact`, for requirements: Clopper-Pearson's, since a score test passes up to 8% there. Of scores and of several
-    draws the wider of `mean_evidence`'s (`exact`) and Hall's; of amounts above 0 the ratio of geometric means. Of rates
-    in groups the limit beyond no difference leaves room for a group that was not seen, as of pairs. Items or groups
-    that both share make it wider than need be.
+    draws the wider of `mean_evidence`'s (`exact`) and Hall's. Of rates in groups the limit beyond no difference leaves
+    room for a group that was not seen, as of pairs. Items or groups that both share make it wider than need be.
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
-    metric, values = sample.metric, sample.mean[:, [sample.place(first), sample.place(second)]]
-    amounts = metric.kind == "real" and metric.low == 0 and metric.high is None
-    if amounts and about == "such-items" and bool((values[~np.isnan(values)] > 0).all()):
-        with np.errstate(invalid="ignore", divide="ignore"):
-            logs = dataclasses.replace(sample, mean=np.log(sample.mean))
-        one, two = (dataclasses.replace(_side(logs, name, about, exact=exact), notes=()) for name in (first, second))
-        means = tuple(mean_evidence(sample, name).estimate for name in (first, second))
-        return as_ratio(apart_evidence(one, two), (math.exp(one.estimate), math.exp(two.estimate)), means)
     one, two = (_side(sample, name, about, exact=exact) for name in (first, second))
     found = dataclasses.replace(apart_evidence(one, two), counts=one.counts if two.counts else "")
     if found.counts == "score":

@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from richter.claims._outcomes import Codes, Floats, Outcomes
 from richter.claims._sizes import units_for
@@ -84,11 +85,12 @@ class Shares:
     def sentence(self) -> str:
         """The shares in words."""
         if self.total == 0:
-            return "nothing varies"
-        second = ("groups of the second kind", self.groups_2)
-        parts = [("groups", self.groups), second, ("items", self.items), ("draws", self.draws)]
-        said = ", ".join(f"{100 * v / self.total:.0f}% from {name}" for name, v in parts if v is not None)
-        return f"of the variance {said}" + ("" if self.draws is not None else " and draws together (one draw an item)")
+            return "Nothing varies."
+        questions = "questions" if self.draws is not None else "questions and repeats together"
+        second = ("groups of the second grouping", self.groups_2)
+        parts = [("groups", self.groups), second, (questions, self.items), ("repeats", self.draws)]
+        shares = ", ".join(f"{100 * v / self.total:.0f}% from {name}" for name, v in parts if v is not None)
+        return f"Where the spread comes from: {shares}."
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +127,8 @@ def variance_shares(sample: Sample | Outcomes, first: str, second: str | None = 
     free = np.maximum(counts - 1, 0).sum(axis=0)
     draws = float(np.sum(within.sum(axis=0) / free)) if (free > 0).all() else None
     noise = 0.0 if draws is None else float(np.mean(np.sum((within.sum(axis=0) / free) / counts, axis=1)))
-    codings = [codes_of_groups(codes, use) for codes in (sample.outcomes.group, sample.outcomes.group_2)]
+    shared: NDArray[np.bool_] = np.asarray(use)
+    codings = [codes_of_groups(codes, shared) for codes in (sample.outcomes.group, sample.outcomes.group_2)]
     groupings = _without_nested([codes for codes in codings if codes is not None])
     found = Shares(
         conditions=names, groups=None, items=max(float(np.var(x, ddof=1)) - noise, 0.0), draws=draws, n_items=len(x),
@@ -216,13 +219,15 @@ def cheapest_design(
     draws = min(near, key=lambda r: (cost(r)[0], r))
     total, items = cost(draws)
     if shares.draws is None:
-        cheaper, why = "items", "one draw an item does not tell draws from items; more items always help"
+        cheaper, why = "items", "with one answer per question, more questions always help"
     else:
         now = max(1, round(shares.draws_per_item))
         # what one unit of money lowers the variance by, spent on items or on draws of the same items
         by_items = (fixed + noise / now) / (cost_item + now * cost_draw)
         by_draws = noise / now**2 / cost_draw
         cheaper = "items" if by_items >= by_draws else "draws"
-        why = f"at {counted(now, 'draw')} an item, money lowers the variance more when spent on more {cheaper}"
-    said = f"{counted(items, 'item')} with {counted(draws, 'draw')} each would do, at a cost of {total:,.6g}; {why}"
-    return Design(items=items, draws=draws, cost=total, cheaper=cheaper, sentence=said)
+        more = "questions" if cheaper == "items" else "repeats"
+        why = f"at {counted(now, 'repeat')} per question, spend more money on {more}"
+    answers = "one answer each" if draws == 1 else f"{draws} answers each"
+    sentence = f"Cheapest: {counted(items, 'question')} with {answers}, at a cost of {total:,.6g}; {why}."
+    return Design(items=items, draws=draws, cost=total, cheaper=cheaper, sentence=sentence)

@@ -37,6 +37,17 @@ def _print_schema(ctx: click.Context, param: click.Parameter, value: bool) -> No
         ctx.exit()
 
 
+def _take_settings(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Take the defaults of all other options from `richter.toml` in this folder instead of the working folder's."""
+    if value is not None:
+        from richter.cli._main import project_defaults
+
+        defaults = project_defaults(Path(value))
+        ctx.find_root().ensure_object(dict).update(readings=defaults.pop("read", {}), defaults=defaults)
+        ctx.default_map = defaults
+    return value
+
+
 @command("_compare_output:compare", reads=READING, vouches=True)
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN [A B ..] | NAME=FILE NAME=FILE ..")
 @margin_option
@@ -82,6 +93,7 @@ def _print_schema(ctx: click.Context, param: click.Parameter, value: bool) -> No
     default=0.5,
     help="Refuse a pair that shares less than this share of its items.",
 )
+@click.option("--verbose", "-v", is_flag=True, help="Print every claim, the methods and all notes too.")
 @level_option
 @resamples_option(100, default=2000)
 @seed_option
@@ -133,6 +145,14 @@ def look() -> None:
 )
 @click.option("--trust-reading", is_flag=True, help="Judge a table that was read as inferred, with --yes.")
 @click.option("--accept-judge", is_flag=True, help="Pass on grades of a judge that nobody checked.")
+@click.option("--require-locked", is_flag=True, help="Pass only if the plan is locked and nothing differs from it.")
+@click.option(
+    "--base",
+    is_eager=True,
+    callback=_take_settings,
+    metavar="FOLDER",
+    help="Take plan and richter.toml from this copy of the base branch's; exit 4 if they differ here.",
+)
 @level_option
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
 @md_option
@@ -211,8 +231,10 @@ def report() -> None:
 @margin_option
 @click.option("--date", metavar="COLUMN", help="The column of dates, where one table holds the whole series.")
 @click.option("--independent-days", is_flag=True, help="No day depends on the day before: a change is told sooner.")
+@click.option(
+    "--deployed", multiple=True, metavar="DATE", help="Another model or prompt since this date, where runs do not say."
+)
 @level_option
-@seed_option
 @json_option
 def watch() -> None:
     """Follow a model over a SERIES of runs: a folder of them, a database, logs and tables by date, or one table with a
@@ -221,7 +243,7 @@ def watch() -> None:
     Error rate, severity, calibration, refusals and cost, a point a run. False alarms stay under 1 - level over the
     whole life of the watch and all metrics together, however often one looks. The margin is the loss that would
     matter: it says how long the last verdict may be relied on (5 points where none is given). It only reads. Exit 0
-    no change shown, 3 worse, 4 too few days to tell.
+    no loss shown, 3 worse, 4 a jump of 10 points could not be shown.
 
     \b
     Examples:

@@ -2,6 +2,7 @@
 
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,8 +11,10 @@ from rich.console import Console
 from richter import audit
 from richter.cli._io import (
     console,
+    read_history,
     settle_reading,
     split_sources,
+    typed_only,
     write_json,
     write_text,
 )
@@ -21,6 +24,7 @@ from richter.evidence import Policy
 from richter.records import Verdict, printable
 from richter.report import gate_comment, history_line
 from richter.tables import Dataset, ReadOptions, read_tables
+from richter.words import describe_gate_context, describe_verdict
 
 
 def gate(
@@ -30,6 +34,8 @@ def gate(
     baseline: str | None,
     page: str,
     accept_judge: bool,
+    require_locked: bool,
+    base: str | None,
     level: float,
     reading: ReadOptions,
     junit_path: str | None,
@@ -39,49 +45,67 @@ def gate(
     **vouched: Any,
 ) -> int:
     """Check the requirements of a plan, or a margin; print and write the outcome, and return the exit status."""
-    plan_path, plan = _plan_of(sources, has_margin=bool(margin))
+    plan_path, plan = _plan_of(sources, base, has_margin=bool(margin))
     given = sources if plan_path is None else sources[1:]
+    if require_locked and plan is None:
+        raise click.UsageError("--require-locked needs a plan: richter plan new gate, then richter plan lock.")
+    obstacles = () if base is None else audit.compare_with_base(base, None if plan is None else sources[0])
     stated = None if baseline is None or plan is not None else audit.stated_result(baseline)
     if baseline is not None and stated is None:
-        given = (f"baseline={baseline}", *given)
+        name = (plan.values["baseline"] if plan is not None else "") or "baseline"
+        given = (f"{name}={baseline}", *given)
     if not given:
-        raise click.UsageError("Nothing was given to judge.")
+        raise click.UsageError("No data given. Use: richter gate old.csv new.csv --margin 2pt")
     files, names = split_sources(given)
     if plan is None or plan_path is None:
         tables = read_tables(*files, options=reading)
         tables = tables.select(names) if names else tables
         margins = margins_on_scale(margin, tables, metric)
-        report = _gate_by_margins(tables, margins, stated, level=level, accept_judge=accept_judge, vouched=vouched)
+        report = _gate_by_margins(
+            tables, margins, stated, level=level, accept_judge=accept_judge, vouched=vouched, obstacles=obstacles
+        )
     else:
         tables = read_tables(*files, options=settle_reading(reading, plan.reading))
-        report = audit.apply_gate_plan(plan_path, tables, policy=Policy(**vouched), accept_judge=accept_judge)
+        policy = Policy(**vouched | typed_only({"missing": vouched["missing"]}))
+        report = audit.apply_gate_plan(
+            plan_path, tables, policy=policy, accept_judge=accept_judge,
+            require_locked=require_locked, obstacles=obstacles,
+        )  # fmt: skip
     write_json(report, json_path, inputs=[*([plan_path] if plan_path else []), *files])
     comment = gate_comment(
         report.sentence, report.claims, report.requirements, tables, small=small_print(report), page=page,
-        notes=report.notes,
+        notes=report.notes, outcome=report.outcome,
     )  # fmt: skip
     if history is not None:
         candidate = tables.conditions[-1] if plan is None else plan.values["candidate"]
-        past = audit.history_of(history, condition=candidate, options=reading, level=level)
-        comment += "\n" + history_line(past) + "\n"
-    write_text(junit(report), junit_path)
+        past = read_history(history, condition=candidate, options=reading, level=level)
+        comment += f"\n{'The history could not be read.' if past is None else history_line(past)}\n"
+    if junit_path is not None:
+        write_text(junit(report), junit_path)
     write_text(comment, md_path)
     _print_report(console(json_path, md_path, junit_path), report)
     return report.exit_code
 
 
-def _plan_of(sources: Sequence[str], *, has_margin: bool) -> tuple[str | None, audit.Plan | None]:
-    """The plan that comes before the data, with its path; none where a margin stands for it."""
+def _plan_of(sources: Sequence[str], base: str | None, *, has_margin: bool) -> tuple[str | None, audit.Plan | None]:
+    """The plan that comes before the data, with its path; none where a margin stands for it.
+
+    With a copy of the base branch's files it is the one there, if there is one.
+    """
     if has_margin and not sources[0].endswith(".toml"):
         return None, None
+    place = Path(sources[0])
+    if base is not None and (place.is_absolute() or ".." in place.parts):
+        raise click.UsageError("With --base give the plan's path from the repository's root.")
+    path = sources[0] if base is None or not (Path(base) / place).is_file() else str(Path(base) / place)
     try:
-        return sources[0], audit.read_plan(sources[0], kind="gate")
+        return path, audit.read_plan(path, kind="gate")
     except RichterError as fault:
         if sources[0].endswith(".toml"):
             raise
         raise click.UsageError(
-            f"{printable(sources[0], limit=80)} is no plan. Give the margin that would matter (--margin 2pt), or a "
-            "plan first (plan.toml)."
+            f"{printable(sources[0], limit=80)} is not a plan. Give the margin that matters to you (--margin 2pt), "
+            "or a plan first (plan.toml)."
         ) from fault
 
 
@@ -93,12 +117,13 @@ def _gate_by_margins(
     level: float,
     accept_judge: bool,
     vouched: Mapping[str, Any],
+    obstacles: Sequence[str],
 ) -> audit.GateReport:
     """The gate by margins: against the baseline's answers, or against its stated result where there is one."""
     if stated is not None:
-        return _against_stated(tables, margins, stated, level=level, accept_judge=accept_judge)
+        return _against_stated(tables, margins, stated, level=level, accept_judge=accept_judge, obstacles=obstacles)
     own = audit.margin_plan(tables, margins, level=level)
-    return audit.run_gate(own, tables, policy=Policy(**vouched), accept_judge=accept_judge)
+    return audit.run_gate(own, tables, policy=Policy(**vouched), accept_judge=accept_judge, obstacles=obstacles)
 
 
 def _against_stated(
@@ -112,39 +137,40 @@ def _against_stated(
 
 
 def _print_report(out: Console, report: audit.GateReport) -> None:
-    """Print the outcome, each requirement with its notes, and what is to be known of the data."""
-    out.print(printable(report.sentence))
-    for claim in report.claims:
-        out.print(f"  {printable(claim.sentence)}")
-        for note in claim.notes:
-            if note not in claim.sentence:
-                out.print(f"    {printable(note)}", soft_wrap=True)
+    """Print the outcome, each of several requirements, what they do not show, and what to know of the data."""
+    status = "" if report.exit_code in (0, 3) else f" Exit status {report.exit_code}."
+    out.print(printable(f"{report.sentence}{status}"), soft_wrap=True)
+    if len(report.claims) > 1 or report.sentence.find(report.claims[0].sentence) < 0:
+        for claim in report.claims:
+            out.print(printable(f"  {describe_verdict(claim)}: {claim.sentence}"), soft_wrap=True)
+    for text in filter(None, map(describe_gate_context, report.claims)):
+        out.print(printable(text), soft_wrap=True)
     if report.outcome is Verdict.UNDECIDED and report.exit_code == 0:
-        out.print("  warning: the plan lets undecided requirements pass (on_undecided = warn)")
-    for note in filter(None, (report.understood, *report.notes)):
-        out.print(f"  {printable(note)}", soft_wrap=True)
-    out.print(f"  {small_print(report)}")
+        out.print("Note: the plan lets inconclusive requirements pass (on_undecided = warn)")
+    own = [note for claim in report.claims for note in claim.notes if note not in claim.sentence]
+    for note in dict.fromkeys((*own, *report.notes)):
+        out.print(f"Note: {printable(note)}", soft_wrap=True)
+    if report.understood:
+        out.print(f"Read as: {printable(report.understood)}.", soft_wrap=True)
+    out.print(small_print(report), soft_wrap=True)
 
 
 def small_print(report: audit.GateReport) -> str:
     """A line on whether the result is confirmatory, and on how often the plan has been used."""
-    why = "; ".join(map(printable, report.reasons)) or "no plan was locked"
-    text = f"confirmatory: {printable(report.vouched)}" if report.confirmatory else f"exploratory: {why}"
-    ends = {c.interval.level for c in report.claims if c.interval is not None}
-    if len(ends) == 1:
-        text += f"; each end of an interval holds at {100 * (1 + ends.pop()) / 2:.4g}% by itself"
+    why = "; ".join(map(printable, report.reasons)) or "no plan was locked before the data were seen"
+    text = f"Pre-registered: {printable(report.vouched)}." if report.confirmatory else f"Not pre-registered: {why}."
     if report.tried > 1:
-        text += f"; the level is shared by {report.tried} attempts"
+        text += f" The level is shared by {report.tried} attempts."
     elif report.attempts is not None and report.attempts > 1:
-        text += f"; the plan's log has {report.attempts} attempts (tried = 0 in the plan shares the level among them)"
+        text += f" The plan's log has {report.attempts} attempts; tried = 0 in the plan shares the level among them."
     if report.uses > 1:
-        text += f"; the plan has been used on {report.uses} sets of data: the more, the more a pass may be luck"
+        text += f" The plan has been used on {report.uses} sets of data: with more uses, a pass may be luck."
     return text
 
 
 def junit(report: audit.GateReport) -> str:
     """One test case a requirement; violated ones fail, undecided ones fail or are skipped as the plan says."""
-    suite = ElementTree.Element("testsuite", name="richter gate", tests=str(len(report.claims)))
+    suite = ElementTree.Element("testsuite", name="richter gate", tests=str(len(report.claims) + len(report.obstacles)))
     failures = skipped = 0
     for name, claim in zip(report.requirements, report.claims, strict=True):
         case = ElementTree.SubElement(suite, "testcase", classname="richter.gate", name=printable(name))
@@ -158,6 +184,10 @@ def junit(report: audit.GateReport) -> str:
             skipped += 1
         lines = (claim.sentence, *claim.notes, report.understood, *report.notes)
         ElementTree.SubElement(case, "system-out").text = "\n".join(map(printable, dict.fromkeys(filter(None, lines))))
+    for obstacle in report.obstacles:
+        case = ElementTree.SubElement(suite, "testcase", classname="richter.gate", name="the plan")
+        ElementTree.SubElement(case, "failure", message=printable(obstacle), type="plan")
+        failures += 1
     suite.set("failures", str(failures))
     suite.set("errors", "0")
     suite.set("skipped", str(skipped))

@@ -7,7 +7,8 @@ import click
 from richter.cli._main import COMMANDS, CommandTable
 from richter.cli._options import CONFIRMING, READING, VOUCHING, DataCommand
 from richter.errors import InputError
-from richter.records import GLOSSARY, explain, printable
+from richter.records import printable
+from richter.words import GLOSSARY, explain
 
 
 def help_(topic: tuple[str, ...]) -> None:

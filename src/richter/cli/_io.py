@@ -3,7 +3,6 @@
 import csv
 import dataclasses
 import functools
-import json
 import math
 import os
 import string
@@ -19,9 +18,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from richter.errors import InputError, ReadingProposed
+from richter.errors import InputError, ReadingProposed, RichterError
 from richter.interop import named_source
-from richter.records import plain, printable
+from richter.records import json_text, plain, printable
 from richter.store import RunLike, is_database, is_run, write_file
 from richter.tables import Dataset, ReadOptions, read_tables, saved_entry, write_tables
 
@@ -146,7 +145,7 @@ def write_json(payload: Any, json_path: str | None, *, inputs: Iterable[str | Pa
     defaults = None if context is None else (context.find_root().obj or {}).get("defaults")
     if defaults and isinstance(payload, dict):
         payload = {**payload, "defaults": plain(defaults)}  # what richter.toml settled
-    text = json.dumps(payload, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json_text(payload, indent=2) + "\n"
     write_text(text, json_path, inputs=inputs)
 
 
@@ -386,6 +385,17 @@ def read_given(files: Sequence[str], reading: ReadOptions) -> Dataset:
         memory["read"] = (asked, read_tables(*files, options=reading))
     tables: Dataset = memory["read"][1]
     return tables
+
+
+def read_history(series: str, **options: Any) -> dict[str, Any] | None:
+    """What a series shows, for a page or a comment; None, with a warning, where it cannot be read."""
+    from richter.audit import history_of
+
+    try:
+        return history_of(series, **options)
+    except RichterError as error:
+        click.echo(f"richter: warning: {printable(f'the history is left out. {error}')}", err=True)
+        return None
 
 
 def is_plain(source: RunLike) -> bool:

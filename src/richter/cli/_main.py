@@ -226,7 +226,9 @@ def _read_settings(path: Path) -> dict[str, Any]:
         raise InputError(f"{NAME}: there is no setting {unknown[0]!r}.", remedy=f"There are {', '.join(KNOWN)}.")
     wrong = next((name for name, value in values.items() if not isinstance(value, KNOWN[name])), None)
     if wrong is not None:
-        raise InputError(f"{NAME}: {wrong} = {values[wrong]!r} is of the wrong kind.", remedy="See docs/reading.md.")
+        raise InputError(
+            f"{NAME}: {wrong} = {values[wrong]!r} is of the wrong kind.", remedy="See docs/reference/reading.md."
+        )
     return values
 
 

@@ -1,8 +1,5 @@
 """Margins as every command takes them: one parser, one rule of scale."""
 
-import contextlib
-import math
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,21 +15,12 @@ MAIN = ""  # the key of the main measure's margin
 
 def parse_margin(value: str | float) -> float:
     """A margin: `2pt` (points), `2%` or `0.02`; of a score any number on its scale."""
-    text, number = str(value).strip().lower(), math.nan
-    given = re.fullmatch(r"(.*?)\s*(percentage points?|points?|pts?|pp|percent|%)", text)
-    with contextlib.suppress(ValueError):
-        number = float(given[1]) / 100 if given else float(text)
-    if math.isnan(number):
-        raise click.BadParameter(f"{value!r} is not a share; write 2pt, 2% or 0.02.")
-    if not number > 0:
-        raise click.BadParameter(f"{value!r} is not above 0; write 2pt or 0.02 for two points.")
-    if given and number >= 1:
-        raise click.BadParameter(f"{value!r} is not below 100 points; write 2pt or 0.02 for two points.")
-    if not given:
-        return number
-    from richter.claims import Points
+    from richter import claims
 
-    return Points(number)
+    try:
+        return claims.parse_margin(value)
+    except InputError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 def parse_share(value: str | float) -> float:

@@ -8,11 +8,12 @@ from typing import Any, Literal
 
 from rich.console import Console
 
-from richter.audit import history_of, measure_run, read_plan, stored_results
+from richter.audit import measure_run, read_plan, stored_results
 from richter.cli._engine_options import open_mapper
 from richter.cli._io import (
     console,
     progress_console,
+    read_history,
     settle_reading,
     split_names,
     split_sources,
@@ -76,8 +77,8 @@ def report(
             seed=seed, **stated, watch=watch, mapper=mapper,
         )  # fmt: skip
         document = results.to_dict()
-        if history is not None:
-            document["history"] = history_of(history, options=reading, level=level)
+        if history is not None and (past := read_history(history, options=reading, level=level)) is not None:
+            document["history"] = past
         if output is not None:
             watch("the page")
             write_report(document, results.tables, output, built_at=_now(), redact=redact)

@@ -1,4 +1,4 @@
-"""A results document in at most 40 lines of 100 columns (80 in a narrow terminal): what a run shows."""
+"""A results document in a screen of 100 columns (80 in a narrow terminal): what a run shows."""
 
 import math
 from collections import Counter
@@ -8,29 +8,30 @@ from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
-from richter.claims import measure_words, rail
+from richter.claims import measure_words
 from richter.records import counted, printable
-from richter.report._numbers import number
+from richter.words import rail, verdict_word
+from richter.words._numbers import number
+from richter.words._page_texts import describe_claim_row
 
 LINES, WIDTH, LEAST = 40, 100, 80
 CONDITIONS = 10  # rows at most
-PAIRS = 3  # with more, pairs are counted and only the plainest are told
+PAIRS = 3  # with more, pairs are counted and only the plainest are shown
+TIERS = 6
 BAR, RATE_BAR = 17, 10
-STEPS = 3
+STEPS = 1
 NOTES = 3  # on the data
+LONGEST = 800  # characters of a text that may be a model's name
 SIDES = "worse   |  better"  # over the bars
 # left end, line, right end, estimate, no value, zero inside and outside the interval
 SIGNS = {False: tuple("╺━╸●·┿│"), True: tuple("[-]o.+|")}
-MARKS = {False: {True: "✓", False: "✗", None: "–"}, True: {True: "+", False: "x", None: "-"}}
-DECIDED = ("verified", "refuted", "equivalent")
-
-HELD = "\ue000"  # holds the words of a check together while lines are broken
+MARKS = {False: "✗", True: "x"}  # of a check that failed
 
 Row = Mapping[str, Any]
 
 
 def summarise(document: Row, *, ascii_only: bool = False, after: Sequence[str] = (), width: int = WIDTH) -> list[str]:
-    """The lines: per condition how often, how badly, whether it knows, where; per pair the verdicts; checks; next.
+    """The lines: the answer and its counts; each condition; what else was claimed; failed checks; the next step.
 
     Everything comes from the document; `after` are lines that follow (where the report lies) and count. What does not
     fit is counted, never dropped silently.
@@ -45,28 +46,29 @@ def summarise(document: Row, *, ascii_only: bool = False, after: Sequence[str] =
 
 
 def _head(document: Row, width: int) -> Iterator[str]:
-    run, methods = document["run"], document["methods"]
-    yield from _wrap(printable(document["answer"]), width, 3)
-    items = counted(run["items"], "item") + (f" of {printable(run['bench'], limit=40)}" if run["bench"] else "")
+    run, first = document["run"], document.get("first_lines") or {}
+    yield from _wrap(printable(document["answer"], limit=LONGEST), width)
+    for key in ("counts", "sizes"):
+        if first.get(key):
+            yield from _wrap(printable(first[key], limit=LONGEST), width)
+    items = counted(run["items"], "question") + (f" of {printable(run['bench'], limit=40)}" if run["bench"] else "")
     facts = [items, printable(str(document["signature"]["basis"]), limit=60)]
     if run["state"] != "complete":
         facts.insert(0, f"the run is {'empty' if run['state'] == 'empty' else 'still in progress'}")
-    if methods["exploratory"]:
-        facts.append("exploratory" if methods["plan"] else "exploratory, no plan")
-    yield from _wrap("; ".join(facts), width, 2)
+    yield from _wrap(f"{'; '.join(facts)}.", width)
     yield from _reading(document, width)
 
 
 def _reading(document: Row, width: int) -> Iterator[str]:
     """How the file was read, and what is to be known of the data: the first notes whole, the others counted."""
     if understood := str(document.get("understood") or ""):
-        first, *rest = _wrap(f"Read as: {printable(understood)}".replace("…", "..."), width - 2, 2)
+        first, *rest = _wrap(f"Read as: {printable(understood, limit=LONGEST)}".replace("…", "..."), width - 2)
         yield from (first, *(f"  {line}" for line in rest))
     notes = list(document.get("notes") or ())
     for note in notes[:NOTES]:
-        yield from _wrap(f"  {printable(str(note))}", width, 1)
+        yield from _wrap(f"Note: {printable(str(note), limit=LONGEST)}", width)
     if len(notes) > NOTES:
-        yield f"  {counted(len(notes) - NOTES, 'more note')} on the data in the report"
+        yield f"{counted(len(notes) - NOTES, 'more note')} in the report"
 
 
 # ------------------------------------------------------------------ conditions
@@ -86,7 +88,7 @@ def _conditions(document: Row, ascii_only: bool, width: int) -> Iterator[str]:
     if len(rows) > CONDITIONS:
         shown = sorted(rows, key=_surely_wrong, reverse=True)[:CONDITIONS]
     names = [_name(row) for row in shown]
-    wide = min(max(len("condition"), *map(cell_len, names)), 24)
+    wide = min(max(len("name"), *map(cell_len, names)), 24)
     values = [_cells(row, ascii_only) for row in shown]
     columns = _column_widths([row for row in values if isinstance(row, list)], width - wide)
 
@@ -95,13 +97,20 @@ def _conditions(document: Row, ascii_only: bool, width: int) -> Iterator[str]:
         return _fit(text, width, pad=False)
 
     if columns:
-        yield line("condition" if shown is rows else f"{len(shown)} of {len(rows)}", HEADS)
+        yield line("name" if shown is rows else f"{len(shown)} of {len(rows)}", HEADS)
     for name, row in zip(names, values, strict=True):
         yield line(name, row) if isinstance(row, list) else _fit(f"{_fit(name, wide)}  {row}", width, pad=False)
     if columns:
         rest = [] if shown is rows else ["most errors first, others in the report"]
         meant = [MEANT[HEADS[k]] for k in columns if HEADS[k] in MEANT]
-        yield from _wrap("; ".join(["95% intervals", *meant, *rest]), width, 2)
+        yield from _wrap("; ".join([f"in brackets: {_level_of(document)} CI", *meant, *rest]), width)
+
+
+def _level_of(document: Row) -> str:
+    """The level of the intervals of conditions."""
+    spans = [(row["how_often"] or {}).get("interval") for row in document["conditions"]]
+    level = next((span["level"] for span in spans if span and span.get("level")), 0.95)
+    return f"{100 * level:.3g}%"
 
 
 def _column_widths(rows: Sequence[Sequence[str]], room: int) -> dict[int, int]:
@@ -129,14 +138,14 @@ def _cells(row: Row, ascii_only: bool) -> list[str] | str:
     often, badly, knows = row["how_often"], row["how_badly"], row["knows"]
     if often is None and (scored := row.get("scored")):
         low, high = (number(x) if math.isfinite(x) else f"{x}" for x in _two_ends(scored["interval"]))
-        return f"{number(scored['estimate'])} [{low}, {high}] {scored['what']}"
+        return f"{number(scored['estimate'])} ({low} to {high}) {scored['what']}"
     if often is None:
-        answered = f"{row['answered']:,} of {row['items']:,} items answered" if row["answered"] else "no answers"
-        return f"{answered}, none rated: no error rate"
+        answered = f"{row['answered']:,} of {row['items']:,} questions answered" if row["answered"] else "no answers"
+        return f"{answered}, none graded: no error rate"
     mean = f"{badly['mean']['estimate']:.2f}" if badly else "-"
     ece = "-"
     if knows:
-        ece = f"{knows['estimate']:.2f} [{knows['interval']['low']:.2f}, {knows['interval']['high']:.2f}]"
+        ece = f"{knows['estimate']:.2f} ({knows['interval']['low']:.2f} to {knows['interval']['high']:.2f})"
     where = "-"
     if row["where"]:
         worst = row["where"][0]
@@ -152,7 +161,7 @@ def _two_ends(span: Row) -> tuple[float, float]:
 
 def _percent(rate: Row) -> str:
     low, high = (100 * rate["interval"][end] for end in ("low", "high"))
-    return f"{rate['estimate']:.0%} [{low:.0f}, {high:.0f}]"
+    return f"{rate['estimate']:.0%} ({low:.0f} to {high:.0f})"
 
 
 def _rate_bar(rate: Row, ascii_only: bool) -> str:
@@ -170,14 +179,16 @@ def _rate_bar(rate: Row, ascii_only: bool) -> str:
 def _claims(document: Row, room: int, ascii_only: bool, width: int) -> list[str]:
     """Requirements, the claims on pairs (the leading measure of all of them first), those on single conditions."""
     first, between, single = _claims_by_kind(document["claims"])
+    if len(document["conditions"]) == 2 and len(between) == 1 and between[0].get("primary", True):
+        between = []  # the headline says it
     pairs = {tuple(c["conditions"]) for c in between}
     lines: list[str] = []
     if len(pairs) > PAIRS:
         lines += _counted(between, document, width)
-        between = sorted((f for f in between if f["verdict"] in DECIDED), key=_plainness, reverse=True)
+        between = []  # tiers and counts say what many pairs show
     left, counts = [*first, *between, *single], lines[: max(room - 1, 0)]
-    head = [f"{'':<10} {SIDES}"] if between and room > 4 else []
-    blocks = _blocks_that_fit((_told(f, ascii_only, width) for f in left), room - 1 - len(counts) - len(head))
+    head = [f"{'':<24} {SIDES}"] if between and room > 4 else []
+    blocks = _blocks_that_fit((_claim_lines(f, ascii_only, width) for f in left), room - 1 - len(counts) - len(head))
     more = len(left) - len(blocks)
     words = [f"{counted(more, 'more claim')} in the report"] if more and room > 0 else []
     return [*head, *chain.from_iterable(blocks), *counts, *words]
@@ -203,32 +214,35 @@ def _blocks_that_fit(blocks: Iterable[list[str]], room: int) -> list[list[str]]:
     return fitting
 
 
-def _plainness(claim: Row) -> float:
-    """How far the estimate lies from zero in half widths of its interval."""
-    span = claim["interval"] or claim["plain_interval"]
-    low, high = (0.0, 0.0) if span is None else _two_ends(span)
-    return abs(float(claim["estimate"])) / (high - low) if claim["estimate"] is not None and high > low else 0.0
-
-
 def _counted(between: Sequence[Row], document: Row, width: int) -> Iterator[str]:
     """A line a measure: how many pairs came out how; then which conditions cannot be told apart."""
     measures = list(dict.fromkeys(f["measure"] for f in between))
     for measure in measures:
-        verdicts = Counter(f["verdict"] for f in between if f["measure"] == measure)
+        verdicts = Counter(_pair_word(f) for f in between if f["measure"] == measure)
         counts = ", ".join(f"{n:,} {verdict}" for verdict, n in verdicts.most_common())
         noun = printable(measure_words(measure).noun, limit=40)
         yield _fit(f"{noun:<18} {verdicts.total():,} pairs: {counts}", width, pad=False)
     floors = document["sections"].get("floors") or {}
     sets = [members for members in floors.get("comparison", {}).get("groups", ()) if len(members) > 1]
+    for place, members in enumerate(sets[:TIERS], 1):
+        yield from _wrap(f"tier {place}: {', '.join(printable(name, limit=24) for name in members)}", width)
+    if len(sets) > TIERS:
+        yield f"and {len(sets) - TIERS} more tiers in the report"
     if sets:
-        texts = ["{" + ", ".join(printable(name, limit=24) for name in members) + "}" for members in sets]
-        yield from _wrap(f"not told apart: {' '.join(texts)}", width, 2)
+        yield "Within a tier no two can be told apart."
 
 
-def _told(claim: Row, ascii_only: bool, width: int) -> list[str]:
-    """The verdict, a small bar of the interval about zero, and the sentence."""
-    left = f"{printable(claim['verdict']):<10} {_bar(claim, ascii_only)}  "
-    lines = _wrap(printable(claim["sentence"]), width - cell_len(left), 4 if width == WIDTH else 6)
+def _pair_word(claim: Row) -> str:
+    """What came of a pair, whichever of the two is better."""
+    return "differ" if claim["verdict"] in ("verified", "refuted") else verdict_word(claim["verdict"], "")
+
+
+def _claim_lines(claim: Row, ascii_only: bool, width: int) -> list[str]:
+    """What came of a claim, a small bar of its interval about zero, and its numbers."""
+    word = verdict_word(str(claim["verdict"]), str(claim.get("side")))
+    left = f"{word:<24} {_bar(claim, ascii_only)}  "
+    text = printable(describe_claim_row(claim), limit=LONGEST)
+    lines = _wrap(text, width - cell_len(left))
     return [(left if i == 0 else " " * cell_len(left)) + line for i, line in enumerate(lines)]
 
 
@@ -257,36 +271,39 @@ def _searches(document: Row, width: int) -> Iterator[str]:
     for row in found[:2] if isinstance(found, list) else ():
         rate = row["population"]["error_rate"]
         span = row["population"]["interval"]
-        limits = "" if span is None else f" [{100 * span['low']:.0f}, {100 * span['high']:.0f}]"
+        limits = ""
+        if span is not None:
+            limits = f" ({100 * span['level']:.3g}% CI {100 * span['low']:.0f} to {100 * span['high']:.0f})"
         base = "" if rate is None else f"; whole base {rate:.0%} wrong{limits}"
         words = (
             f"{row['errors_found']:,} errors in {row['answers']:,} answers, {row['sources_found']:,} failing paragraphs"
         )
-        yield from _hung("search", f"{printable(row['model'], limit=24)}: {words}{base}", 2, width)
+        yield from _hung("Search:", f"{printable(row['model'], limit=24)}: {words}{base}", width)
 
 
 def _checks(checks: Sequence[Row], ascii_only: bool, width: int) -> Iterator[str]:
-    """A row of marks, then the two first that failed, in words."""
-    marks = MARKS[ascii_only]
-    named = [f"{marks[check['passed']]} {printable(check['name'], limit=40)}" for check in checks]
-    if named:
-        yield from _hung("checks", "  ".join(text.replace(" ", HELD) for text in named), 4, width)
-    failed = [f"{text}: {printable(c['text'])}" for text, c in zip(named, checks, strict=True) if c["passed"] is False]
-    for text in failed[:2]:
-        yield from _hung("", text, 2, width)
+    """How many checks passed, and those that failed in words."""
+    mark = MARKS[ascii_only]
+    passed = sum(check["passed"] is True for check in checks)
+    failed = [check for check in checks if check["passed"] is False]
+    if checks:
+        yield from _hung("Checks:", f"{passed} of {passed + len(failed)} passed; the report lists them.", width)
+    for check in failed:
+        text = f"{mark} {printable(check['name'], limit=40)}: {printable(check['text'], limit=300)}"
+        yield from _hung("", text, width)
 
 
 def _next(steps: Sequence[str], width: int) -> Iterator[str]:
     for step in steps[:STEPS]:
-        yield from _hung("next", printable(step), 3, width)
+        yield from _hung("Next:", printable(step, limit=LONGEST), width)
     if len(steps) > STEPS:
-        yield from _hung("next", f"and {len(steps) - STEPS} more in the report", 1, width)
+        yield from _hung("", f"{counted(len(steps) - STEPS, 'more step')} in the report", width)
 
 
-def _hung(label: str, text: str, most: int, width: int) -> Iterator[str]:
+def _hung(label: str, text: str, width: int) -> Iterator[str]:
     """Lines under a label."""
-    for i, line in enumerate(_wrap(text, width - 8, most)):
-        yield f"{label if i == 0 else '':<8}{line}".replace(HELD, " ")
+    for i, line in enumerate(_wrap(text, width - 8)):
+        yield f"{label if i == 0 else '':<8}{line}"
 
 
 # ------------------------------------------------------------------ text in cells
@@ -299,18 +316,15 @@ def _fit(text: str, width: int, *, pad: bool = True) -> str:
     return set_cell_size(text, width) if pad else text
 
 
-def _wrap(text: str, width: int, most: int) -> list[str]:
-    """At most `most` lines of `width` cells; what is cut ends in dots."""
+def _wrap(text: str, width: int) -> list[str]:
+    """Lines of `width` cells; only a word that is wider than a line is cut."""
     lines: list[str] = []
-    words = text.split()  # not at HELD, which is no space
-    while words and len(lines) < most:
+    words = text.split()
+    while words:
         line = ""
         while words and cell_len(f"{line} {words[0]}".strip()) <= width:
             line = f"{line} {words.pop(0)}".strip()
         if not line:  # one word wider than the line
             line, words = _fit(words[0], width, pad=False), words[1:]
         lines.append(line)
-    if words:
-        lines[-1] = _fit(f"{lines[-1]} {words[0]}", width - 2, pad=False)
-        lines[-1] = lines[-1] if lines[-1].endswith("..") else f"{lines[-1]}.."
     return lines

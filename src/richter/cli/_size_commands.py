@@ -42,12 +42,14 @@ from richter.cli._options import (
 def size() -> None:
     """How many questions does a claim need?
 
-    By default the claim is on a gap between two models as large as the margin, on questions that both answer. With data
+    By default the claim is on a difference between two models as large as the margin (else 5 and 2 points), on
+    questions that both answer. With data
     of two models the spread comes from them, by groups, questions and repeats, and the cheaper design is named: more
     questions, or more repeats of each. With --rate or --below the claim is on one model's error rate.
 
     \b
     Examples:
+      richter size old.csv new.csv                          for 5 and for 2 points
       richter size pilot.csv old new --margin 2pt --cost-item 0.5 --cost-draw 0.01
       richter size --margin 2pt --accuracy 0.85 0.87 --phi 0.4
       richter size --margin 1pt --discordance 0.12 --pairs 10

@@ -1,7 +1,6 @@
 """`richter verify`: do published claims follow from their evidence, and is a run as it was written?"""
 
 import json
-import zipfile
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from rich.console import Console
 from richter.cli._io import console, write_json
 from richter.cli._plan_output import is_plan, verify_plan
 from richter.errors import InputError
-from richter.interop import evidence_files
+from richter.interop import evidence_files, is_zip
 from richter.records import printable
 from richter.store import PartIntegrity, check_integrity, is_database, is_run, run_place
 from richter.tables import ReadOptions
@@ -35,7 +34,7 @@ def verify(
     out = console(json_path)
     if is_database(what) or is_run(Path(what)):
         result = _verify_run(out, what, seals_path)
-    elif zipfile.is_zipfile(what):
+    elif is_zip(what):
         result = verify_archive(what)
     else:
         result = verify_results(what, evidence, options=reading)
@@ -71,7 +70,7 @@ def _seals(path: str | None) -> dict[str, str] | None:
     if path is None:
         return None
     try:
-        if zipfile.is_zipfile(path):
+        if is_zip(path):
             parts = json.loads(evidence_files(Path(path))[0]["integrity.json"])["parts"]
             return {str(p["name"]): str(p["seal"]) for p in parts}
         return {str(k): str(v) for k, v in json.loads(Path(path).read_text(encoding="utf-8")).items()}

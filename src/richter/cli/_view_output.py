@@ -52,16 +52,15 @@ def _serve(found: list[str], *, port: int, browser: bool) -> None:
 
 def save_evidence(run: RunLike, path: Path) -> None:
     """Write the evidence archive of a run: records, plan, versions, results and report."""
-    import json
-
     from richter.audit import measure_run
     from richter.interop import evidence_of, write_evidence
+    from richter.records import json_text
     from richter.report import render_report
 
     results = measure_run(run)
     document = results.to_dict()
     with tempfile.TemporaryDirectory() as scratch:
         files = evidence_of(run, scratch=Path(scratch))
-    files["results.json"] = (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode()
+    files["results.json"] = (json_text(document, indent=1) + "\n").encode()
     files["report.html"] = render_report(document, results.tables).encode()
     write_evidence(path, files)

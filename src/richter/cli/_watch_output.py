@@ -1,11 +1,12 @@
 """`richter watch`: has it got worse since? A series of runs, looked at as often as one likes."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 
-from richter.audit import Day, WatchReport, noun_of, read_series, watch_series
-from richter.claims import check_margin, margin_on, measure_words
+from richter.audit import Day, MetricSeries, WatchReport, noun_of, read_series, watch_series
+from richter.claims import Metric, check_margin, margin_on, measure_words
 from richter.cli._io import publish
 from richter.records import counted, printable, sparkline
 from richter.tables import ReadOptions
@@ -18,14 +19,20 @@ def watch(
     date: str | None,
     reading: ReadOptions,
     independent_days: bool,
+    deployed: tuple[str, ...],
     level: float,
-    seed: int,
     json_path: str | None,
 ) -> int:
     """Print and write what changed over a series of runs; the exit status."""
     name, days, notes = read_series(*sources, condition=condition or None, date=date, options=reading)
     report = watch_series(
-        name, days, level=level, margin=_loss(margin, days), seed=seed, independent=independent_days, notes=notes
+        name,
+        days,
+        level=level,
+        margin=_loss(margin, days),
+        independent=independent_days,
+        deployed=deployed,
+        notes=notes,
     )
     show(publish(report, json_path, inputs=sources), report)
     return report.exit_code
@@ -45,14 +52,22 @@ def _loss(given: Mapping[str, float], days: Sequence[Day]) -> float | None:
     return loss
 
 
+def _detects(s: MetricSeries, words: Metric) -> str:
+    """What a week would show, in few words."""
+    if not math.isfinite(s.detectable):
+        return "detects nothing yet"
+    amount = f"{100 * s.detectable:.0f}%" if words.is_cost else f"{words.amount(s.detectable)}{words.suffix}"
+    return f"detects {amount}"
+
+
 def show(out: Console, report: WatchReport) -> None:
     """The sentence, a line a metric, what changed beside it, and how long the last verdict holds."""
     out.print(report.sentence, soft_wrap=True)
     wide = max((len(noun_of(s.metric)) for s in report.series), default=0)
     for s in report.series:
         line = sparkline(s.values[-60:], ascii_only=out.options.ascii_only)
-        mark = f"ALARM {s.alarm}" if s.alarm else f"evidence {s.evidence[-1]:.2g} of {s.limit:.3g}"
         words = measure_words(s.metric)
+        mark = f"ALARM {s.alarm}" if s.alarm else f"changed {s.detected}" if s.detected else _detects(s, words)
         out.print(
             f"  {noun_of(s.metric):{wide}} {line} {words.amount(s.values[-1])}{words.unit}  {mark}", soft_wrap=True
         )

@@ -1,4 +1,4 @@
-"""From questions to claims: evidence on each by the one path, then one decision over all of them."""
+"""From questions to evidence by the one path: every check, then the measure's estimator."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -14,7 +14,6 @@ from richter.claims import (
     Question,
     Sample,
     Trade,
-    decide,
     joint_tests,
     measure_words,
 )
@@ -23,11 +22,10 @@ from richter.evidence._checks import CHECKS, Finding, is_unpaired
 from richter.evidence._estimators import ESTIMATORS, filled_sample, lacking_of
 from richter.evidence._facts import metric_of, outcomes_of, sample_of
 from richter.evidence._policy import Policy
-from richter.records import DEFAULT_LEVEL, Claim, Gate, Verdict
+from richter.records import Claim, Gate, Verdict
 from richter.tables import Dataset
 
 __all__ = [
-    "answer_questions",
     "blocked_claim",
     "evidence",
     "has_values",
@@ -72,10 +70,9 @@ def has_values(dataset: Dataset, measure: str) -> bool:
     return bool(scores["confidence"].is_not_null().any()) if row.source == "confidence" else not scores.is_empty()
 
 
-def worst_sample(dataset: Dataset, question: Question, policy: Policy | None = None) -> Sample:
+def worst_sample(dataset: Dataset, question: Question) -> Sample:
     """The values of a question's measure, items x conditions, with missing grades at the worse end of its range."""
-    lacking = lacking_of(dataset, question, policy or Policy())
-    return filled_sample(dataset, question.measure, lacking)
+    return filled_sample(dataset, question.measure, lacking_of(dataset, question, Policy()))
 
 
 def run_checks(dataset: Dataset, question: Question, policy: Policy) -> Finding:
@@ -143,21 +140,3 @@ def joint_law_of(dataset: Dataset, asked: Sequence[Asked], policy: Policy) -> Jo
     if len(pairs) < 2:
         return None
     return joint_tests(sample_of(dataset, measure), [(a, b) for a, b in pairs], rng=rng)
-
-
-def answer_questions(
-    dataset: Dataset,
-    questions: Sequence[Question],
-    *,
-    policy: Policy | None = None,
-    level: float = DEFAULT_LEVEL,
-    tried: int = 1,
-    one_family: bool = False,
-    plan: str | None = None,
-    seed: int | None = None,
-) -> tuple[Claim, ...]:
-    """One claim for each question, in their order."""
-    asked = [evidence(dataset, question, policy) for question in questions]
-    return decide(
-        asked, level=level, tried=tried, one_family=one_family, plan=plan, data_hash=dataset.data_hash, seed=seed
-    )

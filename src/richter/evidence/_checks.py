@@ -6,13 +6,16 @@ A check that is added here works in every command at once.
 import dataclasses
 from collections.abc import Callable
 
+import numpy as np
 from scipy.special import chdtrc
 
 from richter.claims import Blocked, Question, Shared, block_by_missing, shared_items, too_few_shared
 from richter.claims._gate_limits import MIN_GROUPS
 from richter.evidence._facts import (
+    RaterShares,
     alignment_of,
     describe_lacking,
+    describe_out_of_range,
     group_shares,
     has_shared_items,
     lacking_grades,
@@ -23,13 +26,14 @@ from richter.evidence._facts import (
     valued_by,
 )
 from richter.evidence._policy import Policy
-from richter.records import Note, refusals
+from richter.records import Note, of_kind, refusals
 from richter.tables import Dataset
 
 __all__ = ["CHECKS", "Finding", "has_own_items", "is_unpaired", "shared_by"]
 
 MAX_RATER_DISTANCE = 0.1  # total variation of raters' shares above which raters may explain a difference
 RATER_P = 0.001
+OF_ALL_CLAIMS = ("served", "look-alike names")  # kinds of notes on the data that every claim carries
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +86,11 @@ def check_reading(dataset: Dataset, question: Question, policy: Policy) -> Findi
     reason = "how the file was read was inferred, and nobody confirmed it"
     block = Blocked(gate="reading", reason=reason, remedy=remedy, override="--trust-reading")
     return Finding(notes=note, block=block)
+
+
+def check_whole_data(dataset: Dataset, question: Question, policy: Policy) -> Finding:
+    """What goes with every claim on these data: names that look alike, models that answered as others."""
+    return Finding(notes=tuple(note for kind in OF_ALL_CLAIMS for note in of_kind(dataset.notes, kind)))
 
 
 def check_alignment_of_items(dataset: Dataset, question: Question, policy: Policy) -> Finding:
@@ -165,9 +174,7 @@ def check_raters(dataset: Dataset, question: Question, policy: Policy) -> Findin
     shares = rater_shares(dataset, *question.conditions)
     if shares is None or shares.distance <= MAX_RATER_DISTANCE:
         return FINE
-    names = sorted({*shares.first, *shares.second})
-    table = [[of.get(name, 0) for name in names] for of in (shares.first, shares.second)]
-    if _independence_p(table) > RATER_P:
+    if independence_p(shares) > RATER_P:
         return FINE
     who = " and ".join(
         f"{condition} by {', '.join(sorted(of, key=of.__getitem__, reverse=True)[:3])}"
@@ -181,17 +188,12 @@ def check_raters(dataset: Dataset, question: Question, policy: Policy) -> Findin
     return Finding(block=Blocked(gate="raters", reason=reason, remedy=remedy, override="--trust-raters"))
 
 
-def _independence_p(table: list[list[int]]) -> float:
-    """Pearson's chi-square p-value of two rows having the same shares."""
-    rows, columns = [sum(row) for row in table], [sum(column) for column in zip(*table, strict=True)]
-    total = sum(rows)
-    statistic = sum(
-        (seen - rows[i] * columns[j] / total) ** 2 / (rows[i] * columns[j] / total)
-        for i, row in enumerate(table)
-        for j, seen in enumerate(row)
-        if columns[j]
-    )
-    return float(chdtrc(max(len(columns) - 1, 1), statistic))
+def independence_p(shares: RaterShares) -> float:
+    """Pearson's chi-square p-value of two conditions' ratings having the same shares of raters."""
+    names = {*shares.first, *shares.second}
+    table = np.array([[of.get(name, 0) for name in names] for of in (shares.first, shares.second)])
+    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
+    return float(chdtrc(len(names) - 1, np.sum((table - expected) ** 2 / expected)))
 
 
 def check_labels(dataset: Dataset, question: Question, policy: Policy) -> Finding:
@@ -203,6 +205,15 @@ def check_labels(dataset: Dataset, question: Question, policy: Policy) -> Findin
         return Finding(notes=(f"{fault}; taken as a random sample (--trust-labels)",))
     remedy = "Give the stratum or the inclusion probability of every answer, also of those that nobody labelled."
     return Finding(block=Blocked(gate="labels", reason=fault, remedy=remedy, override="--trust-labels"))
+
+
+def check_range(dataset: Dataset, question: Question, policy: Policy) -> Finding:
+    """Values outside the range that the measure's row states: a unit or a column that is not what it seems."""
+    fault = describe_out_of_range(dataset, valued_by(dataset, question.measure))
+    if not fault:
+        return FINE
+    remedy = "Correct the values, or leave the column out."
+    return Finding(block=Blocked(gate="range", reason=fault, remedy=remedy))
 
 
 def check_groupings(dataset: Dataset, question: Question, policy: Policy) -> Finding:
@@ -247,13 +258,30 @@ def _describe_few_groups(number: int, *, is_gate: bool) -> str:
     return f"With {number} groups the claim rests on no whole group failing; up to {share:.0%} of such groups could."
 
 
+def check_totals(dataset: Dataset, question: Question, policy: Policy) -> Finding:
+    """Amounts that sum to 0: a ratio of totals, and a change in per cent, do not exist."""
+    if not metric_of(dataset, question.measure).is_cost:
+        return FINE
+    sample = sample_of(dataset, question.measure)
+    for name in question.conditions:
+        amounts = sample.mean[:, sample.place(name)]
+        if not np.nan_to_num(amounts).any():
+            reason = f"the total of {name} is 0 ({sample.metric.noun})"
+            remedy = "Leave this measure out, or give the amounts that were paid."
+            return Finding(block=Blocked(gate="total", reason=reason, remedy=remedy))
+    return FINE
+
+
 CHECKS: tuple[Check, ...] = (
     check_reading,
+    check_whole_data,
     check_shared_items,
     check_alignment_of_items,
     check_raters,
     check_labels,
+    check_range,
     check_groupings,
     check_group_sizes,
     check_missing,
+    check_totals,
 )

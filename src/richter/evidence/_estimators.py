@@ -11,16 +11,19 @@ from richter.claims import (
     Evidence,
     Question,
     Sample,
+    Subgroups,
     adjusted_difference,
     as_sample,
     both_ways,
-    by_ratio,
     check_groups,
     check_weights,
     difference_evidence,
     mean_evidence,
     passes,
+    subgroup_differences,
+    subgroups_both_ways,
     suite_evidence,
+    total_evidence,
     unpaired_evidence,
     with_gate_limit,
     with_missing_at,
@@ -34,7 +37,7 @@ from richter.evidence._severity_evidence import estimate_given_error
 from richter.stats import Bools
 from richter.tables import Dataset, item_codes
 
-__all__ = ["ESTIMATORS"]
+__all__ = ["ESTIMATORS", "estimate_subgroups"]
 
 ENDS: tuple[Literal["worst", "best"], ...] = ("worst", "best")
 
@@ -43,13 +46,13 @@ def estimate_mean(dataset: Dataset, question: Question, policy: Policy) -> Evide
     """A condition's mean, or the second's minus the first's, by unit; missing grades both ways.
 
     Adjustment for difficulty and the weights of a suite concern the main measure's differences. A gate has its own
-    limit (`with_gate_limit`).
+    limit (`with_gate_limit`). An amount that is paid is compared by its totals (`total_evidence`).
     """
     sample = _asked_of(dataset, question, sample_of(dataset, question.measure))
+    if sample.metric.is_cost:
+        return _estimate_total(dataset, question, policy, sample)
     found = _estimate(dataset, question, policy, sample)
-    lacking = np.zeros_like(sample.draws)
-    if policy.missing == "both-ways" and sample.metric.worst is not None and policy.about != "such-runs":
-        lacking = lacking_of(dataset, question, policy)
+    lacking = _counted_as_worst(dataset, question, policy, sample)
     if lacking.any():
         found = _both_ways(dataset, question, policy, found, lacking)
     if not policy.is_gate or sample.metric.worst is None or policy.about != "such-items" or found.sides or found.labels:
@@ -58,6 +61,32 @@ def estimate_mean(dataset: Dataset, question: Question, policy: Policy) -> Evide
     lacking[:, others] = 0  # what the baseline lacks is left out: counted as wrong it would favour the candidate
     ends = [_asked_of(dataset, question, filled_sample(dataset, question.measure, lacking, e)) for e in ENDS]
     return with_gate_limit(found, *ends, conditions=question.conditions)
+
+
+def _counted_as_worst(dataset: Dataset, question: Question, policy: Policy, sample: Sample) -> np.ndarray:
+    """The missing grades that a claim must also hold with at the worse end, by item and condition: all, or none."""
+    if policy.is_both_ways and sample.metric.worst is not None and policy.about != "such-runs":
+        return lacking_of(dataset, question, policy)
+    return np.zeros_like(sample.draws)
+
+
+def estimate_subgroups(
+    dataset: Dataset, question: Question, policy: Policy, by: str, *, level: float, rng: np.random.Generator
+) -> Subgroups:
+    """A question's difference in every value of a column, and whether it differs between them; missing both ways."""
+    codes, names = item_codes(dataset, by)
+
+    def differences(sample: Sample) -> Subgroups:
+        first, second = question.conditions
+        return subgroup_differences(
+            sample, first, second, subgroup=codes, names=names, level=level, rng=rng, n_resamples=1000
+        )
+
+    sample = sample_of(dataset, question.measure)
+    lacking, ignoring = _counted_as_worst(dataset, question, policy, sample), differences(sample)
+    if not lacking.any():
+        return ignoring
+    return subgroups_both_ways(ignoring, differences(filled_sample(dataset, question.measure, lacking)))
 
 
 def _both_ways(
@@ -122,12 +151,11 @@ def _estimate(dataset: Dataset, question: Question, policy: Policy, sample: Samp
     first, second = question.conditions
     if is_unpaired(dataset, question, policy):
         return unpaired_evidence(sample, first, second, about=policy.about, exact=policy.is_gate)
-    ratio = by_ratio(sample_of(dataset, question.measure), first, second)
     if question.family == "main" and policy.suite is not None:
         return _over_suite(dataset, question, policy, sample)
     if question.family == "main" and policy.adjust:
         return _adjusted(dataset, question, sample)
-    return difference_evidence(sample, first, second, about=policy.about, exact=policy.is_gate, ratio=ratio)
+    return difference_evidence(sample, first, second, about=policy.about, exact=policy.is_gate)
 
 
 def _adjusted(dataset: Dataset, question: Question, sample: Sample) -> Evidence:
@@ -142,8 +170,21 @@ def _adjusted(dataset: Dataset, question: Question, sample: Sample) -> Evidence:
         rows = [place[item] for item in sample.outcomes.items]
         mean[np.ix_(rows, columns)] = sample.mean
         sample = Sample(outcomes=everyone.outcomes, mean=mean, draws=everyone.draws, within=everyone.within)
-    ratio = by_ratio(sample_of(dataset, question.measure), first, second)
-    return adjusted_difference(sample, first, second, ratio=ratio).evidence
+    return adjusted_difference(sample, first, second).evidence
+
+
+def _estimate_total(dataset: Dataset, question: Question, policy: Policy, sample: Sample) -> Evidence:
+    """The ratio of two totals, or a mean amount; a suite weighs the items of its benchmarks."""
+    if question.family == "main" and policy.suite is not None:
+        codes, names = item_codes(dataset, "domain")
+        check_weights(names, policy.suite)
+        known = ~np.isnan(sample.mean[:, [sample.place(name) for name in question.conditions]]).any(axis=1)
+        sizes = np.bincount(codes[known], minlength=len(names))
+        weight = np.array([policy.suite[name] for name in names]) / np.maximum(sizes, 1)
+        outcomes = dataclasses.replace(sample.outcomes, weight=weight[codes])
+        sample = dataclasses.replace(sample, outcomes=outcomes)
+    unpaired = is_unpaired(dataset, question, policy)
+    return total_evidence(sample, question.conditions, about=policy.about, unpaired=unpaired)
 
 
 def _over_suite(dataset: Dataset, question: Question, policy: Policy, sample: Sample) -> Evidence:
@@ -153,14 +194,13 @@ def _over_suite(dataset: Dataset, question: Question, policy: Policy, sample: Sa
     codes, names = item_codes(dataset, "domain")
     check_weights(names, policy.suite)
     check_groups(sample.outcomes, codes, "domain")
-    ratio = by_ratio(sample_of(dataset, question.measure), first, second)
     parts = {}
     for k, name in enumerate(names):
         own = within(sample, codes == k)
         if policy.adjust:
-            parts[name] = adjusted_difference(own, first, second, ratio=ratio).evidence
+            parts[name] = adjusted_difference(own, first, second).evidence
         else:
-            parts[name] = difference_evidence(own, first, second, ratio=ratio)
+            parts[name] = difference_evidence(own, first, second)
     return suite_evidence(parts, policy.suite)
 
 

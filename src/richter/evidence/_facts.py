@@ -60,6 +60,26 @@ def sample_of(dataset: Dataset, measure: str) -> Sample:
 
 
 @once
+def describe_out_of_range(dataset: Dataset, measure: str) -> str:
+    """The first value of a measure that lies outside the range of its row, with its item and condition; else empty.
+
+    Severities are checked as they are read, on the scale that the user states.
+    """
+    values = outcomes_of(dataset, measure)
+    low, high = (-np.inf if values.metric.low is None else values.metric.low), values.metric.high
+    if values.metric.kind == "real" or high is None:
+        high = np.inf
+    outside = np.flatnonzero((values.value < low) | (values.value > high))
+    if values.metric.source == "severity" or not len(outside):
+        return ""
+    first = outside[0]
+    where = f"item {values.items[values.item[first]]} of {values.conditions[values.condition[first]]}"
+    span = f"below {low:g}" if np.isinf(high) else f"outside {low:g} to {high:g}"
+    more = f", and {len(outside) - 1:,} more" if len(outside) > 1 else ""
+    return f"{values.metric.noun} is {values.value[first]:g} in {where}{more}: {span}"
+
+
+@once
 def metric_of(dataset: Dataset, measure: str) -> Metric:
     """The row of a measure; a score has the range and the direction that the data say."""
     row = measure_words(measure)
@@ -149,10 +169,6 @@ class LackingGrades:
     def total(self, columns: Sequence[int]) -> int:
         """All that these conditions lack."""
         return int(self.lacking[:, columns].sum())
-
-    def share(self, columns: Sequence[int]) -> float:
-        """The share of the expected grades that these conditions lack."""
-        return self.total(columns) / max(int(self.expected[:, columns].sum()), 1)
 
 
 @once

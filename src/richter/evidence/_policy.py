@@ -37,14 +37,14 @@ class Policy:
     """What the user states beside the question.
 
     `missing`: a claim must hold with missing grades ignored and with them at the worse end (`both-ways`); they are
-    another design (`shared`), or lost at random. `is_gate`: limits never fall short, an unconfirmed reading blocks, and
-    no absence counts as a design. `unpaired` takes conditions as independent samples. `trust_ids`, `trust_raters`,
-    `trust_labels` and `trust_reading` override the checks of these names. `adjust` and `suite` change how the main
-    measure's differences are estimated.
+    another design (`shared`), or lost at random; None is as a plan has it, else both ways. `is_gate`: limits never fall
+    short, an unconfirmed reading blocks, and no absence counts as a design. `unpaired` takes conditions as independent
+    samples. `trust_ids`, `trust_raters`, `trust_labels` and `trust_reading` override the checks of these names.
+    `adjust` and `suite` change how the main measure's differences are estimated.
     """
 
     about: About = "such-items"
-    missing: MissingPolicy = "both-ways"
+    missing: MissingPolicy | None = None
     is_gate: bool = False
     unpaired: bool = False
     trust_ids: bool = False
@@ -56,3 +56,8 @@ class Policy:
     adjust: bool = False
     suite: Mapping[str, float] | None = None
     severity: SeveritySettings = SeveritySettings()
+
+    @property
+    def is_both_ways(self) -> bool:
+        """Whether a claim must hold with missing grades ignored and with them at the worse end."""
+        return self.missing in (None, "both-ways")

@@ -1,153 +1,243 @@
-"""Has something changed over the days? Evidence that may be looked at every day, and when the change was."""
+"""Evidence of a change over a series of entries that may be looked at after every one, and when the change was."""
 
 import dataclasses
+import math
+from collections.abc import Sequence
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri, stdtrit
+from scipy.special import stdtrit
 
 from richter.errors import InputError
 from richter.floors._check import check_level
 from richter.records import counted
 
-__all__ = ["ChangePoint", "change_evidence", "change_point", "drift_reach", "sequential_scores"]
+__all__ = ["ChangeEvidence", "ChangePoint", "change_evidence", "change_point", "limit_outliers"]
 
 Floats = NDArray[np.float64]
 
-EVEN_DAYS = 1000  # half of the weight goes evenly to changes within as many days, the rest to any day ..
-EARLIEST_DAY = 20  # .. falling off from about this day on: a change within the first days cannot be told
-SHIFT_SPREAD = 1.0  # the spread of shifts in the search of the day, in standard deviations of a day
-_SIZES = np.array([0.5, 0.8, 1.2, 1.7, 2.4, 3.5])  # shifts that evidence is gathered for, in the same unit
-SHIFTS = np.r_[-_SIZES[::-1], _SIZES]
-CORRELATIONS = np.array([0.0, 0.25, 0.5, 0.75])  # correlation of a day with the one before, where there is a change ..
-CORRELATION_WEIGHTS = np.array([0.9, 0.05, 0.03, 0.02])  # .. and what each of them weighs
-MAX_LOG_BELOW = 20.0  # terms that are as far below the sum of all, in log, are dropped: evidence only falls by it
-EXCUSING_CORRELATIONS = np.arange(1, 19) / 20  # correlations that may explain the scores without a change ..
-EXCUSED_FROM_DAY = 200  # .. fully so from this day on
+# What entries may vary by without a change, beside sampling: its spread in parts of the measure's span, what each
+# spread weighs, and how much of it is left a day later. Chosen by simulation (docs/validation/watching.md).
+VARIATION = 0.0025 * 2.0 ** np.arange(8)
+VARIATION_WEIGHTS = np.array([1.0, 1.0, 1.0, 0.8, 0.3, 0.1, 0.03, 0.01])
+LEFT_AFTER_A_DAY = np.array([0.0, 0.5, 0.8, 0.92])
+NO_VARIATION = 0.6  # the weight of sampling noise alone
+SHIFT_SPREAD = 0.08  # the spread of shifts that evidence is gathered for, in parts of the span
+EVEN_ENTRIES = 1000  # a tenth of the weight goes evenly to changes within as many entries ..
+EARLIEST_ENTRY = 3  # .. the rest to any entry, falling off from about this one on
+DEPLOYED_WEIGHT = 0.3  # what changes at recorded deployments weigh, where there are any
+OUTLIER_TAIL = 0.0005  # an entry beyond this tail of the earlier ones counts as lying there
+MIN_BEFORE_OUTLIER = 5
 
 
-def sequential_scores(days: ArrayLike, *, rng: np.random.Generator) -> Floats:
-    """The normal scores of sequential ranks: of each day its rank among the days so far, ties broken at random.
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeEvidence:
+    """After each entry, how many times likelier a change is than none; what varies without one, and what would show.
 
-    z_t = Phi^-1((#{x_j < x_t} + U #{x_j = x_t}) / t) with j <= t. Where days are exchangeable (one law, whatever it
-    is, each day a draw of its own) the z_t are exactly independent standard normal: nothing is assumed of how values
-    are spread, and that the first days are few is paid for in the ranks.
+    `slow_variation` is the posterior mean of the spread, in units of the values, of variation that lasts for days.
+    `detectable` is the shift that would be shown within the next entries (`ahead`) in 80% of series.
     """
-    x = np.asarray(days, dtype=np.float64)
-    if x.ndim != 1 or not np.isfinite(x).all():
-        raise InputError("A series needs one number a day.", remedy="Leave days without a value out.")
-    return np.asarray(ndtri(_sequential_ranks(x, rng.random(len(x)))), dtype=np.float64)
+
+    evidence: Floats
+    slow_variation: float
+    detectable: float
+    ahead: int
 
 
-@numba.njit(cache=True)
-def _sequential_ranks(x: Floats, u: Floats) -> Floats:
-    out = np.empty(len(x))
-    for t in range(len(x)):
-        below, equal = 0, 0
-        for j in range(t + 1):
-            below += x[j] < x[t]
-            equal += x[j] == x[t]
-        out[t] = min(max((below + u[t] * equal) / (t + 1), 1e-12), 1 - 1e-12)
-    return out
+@dataclasses.dataclass(slots=True)
+class _Filter:
+    """Kalman filters, one for each law of variation, and for each a possible shift after every entry so far.
 
-
-def change_evidence(scores: ArrayLike, *, independent: bool = False) -> Floats:
-    """After each day, how many times likelier the scores are if they shifted at some day than if they did not.
-
-    E_t = sum over k < t of w_k B_k(t) + (the weight of later days). B_k(t) is the likelihood ratio of a shift of d
-    standard deviations after day k against none, averaged over the d of SHIFTS: with a = k / j the share of days before
-    the change among the j so far, z_j ~ N(d a v, v^2), v^2 = 1 / (1 + d^2 a (1 - a)), since the days after the change
-    are among those that a day is ranked with. Without a change, where days are exchangeable, E is a martingale of mean
-    1, so P(E ever reaches 1 / alpha) is at most alpha (Ville), however long one looks.
-
-    Unless days are `independent`, those that depend on the day before are allowed for: B is averaged over correlations
-    CARRIED too, and E is divided by min(1, t / EXCUSED)^2 A_t where that is above 1, A_t being the likelihood ratio of
-    the best correlation of EXCUSES against none. The bound holds as before; that E rarely reaches 1 / alpha with
-    correlated days is measured (docs/watch.md), not proved.
+    `mean` are the predictions of the values and of a constant, `step` those of a shift; sums are of products of
+    innovations over their variance: `ones` and `cross` of the constant, `total` of the values, and by entry.
     """
-    z = np.asarray(scores, dtype=np.float64)
-    rho, weight = (CORRELATIONS[:1], np.ones(1)) if independent else (CORRELATIONS, CORRELATION_WEIGHTS)
-    evidence = _mix_over_changes(z, _day_weights(len(z)), SHIFTS, rho, weight)
-    return np.asarray(evidence if independent else evidence / _excuse_correlation(z))
+
+    spread: Floats
+    left: Floats
+    log_weight: Floats
+    variance: Floats
+    mean: Floats
+    constant: Floats
+    ones: Floats
+    cross: Floats
+    total: Floats
+    log_variance: Floats
+    step: Floats
+    step_ones: Floats
+    step_cross: Floats
+    step_total: Floats
+
+    def copy(self) -> "_Filter":
+        return dataclasses.replace(self, **{f.name: getattr(self, f.name).copy() for f in dataclasses.fields(self)})
 
 
-def _excuse_correlation(z: Floats) -> Floats:
-    """By how much correlation with the day before may explain the scores; at least 1."""
-    before = np.r_[0.0, z[:-1]]
-    rest = 1 - EXCUSING_CORRELATIONS**2
-    gain = (
-        -0.5 * np.log(rest)
-        - 0.5 * (z[:, None] - before[:, None] * EXCUSING_CORRELATIONS) ** 2 / rest
-        + 0.5 * z[:, None] ** 2
-    )
-    best = np.cumsum(np.where(np.arange(len(z))[:, None] > 0, gain, 0.0), axis=0).max(axis=1)
-    allowed = 2 * np.log(np.minimum(1.0, np.arange(1, len(z) + 1) / EXCUSED_FROM_DAY))
-    return np.asarray(np.exp(np.clip(best + allowed, 0.0, 700.0)))
+def change_evidence(
+    values: ArrayLike,
+    noise: ArrayLike,
+    *,
+    span: float = 1.0,
+    days: ArrayLike | None = None,
+    deployed: Sequence[int] = (),
+    independent: bool = False,
+    limit: float = 20.0,
+    ahead: int = 7,
+) -> ChangeEvidence:
+    """How many times likelier a shift of the mean is than none, after each entry of a series.
+
+    An entry's value is a mean, plus what varies from entry to entry without a change, plus sampling error of variance
+    `noise`. What varies is a stationary AR(1) in days (`days`: when entries were; none: a day apart). E_t is the
+    marginal likelihood with a shift N(0, s^2) after some entry over that without one; both are averaged over the laws
+    of variation by their weights (0.25% to 32% of the `span`, left after a day 0 to 0.92, or none), so that what the
+    entries do not tell of the variation is paid for. The mean has a flat prior. For values drawn by these laws with
+    their weights E is a martingale of mean 1, and the chance that it ever reaches 1 / alpha is at most alpha (Ville);
+    for each law by itself this is measured, not proved. Entries are clipped first (`limit_outliers`).
+
+    `deployed` are the entries that are known to be the first of another model or prompt: a change there weighs more,
+    whatever the values. `independent`: variation that lasts for days is excluded. `detectable` is for a shift over the
+    next `ahead` entries at E = `limit`.
+    """
+    y, v = np.asarray(values, dtype=np.float64), np.asarray(noise, dtype=np.float64)
+    if y.ndim != 1 or v.shape != y.shape or not np.isfinite(y).all() or not (v > 0).all():
+        raise InputError("A series needs one number and its variance an entry.", remedy="Leave out days without one.")
+    at = np.arange(len(y), dtype=np.float64) if days is None else np.asarray(days, dtype=np.float64)
+    elapsed = np.maximum(np.diff(at, prepend=at[:1] - 1.0), 0.25)
+    y = limit_outliers(y, v)
+    weight = _entry_weights(len(y) + ahead, deployed)
+    filters = _start(span, independent=independent)
+    found = np.empty(len(y))
+    for t in range(len(y)):
+        _advance(filters, float(y[t] - y[0]), float(v[t]), float(elapsed[t]), t)
+        found[t] = math.exp(min(_log_evidence(filters, weight, t + 1, span), 700.0))
+    step = float(np.median(elapsed[1:])) if len(y) > 1 else 1.0
+    chance = _posterior(filters)
+    slow = float(np.sum(np.where(filters.left > 0, filters.spread, 0.0) * chance))
+    reach = _detectable(filters, weight, len(y), float(v[-1]), step, span=span, limit=limit, ahead=ahead)
+    return ChangeEvidence(evidence=found, slow_variation=slow, detectable=reach, ahead=ahead)
 
 
-def _day_weights(n: int) -> Floats:
-    """Of a change after day 1, 2, .. n: half evenly over EVEN_DAYS, half as ln(F) / (m ln(m)^2), m = k + F; sum <= 1.
+def limit_outliers(values: ArrayLike, noise: ArrayLike) -> Floats:
+    """The values, each at most so far from the median of those before it as chance allows in one of 1,000.
 
-    F is EARLIEST_DAY; the second half's sum is below the integral of ln(F) / (m ln(m)^2) from F on, which is 1.
+    The distance is Student's quantile times the median absolute deviation (1.4826 of it, at least the sampling error):
+    one odd day is not a change, days that stay apart are. Without it rare events and heavy tails raise false alarms in
+    30 to 40% of series; with it in under 3%.
+    """
+    y, v = np.array(values, dtype=np.float64), np.asarray(noise, dtype=np.float64)
+    for t in range(MIN_BEFORE_OUTLIER, len(y)):
+        middle = float(np.median(y[:t]))
+        spread = max(1.4826 * float(np.median(np.abs(y[:t] - middle))), math.sqrt(float(v[t])))
+        reach = float(stdtrit(t - 1, 1 - OUTLIER_TAIL)) * spread
+        y[t] = min(max(float(y[t]), middle - reach), middle + reach)
+    return y
+
+
+def _entry_weights(n: int, deployed: Sequence[int] = ()) -> Floats:
+    """Of a change after entry 1, 2, .. n: a tenth evenly over EVEN_ENTRIES, else ln(F) / (m ln(m)^2), m = k + F.
+
+    F is EARLIEST_ENTRY; the second part's sum is below the integral from F on, which is 1. The j-th deployment has
+    1 / (j (j + 1)) of DEPLOYED_WEIGHT, so that the weights of all that may come sum to 1 at most.
     """
     k = np.arange(1, n + 1)
-    long = np.log(EARLIEST_DAY) / ((k + EARLIEST_DAY) * np.log(k + EARLIEST_DAY) ** 2)
-    return np.asarray(0.5 * long + 0.5 * np.where(k <= EVEN_DAYS, 1 / EVEN_DAYS, 0.0))
+    falling = math.log(EARLIEST_ENTRY) / ((k + EARLIEST_ENTRY) * np.log(k + EARLIEST_ENTRY) ** 2)
+    weight = 0.9 * falling + 0.1 * np.where(k <= EVEN_ENTRIES, 1 / EVEN_ENTRIES, 0.0)
+    known = sorted(d for d in deployed if 0 < d < n)
+    if known:
+        weight *= 1 - DEPLOYED_WEIGHT
+        for j, d in enumerate(known, 1):
+            weight[d - 1] += DEPLOYED_WEIGHT / (j * (j + 1))
+    return np.asarray(weight)
 
 
-@numba.njit(cache=True)
-def _gap_after_change(now: float, last: float, k: int, t: int, shift: float, rho: float) -> float:
-    """Day t's score less what a shift after day k makes of it, and less what it shares with the day before."""
-    a, a_last = k / t, k / (t - 1)
-    gap: float = now * np.sqrt(1 + shift * shift * a * (1 - a)) - shift * a
-    if rho != 0:
-        there = last
-        if k < t - 1:
-            there = last * np.sqrt(1 + shift * shift * a_last * (1 - a_last)) - shift * a_last
-        gap -= rho * there
-    return gap
+def _start(span: float, *, independent: bool) -> _Filter:
+    """Filters before the first entry."""
+    left = LEFT_AFTER_A_DAY[:1] if independent else LEFT_AFTER_A_DAY
+    share = VARIATION_WEIGHTS / VARIATION_WEIGHTS.sum() * (1 - NO_VARIATION)
+    spread = np.r_[0.0, np.repeat(VARIATION * span, len(left))]
+    weight = np.r_[NO_VARIATION, np.repeat(share / len(left), len(left))]
+    laws = len(spread)
+    empty = np.zeros((laws, 0))
+    return _Filter(
+        spread=spread, left=np.r_[0.0, np.tile(left, len(VARIATION))], log_weight=np.log(weight),
+        variance=spread**2, mean=np.zeros(laws), constant=np.zeros(laws), ones=np.zeros(laws), cross=np.zeros(laws),
+        total=np.zeros(laws), log_variance=np.zeros(laws), step=empty, step_ones=empty, step_cross=empty,
+        step_total=empty,
+    )  # fmt: skip
 
 
-@numba.njit(cache=True)
-def _mix_over_changes(z: Floats, weight: Floats, shifts: Floats, rho: Floats, believed: Floats) -> Floats:
-    """The sum over day, shift and correlation; a term that is e^FAINT below the sum (or 1) is dropped for good."""
-    n, n_d, n_r = len(z), len(shifts), len(rho)
-    out = np.empty(n)
-    none = np.zeros(n_r)  # log likelihood ratios of no change, days correlated
-    rest = 1 - rho**2
-    half = -0.5 * np.log(rest)
-    room = n * n_d * n_r
-    log, day = np.empty(room), np.empty(room, np.int32)  # of a change after a day, the terms still held
-    of_d, of_r = np.empty(room, np.int8), np.empty(room, np.int8)
-    held, before = 0, 0.0
-    for t in range(1, n + 1):
-        now, last = z[t - 1], z[t - 2] if t > 1 else 0.0
-        total = 0.0
-        for r in range(n_r):
-            if t > 1:
-                none[r] += half[r] - 0.5 * (now - rho[r] * last) ** 2 / rest[r] + 0.5 * now * now
-            total += (1 - before) * believed[r] * np.exp(min(none[r], 700.0))
-        for at in range(held):
-            k, r, shift = day[at], of_r[at], shifts[of_d[at]]
-            spread = 1 + shift * shift * (k / t) * (1 - k / t)
-            gap = _gap_after_change(now, last, k, t, shift, rho[r])
-            log[at] += 0.5 * np.log(spread) + 0.5 * now * now + half[r] - 0.5 * gap * gap / rest[r]
-            total += weight[k - 1] * believed[r] / n_d * np.exp(min(log[at], 700.0))
-        floor = max(np.log(total), 0.0) - MAX_LOG_BELOW
-        remaining = 0
-        for at in range(held):
-            if log[at] > floor:
-                log[remaining], day[remaining], of_d[remaining], of_r[remaining] = log[at], day[at], of_d[at], of_r[at]
-                remaining += 1
-        held = remaining
-        for r in range(n_r):
-            for d in range(n_d if none[r] > floor else 0):
-                log[held], day[held], of_d[held], of_r[held] = none[r], t, d, r
-                held += 1
-        out[t - 1] = total
-        before += weight[t - 1]
-    return out
+def _advance(f: _Filter, value: float, noise: float, elapsed: float, t: int) -> None:
+    """Take in an entry, `elapsed` days after the one before it."""
+    if t:
+        left = f.left**elapsed
+        f.mean, f.constant, f.step = left * f.mean, left * f.constant, left[:, None] * f.step
+        f.variance = left**2 * f.variance + f.spread**2 * (1 - left**2)
+    expected = f.variance + noise
+    gain = f.variance / expected
+    gap, one = value - f.mean, 1 - f.constant
+    f.ones, f.cross, f.total = f.ones + one**2 / expected, f.cross + one * gap / expected, f.total + gap**2 / expected
+    f.log_variance = f.log_variance + np.log(expected)
+    moved = 1 - f.step
+    f.step_ones = np.c_[f.step_ones + moved * (one / expected)[:, None], np.zeros(len(gain))]
+    f.step_cross = np.c_[f.step_cross + moved * (gap / expected)[:, None], np.zeros(len(gain))]
+    f.step_total = np.c_[f.step_total + moved**2 / expected[:, None], np.zeros(len(gain))]
+    f.step = np.c_[f.step + gain[:, None] * moved, np.zeros(len(gain))]  # the next shift starts after this entry
+    f.mean, f.constant = f.mean + gain * gap, f.constant + gain * one
+    f.variance = f.variance * (1 - gain)
+
+
+def _log_likelihood(f: _Filter) -> Floats:
+    """Of each law, with its weight, the log likelihood of no change; the mean is integrated out."""
+    likelihood = -0.5 * (f.log_variance + np.log(f.ones) + f.total - f.cross**2 / f.ones)
+    return np.asarray(f.log_weight + likelihood)
+
+
+def _posterior(f: _Filter) -> Floats:
+    """The probability of each law, had nothing changed."""
+    likelihood = _log_likelihood(f)
+    chance = np.exp(likelihood - likelihood.max())
+    return np.asarray(chance / chance.sum())
+
+
+def _log_evidence(f: _Filter, weight: Floats, entries: int, span: float) -> float:
+    """The log of the likelihood with a change over that without one."""
+    before = entries - 1  # a change after the last entry has not shown yet
+    weighed = weight[:before]
+    ones, ratio = f.ones[:, None], (f.cross / f.ones)[:, None]
+    information = f.step_total[:, :before] - f.step_ones[:, :before] ** 2 / ones
+    score = f.step_cross[:, :before] - f.step_ones[:, :before] * ratio
+    prior = ((SHIFT_SPREAD * span) ** 2 + f.spread**2)[:, None]
+    spread = 1 + prior * information
+    log = 0.5 * score**2 * prior / spread - 0.5 * np.log(spread)
+    top = log.max(axis=1, initial=0.0)
+    mixed = np.exp(log - top[:, None]) @ weighed + (1 - float(weighed.sum())) * np.exp(-top)
+    none = _log_likelihood(f)
+    changed = none + np.log(mixed) + top
+    return float(_log_sum(changed) - _log_sum(none))
+
+
+def _log_sum(values: Floats) -> float:
+    top = float(values.max())
+    return top + math.log(float(np.sum(np.exp(values - top))))
+
+
+def _detectable(
+    f: _Filter, weight: Floats, entries: int, noise: float, elapsed: float, *, span: float, limit: float, ahead: int
+) -> float:
+    """The shift over the next entries at which evidence reaches the limit in 80% of series.
+
+    The shift at which the expected values reach it, plus 0.84 standard deviations of the window's mean.
+    """
+    chance = _posterior(f)
+    middle = float(np.sum(chance * f.cross / f.ones))
+
+    def reaches(shift: float) -> bool:
+        after = f.copy()
+        for k in range(ahead):
+            _advance(after, middle + shift, noise, elapsed, entries + k)
+        return _log_evidence(after, weight, entries + ahead, span) >= math.log(limit)
+
+    shift = next((size for size in span * np.geomspace(0.002, 1.0, 64) if reaches(float(size))), math.inf)
+    spread = float(np.sum(chance * (noise / ahead + 1 / f.ones + f.spread**2)))
+    return float(shift) + 0.84 * math.sqrt(spread)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +256,7 @@ def change_point(days: ArrayLike, *, level: float = 0.95) -> ChangePoint:
     """Where the mean of a series changed, given that it did once.
 
     The posterior of the day under one normal law with a shift: with flat priors of mean and log variance and a shift
-    of N(0, SHIFT^2) standard deviations, p(k) is proportional to (1 + s)^(-1/2) (1 - c^2 / ((1 + s) SS))^(-(t - 1)/2),
+    of N(0, 1) standard deviations, p(k) is proportional to (1 + s)^(-1/2) (1 - c^2 / ((1 + s) SS))^(-(t - 1)/2),
     s = k (t - k) / t, c = s (mean after - mean before), SS the sum of squares. The interval is the smallest set of
     days with `level` of it, from its first to its last.
     """
@@ -180,10 +270,8 @@ def change_point(days: ArrayLike, *, level: float = 0.95) -> ChangePoint:
     first, second = total[:-1] / k, (total[-1] - total[:-1]) / (n - k)
     squares = float(np.sum((x - x.mean()) ** 2))
     s = k * (n - k) / n
-    gain = (
-        s**2 * (second - first) ** 2 * SHIFT_SPREAD**2 / ((1 + SHIFT_SPREAD**2 * s) * squares) if squares > 0 else 0 * s
-    )
-    log = -0.5 * np.log1p(SHIFT_SPREAD**2 * s) - 0.5 * (n - 1) * np.log1p(-np.minimum(gain, 1 - 1e-12))
+    gain = s**2 * (second - first) ** 2 / ((1 + s) * squares) if squares > 0 else 0 * s
+    log = -0.5 * np.log1p(s) - 0.5 * (n - 1) * np.log1p(-np.minimum(gain, 1 - 1e-12))
     p = np.exp(log - log.max())
     p /= p.sum()
     best = int(np.argmax(p))
@@ -193,18 +281,3 @@ def change_point(days: ArrayLike, *, level: float = 0.95) -> ChangePoint:
         day=best, low=int(kept.min()), high=int(kept.max()), before=float(first[best]), after=float(second[best]),
         level=level,
     )  # fmt: skip
-
-
-def drift_reach(rated: Floats, late: NDArray[np.bool_], *, limit: float) -> float:
-    """How far the judges' drift on new answers may be from their mean drift on fixed ones, of which these are a sample.
-
-    t s / sqrt(n): s the spread over n fixed answers (columns) of how far each one's rating moved from the days before
-    to the late ones, t the quantile at 1 - 1 / (100 limit). The larger of two: by the late days given, and by those
-    after the fixed answers' own change.
-    """
-    n = rated.shape[1]
-    if n < 2 or len(rated) < 3 or late.all() or not late.any():
-        return float("inf")
-    own = np.arange(len(rated)) > change_point(rated.mean(axis=1)).day
-    moved = [rated[days].mean(axis=0) - rated[~days].mean(axis=0) for days in (late, own)]
-    return float(stdtrit(n - 1, 1 - 0.01 / limit) * max(m.std(ddof=1) for m in moved) / np.sqrt(n))

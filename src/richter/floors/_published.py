@@ -8,10 +8,11 @@ from typing import ClassVar
 
 from scipy.special import ndtr
 
+from richter.claims import METRICS, Asked, Evidence, Question, decide
 from richter.errors import InputError
 from richter.floors._check import check_level, check_n, check_share
 from richter.floors._rates import accuracy_floor
-from richter.records import Claim, Hypothesis, Interval, Result, Verdict
+from richter.records import Claim, Interval, Result
 from richter.stats import wilson
 
 __all__ = ["PublishedBoard", "PublishedGap", "PublishedScore", "published_board", "published_gap"]
@@ -46,45 +47,52 @@ def published_gap(
     `floor` is the paper's 2 sqrt(e (1 - e) / n) at the mean error rate of the two (section S.1), one proportion's
     (of the fewer items, where the two have other numbers).
     """
-    check_share(zero=True, score_a=score_a, score_b=score_b)
-    check_n(n=n)
     check_level(level)
-    size_b = n if n_b is None else n_b
-    check_n(n_b=size_b)
-    k_a, k_b = round(score_a * n), round(score_b * size_b)
+    return _decide_gaps([_ask_gap(score_a, score_b, n, n if n_b is None else n_b, names)], level)[0]
+
+
+def _ask_gap(score_a: float, score_b: float, n_a: int, n_b: int, names: tuple[str, str]) -> Asked:
+    """The question of two published scores being unlike, with its evidence."""
+    check_share(zero=True, score_a=score_a, score_b=score_b)
+    check_n(n_a=n_a, n_b=n_b)
+    k_a, k_b = round(score_a * n_a), round(score_b * n_b)
     gap = score_b - score_a
-    a, b = wilson(k_a, n, level=level), wilson(k_b, size_b, level=level)
-    low = gap - math.hypot(score_b - b.low, a.high - score_a)
-    high = gap + math.hypot(b.high - score_b, score_a - a.low)
-    pooled = (k_a + k_b) / (n + size_b)
-    spread = math.sqrt(pooled * (1 - pooled) * (1 / n + 1 / size_b))
+
+    def interval(level: float) -> Interval:
+        a, b = wilson(k_a, n_a, level=level), wilson(k_b, n_b, level=level)
+        low = gap - math.hypot(score_b - b.low, a.high - score_a)
+        high = gap + math.hypot(b.high - score_b, score_a - a.low)
+        return Interval(low=low, high=high, level=level, method="newcombe")
+
+    pooled = (k_a + k_b) / (n_a + n_b)
+    spread = math.sqrt(pooled * (1 - pooled) * (1 / n_a + 1 / n_b))
     p = 1.0 if spread == 0 else 2 * float(ndtr(-abs(gap) / spread))
-    best = None
-    if n_b is None or n_b == n:
-        best = 2 * 0.5 ** abs(k_b - k_a) if k_a != k_b else 1.0
-        best = min(best, 1.0)
-    verdict = Verdict.VERIFIED if low > 0 or high < 0 else Verdict.UNDECIDED
-    claim = Claim(
-        measure="accuracy",
-        conditions=names,
-        verdict=verdict,
-        sentence=_describe_gap(names, gap, shown=verdict is Verdict.VERIFIED),
-        estimate=gap,
-        interval=Interval(low=low, high=high, level=level, method="newcombe"),
-        values=(score_a, score_b),
-        p=p,
-        n=n + size_b,
-        units=n + size_b,
-        hypothesis=Hypothesis(relation="differs", value=0.0),
-        better="higher",
-    )
-    return PublishedGap(
-        claim=claim,
-        p_if_paired_at_best=best,
-        floor=accuracy_floor(min(n, size_b), 1 - (score_a + score_b) / 2),
-        n_a=n,
-        n_b=size_b,
-    )
+    found = Evidence(
+        estimate=gap, interval=interval, p=lambda _: p, values=(score_a, score_b), n=n_a + n_b, units=n_a + n_b,
+        sides=(n_a, n_b),
+    )  # fmt: skip
+    return Asked(question=Question(measure="accuracy", conditions=names), metric=METRICS["accuracy"], evidence=found)
+
+
+def _decide_gaps(asked: Sequence[Asked], level: float) -> list[PublishedGap]:
+    """The gaps as one Holm family decides them, each with what else can be said of it."""
+    gaps = []
+    for one, claim in zip(asked, decide(asked, level=level), strict=True):
+        (score_a, score_b), (n_a, n_b) = one.known.values, one.known.sides
+        differing = abs(round(score_b * n_b) - round(score_a * n_a))
+        best = (2 * 0.5**differing if differing else 1.0) if n_a == n_b else None
+        gaps.append(
+            PublishedGap(
+                claim=dataclasses.replace(
+                    claim, sentence=_describe_gap(claim.conditions, score_b - score_a, shown=claim.decided)
+                ),
+                p_if_paired_at_best=None if best is None else min(best, 1.0),
+                floor=accuracy_floor(min(n_a, n_b), 1 - (score_a + score_b) / 2),
+                n_a=n_a,
+                n_b=n_b,
+            )
+        )
+    return gaps
 
 
 def _describe_gap(names: tuple[str, ...], gap: float, *, shown: bool) -> str:
@@ -138,11 +146,7 @@ class PublishedBoard(Result):
 
 
 def published_board(scores: Sequence[PublishedScore], *, level: float = 0.95) -> PublishedBoard:
-    """All pairs of a leaderboard at once: Holm over every pair of every benchmark, each by Newcombe's interval.
-
-    In the order of their p-values pair k of m is decided, and its interval printed, at level 1 - (1 - level) /
-    (m - k + 1); from the first that is not shown on, at that one's level.
-    """
+    """All pairs of a leaderboard at once: one Holm family (`decide`) of every pair, each by Newcombe's interval."""
     pairs = [
         (x, y)
         for name in dict.fromkeys(s.benchmark for s in scores)
@@ -151,7 +155,7 @@ def published_board(scores: Sequence[PublishedScore], *, level: float = 0.95) ->
     if not pairs:
         raise InputError("No benchmark has two scores.", remedy="Give at least two models of one benchmark.")
 
-    decided = _decide_by_holm(pairs, level)
+    decided = _decide_gaps([_ask_gap(x.score, y.score, x.n, y.n, (x.model, y.model)) for x, y in pairs], level)
     claims = tuple(
         dataclasses.replace(gap.claim, sentence=_with_benchmark(x.benchmark, gap.claim.sentence))
         for (x, _), gap in zip(pairs, decided, strict=True)
@@ -167,30 +171,6 @@ def _count_pairs(benchmark: str, gaps: Sequence[PublishedGap]) -> BenchmarkPairs
     shown = sum(gap.claim.decided for gap in gaps)
     below = sum(abs(gap.claim.estimate or 0.0) < gap.floor for gap in gaps)
     return BenchmarkPairs(name=benchmark, pairs=len(gaps), shown=shown, undecided=len(gaps) - shown, below=below)
-
-
-def _decide_by_holm(pairs: Sequence[tuple[PublishedScore, PublishedScore]], level: float) -> list[PublishedGap]:
-    """Every pair's gap, decided in the order of their p-values; after the first that is not shown none is."""
-
-    def gap(pair: tuple[PublishedScore, PublishedScore], at: float) -> PublishedGap:
-        x, y = pair
-        return published_gap(x.score, y.score, x.n, n_b=y.n, names=(x.model, y.model), level=at)
-
-    decided = [gap(pair, level) for pair in pairs]
-    still_rejecting, step = True, 0
-    for place, k in enumerate(sorted(range(len(pairs)), key=lambda k: (decided[k].claim.p, k))):
-        step = place if still_rejecting else step
-        tested = gap(pairs[k], 1 - (1 - level) / (len(pairs) - step))
-        still_rejecting = still_rejecting and tested.claim.decided
-        decided[k] = tested if still_rejecting or not tested.claim.decided else _left_undecided(tested)
-    return decided
-
-
-def _left_undecided(gap: PublishedGap) -> PublishedGap:
-    """The same gap where Holm has stopped before it."""
-    claim = gap.claim
-    sentence = _describe_gap(claim.conditions, claim.estimate or 0.0, shown=False)
-    return dataclasses.replace(gap, claim=dataclasses.replace(claim, verdict=Verdict.UNDECIDED, sentence=sentence))
 
 
 def _with_benchmark(benchmark: str, sentence: str) -> str:

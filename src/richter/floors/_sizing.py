@@ -9,6 +9,7 @@ from bisect import bisect_left
 import numpy as np
 from scipy.special import betaincc, chdtri, ndtri
 
+from richter.claims import equivalence_size
 from richter.errors import InputError
 from richter.floors._check import check_level, check_n, check_positive, check_share
 from richter.floors._detection import detection_power, le_cam
@@ -133,7 +134,8 @@ def paired_gap_labels(
         linear = 2 * gap - d
         q = (math.sqrt(linear**2 + 4 * d * gap * (1 - gap)) - linear) / 4
         v = 2 * q + gap * (1 - gap)
-        reach = float(ndtri(1 - alpha)) * math.sqrt(v) + float(ndtri((1 + power) / 2)) * math.sqrt(d)
+        tail, each = equivalence_size(alpha, power)
+        reach = float(ndtri(1 - tail)) * math.sqrt(v) + float(ndtri(each)) * math.sqrt(d)
         return math.ceil((reach / gap) ** 2)
     reach = float(ndtri(1 - alpha / 2)) * math.sqrt(d) + float(ndtri(power)) * math.sqrt(d - gap**2)
     return math.ceil(((reach + math.sqrt(reach**2 + 4 * gap)) / (2 * gap)) ** 2)

@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from richter.claims import METRICS, Metric, block_by_missing, sequential_measures, spanning_both
+from richter.claims import (
+    METRICS,
+    Metric,
+    block_by_missing,
+    decide_by_limits,
+    sequential_measures,
+    spanning_both,
+)
 from richter.errors import InputError
 from richter.floors._sequences import Sequence, ece_sequence, mean_sequence, rate_sequence
 from richter.records import DEFAULT_LEVEL, Claim, Family, Hypothesis, Verdict
@@ -268,15 +275,14 @@ def _both_ways(rule: StopRule, ignoring: Claim, as_worst: Claim, count: int) -> 
     one, two, interval = ignoring.interval, as_worst.interval, ignoring.interval
     if one is not None and two is not None:
         interval = spanning_both(one, two)
-    missing = {rule.condition: count}
-    if ignoring.verdict is as_worst.verdict:
-        return dataclasses.replace(ignoring, interval=interval, notes=notes, missing=missing)
-    sentence = (
-        f"{rule.text}: undecided, {ignoring.verdict.value} without the {count:,} missing grades and "
-        f"{as_worst.verdict.value} with them at the worse end."
-    )
+    sentence, verdict = ignoring.sentence, decide_by_limits(one, two, value=rule.threshold, above=not rule.below)
+    if ignoring.verdict is not as_worst.verdict:
+        sentence = (
+            f"{rule.text}: {verdict.value}, {ignoring.verdict.value} without the {count:,} missing grades and "
+            f"{as_worst.verdict.value} with them at the worse end."
+        )
     return dataclasses.replace(
-        ignoring, verdict=Verdict.UNDECIDED, sentence=sentence, interval=interval, notes=notes, missing=missing
+        ignoring, verdict=verdict, sentence=sentence, interval=interval, notes=notes, missing={rule.condition: count}
     )
 
 
@@ -312,11 +318,8 @@ def _decide_rows(
         return _claim(claim, Verdict.UNDECIDED, f"{claim.text}: undecided, nothing was {what} yet.")
     sequence = _sequence(claim, _measured_values(claim, values), others, units, level)
     interval = sequence.interval
-    above, under = interval.low >= claim.threshold, interval.high <= claim.threshold
     is_empty = interval.low > interval.high  # it happens with probability below 1 - level where the order is random
-    verdict = Verdict.UNDECIDED
-    if above != under and not is_empty:
-        verdict = Verdict.VERIFIED if under == claim.below else Verdict.REFUTED
+    verdict = decide_by_limits(interval, value=claim.threshold, above=not claim.below)
     estimate = float(sequence.estimate[-1])
     n = len(values) if item is None else len(np.unique(item))
     if group is not None:

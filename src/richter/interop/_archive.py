@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import json
 import math
 import platform
 import zipfile
@@ -16,8 +15,8 @@ import msgspec
 from richter.errors import InputError, LedgerError
 from richter.interop._import_logs import imported_call
 from richter.interop._run_tables import EXPORTS, export_table
-from richter.interop._safe import Archive, Unreadable, stem_in
-from richter.records import Answer, Condition, Confidence, Grade, Item, Rating
+from richter.interop._safe import Archive, Unreadable, is_zip, stem_in
+from richter.records import Answer, Condition, Confidence, Grade, Item, Rating, json_text
 from richter.store import (
     Call,
     Place,
@@ -36,7 +35,13 @@ __all__ = ["ARCHIVE_NOTE", "evidence_files", "evidence_of", "evidence_run", "is_
 MOMENT = (1980, 1, 1, 0, 0, 0)  # the same in every archive, so that the same evidence is the same file
 MEMBERS = {"MANIFEST.sha256", "records/answers.jsonl"}  # what every archive holds
 CARRIED = ("plan.toml", "plan.toml.lock", "plan.toml.log", "scores.csv", "draws.jsonl")  # what a run may hold beside
-NOTES = ("import", "judging", "rating sample", "stopping")  # of a ledger's notes, those that its claims rest on
+NOTES = (
+    "import",
+    "judging",
+    "rating sample",
+    "served",
+    "stopping",
+)  # of a ledger's notes, those that its claims rest on
 ARCHIVE_NOTE = "archive"  # of a run that was made again: when its answers came
 Notes = dict[str, dict[str, Any]]
 LAST = 1e11  # seconds since 1970: far beyond any run, and a date
@@ -128,7 +133,7 @@ def _elsewhere(name: str) -> bool:
 
 def is_evidence(place: object) -> bool:
     """Whether this is the path of an evidence archive."""
-    if not isinstance(place, Path) or not zipfile.is_zipfile(place):
+    if not isinstance(place, Path) or not is_zip(place):
         return False
     with Archive(place) as archive:
         return archive.members.keys() >= MEMBERS
@@ -206,7 +211,7 @@ def _former(files: Mapping[str, bytes], answers: Sequence[Mapping[str, Any]]) ->
 
 
 def _json(value: object) -> bytes:
-    return (json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode()
+    return (json_text(value, indent=1, sort_keys=True) + "\n").encode()
 
 
 def _versions() -> dict[str, str]:

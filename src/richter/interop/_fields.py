@@ -5,9 +5,27 @@ import unicodedata
 from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["FIELDS", "HINTS", "LISTED", "LOWER", "MEASURE_NAMES", "PEOPLE", "RaterName", "bears_on_claims",
-           "has_no_end", "hinted_fields", "is_listed", "known_fields", "leaf_name", "less_is_better", "plain_name",
-           "rater_of", "stated_range"]  # fmt: skip
+__all__ = [
+    "FIELDS",
+    "HINTS",
+    "LISTED",
+    "LOWER",
+    "MEASURE_NAMES",
+    "PEOPLE",
+    "VARYING",
+    "WORDED",
+    "RaterName",
+    "bears_on_claims",
+    "has_no_end",
+    "hinted_fields",
+    "is_listed",
+    "known_fields",
+    "leaf_name",
+    "less_is_better",
+    "plain_name",
+    "rater_of",
+    "stated_range",
+]  # fmt: skip
 
 
 def _set(words: str) -> frozenset[str]:
@@ -49,12 +67,15 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "item": ("item", "item_id", "datasource_item_id", "dataset_item_id", "reference_example_id", "id",
              "question_id", "doc_id", "qid", "sample_id", "example_id", "task_id", "case_id",
              "test_id", "prompt_id", "instance_id", "problem_id", "query_id", "uid", "idx", "index", "case", "row_id",
-             "global_seg_id", "seg_id", "segment_id", "frage_id", "aufgabe", "nr", "identifiant", "identificador",
+             "global_seg_id", "seg_id", "segment_id", "frage_id", "aufgabe", "nr", "no", "number", "lfd_nr", "ticket",
+             "q", "frage_no", "id_pregunta", "質問id", "番号", "identifiant", "identificador",
              "identificativo", "elemento", "numero", "itemid", "item_no", "question_no", "question_number",
              "question_nr", "n_question", "numero_question", "num_pregunta", "aufgaben_nr", "aufgabennummer",
              "frage_nr", "ticket_id", "題号", "题号", "编号", "题目编号", "問題番号", "設問番号", "문항"),
     "condition": ("condition", "model", "model_name", "model_id", "system", "variant", "arm", "llm", "provider",
-                  "engine", "candidate", "agent", "setup", "config", "experiment", "version", "prompt_name",
+                  "engine", "candidate", "agent",
+                  "assistant", "bot", "build", "method", "release", "retriever", "setup", "config", "experiment",
+                  "version", "prompt_name",
                   "prompt_version", "modell", "modele", "modelo", "modello", "variante", "systeme", "sistema",
                   "sprachmodell", "sys", "model_identifier", "checkpoint", "run_name", "experiment_name",
                   "pipeline_name", "モデル", "模型", "系统", "모델", "модель"),
@@ -67,7 +88,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
               "context_recall", "mqm_avg_score", "mqm_score", "mqm",
               "resolved", "is_resolved", "solved", "is_solved", "thumb", "thumbs",
               "acc_norm", "helpfulness", "relevance", "coherence", "fluency", "groundedness", "completeness",
-              "conciseness", "clarity", "harmlessness", "honesty", "readability", "satisfaction", "bleu", "rouge",
+              "conciseness", "clarity", "quality", "similarity", "ok",
+              "harmlessness", "honesty", "readability", "satisfaction", "bleu", "rouge",
               "rouge_l", "chrf", "comet", "meteor", "bertscore", "precision", "recall", "mrr", "ndcg",
               "正誤", "正误", "是否正确", "正确", "得分", "分数", "スコア", "得点", "채점",
               *LOWER),
@@ -122,27 +144,36 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "human": ("human", "human_correct", "human_grade"),
     "human_severity": ("human_severity", "severity_human"),
 }  # fmt: skip
-# names of what decides numbers that are acted on; of any other the role is proposed
+# names of what decides numbers that are acted on (docs/reading.md lists them); of any other the role is proposed
 LISTED: dict[str, frozenset[str]] = {
     "item": _set("item item_id id question_id doc_id qid sample_id example_id task_id case_id test_id prompt_id"
-                 " instance_id problem_id query_id uid question"),
-    "condition": _set("condition model model_name model_id system variant arm llm"),
+                 " instance_id problem_id query_id uid question case ticket ticket_id nr no number lfd_nr frage"
+                 " frage_id frage_nr frage_no id_pregunta pregunta identifiant n_question question_no question_nr"
+                 " question_number q 質問id 問題番号 番号"),
+    "condition": _set("condition model model_name model_id system variant arm llm agent assistant bot build candidate"
+                      " checkpoint engine method prompt_name prompt_version provider release retriever version modell"
+                      " sprachmodell modele modelo modello systeme sistema variante モデル 模型"),
     "score": _set("correct is_correct score grade passed pass acc acc_norm accuracy exact_match em f1 correctness"
                   " success resolved is_resolved solved is_solved rating overall_score reward answer_correctness"
                   " factual_correctness faithfulness answer_relevancy context_precision context_recall helpfulness"
                   " relevance coherence fluency groundedness completeness conciseness clarity harmlessness honesty"
                   " readability satisfaction bleu rouge rouge_l chrf comet meteor bertscore precision recall mrr ndcg"
-                  " wer cer ter toxicity"),
+                  " quality similarity ok richtig korrekt punktzahl punkte correcto correcta puntuacion puntaje"
+                  " pontuacao punteggio 正誤 得点 スコア wer cer ter toxicity"),
     "severity": _set("severity"),
     "confidence": _set("confidence"),
     "human_severity": _set("human_severity severity_human human"),
-    "draw": _set("draw epoch repeat"),
+    "draw": _set("draw epoch repeat attempt trial repetition replicate"),
     "run": _set("seed"),
     "rater": _set("rater annotator judge reviewer grader"),
     "text": _set("answer response output prediction completion generation"),
     "reference": _set("reference target gold expected ground_truth ideal reference_answer expected_answer"
                       " correct_answer"),
 }  # fmt: skip
+# of these names a column is a score where every cell is a word for right or wrong: a 0 may well be good
+WORDED = _set("verdict result outcome status judgement judgment label ergebnis resultat resultado urteil 判定 结果")
+# of these a column names conditions where it has several values: one value may be anything
+VARYING = LISTED["condition"] - _set("condition model model_name model_id system variant arm llm")
 _FIELD_OF = {name: field for field, names in FIELDS.items() for name in names}
 
 
@@ -160,6 +191,9 @@ _BAD = _set("worst bad poor terrible awful severe critical catastrophic schlecht
             " malo peor pessimo cattivo peggiore ruim pior slecht zly 差 悪い")  # fmt: skip
 
 
+_NUMBER_SIGN = re.compile(r"\s*(?:n\s?[°º]\.?|№|#)\s*", re.IGNORECASE)  # a column of numbers of questions
+
+
 def _range(name: str) -> re.Match[str] | None:
     """The range at the end of a name: looked for in its last characters, since a cell may be as long as a file."""
     return _RANGE.search(name, max(len(name) - 500, 0))
@@ -175,6 +209,8 @@ def plain_name(column: str) -> str:
     """`Question ID`, `questionId` and `question-id` are one name, `Modèle` and `modele` too."""
     apart = unicodedata.normalize("NFD", _without_range(column))
     bare = unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", apart))  # accents, and no part of a letter
+    if _NUMBER_SIGN.fullmatch(bare):
+        return "nr"
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", re.sub(r"[?#°º*:!]", "", bare).strip())
     return re.sub(r"[\s\-./]+", "_", spaced).lower().strip("_")
 
@@ -283,7 +319,7 @@ HINTS: dict[str, frozenset[str]] = {
         " malli نموذج نظام מודל मॉडल μοντέλο แบบจำลอง"
     ),
     "score": _set(
-        "score grade rating verdict result correct right ok acceptable accepted pass passed success label"
+        "score grade rating verdict result correct correcte hit right ok acceptable accepted pass passed success label"
         " quality mark points outcome correctness accuracy acc judgement judgment evaluation graded"
         " richtig korrekt bewertung punkte ergebnis note urteil resultat reussi juste correcto correcta"
         " resultado acierto valoracion puntuacion nota corretto esito punteggio voto correto pontuacao"

@@ -1,11 +1,13 @@
 """A file or frame of rows as a frame: CSV and its kin in any usual encoding, JSON, Parquet, Excel."""
 
+import contextlib
 import csv
 import functools
 import io
 import itertools
 import logging
 import re
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from html.parser import HTMLParser
@@ -20,6 +22,7 @@ from richter.errors import InputError, MissingPart
 from richter.interop._fields import known_fields
 from richter.interop._nested import are_records, flat_rows
 from richter.interop._safe import Archive, Unreadable, decode, json_lines, open_bytes, refuse_unsafe
+from richter.interop._test_reports import is_test_report, json_tests, report_rows, xml_tests
 from richter.store import DatabaseRun, Place, RunLike, is_database, run_place
 
 if TYPE_CHECKING:
@@ -127,6 +130,7 @@ _ROW = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _NOT_READ = {".sav": "a file of SPSS", ".dta": "a file of Stata", ".rds": "a file of R", ".sqlite": "a database",
              ".db": "a database", ".yaml": "YAML", ".yml": "YAML", ".xml": "XML", ".tex": "LaTeX"}  # fmt: skip
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_SQLITE = b"SQLite format 3\0"
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # .xls, and .xlsx with a password
 
 
@@ -170,6 +174,7 @@ def read_sheets(path: Path, *, text: bool = False) -> dict[str, pl.DataFrame]:
         UnicodeError,
         OSError,
         ValueError,
+        sqlite3.Error,
         Unreadable,
     ) as error:
         reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
@@ -183,7 +188,8 @@ def _refuse_other_kinds(path: Path, head: bytes) -> None:
     """Refuse an empty file, one of a kind that is not read, and one that only stands for a file."""
     if not head.strip():
         raise InputError(f"{path} is empty.", remedy="It needs a header and at least one row.")
-    if path.suffix.lower() in _NOT_READ and b"<testcase" not in head and b"<tr" not in head.lower():
+    is_read = is_test_report(head) or b"<tr" in head.lower() or head[:16] == _SQLITE
+    if path.suffix.lower() in _NOT_READ and not is_read:
         raise InputError(f"{path} is {_NOT_READ[path.suffix.lower()]}, which is not read.", remedy="Save it as CSV.")
     if head.startswith(b"version https://git-lfs"):
         raise InputError(f"{path} is a pointer of Git LFS, not the file itself.", remedy="Fetch it: git lfs pull")
@@ -193,10 +199,16 @@ def _read_by_kind(path: Path, head: bytes, *, text: bool) -> dict[str, pl.DataFr
     """The sheets of a file, read as what its first bytes say that it is."""
     if head[:4] == b"PAR1":
         return {"": _parquet(path)}
+    if head[:6] == b"ARROW1":
+        return {"": _arrow(path)}
+    if head[:16] == _SQLITE:
+        return _database_tables(path)
     if head[:4] == b"PK\x03\x04" or head[:8] == _OLD_OFFICE:
         return _workbook(path)
     if _is_json(head):
         return {"": _json(path)}
+    if is_test_report(head) and (tests := xml_tests(bytes(open_bytes(path)))):
+        return {"": _rows_frame(path, report_rows(tests, path.stem))}
     if b"\0" in head[4:] and not _is_utf_16(head):
         raise InputError(f"{path} is not text, so it is not a table.", remedy="Give CSV, JSON, Parquet or Excel.")
     return {"": _separated(path, head, text=text)}
@@ -230,6 +242,35 @@ def _parquet(path: Path) -> pl.DataFrame:
     frame = pl.read_parquet(path, glob=False)  # a text that stands in many cells is held once, until it is used
     _check_texts(path, int(frame.estimated_size()))
     return frame
+
+
+def _arrow(path: Path) -> pl.DataFrame:
+    with path.open("rb") as file:  # a name is never a pattern
+        frame = pl.read_ipc(file)
+    _check_cells(path, frame.height, frame.width, CELLS_RATIO)
+    _check_texts(path, int(frame.estimated_size()))
+    return frame
+
+
+def _database_tables(path: Path) -> dict[str, pl.DataFrame]:
+    """The tables of an SQLite file by name, read without writing; those without rows are left out."""
+    with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as database:
+        names = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        tables = {}
+        for name in (n for n in names if not n.startswith("sqlite_")):
+            found = database.execute(f"SELECT * FROM {_quoted(name)}")  # noqa: S608 (a name of the file's own, quoted)
+            columns = [column[0] for column in found.description]
+            rows = found.fetchall()
+            _check_cells(path, len(rows), len(columns), CELLS_RATIO)
+            tables[name] = pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None, strict=False)
+    full = {name: table for name, table in tables.items() if not table.is_empty()}
+    if not full:
+        raise InputError(f"{path} is a database without rows.", remedy="Name the file that holds the results.")
+    return full
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _check_cells(path: Path, rows: int, columns: int, ratio: int) -> None:
@@ -357,9 +398,18 @@ def _heading(rows: list[list[str]]) -> Heading:
     names = [cell.strip() for cell in rows[last]]
     given = [name for name in names if name]
     if len(set(given)) == len(given):
-        return Heading(last)
+        return (_two_row_heading(rows, filled, last, last + 1) if _is_merged(rows, last) else None) or Heading(last)
     headings = (_two_row_heading(rows, filled, last, k) for k in (last - 1, last + 1) if 0 <= k < len(rows))
     return next((heading for heading in headings if heading is not None), Heading(last))
+
+
+def _is_merged(rows: list[list[str]], last: int) -> bool:
+    """Whether names have blanks to their right, each with a word below it, as merged cells over their measures have."""
+    if last + 2 >= len(rows) or len(rows[last]) != len(rows[last + 1]):
+        return False
+    below = [own.strip() for name, own in zip(rows[last], rows[last + 1], strict=True) if not name.strip()]
+    is_blank_below = any(name.strip() and not own.strip() for name, own in zip(rows[last], rows[last + 1], strict=True))
+    return bool(below) and all(below) and is_blank_below and _worded(*rows[last + 1]) and not _worded(*rows[last + 2])
 
 
 def _row_of_known_names(rows: list[list[str]], filled: list[int]) -> int | None:
@@ -431,6 +481,8 @@ def _json(path: Path) -> pl.DataFrame:
     if count > 1:
         return _rows_frame(path, _below_heads([flat_rows(line) for line in lines]))
     document = _resolved(next(lines) if count else decode(open_bytes(path)))
+    if tests := json_tests(document):
+        return _rows_frame(path, report_rows(tests, path.stem))
     if (page := _notebook_page(document)) is not None:
         table = _page_table(page)
         return _separated(path, table[:HEAD_SIZE], text=True, source=table)
@@ -477,8 +529,21 @@ def _document_rows(document: Any) -> list[dict[str, Any]]:
     """The rows of one document: of a list of objects one each, else what repeats in it."""
     if not isinstance(document, list) or not all(isinstance(row, dict) for row in document):
         return flat_rows(document)
+    document = _without_single_lists(document)
     are_alike = are_records(document)
     return _below_heads([flat_rows(row, record=are_alike) for row in document])
+
+
+def _without_single_lists(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with an object in place of a list of one, where a field has no more in any row."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    cells = {name: [row[name] for row in rows if name in row] for name in names}
+    single = {
+        name for name, own in cells.items()
+        if all(isinstance(cell, list) and len(cell) <= 1 and all(isinstance(v, dict) for v in cell) for cell in own)
+        and any(own)
+    }  # fmt: skip
+    return [{k: (v[0] if v else None) if k in single else v for k, v in row.items()} for row in rows]
 
 
 def _line(line: bytes, number: int) -> Any:
@@ -609,7 +674,7 @@ _RULE = re.compile(r"[\s|+:-]*-[\s|+:-]*")
 
 def _drawn_table(head: bytes) -> Callable[[bytes], bytes] | None:
     """What makes CSV of a table that is drawn with bars, as psql prints it and Markdown has it; None for any other."""
-    if head.lstrip()[:1] == b"<" and (b"<tr" in head.lower() or b"<testcase" in head):
+    if head.lstrip()[:1] == b"<" and (b"<tr" in head.lower() or b"<html" in head.lower()):
         return _page_table
     lines = head.decode("utf-8", "ignore").removeprefix("\ufeff").splitlines()
     start = _start_of_barred_table(lines)
@@ -631,7 +696,7 @@ def _barred_table(source: bytes, start: int) -> bytes:
     rows = list(itertools.takewhile(lambda line: "|" in line or _RULE.fullmatch(line), below))
     out = io.StringIO()
     csv.writer(out).writerows(
-        [cell.strip() for cell in row.strip().removeprefix("|").removesuffix("|").split("|")]
+        [cell.strip().strip("*`").strip() for cell in row.strip().removeprefix("|").removesuffix("|").split("|")]
         for row in rows if not _RULE.fullmatch(row)
     )  # fmt: skip
     return out.getvalue().encode()
@@ -654,13 +719,12 @@ def _printed(source: bytes) -> bytes:
 
 
 class _Page(HTMLParser):
-    """The tables of a page as rows of cells; the test cases of a JUnit report, which is no page, as one."""
+    """The tables of a page as rows of cells."""
 
     def __init__(self) -> None:
         super().__init__()
         self.tables: list[list[list[str]]] = [[]]
         self.inside = False
-        self.cases = [["item", "correct"]]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "table":
@@ -670,11 +734,6 @@ class _Page(HTMLParser):
         elif tag in ("td", "th") and self.tables[-1]:
             self.tables[-1][-1].append("")
             self.inside = True
-        elif tag == "testcase":
-            named = dict(attrs)
-            self.cases.append([f"{named.get('classname')}.{named.get('name')}", "pass"])
-        elif tag in ("failure", "error", "skipped"):
-            self.cases[-1][1] = {"failure": "fail", "error": "error", "skipped": ""}[tag]
 
     def handle_endtag(self, tag: str) -> None:
         self.inside = self.inside and tag not in ("td", "th", "tr", "table")
@@ -688,7 +747,7 @@ def _page_table(source: bytes) -> bytes:
     """The largest table of a web page as CSV: so old systems export sheets, some of them as `.xls`."""
     page = _Page()
     page.feed(source.decode("utf-8-sig", "replace"))
-    rows = [[" ".join(cell.split()) for cell in row] for row in max(*page.tables, page.cases, key=len)]
+    rows = [[" ".join(cell.split()) for cell in row] for row in max(page.tables, key=len)]
     width = max(map(len, rows))
     out = io.StringIO()
     csv.writer(out).writerows([*row, *[""] * (width - len(row))] for row in rows)

@@ -67,6 +67,8 @@ def _origin(path: Path) -> tuple[log.Setup, str, Mapping[str, Any]]:
     results = companion(path.with_name(f"results_{stamp}.json"), dict[str, Any]) if stamp else None
     if named is None and (old := _OLD.fullmatch(path.stem)):
         return log.Setup(old["model"].replace("__", "/")), old["task"], {}
+    if results is None and stamp is None and "__" not in path.parent.name:  # renamed: only the file's name is left
+        return log.Setup(path.stem.removeprefix("samples_")), "", {}
     if results is None:
         return log.Setup(path.parent.name.replace("__", "/") or "unknown model"), task, {}
     config = log.mapping(results.get("config"))
@@ -89,17 +91,19 @@ def _settings(results: Mapping[str, Any], task: str) -> tuple[tuple[str, str], .
     return tuple((k, v) for k, v in settings.items() if v)
 
 
-def is_totals_only(path: Path, names: Mapping[str, Any]) -> bool:
-    """`results_*.json` of a run whose samples were not written."""
-    return names.keys() >= {"results", "versions", "config"} and not any(path.parent.glob("samples_*"))
+def are_totals(names: Mapping[str, Any]) -> bool:
+    """Whether an object has the names of `results_*.json`."""
+    return names.keys() >= {"results", "versions", "config"}
 
 
-def refuse_totals(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
-    """Totals say nothing about single items."""
-    raise InputError(
-        f"{path} holds the totals of lm-eval and no samples: nothing is known of single items.",
-        remedy="Run lm_eval again with --log_samples and give the folder that it writes.",
-    )
+def read_totals(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
+    """No sample: totals say nothing about single items; refused where the samples are not beside them."""
+    if not any(path.parent.glob("samples_*")):
+        raise InputError(
+            f"{path} holds the totals of lm-eval and no samples: nothing is known of single items.",
+            remedy="Run lm_eval again with --log_samples and give the folder that it writes.",
+        )
+    yield from ()
 
 
 def _sample(row: Mapping[str, Any], setup: log.Setup, task: str, reading: log.Reading) -> log.Sample:

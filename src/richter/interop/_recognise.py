@@ -12,14 +12,24 @@ from richter.errors import InputError
 from richter.interop._acd import read_acd
 from richter.interop._deepeval import read_deepeval
 from richter.interop._fields import known_fields
+from richter.interop._garak import read_garak
 from richter.interop._helm import read_helm, read_helm_stats
 from richter.interop._inspect import is_inspect_archive, read_inspect_archive, read_inspect_json
 from richter.interop._lighteval import read_lighteval
-from richter.interop._lm_eval import is_totals_only, read_lm_eval, refuse_totals
+from richter.interop._lm_eval import are_totals, read_lm_eval, read_totals
 from richter.interop._openai_evals import read_openai_evals
 from richter.interop._promptfoo import HEADING, read_promptfoo, read_promptfoo_lines, read_promptfoo_table
 from richter.interop._record import Reading, Sample
-from richter.interop._safe import Archive, Unreadable, decode, json_lines, open_bytes, refuse_unsafe
+from richter.interop._safe import (
+    Archive,
+    Unreadable,
+    as_one_document,
+    decode,
+    has_several_documents,
+    json_lines,
+    open_bytes,
+    refuse_unsafe,
+)
 from richter.interop._tracing import PAGES, read_braintrust, read_langfuse, read_langsmith
 from richter.store import Place
 
@@ -100,6 +110,14 @@ def _is_braintrust(seen: Look) -> bool:
     return {"input", "output"} <= names and (scored or bool(names & {"root_span_id", "span_attributes"}))
 
 
+def refuse_failures_only(path: Path, reading: Reading) -> Iterator[Sample]:
+    """No sample: a validation result lists the rows that failed, and no others."""
+    raise InputError(
+        f"{path} is a result of Great Expectations: it lists rows that failed, and only counts the others.",
+        remedy="Give the table that was validated, with a column that says of every row whether it is right.",
+    )
+
+
 # in order: the first that fits is taken
 FORMATS: tuple[Format, ...] = (
     Format(
@@ -124,8 +142,8 @@ FORMATS: tuple[Format, ...] = (
     Format(
         name="lm-evaluation-harness totals",
         shapes=("object",),
-        told_by=lambda seen: is_totals_only(seen.path, seen.names),
-        read=refuse_totals,
+        told_by=lambda seen: are_totals(seen.names),
+        read=read_totals,
     ),
     Format(name="promptfoo results", shapes=("object",), told_by=_is_promptfoo, read=read_promptfoo),
     Format(
@@ -160,6 +178,13 @@ FORMATS: tuple[Format, ...] = (
         shapes=_RECORDS,
         told_by=lambda seen: "spec" in seen.names or seen.names.keys() >= {"run_id", "event_id", "sample_id", "type"},
         read=read_openai_evals,
+    ),
+    Format(name="garak report", shapes=("lines",), told_by=_has("entry_type", "_config.version"), read=read_garak),
+    Format(
+        name="Great Expectations result",
+        shapes=("object",),
+        told_by=_has("success", "expectation_config", "result"),
+        read=refuse_failures_only,
     ),
     Format(name="ACD task", shapes=("object",), told_by=_has("generated_from", "eval_scores"), read=read_acd),
     Format(name="LangSmith runs", shapes=(*_TABLE, "object"), told_by=_is_langsmith, read=read_langsmith),
@@ -229,8 +254,13 @@ def _json_look(path: Path) -> Look | None:
             lines = json_lines(path)
             next(lines)
             return Look(path=path, shape="object" if next(lines, b"") == b"" else "lines", names=record)
-        return Look(path=path, shape="object", names=decode(open_bytes(path), dict[str, msgspec.Raw]))
-    rows = decode(open_bytes(path), list[msgspec.Raw])
+        document = open_bytes(path)
+        try:
+            return Look(path=path, shape="object", names=decode(document, dict[str, msgspec.Raw]))
+        except Unreadable:
+            if not has_several_documents(document):
+                raise
+    rows = decode(as_one_document(open_bytes(path)), list[msgspec.Raw])
     try:
         record = decode(rows[0], dict[str, msgspec.Raw]) if rows else {}
     except Unreadable:
@@ -245,47 +275,65 @@ def is_log(path: Place) -> bool:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ToolTable:
-    """A table of a tool: the columns by which it is told, the column of each field as a pattern, steps of layout."""
+    """A table of a tool: the columns by which it is told, patterns of each field's columns, grades, steps of layout.
+
+    Of several patterns the first that fits counts; the other columns of the score's patterns are further measures.
+    """
 
     name: str
     has: tuple[str, ...]
-    places: Mapping[str, str]
+    places: Mapping[str, tuple[str, ...]]
+    grades: Mapping[str, float | None] = dataclasses.field(default_factory=dict)
     layout: tuple[str, ...] = ()
 
     def columns(self, names: Sequence[str]) -> dict[str, str] | None:
         """The column of each field; None where one is not there."""
-        found = {f: next((n for n in names if re.fullmatch(p, n)), "order" if p == "order" else "")
-                 for f, p in self.places.items()}  # fmt: skip
-        return None if "" in found.values() else found
+        fits = {field: self._fitting(patterns, names) for field, patterns in self.places.items()}
+        return {field: own[0] for field, own in fits.items()} if all(fits.values()) else None
+
+    def measures(self, names: Sequence[str]) -> list[str]:
+        """The columns of scores but the first."""
+        return self._fitting(self.places.get("score", ()), names)[1:]
+
+    @staticmethod
+    def _fitting(patterns: Sequence[str], names: Sequence[str]) -> list[str]:
+        return [n for p in patterns for n in (*names, "order") if re.fullmatch(p, n)]
 
 
 TOOL_TABLES = (
     ToolTable(
         name="Ragas", has=("user_input", "response"),
-        places={"item": "user_input",
-                "score": "answer_correctness|factual_correctness.*|faithfulness|.*relevancy|.*recall|.*precision"},
+        places={"item": ("user_input",),
+                "score": ("answer_correctness", "factual_correctness.*", "faithfulness", ".*relevancy", ".*recall",
+                          ".*precision")},
     ),
-    ToolTable(name="MLflow", has=("inputs", "outputs"), places={"item": "inputs", "score": ".*/score"}),
+    ToolTable(
+        name="Inspect samples", has=("sample_id", "eval_id", "model", "epoch"),
+        places={"item": ("id",), "condition": ("model",), "score": ("score_.*",), "draw": ("epoch",)},
+        grades={"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0},
+    ),
+    ToolTable(name="MLflow", has=("inputs", "outputs"), places={"item": ("inputs",), "score": (".*/score",)}),
     ToolTable(
         name="Pydantic Evals", has=("cases.name", "cases.inputs"),
-        places={"item": r"cases\.name", "score": r"cases\.(assertions|scores)\..*\.value"},
+        places={"item": (r"cases\.name",), "score": (r"cases\.assertions\..*\.value", r"cases\.scores\..*\.value")},
     ),
     ToolTable(
         name="EvalPlus", has=("eval.task_id", "eval.base_status", "eval.plus_status"),
-        places={"item": r"eval\.task_id", "score": r"eval\.base_status", "draw": "order"},
+        places={"item": (r"eval\.task_id",), "score": (r"eval\.base_status", r"eval\.plus_status"),
+                "draw": ("order",)},
     ),
     ToolTable(
         name="AlpacaEval", has=("instruction", "generator_1", "generator_2", "preference"),
-        places={"item": "instruction"}, layout=("preferences",),
+        places={"item": ("instruction",)}, layout=("preferences",),
     ),
     ToolTable(
         name="OpenCompass", has=("details.origin_prediction", "details.correct"),
-        places={"item": r"details\.prompt(\.prompt)?", "score": r"details\.correct"},
+        places={"item": (r"details\.prompt(\.prompt)?",), "score": (r"details\.correct",)},
     ),
     ToolTable(
         name="Amazon Bedrock", has=("automatedEvaluationResult.scores.result", "inputRecord.prompt"),
-        places={"item": r"inputRecord\.prompt", "condition": r"modelResponses\.modelIdentifier",
-                "score": r"automatedEvaluationResult\.scores\.result"},
+        places={"item": (r"inputRecord\.prompt",), "condition": (r"modelResponses\.modelIdentifier",),
+                "score": (r"automatedEvaluationResult\.scores\.result",)},
     ),
 )  # fmt: skip
 

@@ -22,8 +22,9 @@ import msgspec
 import zstandard
 
 from richter.errors import InputError
+from richter.records import printable
 
-__all__ = ["unpacked", "unzipped"]
+__all__ = ["is_zip", "unpacked", "unzipped"]
 
 DOCUMENT_LIMIT = 1 << 29  # bytes of one JSON document
 MEMBER_LIMIT = 1 << 28  # bytes of one unpacked member of an archive
@@ -42,6 +43,7 @@ _STORED, _DEFLATED, _ZSTD = 0, 8, 93
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 _PACKED = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
 _PAGE = "a web page (HTML)"
+PAGE_LIMIT = 1 << 25  # bytes of a page that are looked at
 _NO_DATA = {
     b"<!doctype html": _PAGE, b"<html": _PAGE, b"\x89png": "an image (PNG)",
     b"\xff\xd8\xff": "an image (JPEG)", b"gif8": "an image (GIF)", b"%pdf": "a PDF document", b"<svg": "an image (SVG)",
@@ -63,8 +65,17 @@ UNPACKED_LIMIT = 3 << 30  # bytes of a packed table or log
 T = TypeVar("T")
 
 
-class Unreadable(Exception):
+class Unreadable(InputError):
     """A record or a file that cannot be read; the text says why in a few words, the same for all of its kind."""
+
+
+def is_zip(path: str | Path) -> bool:
+    """Whether a file is a zip archive from its first byte on: a table with an archive behind it is a table."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(4) in (b"PK\x03\x04", b"PK\x05\x06") and zipfile.is_zipfile(file)
+    except OSError:
+        return False
 
 
 @contextlib.contextmanager
@@ -133,8 +144,13 @@ def _plain(error: Exception) -> str:
     return "JSON that is cut off: it ends in the middle" if "truncated" in str(error) else "broken JSON"
 
 
+_BETWEEN_DOCUMENTS = re.compile(rb"^\}\s*^\{", re.MULTILINE)
+
+
 def _repair(data: bytes) -> bytes | None:
-    """The same JSON with NaN as null and lone surrogates replaced; None if there is nothing of the kind to repair."""
+    """The JSON with NaN as null, lone surrogates replaced, several documents as one list; None without these."""
+    if has_several_documents(data):
+        return bytes(as_one_document(data))
     if len(data) > REPAIR_LIMIT or not re.search(rb"NaN|Infinity|\\u[dD][89a-fA-F]", data):
         return None
 
@@ -147,6 +163,16 @@ def _repair(data: bytes) -> bytes | None:
         return found
 
     return _STRING_OR_CONSTANT.sub(mend, data)
+
+
+def has_several_documents(data: bytes | memoryview) -> bool:
+    """Whether objects over several lines stand one below the other, as loggers write them."""
+    return len(data) <= REPAIR_LIMIT and _BETWEEN_DOCUMENTS.search(data) is not None
+
+
+def as_one_document(data: bytes | memoryview) -> bytes | memoryview:
+    """Several documents as one list; any other data as it is."""
+    return b"[" + _BETWEEN_DOCUMENTS.sub(b"},{", data) + b"]" if has_several_documents(data) else data
 
 
 def open_bytes(path: Path, *, limit: int = DOCUMENT_LIMIT) -> bytes | memoryview:
@@ -199,7 +225,7 @@ def refuse_unsafe(path: Path, head: bytes) -> None:
         None,
     )
     page = kind == _PAGE
-    if kind is not None and not (page and b"<tr" in head.lower()):  # a page that shows a table is one
+    if kind is not None and not (page and shows_table(path)):
         raise InputError(
             f"{path} is {kind}, not a table or a log.",
             remedy="Download it again: a log-in or error page may have been saved."
@@ -213,6 +239,12 @@ def refuse_unsafe(path: Path, head: bytes) -> None:
             f"{path} is a pickle or an array file. Reading one can run any program, so Richter never does.",
             remedy="Save the table as Parquet, CSV or JSONL instead.",
         )
+
+
+def shows_table(path: Path) -> bool:
+    """Whether a page shows a table, which may stand far below its styles."""
+    with path.open("rb") as file:
+        return b"<tr" in file.read(PAGE_LIMIT).lower()
 
 
 def stem_in(folder: Path, path: Path) -> Path:
@@ -246,7 +278,7 @@ def unpacked(path: Path, folder: Path) -> Path:
 
 def unzipped(path: Path, folder: Path) -> Path:
     """An archive of plain files unpacked into `folder` within limits; a workbook, a log or any other file as it is."""
-    if not zipfile.is_zipfile(path):
+    if not is_zip(path):
         return path
     with Archive(path) as archive:
         names = [n for n in archive.members if not n.endswith("/") and not n.startswith("__MACOSX/")]
@@ -257,9 +289,16 @@ def unzipped(path: Path, folder: Path) -> Path:
         if archive.truncated or known or not any(Path(n).suffix.lower() in _PLAIN_FILES for n in names):
             return path
         for name in names:
-            target = stem_in(folder, path) / Path(name).relative_to(Path(name).anchor)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(archive.read(name))
+            try:
+                target = stem_in(folder, path) / Path(name).relative_to(Path(name).anchor)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(archive.read(name))
+            except (Unreadable, OSError, ValueError) as error:
+                why = error.what if isinstance(error, Unreadable) else "a name that no folder can hold"
+                raise InputError(
+                    f"{path}: {printable(name, limit=60)} in it cannot be unpacked: {why}.",
+                    remedy="Unpack it yourself and name the files.",
+                ) from error
     return stem_in(folder, path)
 
 

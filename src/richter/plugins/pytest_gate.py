@@ -27,7 +27,8 @@ class GateUndecided(pytest.PytestWarning):
 def pytest_configure(config: pytest.Config) -> None:
     """Say what the marker is, so that `--strict-markers` knows it."""
     config.addinivalue_line(
-        "markers", "richter_gate(plan, *sources, ratings=None): fail unless a gate plan's requirements are met"
+        "markers",
+        "richter_gate(plan, *sources, ratings=None, require_locked=False): fail unless a gate plan is met",
     )
 
 
@@ -44,17 +45,26 @@ def richter_gate(request: pytest.FixtureRequest) -> Callable[..., GateReport]:
     """`richter_gate("plan.toml", "old=main.csv", "new=branch.csv")`: fails the test unless the plan is met.
 
     Sources are as for `richter gate`: a table, a run, `NAME=FILE`s; or one frame. Relative paths start at pytest's
-    root folder. It returns the report. What is not shown either way fails too, or warns where the plan says so.
+    root folder. It returns the report. What is not shown either way fails too, or warns where the plan says so. With
+    `require_locked` only a locked plan from which nothing differs passes.
     """
 
-    def check(plan: str | Path, *sources: Any, ratings: RatingKind | None = None) -> GateReport:
+    def check(
+        plan: str | Path, *sources: Any, ratings: RatingKind | None = None, require_locked: bool = False
+    ) -> GateReport:
         __tracebackhide__ = True
-        return _check(request.node, plan, *sources, ratings=ratings)
+        return _check(request.node, plan, *sources, ratings=ratings, require_locked=require_locked)
 
     return check
 
 
-def _check(item: pytest.Item, plan: str | Path, *sources: Any, ratings: RatingKind | None = None) -> GateReport:
+def _check(
+    item: pytest.Item,
+    plan: str | Path,
+    *sources: Any,
+    ratings: RatingKind | None = None,
+    require_locked: bool = False,
+) -> GateReport:
     __tracebackhide__ = True
     from richter.audit import apply_gate_plan
     from richter.errors import RichterError
@@ -67,7 +77,7 @@ def _check(item: pytest.Item, plan: str | Path, *sources: Any, ratings: RatingKi
         plan = item.config.rootpath / plan
         files = [_placed(source, item.config.rootpath) for source in sources]
         tables = read_tables(*files, options=ReadOptions(ratings=ratings))
-        report = apply_gate_plan(plan, tables)
+        report = apply_gate_plan(plan, tables, require_locked=require_locked)
     except RichterError as error:
         pytest.fail(f"The gate cannot be checked. {printable(str(error))}", pytrace=False)
     text = "\n".join([report.sentence, *(f"  {c.sentence}" for c in report.claims)])

@@ -1,7 +1,6 @@
 """A run's results into experiment trackers: figures as metrics, the report and the results document as artifacts."""
 
 import dataclasses
-import json
 import re
 import tempfile
 from collections import Counter
@@ -12,7 +11,7 @@ from typing import Any
 
 from richter.audit import measure_run
 from richter.errors import MissingPart
-from richter.records import Result
+from richter.records import Result, json_text
 from richter.report import write_report
 from richter.store import RunLike, write_file
 from richter.tables import Dataset
@@ -88,7 +87,7 @@ def _named(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 def _artifacts(document: Mapping[str, Any], tables: Dataset) -> Iterator[list[Path]]:
     """The report and the document as files, gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="richter-") as folder:
-        text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+        text = json_text(document, indent=2)
         page = write_report(document, tables, Path(folder) / "report.html")
         yield [page, write_file(Path(folder) / "results.json", text)]
 

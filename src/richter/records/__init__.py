@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from richter.records._answers import *
     from richter.records._claim import *
     from richter.records._fence import *
-    from richter.records._glossary import *
     from richter.records._knowledge import *
     from richter.records._picture import *
     from richter.records._plain import *

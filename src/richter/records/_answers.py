@@ -90,7 +90,10 @@ class Condition(Result):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A condition's text for an item at a draw. `error` is set, and `text` empty, where the call failed for good."""
+    """A condition's text for an item at a draw. `error` is set, and `text` empty, where the call failed for good.
+
+    `served` is the model that the server says it answered with, known when the answer comes.
+    """
 
     text: str
     item: str = ""
@@ -104,6 +107,7 @@ class Answer:
     money_usd: float | None = None  # None: the price is unknown, which is not 0
     latency_s: float | None = None
     error: str = ""
+    served: str = ""
 
     @property
     def truncated(self) -> bool:

@@ -12,8 +12,8 @@ from richter.records._plain import Result
 
 __all__ = [
     "DEFAULT_LEVEL",
-    "Better", "Claim", "Family", "Gate", "Hypothesis", "Interval", "Refused", "Unit", "Verdict", "at_least", "at_most",
-    "refusals",
+    "Better", "Claim", "Family", "Gate", "Hypothesis", "Interval", "Reckoning", "Refused", "SizeStep", "Unit",
+    "Verdict", "at_least", "at_most", "refusals",
 ]  # fmt: skip
 
 
@@ -127,6 +127,22 @@ def refusals(refused: Iterable[tuple[Sequence[str], str]], *, most: int = 4) -> 
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SizeStep(Result):
+    """How many `units` show a true difference of `difference` with 80% power."""
+
+    difference: float
+    units: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Reckoning(Result):
+    """What an estimate and its interval are when missing grades are counted in one way."""
+
+    estimate: float
+    interval: Interval
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Claim(Result):
     """The only carrier of a verdict.
 
@@ -136,7 +152,9 @@ class Claim(Result):
     measure of each condition on the items that count here. `n` counts items, `units` what varies independently (`unit`
     says what that is). `needed` units would settle an undecided claim for a difference of `needed_for`, with 80% power;
     never for the difference that was seen. `min_detectable_difference` is the smallest difference that these data would
-    have shown with 80% power. `basis` says who graded ("judge, unchecked" where a judge did whom nobody checked);
+    have shown with 80% power. `sizes` say what differences that nobody stated would take. Where missing grades change
+    the verdict, `without_missing` and `missing_as_worst` are the two ways to count them. `basis` says who graded
+    ("judge, unchecked" where a judge did whom nobody checked);
     `judged` names that judge and `apart` says that conditions have different items: neither is written. A blocked claim
     has the `reason`, the `remedy`, and the option that overrides the check. `missing` counts the grades that each
     condition lacks. `primary`: it is on the main measure, or a requirement. `plan` is the hash of the plan that was
@@ -161,6 +179,9 @@ class Claim(Result):
     needed: int | None = None
     needed_for: float | None = None
     min_detectable_difference: float | None = None
+    sizes: tuple[SizeStep, ...] = ()
+    without_missing: Reckoning | None = None
+    missing_as_worst: Reckoning | None = None
     hypothesis: Hypothesis | None = None
     margin: float | None = None
     better: Better | None = None

@@ -6,6 +6,7 @@ Model output is untrusted: it is made harmless before a person's terminal, a log
 import collections.abc as abc
 import dataclasses
 import enum
+import json
 import math
 import os
 import re
@@ -20,6 +21,7 @@ __all__ = [
     "Result",
     "counted",
     "distinct_names",
+    "json_text",
     "markdown_safe",
     "of_kind",
     "plain",
@@ -321,6 +323,16 @@ _REFERENCE = re.compile(
 )
 _COMMIT = re.compile(r"\b[0-9a-f]{7,}\b", re.IGNORECASE)
 _INVISIBLE = "\u200b"
+
+
+def json_text(value: Any, **layout: Any) -> str:
+    r"""JSON of a value in which every letter can be seen: marks that turn or hide text are escaped.
+
+    >>> json_text(["a\u202eb"])
+    '["a\\u202eb"]'
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, **layout)
+    return _UNSAFE.sub(lambda mark: mark[0] if mark[0] in "\n\t\r" else json.dumps(mark[0])[1:-1], text)
 
 
 def markdown_safe(text: str, *, limit: int | None = None) -> str:

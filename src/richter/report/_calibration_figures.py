@@ -6,7 +6,8 @@ from typing import Any
 
 from richter.report import _figure as draw
 from richter.report._figure import Figure, Key, Row, axis_of, copied, ends, figure, panels_by
-from richter.report._figure_texts import (
+from richter.report._svg import Axis
+from richter.words._figure_texts import (
     describe_coverage,
     describe_groups,
     describe_margins,
@@ -14,8 +15,7 @@ from richter.report._figure_texts import (
     describe_regimes,
     describe_reliability,
 )
-from richter.report._numbers import name
-from richter.report._svg import Axis
+from richter.words._numbers import name
 
 SOURCES = {"sem1": "Sem1", "sem2": "Sem2", "token": "token probability", "verbalised": "stated"}
 ANSWERS = {

@@ -13,7 +13,7 @@ from typing import Any
 
 from richter.report._svg import SHAPES, WIDTH, Axis, Mark, Panel, axis, lanes, panel_svg, shape_svg
 
-__all__ = ["Figure"]
+__all__ = ["Figure", "figure_svg"]
 
 Row = dict[str, Any]
 Numbered = Sequence[tuple[int, Row]]

@@ -15,7 +15,7 @@ from richter.report._severity_figures import severity_figures
 from richter.report._tail_figures import tail_figures
 from richter.store import write_file
 
-__all__ = ["figures", "write_figures"]
+__all__ = ["figures", "png_of", "write_figures"]
 
 Drawer = Callable[[Any], Iterator[Figure]]
 SECTIONS: dict[str, Drawer] = {
@@ -59,7 +59,7 @@ def write_figures(
     return [
         write_file(
             Path(folder) / f"{name}.{format}",
-            text if format == "svg" else _png(text),
+            text if format == "svg" else png_of(text),
             into_new=True,
             remedy="Choose a folder that you may write to.",
         )
@@ -67,7 +67,8 @@ def write_figures(
     ]
 
 
-def _png(text: str) -> bytes:
+def png_of(text: str) -> bytes:
+    """An SVG as PNG, at twice its size."""
     try:
         import resvg_py
     except ImportError as error:

@@ -7,10 +7,11 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from richter.claims import JUDGE_UNCHECKED, SIDES, rail
-from richter.records import GLOSSARY, Verdict, printable
-from richter.report._numbers import name, number
-from richter.report._texts import (
+from richter.claims import JUDGE_UNCHECKED
+from richter.records import Verdict, printable
+from richter.words import GLOSSARY, SIDES, rail, verdict_word
+from richter.words._numbers import name, number
+from richter.words._page_texts import (
     Ends,
     best_first,
     claim_numbers,
@@ -114,6 +115,7 @@ def _claim(claim: Mapping[str, Any], place: int) -> dict[str, Any]:
     return {
         "number": place,
         "verdict": verdict_of(claim),
+        "word": verdict_word(verdict_of(claim), _side(claim)),
         "side": _side(claim),
         "sentence": with_terms(printable(str(claim.get("sentence") or ""), limit=600)),
         "numbers": with_terms("; ".join(claim_numbers(claim))),
@@ -141,7 +143,7 @@ def _groups(claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _group(key: str, own: Sequence[tuple[Mapping[str, Any], int]]) -> dict[str, Any]:
     """One group: its first claims open, the others folded."""
-    titles = {"differ": "Shown to differ", "judge": "By the judge's grades only", "blocked": "Blocked by a check"}
+    titles = {"differ": "Better or worse", "judge": "By the judge's grades only", "blocked": "Not compared"}
     titles |= {str(side): title for side, title in SIDES.items()}
     rows = [_claim(*c) for c in own[:MOST_CLAIMS]]
     more = f"{len(own) - EACH:,} more"

@@ -5,9 +5,9 @@ from typing import Any
 
 from richter.claims import measure_words
 from richter.report._figure import Figure, Row, figure, interval_panel, leading
-from richter.report._figure_texts import describe_differences_figure, describe_flips, describe_sets
-from richter.report._numbers import name
 from richter.report._svg import Mark, Panel, axis, lanes
+from richter.words._figure_texts import describe_differences_figure, describe_flips, describe_sets
+from richter.words._numbers import name
 
 SHOWN = ("verified", "refuted")
 

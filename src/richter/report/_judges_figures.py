@@ -6,14 +6,14 @@ from typing import Any
 from richter.ratings import ACCEPTED_ALPHA
 from richter.report import _figure as draw
 from richter.report._figure import Figure, Row, copied, ends, figure, interval_panel, keys, panels_by
-from richter.report._figure_texts import (
+from richter.report._svg import Axis
+from richter.words._figure_texts import (
     describe_agreement,
     describe_leniency,
     describe_overcall,
     describe_screening,
 )
-from richter.report._numbers import name
-from richter.report._svg import Axis
+from richter.words._numbers import name
 
 SCREENING = {"sensitivity": "finds (sensitivity)", "specificity": "clears (specificity)", "ppv": "is right (precision)"}
 
@@ -44,7 +44,7 @@ def _agreement(kinds: Mapping[str, Any]) -> Iterator[Figure]:
     yield figure(
         "judges-agreement",
         title="Do raters agree?",
-        sentence=describe_agreement(rows),
+        sentence=describe_agreement(rows, ACCEPTED_ALPHA),
         panels=[
             interval_panel(list(enumerate(rows)), "label", title="agreement (1 is perfect)", against=ACCEPTED_ALPHA)
         ],

@@ -7,12 +7,13 @@ from urllib.parse import quote
 
 import polars as pl
 
-from richter.claims import claim_words, measure_words, rail
+from richter.claims import claim_words, measure_words
 from richter.records import Claim, Verdict, at_most, markdown_safe, refusals
-from richter.report._numbers import count, interval_words, number, percent
 from richter.report._side_by_side import judged_answers
-from richter.report._texts import describe_warnings, signature_rows
 from richter.tables import Dataset
+from richter.words import describe_gate_context, describe_span, describe_verdict, rail, verdict_word
+from richter.words._numbers import count, interval_words, number, percent
+from richter.words._page_texts import describe_warnings, signature_rows
 
 __all__ = ["MARKDOWN_MARK", "gate_comment", "markdown"]
 
@@ -35,6 +36,7 @@ def gate_comment(
     tables: Dataset,
     *,
     small: str,
+    outcome: Verdict,
     page: str = "",
     notes: Sequence[str] = (),
 ) -> str:
@@ -43,8 +45,7 @@ def gate_comment(
 
     Everything that came from a model or a file is escaped: it stays text.
     """
-    outcomes = {c.verdict for c in claims}
-    mark = "❌" if Verdict.REFUTED in outcomes else "✅" if outcomes == {Verdict.VERIFIED} else "❔"
+    mark = {Verdict.REFUTED: "❌", Verdict.VERIFIED: "✅"}.get(outcome, "❔")
     lines = [f"## {mark} {markdown_safe(sentence, limit=600)}", ""]
     lines += ["| requirement | verdict | measured | worse ← · → better |", "|---|---|---|---|"]
     lines += [_requirement_row(required, claim) for required, claim in zip(requirements, claims, strict=True)]
@@ -52,6 +53,7 @@ def gate_comment(
     own = [x for c in claims for x in (*c.notes, f"{c.reason}. {c.remedy}".strip(". ")) if x]
     lines += how_read(tables.understood, tuple(dict.fromkeys((*notes, *own))))
     needs = [f"- {markdown_safe(c.sentence, limit=400)}" for c in claims if c.needed and c.verdict is Verdict.UNDECIDED]
+    needs += [f"- {markdown_safe(text)}" for text in map(describe_gate_context, claims) if text]
     lines += [*needs, ""] if needs else []
     pair = next((c.conditions for c in claims if len(c.conditions) == 2), None)
     if pair is not None and all(name in tables.conditions for name in pair):
@@ -66,13 +68,11 @@ def _requirement_row(required: str, claim: Claim) -> str:
     measured, bar, span = "–", "", claim.interval
     if claim.estimate is not None and span is not None:
         two = len(claim.conditions) == 2
-        words = claim_words(claim).telling(
-            span.low, span.high, stated=None if claim.hypothesis is None else claim.hypothesis.value
-        )
-        at, low, high = (words.amount(v, sign=two) for v in (claim.estimate, span.low, span.high))
-        measured = f"{at}{words.suffix if two else words.unit} ({low} to {high}), n {claim.n or 0:,}"
+        shown = claim.plain_interval or span
+        measured = describe_span(claim_words(claim), claim.estimate, shown, is_difference=two)
+        measured += f", n = {claim.n or 0:,}"
         bar = f"`{interval_bar(claim)}`" if two else ""
-    return f"| {markdown_safe(required)} | {claim.verdict.value} | {measured} | {bar} |"
+    return f"| {markdown_safe(required)} | {describe_verdict(claim)} | {measured} | {bar} |"
 
 
 def interval_bar(claim: Claim, *, width: int = BAR) -> str:
@@ -109,11 +109,11 @@ def _changed_items(title: str, part: pl.DataFrame, tables: Dataset, pair: tuple[
     """The first items that changed, folded: both answers side by side; of grades alone the items' names."""
     more = ", by first answers" if (tables.rows["draw"] > 0).any() else ""
     more += f", {SIDES} of them" if len(part) > SIDES else ""
-    yield f"<details><summary>{title}: {count(len(part), 'item')}{more}</summary>"
+    yield f"<details><summary>{title}: {count(len(part), 'question')}{more}</summary>"
     yield ""
     shown = part.head(SIDES)
     if any(text for n in pair for text in shown[f"text_{n}"]):
-        yield f"| item | {markdown_safe(pair[0], limit=60)} | {markdown_safe(pair[1], limit=60)} |"
+        yield f"| question | {markdown_safe(pair[0], limit=60)} | {markdown_safe(pair[1], limit=60)} |"
         yield "|---|---|---|"
         yield from (_answers_row(row, tables, pair) for row in shown.iter_rows(named=True))
     else:
@@ -164,12 +164,14 @@ def how_read(understood: str, notes: Sequence[str]) -> list[str]:
 def _about(document: Row) -> Iterator[str]:
     run = document["run"]
     of = f" of {markdown_safe(run['bench'], limit=120)}" if run["bench"] else ""
-    yield f"{count(run['items'], 'item')}{of}, {count(len(document['conditions']), 'condition')}."
+    first = document.get("first_lines") or {}
+    yield from (markdown_safe(first[key]) for key in ("counts", "sizes") if first.get(key))
+    yield f"{count(run['items'], 'question')}{of}."
     warnings = describe_warnings(document)
     if warnings:
         yield f"**{markdown_safe(warnings, limit=600)}**"
     if document["methods"]["exploratory"]:
-        yield "Exploratory: " + ("the plan does not confirm it." if document["methods"]["plan"] else "no locked plan.")
+        yield "Not pre-registered: " + ("the plan does not confirm it." if document["methods"]["plan"] else "no plan.")
 
 
 def _claims(claims: Sequence[Row]) -> Iterator[str]:
@@ -179,16 +181,18 @@ def _claims(claims: Sequence[Row]) -> Iterator[str]:
     yield ""
     order = sorted(claims, key=lambda c: (c["section"] != "requirements", c["verdict"] not in DECIDED))  # stable
     for claim in order[:MOST]:
-        yield f"- **{claim['verdict']}** {markdown_safe(claim['sentence'], limit=600)}"
+        word = verdict_word(claim["verdict"], str(claim.get("side")))
+        yield f"- **{word}** {markdown_safe(claim['sentence'], limit=600)}"
     yield ""
     if len(order) > MOST:
-        verdicts = sorted({c["verdict"] for c in claims})
+        words = [verdict_word(c["verdict"], str(c.get("side"))) for c in claims]
+        verdicts = sorted(set(words))
         yield f"These are {MOST} of {len(order):,}. All of them:"
         yield ""
         yield "| " + " | ".join(["about", *verdicts]) + " |"
         yield "|---" * (1 + len(verdicts)) + "|"
         for measure in dict.fromkeys(c["measure"] for c in claims):
-            counts = Counter(c["verdict"] for c in claims if c["measure"] == measure)
+            counts = Counter(word for c, word in zip(claims, words, strict=True) if c["measure"] == measure)
             name = measure_words(measure).noun
             yield f"| {name} | " + " | ".join(number(counts[v]) if counts[v] else "" for v in verdicts) + " |"
         yield ""
@@ -208,7 +212,7 @@ def _conditions(conditions: Sequence[Row]) -> Iterator[str]:
         return
     is_graded = any(c["how_often"] for c in conditions)
     often = "wrong" if is_graded or not any(c.get("scored") for c in conditions) else "score"
-    yield f"| condition | n | {often} | severity 3 or more | mean severity | calibration error | worst in |"
+    yield f"| name | n | {often} | severity 3 or more | mean severity | calibration error | worst in |"
     yield "|---|---|---|---|---|---|---|"
     ranked = sorted(conditions, key=lambda c: -(c["how_often"] or {"estimate": -1.0})["estimate"])
     yield from (f"| {' | '.join(_condition_cells(c))} |" for c in ranked[:MOST])
@@ -236,7 +240,7 @@ def _condition_cells(condition: Row) -> list[str]:
 
 
 def _interval(figure: Row) -> str:
-    return interval_words(figure["interval"], as_percent=False).replace("[", "(").replace("]", ")")
+    return interval_words(figure["interval"], as_percent=False)
 
 
 def _rate(figure: Row | None) -> str:
@@ -246,7 +250,8 @@ def _rate(figure: Row | None) -> str:
     if figure["estimate"] == 0:
         return f"none seen, at most {at_most(100 * figure['interval']['high'])}%"
     low, high = figure["interval"]["low"], figure["interval"]["high"]
-    return f"{percent(figure['estimate'])} ({percent(low)} to {percent(high)})"
+    level = f"{100 * figure['interval']['level']:.3g}% CI"
+    return f"{percent(figure['estimate'])} ({level} {percent(low)} to {percent(high)})"
 
 
 def _small(document: Row) -> str:

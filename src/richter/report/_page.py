@@ -14,18 +14,19 @@ import jinja2
 from markupsafe import Markup
 
 from richter.errors import InputError
-from richter.records import GLOSSARY, printable
+from richter.records import printable
 from richter.report._docs import docs_id, docs_pages
 from richter.report._figure import COLOURS, Figure
 from richter.report._figures import figures
 from richter.report._first_screen import POPOVERS, claim_rows, first_screen, with_terms
 from richter.report._history import history_section
-from richter.report._numbers import name
-from richter.report._side_by_side import read_evidence
+from richter.report._side_by_side import MOST_ITEMS, read_evidence
 from richter.report._svg import panel_svg, shape_svg
-from richter.report._texts import check_rows, describe_evidence, method_rows, signature_rows
 from richter.store import RunLike, write_file
 from richter.tables import Dataset
+from richter.words import GLOSSARY
+from richter.words._numbers import name
+from richter.words._page_texts import check_rows, describe_evidence, method_rows, signature_rows
 
 __all__ = ["render_report", "write_report"]
 
@@ -95,7 +96,7 @@ def render_report(
         sections=[s for s in sections if s["figures"]],
         absent=[s for s in sections if not s["figures"]],
         evidence={
-            "words": describe_evidence(None if run is None else evidence, redact=redact),
+            "words": describe_evidence(None if run is None else evidence, redact=redact, most=MOST_ITEMS),
             "shown": evidence.shown,
             "packed": evidence.packed,
         },

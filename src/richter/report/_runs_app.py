@@ -21,11 +21,20 @@ from aiohttp import web
 from richter.errors import InputError, RichterError
 from richter.interop import EXPORTS, export_table
 from richter.ratings import LoopbackGuard, RatingPage, error_reply, serve_loopback
-from richter.records import printable
+from richter.records import json_text, printable
 from richter.report._index import EvidenceIndex, first_items
 from richter.report._page import colours, render_report, summary_of
 from richter.report._side_by_side import read_item_tables, read_run_tables, visible
-from richter.store import LEDGER_NAME, DatabaseRun, Ledger, has_ledger, open_ledger, run_part, run_place
+from richter.store import (
+    LEDGER_NAME,
+    DatabaseRun,
+    Ledger,
+    ensure_inside,
+    has_ledger,
+    open_ledger,
+    run_part,
+    run_place,
+)
 from richter.store import find_runs as find_runs_in
 from richter.tables import read_tables
 
@@ -212,7 +221,7 @@ class RunsApp:
         run, name = self._run(request), request.match_info["name"]
         stem, _, ending = name.rpartition(".")
         if name == "results.json":
-            body = json.dumps(await self._document(request, run), ensure_ascii=False, indent=1).encode()
+            body = json_text(await self._document(request, run), indent=1).encode()
             return _download(body, name, "application/json")
         if name == "report.html":
             return _download((await self._rendered(request)).encode(), name, "application/octet-stream")
@@ -349,8 +358,9 @@ def _state(number: int, run: str) -> dict[str, Any]:
             items, counts, spent, times = ledger.n_items(), ledger.counts(), ledger.spent(), ledger.times()
             writing = ledger.being_written()
             names = [c.name for c in ledger.conditions()]
-    except RichterError as error:
-        return {**row, "error": str(error)}
+        page = _page_summary(place, None if times is None else times[1])
+    except Exception as error:  # a stranger's run may hold anything, and the others are shown all the same
+        return {**row, "error": str(error) if isinstance(error, RichterError) else "The run cannot be read."}
     conditions = [
         {
             "name": visible(name),
@@ -369,7 +379,7 @@ def _state(number: int, run: str) -> dict[str, Any]:
         "calls": spent.calls,
         "tokens": spent.tokens,
         "money_usd": spent.money_usd,
-        **_page_summary(place, None if times is None else times[1]),
+        **page,
     }
 
 
@@ -378,13 +388,13 @@ def _page_summary(place: object, ended_at: float | None) -> dict[str, Any]:
     page = place / "report.html" if isinstance(place, Path) else None
     if page is None or not page.is_file():
         return {}
-    with page.open(encoding="utf-8", errors="replace") as file:
+    with ensure_inside(page, page.parent).open(encoding="utf-8", errors="replace") as file:
         found = SUMMARY.search(file.read(HEAD))
     if found is None:
         return {}
     try:
         said = json.loads(html.unescape(found[1]))
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     known = said if isinstance(said, dict) else {}
     rates = known.get("rates")

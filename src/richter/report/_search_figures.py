@@ -5,15 +5,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from richter.report import _figure as draw
-from richter.report._figure_texts import (
+from richter.report._svg import Axis, Panel, axis
+from richter.words._figure_texts import (
     describe_categories,
     describe_failing,
     describe_map,
     describe_patterns,
     describe_steps,
 )
-from richter.report._numbers import name
-from richter.report._svg import Axis, Panel, axis
+from richter.words._numbers import name
 
 MOST_CATEGORIES = 6  # told apart on the map
 OTHERS = draw.Key(name="others", colour="var(--c6)")

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from richter.report import _figure as draw
-from richter.report._figure_texts import (
+from richter.report._svg import RAMP, Axis, Mark, Panel, axis, lanes
+from richter.words._figure_texts import (
     FEW_A_CELL,
     FEW_ERRORS,
     describe_curve,
@@ -15,8 +16,7 @@ from richter.report._figure_texts import (
     describe_mechanisms,
     describe_rates_figure,
 )
-from richter.report._numbers import name, number
-from richter.report._svg import RAMP, Axis, Mark, Panel, axis, lanes
+from richter.words._numbers import name, number
 
 
 def severity_figures(section: Mapping[str, Any]) -> Iterator[draw.Figure]:

@@ -15,9 +15,9 @@ from typing import Any
 import polars as pl
 
 from richter.records import Item, printable
-from richter.report._numbers import name
 from richter.store import RunLike, open_ledger
 from richter.tables import Dataset, most_rated, tables_of
+from richter.words._numbers import name
 
 __all__ = ["Evidence", "read_evidence"]
 

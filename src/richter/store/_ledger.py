@@ -25,7 +25,9 @@ from richter.store._spending import Attempt, Room, Spender, Usage
 from richter.store._sqlite import SPENDING_LOCK, take_lock
 from richter.store._workers import Claims, Worker
 
-__all__ = ["Ledger", "ModelSpent", "Spent", "Unsettled"]
+__all__ = ["SERVED_NOTE", "Ledger", "ModelSpent", "Spent", "Unsettled"]
+
+SERVED_NOTE = "served"  # by model: those that its server says it answered with
 
 _FIND = "SELECT text, finish, tokens, logprobs, tokens_in, tokens_out, money_usd, latency_s FROM calls WHERE key = ?1"
 _LINKED = "SELECT 1 FROM answers WHERE condition = ?1 AND item = ?2 AND draw = ?3"

@@ -15,6 +15,7 @@ from richter.store._atomic_files import write_file
 from richter.store._database import Transaction
 from richter.store._place import RunLike, run_folder, run_place
 from richter.store._runs import open_ledger
+from richter.store._sqlite import ensure_inside
 
 __all__ = ["file_stored_at", "keep_file", "run_file"]
 
@@ -43,7 +44,7 @@ def run_file(run: RunLike, name: str) -> Path | None:
         content = gzip.decompress(base64.b64decode(note["gzip"]))
         if not path.is_file() or path.read_bytes() != content:
             write_file(path, content, into_new=True, remedy="Choose another folder.")
-    return path if path.is_file() else None
+    return ensure_inside(path, run_folder(run)) if path.is_file() else None
 
 
 def file_stored_at(run: RunLike, name: str) -> float | None:

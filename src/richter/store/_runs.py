@@ -14,7 +14,7 @@ from richter.store._ledger import Ledger, Unsettled
 from richter.store._place import DatabaseRun, Place, RunLike, is_run, run_place, whole_run
 from richter.store._postgres import PostgresDatabase, database_runs
 from richter.store._spending import RunUsage, Spender, Usage
-from richter.store._sqlite import HEAD_NAME, LEDGER_NAME, SqliteDatabase, take_lock
+from richter.store._sqlite import HEAD_NAME, LEDGER_NAME, SqliteDatabase, ensure_inside, take_lock
 from richter.store._workers import Worker
 
 __all__ = [
@@ -113,7 +113,8 @@ def find_parts(run: RunLike) -> dict[str, Place]:
     """A run's parts that have ledgers of their own (draws, searches) by name; see `run_part`."""
     place = run_place(run)
     if isinstance(place, Path):
-        return {path.parent.name: path.parent for path in sorted(place.glob(f"*/{LEDGER_NAME}"))}
+        folders = [path.parent for path in sorted(place.glob(f"*/{LEDGER_NAME}"))]
+        return {folder.name: ensure_inside(folder, place) for folder in folders}
     prefix = f"{place.name}/"
     return {run.name.removeprefix(prefix): run for run in database_runs(place) if run.name.startswith(prefix)}
 

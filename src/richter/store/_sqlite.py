@@ -18,7 +18,7 @@ from richter.store._database import Stream, Transaction, UnstorableValue, Values
 from richter.store._hashes import HashedTransaction, check_hashes, has_hashes
 from richter.store._schema import APPLICATION_ID, MIGRATIONS, check_version
 
-__all__ = ["LEDGER_NAME"]
+__all__ = ["LEDGER_NAME", "ensure_inside"]
 
 LEDGER_NAME = "ledger.sqlite"
 LOCK_NAME = "ledger.lock"
@@ -26,6 +26,8 @@ SPENDING_LOCK = "spending.lock"  # held by who asks models for a run or a part o
 HEAD_NAME = "ledger.head"  # how many commits there were
 BUSY_TIMEOUT_S = 5.0
 LEAST_FREE = 16 * 2**20  # what must be left on the disk before a call is paid for
+RESERVE_NAME = "ledger.reserve"  # room for what is on its way when the disk fills up; given up then
+RESERVE = 64 * 2**20  # as much as all replies on their way together may be
 _COUNT_COMMIT = "INSERT INTO commits VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET number = number + 1 RETURNING number"
 
 T = TypeVar("T")
@@ -43,6 +45,8 @@ class SqliteDatabase:
         self._writable = writable
         self._guard = threading.RLock()
         self._head: int | None = None
+        self._identity: tuple[int, int] | None = None  # of the ledger's file
+        self._has_reserve = False
         self._private: tempfile.TemporaryDirectory[str] | None = None
         self._lock = take_lock(folder) if writable else None
         try:
@@ -51,6 +55,9 @@ class SqliteDatabase:
                     f"{folder} is not a run: it holds no {LEDGER_NAME}.",
                     remedy="Make one with `richter audit --only ask`.",
                 )
+            ensure_inside(self.path, folder)
+            if (folder.parent / LEDGER_NAME).exists():  # a part of a run
+                ensure_inside(folder, folder.parent)
             with self._translate_errors():
                 if not writable and self.path.stat().st_size == 0:
                     raise LedgerCorrupt(f"{self.path} is empty.", remedy="Restore it from a copy, or use a new folder.")
@@ -59,6 +66,7 @@ class SqliteDatabase:
                     self._prepare()
                     # reads go beside a commit in progress, not behind it
                     self._reader = self._connect(write=False) if writable else self._db
+                    self._identity = _identity_of(self.path) if writable else None
                 except BaseException:
                     self._db.close()
                     raise
@@ -205,7 +213,24 @@ class SqliteDatabase:
                 self._reader.execute("ROLLBACK")
 
     def write(self, work: Callable[[Transaction], T]) -> T:
-        """Do `work` in one transaction."""
+        """Do `work` in one transaction; where the disk is full, once more in the room that was reserved."""
+        self._check_there()
+        try:
+            return self._transact(work)
+        except StorageError:
+            if not self._free_reserve():
+                raise
+            return self._transact(work)
+
+    def _check_there(self) -> None:
+        """Raise where the ledger's file was deleted or replaced: what is written into it then is lost."""
+        if self._identity is not None and _identity_of(self.path) != self._identity:
+            raise StorageError(
+                f"{self.path} was deleted or replaced while it was being written.",
+                remedy="Nothing more was asked. Restore the folder, or ask into a new one.",
+            )
+
+    def _transact(self, work: Callable[[Transaction], T]) -> T:
         with self._guard, self._translate_errors():
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -234,19 +259,32 @@ class SqliteDatabase:
 
     def check_room(self) -> None:
         """Raise before a call is paid for whose answer the disk could not take."""
+        self._check_there()
         with contextlib.suppress(OSError):
-            free = shutil.disk_usage(self.path.parent).free
-            if free < LEAST_FREE:
+            free, needed = shutil.disk_usage(self.path.parent).free, LEAST_FREE
+            if not self._has_reserve:
+                needed += RESERVE
+                self._has_reserve = free >= needed and _reserve(self.path.parent)
+            if free < needed:
                 raise StorageError(
                     f"The disk that holds {self.path} has {free // 2**20} MB left; an answer might not be kept.",
-                    remedy=f"Nothing more was asked: free at least {LEAST_FREE // 2**20} MB and run the command again.",
+                    remedy=f"Nothing more was asked: free at least {needed // 2**20} MB and run the command again.",
                 )
+
+    def _free_reserve(self) -> bool:
+        """Give up the room that was reserved; False where there is none."""
+        had, self._has_reserve = self._has_reserve, False
+        with contextlib.suppress(OSError):
+            (self.path.parent / RESERVE_NAME).unlink(missing_ok=True)
+        return had
 
     def close(self) -> None:
         """Close the file and let the next writer in."""
         with self._guard:
             self._reader.close()
             self._db.close()
+            if self._writable:
+                self._free_reserve()
             if self._head is not None:
                 os.close(self._head)
                 self._head = None
@@ -258,6 +296,39 @@ class SqliteDatabase:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def _identity_of(path: Path) -> tuple[int, int] | None:
+    """What tells a file from another in its place; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _reserve(folder: Path) -> bool:
+    """Whether room on the disk is now taken by a file of nothing."""
+    try:
+        with (folder / RESERVE_NAME).open("wb") as file:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, RESERVE)
+            else:
+                file.write(bytes(RESERVE))
+    except OSError:
+        with contextlib.suppress(OSError):
+            (folder / RESERVE_NAME).unlink()
+        return False
+    return True
+
+
+def ensure_inside(path: Path, folder: Path) -> Path:
+    """The path; raises where a link makes it lead out of the folder, whose owner may be a stranger."""
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise InputError(
+            f"{path} is a link that leads out of the run.", remedy="Put the file itself there, or remove the link."
+        )
+    return path
 
 
 def _open(path: Path, flags: str) -> sqlite3.Connection:

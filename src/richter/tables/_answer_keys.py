@@ -33,6 +33,7 @@ from richter.tables._words import (
     says_right,
     text_of,
     to_numbers,
+    word_list,
 )
 
 MAX_APART = 6  # values of a column that may tell rows of an answer apart
@@ -137,23 +138,6 @@ def _setting(name: str, value: object) -> str:
     return value if isinstance(value, str) and not value.replace(".", "").isdigit() else f"{name} {json.dumps(value)}"
 
 
-def merge_spellings(keys: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
-    """The keys with one name for conditions that differ only in capitals or spaces and share no item, which is said."""
-    names = keys["condition"].unique(maintain_order=True).to_list()
-    alike: dict[str, list[str]] = {}
-    for name in names:
-        alike.setdefault(" ".join(name.lower().split()), []).append(name)
-    for spelled in (own for own in alike.values() if len(own) > 1):
-        items = keys.filter(pl.col("condition").is_in(spelled)).select("item", "condition").unique()
-        both = " and ".join(repr(brief(name)) for name in spelled)
-        if items["item"].is_duplicated().any():
-            notes.append(f"{both} differ in capitals or spaces only: are they the same?")
-            continue
-        notes.append(f"{both} differ in capitals or spaces only and share no item: taken as one, {spelled[0]!r}")
-        keys = keys.with_columns(pl.col("condition").replace(spelled, [spelled[0]] * len(spelled)))
-    return keys
-
-
 def _same_ids(ids: pl.Series, conditions: pl.Series, notes: list[str]) -> pl.Series:
     """Whole numbers that one program wrote as 7 and another as 7.0 are one id, unless one condition has both."""
     decimal = ids.str.contains(r"^\d+\.0+$").fill_null(value=False)
@@ -251,10 +235,15 @@ def _count_repeats(frame: pl.DataFrame, rows: pl.DataFrame, place: Mapping[str, 
     return 0 if apart else count
 
 
-# words that are acted on in a score's column; what any other means is proposed
+# words that are acted on in a score's column (docs/reading.md lists them); what any other means is proposed
 PLAIN_WORDS = frozenset(
-    ["true", "false", "yes", "no", "pass", "fail", "passed", "failed", "correct", "incorrect", "right", "wrong"]
+    word_list(
+        "true false t f yes no pass fail passed failed correct incorrect right wrong success failure ✓ ✗ ✔ ✘ ✅ ❌ ○ ×"
+        " richtig falsch korrekt ja nein vrai faux oui non réussi échoué correcto incorrecto acierto fallo sí 正解"
+        " 不正解"
+    )
 )
+MAX_UNKNOWN, MAX_UNKNOWN_SHARE = 5, 0.2  # words among grades that are proposed as no grade
 MAX_WORDS = 100  # different ones that are looked at
 PLAIN_NUMBER = r"[-+\d.,%/ eE]+"
 
@@ -288,7 +277,9 @@ def read_scores(
     declined = [cell for cell, word in words.items() if word in DECLINED] if _has_grade(words, rest) else []
     statuses = status_cells(words, rest)
     _note_words(rest, declined, statuses, notes)
-    open_cells = rest if not (declined or statuses) else rest.set(rest.is_in([*declined, *statuses]), None)
+    unknown = _unknown_cells(words, rest, {*declined, *statuses})
+    settled = [*declined, *statuses, *unknown]
+    open_cells = rest if not settled else rest.set(rest.is_in(settled), None)
     values = to_numbers(frame.with_columns(open_cells.alias(column)), column, "score", what, place, notes)
     is_declined = rest.is_in(declined).fill_null(value=False) if declined else None
     if is_declined is not None:
@@ -296,7 +287,7 @@ def read_scores(
     return ScoreCells(
         values=_settle(values, texts, by_code, codes),
         is_declined=is_declined,
-        inferred=_inferred_words(words, {*declined, *statuses}),
+        inferred=_inferred_words(words, {*settled}) | dict.fromkeys((cell.strip() for cell in unknown), None),
         is_worded=says_right(rest),
     )
 
@@ -344,6 +335,16 @@ def status_cells(words: Mapping[str, str], cells: pl.Series) -> list[str]:
     others = held - FAILURES - set(MISSING)
     fails_grade = bool(held & PASSES) or (not others and len(words) == cells.drop_nulls().n_unique())
     return [cell for cell, word in words.items() if word in STATUSES or (word in FAILURES and not fails_grade)]
+
+
+def _unknown_cells(words: Mapping[str, str], cells: pl.Series, settled: Collection[str]) -> list[str]:
+    """The few and rare words of which nothing says what they count as, among grades: they may well be no grade."""
+    if cells.dtype != pl.String or ordered_words(list(words)):
+        return []
+    open_words = {cell: word for cell, word in words.items() if cell not in settled and word not in MISSING}
+    unknown = [cell for cell, word in open_words.items() if number_of(word) is None and len(word) > 1]
+    is_rare = cells.is_in(unknown).sum() <= MAX_UNKNOWN_SHARE * cells.drop_nulls().len()
+    return unknown if len(unknown) <= MAX_UNKNOWN and is_rare and _has_grade(words, cells) else []
 
 
 def _note_words(cells: pl.Series, declined: Collection[str], statuses: Collection[str], notes: list[str]) -> None:

@@ -24,7 +24,6 @@ from richter.tables._answer_keys import (
     MAX_APART,
     ScoreCells,
     answer_keys,
-    merge_spellings,
     one_row_per_answer,
     read_scores,
 )
@@ -49,7 +48,7 @@ GRADE_HINTS = ({"score"}, {"metric"}, {"score", "metric"})  # what names of grad
 def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str) -> Part:
     """The answers, scores and ratings of a table; without a column for it the condition is called `stem`."""
     frame, place, notes = table.frame, table.place, table.notes
-    keys = merge_spellings(answer_keys(frame, place, notes, what=what, stem=stem), notes)
+    keys = answer_keys(frame, place, notes, what=what, stem=stem)
     scores = read_scores(frame, place, options, what, notes) if "score" in place else None
     numbers = {f: to_numbers(frame, place[f], f, what, place, notes) for f in NUMBERS if f in place}
     _check_numbers(numbers, scores, place, options, what)
@@ -79,6 +78,7 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
         conditions=rows["condition"].unique(maintain_order=True).to_list(),
         items=_items(frame, keys["item"], place),
         score=score,
+        measure=next((m.name for m in METRICS.values() if m.source == "column" and m.column == place.get("score")), ""),
         scale=ranges.pop() if len(ranges) == 1 else None,
         endless=bool(score) and all(map(has_no_end, table.wide or [place["score"]])),
         worded=scores is not None and scores.is_worded,
@@ -188,7 +188,8 @@ def _measures(frame: pl.DataFrame, table: RoledTable, options: ReadOptions, note
 
     Columns that only may be grades are named, with the option that reads them.
     """
-    own = {m.name: m.column for m in METRICS.values() if m.source == "column" and m.column in frame.columns}
+    rows = {m.name: m.column for m in METRICS.values() if m.source == "column" and m.column in frame.columns}
+    own = {name: column for name, column in rows.items() if column != table.place.get("score")}
     if "score" not in table.place or table.wide or options.scorer is not None:
         return own
     score, taken = table.place["score"], {*table.place.values(), *own.values()}
@@ -245,7 +246,8 @@ def _without_summary(rows: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
         both = rows.filter(own).join(others, on="item").drop_nulls("value")
         far = [(both["value"] - both[c]).abs() / (1e-9 + both["value"].abs()) for c in ("mean", "sum")]
         if len(names) > 2 and len(both) > 0 and any((gap < 0.02).all() for gap in far):
-            notes.append(f"{name!r} is the mean or sum of the other conditions, item by item: it is left out")
+            left_out = f"{name!r} is the mean or sum of the other conditions, item by item: it is left out"
+            notes.append(Note(left_out, "totals"))
             rows = rows.filter(~own)
         else:
             notes.append(f"a condition is called {name!r}: if it is a summary, name the others after the file")

@@ -24,11 +24,19 @@ from richter.records import counted, of_kind, printable
 from richter.tables._answer_keys import item_option
 from richter.tables._read_files import drop_totals
 from richter.tables._references import answer_columns, are_answers
-from richter.tables._roled_table import SAME, RoledTable, holds_numbers, with_classes_of_draws
+from richter.tables._roled_table import (
+    MISSED_NAMES,
+    SAME,
+    TOTAL_NAMES,
+    RoledTable,
+    holds_numbers,
+    with_classes_of_draws,
+)
 from richter.tables._roles import JUDGES, find_roles
 from richter.tables._severity_words import worded
 from richter.tables._shapes import CONDITION, ORDER, VALUE, LongForm, long_form
 from richter.tables._tables import ReadOptions
+from richter.tables._wide_table import MADE_NAMES, find_margins, melt_conditions, shared_faults
 from richter.tables._words import (
     ANY,
     DATED,
@@ -50,21 +58,12 @@ from richter.tables._words import (
     wide_option,
 )  # fmt: skip
 
-_SCORED = "correct|is_correct|score|grade|passed|acc|accuracy|exact_match|answer|response|output"
-_ENDS, _STARTS = rf"[_ .:/-]+({_SCORED})$", rf"^({_SCORED})[_ .:/-]+"
-_BRACKET = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")  # what explains a name, at its end
-_MADE = ("diff", "difference", "delta", "gap", "gain", "change", "max", "min", "std", "median")  # of other columns
-# what a row's points, or its average, are of; with or without a word for "number" before it
-_OF = ("out_of", "max", "max_score", "max_points", "possible", "von", "sur", "de", "possible_points",
-       "points_possible", "maximum", "max_punkte", "maximalpunkte", "n", "total", "count", "support", "samples",
-       "questions", "tests", "examples", "items", "answers", "anzahl", "gesamt")  # fmt: skip
 _RIGHT = ("correct", "passed", "right", "hits", "solved", "success", "successes", "pass", "richtig")
 _PREDICTED = ("pred", "prediction", "predicted", "predicted_answer", "model_answer", "generated_answer")
-_MISSED = ("wrong", "incorrect", "failed", "fail", "failures", "errors", "n_wrong", "num_wrong", "n_incorrect",
-           "num_incorrect", "falsch")  # fmt: skip
 _WORDS = 8  # different ones in a column that may grade
 _GRADES = ("right", *["wrong"] * 2 * _WORDS)  # an example of what they count as
 _MANY = 10  # answers behind an average
+MAX_DRAW_NAMES = 50  # that are no numbers
 MAX_CATEGORIES = 6  # items that may rather be categories
 SEGMENTS = ("seg", "doc_seg_id", "seg_id", "segment", "segment_id", "sentence")  # numbered within a document
 
@@ -99,7 +98,7 @@ def infer_table(
                 f"{what} has one row ({listing(wide)}): totals, not the results of single items.",
                 remedy="Give the file with a row for each question.",
             )
-        frame, place = _melt_conditions(frame, place, wide, holds, options, fixed, notes, what)
+        frame, place = _melt_wide(frame, place, wide, holds, options, fixed, notes, what)
     steps, before = [*laid.steps, *(["empty-severity"] if of_kind(notes, "empty severity") else [])], frame
     if not is_settled or "share" in options.layout:
         frame, amount = _shares(frame, place, what, notes)
@@ -111,7 +110,7 @@ def infer_table(
     steps += ["answer-lists"] if frame.height > height else []
     _refuse_without_scores(frame, place, what)
     return RoledTable(
-        frame=frame, given=rows, place=place, wide=wide, faults=_faults(wide), steps=steps, notes=notes,
+        frame=frame, given=rows, place=place, wide=wide, faults=shared_faults(wide), steps=steps, notes=notes,
         measures=[c for c in frame.columns if is_listed("score", c) and c not in place.values()],
     )  # fmt: skip
 
@@ -132,7 +131,7 @@ def _without_human(place: dict[str, str], options: ReadOptions) -> dict[str, str
     return {f: c for f, c in place.items() if f != "human"}
 
 
-def _melt_conditions(
+def _melt_wide(
     frame: pl.DataFrame,
     place: dict[str, str],
     wide: list[str],
@@ -156,7 +155,7 @@ def _melt_conditions(
         if roles.get("item") in frame.columns:
             place["item"] = roles["item"]
             notes += of_kind(found, "item")
-    frame = _melted(frame, [c for c in frame.columns if c not in wide], wide)
+    frame = melt_conditions(frame, [c for c in frame.columns if c not in wide], wide)
     place |= {"condition": CONDITION, holds: VALUE}
     if "item" not in place:
         place["item"] = ORDER
@@ -270,9 +269,16 @@ def _columns_of_field(
     """The free columns with a name of a field; of items and scores those that vary."""
     own = [by_name[n] for n in FIELDS[field] if n in by_name and by_name[n] not in place.values()]
     own = [c for c in own if field != "condition" or not JUDGES.search(c)]
+    own = [c for c in own if field != "draw" or _may_number_draws(frame[c])]
     if len(own) > 1 and frame.height > 1 and field in ("item", "score"):
         return [c for c in own if frame[c].n_unique() > 1] or own
     return own
+
+
+def _may_number_draws(column: pl.Series) -> bool:
+    """Whether a column may number draws: it holds whole numbers, or few names."""
+    texts = text_of(column)
+    return texts.cast(pl.Int64, strict=False).null_count() == texts.null_count() or texts.n_unique() <= MAX_DRAW_NAMES
 
 
 def _checked_map(frame: pl.DataFrame, options: ReadOptions, what: str) -> dict[str, str]:
@@ -329,12 +335,15 @@ def _settle(
 
 def _runs_as_conditions(frame: pl.DataFrame, place: dict[str, str], mapped: Mapping[str, str]) -> dict[str, str]:
     """The places with a column of runs as the condition, where it holds words or dates and no column names one."""
+    named = place.get("condition", "")
+    if "condition" in mapped or (named and (named not in frame.columns or frame[named].n_unique() > 1)):
+        return place
     for field in ("run", "draw"):
         column = place.get(field, "")
-        if "condition" in place or field in mapped or column not in frame.columns or frame[column].n_unique() < 2:
+        if field in mapped or column not in frame.columns or frame[column].n_unique() < 2:
             continue
         if text_of(frame[column]).cast(pl.Int64, strict=False).null_count() == frame.height:
-            place = {"condition" if f == field else f: c for f, c in place.items()}
+            return {f: c for f, c in place.items() if f not in (field, "condition")} | {"condition": column}
     return place
 
 
@@ -430,7 +439,7 @@ def _inferred_wide(
 
 def _without_other_numbers(frame: pl.DataFrame, graded: list[str]) -> tuple[list[str], list[str]]:
     """The columns of grades without times, lengths and numbers of rows, and these; all where nothing else is left."""
-    others = [c for c in graded if hinted_fields(c) & {"other"} or counts_rows(frame[c])]
+    others = [c for c in graded if hinted_fields(c) & {"other"} or has_no_end(c) or counts_rows(frame[c])]
     return (graded, []) if len(others) == len(graded) else ([c for c in graded if c not in others], others)
 
 
@@ -453,7 +462,8 @@ def _without_made(frame: pl.DataFrame, graded: list[str], others: list[str], not
 
     What is left out is named, with `others`: times, lengths, difficulties, which are known by name.
     """
-    made = [c for c in graded if TOTALS.fullmatch(c.strip()) or plain_name(c) in _MADE]
+    made = [c for c in graded if TOTALS.fullmatch(c.strip()) or plain_name(c) in MADE_NAMES]
+    made += [c for c in find_margins(frame, graded) if c not in made]
     rest = [c for c in graded if c not in made]
     values = {c: [number_of(text) for text in text_of(frame[c]).drop_nulls().unique()] for c in rest}
     off = _off_scale({c: [v for v in own if v is not None] or [0.0] for c, own in values.items()})
@@ -474,55 +484,6 @@ def _off_scale(values: Mapping[str, list[float]]) -> list[str]:
     tops = {c: next((end for end in USUAL_ENDS if max(own) <= end), math.inf) for c, own in values.items()}
     below = {c: [top for top in tops.values() if top < tops[c]] for c in tops}
     return [c for c, own in values.items() if len(below[c]) > 1 and min(own) > max(below[c])]
-
-
-def _faults(wide: Sequence[str]) -> list[str]:
-    """The word that all columns share where it says that less of what they hold is better."""
-    words = [plain_name(c).split("_") for c in wide if less_is_better(c)]
-    common = words[0] if words and len(words) == len(wide) else []
-    explained = {c[m.start() :] for c in wide if common and (m := _BRACKET.search(c))}
-    found = [w for w in common if less_is_better(w) and all(w in own for own in words)][:1]
-    return found or [text.strip() for text in explained if len(explained) == 1]
-
-
-def _melted(frame: pl.DataFrame, keep: list[str], wide: list[str]) -> pl.DataFrame:
-    """One row per item and condition. What all names begin or end with (`old_correct`, `new_correct`) is left out."""
-    names = {c: leaf_of(c, wide) for c in wide}
-    texts = any(frame[c].dtype == pl.String for c in wide)
-    frame = frame.with_columns(pl.col(c).cast(pl.String if texts else pl.Float64) for c in wide)
-    return pl.concat([frame.select(*keep, pl.lit(names[c]).alias(CONDITION), pl.col(c).alias(VALUE)) for c in wide])
-
-
-def leaf_of(column: str, wide: Sequence[str]) -> str:
-    """A condition's name: without the word for the score that all end or begin with, or the object they were in.
-
-    What all explain alike in a bracket at the end is left out first.
-    """
-    if bracket := _shared_bracket(wide):
-        return leaf_of(column.removesuffix(bracket), [c.removesuffix(bracket) for c in wide])
-    words = (rf"[_ .:/-]+{re.escape(w)}$|^{re.escape(w)}[_ .:/-]+" for w in _faults(wide))
-    for cut in (r"^.+ / ", r"^[^.]+\.", _ENDS, _STARTS, *words):
-        short = {c: re.sub(cut, "", c, flags=re.IGNORECASE).strip() for c in wide}
-        if _are_short_names(short) and (cut != r"^[^.]+\." or _share_head(short)):
-            return short[column]
-    return column
-
-
-def _shared_bracket(wide: Sequence[str]) -> str:
-    """The bracket with which all of several columns end; "" without."""
-    explained = {match[0] if (match := _BRACKET.search(c)) else "" for c in wide}
-    bracket = explained.pop() if len(explained) == 1 and len(wide) > 1 else ""
-    return "" if bracket in wide else bracket
-
-
-def _are_short_names(short: Mapping[str, str]) -> bool:
-    """Whether every column has a shorter name, and none has another's."""
-    return len(set(short.values())) == len(short) and all(name and name != c for c, name in short.items())
-
-
-def _share_head(short: Mapping[str, str]) -> bool:
-    """Whether the same beginning was cut off every column."""
-    return len({c[: len(c) - len(name)] for c, name in short.items()}) == 1
 
 
 def _holds_numbers_only(column: pl.Series) -> bool:
@@ -599,11 +560,11 @@ def _shares(frame: pl.DataFrame, place: Mapping[str, str], what: str, notes: lis
     if points is None or not (points > 1).any():
         return frame, next(iter(totals), "")
     for c, total in totals.items():
-        is_whole = bare[c] in _OF[: _OF.index("n")] or bare[column] in _RIGHT
+        is_whole = bare[c] in TOTAL_NAMES[: TOTAL_NAMES.index("n")] or bare[column] in _RIGHT
         if c != column and is_whole and (total >= points).all() and (total > 0).all():
             notes.append(f"{brief(column)} of {brief(c)} is read as a share")
             return frame.with_columns((points / total).alias(column)), c
-    wrong = [c for c in frame.columns if c != column and leaf_name(c) in _MISSED and _whole(frame, c) is not None]
+    wrong = [c for c in frame.columns if c != column and leaf_name(c) in MISSED_NAMES and _whole(frame, c) is not None]
     if wrong and not less_is_better(column):
         raise InputError(
             f"{what}: {brief(column)} and {brief(wrong[0])} are counts of answers, not the results of single items.",
@@ -615,8 +576,8 @@ def _shares(frame: pl.DataFrame, place: Mapping[str, str], what: str, notes: lis
 
 def _total_columns(frame: pl.DataFrame, bare: Mapping[str, str]) -> dict[str, pl.Series]:
     """The columns that say of how many a row's points are; a size of the table itself is none."""
-    totals = {c: n for c in bare if bare[c] in _OF and (n := _whole(frame, c)) is not None and (n > 1).any()}
-    sizes = [c for c, n in totals.items() if bare[c] in _OF[_OF.index("n") :] and n.n_unique() == 1]
+    totals = {c: n for c in bare if bare[c] in TOTAL_NAMES and (n := _whole(frame, c)) is not None and (n > 1).any()}
+    sizes = [c for c, n in totals.items() if bare[c] in TOTAL_NAMES[TOTAL_NAMES.index("n") :] and n.n_unique() == 1]
     return {c: n for c, n in totals.items() if c not in sizes or bare[c] == "total"}
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
+from richter.claims import METRICS
 from richter.errors import InputError
 from richter.interop import less_is_better
 from richter.records import Better, Item, Note, counted, printable
@@ -47,6 +48,7 @@ MAX_IDS_SEEN = 10_000  # that tell how ids are written
 class Part:
     """One source: its answers with their main score, further scores, and ratings. `score` names the main score.
 
+    `measure`: the measure whose row names the column of the main score, so that it counts under that name only.
     `worded`: its grades are words that say themselves which is right, whatever the column is called. `scale`: the range
     of scores that the column's name states. `endless`: its name is that of an amount. `kept`: the scale and the
     direction with which a run was imported. `groupings`: what each column that may group items says of them, the
@@ -62,6 +64,7 @@ class Part:
     conditions: Sequence[str] = ()
     items: Mapping[str, Item] = dataclasses.field(default_factory=dict)
     score: str = ""
+    measure: str = ""
     worded: bool = False
     scale: tuple[float, float] | None = None
     endless: bool = False
@@ -169,6 +172,9 @@ def _score_tables(
         stated=stated.pop() if len(stated) == 1 else None,
         endless=any(part.endless for part in parts),
     )
+    named = {part.measure for part in parts if part.score}
+    if metric is not None and len(named) == 1 and (row := METRICS.get(named.pop())) is not None:
+        metric, measured = row.name, (row.kind, row.low, row.high, row.better)
     scores = [] if metric is None else [_scores(came, metric, measured)]
     if metric == "mean_score" and options.pass_at is not None and measured[1:3] == (0.0, 1.0):
         enough = pl.col("value") <= options.pass_at if is_lower else pl.col("value") >= options.pass_at
@@ -540,9 +546,9 @@ def _understood(
     answers: pl.DataFrame, conditions: Sequence[str], scores: pl.DataFrame, names: Sequence[str], rated: str
 ) -> str:
     shown = ", ".join(printable(name, limit=30) for name in conditions[:4]) + (", …" if len(conditions) > 4 else "")
-    several = f"{counted(len(conditions), 'condition')} ({shown})" if len(conditions) > 1 else f"1 condition ({shown})"
+    several = f"{len(conditions)} ({shown})" if len(conditions) > 1 else shown
     items = answers["item"].n_unique()
-    said = [f"{counted(items, 'item')} x {several}"]
+    said = [f"{counted(items, 'question')} x {several}"]
     if len(scores):
         said += _describe_scores(scores, names)
     elif not rated:
@@ -551,12 +557,12 @@ def _understood(
         said.append(rated)
     draws = int(answers["draw"].to_numpy().max(initial=0)) + 1
     if draws > 1:
-        said.append(f"up to {counted(draws, 'draw')} an item")
+        said.append(f"up to {counted(draws, 'repeat')} per question")
     numbers = [answers[name].drop_nulls().n_unique() for name in ("group", "group_2")]
     if groups := [f"in {counted(number, 'group')}" for number in numbers if number]:
-        said.append(f"items {' and '.join(groups)}")
+        said.append(f"questions {' and '.join(groups)}")
     if answers["weight"].drop_nulls().n_unique() > 1:
-        said.append("items weighted")
+        said.append("questions weighted")
     failed = answers.filter(pl.col("error").fill_null("") != "").height
     if failed:
         said.append(f"{failed:,} failed calls")

@@ -2,7 +2,6 @@
 
 import dataclasses
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from richter.interop import (
     evidence_run,
     is_frame,
     is_log,
+    is_zip,
     log_files,
     named_source,
     source_name,
@@ -25,7 +25,7 @@ from richter.records import printable
 from richter.store import DatabaseRun, Ledger, Place, is_run, open_ledger
 from richter.tables._log_rows import part_of_logs
 from richter.tables._part import Part, assemble
-from richter.tables._read_files import part_of_frame, read_file, read_folder, rename_conditions
+from richter.tables._read_files import name_by_files, part_of_frame, read_file, read_folder, rename_conditions
 from richter.tables._read_run import part_of_ledger
 from richter.tables._reading import options_for, proposal_of
 from richter.tables._tables import Dataset, RatingsFile, ReadOptions, ratings_of
@@ -83,7 +83,7 @@ def _unpacked(source: Source, folder: Path) -> Source:
     name, path = named_source(source)
     if not isinstance(path, Path) or not path.is_file():
         return source
-    run = evidence_run(path, folder) if zipfile.is_zipfile(path) else None
+    run = evidence_run(path, folder) if is_zip(path) else None
     found = run or unzipped(unpacked(path, folder), folder)
     if found == path:
         return source
@@ -101,6 +101,7 @@ def _read(sources: Sequence[tuple[Source, Source]], options: ReadOptions, what: 
             parts += [_of_source(part, given, source, own) for part in found]
         elif str(source) == logs[0]:
             parts.append(part_of_logs(logs, options))
+    parts = name_by_files(parts, options)
     return _assembled(parts, chosen[0] if all(own == chosen[0] for own in chosen) else options, what)
 
 

@@ -11,17 +11,19 @@ import polars as pl
 
 from richter.errors import InputError
 from richter.interop import guessed_encoding, read_frame, read_sheets, tool_table
-from richter.records import Note, counted, printable
+from richter.records import Note, counted, of_kind, printable
 from richter.tables._build_part import build_part
 from richter.tables._part import Part
 from richter.tables._reading import table_steps, with_step
 from richter.tables._roled_table import known_table
-from richter.tables._tables import ReadOptions
+from richter.tables._tables import KEY, ReadOptions
+from richter.tables._wide_table import known_wide
 from richter.tables._words import SPREADS, TOTALS, brief, number_of, text_of
 
 Key = TypeVar("Key")
 OPTIONAL_ENDINGS = (".txt", ".json")  # of a folder: these need not be tables
 MIN_SHARED_FILES = 5  # of folders with a file for each answer
+NOTED_STEPS = ("totals", "spellings", "severity-words")  # readings that a note tells, and a proposal confirms
 BLANK = b"\xef\xbb\xbf\xff\xfe\0 \r\n\t"
 
 
@@ -149,6 +151,22 @@ def rename_conditions(part: Part, names: Mapping[str, str]) -> Part:
     return part
 
 
+def name_by_files(parts: list[Part], options: ReadOptions) -> list[Part]:
+    """The parts with the files' names as conditions, where all have the same one and answer the same items."""
+    names = {name for part in parts for name in part.conditions}
+    stems = [Path(part.name).stem for part in parts]
+    if len(parts) < 2 or len(names) != 1 or len({*stems}) < len(parts) or any(part.reading is None for part in parts):
+        return parts
+    keys = pl.concat([part.answers.select(KEY) for part in parts])
+    if not keys.is_duplicated().any() or stems == [*names]:
+        return parts
+    shown = f"the files' names: all say {brief(names.pop())!r}"
+    for part, stem in zip(parts, stems, strict=True):
+        part.reading = with_step(part.reading, "file-names", shown, options)
+        rename_conditions(part, dict.fromkeys(part.conditions, stem))
+    return parts
+
+
 def _stems(files: Sequence[Path], folder: Path) -> dict[Path, str]:
     """A name for each file's condition: the file's own, else the parts of its path in which it differs from others."""
     plain = {f: f.name if f.is_dir() else f.stem for f in files}
@@ -207,10 +225,11 @@ def _read_workbook(path: Path, sheets: Mapping[str, pl.DataFrame], options: Read
     def read(name: str, frame: pl.DataFrame, own: ReadOptions) -> Part:
         return part_of_frame(frame, own, what=f"{path}, sheet {brief(name)}", stem=name)
 
-    found, faults = _read_alike(sheets, options, read)
-    parts = list(found.values())
-    if not parts:
-        raise next(iter(faults.values()))
+    found, errors = _read_alike(sheets, options, read)
+    if not found:
+        raise next(iter(errors.values()))
+    faults = {name: error.what for name, error in errors.items()} | _why_aside(found)
+    parts = [part for name, part in found.items() if name not in faults]
     keys = [part.answers.select("item", "condition", "draw") for part in parts]
     are_raters = len(parts) > 1 and all(k["draw"].max() == 0 and k.equals(keys[0]) for k in keys)
     for k, part in enumerate(parts):
@@ -220,10 +239,25 @@ def _read_workbook(path: Path, sheets: Mapping[str, pl.DataFrame], options: Read
             part.reading = with_step(part.reading, "rater-sheets", "each sheet is one rater", options)
     if are_raters:
         parts[0].notes.append("the sheets grade the same answers: an answer's score is the mean of theirs")
-    parts[0].notes += [f"sheet {brief(name)} is not read: {fault.what}" for name, fault in faults.items()]
+    parts[0].notes += [f"sheet {brief(name)} is not read: {fault}" for name, fault in faults.items()]
     return parts
 
 
+def _why_aside(parts: Mapping[str, Part]) -> dict[str, str]:
+    """Why some sheets stand beside the results: nothing is graded, or a few items that no other sheet has."""
+    graded = {name: part for name, part in parts.items() if part.score or len(part.ratings)}
+    aside = dict.fromkeys((name for name in parts if graded and name not in graded), "its answers have no grades")
+    items = {name: part.answers["item"].unique() for name, part in graded.items()}
+    most = max(map(len, items.values()), default=0)
+    for name, own in items.items():
+        others = [other for key, other in items.items() if key != name]
+        if len(own) <= MAX_ASIDE and 3 * len(own) < most and others:
+            is_shared = any(own.is_in(other.implode()).any() for other in others)
+            aside |= {} if is_shared else {name: f"{counted(len(own), 'item')} that no other sheet has"}
+    return aside
+
+
+MAX_ASIDE = 10  # items of a sheet that may be a legend
 MIN_SUMMED_ROWS = 6
 FOOT_ROWS = 5
 MAX_WORDS = 50  # different cells of a column of grades
@@ -283,7 +317,8 @@ def drop_totals(frame: pl.DataFrame, place: Mapping[str, str], notes: list[str])
     if rows.height == frame.height and _last_row_sums_up(frame):
         rows = frame.head(frame.height - 1)
     if rows.height < frame.height:
-        notes.append(f"{counted(frame.height - rows.height, 'row is', 'rows are')} totals and are left out")
+        left_out = counted(frame.height - rows.height, "row of totals is", "rows of totals are")
+        notes.append(Note(f"{left_out} left out", "totals"))
     return rows
 
 
@@ -367,19 +402,56 @@ def part_of_frame(
         raise InputError(f"{what} has a header and no rows.", remedy="It needs at least one row: export it again.")
     notes: list[str] = []
     rows = drop_totals(rows, {}, notes)
-    options = _with_tool(rows, dataclasses.replace(options, layout=table_steps(options.layout)), notes)
-    table = known_table(rows, options, notes)
+    given = options
+    options, measures = _with_tool(rows, dataclasses.replace(options, layout=table_steps(options.layout)), notes)
+    table = known_table(rows, options, notes) or (None if named else known_wide(rows, options, notes))
     if table is None:
         from richter.tables._infer_table import infer_table  # only where names do not tell
 
         table = infer_table(rows, options, notes, what, named=named)
-    return build_part(table, options, what=what, stem=stem)
+    if measures:
+        table = dataclasses.replace(table, measures=list(dict.fromkeys((*table.measures, *measures))))
+    part = build_part(table, options, what=what, stem=stem)
+    if "condition" not in given.map or "spellings" in given.layout:
+        part = merge_spellings(part)
+    for step in NOTED_STEPS:
+        for note in of_kind(part.notes, step):
+            part.reading = with_step(part.reading, step, note, given)
+    return part
 
 
-def _with_tool(rows: pl.DataFrame, options: ReadOptions, notes: list[str]) -> ReadOptions:
-    """The options with what the tool's own columns say, where a tool wrote the table and the user says nothing."""
+def merge_spellings(part: Part) -> Part:
+    """The part with one name for conditions that differ only in capitals, spaces or hyphens and share no item."""
+    alike: dict[str, list[str]] = {}
+    for name in part.conditions:
+        bare = unicodedata.normalize("NFKC", name).lower()
+        alike.setdefault(re.sub(r"[\s_\u2010-\u2015-]+", "", bare), []).append(name)
+    for spelled in (own for own in alike.values() if len(own) > 1):
+        rows = part.answers.filter(pl.col("condition").is_in(spelled)).select("item", "condition").unique()
+        names = " and ".join(repr(brief(name)) for name in spelled)
+        if rows["item"].is_duplicated().any():
+            part.notes.append(f"{names} differ in capitals, spaces or hyphens only: are they the same?")
+            continue
+        counts = part.answers["condition"].value_counts()
+        common = max(spelled, key=lambda name: counts.filter(condition=name)["count"][0])
+        part = rename_conditions(part, dict.fromkeys(spelled, common))
+        part.conditions = list(dict.fromkeys(part.conditions))
+        why = "differ in capitals, spaces or hyphens only and share no item"
+        part.notes.append(Note(f"{names} {why}: taken as one, {common!r}", "spellings"))
+    return part
+
+
+def _with_tool(rows: pl.DataFrame, options: ReadOptions, notes: list[str]) -> tuple[ReadOptions, list[str]]:
+    """The options with what the tool's own columns say, where a tool wrote the table and the user says nothing.
+
+    The second value is the tool's further measures.
+    """
     tool = None if options.map or options.wide is not None or options.layout else tool_table(rows.columns)
     if tool is None:
-        return options
+        return options, []
     notes.append(Note(f"read as a table of {tool.name}", "tool"))
-    return dataclasses.replace(options, map=tool.columns(rows.columns) or {}, layout=tool.layout)
+    columns = tool.columns(rows.columns) or {}
+    score = rows[columns["score"]] if "score" in columns else pl.Series(dtype=pl.Float64)
+    grades = tool.grades if score.dtype == pl.String and score.is_in(list(tool.grades)).any() else {}
+    chosen = dataclasses.replace(options, map=columns, layout=tool.layout, grade={**grades, **options.grade})
+    return chosen, tool.measures(rows.columns)

@@ -9,8 +9,8 @@ import polars as pl
 
 from richter.errors import LedgerCorrupt
 from richter.interop import IMPORT_NOTE
-from richter.records import Grade, Item, Rating
-from richter.store import Ledger
+from richter.records import Grade, Item, Note, Rating
+from richter.store import SERVED_NOTE, Ledger
 from richter.tables._confidence_source import Key, Texts, confidences
 from richter.tables._part import GROUPINGS, OTHERS, ROW, Part, frame_of
 from richter.tables._tables import KEY, RATINGS, ReadOptions
@@ -55,7 +55,18 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
         score=", ".join(scorers),
         kept=ReadOptions(scale=kept.scale, better=kept.better),
         is_confirmed=note.get("is_confirmed") is not False,
+        notes=_served_notes(ledger),
     )
+
+
+def _served_notes(ledger: Ledger) -> list[str]:
+    """A line for each model whose server says that it answered with several."""
+    served = _noted(ledger, ledger.note(SERVED_NOTE) or {}, dict[str, list[str]])
+    return [
+        Note(f"{model} answered as several models: {', '.join(names)}", "served")
+        for model, names in served.items()
+        if len(names) > 1
+    ]
 
 
 def _first_confidences(ledger: Ledger) -> dict[Key, tuple[str, float]]:

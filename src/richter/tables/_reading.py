@@ -22,8 +22,11 @@ __all__ = ["Reading", "Role", "as_options", "options_for", "proposal_of", "saved
 
 MAX_LINES = 8
 MAX_SHOWN = 4  # names in a line
-# steps that are of a file or a folder: what a folder, a file or a sheet stands for, the alphabet
-FILE_STEPS = ("folders", "file-per-answer", "rater-sheets", "cp932", "cp949", "gb18030", "cp1251")
+# steps that are not of a table's layout: what a folder, a file or a sheet stands for, the alphabet, what is left out
+FILE_STEPS = (
+    "totals", "spellings", "severity-words", "folders", "file-per-answer", "file-names", "rater-sheets",
+    "cp932", "cp949", "gb18030", "cp1251",
+)  # fmt: skip
 GRADE_WORDS = {"right": 1.0, "wrong": 0.0, "missing": None}
 TITLES = {
     "item": "question", "condition": "model", "score": "score", "severity": "severity", "draw": "epoch", "run": "run",

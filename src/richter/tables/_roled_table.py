@@ -6,25 +6,25 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from richter.interop import FIELDS, LISTED, LOWER, hinted_fields, is_listed, leaf_name, less_is_better, plain_name
+from richter.interop import FIELDS, LISTED, LOWER, VARYING, WORDED, is_listed, leaf_name, less_is_better, plain_name
 from richter.records import counted
-from richter.tables._answer_keys import PLAIN_NUMBER, PLAIN_WORDS
+from richter.tables._answer_keys import MAX_WORDS, PLAIN_NUMBER, PLAIN_WORDS
 from richter.tables._reading import Reading, Role, quoted
 from richter.tables._roles import JUDGES
 from richter.tables._shapes import ORDER
 from richter.tables._tables import ReadOptions
-from richter.tables._words import DECLINED, MISSING, STATUSES, USUAL_ENDS, brief, has_unique_rows, says_right, text_of
+from richter.tables._words import DECLINED, MISSING, STATUSES, brief, has_unique_rows, says_right, text_of
 
 # what --map calls a field otherwise
 SAME = {"correct": "score", "answer": "text", "subject": "domain", "model": "condition", "id": "item"}
 MIN_ITEMS = 7  # fewer may be categories
 MIN_ROWS = 100_000  # that show as many items
-# of how many a row's points, or its average, are
-TOTAL_NAMES = ("out_of", "max", "max_score", "max_points", "possible", "possible_points", "points_possible", "maximum",
-               "n", "total", "count", "support", "samples", "questions", "tests", "examples", "items",
-               "answers")  # fmt: skip
+# of how many a row's points, or its average, are; with or without a word for "number" before it
+TOTAL_NAMES = ("out_of", "max", "max_score", "max_points", "possible", "von", "sur", "de", "possible_points",
+               "points_possible", "maximum", "max_punkte", "maximalpunkte", "n", "total", "count", "support", "samples",
+               "questions", "tests", "examples", "items", "answers", "anzahl", "gesamt")  # fmt: skip
 MISSED_NAMES = ("wrong", "incorrect", "failed", "fail", "failures", "errors", "n_wrong", "num_wrong", "n_incorrect",
-                "num_incorrect")  # fmt: skip
+                "num_incorrect", "falsch")  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +32,8 @@ class RoledTable:
     """A table with one row per answer: `place` names the column of each field.
 
     `given` is the table as the file has it. `wide` are its columns that became conditions, `faults` what they count
-    where less is better, `steps` the steps of layout that were taken. `measures` are further columns of scores. `notes`
-    is what was seen on the way.
+    where less is better, `steps` the steps of layout that were taken. `known` are fields that the layout itself tells.
+    `measures` are further columns of scores. `notes` is what was seen on the way.
     """
 
     frame: pl.DataFrame
@@ -42,6 +42,7 @@ class RoledTable:
     wide: Sequence[str] = ()
     faults: Sequence[str] = ()
     steps: Sequence[str] = ()
+    known: Sequence[str] = ()
     measures: Sequence[str] = ()
     notes: list[str] = dataclasses.field(default_factory=list)
 
@@ -77,7 +78,7 @@ def _listed_places(frame: pl.DataFrame, options: ReadOptions) -> dict[str, str] 
             return None
         if own:
             place[field] = own[0]
-    if "item" not in place and plain_name(place.get("prompt", "")) == "question":
+    if "item" not in place and plain_name(place.get("prompt", "")) in LISTED["item"]:
         place["item"] = place["prompt"]  # a question is its own name
     return with_classes_of_draws(place)
 
@@ -99,8 +100,21 @@ def _claiming_columns(frame: pl.DataFrame, field: str, place: Mapping[str, str])
     own = [c for c in named_columns(frame, field) if c not in place.values()]
     if field == "condition":
         own = [c for c in own if not JUDGES.search(c)]
-        return [c for c in own if frame[c].n_unique() > 1] or own[:1]
+        return [c for c in own if frame[c].n_unique() > 1] or [c for c in own if plain_name(c) not in VARYING][:1]
+    if field == "score":
+        return own or [c for c in frame.columns if is_known_column("score", frame[c])]
     return [c for c in own if holds_numbers(frame[c])] if field == "weight" else own
+
+
+def is_known_column(field: str, column: pl.Series) -> bool:
+    """Whether a column is known as a field: by a listed name, or one that words for right and wrong make a score's."""
+    if is_listed(field, column.name):
+        return True
+    if field != "score" or plain_name(column.name) not in WORDED or column.dtype != pl.String:
+        return False
+    words = {word.strip().lower() for word in column.drop_nulls().unique().head(MAX_WORDS)}
+    grades = words - {*MISSING, *STATUSES, *DECLINED}
+    return bool(grades) and grades <= PLAIN_WORDS
 
 
 def holds_numbers(column: pl.Series) -> bool:
@@ -136,6 +150,8 @@ def _shares_items(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOp
     if "condition" not in place:
         return _has_one_condition(frame, place)
     n_conditions = frame[place["condition"]].n_unique()
+    if n_conditions == 1 and not _has_one_condition(frame, place):
+        return False
     if n_conditions == frame.height > 1:
         return False
     return n_conditions == 1 or is_chosen or items.hash().n_unique() < frame.height
@@ -207,11 +223,12 @@ def reading_of(
     columns, steps = _decided_columns(table)
     steps = [*steps, *later_steps]
     roles = [_role(field, column, table.frame, options) for field, column in columns.items()]
+    roles = [dataclasses.replace(role, is_known=role.is_known or role.field in table.known) for role in roles]
     added = {role.field: columns[role.field] for role in roles if not role.is_known}
     if are_draws:
         roles.append(Role(field="draw", shown="rows of one question, in their order", is_known=False))
         added["draw"] = ORDER
-    is_wide_known = not table.wide or options.wide is not None or _is_plain_wide(table.given, table.wide)
+    is_wide_known = not table.wide or options.wide is not None or "condition" in table.known
     if table.wide:
         roles.append(Role(field="condition", shown=f"columns {quoted(table.wide)}", is_known=is_wide_known))
     if steps:
@@ -282,7 +299,7 @@ def _role(field: str, column: str, frame: pl.DataFrame, options: ReadOptions) ->
     is_chosen = mapped.get(field) == column or (field == "score" and column == options.scorer)
     if column == ORDER and column not in frame.columns:
         return Role(field=field, shown="the order of the rows", is_known=is_chosen)
-    is_known = is_chosen or is_listed(field, column)
+    is_known = is_chosen or is_known_column(field, frame[column])
     if field in ("draw", "run") and not is_chosen:
         texts = text_of(frame[column])
         is_known &= texts.cast(pl.Int64, strict=False).null_count() == texts.null_count()
@@ -293,22 +310,6 @@ def _role(field: str, column: str, frame: pl.DataFrame, options: ReadOptions) ->
     if field in ("condition", "score") and len(values) <= MAX_CONDITIONS_SHOWN:
         shown = ", ".join(brief(value) for value in values)
     return Role(field=field, shown=f'column "{brief(column)}" ({shown})', is_known=is_known)
-
-
-def _is_plain_wide(frame: pl.DataFrame, wide: Sequence[str]) -> bool:
-    """Whether the columns beside a listed item and its texts all hold 0 and 1, or numbers on one usual scale.
-
-    A name that says that it is something of the item (`is_math`, `difficulty`, a measure) is not a condition's.
-    """
-    fields = ("item", "text", "prompt", "reference", "domain", "group")
-    others = [c for c in frame.columns if c not in wide and not any(is_listed(f, c) for f in fields)]
-    named = [c for c in wide if plain_name(c).startswith(("is_", "has_")) or hinted_fields(c) & {"other", "metric"}]
-    texts = [text_of(frame[c]).str.to_lowercase().replace({"true": "1", "false": "0", "": None}) for c in wide]
-    numbers = [text.cast(pl.Float64, strict=False) for text in texts]
-    if others or named or any(n.null_count() > t.null_count() for n, t in zip(numbers, texts, strict=True)):
-        return False
-    tops = [float(n.max() or 0) for n in numbers]  # type: ignore[arg-type]
-    return len({next((end for end in USUAL_ENDS if top <= end), 0.0) for top in tops}) == 1
 
 
 def _is_lower_by_name(table: RoledTable) -> bool:

@@ -15,6 +15,7 @@ import polars as pl
 from richter.interop import (
     FIELDS,
     MEASURE_NAMES,
+    has_no_end,
     hinted_fields,
     known_fields,
     leaf_name,
@@ -198,7 +199,8 @@ def _graded_columns(table: Table, place: Mapping[str, str], fixed: Sequence[str]
     """The free columns whose cells may be grades; one value for each condition is not."""
     graded = [c for c in _free(table, place, fixed) if c != named and table.graded(c)]
     graded = [c for c in graded if not counts_rows(table.frame[c])]
-    graded = [c for c in graded if not hinted_fields(c) & {"other"} and leaf_name(c) != "key"]
+    graded = [c for c in graded if not (hinted_fields(c) & {"other"} or has_no_end(c)) and leaf_name(c) != "key"]
+    graded = [c for c in graded if not less_is_better(c)] or graded  # a loss beside a grade is another measure
     condition = place.get("condition", "\0")
     if condition in table.frame.columns and 1 < table.n(condition) < table.frame.height:
         graded = [c for c in graded if table.n(condition, c) > table.n(condition)]
@@ -441,7 +443,12 @@ def _crossing_pairs(
         (i, c) for c in conditions for i in items if i != c and i in columns and c in columns and _crosses(table, i, c)
     ]
     graded = [c for c in free if table.graded(c)]
-    if is_given or len(graded) < 2 or not any(table.n(c) == table.frame.height for c in free if c not in graded):
+    if (
+        is_given
+        or "score" in place
+        or len(graded) < 2
+        or not any(table.n(c) == table.frame.height for c in free if c not in graded)
+    ):
         return pairs
     # rows have names, models their own columns, and numbers name none
     pairs = [(i, c) for i, c in pairs if table.n(i, c) == table.frame.height]

@@ -131,7 +131,8 @@ def _numbers(frame: pl.DataFrame, column: str, notes: list[str], what: str) -> p
         )
     value = words.replace_strict(SEVERITIES, default=None, return_dtype=pl.Float64)
     said = [f"{word} {size:g}" for word, size in SEVERITIES.items() if (words == word).any()]
-    notes.append(f"severities in words are read as {', '.join(said)}; only their order is the annotators'")
+    meaning = f"severities in words are read as {', '.join(said)}; only their order is the annotators'"
+    notes.append(Note(meaning, "severity-words"))
     if checks.any():
         notes.append(
             f"{counted(int(checks.sum()), 'row is', 'rows are')} attention checks and no ratings; they are left out"

@@ -390,7 +390,7 @@ def _raters(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
     if decided:
         notes.append(f"{brief(decided[0])} is read, which was settled after the others (--map score=COLUMN)")
         return frame, {"score": decided[0]}
-    if _are_raters_of_conditions(list(own)):
+    if are_raters_of_conditions(list(own)):
         return frame, {}
     words = list(dict.fromkeys(rater.word for rater in own.values()))
     if len(words) == 1 and len(dict.fromkeys(rater.which for rater in own.values() if rater.which)) == len(own):
@@ -409,7 +409,7 @@ def _rater_columns(frame: pl.DataFrame) -> dict[str, RaterName]:
     return {} if len(own) < 2 or known_fields(rest) & {"score", "severity"} or beside else own
 
 
-def _are_raters_of_conditions(columns: list[str]) -> bool:
+def are_raters_of_conditions(columns: list[str]) -> bool:
     """Whether there is a column for each condition and rater."""
     grids = [grid for grid in factors(columns) if len(grid.ones) > 1 and len(grid.twos) > 1]
     return any(all(map(_is_draw, side)) for grid in grids for side in (grid.ones, grid.twos))

@@ -12,11 +12,11 @@ from richter.interop import has_no_end, hinted_fields, known_fields, less_is_bet
 from richter.records import Note, counted, printable
 
 
-def _list(words: str) -> list[str]:
+def word_list(words: str) -> list[str]:
     return words.split()
 
 
-_RIGHT = _list(
+_RIGHT = word_list(
     "true t yes y correct right pass passed c success successful ok okay ✓ ✔ ✅ ☑ 👍 ○ 〇 ◯ o accept"
     " accepted acceptable approved good resolved solved ja wahr richtig korrekt bestanden i.o. i.o io"
     " oui vrai up"
@@ -26,7 +26,7 @@ _RIGHT = _list(
     " rätt sant riktig riktigt rigtig rigtigt korrekte oikein kyllä tosi správně ano helyes igen corect σωστό ναι"
     " benar ya đúng صحيح صح نعم נכון כן सही हाँ ถูก ใช่"
 )
-_WRONG = _list(
+_WRONG = word_list(
     "false f no n ko incorrect wrong fail failed i failure nok ✗ ✘ x ❌ ☐ 👎 × ✕ ✖ reject rejected down"
     " unacceptable bad unresolved nein falsch n.i.o. n.i.o nio inkorrekt non faux échoué echoue échec falso incorrecto"
     " incorrecta fallo errato errata sbagliato não nao incorreto errado errada nee onwaar fout"
@@ -44,7 +44,7 @@ WORDS = {
 }
 # of these it takes a name besides to know that they are grades
 ANY = frozenset(
-    _list(
+    word_list(
         "true t yes y c ja oui si sí sì sim 是 はい да tak evet 예 o ok false f no n i x nein non não nao"
         " nee nie hayır 否 いいえ нет 아니오 p good bad exact up down nej nei ei kyllä ano ne igen nem"
         " nu ναι όχι ya tidak نعم لا כן לא हाँ नहीं так ні ใช่"
@@ -64,7 +64,8 @@ STATUSES = frozenset((
 FAILURES = frozenset(("fail", "failed", "failure"))  # wrong beside these, else the end of a call
 PASSES = frozenset(("pass", "passed", "success", "successful", "succeeded", "ok", "okay", "accept", "accepted", "good"))
 MISSING = (".", "", "nan", "na", "n/a", "null", "none", "-", "--", "#n/a", "missing", "?", "skip", "skipped", "ignore",
-           "ignored", "not applicable", "n.a.", "s.o.", "k.a.", "n.v.t.")  # fmt: skip
+           "ignored", "not applicable", "n.a.", "s.o.", "k.a.", "n.v.t.", "\\n", "(null)", "[null]", "<na>",
+           "<null>")  # fmt: skip
 USUAL_ENDS = (1.0, 5.0, 7.0, 10.0, 100.0)  # upper ends of scales
 EMPTY = "empty"  # what `--grade` calls a cell with nothing in it
 # words in order: such a column is a rating from 1 to as many
@@ -93,6 +94,8 @@ TOTALS = re.compile(
 # beside totals at the foot of a table
 SPREADS = re.compile(r"(st\.? ?dev|std|sd|stderr|se|variance|var|n|count|min|max|median|ci|rank)\.?", re.IGNORECASE)
 _PLAIN = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)(e[-+]?\d+)?\s*%?", re.IGNORECASE)
+# thousands are parted by a point or comma, a fraction by the other one
+_THOUSANDS = re.compile(r"\d{1,3}(?:(?:\.\d{3})+,\d+|(?:,\d{3})+\.\d+|(?:\.\d{3}){2,}|(?:,\d{3}){2,})")
 _OUT_OF = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:/|out of|von|sur|de|su)\s*(\d+)")
 _LED = re.compile(
     r"([-+]?\d+(?:[.,]\d+)?)(?:\s+[-–—]\s+\D*|\s*[:=(]\s*\D*|[.)]\s+\D*|\s*(?:stars?|sterne|points?|pts\.?|punkte|点|分|★|⭐))",
@@ -127,6 +130,10 @@ def number_of(text: str) -> float | None:
     plain = text.strip().lower()
     if plain in WORDS:
         return WORDS[plain]
+    if _THOUSANDS.fullmatch(plain):
+        *whole, last = re.split("[.,]", plain)
+        is_broken = plain[-len(last) - 1] not in plain[: -len(last) - 1]  # the last sign is another one
+        return float("".join(whole) + ("." if is_broken else "") + last)
     if _PLAIN.fullmatch(plain):
         value = float(plain.rstrip("% ").replace(",", "."))
         return value / 100 if plain.endswith("%") else value
@@ -283,7 +290,7 @@ def counts_rows(values: pl.Series) -> bool:
     often = values.drop_nulls().value_counts(name="rows").sort(values.name)
     steps, rows = often[values.name].diff().drop_nulls(), often["rows"]
     numbered = len(often) > 5 and (steps == 1).all() and rows.n_unique() == 1
-    return bool(numbered or (values > 1000).any())
+    return bool(numbered or (values.cast(pl.Float64) > 1000).any())
 
 
 def likely_column(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
@@ -317,6 +324,7 @@ def to_numbers(
         )
     if field in _SIZES:
         return _sizes(series, column, notes)
+    series = _without_thousands(series, what)
     values = series.str.strip_chars().cast(pl.Float64, strict=False).fill_nan(None)
     is_odd = values.is_null() & series.is_not_null()
     if not is_odd.any():
@@ -332,6 +340,29 @@ def to_numbers(
     _one_kind(series, values, column, what, notes)
     old, new = pl.Series(known.keys(), dtype=pl.String), pl.Series(known.values(), dtype=pl.Float64)
     return values.zip_with(~is_odd, series.replace_strict(old, new, default=None, return_dtype=pl.Float64))
+
+
+def _without_thousands(series: pl.Series, what: str) -> pl.Series:
+    """The cells without points between thousands, where a comma elsewhere shows that points are such; else refused.
+
+    A lone `1.099` beside whole numbers of three digits may be one thousand and ninety-nine.
+    """
+    pointed = series.str.contains(r"^\s*\d{1,3}(\.\d{3})+\s*$").fill_null(value=False)
+    if not pointed.any():
+        return series
+    if series.str.contains(r"^\s*\d{1,3}(\.\d{3})+,\d+\s*$").any():
+        return pl.select(
+            pl.when(pointed).then(series.str.replace_all(".", "", literal=True)).otherwise(series)
+        ).to_series()
+    others = series.filter(~pointed).str.strip_chars()
+    if others.str.contains(r"^[1-9]\d\d$").any() and not others.str.contains(".", literal=True).any():
+        cell = series.filter(pointed)[0]
+        raise InputError(
+            f"{what}: {brief(series.name)} holds {cell!r} beside whole numbers: "
+            f"{float(cell):g} or {cell.strip().replace('.', '')}?",
+            remedy="Write the numbers without a point between thousands, or with a comma before the fraction.",
+        )
+    return series
 
 
 def _cell_values(series: pl.Series, cells: pl.Series, field: str, notes: list[str]) -> dict[str, float | None]:

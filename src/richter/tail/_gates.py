@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from richter.claims import Evidence, is_within
+from richter.claims import is_inside
 from richter.records import Gate, Interval, Verdict, counted
 from richter.tail._condition import ConditionTail
 from richter.tail._tail_plan import TailPlan
@@ -48,12 +48,6 @@ def evaluate_gates(
         _disjoint_gate(a, b, shapes, shapes_single),
         _difference_gate(a, b, plan),
     )
-
-
-def is_inside(interval: Interval, tolerance: float) -> bool:
-    """Whether an interval of a difference, as it stands, shows it to be within a tolerance."""
-    evidence = Evidence(estimate=(interval.low + interval.high) / 2, interval=lambda _: interval)
-    return is_within(evidence, tolerance, alpha=(1 - interval.level) / 2)
 
 
 def _equivalence_gate(name: str, what: str, interval: Interval, estimate: float, tolerance: float, n: int) -> Gate:

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from richter.claims import is_inside
 from richter.records import Claim, Family, Gate, Hypothesis, Interval, Note, Verdict
 from richter.stats import Floats, Indices, Mapper
 from richter.stats._bootstrap import percentiles
 from richter.tail import _gpd_kernels as _kernels
 from richter.tail._condition import ConditionTail, exceedances_above
-from richter.tail._gates import evaluate_gates, is_inside, verdict_of
+from richter.tail._gates import evaluate_gates, verdict_of
 from richter.tail._gpd import seeds_from
 from richter.tail._tail_plan import TailPlan
 

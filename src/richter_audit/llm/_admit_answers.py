@@ -23,6 +23,7 @@ def admit(given: Answer) -> tuple[Answer, bytes]:
         text=_text(given.text),
         finish=_text(given.finish)[:LONGEST_WORD],
         error=_text(given.error),
+        served=_text(given.served)[:LONGEST_WORD],
         tokens=tuple(_text(t) for t in given.tokens) if scored else (),
         logprobs=tuple(float(p) for p in given.logprobs) if scored else (),
         tokens_in=count(given.tokens_in),

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 from richter.errors import BudgetExhausted, CallFailed, ModelError, RichterError, Unreachable
 from richter.models._prices import Price
 from richter.records import Answer, Decoding, call_key, printable
-from richter.store import Call, Ledger, Usage
+from richter.store import SERVED_NOTE, Call, Ledger, Usage
 from richter_audit.llm._adaptive_limit import AdaptiveLimit
 from richter_audit.llm._admit_answers import admit
 from richter_audit.llm._budget import Budget
@@ -108,6 +108,7 @@ class Asker:
         self._first_pause_s = first_pause_s
         self._most_tokens = MOST_TOKENS if most_tokens is None else most_tokens
         self._needed: dict[str, int] = {**(ledger.note(TOKENS_NOTE) or {})}
+        self._served: dict[str, list[str]] = {**(ledger.note(SERVED_NOTE) or {})}
         self._limits: dict[str, AdaptiveLimit] = {}
         self._in_progress: dict[str, asyncio.Future[None]] = {}
         self._reached: set[str] = set()
@@ -293,6 +294,20 @@ class Asker:
         tally.money_usd += answer.money_usd or 0.0
         tally.unpriced += answer.money_usd is None
         tally.truncated += whole and answer.truncated
+        if answer.served:
+            self._note_served(name, answer.served)
+
+    def _note_served(self, model: str, served: str) -> None:
+        """Keep the models that a server says it answered with; people are told where it is another than was asked."""
+        if served in self._served.get(model, ()):
+            return
+        note = {**(self.ledger.note(SERVED_NOTE) or {})}  # another process may have noted more
+        names = self._served[model] = note[model] = [*dict.fromkeys((*note.get(model, ()), served))]
+        self.ledger.set_note(SERVED_NOTE, note)
+        if len(names) > 1:
+            self._say(f"{model} answers as several models: {', '.join(names)}")
+        elif served.rpartition("/")[2] != model.rpartition("#")[2].rpartition("/")[2]:
+            self._say(f"{model} answers as {served}")
 
     async def _watch_binding(self, job: Job, answer: Answer) -> None:
         """Send a sentinel now and then; where its word turns up under another question, the run ends."""
@@ -315,7 +330,8 @@ class Asker:
     def _record(
         self, job: Job, key: str, answer: Answer, held: str, cost: Usage, *, given_up: bool = True, aside: bytes = b""
     ) -> asyncio.Future[None]:
-        request = json.dumps({"messages": list(job.messages), **job.decoding.to_dict(), "draw": job.draw})
+        asked = {"messages": list(job.messages), **job.decoding.to_dict(), "draw": job.draw}
+        request = json.dumps(asked | ({"served": answer.served} if answer.served else {}))
         done = self.ledger.record_soon(
             Call(
                 key=key,

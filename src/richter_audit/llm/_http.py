@@ -18,7 +18,8 @@ from richter.models._prices import Price
 from richter.models._providers import Endpoint, ModelSpec, endpoint
 from richter.records import Answer, Decoding, printable
 from richter_audit.llm._grammar import choices_grammar, tokens_grammar
-from richter_audit.llm._model import Message, Refused, TryAgain, draw_seed
+from richter_audit.llm._key_redaction import hide_in_body, hide_in_text, hide_in_tokens, is_spelt_out
+from richter_audit.llm._model import AttemptFailed, Message, Refused, TryAgain, draw_seed
 from richter_audit.llm._reply import (
     LONGEST_ASIDE,
     error_message,
@@ -28,6 +29,7 @@ from richter_audit.llm._reply import (
     refused_parameter,
     retry_after_s,
 )
+from richter_audit.llm._reply_bodies import BodyReader
 
 try:
     import aiohttp
@@ -36,7 +38,6 @@ except ModuleNotFoundError as error:
 
 RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 IDS_TO_TRUST = 20  # distinct ones, before a second reply with one of them says something
-LONGEST_BODY = 32 * 1024 * 1024
 LONGEST_WAIT_S = 60.0  # of what a server asks for; what is still refused after that fails, and can be asked again
 # how servers say that they do not take a parameter, and the words by which they name those that can be left out
 _REFUSES = re.compile(
@@ -44,7 +45,6 @@ _REFUSES = re.compile(
     r"|not accept|invalid|extra (inputs|fields)|(does|do)n.t support|cannot|must|only|required|instead",
     re.IGNORECASE,
 )
-_SECRET = re.compile(rb"^(?=.*[0-9]).{8}|^.{16}")  # what may be a key: long, or a mix
 _OPTIONAL = {
     "temperature": r"\btemperature\b",
     "top_p": r"\btop_p\b",
@@ -71,6 +71,7 @@ class HttpModel:
         self._tried: set[str] = set()
         self._left_out: set[str] = set()
         self._streams = False
+        self._bodies = BodyReader()
         self._ids: dict[bytes, bytes] | None = {}  # of replies, with a hash of the whole
 
     async def aclose(self) -> None:
@@ -81,12 +82,14 @@ class HttpModel:
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
             headers = {"Content-Type": "application/json", "User-Agent": "richter", "Connection": "close"}
+            headers["Accept-Encoding"] = "identity"  # a small packed reply may be gigabytes
             if self._endpoint.key:
                 headers["Authorization"] = f"Bearer {self._endpoint.key}"
             self._session = aiohttp.ClientSession(
                 headers=headers,
                 connector=aiohttp.TCPConnector(limit=0, force_close=True),  # the adaptive limit decides how many
                 timeout=aiohttp.ClientTimeout(total=self._timeout_s),
+                auto_decompress=False,
                 trust_env=_has_proxy(),  # aiohttp looks the proxy up in a thread for every call
             )
         return self._session
@@ -99,7 +102,7 @@ class HttpModel:
         content = await self._post(
             "completions" if raw else "chat/completions", self._payload(messages, decoding, draw, raw=raw)
         )
-        answer = read_answer(content, raw=raw, price=self._price, latency_s=time.perf_counter() - started)
+        answer = self._read_answer(content, raw=raw, started=started)
         if decoding.choices and answer.text.strip() not in {choice.strip() for choice in decoding.choices}:
             raise Refused(
                 f"{self.name} answered {printable(answer.text, limit=40)!r}, none of the texts it was held to: "
@@ -134,7 +137,7 @@ class HttpModel:
             if isinstance(error, TryAgain) and not error.changed:
                 raise
             return Answer(text="", latency_s=time.perf_counter() - started)
-        answer = read_answer(content, raw=True, price=self._price, latency_s=time.perf_counter() - started)
+        answer = self._read_answer(content, raw=True, started=started)
         return dataclasses.replace(answer, text=choice, tokens=(choice,), logprobs=(likely[0] - likely[1],))
 
     async def _post(self, path: str, sent: dict[str, Any], *, root: str = "") -> bytes:
@@ -142,7 +145,9 @@ class HttpModel:
         url, body = f"{root or self._endpoint.url}/{path}", json.dumps(sent).encode()
         try:
             async with self._open().post(url, data=body, allow_redirects=False) as response:
-                content = self._without_key(await self._read(response))
+                encoding = response.headers.get("Content-Encoding", "")
+                content = await self._bodies.read(response.content.iter_any(), encoding)
+                content = hide_in_body(content, self._endpoint.key)
                 status, headers = response.status, response.headers
         except aiohttp.ClientConnectorError as error:
             raise TryAgain(f"cannot connect to {self._endpoint.url}: {error.os_error}", connected=False) from error
@@ -170,17 +175,26 @@ class HttpModel:
         if before != digest:
             self._ids = None  # its ids mean nothing
         elif before is not digest and len(self._ids) >= IDS_TO_TRUST:
-            raise TryAgain("the reply to another question came again", maybe_billed=True, aside=content[:LONGEST_ASIDE])
+            raise TryAgain("the reply to another question came again", maybe_billed=True, aside=self._aside(content))
 
-    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        content = bytearray()  # grows in place: a reply may come in very small pieces
-        while len(content) < LONGEST_BODY and (piece := await response.content.read(LONGEST_BODY - len(content))):
-            content += piece
-        if len(content) >= LONGEST_BODY:
-            raise Refused(
-                f"{self.name} sent an answer of over {LONGEST_BODY} bytes: lower --max-tokens", maybe_billed=True
+    def _read_answer(self, content: bytes, *, raw: bool, started: float) -> Answer:
+        """The answer in a reply, without the key wherever the server spells it out."""
+        key, aside = self._endpoint.key, self._aside(content)
+        try:
+            answer = read_answer(
+                content, raw=raw, price=self._price, latency_s=time.perf_counter() - started, aside=aside
             )
-        return bytes(content)
+        except AttemptFailed as error:
+            error.reason = hide_in_text(error.reason, key)
+            raise
+        hidden: dict[str, Any] = {
+            name: hide_in_text(getattr(answer, name), key) for name in ("text", "finish", "served")
+        }
+        return dataclasses.replace(answer, **hidden, tokens=hide_in_tokens(answer.tokens, key))
+
+    def _aside(self, content: bytes) -> bytes:
+        """What is kept of a reply that is not an answer: its beginning, or nothing where it spells the key out."""
+        return b"" if is_spelt_out(content, self._endpoint.key) else content[:LONGEST_ASIDE]
 
     def _payload(self, messages: Sequence[Message], decoding: Decoding, draw: int, *, raw: bool) -> dict[str, Any]:
         payload: dict[str, Any] = {
@@ -249,14 +263,6 @@ class HttpModel:
             if self._max_tokens != ours:
                 change = f"{theirs} is sent in its place"
         return change
-
-    def _without_key(self, content: bytes) -> bytes:
-        """A server may echo the key; it must not reach a log or the ledger.
-
-        What many set where no key is needed (none, EMPTY, x, 1) is no secret, and may well be the answer.
-        """
-        key = self._endpoint.key.encode()
-        return content.replace(key, b"***") if _SECRET.search(key) else content
 
     def _refuse(self, status: int, headers: Any, content: bytes) -> None:
         """Turn an HTTP error into ours."""

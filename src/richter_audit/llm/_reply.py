@@ -14,12 +14,18 @@ from richter_audit.llm._admit_answers import amount, count
 from richter_audit.llm._model import Refused, TryAgain
 
 LONGEST_ASIDE = 2**20
+LONGEST_NAME = 200  # of a model
 _BROKEN = (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, ArithmeticError)
 
 
-def read_answer(content: bytes, *, raw: bool, price: Price | None, latency_s: float) -> Answer:
-    """The answer in a reply with status 200; what cannot be read as one is an attempt that may have been billed."""
-    aside = content[:LONGEST_ASIDE]
+def read_answer(
+    content: bytes, *, raw: bool, price: Price | None, latency_s: float, aside: bytes | None = None
+) -> Answer:
+    """The answer in a reply with status 200; what cannot be read as one is an attempt that may have been billed.
+
+    `aside` is what is then kept of the reply, its beginning unless given.
+    """
+    aside = content[:LONGEST_ASIDE] if aside is None else aside
     try:
         body = _stream(content) if content.startswith((b"data:", b"event:", b":")) else json.loads(content)
         if not body.get("choices") and body.get("error"):
@@ -32,7 +38,7 @@ def read_answer(content: bytes, *, raw: bool, price: Price | None, latency_s: fl
                 maybe_billed=True,
                 aside=aside,
             )
-        choice = body["choices"][0]
+        choice = _first_choice(body["choices"])
         text = choice["text"] if raw else _text(choice["message"], aside)
         usage = body.get("usage") or {}
         tokens, logprobs = _logprobs(choice.get("logprobs"))
@@ -51,11 +57,26 @@ def read_answer(content: bytes, *, raw: bool, price: Price | None, latency_s: fl
             tokens_out=tokens_out,
             money_usd=money,
             latency_s=latency_s,
+            served=_served(body),
         )
     except _BROKEN as error:
         raise TryAgain(
             f"the answer is not what the API promises ({type(error).__name__})", maybe_billed=True, aside=aside
         ) from error
+
+
+def _first_choice(choices: Any) -> Any:
+    """The choice of index 0, or the only one where it has no index: another index is another answer."""
+    chosen = [row for row in choices if row.get("index") in (0, None)]
+    if not chosen:
+        raise ValueError("no choice of index 0")
+    return chosen[0]
+
+
+def _served(body: Mapping[str, Any]) -> str:
+    """The model that a server says it answered with, or nothing."""
+    name = body.get("model")
+    return printable(name, limit=LONGEST_NAME) if isinstance(name, str) else ""
 
 
 def read_likelihoods(content: bytes, count: int, choice: str = "") -> list[float]:
@@ -110,10 +131,10 @@ def _stream(content: bytes) -> dict[str, Any]:
     text: list[str] = []
     scored: list[Any] = []
     calls: list[Any] = []
-    finish, usage = "", None
+    finish, usage, served = "", None, None
     for event in _stream_events(content):
-        usage = event.get("usage") or usage
-        for choice in event.get("choices") or []:
+        usage, served = event.get("usage") or usage, served or event.get("model")
+        for choice in (c for c in event.get("choices") or [] if c.get("index") in (0, None)):
             delta = choice.get("delta") or choice
             piece = delta.get("text") if "text" in delta else delta.get("content")
             text.append(piece if isinstance(piece, str) else _text({"content": piece}, b""))
@@ -128,6 +149,7 @@ def _stream(content: bytes) -> dict[str, Any]:
     return {
         "choices": [{"text": answer, "message": message, "finish_reason": finish, "logprobs": logprobs}],
         "usage": usage,
+        "model": served,
     }
 
 

@@ -1,0 +1,238 @@
+"""The tables and the picture under a comparison's answer: each condition, each measure, tiers and pairs."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+
+from richter.audit import CompareReport
+from richter.claims import Metric, claim_words, measure_words
+from richter.cli._io import PLAIN, cells, grid
+from richter.floors import ConditionSummary
+from richter.records import Claim, Interval, Verdict, at_most, counted, distinct_names, markdown_safe, printable
+from richter.words import describe_span, describe_verdict
+
+SHOWN = (Verdict.VERIFIED, Verdict.REFUTED)
+SHOWN_PAIRS = 15  # pairs that differ: all of them, else those of the best condition
+SHOWN_MODELS = 24  # of a board; beyond, the best
+CHART = 28  # cells of a bar
+BAR = {False: ("─", "●"), True: ("-", "o")}
+
+
+def condition_chart(out: Console, report: CompareReport) -> None:
+    """Print two conditions' accuracy as bars on one scale, each with its interval."""
+    rows = [c for c in report.conditions.values() if c.accuracy is not None and c.error_rate_interval is not None]
+    if len(rows) != len(report.conditions) or report.primary not in ("accuracy", "error_rate"):
+        return
+    spans = [_right_span(c) for c in rows]
+    low, high = min(s.low for s in spans), max(s.high for s in spans)
+    names = [printable(name) for name in _short(report).values()]
+    wide = max(map(cell_len, names))
+    line, point = BAR[out.options.ascii_only]
+    for name, row, span in zip(names, rows, spans, strict=True):
+        reach = (CHART - 1) / ((high - low) or 1.0)
+        first, at, last = (round((v - low) * reach) for v in (span.low, row.accuracy or 0.0, span.high))
+        bar = "".join(point if k == at else line if first <= k <= last else " " for k in range(CHART))
+        right = f"{100 * (row.accuracy or 0.0):.1f}%"
+        ends = f"{100 * span.level:.3g}% CI {100 * span.low:.1f} to {100 * span.high:.1f}"
+        out.print(f"  {set_cell_size(name, wide)}  {right:>6}  {bar}  {ends}", soft_wrap=True)
+    out.print()
+
+
+def _right_span(summary: ConditionSummary) -> Interval:
+    """The interval of the share of right answers."""
+    span = summary.error_rate_interval
+    assert span is not None
+    return Interval(low=1 - span.high, high=1 - span.low, level=span.level, method=span.method)
+
+
+def measures_table(out: Console, report: CompareReport) -> None:
+    """Print each measure of two conditions where there are several: values, difference and result."""
+    first, second = (printable(name, limit=24) for name in report.conditions)
+    claims = [c for c in report.claims if c.estimate is not None and ":" not in c.measure]
+    if len(claims) < 2:
+        return
+    rows = []
+    for claim in sorted(claims, key=lambda c: not c.primary):
+        words = measure_words(claim.measure)
+        values = [_value(words, v) for v in claim.values] if len(claim.values) == 2 else ["-", "-"]
+        rows.append([printable(words.noun, limit=40), *values, _difference(claim), describe_verdict(claim)])
+    out.print(grid(f"measure|{first}|{second}|{second} - {first}|result", rows, **PLAIN))
+    out.print()
+
+
+def _difference(claim: Claim) -> str:
+    """A claim's estimate with its interval and level."""
+    span = claim.interval or claim.plain_interval
+    if span is None or claim.estimate is None:
+        return "-"
+    return describe_span(claim_words(claim), claim.estimate, span, is_difference=True)
+
+
+def tier_table(out: Console, report: CompareReport) -> None:
+    """Print each condition with its tier, the share that it gets right and its other measures, the best first."""
+    short, graded = _short(report), [c for c in report.conditions.values() if c.error_rate is not None]
+    heads, values = _other_measures(report)
+    ranked = [c.name for c in sorted(graded, key=lambda c: c.error_rate or 0.0)] if graded else list(values)
+    level = next((c.error_rate_interval.level for c in graded if c.error_rate_interval is not None), report.level)
+    rows = []
+    for name in ranked[:SHOWN_MODELS]:
+        summary = report.conditions[name]
+        right = "-" if summary.accuracy is None else _right(summary)
+        rows.append([_tiers_of(name, report.groups), short[name], right, *values[name]])
+    if rows:
+        out.print(grid(["tier", "name", f"right ({100 * level:.3g}% CI)", *heads], rows, **PLAIN))
+    if len(ranked) > SHOWN_MODELS:
+        out.print(f"  and {len(ranked) - SHOWN_MODELS} more (--json has all)")
+    out.print()
+
+
+def _right(summary: ConditionSummary) -> str:
+    """The share of right answers with its interval; with no error seen its lower limit."""
+    if summary.error_rate_interval is None:
+        return f"{100 * (summary.accuracy or 0.0):.1f}%"
+    span = _right_span(summary)
+    return f"{100 * (summary.accuracy or 0.0):.1f}% ({100 * span.low:.0f} to {100 * span.high:.0f})"
+
+
+def _rate(summary: ConditionSummary) -> str:
+    """An error rate; with no error seen its upper limit, never 0."""
+    if summary.error_rate is None or summary.error_rate_interval is None:
+        return "-"
+    span = summary.error_rate_interval
+    if summary.error_rate == 0:
+        return f"< {at_most(100 * span.high, digits=2)}%"
+    level = f"{100 * span.level:.3g}% CI"
+    return f"{100 * summary.error_rate:.1f}% ({level} {100 * span.low:.1f} to {100 * span.high:.1f})"
+
+
+def _tiers_of(name: str, tiers: Sequence[Sequence[str]]) -> str:
+    """The tiers that a condition is in, as a range where they follow each other."""
+    own = [k for k, members in enumerate(tiers, 1) if name in members]
+    is_range = len(own) > 2 and own[-1] - own[0] == len(own) - 1
+    return f"{own[0]}-{own[-1]}" if is_range else ", ".join(map(str, own)) or "-"
+
+
+def subgroup_table(out: Console, report: CompareReport) -> None:
+    """Print each subgroup's difference by itself and partly pooled."""
+    lead = _lead_words(report)
+
+    def shown(value: float | None, interval: Interval | None) -> str:
+        if value is None or interval is None:
+            return "-"
+        return describe_span(lead, value, interval, is_difference=True)
+
+    for found in report.subgroups:
+        rows = (
+            [*cells("{r.name:30}|{r.n:,}", s), shown(s.estimate, s.interval), shown(s.pooled, s.pooled_interval)]
+            for s in found.subgroups
+        )
+        first, second = (printable(name, limit=24) for name in found.conditions)
+        out.print(grid(f"subgroup|questions|{second} - {first}, unadjusted|partly pooled", rows, box=None))
+
+
+def condition_table(out: Console, report: CompareReport) -> None:
+    """Print each condition's error rate and calibration."""
+    graded = [c for c in report.conditions.values() if c.error_rate is not None]
+    short, columns = _short(report), "{rate}|{r.ece:.3f} ({r.ece_debiased:.3f})"
+    rows = [
+        [short[c.name], f"{c.n:,}", *cells(columns, c, rate=_rate(c)), _ece_interval(c)]
+        for c in sorted(graded, key=lambda c: c.error_rate or 0.0)
+    ]
+    if rows:
+        out.print(grid("name|n|error rate|ECE (debiased)|ECE interval", rows, box=None))
+
+
+def _ece_interval(summary: ConditionSummary) -> str:
+    span = summary.ece_interval
+    return "-" if span is None else f"{100 * span.level:.3g}% CI {span.low:.3f} to {span.high:.3f}"
+
+
+def differing_pairs(out: Console, report: CompareReport) -> None:
+    """Print the pairs that differ, the best condition first and of many pairs only its own."""
+    pairs = _differing(report.of(report.primary), report.measures.get(report.primary, {}))
+    shown = pairs if len(pairs) <= SHOWN_PAIRS else [row for row in pairs if row[0] == pairs[0][0]]
+    short = _short(report)
+    rows = [_pair_row(short[better], short[worse], better, claim) for better, worse, claim in shown[:SHOWN_PAIRS]]
+    if rows:
+        out.print()
+        out.print(grid("pairs that differ, best first|by|p, adjusted", rows, **PLAIN))
+    if len(pairs) > len(rows):
+        out.print(f"  … and {counted(len(pairs) - len(rows), 'pair')} more (--json has all)")
+    for measure in dict.fromkeys(c.measure for c in report.claims if c.measure != report.primary):
+        own = report.of(measure)
+        text = f"{sum(c.verdict in SHOWN for c in own)} of {len(own)} pairs differ (--json has all)"
+        out.print(printable(f"{measure.replace('_', ' ')}: {text}"))
+
+
+def _differing(claims: Iterable[Claim], values: Mapping[str, float | None]) -> list[tuple[str, str, Claim]]:
+    """The better and the worse condition of each pair that differs, with its claim, the best condition first."""
+    rows = []
+    for claim in claims:
+        if claim.verdict not in SHOWN or claim.estimate is None:
+            continue
+        is_gain = (claim.estimate > 0) == (claim.better == "higher")
+        worse, better = claim.conditions if is_gain else claim.conditions[::-1]
+        place = values.get(better) or 0.0
+        rows.append(((-place if claim.better == "higher" else place, -abs(claim.estimate)), (better, worse, claim)))
+    return [row for _, row in sorted(rows, key=lambda row: row[0])]
+
+
+def _pair_row(better_name: str, worse_name: str, better: str, claim: Claim) -> list[str]:
+    """A row of pairs: the better condition minus the other, or over it."""
+    words, span = claim_words(claim), claim.interval or claim.plain_interval
+    assert span is not None
+    gap, ends = claim.estimate or 0.0, [span.low, span.high]
+    if better != claim.conditions[1]:
+        gap, *ends = [-x / (1 + x) if words.suffix == "%" and math.isfinite(x) else -x for x in (gap, *ends[::-1])]
+    turned = Interval(low=ends[0], high=ends[1], level=span.level, method=span.method)
+    by = describe_span(words, gap, turned, is_difference=True)
+    return [f"{better_name} better than {worse_name}", by, _p(claim.p_adjusted) or "-"]
+
+
+def _p(value: float | None) -> str | None:
+    """A p-value; below one in ten thousand its size says nothing."""
+    return None if value is None else "<0.0001" if value < 1e-4 else f"{value:.2g}"
+
+
+def _lead_words(report: CompareReport) -> Metric:
+    """The words of the differences on the primary measure."""
+    return next((claim_words(c) for c in report.of(report.primary)), measure_words(report.primary))
+
+
+def _short(report: CompareReport) -> dict[str, str]:
+    """Names in few characters that stay distinct."""
+    names = [printable(name) for name in report.conditions]
+    return dict(zip(report.conditions, distinct_names(names), strict=True))
+
+
+def _other_measures(report: CompareReport) -> tuple[list[str], dict[str, list[str]]]:
+    """The measures that have no columns of their own, and each condition's values in them."""
+    others = {m: row for m, row in report.measures.items() if m not in ("accuracy", "error_rate")}
+    known = {m: [x for x in row.values() if x is not None] or [0.0] for m, row in others.items()}
+    words = {m: measure_words(m).telling(min(row), max(row)) for m, row in known.items()}
+    lead = others.get(report.primary, {})  # best first where the claims are on one of these
+    better = next((c.better for c in report.of(report.primary)), "higher")
+    ranked = sorted(report.conditions, key=lambda n: (lead.get(n) or 0.0) * (1 if better == "lower" else -1))
+    values = {name: [_value(words[m], row.get(name)) for m, row in others.items()] for name in ranked}
+    return [m.replace("_", " ") for m in others], values
+
+
+def _value(words: Metric, value: float | None) -> str:
+    """One condition's value, in the unit of the sentences."""
+    return "-" if value is None else f"{words.amount(value)}{words.unit}"
+
+
+def markdown_table(report: CompareReport) -> list[str]:
+    """The lines of a Markdown table of the conditions: accuracy and error rate where graded, and other measures."""
+    conditions = report.conditions.values()
+    heads, values = _other_measures(report)
+    graded = any(c.error_rate is not None for c in conditions)
+    heads = ["name", *(["n", "accuracy", "error rate"] if graded else []), *heads]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for c in conditions:
+        right = "-" if c.accuracy is None else f"{c.accuracy:.1%}"
+        row = [*([f"{c.n:,}", right, _rate(c)] if graded else []), *values[c.name]]
+        lines.append(f"| {' | '.join([markdown_safe(c.name), *row])} |")
+    return lines

@@ -1,0 +1,115 @@
+"""What a results document says beside its claims: one condition's answer, checks, next steps, what can be signed."""
+
+from collections.abc import Mapping, Sequence
+
+from richter.claims._measures import METRICS
+from richter.records import Interval, at_most, counted, printable
+from richter.words._spans import describe_level
+
+__all__ = [
+    "describe_alone",
+    "describe_bound",
+    "describe_counts_by_name",
+    "describe_document_question",
+    "describe_missing_section",
+    "describe_names",
+    "describe_population",
+    "describe_rated",
+    "describe_raters",
+    "describe_stop",
+]
+
+CATASTROPHIC = METRICS["catastrophic_rate"].at or 3.0
+SECTION_QUESTIONS = {  # what a section that is not there would tell
+    "severity": "how bad the errors are",
+    "tail": "how bad the worst errors are",
+    "calibration": "if it knows when it is wrong",
+    "floors": "which is better",
+    "search": "where else it fails",
+    "judges": "if the judges agree",
+}
+
+
+def describe_document_question(names: Sequence[str]) -> str:
+    """What a document asks, in one sentence."""
+    shown = [printable(name, limit=60) for name in names]
+    if not shown:
+        return "Which ones fail, how badly, and do they know it?"
+    if len(shown) == 1:
+        return f"How often and how badly does {shown[0]} fail, and does it know it?"
+    if len(shown) == 2:
+        return f"Is {shown[1]} better or worse than {shown[0]}, how badly do they fail, and do they know it?"
+    return f"Which of these {len(shown)} fail more, how badly do they fail, and do they know it?"
+
+
+def describe_alone(
+    name: str, *, wrong: float | None, n: int, interval: Interval | None, answers: int, scored: str = ""
+) -> str:
+    """One condition's answer: how often it is right, with its interval; or its score; or that nobody graded it."""
+    who = printable(name, limit=60)
+    if wrong is None and scored:
+        return f"{who} scores {scored} on {counted(n, 'question')}."
+    if wrong is None or interval is None:
+        return f"Can't say how good {who} is: nobody has graded its answers."
+    of = counted(n, "question") if answers <= n else f"{counted(answers, 'answer')} to {counted(n, 'question')}"
+    level = describe_level(interval.level)
+    if wrong == 0:
+        return f"{who} made no error in {of}: it is wrong in at most {at_most(100 * interval.high)}% ({level} CI)."
+    low, high = 100 * (1 - interval.high), 100 * (1 - interval.low)
+    return f"{who} is right in {100 * (1 - wrong):.1f}% of {of} ({level} CI {low:.1f} to {high:.1f})."
+
+
+def describe_counts_by_name(counts: Mapping[str, int]) -> str:
+    """Counts with their names, five at most: 'old 3, new 12'."""
+    named = [f"{printable(name, limit=40)} {n:,}" for name, n in counts.items() if n]
+    return ", ".join(named[:5]) + (f" and {len(named) - 5} more" if len(named) > 5 else "")
+
+
+def describe_names(names: Sequence[str]) -> str:
+    """Names, three at most."""
+    return ", ".join(printable(n, limit=40) for n in names[:3]) + (" and others" if len(names) > 3 else "")
+
+
+def describe_missing_section(section: str, remedy: str) -> str:
+    """The step that would fill a section that is not there."""
+    return f"to learn {SECTION_QUESTIONS[section]}: {remedy}"
+
+
+def describe_stop(claim: str) -> str:
+    """That asking ended early, and for which claim limits allow for it."""
+    return f"asking stopped once {claim!r} was decided; only that claim's limits allow for this"
+
+
+def describe_rated(number: int, total: int, by: str) -> str:
+    """How many answers are rated, and by whom."""
+    return f"{number:,} of {counted(total, 'answer')} rated by {by}"
+
+
+def describe_raters(by: str, answers: int, *, checked: int, is_human: bool) -> str:
+    """Whose grades the figures rest on, and who checked them."""
+    text = f"graded by {by} ({counted(answers, 'answer')})"
+    if is_human:
+        return text
+    return f"{text}; people checked {checked:,}" if checked else f"{text}; no person checked them"
+
+
+def describe_population(n_items: int, bench: str, domains: Sequence[str], tiers: Sequence[int]) -> str:
+    """Which questions the figures speak of, and no others."""
+    text = counted(n_items, "question")
+    if bench:
+        text += f" of {printable(bench, limit=80)}"
+    if domains:
+        shown = ", ".join(printable(d, limit=30) for d in domains[:8])
+        text += f"; {counted(len(domains), 'domain')} ({shown}{', …' * (len(domains) > 8)})"
+    if tiers:
+        text += f"; difficulty {tiers[0]} to {tiers[-1]}" if len(tiers) > 1 else f"; difficulty {tiers[0]}"
+    return f"{text}. The figures say nothing about other questions."
+
+
+def describe_bound(name: str, upper: float, *, level: float, basis: str, seen: int, n: int, n_conditions: int) -> str:
+    """The highest upper limit on catastrophic answers."""
+    which = "" if n_conditions == 1 else f"; the highest of {n_conditions}"
+    return (
+        f"at most {at_most(100 * upper)}% of the answers of {printable(name, limit=60)} have severity "
+        f"{CATASTROPHIC:g} or more (one-sided {describe_level(level)}, {basis}; {seen:,} seen in {n:,}{which})"
+    )

@@ -1,0 +1,349 @@
+"""What a first screen says: headline, counts and sizes, from claims by rule and never beyond them."""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from richter.claims._measures import Metric, Scale, claim_words, measure_words
+from richter.records import Claim, Result, Verdict
+from richter.words._claim_sentences import INCONCLUSIVE, as_sentence, describe_gap
+from richter.words._spans import describe_ends, describe_sizes, describe_span, digits_by_width, stated_amount
+
+__all__ = ["SIDES", "FirstLines", "Side", "answer", "describe_counts", "first_lines", "rail", "side"]
+
+Side = Literal["better", "worse", "alike", "open"]
+SIDES: Mapping[Side, str] = {
+    "better": "Better",
+    "worse": "Worse",
+    "alike": "No practical difference",
+    "open": "Inconclusive",
+}
+MOST_NAMED = 4  # beyond, conditions are counted
+_SHOWN = (Verdict.VERIFIED, Verdict.REFUTED)
+
+
+def side(claim: Claim) -> Side:
+    """Whether a claim is good or bad news for what it speaks of (the second of two conditions), or neither.
+
+    A difference that was shown is better or worse by its sign and by which end of the measure is good; a requirement
+    or a limit is good news where it holds. Everything else is open, or alike where equivalence was shown.
+    """
+    if claim.verdict is Verdict.EQUIVALENT:
+        return "alike"
+    if claim.verdict not in _SHOWN or claim.estimate is None or claim.better is None:
+        return "open"
+    asked = claim.hypothesis
+    value = 0.0 if asked is None else asked.value
+    if len(claim.conditions) == 1 and asked is not None and asked.relation in ("above", "below"):
+        above = (asked.relation == "above") == (claim.verdict is Verdict.VERIFIED)
+    else:
+        above = claim.estimate > value
+    return "better" if above == (claim.better == "higher") else "worse"
+
+
+def rail(estimate: float, low: float, high: float, *, better: str | None) -> tuple[float, ...]:
+    """Where the low end, the estimate and the high end of a difference stand, from 0 (worse) over 0.5 to 1 (better).
+
+    The one rule by which page, terminal and comment turn a bar: right is better for the reader, whatever the measure.
+    """
+    if better == "lower":
+        estimate, low, high = -estimate, -high, -low
+    reach = max((abs(v) for v in (estimate, low, high) if v and math.isfinite(v)), default=1.0)
+    return tuple(min(max((v / reach + 1) / 2, 0.0), 1.0) for v in (low, estimate, high))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class FirstLines(Result):
+    """What a first screen says: the `headline`, the `counts` behind it, and the `sizes` that would settle it."""
+
+    headline: str
+    counts: str = ""
+    sizes: str = ""
+
+
+def first_lines(
+    claims: Sequence[Claim],
+    *,
+    conditions: Sequence[str],
+    changed: Mapping[tuple[str, ...], tuple[int, int]] | None = None,
+    control: str | None = None,
+    candidate: str | None = None,
+    baseline: str | None = None,
+    scale: Scale | None = None,
+) -> FirstLines:
+    """The headline, the counts and the sizes of a comparison; `changed` has the fixed and broken items of pairs."""
+    headline = answer(
+        claims, conditions=conditions, control=control, candidate=candidate, baseline=baseline, scale=scale
+    )
+    main = [c for c in claims if c.primary and len(c.conditions) == 2]
+    waiting = [c for c in main if c.verdict is Verdict.UNDECIDED and c.min_detectable_difference is not None]
+    sizes = ""
+    if waiting:
+        largest = max(waiting, key=lambda c: c.min_detectable_difference or 0.0)
+        sizes = describe_sizes(largest, claim_words(largest, scale))
+    if len(conditions) != 2 or not main:
+        return FirstLines(headline=headline, sizes=sizes)
+    return FirstLines(
+        headline=headline, counts=describe_counts(main[0], (changed or {}).get(main[0].conditions), scale), sizes=sizes
+    )
+
+
+def describe_counts(claim: Claim, changed: tuple[int, int] | None = None, scale: Scale | None = None) -> str:
+    """What two conditions got, as everybody counts it; `changed` are the questions fixed and broken."""
+    if len(claim.values) != 2 or any(v is None or not math.isfinite(v) for v in claim.values):
+        return ""
+    (first, second), (low, high) = claim.conditions, claim.values
+    assert low is not None
+    assert high is not None
+    words = measure_words(claim.measure, scale)
+    if claim.measure in ("accuracy", "error_rate"):
+        low, high = (low, high) if claim.measure == "accuracy" else (1 - low, 1 - high)
+        right = [value * claim.n for value in (low, high)]
+        if claim.apart or any(abs(x - round(x)) > 1e-6 for x in right):
+            return f"{second} is right in {100 * high:.1f}% of its questions, {first} in {100 * low:.1f}%."
+        more = "" if changed is None else f": {changed[0]:,} fixed, {changed[1]:,} broken"
+        return f"{second} got {round(right[1]):,} of {claim.n:,} right, {first} {round(right[0]):,}{more}."
+    if words.is_cost:
+        return ""
+    ends = [] if claim.plain_interval is None else [claim.plain_interval.low, claim.plain_interval.high]
+    words = digits_by_width(words, *ends) if ends else words
+    own, other = (f"{words.amount(value)}{words.unit}" for value in (high, low))
+    return f"{words.noun[0].upper()}{words.noun[1:]}: {own} for {second}, {other} for {first}{words.read_on}."
+
+
+def answer(
+    claims: Sequence[Claim],
+    *,
+    conditions: Sequence[str],
+    control: str | None = None,
+    candidate: str | None = None,
+    baseline: str | None = None,
+    scale: Scale | None = None,
+) -> str:
+    """One or two sentences that answer "which is better?" from the claims on pairs of these conditions.
+
+    Only claims that were shown are said as facts, the primary ones first; where none was, it says so and how far apart
+    the two may be. "Do not ship" is said only of a named candidate that was shown to be worse than a named baseline.
+    `scale` holds the ends of the scale of scores.
+    """
+    pairs = [c for c in claims if len(c.conditions) == 2]
+    if len(conditions) < 2:
+        return _alone(claims)
+    main = [c for c in pairs if c.primary]
+    judged = next((c.judged for c in (*main, *pairs) if c.estimate is not None and c.judged), "")
+    if len(conditions) > 2:
+        text = _against_control(main, conditions, control) if control in conditions else _board(pairs, conditions)
+    else:
+        first, second = conditions
+        own = [c for c in pairs if set(c.conditions) == {first, second}]
+        text = _pair(own, first, second, scale)
+        shown = next((seen for c in _in_order(own) if (seen := _seen_from(c, second)) in ("better", "worse")), "")
+        if candidate == second and baseline == first and shown == "worse":
+            text += f" Do not ship {second}."
+    return f"By the judge's grades: {text} {as_sentence(judged)}" if judged else text
+
+
+def _in_order(claims: Sequence[Claim]) -> list[Claim]:
+    """What is tested first is said first."""
+    return sorted(claims, key=lambda c: not c.primary)
+
+
+# ------------------------------------------------------------------ two conditions
+
+
+def _pair(claims: Sequence[Claim], first: str, second: str, scale: Scale | None) -> str:
+    """The main measure with its interval, then what else was shown."""
+    ordered = _in_order(claims)
+    tested = [c for c in ordered if c.estimate is not None and (c.interval or c.plain_interval)]
+    if not tested:
+        return _describe_blocked_pair(ordered, first, second)
+    return f"{_describe_main(tested[0], first, second, scale)}{_describe_others(tested[1:], second, scale)}"
+
+
+def _describe_blocked_pair(claims: Sequence[Claim], first: str, second: str) -> str:
+    """Why a pair has no answer."""
+    reason = next((c.reason for c in claims if c.reason), "")
+    return f"Can't compare {second} with {first}: {reason.rstrip('.') or 'there is nothing to compare them by'}."
+
+
+def _describe_main(claim: Claim, first: str, second: str, scale: Scale | None) -> str:
+    """The claim on the main measure as a headline, spoken of the second condition."""
+    if " and " in claim.measure:  # a quality that is kept at a lower cost
+        return claim.sentence
+    words, span = claim_words(claim, scale), claim.interval or claim.plain_interval
+    assert span is not None
+    assert claim.estimate is not None
+    estimate, interval = claim.estimate, span
+    if claim.conditions[1] != second:
+        estimate, interval = -estimate, dataclasses.replace(span, low=-span.high, high=-span.low)
+    numbers = describe_span(words, estimate, interval, is_difference=True)
+    seen = _seen_from(claim, second)
+    if seen == "alike":
+        margin = "" if claim.margin is None else f" (margin {stated_amount(words, claim.margin, is_difference=True)})"
+        return f"No practical difference between {first} and {second}{margin}: {numbers}{words.read_on}."
+    if seen in ("better", "worse"):
+        return f"{second} is {_headline_word(words, seen)} than {first}: {numbers}{words.read_on}."
+    if claim.without_missing is not None and claim.missing_as_worst is not None:
+        return _describe_missing_headline(claim, words, second)
+    shown = digits_by_width(words, interval.low, interval.high)
+    gap = describe_gap(shown, (first, second), estimate)
+    return f"{INCONCLUSIVE}: {gap} ({describe_ends(shown, interval, is_difference=True)}){words.read_on}."
+
+
+def _headline_word(words: Metric, seen: Side) -> str:
+    """Better or worse in quality; what is paid and what is not a score keeps its own word."""
+    if words.source == "score" and words.name in ("accuracy", "error_rate", "mean_score"):
+        return seen
+    return words.better_word if seen == "better" else words.worse_word
+
+
+def _describe_missing_headline(claim: Claim, words: Metric, second: str) -> str:
+    """That the answer depends on missing grades, and what it is either way."""
+    assert claim.without_missing is not None
+    assert claim.missing_as_worst is not None
+    sign = 1 if claim.conditions[1] == second else -1
+    lacking = {name: n for name, n in claim.missing.items() if n}
+    if len(lacking) == 1:
+        ((who, number),) = lacking.items()
+        text = f"{INCONCLUSIVE}: it depends on the {number:,} answers that {who} is missing."
+    else:
+        text = f"{INCONCLUSIVE}: it depends on {sum(lacking.values()):,} missing answers."
+    ways = []
+    for way in (claim.without_missing, claim.missing_as_worst):
+        ends = (way.interval.low, way.interval.high) if sign > 0 else (-way.interval.high, -way.interval.low)
+        interval = dataclasses.replace(way.interval, low=ends[0], high=ends[1])
+        shown = digits_by_width(words, *ends)
+        is_better = (sign * way.estimate > 0) == (words.better == "higher")
+        amount = f"{shown.amount(abs(way.estimate))}{words.suffix} {'better' if is_better else 'worse'}"
+        ways.append(f"{amount} ({describe_ends(shown, interval, is_difference=True)})")
+    return f"{text} Ignoring them, {second} is {ways[0]}. Counting them as wrong, it is {ways[1]}."
+
+
+def _describe_others(claims: Sequence[Claim], second: str, scale: Scale | None) -> str:
+    """What else was shown of two conditions, without its numbers."""
+    shown: dict[Side, list[str]] = {}
+    for claim in claims:
+        seen = _seen_from(claim, second)
+        if seen in ("better", "worse") and ":" not in claim.measure:
+            words = measure_words(claim.measure, scale)
+            shown.setdefault(seen, []).append(words.better_word if seen == "better" else words.worse_word)
+    texts = []
+    for seen in ("better", "worse"):
+        if found := shown.get(seen):
+            more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+            listed = _named(found[:3]) if not more else ", ".join(found[:3])
+            texts.append(f" {'Other gains' if seen == 'better' else 'Other losses'}: {listed}{more}.")
+    return "".join(texts)
+
+
+# ------------------------------------------------------------------ several conditions
+
+
+def _against_control(lead: Sequence[Claim], conditions: Sequence[str], control: str | None) -> str:
+    """How each condition came out against the control."""
+    assert control is not None
+    found: dict[str, list[str]] = {}
+    for name in conditions:
+        claim = next((c for c in lead if set(c.conditions) == {name, control}), None)
+        if name != control:
+            found.setdefault(
+                "blocked" if claim is None or claim.estimate is None else _seen_from(claim, name), []
+            ).append(name)
+    verbs = {
+        "better": ("is better", "are better"), "worse": ("is worse", "are worse"),
+        "alike": ("shows no practical difference", "show no practical difference"),
+        "open": ("is inconclusive", "are inconclusive"), "blocked": ("could not be compared", "could not be compared"),
+    }  # fmt: skip
+    parts = [f"{_named(found[key])} {verbs[key][len(found[key]) > 1]}" for key in verbs if key in found]
+    on = f"On {measure_words(lead[0].measure).noun}, compared" if lead else "Compared"
+    return f"{on} with {control}: {'; '.join(parts)}."
+
+
+def _board(claims: Sequence[Claim], conditions: Sequence[str]) -> str:
+    """Of three or more; a condition that could be compared with none is named, not counted as beaten."""
+    lead = [c for c in claims if c.primary]
+    if not lead:
+        return f"Can't compare any two of the {len(conditions)}."
+    lead = [c for c in lead if c.measure == lead[0].measure]
+    noun = measure_words(lead[0].measure).noun
+    beaten = {name for c in lead for name in c.conditions if _seen_from(c, name) == "worse"}
+    compared, unbeaten = _ranked(lead, conditions, beaten)
+    if not compared:
+        return _describe_blocked_board(lead, conditions)
+    apart = [name for name in conditions if name not in compared]
+    left = f" Can't compare {_named(apart)}." if apart else ""
+    return f"{_describe_leaders(lead, noun, compared, unbeaten)}{left}"
+
+
+def _describe_blocked_board(lead: Sequence[Claim], conditions: Sequence[str]) -> str:
+    reason = next((c.reason for c in lead if c.reason), "")
+    return f"Can't compare any two of the {len(conditions)}: {reason.rstrip('.') or 'nothing is shared'}."
+
+
+def _describe_leaders(lead: Sequence[Claim], noun: str, compared: Sequence[str], unbeaten: Sequence[str]) -> str:
+    """Which conditions none is shown to beat, and whom they beat."""
+    rest = [name for name in compared if name not in unbeaten]
+    if not rest:
+        return f"{INCONCLUSIVE}: on {noun} we can't tell the {len(compared)} apart."
+    if not unbeaten:  # possible where pairs share different items
+        return f"On {noun} there is no best one: each is worse than some other."
+    if len(unbeaten) == 1:
+        return f"On {noun}, {unbeaten[0]} is best: it beats {_describe_beaten(lead, unbeaten[0], rest)}."
+    if len(unbeaten) > MOST_NAMED:
+        named = f"{', '.join(unbeaten[:MOST_NAMED])} and {len(unbeaten) - MOST_NAMED} more"
+        return f"On {noun}, we can't tell {len(unbeaten)} of {len(compared)} apart: {named}."
+    both = "both beat" if len(unbeaten) == 2 else "all beat"
+    if len(rest) <= 2 and all(_beats(lead, one, other) for one in unbeaten for other in rest):
+        return f"On {noun}, {_named(unbeaten)} {both} {_named(rest)}. We can't tell them apart."
+    return f"On {noun}, {_named(unbeaten)} lead; we can't tell them apart."
+
+
+def _beats(lead: Sequence[Claim], one: str, other: str) -> bool:
+    return any(set(c.conditions) == {one, other} and _seen_from(c, one) == "better" for c in lead)
+
+
+def _describe_beaten(lead: Sequence[Claim], best: str, rest: Sequence[str]) -> str:
+    """Whom the best one is shown to beat; the others could not be told from it."""
+    over = [name for name in rest if _beats(lead, best, name)]
+    if len(over) == len(rest):
+        return _named(rest) if len(rest) <= 2 else f"all {len(rest)} others"
+    return f"{len(over)} of {len(rest)} others"
+
+
+def _ranked(lead: Sequence[Claim], conditions: Sequence[str], beaten: set[str]) -> tuple[list[str], list[str]]:
+    """The conditions that were compared, and those that none beats, by their mean value, the best first."""
+    tested = [c for c in lead if c.estimate is not None]
+    seen = {name for c in tested for name in c.conditions}
+    own: dict[str, list[float]] = {}
+    for name, value in (pair for c in tested for pair in zip(c.conditions, c.values, strict=False)):
+        own.setdefault(name, []).extend([] if value is None else [value])
+    compared = [name for name in conditions if name in seen]
+    means = {name: sum(values) / len(values) for name, values in own.items() if values}
+    best_first = sorted((n for n in compared if n in means), key=means.__getitem__, reverse=lead[0].better == "higher")
+    return compared, [n for n in dict.fromkeys((*best_first, *compared)) if n not in beaten]
+
+
+def _named(names: Sequence[str]) -> str:
+    if len(names) > MOST_NAMED:
+        return f"{', '.join(names[: MOST_NAMED - 1])} and {len(names) - MOST_NAMED + 1} more"
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+# ------------------------------------------------------------------ one condition
+
+
+def _alone(claims: Sequence[Claim]) -> str:
+    shown = [c for c in claims if side(c) in ("better", "worse")]
+    worst = next((c for c in shown if side(c) == "worse"), None)
+    if worst is not None:
+        return worst.sentence
+    return shown[0].sentence if shown else "There is one model or prompt: nothing is compared."
+
+
+def _seen_from(claim: Claim, name: str) -> Side:
+    """The side of a claim as it is for one of its two conditions."""
+    found = side(claim)
+    if found in ("alike", "open") or claim.conditions[1] == name:
+        return found
+    return "worse" if found == "better" else "better"

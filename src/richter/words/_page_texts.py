@@ -1,0 +1,506 @@
+"""Every sentence that the page makes itself, from the claims and facts of a results document.
+
+A figure's sentences are in `_figure_texts.py`, a claim's in `_claim_sentences.py`. Nothing here draws or lays out.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from richter.claims import Metric, claim_words, measure_words
+from richter.records import DEFAULT_LEVEL, Interval, Verdict, at_most, printable, refusals
+from richter.words._advice import verdict_word
+from richter.words._numbers import among, count, interval_words, name, number, percent
+from richter.words._spans import describe_span
+
+if TYPE_CHECKING:
+    from richter.report import Evidence
+
+Document = Mapping[str, Any]
+Ends = tuple[float, float]
+ABOUT_RIGHT = 0.05  # a calibration error that is at most this is called about right
+
+
+def summary_lines(document: Document) -> list[tuple[str, str]]:
+    """What a reader asks under the headline, each answered in a line; what has no answer is left out."""
+    claims = document.get("claims") or []
+    conditions = document.get("conditions") or []
+    first = document.get("first_lines") or {}
+    rows = [
+        ("What changed", printable(str(first.get("counts") or ""), limit=300)),
+        ("By how much", describe_differences(claims, len(conditions), score_scale(conditions))),
+        ("How often severe", _describe_severe_rates(document)),
+        ("Does it know when it is wrong", _describe_confidence(document)),
+        ("Inconclusive", _describe_open_claims(claims, sizes=str(first.get("sizes") or ""), board=len(conditions) > 2)),
+        ("Not measured", _describe_unmeasured(conditions)),
+        ("What next", _describe_steps(document.get("next") or [])),
+    ]
+    return [(term, text) for term, text in rows if text]
+
+
+def _describe_steps(steps: Sequence[Any]) -> str:
+    """The first step, and how many more there are."""
+    texts = [printable(str(s), limit=300) for s in steps]
+    if not texts:
+        return "Nothing is left to do for these claims."
+    more = f" {len(texts) - 1} more below." if len(texts) > 1 else ""
+    return texts[0][:1].upper() + texts[0][1:].rstrip(".") + "." + more
+
+
+def score_scale(conditions: Sequence[Document]) -> Ends | None:
+    """The ends of the scale of scores, where the document says them."""
+    for row in conditions:
+        ends = (row.get("scored") or {}).get("scale")
+        if isinstance(ends, Sequence) and len(ends) == 2 and all(isinstance(e, int | float) for e in ends):
+            return (float(ends[0]), float(ends[1]))
+    return None
+
+
+def describe_differences(claims: Sequence[Document], n_conditions: int, scale: Ends | None) -> str:
+    """The differences that were shown with their intervals; where none was, how far apart two may be.
+
+    Of two conditions the second is spoken of. Of more, those that nothing was shown to be better than, on the first
+    measure: against the nearest other first.
+    """
+    pairs = [c for c in claims if len(c.get("conditions") or ()) == 2 and finite_ends(c) is not None]
+    shown = sorted((c for c in pairs if c.get("side") in ("better", "worse")), key=lambda c: not c.get("primary"))
+    if shown and n_conditions > 2:
+        return _describe_best([c for c in shown if c.get("measure") == shown[0].get("measure")], scale)
+    if shown:
+        parts = [f"{document_words(c, scale).noun} {_describe_interval(c, scale)}" for c in shown]
+        more = f"; {len(parts) - 3} more below" if len(parts) > 3 else ""
+        text = f"{'; '.join(parts[:3])}{more}."
+        return text[0].upper() + text[1:]
+    if pairs:
+        text = f"{document_words(pairs[0], scale).noun} {_describe_interval(pairs[0], scale)}."
+        return text[0].upper() + text[1:]
+    return "Nothing was compared." if n_conditions < 2 else "No two could be compared."
+
+
+def _describe_best(shown: Sequence[Document], scale: Ends | None) -> str:
+    over: dict[str, list[tuple[float, str, Document]]] = {}
+    beaten = set()
+    for claim in shown:
+        other, one = claim["conditions"] if claim["side"] == "better" else reversed(claim["conditions"])
+        beaten.add(other)
+        over.setdefault(one, []).append((_near_distance(claim), name(other, limit=40), claim))
+    best = {one: sorted(found, key=lambda f: f[:2]) for one, found in over.items() if one not in beaten} or over
+    parts = []
+    for one, found in list(best.items())[:3]:
+        _, other, claim = found[0]
+        nearest = " (the nearest)" if len(found) > 1 else ""
+        turned = claim if claim["side"] == "better" else _turned(claim)
+        parts.append(f"{name(one, limit=40)} - {other}: {_describe_interval(turned, scale)}{nearest}")
+    return "; ".join(parts) + "."
+
+
+def _turned(claim: Document) -> Document:
+    """A claim on a difference as seen from its first condition."""
+    ends, interval = finite_ends(claim) or (0.0, 0.0), claim.get("interval") or claim.get("plain_interval") or {}
+    if document_words(claim).suffix == "%":  # a ratio less 1 turns into its inverse less 1
+        low, high, middle = (-x / (1 + x) for x in (ends[1], ends[0], float(claim["estimate"])))
+    else:
+        low, high, middle = -ends[1], -ends[0], -float(claim["estimate"])
+    values = tuple(claim.get("values") or ())[::-1]
+    return {**claim, "estimate": middle, "values": values, "interval": {**interval, "low": low, "high": high}}
+
+
+def _near_distance(claim: Document) -> float:
+    """Of the near end of its interval from zero."""
+    low, high = finite_ends(claim) or (0.0, 0.0)
+    return min(abs(low), abs(high)) if low * high > 0 else 0.0
+
+
+def _describe_interval(claim: Document, scale: Ends | None = None) -> str:
+    """A claim's estimate with its interval and its level."""
+    low, high = finite_ends(claim) or (0.0, 0.0)
+    interval = claim.get("interval") or claim.get("plain_interval") or {}
+    span = Interval(low=low, high=high, level=float(interval.get("level") or DEFAULT_LEVEL), method="")
+    words = document_words(claim, scale)
+    return f"{describe_span(words, float(claim.get('estimate') or 0.0), span, is_difference=True)}{words.read_on}"
+
+
+def finite_ends(claim: Document) -> Ends | None:
+    """The ends of a claim's or a figure's interval; None where one is missing or infinite."""
+    interval = claim.get("interval") or claim.get("plain_interval")
+    if not isinstance(interval, Mapping):
+        return None
+    ends = (interval.get("low"), interval.get("high"))
+    return ends if all(isinstance(e, int | float) and math.isfinite(e) for e in ends) else None  # type: ignore[return-value]
+
+
+def _describe_severe_rates(document: Document) -> str:
+    """How often each condition is severely wrong; of many those at both ends, and the one that is right most often."""
+    conditions = document.get("conditions") or []
+    known = [(name(c.get("name"), limit=60), c["how_badly"]) for c in conditions if is_measured(c.get("how_badly"))]
+    if not known:
+        return ""
+    what = "Severe means 3 or more on a scale of 0 (right) to 4 (dangerous or made up)."
+    if len(known) > 3:
+        best = name(best_first(conditions)[0].get("name"), limit=60)
+        low, *_, high = sorted(known, key=lambda k: float(k[1]["estimate"]))
+        third = [k for k in known if k[0] == best and k not in (low, high)]
+        ends = [f"{describe_rate(v)} ({n})" for n, v in (low, high, *third)]
+        return f"From {ends[0]} to {ends[1]} of the answers{''.join(f'; {e}' for e in ends[2:])}. {what}"
+    return f"{'; '.join(f'{who}: {_describe_severe_rate(found)}' for who, found in known)}. {what}"
+
+
+def _describe_severe_rate(found: Document) -> str:
+    """One condition's rate of severe answers with its interval; of none seen the most that it may be."""
+    span = finite_ends(found)
+    if found["estimate"] == 0 and span is not None:
+        return f"none seen in {count(found.get('n'), 'question')}, at most {at_most(100 * span[1])}%"
+    return f"{percent(found['estimate'])} {interval_words(found.get('interval'), as_percent=True)}".strip()
+
+
+def describe_rate(found: Document) -> str:
+    """A rate in short; of none seen the most that it may be."""
+    span = finite_ends(found)
+    none = found["estimate"] == 0 and span is not None
+    return f"none seen, at most {at_most(100 * span[1])}%" if none and span else percent(found["estimate"])
+
+
+def _describe_confidence(document: Document) -> str:
+    """Whether confidence fits, in words; of many conditions how many there are of each kind, with the farthest off."""
+    conditions = document.get("conditions") or []
+    rows = [c for c in conditions if is_measured(c.get("knows"))]
+    if not rows:
+        return ""
+    claims = document.get("claims") or []
+    rated = [(name(c.get("name"), limit=60), *confidence_verdict(c, claims), c) for c in rows]
+    if len(rated) <= 3:
+        return " ".join(f"{who}: {kind}{by}{describe_averages(row['knows'], row)}." for who, kind, by, row in rated)
+    kinds: dict[str, list[tuple[str, Document]]] = {}
+    for who, kind, _, row in rated:
+        kinds.setdefault(kind, []).append((who, row["knows"]))
+    parts = []
+    for kind, own in sorted(kinds.items(), key=lambda k: -len(k[1])):
+        who, found = max(own, key=lambda k: float(k[1]["estimate"]))
+        parts.append(f"{kind}: {len(own)} of {len(rated)}, the farthest off {who}{describe_averages(found)}")
+    return ". ".join(text[:1].upper() + text[1:] for text in parts) + "."
+
+
+def confidence_verdict(condition: Document, claims: Sequence[Document]) -> tuple[str, str]:
+    """Over- or under-confident, about right, or that it cannot be said, and by how much: what was shown is said
+    plainly, what was measured and not tested with "seems"."""
+    found = condition["knows"]
+    ends = finite_ends(found) or (0.0, 1.0)
+    of = ([condition.get("name")], [found.get("drawn")])  # draws may have settings of their own
+    own = [c for c in claims if c.get("measure") in ("ece", "draws") and c.get("conditions") in of]
+    shown = any(c.get("verdict") == Verdict.VERIFIED for c in own)
+    tested = any(isinstance(c.get("interval"), Mapping) for c in own)
+    if ends[1] <= ABOUT_RIGHT:
+        return "about right", f", off by at most {at_most(100 * ends[1], digits=2)} points"
+    if not shown and (tested or ends[0] <= 0):
+        return "inconclusive", f", off by anything up to {at_most(100 * ends[1], digits=2)} points"
+    word, off = _direction_of_confidence(found)
+    return f"{'' if shown else 'seems '}{word}", f" by about {100 * off:.0f} points{'' if shown else ', not tested'}"
+
+
+def _direction_of_confidence(found: Document) -> tuple[str, float]:
+    """Over- or under-confident, or off in both directions, and by how much."""
+    off, sure, right = float(found["estimate"]), found.get("sure"), found.get("right")
+    if not isinstance(sure, int | float) or not isinstance(right, int | float):
+        return "off", off
+    gap = float(sure) - float(right)
+    if abs(gap) >= off / 2 > 0:
+        return "over-confident" if gap > 0 else "under-confident", abs(gap)
+    return "off in both directions", off
+
+
+def describe_averages(found: Document, row: Document | None = None) -> str:
+    """How sure it was and how often right, and of how many answers where that is not all that were graded."""
+    sure, right = found.get("sure"), found.get("right")
+    if not isinstance(sure, int | float) or not isinstance(right, int | float):
+        return ""
+    number_of, graded = found.get("n"), ((row or {}).get("how_often") or {}).get("n")
+    part = isinstance(number_of, int) and isinstance(graded, int) and number_of < graded
+    of = f" of the {count(number_of, 'question')} that show it" if part else ""
+    return f" ({100 * sure:.0f}% sure on average, right in {100 * right:.0f}%{of})"
+
+
+def best_first(conditions: Sequence[Document]) -> Sequence[Document]:
+    """Boards of more than three have the one first that is wrong least often, or scored best; fewer stay as given."""
+    if len(conditions) <= 3:
+        return conditions
+    if all(is_measured(c.get("how_often")) for c in conditions):
+        return sorted(conditions, key=lambda c: float(c["how_often"]["estimate"]))
+    if not all(is_measured(c.get("scored")) for c in conditions):
+        return conditions
+    sign = 1 if conditions[0]["scored"].get("better") == "lower" else -1
+    return sorted(conditions, key=lambda c: sign * float(c["scored"]["estimate"]))
+
+
+def is_measured(value: Any) -> bool:
+    return isinstance(value, Mapping) and isinstance(value.get("estimate"), int | float)
+
+
+def _describe_open_claims(claims: Sequence[Document], *, sizes: str, board: bool) -> str:
+    """What is inconclusive, and what would settle the main measure; empty where nothing is."""
+    waiting = [c for c in claims if c.get("verdict") == "undecided"]
+    if not waiting:
+        return "" if claims else "No claim could be tested."
+    by_noun: dict[str, list[Document]] = {}
+    for claim in waiting:
+        by_noun.setdefault(measure_words(str(claim.get("measure") or "a claim")).noun, []).append(claim)
+    measures = among([_open_measure(noun, own, board) for noun, own in by_noun.items()], most=6, limit=120)
+    text = f"{measures[0].upper()}{measures[1:]}."
+    return f"{text} {printable(sizes, limit=300)}".strip()
+
+
+def _describe_unmeasured(conditions: Sequence[Document]) -> str:
+    """What nobody measured; empty where all of it was."""
+    asked = {"how_badly": "how severe the errors are", "knows": "if it knows when it is wrong"}
+    missing = [
+        words for key, words in asked.items() if conditions and not any(is_measured(c.get(key)) for c in conditions)
+    ]
+    text = " and ".join(missing)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def _open_measure(noun: str, claims: Sequence[Document], board: bool) -> str:
+    """What inconclusive claims are on; of several conditions one claim names its own."""
+    if len(claims) > 1:
+        return f"{noun} ({len(claims)} pairs)" if board else f"{noun} ({len(claims)} claims)"
+    who = [name(c, limit=30) for c in claims[0].get("conditions") or ()]
+    return f"{noun} of {' and '.join(who)}" if board and who else noun
+
+
+def run_title(document: Document) -> dict[str, str]:
+    run = document.get("run") or {}
+    conditions = document.get("conditions") or []
+    parts = [name(run.get("name") or "run")]
+    if run.get("bench"):
+        parts.append(name(run["bench"]))
+    if run.get("items"):
+        parts.append(
+            f"{count(run['items'], 'question')}, {len(conditions)} compared"
+            if len(conditions) > 1
+            else count(run["items"], "question")
+        )
+    if run.get("ended_at"):
+        parts.append(name(run["ended_at"])[:16].replace("T", " "))
+    return {"name": parts[0], "line": " · ".join(parts)}
+
+
+def describe_warnings(document: Document) -> str:
+    state = (document.get("run") or {}).get("state")
+    simulated = [name(c.get("name")) for c in document.get("conditions") or [] if c.get("simulated")]
+    warnings = []
+    if state == "in progress":
+        warnings.append("This run is still in progress: the numbers cover what is answered and graded so far.")
+    if state == "empty":
+        warnings.append(
+            "This run holds no answers yet. Ask a model with richter audit --only ask, or run richter audit."
+        )
+    if simulated and len(simulated) == len(document.get("conditions") or []):
+        warnings.append("All answers are simulated: this page says nothing about a real model.")
+    elif simulated:
+        warnings.append(f"Simulated, not real models: {among(simulated)}.")
+    return " ".join(warnings)
+
+
+def describe_basis(document: Document) -> str:
+    """How much the answer rests on, and on whom."""
+    run, basis = document.get("run") or {}, (document.get("signature") or {}).get("basis")
+    parts = [count(run["items"], "question")] if run.get("items") else []
+    if basis:
+        parts.append(printable(str(basis), limit=200))
+    return "; ".join(parts) + "." if parts else ""
+
+
+def document_words(claim: Document, scale: Ends | None = None) -> Metric:
+    """The words of a claim's own numbers in a document; see `claim_words`."""
+    measure, values = str(claim.get("measure") or "a claim"), tuple(claim.get("values") or ())
+    facts = SimpleNamespace(measure=measure, values=values, estimate=claim.get("estimate"))
+    return claim_words(facts, scale)  # type: ignore[arg-type]
+
+
+def describe_claim_row(claim: Document) -> str:
+    """A claim's measure with its numbers; of one without numbers, or on one condition, its sentence."""
+    interval, estimate = claim.get("interval") or claim.get("plain_interval"), claim.get("estimate")
+    ends = finite_ends(claim)
+    if len(claim.get("conditions") or ()) != 2 or ends is None or not isinstance(estimate, int | float):
+        return str(claim.get("sentence") or "")
+    words = document_words(claim)
+    level = interval.get("level") if isinstance(interval, Mapping) else None
+    span = Interval(low=ends[0], high=ends[1], level=float(level or DEFAULT_LEVEL), method="")
+    first, second = (name(c, limit=30) for c in claim["conditions"])
+    return f"{words.noun}, {second} - {first}: {describe_span(words, estimate, span, is_difference=True)}"
+
+
+def verdict_of(claim: Document) -> str:
+    """A claim's verdict in letters alone, whoever wrote the document."""
+    return re.sub(r"[^a-z]", "", str(claim.get("verdict") or "untestable"))
+
+
+def describe_interval_level(claim: Document, interval: Document) -> str:
+    """At which level the interval is, and why it is stricter than usual where claims were tested together."""
+    level, size = interval.get("level"), (claim.get("family") or {}).get("size")
+    if not isinstance(level, int | float):
+        return "interval"
+    text = f"{number(100 * level)}% CI{'' if claim.get('interval') else ', unadjusted'}"
+    if level == 0.95 or not isinstance(size, int) or size < 2:
+        return text
+    return f"{text}, adjusted for {number(size)} comparisons"
+
+
+def refused_lines(document: Document) -> list[str]:
+    """What was not compared, in documents whose blocked pairs are no claims."""
+    if any(c.get("reason") for c in document.get("claims") or ()):
+        return []
+    rows = [r for r in document.get("refused") or [] if r.get("conditions")]
+    return refusals((r["conditions"], str(r.get("reason"))) for r in rows)
+
+
+def describe_tally(claims: Sequence[Document], *, most: int) -> str:
+    """How many claims came out how, where there are more than `most`, which the first screen shows."""
+    if len(claims) <= most:
+        return ""
+    counts = Counter(verdict_word(verdict_of(c), str(c.get("side"))) for c in claims)
+    parts = [f"{n:,} {word}" for word, n in counts.most_common()]
+    return f"Of {len(claims):,} claims: {', '.join(parts)}."
+
+
+def describe_condition(condition: Document) -> str:
+    parts = []
+    model = condition.get("model")
+    if model and model != condition.get("name"):
+        parts.append(name(model))
+    often = condition.get("how_often") or condition.get("scored")
+    if condition.get("answered") not in (None, (often or {}).get("n")):
+        parts.append(count(condition["answered"], "answer"))
+    parts += [f"{number(condition[key])} {key}" for key in ("failed", "refused") if condition.get(key)]
+    if condition.get("simulated"):
+        parts.append("simulated")
+    worst = next(iter(condition.get("where") or []), None)
+    if worst:
+        parts.append(f"worst in {name(worst.get('group'))}: {percent(worst.get('error_rate'))} wrong")
+    return ", ".join(parts)
+
+
+def check_rows(checks: Sequence[Document]) -> list[dict[str, str]]:
+    """The checks: those that failed or were not made one by one, those that passed together."""
+    marks = {False: ("failed", "failed:"), None: ("open", "not made:")}
+    rows = [
+        {"mark": marks[c.get("passed")][0], "said": marks[c.get("passed")][1], "text": _check_text(c)}
+        for c in sorted(checks, key=lambda c: c.get("passed") is None)
+        if c.get("passed") in marks
+    ]
+    passed = [_check_text(c) for c in checks if c.get("passed") not in marks]
+    return rows + ([{"mark": "passed", "said": "passed:", "text": "; ".join(passed)}] if passed else [])
+
+
+def _check_text(check: Document) -> str:
+    return printable(str(check.get("text") or check.get("name")), limit=300)
+
+
+def signature_rows(document: Document) -> list[tuple[str, str]]:
+    """What can be signed, by heading."""
+    signature = document.get("signature") or {}
+    deviations = signature.get("deviations") or []
+
+    def or_else(value: Any, otherwise: str) -> str:
+        if isinstance(value, Mapping):
+            value = "; ".join(f"{k}: {v}" for k, v in value.items())
+        return printable(str(value), limit=600) if value not in (None, "", [], {}) else otherwise
+
+    return [
+        ("Requirement", or_else(signature.get("requirement"), "none")),
+        ("Bound", or_else(signature.get("bound"), "none: severity not measured")),
+        ("Basis", or_else(signature.get("basis"), "no ratings")),
+        ("Population covered", or_else(signature.get("population"), "the questions of this run only")),
+        ("Plan", or_else(signature.get("plan_hash"), "none: nothing is pre-registered")),
+        ("Deviations", or_else("; ".join(str(d) for d in deviations), "none recorded")),
+    ]
+
+
+def claim_numbers(claim: Document) -> list[str]:
+    """What stands under a claim's sentence: how its interval was adjusted, and its notes."""
+    interval = claim.get("interval") or claim.get("plain_interval")
+    parts = [describe_interval_level(claim, interval)] if isinstance(interval, Mapping) else []
+    if claim.get("blocked_by"):
+        parts.append(f"stopped by the check of {name(claim['blocked_by'])}")
+    sentence = str(claim.get("sentence") or "")
+    return parts + [printable(str(n), limit=300) for n in claim.get("notes") or [] if str(n) not in sentence]
+
+
+def figure_facts(value: Document, key: str, what: str) -> str:
+    """What stands under a figure of a condition: what it is, of how many answers, and at which level."""
+    n, labels, interval, mean = value.get("n"), value.get("labels"), value.get("interval"), value.get("mean")
+    own = {"how_often": "", "how_badly": "severity 3 or more", "knows": describe_averages(value)[2:-1]}
+    facts = [own.get(key, printable(str(value.get("what") or what), limit=120))]
+    if value.get("graded") and key in own:
+        facts.append("corrected by human labels" + (f" ({count(labels, 'label')})" if labels else ""))
+    if n is not None:
+        facts.append(f"{'' if key == 'scored' else 'of '}{count(n, 'answer' if key == 'knows' else 'question')}")
+    mean = mean.get("estimate") if isinstance(mean, Mapping) else mean
+    if isinstance(mean, int | float):
+        facts.append(f"mean severity {mean:.2f} of 4")
+    if isinstance(interval, Mapping) and interval.get("level") not in (None, 0.95):
+        facts.append(f"{number(100 * interval['level'])}% CI")
+    return ", ".join(filter(None, facts))
+
+
+def figure_amount(value: Document, unit: str) -> tuple[str, str]:
+    """A figure's number and its interval; where nothing was seen or shown, the most that it may be."""
+    estimate, span = value["estimate"], finite_ends(value)
+    shown = interval_words(value.get("interval"), as_percent=bool(unit))
+    if unit == " points":
+        if span is not None and span[0] <= 0:  # nothing was shown, and its estimate may be 0 by what was taken off
+            return f"up to {at_most(100 * span[1])} points off", ""
+        return f"{100 * estimate:.1f} points off", shown.replace("%", "")
+    if unit == "%" and span is not None and estimate == 0:
+        return "none seen", f"at most {at_most(100 * span[1])}%"
+    return percent(estimate) if unit else number(estimate), shown
+
+
+def describe_evidence(evidence: "Evidence | None", *, redact: bool, most: int) -> str:
+    """How many answers are wrong and which are shown; of a document alone that it holds none."""
+    if evidence is None:
+        return "This page comes from a results document, which holds no answers. Use the run to see them."
+    if evidence.kind is None:
+        return "No answer is graded yet. Grade them: richter audit --only judge, or richter label."
+    who = {"given": "severities given", "grader": "grades"}.get(evidence.kind, f"{evidence.kind} ratings")
+    verb = "is" if evidence.wrong == 1 else "are"
+    text = f"{count(evidence.wrong, 'answer')} to {count(evidence.items, 'question')} {verb} wrong by the {who}. "
+    if evidence.shown < evidence.items:
+        text += (
+            f"This page shows {number(evidence.shown)} questions (at most {most}): first those whose answers differ "
+            "most, then the most severe. "
+        )
+    if redact:
+        return text + "Questions, references, answers and reasons are left out of this page."
+    return text + f"Answers are cut to {number(evidence.cut)} characters; richter view shows everything."
+
+
+def method_rows(document: Document) -> list[tuple[str, str]]:
+    """With what the document was made, by heading."""
+    methods = document.get("methods") or {}
+    plan = methods.get("plan") or {}
+    spent = methods.get("spent") or {}
+    rows = [
+        ("Plan", f"{plan.get('hash')}, locked {plan.get('locked_at')}" if plan else "none: nothing is pre-registered"),
+        *([("Lock", str(plan["vouched"]))] if plan.get("vouched") else []),
+        ("Deviations", "; ".join(str(d) for d in methods.get("deviations") or []) or "none recorded"),
+        ("Seed", number(methods.get("seed"))),
+        ("Versions", ", ".join(f"{k} {v}" for k, v in (methods.get("versions") or {}).items()) or "not recorded"),
+        ("Cost", describe_cost(spent)),
+        ("Results document", f"version {document.get('version')}, made by Richter {document.get('richter')}"),
+    ]
+    return [(term, printable(value, limit=2000)) for term, value in rows]
+
+
+def describe_cost(spent: Document) -> str:
+    """What was asked and paid; of a table, which says neither, nothing."""
+    money = spent.get("money_usd")
+    if not spent.get("tokens") and not money:
+        return "not recorded"
+    counts = ", ".join(f"{number(spent[key])} {key}" for key in ("calls", "answers", "tokens") if key in spent)
+    if money is None:
+        return f"{counts}, at a price that is not known"
+    part = f" and {number(spent['unpriced'])} answers without a price" if spent.get("unpriced") else ""
+    return f"{counts}, ${money:.4g}{part}"

@@ -1,0 +1,113 @@
+"""Amounts, intervals, levels and sizes as people read them: the parts that every sentence is made of."""
+
+import dataclasses
+import math
+
+from richter.claims._measures import Metric
+from richter.records import Claim, Interval, counted
+
+__all__ = ["describe_level", "describe_sizes", "describe_span", "round_up_to_two_figures", "stated_amount"]
+
+UNIT_NOUNS = {"item": "question", "draw": "repeat"}  # what people call a unit; a group and a run are called so
+
+
+def count_units(number: int, unit: str) -> str:
+    """'200 questions', '1 group'."""
+    return counted(number, UNIT_NOUNS.get(unit, unit))
+
+
+def describe_level(level: float) -> str:
+    """A level in per cent with the digits that tell it from 100%: '95%', '99.7%'.
+
+    >>> describe_level(0.95), describe_level(1 - 0.05 / 15), describe_level(0.99999)
+    ('95%', '99.7%', '99.999%')
+    """
+    digits = next((d for d in range(3, 12) if float(f"{100 * level:.{d}g}") < 100), 12)
+    return f"{100 * level:.{digits}g}%"
+
+
+def digits_by_width(words: Metric, *ends: float, stated: float | None = None) -> Metric:
+    """The words with the digits that an interval's width deserves: two figures of it, at least one decimal of points.
+
+    A limit that somebody stated is printed as it was stated. A sign never adds digits.
+    """
+    finite = [end * words.scale for end in ends if math.isfinite(end)]
+    width = max(finite) - min(finite) if len(finite) > 1 else 0.0
+    has_unit = words.suffix in (" points", "%")
+    digits = words.digits if width <= 0 else min(max(1 - math.floor(math.log10(width)), int(has_unit)), 8)
+    found = dataclasses.replace(words, digits=digits)
+    return found if stated is None else found.telling(stated=stated)
+
+
+def unit_of(words: Metric, *, is_difference: bool) -> str:
+    """Differences of rates are in points, rates in per cent."""
+    return words.suffix if is_difference else words.unit
+
+
+def amount_of(words: Metric, value: float, *, sign: bool) -> str:
+    """A value as people read it; an end that has no bound in words."""
+    if math.isinf(value):
+        return "no upper limit" if value > 0 else "no lower limit"
+    return words.amount(value, sign=sign)
+
+
+def describe_span(words: Metric, estimate: float, interval: Interval, *, is_difference: bool, basis: str = "") -> str:
+    """An estimate with its interval, which names its level: '+7.5 points (95% CI -0.2 to +15.2, 200 questions)'."""
+    shown = digits_by_width(words, interval.low, interval.high)
+    middle = f"{shown.amount(estimate, sign=is_difference)}{unit_of(words, is_difference=is_difference)}"
+    more = f", {basis}" if basis else ""
+    return f"{middle} ({describe_ends(shown, interval, is_difference=is_difference)}{more})"
+
+
+def describe_ends(words: Metric, interval: Interval, *, is_difference: bool) -> str:
+    """The ends of an interval with its level: '95% CI -0.2 to +15.2'."""
+    low, high = (amount_of(words, end, sign=is_difference) for end in (interval.low, interval.high))
+    if math.isinf(interval.low) and math.isinf(interval.high):
+        return f"{describe_level(interval.level)} CI without limits"
+    return f"{describe_level(interval.level)} CI {low} to {high}"
+
+
+def round_up_to_two_figures(number: float) -> int:
+    """A size rounded up to two figures: it is not known better."""
+    step = 10 ** max(math.floor(math.log10(max(number, 1))) - 1, 0)
+    return int(math.ceil(number / step) * step)
+
+
+def stated_amount(words: Metric, value: float, *, is_difference: bool) -> str:
+    """An amount that somebody stated, as it was stated: '2 points', '5%'."""
+    shown, unit = f"{abs(words.scale * value):.10g}", unit_of(words, is_difference=is_difference)
+    return f"{shown}{unit.removesuffix('s') if shown == '1' and unit == ' points' else unit}"
+
+
+def describe_sizes(claim: Claim, words: Metric) -> str:
+    """What an inconclusive claim can detect now, and what smaller differences take; empty where no size is known.
+
+    Only a margin that somebody stated stands alone; else sizes are a ladder.
+    """
+    if claim.margin is not None and claim.needed is not None:
+        return _describe_margin_size(claim, words)
+    now = claim.min_detectable_difference
+    if now is None or not claim.units:
+        return ""
+    found = words.scale * now
+    shown = f"{found:.2g}" if found < 10 else f"{found:,.0f}"
+    text = f"You can detect about {shown}{words.suffix} (80% power) with these {count_units(claim.units, claim.unit)}."
+    steps = [
+        (stated_amount(words, step.difference, is_difference=True), round_up_to_two_figures(step.units))
+        for step in claim.sizes
+        if step.units > claim.units
+    ]
+    if steps:
+        parts = [f"for {aim} {'you need ' * (k == 0)}about {units:,}" for k, (aim, units) in enumerate(steps)]
+        text += f" F{', '.join(parts)[1:]}."
+    return text
+
+
+def _describe_margin_size(claim: Claim, words: Metric) -> str:
+    assert claim.margin is not None
+    assert claim.needed is not None
+    aim = stated_amount(words, claim.margin, is_difference=len(claim.conditions) == 2)
+    if claim.needed <= claim.units:
+        return f"These {count_units(claim.units, claim.unit)} were enough for a difference of {aim} (80% power)."
+    number = count_units(round_up_to_two_figures(claim.needed), claim.unit)
+    return f"About {number} would settle a difference of {aim} (80% power)."

@@ -1,0 +1,205 @@
+"""False claims and cover of bills: money, tokens and time by totals, in worlds of known bills.
+
+Usage: python studies/cost_totals.py [OUT.jsonl] [tables] [world ..]   (again with the same OUT goes on from there)
+       python studies/cost_totals.py OUT.jsonl table                   (what is there, as Markdown)
+
+Each table holds the amounts of two conditions. "cheaper" and "more expensive" count the claims of `compare` (95%) at an
+equal bill; "gate" the passes of "within 10%" where the bill is 10% higher; "cover" that of the interval; "power" the
+claims "cheaper" at a saving of 20%; "undecided" the tables of which one item is above a fifth of a bill. "trade" worlds
+ask "not worse by 2 points and cheaper" where quality is kept and the bill is 12% higher.
+OUT: soak/cost_totals.jsonl by default.
+"""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from cells import go_on, records
+
+from richter.claims import (
+    METRICS,
+    Asked,
+    Evidence,
+    Outcomes,
+    Question,
+    Trade,
+    as_sample,
+    decide,
+    difference_evidence,
+    total_evidence,
+)
+from richter.records import Verdict
+
+Floats = np.ndarray
+World = Callable[[np.random.Generator, int], tuple[Floats, dict[str, Any]]]
+
+
+def lognormal(*spread: float, shared: float = 0.5) -> World:
+    """Amounts with these spreads of logarithms, mean 1, and this correlation of logarithms."""
+
+    def draw(rng: np.random.Generator, n: int) -> tuple[Floats, dict[str, Any]]:
+        common, own = rng.standard_normal((n, 1)), rng.standard_normal((n, 2))
+        z = np.sqrt(shared) * common + np.sqrt(1 - shared) * own
+        s = np.array(spread)
+        return np.exp(s * z - s**2 / 2), {}
+
+    return draw
+
+
+def free_item(rng: np.random.Generator, n: int) -> tuple[Floats, dict[str, Any]]:
+    """Equal means with unlike tails, and one item that costs the first condition nothing."""
+    x, more = lognormal(0.5, 1.2, shared=0.0)(rng, n)
+    x[0, 0] = 0.0
+    return x * [n / (n - 1), 1.0], more
+
+
+def long_answers(rng: np.random.Generator, n: int) -> tuple[Floats, dict[str, Any]]:
+    """One answer of the second condition in ten is eight times as long."""
+    x, more = lognormal(0.4, 0.4)(rng, n)
+    longer = np.where(rng.random(n) < 0.1, 8.0, 1.0) / 1.7
+    return x * np.stack([np.ones(n), longer], axis=1), more
+
+
+def few_differ(rng: np.random.Generator, n: int) -> tuple[Floats, dict[str, Any]]:
+    """The same answers but for 4% of the items, which cost twice as much or nothing."""
+    x, more = lognormal(0.5, 0.5)(rng, n)
+    u = rng.random(n)
+    return x[:, [0, 0]] * np.stack([np.ones(n), np.where(u < 0.02, 2.0, np.where(u < 0.04, 0.0, 1.0))], axis=1), more
+
+
+def grouped(size: int, spread: float = 0.5) -> World:
+    """Groups of items that share a length in each condition."""
+
+    def draw(rng: np.random.Generator, n: int) -> tuple[Floats, dict[str, Any]]:
+        groups = n // size
+        both, own = rng.normal(0, 0.6, (groups, 1, 1)), rng.normal(0, spread, (groups, 1, 2))
+        x = np.exp(both + own + rng.normal(0, 0.4, (groups, size, 2)))
+        return x.reshape(-1, 2), {"group": np.repeat(np.arange(groups), size)}
+
+    return draw
+
+
+def uneven_groups(rng: np.random.Generator, n: int) -> tuple[Floats, dict[str, Any]]:
+    """Groups of one to many items."""
+    sizes = 1 + rng.geometric(0.2, n)
+    group = np.repeat(np.arange(n), sizes)[:n]
+    own = np.exp(rng.normal(0, 0.5, (n, 2)))[group]
+    return own * np.exp(rng.normal(0, 0.4, (n, 2))), {"group": group}
+
+
+def drawn(rng: np.random.Generator, n: int) -> tuple[Floats, dict[str, Any]]:
+    """Five draws of each item."""
+    x, more = lognormal(0.7, 0.7)(rng, n)
+    return x[:, :, None] * np.exp(rng.normal(-0.18, 0.6, (n, 2, 5))), more
+
+
+WORLDS: dict[str, World] = {
+    "spreads 0.7 and 0.7": lognormal(0.7, 0.7),
+    "spreads 1.2 and 1.2": lognormal(1.2, 1.2),
+    "spreads 0.7 and 1.0": lognormal(0.7, 1.0),
+    "spreads 0.5 and 1.5": lognormal(0.5, 1.5),
+    "unlike tails, one free item": free_item,
+    "one answer in ten is 8 times as long": long_answers,
+    "few items differ": few_differ,
+    "groups of 10": grouped(10),
+    "uneven groups": uneven_groups,
+    "five draws": drawn,
+}
+FIGURES = ("cheaper", "more expensive", "gate", "cover", "power", "undecided")
+SIZES = (50, 100, 300, 1000)
+
+
+def outcomes_of(values: Floats, metric: str, more: dict[str, Any]) -> Outcomes:
+    """Values, items x conditions x draws, as outcomes."""
+    values = values if values.ndim == 3 else values[:, :, None]
+    item, condition, draw = np.indices(values.shape).reshape(3, -1)
+    return Outcomes(
+        metric=METRICS[metric], items=tuple(map(str, range(len(values)))), conditions=("a", "b"), item=item,
+        condition=condition, draw=draw if values.shape[2] > 1 else None, value=values.ravel(), **more,
+    )  # fmt: skip
+
+
+def bill_of(values: Floats, more: dict[str, Any], *, unpaired: bool = False) -> Evidence:
+    """The evidence on the ratio of totals."""
+    return total_evidence(as_sample(outcomes_of(values, "money", more)), ("a", "b"), unpaired=unpaired)
+
+
+def passes_gate(found: Evidence, limit: float) -> bool:
+    """Whether a gate finds the second condition at most so much more expensive."""
+    question = Question(measure="money", conditions=("a", "b"), relation="below", value=limit, family="requirement")
+    return decide([Asked(question=question, metric=METRICS["money"], evidence=found)])[0].verdict is Verdict.VERIFIED
+
+
+def run_world(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dict[str, float]:
+    """Rates in per cent over tables of one world."""
+    world, n = WORLDS[cell["world"]], cell["items"]
+    count = dict.fromkeys(FIGURES, 0)
+    for _ in range(runs):
+        x, more = world(rng, n)
+        if cell.get("unpaired"):
+            x[:, 1] = rng.permutation(x[:, 1])  # independent samples
+        found = bill_of(x, more, unpaired=cell.get("unpaired", False))
+        limits = found.interval(0.95)
+        count["undecided"] += found.standard_error is None
+        count["cheaper"] += limits.high < 0
+        count["more expensive"] += limits.low > 0
+        count["cover"] += 0.0 in limits
+        factor = np.array([1.0, 1.1]).reshape(1, 2, *[1] * (x.ndim - 2))
+        count["gate"] += passes_gate(bill_of(x * factor, more, unpaired=cell.get("unpaired", False)), 0.1)
+        count["power"] += (1 + limits.high) * 0.8 < 1
+    return {name: 100 * number / runs for name, number in count.items()}
+
+
+def run_trade(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dict[str, float]:
+    """How often "not worse by 2 points and cheaper" is verified where the bill is 12% higher."""
+    world, n, verified = WORLDS[cell["world"]], cell["items"], 0
+    for _ in range(runs):
+        x, more = world(rng, n)
+        ease = rng.normal(1, 1, (n, 1))
+        right = (ease + rng.normal(0, 1, (n, 2)) > 0).astype(float)
+        trade = Trade(
+            quality=difference_evidence(outcomes_of(right, "accuracy", more), "a", "b"),
+            cost=bill_of(x * [1.0, 1.12], more), metric=METRICS["accuracy"], cost_metric=METRICS["money"], margin=0.1,
+        )  # fmt: skip
+        question = Question(measure="accuracy and money", conditions=("a", "b"), margin=0.1)
+        asked = Asked(question=question, metric=METRICS["accuracy"], evidence=trade)
+        verified += decide([asked])[0].verdict is Verdict.VERIFIED
+    return {"trade": 100 * verified / runs}
+
+
+def jobs(chosen: list[str]) -> list[tuple[dict[str, Any], Any]]:
+    """The cells of the campaign with what runs them."""
+    found: list[tuple[dict[str, Any], Any]] = []
+    for name in chosen or WORLDS:
+        found += [({"world": name, "items": n}, run_world) for n in SIZES]
+    for name in ("spreads 0.7 and 0.7", "spreads 0.5 and 1.5"):
+        found += [({"world": name, "items": n, "unpaired": True}, run_world) for n in (100, 300)]
+        found += [({"world": name, "items": n, "trade": True}, run_trade) for n in (100, 400)]
+    return found
+
+
+def print_table(out: Path) -> None:
+    """The campaign so far as Markdown."""
+    print("| world | items | cheaper | more expensive | gate at its limit | cover | power | undecided |")
+    print("|---|---|---|---|---|---|---|---|")
+    for cell, row in records(out):
+        if "trade" in row:
+            continue
+        name = cell["world"] + (", unpaired" if cell.get("unpaired") else "")
+        shown = " | ".join(
+            f"{row[k]:.1f}" for k in ("cheaper", "more expensive", "gate", "cover", "power", "undecided")
+        )
+        print(f"| {name} | {cell['items']} | {shown} |")
+    for cell, row in records(out):
+        if "trade" in row:
+            print(f"- trade, {cell['world']}, {cell['items']} items: {row['trade']:.1f}%")
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1] if len(sys.argv) > 1 else "soak/cost_totals.jsonl")
+    if sys.argv[2:3] == ["table"]:
+        print_table(target)
+    else:
+        go_on(target, jobs(sys.argv[3:]), int(sys.argv[2]) if len(sys.argv) > 2 else 2000)

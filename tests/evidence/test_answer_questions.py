@@ -1,0 +1,134 @@
+"""From a question to its evidence: what the data hold, what the joint law is of, trades, and gates of slopes."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from helpers.outcomes import dataset_of, outcomes
+from richter.claims import METRICS, Blocked, Outcomes, Question, Trade
+from richter.evidence import Policy, SeveritySettings, evidence, has_values, joint_law_of, trade, worst_sample
+from richter.evidence._severity_evidence import severity_pairs
+from richter.tables import Dataset
+
+
+def grades(n: int = 60, conditions: int = 2, *, seed: int = 0) -> Outcomes:
+    return outcomes((np.random.default_rng(seed).random((n, conditions)) < 0.6).astype(float))
+
+
+def severities(n: int = 60, conditions: int = 2, *, seed: int = 0) -> Outcomes:
+    rng = np.random.default_rng(seed)
+    wrong = rng.random((n, conditions)) < 0.6
+    return outcomes(np.where(wrong, rng.integers(1, 9, (n, conditions)) / 2, 0.0), "mean_severity")
+
+
+# ------------------------------------------------------------------ what the data hold
+
+
+@pytest.mark.parametrize(("measure", "held"), [
+    ("accuracy", True), ("error_rate", True), ("failure_rate", True), ("ece", False), ("mean_score", False),
+    ("mean_severity", False), ("catastrophic_rate", False), ("latency", False), ("money", False), ("fluency", False),
+])  # fmt: skip
+def test_grades_alone_hold_rates_and_failed_calls_by_hand(measure: str, held: bool) -> None:
+    assert has_values(dataset_of(grades()), measure) is held
+
+
+@pytest.mark.parametrize(("measure", "held"), [
+    ("accuracy", False), ("mean_score", True), ("failure_rate", True), ("latency", True), ("money", False),
+    ("mean_severity", True), ("ece", False),
+])  # fmt: skip
+def test_scores_severities_and_seconds_are_held_by_hand(measure: str, held: bool) -> None:
+    table = np.random.default_rng(0).random((60, 2))
+    score = dataclasses.replace(outcomes(table, "mean_score"), metric=dataclasses.replace(
+        METRICS["mean_score"], low=0.0, high=1.0))  # fmt: skip
+    assert has_values(dataset_of(score, outcomes(table, "latency"), severities()), measure) is held
+
+
+def test_a_confidence_of_one_answer_is_a_value_of_calibration() -> None:
+    assert has_values(dataset_of(grades(), confidence={("q0003", "a", 0): 0.7}), "ece")
+
+
+def test_a_score_of_its_own_name_is_held_under_that_name_only() -> None:
+    fluency = dataclasses.replace(METRICS["mean_score"], name="fluency", low=0.0, high=1.0)
+    own = dataclasses.replace(outcomes(np.random.default_rng(0).random((60, 2)), "mean_score"), metric=fluency)
+    dataset = dataset_of(grades(), own)
+    assert has_values(dataset, "fluency")
+    assert not has_values(dataset, "mean_score")
+
+
+def test_the_worst_sample_has_missing_grades_at_the_worse_end_by_hand() -> None:
+    table = np.ones((6, 2))
+    table[4, 1] = np.nan
+    dataset = dataset_of(outcomes(table), ungraded=[("q0004", "b", 0)])
+    found = worst_sample(dataset, Question(measure="accuracy", conditions=("a", "b"))).mean
+    table[4, 1] = 0.0
+    assert np.array_equal(found, table)
+
+
+# ------------------------------------------------------------------ the joint law
+
+
+def law(dataset: Dataset, pairs: list[tuple[str, ...]], measure: str = "accuracy", **policy: Any) -> Any:
+    chosen = Policy(**policy)
+    asked = [evidence(dataset, Question(measure=measure, conditions=pair), chosen) for pair in pairs]
+    return joint_law_of(dataset, asked, chosen)
+
+
+def test_two_claims_have_a_joint_law_and_one_needs_none() -> None:
+    dataset = dataset_of(grades(conditions=3))
+    assert law(dataset, [("a", "b"), ("a", "c")]) is not None
+    assert law(dataset, [("a", "b")]) is None
+    assert law(dataset, [("a", "b"), ("c",)]) is None  # a level is no difference
+    assert law(dataset, [("a",), ("b",), ("a", "b"), ("a", "c")]) is not None
+
+
+def test_a_blocked_pair_leaves_no_law_of_two() -> None:
+    policy: dict[str, Any] = {"missing": "at-random", "min_shared": 0.5}
+    table = grades(conditions=3).value.reshape(60, 3).copy()
+    table[:40, 2] = np.nan
+    dataset = dataset_of(outcomes(table))
+    asked = evidence(dataset, Question(measure="accuracy", conditions=("a", "c")), Policy(**policy))
+    assert isinstance(asked.evidence, Blocked)
+    assert law(dataset, [("a", "b"), ("a", "c")], **policy) is None
+
+
+def test_the_seed_of_the_policy_draws_the_law() -> None:
+    dataset, pairs = dataset_of(grades(conditions=3)), [("a", "b"), ("a", "c")]
+    one, same, other = (law(dataset, pairs, severity=SeveritySettings(seed=s)) for s in (0, 0, 1))
+    assert np.array_equal(one.p, same.p)
+    assert not np.array_equal(one.p, other.p)
+
+
+def test_errors_weighed_against_a_control_have_their_own_law() -> None:
+    dataset, pairs = dataset_of(severities(conditions=3)), [("a", "b"), ("a", "c")]
+    settings = SeveritySettings(control="a", n_resamples=20)
+    assert law(dataset, pairs, "severity_given_error", severity=settings) is not None
+    assert law(dataset, pairs, "b", severity=settings) is None
+
+
+# ------------------------------------------------------------------ trades and gates
+
+
+def test_a_trade_of_a_blocked_part_is_blocked_with_the_notes_of_that_part() -> None:
+    dataset = dataset_of(grades())
+    quality = dataclasses.replace(
+        evidence(dataset, Question(measure="accuracy", conditions=("a", "b"), margin=0.1)), notes=("of quality", "both")
+    )
+    cost = dataclasses.replace(evidence(dataset, Question(measure="money", conditions=("a", "b"))), notes=("of cost",))
+    found = trade(quality, cost)
+    assert (found.evidence, found.notes) == (cost.evidence, ("of cost",))
+    known = dataclasses.replace(quality, metric=METRICS["money"], notes=("of cost", "both"))
+    joined = trade(quality, known)
+    assert isinstance(joined.evidence, Trade)
+    assert joined.notes == ("of quality", "both", "of cost")
+
+
+def test_the_gates_of_a_slope_are_those_of_its_own_pair() -> None:
+    dataset = dataset_of(severities(conditions=3))
+    settings = SeveritySettings(n_resamples=20)
+    pairs = {p.names: p.gate for p in severity_pairs(dataset, settings).pairs}
+    for names, gate in pairs.items():
+        asked = evidence(dataset, Question(measure="b", conditions=names), Policy(severity=settings))
+        assert asked.gates == (() if gate is None else (gate,))
+    assert evidence(dataset, Question(measure="mean_severity", conditions=("a", "b"))).gates == ()

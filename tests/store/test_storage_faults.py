@@ -1,0 +1,121 @@
+"""Folders that go away, disks that fill up, links that lead out of a run."""
+
+import contextlib
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from helpers.raw_server import RawApi, http, reply
+from helpers.simulated import simulated_run
+from llm.test_http import ask_prompts
+from richter.cli._view_output import save_evidence
+from richter.errors import InputError, StorageError
+from richter.report._runs_app import _state
+from richter.store import find_parts, open_ledger, run_file
+from richter.store._sqlite import RESERVE_NAME, SqliteDatabase
+
+
+@pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])
+def test_asking_stops_within_one_commit_where_the_folder_goes(tmp_path: Path, how: str) -> None:
+    """358 further answers were paid for into a file that was gone."""
+    run, asked = tmp_path / "run", 0
+
+    def respond(prompt: str, _: dict) -> bytes:
+        nonlocal asked
+        asked += 1
+        if asked == 40 and how == "deleted":
+            shutil.rmtree(run)
+        elif asked == 40:
+            run.rename(tmp_path / "elsewhere")
+            if how == "replaced":
+                shutil.copytree(tmp_path / "elsewhere", run)
+        return http(reply("yes"))
+
+    with RawApi(respond) as api, pytest.raises(StorageError, match="deleted or replaced"):
+        ask_prompts(run, api.model, [f"q{k}" for k in range(400)], concurrency=8)
+    assert asked < 40 + 3 * 8  # what was on its way, and no more
+
+
+def test_what_is_on_its_way_when_the_disk_fills_up_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The room that was reserved is given up, and the commit is made again."""
+    free_reserve = SqliteDatabase._free_reserve
+
+    def give_up(database: SqliteDatabase) -> bool:
+        with contextlib.suppress(sqlite3.ProgrammingError):  # closed already
+            database._db.execute("PRAGMA max_page_count = 1000000")
+        return free_reserve(database)
+
+    monkeypatch.setattr(SqliteDatabase, "_free_reserve", give_up)
+
+    def fill_up(prompt: str, _: dict) -> bytes:
+        return http(reply("y" * 200_000))
+
+    with RawApi(fill_up) as api:
+        with open_ledger(tmp_path, mode="write"):
+            pass
+        connect = SqliteDatabase._prepare
+
+        def small(database: SqliteDatabase) -> None:
+            connect(database)
+            database._db.execute("PRAGMA max_page_count = 300")  # 1.2 MB
+
+        monkeypatch.setattr(SqliteDatabase, "_prepare", small)
+        _, answers = ask_prompts(tmp_path, api.model, [f"q{k}" for k in range(16)], concurrency=16)
+    assert len([a for a in answers.values() if len(a.text) == 200_000]) == 16
+    assert set(api.requests.values()) == {1}
+    assert not (tmp_path / RESERVE_NAME).exists()
+
+
+@pytest.mark.parametrize("name", ["scores.csv", "plan.toml", "draws.jsonl"])
+def test_a_link_that_leads_out_of_a_run_is_refused(tmp_path: Path, name: str) -> None:
+    secret, run = tmp_path / "secret", tmp_path / "run"
+    secret.write_text("item,condition,score\nprivate,a,1\n")
+    simulated_run(run, conditions=2, items=60, judged=10, drawn=5, draws=2)
+    (run / name).unlink(missing_ok=True)
+    (run / name).symlink_to(secret)
+    with pytest.raises(InputError, match="leads out of the run"):
+        run_file(run, name)
+    with pytest.raises(InputError, match="leads out of the run"):
+        save_evidence(run, tmp_path / "evidence.zip")
+    assert not (tmp_path / "evidence.zip").exists()
+
+
+def test_a_link_inside_a_run_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "other.csv").write_text("x\n")
+    (tmp_path / "scores.csv").symlink_to("other.csv")
+    assert run_file(tmp_path, "scores.csv") == tmp_path / "scores.csv"
+
+
+def test_a_ledger_or_a_part_that_lies_elsewhere_is_refused(tmp_path: Path) -> None:
+    other, run, linked = tmp_path / "other", tmp_path / "run", tmp_path / "linked"
+    for place in (other, run):
+        with open_ledger(place, mode="write") as ledger:
+            ledger.set_note("about", {"why": "a test"})
+    linked.mkdir()
+    (linked / "ledger.sqlite").symlink_to(other / "ledger.sqlite")
+    with pytest.raises(InputError, match="leads out"):
+        open_ledger(linked)
+    (run / "draws").symlink_to(other)
+    with pytest.raises(InputError, match="leads out"):
+        find_parts(run)
+    with pytest.raises(InputError, match="leads out"):
+        open_ledger(run / "draws")
+    (tmp_path / "latest").symlink_to(other)  # a user's own name for a run
+    open_ledger(tmp_path / "latest").close()
+
+
+@pytest.mark.parametrize(
+    "summary", ["[" * 4000 + "]" * 4000, '{"rates": {"a": 1e999}}', '{"rates": 3, "answer": [1]}', "{", "null"]
+)
+def test_a_strangers_page_hides_no_run(tmp_path: Path, summary: str) -> None:
+    run = tmp_path / "run"
+    with open_ledger(run, mode="write") as ledger:
+        ledger.set_note("about", {})
+    (run / "report.html").write_text(f'<meta name="richter-summary" content="{summary.replace(chr(34), "&quot;")}">')
+    json.dumps(_state(0, str(run)), allow_nan=False)
+    (run / "report.html").unlink()
+    (run / "report.html").symlink_to("/etc/passwd")
+    assert "leads out" in _state(0, str(run))["error"]

@@ -1,0 +1,366 @@
+"""The answer of a page: what it says is what its claims show, with the same side and sign."""
+
+import dataclasses
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from richter.claims import METRICS, claim_words, measure_words
+from richter.records import Claim, Hypothesis, Interval, Reckoning, SizeStep, Verdict
+from richter.words import answer, describe_counts, first_lines, rail, side
+
+
+def claim(measure: str, estimate: float, verdict: Verdict, **more: object) -> Claim:
+    metric = METRICS[measure]
+    given = Claim(
+        measure=measure,
+        conditions=("old", "new"),
+        verdict=verdict,
+        sentence="",
+        estimate=estimate,
+        interval=Interval(low=estimate - 0.05, high=estimate + 0.05, level=0.95, method="t"),
+        values=(0.6, 0.6 + estimate),
+        hypothesis=Hypothesis(relation="differs", value=0.0),
+        better=metric.better,
+    )
+    return dataclasses.replace(given, **more)
+
+
+def test_worse_is_said_with_its_numbers_by_hand() -> None:
+    claims = [claim("accuracy", -0.07, Verdict.VERIFIED), claim("mean_severity", 0.4, Verdict.VERIFIED, primary=False)]
+    assert answer(claims, conditions=("old", "new")) == (
+        "new is worse than old: -7.0 points (95% CI -12.0 to -2.0). Other losses: more severe over all answers."
+    )
+    assert answer(claims, conditions=("old", "new"), candidate="new", baseline="old").endswith("Do not ship new.")
+
+
+def test_better_and_worse_are_both_said() -> None:
+    claims = [claim("accuracy", 0.07, Verdict.VERIFIED), claim("money", 0.2, Verdict.VERIFIED, primary=False)]
+    text = answer(claims, conditions=("old", "new"), candidate="new", baseline="old")
+    assert text == "new is better than old: +7.0 points (95% CI +2.0 to +12.0). Other losses: more expensive."
+
+
+def test_nothing_shown_is_said_with_the_interval() -> None:
+    claims = [claim("accuracy", 0.01, Verdict.UNDECIDED), claim("mean_severity", 0.4, Verdict.UNDECIDED, primary=False)]
+    text = "Inconclusive: new scored 1.0 points higher than old (95% CI -4.0 to +6.0)."
+    assert answer(claims, conditions=("old", "new")) == text
+    turned = "Inconclusive: old scored 1.0 points lower than new (95% CI -6.0 to +4.0)."
+    assert answer(claims, conditions=("new", "old")) == turned
+
+
+def test_missing_answers_that_decide_are_the_headline_by_hand() -> None:
+    def way(estimate: float, low: float, high: float) -> Reckoning:
+        return Reckoning(estimate=estimate, interval=Interval(low=low, high=high, level=0.95, method="t"))
+
+    made = claim(
+        "accuracy", 0.047, Verdict.UNDECIDED, missing={"old": 0, "new": 30},
+        without_missing=way(0.047, 0.027, 0.082), missing_as_worst=way(-0.09, -0.12, -0.06),
+    )  # fmt: skip
+    assert answer([made], conditions=PAIR) == (
+        "Inconclusive: it depends on the 30 answers that new is missing. Ignoring them, new is 4.7 points better "
+        "(95% CI +2.7 to +8.2). Counting them as wrong, it is 9.0 points worse (95% CI -12.0 to -6.0)."
+    )
+
+
+def test_equivalence_is_not_called_equality() -> None:
+    claims = [claim("accuracy", 0.004, Verdict.EQUIVALENT, margin=0.02)]
+    assert answer(claims, conditions=("old", "new")) == (
+        "No practical difference between old and new (margin 2 points): +0.4 points (95% CI -4.6 to +5.4)."
+    )
+
+
+def test_a_judge_that_nobody_checked_is_in_the_headline() -> None:
+    text = answer([shown("accuracy", 0.1, judged="graded by j; nobody checked it")], conditions=PAIR)
+    assert text == (
+        "By the judge's grades: new is better than old: +10.0 points (95% CI +5.0 to +15.0). "
+        "Graded by j; nobody checked it."
+    )
+
+
+def test_counts_are_what_everybody_counts_by_hand() -> None:
+    made = claim("accuracy", 0.075, Verdict.UNDECIDED, n=200, values=(0.665, 0.74))
+    assert describe_counts(made, (38, 23)) == "new got 148 of 200 right, old 133: 38 fixed, 23 broken."
+    assert describe_counts(made) == "new got 148 of 200 right, old 133."
+    wrong = dataclasses.replace(made, measure="error_rate", values=(0.335, 0.26))
+    assert describe_counts(wrong, (38, 23)) == "new got 148 of 200 right, old 133: 38 fixed, 23 broken."
+    shares = dataclasses.replace(made, values=(0.6651, 0.74))  # means of repeats are not counts
+    assert describe_counts(shares, (38, 23)) == "new is right in 74.0% of its questions, old in 66.5%."
+    assert describe_counts(dataclasses.replace(made, values=(None, 0.74))) == ""
+
+
+def test_first_lines_have_a_ladder_of_sizes_only_where_nothing_is_shown() -> None:
+    steps = (SizeStep(difference=0.05, units=640), SizeStep(difference=0.02, units=3990))
+    open_claim = claim(
+        "accuracy", 0.04, Verdict.UNDECIDED, n=200, units=200, min_detectable_difference=0.09, sizes=steps
+    )
+    assert first_lines([open_claim], conditions=PAIR).sizes == (
+        "You can detect about 9 points (80% power) with these 200 questions. "
+        "For 5 points you need about 640, for 2 points about 4,000."
+    )
+    assert first_lines([dataclasses.replace(open_claim, verdict=Verdict.VERIFIED)], conditions=PAIR).sizes == ""
+
+
+@pytest.mark.parametrize(
+    ("relation", "verdict", "better", "expected"),
+    [
+        ("below", Verdict.VERIFIED, "lower", "better"),  # error rate below a limit: met
+        ("below", Verdict.REFUTED, "lower", "worse"),
+        ("above", Verdict.VERIFIED, "lower", "worse"),  # calibration error above 0: miscalibrated
+        ("above", Verdict.VERIFIED, "higher", "better"),  # accuracy above a limit
+        ("above", Verdict.REFUTED, "higher", "worse"),
+        ("above", Verdict.UNDECIDED, "higher", "open"),
+    ],
+)
+def test_claims_on_one_condition(relation, verdict, better, expected) -> None:
+    given = Claim(
+        measure="accuracy",
+        conditions=("new",),
+        verdict=verdict,
+        sentence="",
+        estimate=0.3,
+        hypothesis=Hypothesis(relation=relation, value=0.1),
+        better=better,
+    )
+    assert side(given) == expected
+
+
+@given(
+    measure=st.sampled_from(sorted(METRICS)),
+    estimate=st.floats(-0.5, 0.5).filter(lambda x: abs(x) > 0.02),
+    verdict=st.sampled_from([Verdict.VERIFIED, Verdict.REFUTED]),
+)
+def test_side_sign_and_sentence_agree(measure: str, estimate: float, verdict: Verdict) -> None:
+    relation = "above" if (METRICS[measure].better == "higher") == (verdict is Verdict.VERIFIED) else "below"
+    relation = relation if estimate > 0 else {"above": "below", "below": "above"}[relation]
+    made = claim(measure, estimate, verdict, hypothesis=Hypothesis(relation=relation, value=0.0))
+    improves = (estimate > 0) == (METRICS[measure].better == "higher")
+    assert side(made) == ("better" if improves else "worse")
+    text = answer([made], conditions=("old", "new"))
+    plain = measure in ("accuracy", "error_rate", "mean_score")
+    own = METRICS[measure].better_word if improves else METRICS[measure].worse_word
+    word = ("better" if improves else "worse") if plain else own
+    assert text.startswith(f"new is {word} than old: {'+' if estimate > 0 else '-'}")
+
+
+@given(
+    st.lists(st.sampled_from([v for v in Verdict if v is not Verdict.BLOCKED]), min_size=3, max_size=3),
+    st.lists(st.sampled_from([-0.1, 0.1]), min_size=3),
+)
+def test_a_board_calls_best_only_what_nothing_beats(verdicts: list[Verdict], signs: list[float]) -> None:
+    pairs = [("a", "b"), ("a", "c"), ("b", "c")]
+    claims = [claim("accuracy", s, v, conditions=p) for p, v, s in zip(pairs, verdicts, signs, strict=False)]
+    text = answer(claims, conditions=("a", "b", "c"))
+    for made in claims:
+        if side(made) in ("better", "worse"):
+            loser = made.conditions[0] if side(made) == "better" else made.conditions[1]
+            assert f" {loser} is best" not in text
+
+
+def shown(measure: str, estimate: float, **more: object) -> Claim:
+    return claim(measure, estimate, Verdict.VERIFIED, **more)
+
+
+PAIR = ("old", "new")
+ONLY = "There is one model or prompt: nothing is compared."
+TEN = "+10.0 points (95% CI +5.0 to +15.0)"
+
+
+@pytest.mark.parametrize(
+    ("claims", "conditions", "headline"),
+    [
+        (
+            [
+                shown("accuracy", 0.1),
+                shown("mean_severity", -0.2, primary=False),
+                shown("ece", -0.1, primary=False, values=(None, None)),
+                shown("money", -0.1, primary=False),
+                shown("tokens", -0.1, primary=False),
+            ],
+            PAIR,
+            (
+                f"new is better than old: {TEN}. Other gains: less severe over all answers, better calibrated, "
+                "cheaper and 1 more."
+            ),
+        ),
+        (
+            [shown("accuracy", -0.1), shown("latency", -0.1, primary=False)],
+            ("new", "old"),
+            f"old is better than new: {TEN}. Other losses: slower.",
+        ),
+        ([shown("money", -0.1, values=(2.0, 1.8))], PAIR, "new is cheaper than old: -10.0% (95% CI -15.0 to -5.0)."),
+        (
+            [claim("accuracy", 0.0, Verdict.EQUIVALENT)],
+            PAIR,
+            "No practical difference between old and new: 0.0 points (95% CI -5.0 to +5.0).",
+        ),
+        (
+            [
+                dataclasses.replace(
+                    claim("accuracy", 0.0, Verdict.UNDECIDED, reason="ids differ"),
+                    verdict=Verdict.BLOCKED,
+                    blocked_by="ids",
+                    estimate=None,
+                    interval=None,
+                )
+            ],
+            PAIR,
+            "Can't compare new with old: ids differ.",
+        ),
+        ([], PAIR, "Can't compare new with old: there is nothing to compare them by."),
+        (
+            [
+                claim(
+                    "mean_severity",
+                    0.1,
+                    Verdict.UNDECIDED,
+                    interval=None,
+                    plain_interval=Interval(low=-0.1, high=0.3, level=0.95, method="t"),
+                )
+            ],
+            PAIR,
+            (
+                "Inconclusive: the mean severity of all answers of new is 0.10 higher than that of old "
+                "(95% CI -0.10 to +0.30) on a scale of 0 to 4."
+            ),
+        ),
+        ([], ("a", "b", "c"), "Can't compare any two of the 3."),
+        (
+            [claim("accuracy", 0.1, Verdict.UNDECIDED, conditions=p) for p in (("a", "b"), ("b", "c"))],
+            ("a", "b", "c"),
+            "Inconclusive: on accuracy we can't tell the 3 apart.",
+        ),
+        (
+            [claim("accuracy", 0.1, Verdict.UNDECIDED, conditions=("a", "b"))],
+            ("a", "b", "c"),
+            "Inconclusive: on accuracy we can't tell the 2 apart. Can't compare c.",
+        ),
+        (
+            [shown("accuracy", 0.1, conditions=p) for p in (("a", "b"), ("b", "c"), ("c", "a"))],
+            ("a", "b", "c"),
+            "On accuracy there is no best one: each is worse than some other.",
+        ),
+        (
+            [shown("accuracy", -0.1, conditions=p) for p in (("a", "b"), ("a", "c"), ("b", "c"))],
+            ("a", "b", "c"),
+            "On accuracy, a is best: it beats b and c.",
+        ),
+        (
+            [shown("accuracy", -0.1, conditions=p) for p in (("a", "b"), ("a", "c"), ("a", "d"))],
+            ("a", "b", "c", "d", "e"),
+            "On accuracy, a is best: it beats all 3 others. Can't compare e.",
+        ),
+        (
+            [
+                shown("accuracy", -0.1, conditions=("a", "b")),
+                shown("accuracy", -0.1, conditions=("b", "c")),
+                claim("accuracy", 0.1, Verdict.UNDECIDED, conditions=("a", "c")),
+                shown("mean_severity", -0.5, conditions=("a", "b")),
+            ],
+            ("a", "b", "c"),
+            "On accuracy, a is best: it beats 1 of 2 others.",
+        ),
+        (
+            [
+                shown("accuracy", 0.1, conditions=("plain", "examples")),
+                shown("accuracy", 0.1, conditions=("plain", "expert")),
+                claim("accuracy", 0.0, Verdict.UNDECIDED, conditions=("examples", "expert")),
+            ],
+            ("plain", "examples", "expert"),
+            "On accuracy, examples and expert both beat plain. We can't tell them apart.",
+        ),
+        (
+            [
+                shown("accuracy", -0.1, conditions=("a", "d")),
+                shown("accuracy", -0.1, conditions=("b", "d")),
+                claim("accuracy", 0.1, Verdict.UNDECIDED, conditions=("b", "c")),
+            ],
+            ("a", "b", "c", "d"),
+            "On accuracy, c, a and b lead; we can't tell them apart.",
+        ),
+        (
+            [shown("accuracy", -0.1, conditions=(name, "z")) for name in "abcde"],
+            (*"abcde", "z"),
+            "On accuracy, we can't tell 5 of 6 apart: a, b, c, d and 1 more.",
+        ),
+        ([], ("m",), ONLY),
+        ([claim("accuracy", 0.3, Verdict.UNDECIDED, conditions=("m",), sentence="Open.")], ("m",), ONLY),
+        (
+            [
+                shown("accuracy", 0.3, conditions=("m",), sentence="Good."),
+                shown("error_rate", 0.3, conditions=("m",), sentence="Bad."),
+            ],
+            ("m",),
+            "Bad.",
+        ),
+        ([shown("accuracy", 0.3, conditions=("m",), sentence=s) for s in ("Good.", "Fine.")], ("m",), "Good."),
+    ],
+)
+def test_answers_word_for_word(claims: list[Claim], conditions: tuple[str, ...], headline: str) -> None:
+    assert answer(claims, conditions=conditions) == headline
+
+
+def test_only_a_named_candidate_that_is_worse_is_not_to_be_shipped() -> None:
+    worse = [shown("accuracy", -0.1)]
+    for candidate, baseline, told in (
+        ("new", "old", True),
+        ("new", None, False),
+        (None, "old", False),
+        ("old", "new", False),
+    ):
+        text = answer(worse, conditions=PAIR, candidate=candidate, baseline=baseline)
+        assert text.endswith(" Do not ship new.") is told
+    assert not answer([shown("accuracy", 0.1)], conditions=PAIR, candidate="new", baseline="old").endswith("new.")
+
+
+def test_the_side_of_claims_that_say_nothing_is_open() -> None:
+    good = shown("accuracy", 0.1)
+    assert side(good) == "better"
+    assert side(dataclasses.replace(good, estimate=None)) == "open"
+    assert side(dataclasses.replace(good, better=None)) == "open"
+    assert side(dataclasses.replace(good, hypothesis=None)) == "better"
+    assert side(dataclasses.replace(good, hypothesis=Hypothesis(relation="above", value=0.2))) == "worse"
+    assert side(dataclasses.replace(good, verdict=Verdict.EQUIVALENT)) == "alike"
+    assert (
+        side(shown("accuracy", 0.3, conditions=("m",), hypothesis=Hypothesis(relation="differs", value=0.5))) == "worse"
+    )
+
+
+def test_a_measure_without_words_of_its_own_is_called_by_its_name() -> None:
+    words = measure_words("chat_fluency")
+    assert (words.better_word, words.worse_word, words.noun) == (
+        "better in chat fluency",
+        "worse in chat fluency",
+        "chat fluency",
+    )
+    assert measure_words("accuracy:law").noun == "accuracy"
+
+
+def test_where_a_difference_stands_from_worse_to_better_by_hand() -> None:
+    assert rail(0.1, -0.1, 0.2, better="higher") == pytest.approx((0.25, 0.75, 1.0))
+    assert rail(0.1, -0.1, 0.2, better="lower") == pytest.approx((0.0, 0.25, 0.75))
+    assert rail(0.1, -math.inf, math.inf, better=None) == (0.0, 1.0, 1.0)
+    assert rail(0.0, 0.0, 0.0, better="higher") == (0.5, 0.5, 0.5)
+
+
+def test_a_difference_of_amounts_is_told_in_per_cent_by_hand() -> None:
+    half_more = claim_words(claim("money", 0.5, Verdict.VERIFIED, values=(2.0, 3.0)))
+    assert (half_more.amount(0.5), half_more.suffix) == ("50.0", "%")
+    assert claim_words(claim("tokens", 9.0, Verdict.UNDECIDED, values=())).suffix == "%"
+    alone = dataclasses.replace(claim("money", 0.5, Verdict.VERIFIED, values=(0.5,)), conditions=("new",))
+    assert claim_words(alone) == METRICS["money"]
+    for measure in ("accuracy", "mean_score"):
+        assert claim_words(claim(measure, 0.5, Verdict.VERIFIED, values=(0.5, 0.75))) == measure_words(measure)
+
+
+def test_a_control_is_what_all_are_compared_with() -> None:
+    claims = [
+        shown("accuracy", 0.1, conditions=("base", "a")),
+        shown("accuracy", -0.1, conditions=("base", "b")),
+        claim("accuracy", 0.0, Verdict.UNDECIDED, conditions=("base", "c")),
+        claim("accuracy", 0.0, Verdict.UNDECIDED, conditions=("base", "d")),
+    ]
+    assert answer(claims, conditions=("base", "a", "b", "c", "d"), control="base") == (
+        "On accuracy, compared with base: a is better; b is worse; c and d are inconclusive."
+    )
