@@ -33,7 +33,7 @@ def test_components_of_two_crossed_groupings_recovers_truth() -> None:
     assert found.groups_2 == pytest.approx(0.36, rel=0.5)
     assert found.items == pytest.approx(1.0, rel=0.1)
     assert found.error(3000, 1) == pytest.approx(mean_evidence(board, "a").standard_error, rel=0.05)
-    assert "of the second kind" in found.sentence()
+    assert "of the second grouping" in found.sentence()
     nested = variance_shares(outcomes(x[:, None], "mean_score", group=first, group_2=first // 6), "a")
     assert (nested.n_groups, nested.groups_2) == (10, None)  # the coarser one counts
 

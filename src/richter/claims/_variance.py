@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from richter.claims._outcomes import Codes, Floats, Outcomes
 from richter.claims._sizes import units_for
@@ -86,7 +87,7 @@ class Shares:
         if self.total == 0:
             return "Nothing varies."
         questions = "questions" if self.draws is not None else "questions and repeats together"
-        second = ("groups of the second kind", self.groups_2)
+        second = ("groups of the second grouping", self.groups_2)
         parts = [("groups", self.groups), second, (questions, self.items), ("repeats", self.draws)]
         shares = ", ".join(f"{100 * v / self.total:.0f}% from {name}" for name, v in parts if v is not None)
         return f"Where the spread comes from: {shares}."
@@ -126,7 +127,8 @@ def variance_shares(sample: Sample | Outcomes, first: str, second: str | None = 
     free = np.maximum(counts - 1, 0).sum(axis=0)
     draws = float(np.sum(within.sum(axis=0) / free)) if (free > 0).all() else None
     noise = 0.0 if draws is None else float(np.mean(np.sum((within.sum(axis=0) / free) / counts, axis=1)))
-    codings = [codes_of_groups(codes, use) for codes in (sample.outcomes.group, sample.outcomes.group_2)]
+    shared: NDArray[np.bool_] = np.asarray(use)
+    codings = [codes_of_groups(codes, shared) for codes in (sample.outcomes.group, sample.outcomes.group_2)]
     groupings = _without_nested([codes for codes in codings if codes is not None])
     found = Shares(
         conditions=names, groups=None, items=max(float(np.var(x, ddof=1)) - noise, 0.0), draws=draws, n_items=len(x),
