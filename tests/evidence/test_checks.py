@@ -221,17 +221,6 @@ def test_shares_of_raters_are_tested_against_scipy() -> None:
         assert found == pytest.approx(chi2_contingency(table, correction=False).pvalue, rel=1e-9)
 
 
-@pytest.mark.parametrize(("alone", "blocks"), [(10, False), (11, True)])
-def test_raters_of_a_tenth_of_the_ratings_may_differ_by_hand(alone: int, blocks: bool) -> None:
-    """Of 100 ratings each a tenth, and 11 in 100, by one who rated no other condition: p is below 0.001 in both."""
-
-    def rater(item: str, condition: str, _: int) -> str:
-        return condition if int(item[1:]) < alone else "both"
-
-    dataset = dataset_of(severities(), rater=rater, kind="human")
-    assert (block_of(dataset, SEVERITY) is not None) is blocks
-
-
 def test_a_table_s_own_severities_have_no_raters_to_differ() -> None:
     assert block_of(by_raters(lambda item, condition, draw: condition, kind="given"), SEVERITY) is None
 
