@@ -351,9 +351,10 @@ def test_missing_grades_that_undo_a_claim_are_counted_by_hand(
     )
     asked = {"relation": "above", "family": family}
     (claim,) = decide([ask(counted, **asked)])
-    assert [note for note in claim.notes if "undo" in note] == ["8 missing grades counted as wrong undo it"] * is_undone
+    assert [note for note in claim.notes if "8" in note] == list(claim.notes)
+    assert bool(claim.notes) is is_undone
     for known in (both, dataclasses.replace(counted, ignoring=None)):  # nothing says how many, or nothing was ignored
-        assert not [note for note in decide([ask(known, **asked)])[0].notes if "undo" in note]
+        assert not decide([ask(known, **asked)])[0].notes
 
 
 def test_an_unchecked_judge_is_the_basis_and_gates_and_notes_go_with_the_claim() -> None:

@@ -37,7 +37,7 @@ ROWS = {
     "dominance": (0.0, 1.0, 100.0, " points", 2, 0.02, "", 0, False, None),
     "b": (None, None, 1.0, "", 3, 0.15, "", 4, False, None),
     "ece": (*RATE, "gsw", 0, False, None),
-    "draws": (*RATE, "", 0, False, None),
+    "draws": (-1.0, *RATE[1:], "", 0, False, None),
     "xi": (None, None, 1.0, "", 3, None, "", 0, False, None),
     "refusal_rate": (*RATE, "gsw", 0, False, None),
     "failure_rate": (*RATE, "gs", 0, False, None),
@@ -130,19 +130,12 @@ def test_words_of_measures_that_have_no_row_by_hand() -> None:
 
 
 def test_a_ratio_of_amounts_speaks_in_per_cent_by_hand() -> None:
-    def words(measure: str, values: tuple[float, ...], estimate: float | None) -> Metric:
-        return claim_words(
-            Claim(measure=measure, conditions=("a", "b"), verdict=Verdict.UNDECIDED, sentence="", values=values,
-                  estimate=estimate)
-        )  # fmt: skip
+    def words(measure: str, *conditions: str) -> Metric:
+        return claim_words(Claim(measure=measure, conditions=conditions, verdict=Verdict.UNDECIDED, sentence=""))
 
-    ratio = words("money", (2.0, 3.0), 0.5)
+    ratio = words("money", "a", "b")
     assert (ratio.scale, ratio.suffix, ratio.digits) == (100.0, "%", 1)
-    for plain in (
-        words("money", (2.0, 3.0), 1.0), words("money", (0.0, 3.0), 0.5), words("money", (2.0,), 0.5),
-        words("money", (2.0, 3.0), None), words("accuracy", (0.5, 0.75), 0.5), words("b", (2.0, 3.0), 0.5),
-    ):  # fmt: skip
-        assert plain.suffix != "%"
+    assert "%" not in {words("money", "a").suffix, words("accuracy", "a", "b").suffix, words("b", "a", "b").suffix}
 
 
 def test_margins_in_points_are_hundredths_of_the_range_by_hand() -> None:
