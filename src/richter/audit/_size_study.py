@@ -29,13 +29,8 @@ from richter.claims import (
     variance_shares,
 )
 from richter.errors import InputError
-<<<<<<< HEAD
 from richter.evidence import CHOSEN, evidence, metric_of, outcomes_of, sample_of
-from richter.records import DEFAULT_LEVEL, Result, of_kind
-=======
-from richter.evidence import evidence, metric_of, outcomes_of, sample_of
-from richter.records import DEFAULT_LEVEL, Note, Result
->>>>>>> main
+from richter.records import DEFAULT_LEVEL, Note, Result, of_kind
 from richter.tables import Dataset
 
 __all__ = ["GapSize", "PilotSize", "inflate_for_clusters", "size_from_expectation", "size_from_pilot"]

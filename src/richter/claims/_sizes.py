@@ -53,12 +53,8 @@ def units_for(variance: float, distance: float, *, tail: float, power: float, fr
 def units_needed(evidence: Evidence, distance: float, *, tail: float, power: float = POWER) -> int:
     """Units like these that show a true difference of `distance` at `tail` on its side with `power`.
 
-    <<<<<<< HEAD
-        Of two rates on different items as many as exact limits of their counts take (`rates_needed`). A relative difference
-        is sized by its logarithm.
-    =======
-        Of two rates on different items as many as limits of their counts take (`rates_needed`).
-    >>>>>>> main
+    Of two rates on different items as many as limits of their counts take (`rates_needed`). A relative difference is
+    sized by its logarithm.
     """
     assert evidence.standard_error is not None
     error, free = evidence.standard_error, (evidence.freedom + 1) / evidence.units
