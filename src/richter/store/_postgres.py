@@ -430,7 +430,7 @@ def drop_run(scratch: DatabaseRun) -> None:
 
 
 @contextlib.contextmanager
-def _statements(place: DatabaseRun) -> Iterator[tuple[Stream, Callable[[str], None]]]:
+def _statements(place: DatabaseRun) -> Iterator[tuple[Callable[..., list[Any]], Callable[[str], None]]]:
     """How to read from a database, and to run statements as one transaction, on one connection."""
     database = PostgresDatabase(place, writable=True)
 
