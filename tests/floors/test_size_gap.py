@@ -16,7 +16,6 @@ from richter.cli import main
 from richter.records import Verdict
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "studies"))
-import size_power
 
 
 def test_size_gap_from_a_pilot_says_what_is_cheaper(
