@@ -368,8 +368,9 @@ def test_a_board_of_costs_turns_ratios_over_by_hand(folder: Path, capsys: pytest
     claims = json.loads(Path("costs.json").read_text())["claims"]
     (claim,) = (c for c in claims if c["measure"] == "money" and c["conditions"] == ["b", "d"])
     by, low, high = (100 / (1 + x) - 100 for x in (claim["estimate"], *(claim["interval"][e] for e in ("high", "low"))))
-    assert f"b better than d {by:+.1f}% (" in said
-    assert f"CI {low:+.1f} to {high:+.1f})" in said
+    shown = re.search(r"b better than d (\S+)% \(\S+ CI (\S+) to ([-+.\d]+)\)", said)
+    assert shown is not None
+    assert [float(x) for x in shown.groups()] == pytest.approx([by, low, high], abs=0.05)
 
 
 def test_a_page_of_scores_where_less_is_better_ranks_and_names_them(

@@ -221,6 +221,17 @@ def test_shares_of_raters_are_tested_against_scipy() -> None:
         assert found == pytest.approx(chi2_contingency(table, correction=False).pvalue, rel=1e-9)
 
 
+@pytest.mark.parametrize(("alone", "blocks"), [(80, False), (81, True)])
+def test_twenty_ratings_of_both_conditions_are_enough_to_compare_within_by_hand(alone: int, blocks: bool) -> None:
+    """Of 100 ratings each the rater of both has 20, and 19."""
+
+    def rater(item: str, condition: str, _: int) -> str:
+        return condition if int(item[1:]) < alone else "both"
+
+    dataset = dataset_of(severities(), rater=rater, kind="human")
+    assert (run_checks(dataset, SEVERITY, Policy()).block is not None) is blocks
+
+
 def test_a_table_s_own_severities_have_no_raters_to_differ() -> None:
     assert block_of(by_raters(lambda item, condition, draw: condition, kind="given"), SEVERITY) is None
 

@@ -12,6 +12,7 @@ from richter.claims._measures import Metric
 from richter.claims._outcomes import Codes, Floats
 from richter.errors import InputError
 from richter.records import Interval, Unit, counted
+from richter.stats import Bools
 
 __all__ = ["MIN_RATED", "RatedPair", "within_rater_difference"]
 
@@ -43,15 +44,15 @@ def within_rater_difference(metric: Metric, rated: RatedPair, *, n: int) -> Evid
     raters, sides = len(rated.raters), 2
     cell = rated.rater * sides + rated.side
     count = np.bincount(cell, minlength=sides * raters).reshape(raters, sides)
-    counts = (count >= MIN_RATED).all(axis=1)
+    counts: Bools = np.asarray((count >= MIN_RATED).all(axis=1))
     if not counts.any():
         raise InputError("No rater rated 20 answers of both conditions.", remedy="Let the same raters rate both.")
     use = counts[rated.rater]
     _check_events(metric, rated, use)
     weight = np.where(counts, count.prod(axis=1) / np.maximum(count.sum(axis=1), 1), 0.0)
     weight = weight / weight.sum()
-    mean = np.bincount(cell, weights=rated.value, minlength=sides * raters).reshape(raters, sides)
-    mean = mean / np.maximum(count, 1)
+    total = np.bincount(cell, weights=rated.value, minlength=sides * raters).reshape(raters, sides)
+    mean = total / np.maximum(count, 1)
     own = count[rated.rater, rated.side]
     influence = weight[rated.rater] * (rated.value - mean[rated.rater, rated.side]) / np.sqrt(own * (own - 1.0) + ~use)
     influence = np.where(use, influence * (2 * rated.side - 1), 0.0)
@@ -82,7 +83,7 @@ def within_rater_difference(metric: Metric, rated: RatedPair, *, n: int) -> Evid
     )  # fmt: skip
 
 
-def _check_events(metric: Metric, rated: RatedPair, use: Codes) -> None:
+def _check_events(metric: Metric, rated: RatedPair, use: Bools) -> None:
     """Refuse ratings that lie too rarely off an end of the scale for Student's t."""
     for end in (metric.low, metric.high):
         off = np.bincount(rated.side[use & (rated.value != end)], minlength=2)

@@ -154,10 +154,7 @@ def show(out: Console, report: CompareReport, *, again: str = "FILE", verbose: b
 
 def _doubts(report: CompareReport, *, verbose: bool) -> list[str]:
     """What a reader must know before believing the answer: what was not compared, notes, and how the file was read."""
-    main = [note for c in report.claims if c.primary for note in c.notes]
-    own = [f"{name}: {warning}" for name, summary in report.conditions.items() for warning in summary.warnings]
-    flags = [f"{' and '.join(pair.conditions)}: {flag}" for pair in report.pairs for flag in pair.flags]
-    notes = list(dict.fromkeys([*main, *own, *flags, *report.notes]))
+    notes = _notes(report)
     shown = notes if verbose else notes[:MOST_NOTES]
     left = [f"  {counted(len(notes) - len(shown), 'more note')}: add --verbose"] if len(notes) > len(shown) else []
     is_blocked_pair = len(report.conditions) == 2 and not any(c.estimate is not None for c in report.claims)
@@ -166,6 +163,14 @@ def _doubts(report: CompareReport, *, verbose: bool) -> list[str]:
     asked = [ABOUT[report.about]] if report.about != "such-items" else []
     asked += [f"The best of {report.tried} attempts is allowed for."] if report.tried > 1 else []
     return [*refused, *asked, *(f"Note: {note}" for note in shown), *left, *read]
+
+
+def _notes(report: CompareReport) -> list[str]:
+    """The notes of the main claims, of conditions, of pairs and of the data, each once."""
+    main = [note for c in report.claims if c.primary for note in c.notes]
+    own = [f"{name}: {warning}" for name, summary in report.conditions.items() for warning in summary.warnings]
+    flags = [f"{' and '.join(pair.conditions)}: {flag}" for pair in report.pairs for flag in pair.flags]
+    return list(dict.fromkeys([*main, *own, *flags, *report.notes]))
 
 
 def _print_details(out: Console, report: CompareReport) -> None:

@@ -389,7 +389,7 @@ def rated_pair(dataset: Dataset, measure: str, first: str, second: str) -> Rated
     """Every rater's own ratings of two conditions as values of a measure, on the items that both have."""
     names = (first, second)
     sample = sample_of(dataset, measure)
-    shared = ~np.isnan(sample.mean[:, [sample.place(name) for name in names]]).any(axis=1)
+    shared: Bools = np.asarray(~np.isnan(sample.mean[:, [sample.place(name) for name in names]]).any(axis=1))
     rows = dataset.ratings.filter(
         pl.col("kind") == (dataset.counting or ""), pl.col("severity").is_not_null(), pl.col("condition").is_in(names)
     )

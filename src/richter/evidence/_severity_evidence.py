@@ -81,9 +81,11 @@ def _labelled_only(rated: Outcomes) -> Outcomes:
     """The answers that people labelled, with their labels as the severities."""
     assert rated.label is not None
     known = ~np.isnan(rated.label)
-    by_row = {name: getattr(rated, name) for name in ("item", "condition", "draw", "run", "layer", "chance")}
-    kept = {name: None if value is None else value[known] for name, value in by_row.items()}
-    return dataclasses.replace(rated, value=rated.label[known], label=None, **kept)
+    draw, run = (None if codes is None else codes[known] for codes in (rated.draw, rated.run))
+    return dataclasses.replace(
+        rated, item=rated.item[known], condition=rated.condition[known], value=rated.label[known], draw=draw, run=run,
+        label=None, layer=None, chance=None,
+    )  # fmt: skip
 
 
 def _slots_of_runs(rated: Outcomes, run: Indices, draw: Indices) -> Indices:

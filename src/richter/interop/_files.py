@@ -536,13 +536,14 @@ def _document_rows(document: Any) -> list[dict[str, Any]]:
 def _without_single_lists(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows with an object in place of a list of one, where a field has no more in any row."""
     names = dict.fromkeys(name for row in rows for name in row)
-    cells = {name: [row[name] for row in rows if name in row] for name in names}
-    single = {
-        name for name, own in cells.items()
-        if all(isinstance(cell, list) and len(cell) <= 1 and all(isinstance(v, dict) for v in cell) for cell in own)
-        and any(own)
-    }  # fmt: skip
-    return [{k: (v[0] if v else None) if k in single else v for k, v in row.items()} for row in rows]
+    single = {name for name in names if _are_single([row[name] for row in rows if name in row])}
+    return [{**row, **{name: next(iter(row[name]), None) for name in single & row.keys()}} for row in rows]
+
+
+def _are_single(cells: list[Any]) -> bool:
+    """Whether every cell is a list of at most one object, and some have one."""
+    are_lists = all(isinstance(cell, list) and len(cell) <= 1 for cell in cells)
+    return are_lists and any(cells) and all(isinstance(value, dict) for cell in cells for value in cell)
 
 
 def _line(line: bytes, number: int) -> Any:

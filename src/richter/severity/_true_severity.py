@@ -142,11 +142,13 @@ def severity_by_labels(
         level=level,
     )
     given = np.where(label < 0, np.nan, LEVELS[label])
-    design = {"strata": layer, "probability": chance, "unit": unit, "weight": None if weights is None else weight_of}
-    design = {name: None if value is None else value[rated] for name, value in design.items()}
 
     def correct(people: Floats, judge: Floats, high: float) -> Estimated:
-        found = correct_by_labels(people[rated], judge[rated], low=0.0, high=high, **design)
+        found = correct_by_labels(
+            people[rated], judge[rated], strata=None if layer is None else layer[rated],
+            probability=None if chance is None else chance[rated], unit=None if unit is None else unit[rated],
+            weight=None if weights is None else weight_of[rated], low=0.0, high=high,
+        )  # fmt: skip
         return Estimated(estimate=found.estimate, interval=correction_interval(found, level=level))
 
     rates = {

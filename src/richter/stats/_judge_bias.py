@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 
 from richter.errors import TooFewErrors
 from richter.records import Interval, Result
-from richter.stats._arrays import Floats
+from richter.stats._arrays import Floats, Indices
 
 __all__ = ["GradeDependence", "LabelAgreement", "agreement_with_labels", "grade_dependence", "position_bias"]
 
@@ -135,7 +135,7 @@ def agreement_with_labels(
     own = own / own.sum()
     code = np.zeros(len(f), dtype=np.intp)
     if strata is not None:
-        code = np.unique(np.asarray(strata)[known], return_inverse=True)[1]
+        code = np.unique(np.asarray(strata)[known], return_inverse=True)[1].astype(np.intp)
     agree = f * y + (1 - f) * (1 - y)
     a, p, q = (float(own @ v) for v in (agree, f, y))
     m = (p + q) / 2
@@ -155,7 +155,7 @@ def agreement_with_labels(
     )  # fmt: skip
 
 
-def _stratified(value: float, influence: Floats, own: Floats, code: Floats, level: float) -> Interval:
+def _stratified(value: float, influence: Floats, own: Floats, code: Indices, level: float) -> Interval:
     """Student's t on values that vary within strata."""
     moved = own * influence
     size = np.bincount(code)

@@ -350,8 +350,8 @@ def _reach_of_rare(one: LabelCorrection, pool: LabelledPool, tail: float, side: 
         worth = _effective_units(np.ones(int(inside.sum())), one.unit[inside])  # labels that agree vary with units
         effect = _label_variance([rare]) / alone if alone > 0 else inside.sum() / worth
     freedom = one.freedom if by_unit else math.inf
-    worth = pool.n / (max(float(effect), 1.0) * _inflation(freedom, tail))
-    return pool_distances(dataclasses.replace(pool, n=worth), tail, side=side)
+    n = pool.n / (max(float(effect), 1.0) * _inflation(freedom, tail))
+    return pool_distances(dataclasses.replace(pool, n=n), tail, side=side)
 
 
 def _inflation(freedom: float, tail: float) -> float:

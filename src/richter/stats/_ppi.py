@@ -83,9 +83,10 @@ def ppi_mean(
     the figure is wrong however many there are. The judge may be biased in any way; it must not have seen the labels.
     """
     y = np.asarray(human, dtype=np.float64)
-    design = {"strata": strata, "probability": probability}
-    one = correct_by_labels(y, judge, low=low, high=high, **design)
-    alone = correct_by_labels(y, np.zeros(len(y)), low=low, high=high, **design)
+    one, alone = (
+        correct_by_labels(y, scores, strata=strata, probability=probability, low=low, high=high)
+        for scores in (judge, np.zeros(len(y)))
+    )
     return _corrected_mean(one, alone, level=level, side=side)
 
 

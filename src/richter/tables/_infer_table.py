@@ -36,7 +36,7 @@ from richter.tables._roles import JUDGES, find_roles
 from richter.tables._severity_words import worded
 from richter.tables._shapes import CONDITION, ORDER, VALUE, LongForm, long_form
 from richter.tables._tables import ReadOptions
-from richter.tables._wide_table import MADE_NAMES, find_margins, melt_conditions, shared_faults
+from richter.tables._wide_table import MADE_NAMES, as_floats, find_margins, melt_conditions, shared_faults
 from richter.tables._words import (
     ANY,
     DATED,
@@ -463,8 +463,7 @@ def _without_made(frame: pl.DataFrame, graded: list[str], others: list[str], not
     made = [c for c in graded if TOTALS.fullmatch(c.strip()) or plain_name(c) in MADE_NAMES]
     made += [c for c in find_margins(frame, graded) if c not in made]
     rest = [c for c in graded if c not in made]
-    values = {c: [number_of(text) for text in text_of(frame[c]).drop_nulls().unique()] for c in rest}
-    off = _off_scale({c: [v for v in own if v is not None] or [0.0] for c, own in values.items()})
+    off = _off_scale({c: as_floats(frame[c]).drop_nulls().unique().to_list() or [0.0] for c in rest})
     conditions = [c for c in rest if c not in off]
     left, conditions = ([*others, *made, *off], conditions) if len(conditions) > 1 else (others, graded)
     if left:

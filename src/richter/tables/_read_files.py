@@ -106,19 +106,18 @@ def _read_alike(
     parts: dict[Key, Part] = {}
     errors: dict[Key, InputError] = {}
     chosen: dict[tuple[str, ...], ReadOptions] = {}
-    for is_second_look in (False, True):
-        for key, frame in frames.items():
-            columns = tuple(frame.columns)
-            if key in parts or (is_second_look and columns not in chosen):
-                continue
-            try:
-                parts[key] = read(key, frame, chosen.get(columns, options))
-            except InputError as error:
-                errors[key] = error
-                continue
-            errors.pop(key, None)
-            if (reading := parts[key].reading) is not None:
-                chosen.setdefault(columns, reading.options)
+    columns = {key: tuple(frame.columns) for key, frame in frames.items()}
+    for key in (*frames, *frames):  # what failed at first is read again as one of its kind was
+        if key in parts or (key in errors and columns[key] not in chosen):
+            continue
+        try:
+            parts[key] = read(key, frames[key], chosen.get(columns[key], options))
+        except InputError as error:
+            errors[key] = error
+            continue
+        errors.pop(key, None)
+        if (reading := parts[key].reading) is not None:
+            chosen.setdefault(columns[key], reading.options)
     return {key: parts[key] for key in frames if key in parts}, errors
 
 

@@ -36,28 +36,24 @@ def worded(
         return frame, place
     place = {**{f: c for f, c in place.items() if c != column}, "severity": column}
     in_words = _in_words(frame[column])
-    if in_words:
-        frame = _numbers(frame, column, notes, what)
-    else:
-        words, sizes = _plain(frame[column]), text_of(frame[column]).cast(pl.Float64, strict=False)
-        if (words == "none").any() and not (sizes == 0).any():
-            shown = f"{(words == 'none').sum():,} cells of {brief(column)}"
-            notes.append(f"{shown} say None: taken as not rated; write 0 there if nothing is wrong")
+    frame = _numbers(frame, column, notes, what) if in_words else frame
     _note_empty(frame[column], notes)
     place = _of_errors(frame, place, notes)
-    answer = [place[f] for f in ("item", "condition", "draw", "run", "rater") if place.get(f) in frame.columns]
     if in_words and place.get("item") in frame.columns and "draw" not in place:
-        # in the order in which the file names the answers: what cells hold must not order the conditions
-        named = frame.with_row_index(FIRST).with_columns(pl.col(FIRST).min().over(answer))
-        worst = named.sort(column, descending=True, nulls_last=True, maintain_order=True).unique(
-            answer, keep="first", maintain_order=True
-        )
-        if len(worst) < len(frame):
-            notes.append(
-                f"{counted(len(frame), 'row')} of {len(worst):,} readings: of several errors in one the worst counts"
-            )
-            frame = worst.sort(FIRST).drop(FIRST)
+        frame = _keep_worst(frame, place, column, notes)
     return frame, place
+
+
+def _keep_worst(frame: pl.DataFrame, place: Mapping[str, str], column: str, notes: list[str]) -> pl.DataFrame:
+    """The rows with the worst severity of each answer, in the order in which the file names the answers."""
+    answer = [place[f] for f in ("item", "condition", "draw", "run", "rater") if place.get(f) in frame.columns]
+    named = frame.with_row_index(FIRST).with_columns(pl.col(FIRST).min().over(answer))
+    worst = named.sort(column, descending=True, nulls_last=True, maintain_order=True)
+    worst = worst.unique(answer, keep="first", maintain_order=True)
+    if len(worst) == len(frame):
+        return frame
+    notes.append(f"{counted(len(frame), 'row')} of {len(worst):,} readings: of several errors in one the worst counts")
+    return worst.sort(FIRST).drop(FIRST)
 
 
 def _in_words(column: pl.Series) -> bool:

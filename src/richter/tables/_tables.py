@@ -372,15 +372,20 @@ def judges_of(tables: Dataset, metric: str) -> tuple[str, ...]:
     """
     row = METRICS.get(metric)
     if (row is not None and row.source == "severity") or (metric == "accuracy" and not tables.scored_by):
-        if tables.counting != "judge":
-            return ()
-        return tuple(tables.ratings.filter(pl.col("kind") == "judge")["rater"].unique().sort().to_list())
+        raters = tables.ratings.filter(pl.col("kind") == "judge")["rater"].unique().sort()
+        return tuple(raters) if tables.counting == "judge" else ()
     if metric not in ("accuracy", "mean_score"):
         return (metric,) if _JUDGE.search(metric) and (tables.scores["metric"] == metric).any() else ()
-    parts = [name.partition("/")[2].partition(" ")[2] or name for name in tables.scores["metric"].unique().sort()
-             if name.startswith(tuple(f"{own}/" for own in tables.scored_by))]  # fmt: skip
-    named = [name.removeprefix("column ") for name in (*tables.scored_by, *parts) if _JUDGE.search(name)]
+    names = (*tables.scored_by, *_joined_scores(tables))
+    named = [name.removeprefix("column ") for name in names if _JUDGE.search(name)]
     return tuple(dict.fromkeys((*named, *tables.graded_by)))
+
+
+def _joined_scores(tables: Dataset) -> list[str]:
+    """The scores that the main one joins, without its name before them."""
+    main = tuple(f"{own}/" for own in tables.scored_by)
+    parts = [name for name in tables.scores["metric"].unique().sort() if name.startswith(main)]
+    return [name.partition("/")[2].partition(" ")[2] or name for name in parts]
 
 
 def _has_labels(tables: Dataset) -> bool:
