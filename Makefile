@@ -43,7 +43,7 @@ test-core: $(CORE_STAMP)  ## Run the core's tests that take seconds, with the co
 	$(VENV)-core/bin/python -m pytest -n 2 --dist loadgroup -q -m "not slow" --core
 
 soak: $(STAMP)  ## Run the long campaigns, going on where they stopped
-	@for script in studies/soak_*.py studies/watch_alarms.py studies/core_size.py studies/core_labels.py studies/search_fields.py studies/search_folder.py papers/reproduction.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in studies/soak_*.py studies/watch_alarms.py studies/core_size.py studies/group_worlds.py studies/core_labels.py studies/search_fields.py studies/search_folder.py papers/reproduction.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 	RICHTER_KILLS=25 $(BIN)/python -m pytest -q -k sigkill_at_random_moments tests/audit/test_nothing_lost.py
 	RICHTER_EXAMPLES=random $(BIN)/python -m pytest -n 2 --dist loadgroup -q $$(grep -rl "from hypothesis import" tests --include='test_*.py')
 
