@@ -43,7 +43,7 @@ test-core: $(CORE_STAMP)  ## Run the core's tests that take seconds, with the co
 	$(VENV)-core/bin/python -m pytest -n 2 --dist loadgroup -q -m "not slow" --core
 
 soak: $(STAMP)  ## Run the long campaigns, going on where they stopped
-	@for script in studies/soak_*.py studies/watch_alarms.py studies/core_size.py studies/group_worlds.py studies/core_labels.py studies/search_fields.py studies/search_folder.py papers/reproduction.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in studies/soak_*.py studies/watch_alarms.py studies/core_size.py studies/group_worlds.py studies/core_labels.py studies/judges_labels.py studies/judges_raters.py studies/search_fields.py studies/search_folder.py papers/reproduction.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 	RICHTER_KILLS=25 $(BIN)/python -m pytest -q -k sigkill_at_random_moments tests/audit/test_nothing_lost.py
 	RICHTER_EXAMPLES=random $(BIN)/python -m pytest -n 2 --dist loadgroup -q $$(grep -rl "from hypothesis import" tests --include='test_*.py')
 
@@ -53,13 +53,14 @@ mutants: $(STAMP)  ## Change the rules of verdicts and see whether a test notice
 # of studies, papers and benchmarks no more is asked than that what they call is there
 # functions above cognitive complexity 15; none may be above 25
 MAX_COMPLEX = 60
-check: $(STAMP)  ## Lint, types, layers, complexity
+check: $(STAMP)  ## Lint, types, layers, complexity, plain English
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	MYPYPATH=src:benchmarks:papers $(BIN)/mypy --config-file= --explicit-package-bases --ignore-missing-imports --follow-imports=silent \
 	  $(foreach code,arg-type assignment misc operator return-value type-var union-attr var-annotated,--disable-error-code=$(code)) benchmarks studies papers
 	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q -n0 tests/words/test_plain_english.py
 	$(BIN)/complexipy src --max-complexity-allowed 25 --failed --plain --color no
 	@number=$$($(BIN)/complexipy src --max-complexity-allowed 15 --failed --plain --color no | wc -l); \
 	echo "$$number functions above complexity 15, at most $(MAX_COMPLEX) may be"; test "$$number" -le "$(MAX_COMPLEX)"

@@ -20,7 +20,7 @@ from scipy.special import ndtr, ndtri
 
 from richter.claims import METRICS, Outcomes, as_sample, difference_evidence, mean_evidence
 from richter.claims._labels import labelled
-from richter.stats import labelled_pool, pool_interval
+from richter.stats import correct_by_labels, correction_interval
 
 GAP = 0.25
 
@@ -99,8 +99,8 @@ def run(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dict[str, 
         found["difference"] += b - a in interval
         found["undecidable"] += interval.method == "the whole range"
         side = labelled(outcomes, 0, np.ones(cell["items"], dtype=bool))
-        pool = labelled_pool(side.label, side.value, strata=side.layer, weight=side.weight, high=1.0)
-        found["naive"] += a in pool_interval(pool)
+        alone = correct_by_labels(side.label, side.value, strata=side.layer, weight=side.weight, high=1.0)
+        found["naive"] += a in correction_interval(alone)
         swap = rng.random(cell["items"]) < 0.5  # conditions swapped item by item: alike by law
         if outcomes.group is not None:
             swap = (rng.random(int(outcomes.group.max()) + 1) < 0.5)[outcomes.group]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from richter.stats import labelled_pool, pool_difference, ppi_mean, ppi_rate, screen
+from richter.stats import correct_by_labels, correction_difference, ppi_mean, ppi_rate, screen
 
 
 def answers(n: int, rate: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -85,16 +85,16 @@ def kinder(gap: float, n: int, replicates: int, size: int, rng: np.random.Genera
                 own = np.flatnonzero(strata == h)
                 picked = rng.choice(own, min(n // 4, len(own)), replace=False)
                 labels[picked] = r[picked]
-            pools.append(labelled_pool(labels, j.astype(float), strata=strata, high=1.0))
+            pools.append(correct_by_labels(labels, j.astype(float), strata=strata, high=1.0))
             random = np.full(size, np.nan)
             picked = rng.choice(size, n // 2, replace=False)
             random[picked] = r[picked]
-            alone.append(labelled_pool(random, np.zeros(size), high=1.0))
+            alone.append(correct_by_labels(random, np.zeros(size), high=1.0))
         difference = judge[1].astype(float) - judge[0]
         se = difference.std(ddof=1) / np.sqrt(size)
         counts["judge"] += difference.mean() - 1.96 * se > 0
-        counts["corrected"] += pool_difference(*pools, same_items=True).low > 0
-        counts["labels"] += pool_difference(*alone).low > 0
+        counts["corrected"] += correction_difference(*pools).low > 0
+        counts["labels"] += correction_difference(*alone).low > 0
     return {k: v / replicates for k, v in counts.items()}
 
 

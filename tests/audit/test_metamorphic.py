@@ -15,12 +15,12 @@ from helpers.normal import ask
 from richter.audit import CompareReport, margin_plan, measure_run, run_gate, weigh_scores
 from richter.audit._plan import make_plan
 from richter.claims import METRICS, Outcomes, decide, mean_evidence
-from richter.cli._compare_output import verdict_note
 from richter.errors import PlanError
 from richter.records import Claim, Verdict, at_least, at_most
 from richter.report import gate_comment
 from richter.severity import Traffic, deployment_table, expected_loss, human_corrected_table, mean_given_error
 from richter.tables import ReadOptions, read_tables
+from richter.words import describe_verdict
 
 ITEMS = 80
 
@@ -466,12 +466,12 @@ def test_a_gate_on_seconds_speaks_of_shares_everywhere(rng: np.random.Generator)
     """The limit is a share: its name said "by 0.100 s" and the comment "+0.2 s" of +20%."""
     tables = read_tables(drawn(rng))
     report = run_gate(margin_plan(tables, 0.1, metric="latency"), tables)
-    assert report.requirements == ("seconds per answer of new no worse than old by 10.0%",)
-    assert "violates: seconds per answer of new no worse than old by 10.0%." in report.sentence
+    assert report.requirements == ("new is not more than 10% worse than old in seconds per answer",)
+    assert "more than 10% worse than old in seconds per answer" in report.sentence
     comment = gate_comment(
         report.sentence, report.claims, report.requirements, tables, small="", outcome=report.outcome
     )
-    (row,) = [line for line in comment.splitlines() if line.startswith("| seconds")]
+    (row,) = [line for line in comment.splitlines() if line.startswith("| new is")]
     assert "% (" in row
     assert " s (" not in row
     assert row.split("|")[3].strip().startswith(f"{100 * (report.claims[0].estimate or 0):+.1f}%")
@@ -482,7 +482,7 @@ def test_a_refuted_claim_on_a_score_of_which_less_is_better_names_what_it_refute
     claim = compared(frame, "old", "new", scale=(1.0, 5.0), better="lower").claims[0]
     assert claim.verdict is Verdict.REFUTED
     assert claim.sentence.startswith("new is worse scored than old")
-    assert verdict_note(claim) == "refuted: 'new is better scored than old'"
+    assert describe_verdict(claim) == "worse"
 
 
 def test_a_level_of_a_score_is_asked_on_the_side_that_is_good() -> None:

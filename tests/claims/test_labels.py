@@ -1,6 +1,7 @@
 """Claims on judged answers that people labelled in part: the correction decides, the judge's stands beside."""
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from richter.audit import compare_tables
 from richter.claims import METRICS, Outcomes, Question, as_sample, decide, difference_evidence, mean_evidence
 from richter.evidence import evidence
 from richter.records import Claim, Verdict
-from richter.stats import labelled_pool, pool_difference, pool_interval
+from richter.stats import correct_by_labels, correction_difference, correction_interval, labelled_pool, pool_interval
 
 
 def claim_of(outcomes: Outcomes, *, first: str = "old", second: str = "new", **more: float) -> Claim:
@@ -54,35 +55,34 @@ def judged(
     )
 
 
-def test_the_corrected_difference_is_the_pools_by_hand(rng: np.random.Generator) -> None:
+def test_the_corrected_difference_is_that_of_both_corrections_by_hand(rng: np.random.Generator) -> None:
     outcomes = judged(rng)
     sample = as_sample(outcomes)
-    pools = []
+    sides = []
     for k in (0, 1):
         mine = outcomes.condition == k
-        pools.append(labelled_pool(outcomes.label[mine], outcomes.value[mine], strata=outcomes.layer[mine], high=1.0))
+        label, value, layer = (getattr(outcomes, name)[mine] for name in ("label", "value", "layer"))
+        sides.append(correct_by_labels(label, value, strata=layer, high=1.0))
     found = difference_evidence(sample, "old", "new")
-    expected = pool_difference(*pools, level=0.9, same_items=True)
-    assert (found.interval(0.9).low, found.interval(0.9).high) == (expected.low, expected.high)
-    assert found.estimate == pytest.approx(pools[1].estimate - pools[0].estimate)
-    assert found.values == pytest.approx([p.estimate for p in pools])
+    expected = correction_difference(*sides, level=0.9)
+    assert (found.interval(0.9).low, found.interval(0.9).high) == pytest.approx((expected.low, expected.high))
+    assert found.estimate == pytest.approx(sides[1].estimate - sides[0].estimate)
+    assert found.values == pytest.approx([one.estimate for one in sides])
     assert "corrected by 100 human labels (drawn by stratum)" in found.notes[-1]
     *_, correction = found.notes_at(0.9)
     assert "50 more labels would narrow the interval" in correction
     assert "(90% CI " in correction
     one = mean_evidence(sample, "new", exact=True)
-    assert one.interval(0.9).high == pool_interval(pools[1], level=0.9, side="exact").high
+    assert one.interval(0.9).high == pytest.approx(correction_interval(sides[1], level=0.9, side="exact").high)
 
 
-def test_values_of_labelled_pairs_are_as_far_apart_as_is_said(rng: np.random.Generator) -> None:
+def test_values_of_two_conditions_are_those_of_each_alone(rng: np.random.Generator) -> None:
     outcomes = judged(rng, n=200)
     label = np.where(outcomes.item % 5 == 0, (rng.random(400) < 0.7).astype(float), np.nan)
-    found = difference_evidence(as_sample(dataclasses.replace(outcomes, label=label, layer=None)), "old", "new")
+    sample = as_sample(dataclasses.replace(outcomes, label=label, layer=None))
+    found = difference_evidence(sample, "old", "new")
+    assert found.values == pytest.approx([mean_evidence(sample, name).estimate for name in ("old", "new")])
     assert found.values[1] - found.values[0] == pytest.approx(found.estimate)
-    own = [
-        labelled_pool(label[outcomes.condition == k], outcomes.value[outcomes.condition == k], high=1.0) for k in (0, 1)
-    ]
-    assert np.mean(found.values) == pytest.approx(np.mean([pool.estimate for pool in own]))
 
 
 def test_a_judge_kinder_to_one_side_shows_nothing_once_people_label(rng: np.random.Generator) -> None:
@@ -152,10 +152,10 @@ def test_copies_of_answers_are_no_more_labels_by_hand(rng: np.random.Generator) 
     # t of some hundred units for z, and nothing else
     assert one.interval(0.95).half_width == pytest.approx(before.interval(0.95).half_width, rel=0.03)
     naive = [
-        labelled_pool(thrice.label[m], thrice.value[m], strata=thrice.layer[m], high=1.0)
+        correct_by_labels(thrice.label[m], thrice.value[m], strata=thrice.layer[m], high=1.0)
         for m in (thrice.condition == 0, thrice.condition == 1)
     ]
-    taken = pool_difference(*naive, same_items=False)  # copies taken as labels: far too narrow
+    taken = correction_difference(*naive)  # copies taken as labels: far too narrow
     assert taken.half_width < 0.75 * pair.interval(0.95).half_width
 
 
@@ -228,15 +228,13 @@ def pairs_that_cancel(groups: int) -> Outcomes:
 
 @pytest.mark.parametrize("groups", [6, 20])
 def test_groups_whose_labels_cancel_are_worth_no_more_than_their_labels_by_hand(groups: int) -> None:
-    """The design effect is at least 1: as many labels, at Student's t of one less than the groups that have labels."""
-    outcomes = pairs_that_cancel(groups)
-    pool = labelled_pool(outcomes.label, outcomes.value, high=1.0)
-    found = mean_evidence(outcomes, "a")
+    """At least what labels vary one by one, at Student's t of one less than the groups that have labels."""
+    found = mean_evidence(pairs_that_cancel(groups), "a")
+    labels = 2 * groups
+    error = math.sqrt(labels * (0.5 / labels / (1 - 1 / labels)) ** 2)
     for level in (0.8, 0.95):
-        tail = 0.5 + level / 2
-        ratio = float(stdtrit(groups - 1, tail) / ndtri(tail)) ** 2
-        want = pool_interval(dataclasses.replace(pool, n=2 * groups / ratio), level=level, between=0.0)
-        assert (found.interval(level).low, found.interval(level).high) == pytest.approx((want.low, want.high))
+        half = float(stdtrit(groups - 1, 0.5 + level / 2)) * error
+        assert (found.interval(level).low, found.interval(level).high) == pytest.approx((0.5 - half, 0.5 + half))
 
 
 @pytest.mark.parametrize(("groups", "decides"), [(4, False), (5, True)])
@@ -245,12 +243,19 @@ def test_labels_in_five_groups_leave_the_fewest_degrees_of_freedom_by_hand(group
     assert (found.method != "the whole range") is decides
 
 
-def test_labels_that_agree_within_groups_are_divided_by_the_design_effect_by_hand() -> None:
+def test_labels_that_agree_within_groups_count_by_group_by_hand() -> None:
     """Both answers of a group have one label: 40 labels in 20 groups are worth 20."""
     outcomes = pairs_that_cancel(20)
     alike = dataclasses.replace(outcomes, label=np.repeat(np.tile([0.0, 1.0], 10), 2))
+    error = math.sqrt(20 / 19 * 20 * (2 * 0.5 / 40 / (1 - 1 / 40)) ** 2)
+    assert mean_evidence(alike, "a").interval(0.95).half_width == pytest.approx(float(stdtrit(19, 0.975)) * error)
+
+
+def test_rare_labels_that_agree_within_groups_are_divided_by_the_design_effect_by_hand() -> None:
+    """Three groups of 20 err: their parts' labels are worth half as many, at Student's t of 19 degrees of freedom."""
+    alike = dataclasses.replace(pairs_that_cancel(20), label=np.repeat(np.arange(20) < 3, 2).astype(float))
     pool = labelled_pool(alike.label, alike.value, high=1.0)
-    found = mean_evidence(alike, "a").interval(0.95)
     ratio = float(stdtrit(19, 0.975) / ndtri(0.975)) ** 2
-    want = pool_interval(dataclasses.replace(pool, n=40 / (2 * 20 / 19 * ratio)), level=0.95, between=0.0)
+    want = pool_interval(dataclasses.replace(pool, n=40 / (2 * 20 / 19 * ratio)), level=0.95)
+    found = mean_evidence(alike, "a").interval(0.95)
     assert (found.low, found.high) == pytest.approx((want.low, want.high))

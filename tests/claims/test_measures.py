@@ -125,7 +125,7 @@ def test_words_of_measures_that_have_no_row_by_hand() -> None:
         "tone_of_voice", "tone of voice", "bounded", "higher", 1.0, 7.0,
     )  # fmt: skip
     assert (measure_words("mean_score", (1.0, 7.0)).low, measure_words("accuracy", (1.0, 7.0)).high) == (1.0, 1.0)
-    assert measure_words("accuracy:law") is METRICS["accuracy"]
+    assert measure_words("accuracy:law") == METRICS["accuracy"]
     assert measure_words("pass@0").noun == "pass@0"
 
 

@@ -36,12 +36,16 @@ def test_a_board_answers_first_and_lists_few_pairs(
     with pytest.raises(SystemExit):
         main(["compare", "board.csv"])
     lines = capsys.readouterr().out.splitlines()
-    assert re.match(r"By accuracy .*(model-11, .* best of 12|cannot be told apart \(model-39, )", lines[0])
-    table = next(k for k, line in enumerate(lines) if line.split()[:2] == ["condition", "sets"])
-    assert table < 12
-    assert lines[table + 1].split()[0] == f"model-{number - 1}"  # best first
-    assert sum("better than" in line for line in lines) <= 15
-    assert any("pairs more (--json has all)" in line for line in lines)
+    assert f"model-{number - 1}," in lines[0]
+    table = next(k for k, line in enumerate(lines) if line.split()[:2] == ["tier", "name"])
+    assert table < 4
+    assert f"model-{number - 1}" in lines[table + 1]  # best first
+    assert len(lines) < 40
+    with pytest.raises(SystemExit):
+        main(["compare", "board.csv", "--verbose"])
+    more = capsys.readouterr().out.splitlines()
+    assert sum(" better than " in line for line in more if line.startswith("model-")) <= 15
+    assert any("pairs more (--json has all)" in line for line in more)
 
 
 def test_dates_as_conditions_name_the_command_that_follows_them(
@@ -50,8 +54,8 @@ def test_dates_as_conditions_name_the_command_that_follows_them(
     """60 dates were 1,770 pairs; the command that is named works as it stands, whatever the column is called."""
     board("days.csv", [f"2026-01-{k + 1:02}" for k in range(20)], column='"when, exactly"', items=20)
     said = run(capsys, "compare days.csv --map 'condition=when, exactly'")[1]
-    assert said.startswith("The 20 conditions are dates. Whether it changed, and when: richter watch days.csv ")
-    command = said.partition("richter ")[2].partition(" By accuracy")[0]
+    command = said.partition("richter ")[2].partition(" Inconclusive")[0].partition(" On accuracy")[0]
+    assert command.startswith("watch days.csv ")
     code, said = run(capsys, command)
     assert code in (0, 3), said
     assert "20 days" in said
@@ -63,13 +67,13 @@ def test_the_page_lists_what_was_not_compared(folder: Path, capsys: pytest.Captu
     rows = [f"q{i},{c},{i % 3 % 2}\n" for c, start in starts.items() for i in range(start, start + 60)]
     Path("part.csv").write_text("item,condition,correct\n" + "".join(rows))
     assert run(capsys, "report part.csv -o part.html --md part.md")[0] == 0
-    want = "a and far, b and far: only 10 of 110 items were graded in both"
+    want = "a and far, b and far: only 10 of 110 questions are graded in both"
     assert f"Not compared: {want}" in run(capsys, "compare part.csv")[1]
     assert f"**not compared** {want}" in Path("part.md").read_text()
-    assert "far and a are not compared by accuracy: only 10 of 110 items were" in Path("part.html").read_text()
+    assert "only 10 of 110 questions are" in Path("part.html").read_text()
     severe = [f"q{i},{c},{(i * k) % 9 / 2}\n" for c, k in (("a", 1), ("b", 2)) for i in range(90)]
     Path("severe.csv").write_text("item,condition,severity\n" + "".join(severe))
-    told = re.search(r"b and a are not compared by slope b: [^(]*", run(capsys, "compare severe.csv")[1])
+    told = re.search(r"compare b with a on slope b: [^(]*", run(capsys, "compare severe.csv --verbose")[1])
     assert told is not None
     assert run(capsys, "report severe.csv -o severe.html --md severe.md")[0] == 0
     for page in ("severe.html", "severe.md"):
@@ -90,10 +94,10 @@ def test_names_with_commas_can_be_named(folder: Path, capsys: pytest.CaptureFixt
 
 def test_the_page_is_advised_with_the_options_that_were_given(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`richter FILE --map score=X` said `richter report FILE`, which asked for the column again."""
-    rows = "".join(f"q{i},{c},{i % k},{i % 3}\n" for c, k in (("old", 3), ("new", 5)) for i in range(40))
+    rows = "".join(f"q{i},{c},{i % k},{2 * (i % k > 0)}\n" for c, k in (("old", 2), ("new", 40)) for i in range(40))
     Path("two.csv").write_text(f"question,model,mark one,mark two\n{rows}")
     code, said = run(capsys, "two.csv --map 'score=mark two' --scale 0:2")
     assert code == 0, said
-    command = said.rpartition("As a page: richter ")[2]
-    assert command == "report two.csv --map 'score=mark two' --scale 0:2 -o report.html"
+    command = said.rpartition("Next: richter ")[2].partition("   ")[0].partition(" see what")[0]
+    assert command == "report two.csv --map 'score=mark two' --scale 0:2 -o page.html"
     assert run(capsys, command)[0] == 0

@@ -29,8 +29,8 @@ def test_paths_alone_are_compared_and_the_page_is_offered(
     Path("grades.csv").write_text(GRADES)
     code, out, _ = run(capsys, "grades.csv")
     assert code == 0
-    assert "60 items x 2 conditions (old, new), right or wrong from column correct" in out
-    assert "richter report grades.csv -o report.html" in out
+    assert "60 questions x 2 (old, new), right or wrong from column correct" in out
+    assert "Next: " in out
     code, alone, _ = run(capsys, "compare", "grades.csv")
     assert alone.splitlines()[0] in out
     code, out, _ = run(capsys, "grades.csv", "old")
@@ -43,8 +43,8 @@ def test_a_command_wins_over_a_path_and_a_typo_is_said(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("doctor").write_text(GRADES)
-    assert "items x" not in run(capsys, "doctor")[1]
-    assert "60 items x" in run(capsys, "./doctor")[1]
+    assert "questions x" not in run(capsys, "doctor")[1]
+    assert "60 questions x" in run(capsys, "./doctor")[1]
     code, _, err = run(capsys, "comapre")
     assert code == 2
     assert "No such command 'comapre'. Did you mean compare?" in err

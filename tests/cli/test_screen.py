@@ -10,6 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from richter.audit import SECTIONS, measure_run
+from richter.claims import measure_words
 from richter.cli._screen import LEAST, LINES, WIDTH, _bar, summarise
 from richter.records import Condition
 from richter.store import open_ledger
@@ -53,22 +54,24 @@ def test_fits_at_every_shape(documents: dict[int, dict[str, Any]], count: int, a
     assert lines[-1] == "report  run/report.html"
     shown = [c["name"] for c in document["conditions"] if c["name"] in text]
     assert len(shown) >= min(count, 10)
-    assert "checks" in text
-    assert "next" in text
+    assert "Checks:" in text
+    assert "Next:" in text
     if ascii_only:
         assert text.replace("±", "").isascii()
     if count == 21:
         assert "10 of 21" in text
 
 
-def test_a_pair_is_told_in_sentences(documents: dict[int, dict[str, Any]]) -> None:
+def test_a_pair_is_shown_with_its_numbers(documents: dict[int, dict[str, Any]]) -> None:
+    """The headline whole, then each claim with its estimate and the ends and level of its interval."""
     text = " ".join(" ".join(summarise(documents[2])).split())
+    assert documents[2]["answer"] in text
     gaps = [f for f in documents[2]["claims"] if f["section"] == "floors"]
     assert len(gaps) >= 3
     for finding in gaps[:3]:
-        words = [w for w in finding["sentence"].split() if w in text]
-        assert len(words) == len(finding["sentence"].split())
-        assert finding["verdict"] in text
+        words = measure_words(finding["measure"])
+        assert f"{words.noun}, " in text
+        assert f"{100 * finding['interval']['level']:.3g}% CI" in text
 
 
 @pytest.mark.parametrize("missing", SECTIONS)
@@ -100,7 +103,7 @@ def test_an_empty_run_says_so(tmp_path: Path) -> None:
     lines = summarise(measure_run(tmp_path).to_dict())
     assert fits(lines)
     assert "the run is empty" in "\n".join(lines)
-    assert "no answers, none rated: no error rate" in "\n".join(lines)
+    assert "no answers, none graded: no error rate" in "\n".join(lines)
 
 
 @pytest.mark.parametrize(

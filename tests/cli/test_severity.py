@@ -52,7 +52,7 @@ def test_json_has_the_names_that_are_relied_on(scores: Path, capsys: pytest.Capt
     assert {"paper", "paper_min_gap", "law_free", "screened", "adequate", "law"} <= set(result["counts"])
     claim = next(c for c in result["claims"] if c["conditions"] == ["heavy", "light"])
     assert claim["measure"] == "severity_given_error"
-    assert result["understood"].startswith("3,000 items x 4 conditions")
+    assert result["understood"].startswith("3,000 questions x 4 ")
     assert claim["verdict"] == "verified"
     assert claim["estimate"] < 0  # the second, light, minus the first
     assert claim["interval"]["high"] < 0
@@ -317,7 +317,7 @@ def test_what_the_user_vouches_for_is_an_option_and_a_block_names_it(
     code, out, _ = run(capsys, str(path), "--resamples", "200")
     assert code == 0
     assert "(--trust-raters overrides this.)" in " ".join(out.split())
-    assert "Read: 200 items x 2 conditions" in " ".join(out.split())
+    assert "200 questions x 2" in " ".join(out.split())
     _, out, _ = run(capsys, str(path), "--resamples", "200", "--trust-raters", "--json", "-")
     result = json.loads(out)
     assert result["claims"][0]["estimate"] is not None

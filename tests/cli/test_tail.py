@@ -211,7 +211,7 @@ def test_level_and_what_the_user_vouches_for_are_options(
     assert shown(path, "--map", "score=nll", capsys=capsys)["claim"]["blocked_by"] == "missing"
     taken = shown(path, "--map", "score=nll", "--missing", "at-random", capsys=capsys)
     assert taken["claim"]["blocked_by"] != "missing"
-    assert taken["understood"].startswith("12,000 items x 2 conditions")
+    assert taken["understood"].startswith("12,000 questions x 2")
     monkeypatch.chdir(tmp_path)
     Path("richter.toml").write_text("level = 0.9\n")
     assert shown(scores, "--map", "score=nll", capsys=capsys)["plan"]["alpha"] == pytest.approx(0.1)

@@ -4,13 +4,13 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.stats import chi2_contingency
 
 from helpers.outcomes import dataset_of, keys_of, outcomes
 from richter.claims import METRICS, Blocked, Outcomes, Question, decide
 from richter.evidence import CHECKS, Policy, RaterShares, blocked_claim, evidence, run_checks
-from richter.evidence._checks import independence_p
 from richter.records import Item, Verdict, of_kind
 from richter.tables import Dataset
 
@@ -162,14 +162,29 @@ def test_raters_who_rated_one_condition_each_block_a_pair() -> None:
     assert block_of(dataset, Question(measure="mean_severity", conditions=("a",))) is None
 
 
-def test_raters_shared_in_unlike_shares_block_a_pair() -> None:
+def unlike_rater(item: str, condition: str, draw: int) -> str:
     """90 to 10 against 10 to 90."""
+    is_tenth = int(item[1:]) % 10 == 0
+    return "lenient" if is_tenth == (condition == "a") else "strict"
 
-    def rater(item: str, condition: str, draw: int) -> str:
-        is_tenth = int(item[1:]) % 10 == 0
-        return "lenient" if is_tenth == (condition == "a") else "strict"
 
-    block = block_of(by_raters(rater), SEVERITY)
+def test_raters_shared_in_unlike_shares_are_compared_within_by_hand() -> None:
+    dataset = by_raters(unlike_rater, 400)
+    assert block_of(dataset, SEVERITY) is None
+    found = evidence(dataset, SEVERITY)
+    assert any("raters differ between the two" in note for note in found.notes)
+    rows = dataset.ratings.group_by("rater", "condition").agg(pl.col("severity").mean(), pl.len())
+    mean = {(r, c): m for r, c, m, _ in rows.iter_rows()}
+    gaps = [mean[r, "b"] - mean[r, "a"] for r in ("lenient", "strict")]  # 40 x 360 and 360 x 40: they weigh alike
+    assert found.known.estimate == pytest.approx(np.mean(gaps))
+    assert found.known.interval(0.95).method == "t, within raters"
+
+
+@pytest.mark.parametrize("measure", ["severity_given_error", "mean_severity"])
+def test_what_is_not_compared_within_raters_is_blocked(measure: str) -> None:
+    """Of 100 items a rater has 10 of one condition: too few; and only means are compared within."""
+    dataset = by_raters(unlike_rater, 100 if measure == "mean_severity" else 400)
+    block = block_of(dataset, Question(measure=measure, conditions=("a", "b")))
     assert block is not None
     assert block.gate == "raters"
     assert "raters differ between the two" in block.reason
@@ -202,19 +217,19 @@ def test_shares_of_raters_are_tested_against_scipy() -> None:
                           ({"A": 30, "B": 10, "C": 1}, {"C": 40, "A": 3})):  # fmt: skip
         names = sorted({*first, *second})
         table = [[of.get(name, 0) for name in names] for of in (first, second)]
-        found = independence_p(RaterShares(first=first, second=second))
+        found = RaterShares(first=first, second=second).independence_p
         assert found == pytest.approx(chi2_contingency(table, correction=False).pvalue, rel=1e-9)
 
 
-@pytest.mark.parametrize(("alone", "blocks"), [(10, False), (11, True)])
-def test_raters_of_a_tenth_of_the_ratings_may_differ_by_hand(alone: int, blocks: bool) -> None:
-    """Of 100 ratings each a tenth, and 11 in 100, by one who rated no other condition: p is below 0.001 in both."""
+@pytest.mark.parametrize(("alone", "blocks"), [(80, False), (81, True)])
+def test_twenty_ratings_of_both_conditions_are_enough_to_compare_within_by_hand(alone: int, blocks: bool) -> None:
+    """Of 100 ratings each the rater of both has 20, and 19."""
 
     def rater(item: str, condition: str, _: int) -> str:
         return condition if int(item[1:]) < alone else "both"
 
     dataset = dataset_of(severities(), rater=rater, kind="human")
-    assert (block_of(dataset, SEVERITY) is not None) is blocks
+    assert (run_checks(dataset, SEVERITY, Policy()).block is not None) is blocks
 
 
 def test_a_table_s_own_severities_have_no_raters_to_differ() -> None:
@@ -236,12 +251,15 @@ def test_grades_that_do_not_come_from_raters_are_not_blocked_by_them() -> None:
 
 
 def labelled(kind: str) -> Dataset:
-    """Half of the answers labelled; their chance differs and of the others it is not known, or is known."""
+    """Half of the answers labelled: by stratum, with stated chances, or by stratum that only they have."""
     made = grades(200)
     half = (made.item + made.condition) % 2 == 0
     made = dataclasses.replace(made, label=np.where(half, made.value, np.nan), judges=("gpt-judge",))
-    if kind == "strata":
-        return dataset_of(dataclasses.replace(made, layer=made.value.astype(np.intp)))
+    if kind in ("strata", "partly"):
+        dataset = dataset_of(dataclasses.replace(made, layer=made.value.astype(np.intp)))
+        unknown = pl.col("human").is_null() & pl.lit(kind == "partly")
+        layer = pl.when(unknown).then(None).otherwise(pl.col("layer")).alias("layer")
+        return dataclasses.replace(dataset, answers=dataset.answers.with_columns(layer))
     chance = {key: 0.2 + 0.6 * made.value[k] for k, key in enumerate(keys_of(made)) if kind == "chances" or half[k]}
     return dataset_of(made, inclusion=None if kind == "plain" else chance)
 
@@ -259,7 +277,7 @@ def test_labels_whose_design_is_known_only_in_part_block() -> None:
         assert single.gate == "labels"
 
 
-@pytest.mark.parametrize("kind", ["strata", "chances", "plain"])
+@pytest.mark.parametrize("kind", ["strata", "chances", "chances of labels", "plain"])
 def test_labels_with_their_design_correct_and_do_not_block(kind: str) -> None:
     dataset = labelled(kind)
     assert block_of(dataset) is None

@@ -159,11 +159,10 @@ def test_compare_two_conditions_says_the_sentence_first(
     path = write_grades(tmp_path, rng, old=0.0, new=1.0, third=0.5)
     code, out, _ = run(capsys, "compare", str(path), "old", "new", "--margin", "2pt", "--md", str(tmp_path / "pr.md"))
     assert code == 0
-    assert out.startswith("new is more accurate than old: +")
-    assert "**verified** new is more accurate than old" in (tmp_path / "pr.md").read_text()
+    assert out.startswith("new is better than old: +")
+    assert "**better** new is more accurate than old" in (tmp_path / "pr.md").read_text()
     back = run(capsys, "compare", str(path), "new", "old")[1]
-    assert back.startswith("old is less accurate than new: -")
-    assert "(refuted: 'old is more accurate than new')" in back.splitlines()[0]
+    assert back.startswith("old is worse than new: -")
 
 
 def test_compare_two_named_files(capsys: pytest.CaptureFixture[str], tmp_path: Path, rng: np.random.Generator) -> None:
@@ -174,7 +173,7 @@ def test_compare_two_named_files(capsys: pytest.CaptureFixture[str], tmp_path: P
         )
     code, out, _ = run(capsys, "compare", f"old={tmp_path}/old.csv", f"new={tmp_path}/new.csv", "--tried", "12")
     assert code == 0
-    assert out.startswith("new is more accurate than old")
+    assert out.startswith("new is better than old")
     assert "best of 12 attempts" in " ".join(out.split())
     code, _, err = run(capsys, "compare", f"x={tmp_path}/grades.csv", f"new={tmp_path}/new.csv")
     assert code == 1
@@ -360,7 +359,7 @@ def test_a_run_folder_is_compared_by_its_ratings(capsys: pytest.CaptureFixture[s
     for more in ((), ("--ratings", "rule")):  # the kind that rated most counts where none is named
         code, out, _ = run(capsys, "compare", run1, "small", "large", *more)
         assert code == 0
-        assert out.startswith("large is more accurate than small: +40.0 points")
+        assert out.startswith("large is better than small: +40.0 points")
     empty = tmp_path / "empty"
     empty.mkdir()
     assert "holds no run" in run(capsys, "compare", str(empty))[2]
@@ -418,4 +417,4 @@ def test_what_is_generalised_to_is_said_and_one_draw_is_refused(
     twice = ("compare", str(tmp_path / "twice.csv"), "old", "new", "--about", "these-items")
     claim = json.loads(run(capsys, *twice, "--json", "-")[1])["claims"][0]
     assert (claim["unit"], claim["n"], claim["units"]) == ("draw", 300, 1200)
-    assert "these very items" in " ".join(run(capsys, *twice)[1].split())
+    assert "these very questions" in " ".join(run(capsys, *twice)[1].split())

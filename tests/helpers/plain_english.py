@@ -73,7 +73,7 @@ def bare_intervals(text: str) -> list[str]:
         heading = line if "CI" in line else heading if line.strip() else ""
         if re.search(r"\[[-+]?\d[^\]]*, ?[-+]?\d[^\]]*\]", line):
             found.append(f"an interval in square brackets: {line.strip()}")
-        elif re.search(rf"\({RANGE}\)", line) and not heading:
+        elif re.search(rf"\((?!0 to 1\)){RANGE}\)", line) and not heading:
             found.append(f"an interval without its level: {line.strip()}")
     return found
 

@@ -18,7 +18,7 @@ class Fact:
     """A fact: its table, how it is read, what is asked, and what every surface must then say.
 
     `note` is a pattern of the sentence on it, `block` the check that blocks the claim on `measure` ("" where none),
-    `gate_block` the one that blocks it in a gate only.
+    `gate_block` the one that blocks it in a gate only, `tail_block` the one that blocks tails only.
     `options` go to every command that reads data, `asked` to those that make claims; `settings` is a richter.toml.
     """
 
@@ -27,6 +27,7 @@ class Fact:
     note: str = ""
     block: str = ""
     gate_block: str = ""
+    tail_block: str = ""
     measure: str = ACCURACY
     names: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
@@ -197,12 +198,12 @@ def facts() -> list[Fact]:
         Fact(name="labels by stratum, labelled rows only", table=labelled(strata="labelled"), block="labels",
              note=r"stratum"),
         Fact(name="labels with inclusion", table=labelled(chances="all"), note=r"human labels"),
-        Fact(name="labels with inclusion, labelled rows only", table=labelled(chances="labelled"), block="labels",
-             note=r"stratum|inclusion"),
+        Fact(name="labels with inclusion, labelled rows only", table=labelled(chances="labelled"),
+             note=r"human labels"),
         Fact(name="disjoint raters", table=by_raters({"old": ("ann",), "new": ("bob",)}), measure=SEVERITY,
              block="raters", note=r"no rater rated both"),
         Fact(name="unbalanced raters", table=by_raters({"old": ("ann", "ann", "bob"), "new": ("bob", "bob", "ann")}),
-             measure=SEVERITY, block="raters", note=r"raters differ between the two"),
+             measure=SEVERITY, note=r"raters differ between the two", tail_block="raters"),
         Fact(name="misaligned items", table=shuffled(), block="items", names=("old", "mixed"), note=r"order"),
         Fact(name="unpaired items", table=apart, gate_block="shared", note=r"no graded item in common|not paired"),
         Fact(name="unpaired items as stated", table=apart, asked=("--unpaired",), unpaired=True, note=r"not paired"),

@@ -98,7 +98,7 @@ def test_summary_outputs_and_exit_status(action: dict[str, Any], tmp_path: Path)
     data(tmp_path, 300)
     code, summary, output = check(action, tmp_path, "old=old.csv\n  new=new.csv  \n\n")
     assert code == 0, summary
-    assert "meets its requirement" in summary
+    assert "PASS: " in summary
     assert "no worse than old by 5.0 points | verified |" in summary
     assert "outcome=verified" in output
 

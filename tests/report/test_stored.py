@@ -21,8 +21,8 @@ from richter.report import render_report
 
 STORED = Path(__file__).parent / "stored"
 TERMS = (
-    "What changed", "By how much", "How often severe", "Does it know when it is wrong", "Inconclusive", "Not measured",
-    "What next",
+    "What changed", "By how much", "Who graded", "How often severe", "Does it know when it is wrong",
+    "Inconclusive", "Not measured", "What next",
 )  # fmt: skip
 # figures of each document, read off it by hand, that the answer to a question must hold
 FIGURES: dict[str, dict[str, tuple[str, ...]]] = {

@@ -12,6 +12,7 @@ import pytest
 from richter.audit import SeverityReport, compare_tables, weigh_scores
 from richter.records import Claim, Verdict
 from richter.severity import MEASURES
+from richter.stats import ppi_rate
 from richter.tables import KEY, Dataset, ReadOptions, read_tables
 
 SHARED = ("severity_given_error", "catastrophic_rate", "mean_severity")
@@ -180,7 +181,7 @@ def test_raters_of_one_condition_each_block_every_claim() -> None:
 
 @pytest.mark.parametrize("design", ["stratum", "inclusion"])
 def test_labels_of_a_known_design_correct_by_it(design: str) -> None:
-    """Labels are drawn twice as often of errors; rates are the strata's own, weighed by their answers."""
+    """Labels are drawn twice as often of errors; the judge counts within strata too."""
     frame = by_judge(rated(n=2000), design="stratum")
     truth = rated(n=2000).with_columns((pl.col("severity") - 0.5 * (pl.col("severity") > 1)).alias("severity"))
     tables = table(frame)
@@ -192,12 +193,15 @@ def test_labels_of_a_known_design_correct_by_it(design: str) -> None:
     for name in ("old", "new"):
         own_truth = truth.filter(pl.col("condition") == name)["severity"]
         given = frame.filter(pl.col("condition") == name)
-        parts = given.group_by("stratum").agg(
-            answers=(pl.col("kind") == "judge").sum(),
-            rate=(pl.col("severity").filter(pl.col("kind") == "human") >= 1).mean(),
-        )
-        rate = 1e6 * float((parts["answers"] * parts["rate"]).sum()) / 2000
-        assert report.human[name].at(1.0).per_million == pytest.approx(rate)
+        judge = given.filter(pl.col("kind") == "judge")
+        people = given.filter(pl.col("kind") == "human").select("item", pl.col("severity").alias("label"))
+        rows = judge.join(people, on="item", how="left", maintain_order="left")
+        label = rows["label"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        rate = ppi_rate(label, rows["severity"].to_numpy(), 1.0, strata=rows["stratum"].to_numpy())
+        row = report.human[name].at(1.0)
+        assert row.per_million == pytest.approx(1e6 * rate.estimate)
+        true = float((own_truth >= 1).mean())
+        assert true in rate.interval
         mean = float(own_truth.filter(own_truth > 0).mean() or 0)  # type: ignore[arg-type]
         found = report.corrected[name].given_error.interval
         assert found.low < mean < found.high

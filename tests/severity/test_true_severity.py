@@ -111,13 +111,15 @@ def test_two_hundred_labels_cover_rate_and_mean_and_block_the_slope_recovers_tru
         judges = np.clip(np.round((true + rng.normal(0, 0.95, (2, 3000))) * 2) / 2, 0, 4)
         judged = judges.mean(axis=0)
         chosen = rng.choice(3000, 200, replace=False)
+        strata = None
         if oversampled:
+            strata = judged >= 2
             flagged = np.flatnonzero(judged >= 2)
             rest = np.flatnonzero(judged < 2)
             chosen = np.concatenate([rng.choice(flagged, 100, replace=False), rng.choice(rest, 100, replace=False)])
         labels = np.full(3000, np.nan)
         labels[chosen] = true[chosen]
-        found = severity_by_labels(judged, labels, n_resamples=1000, rng=rng)
+        found = severity_by_labels(judged, labels, strata=strata, n_resamples=1000, rng=rng)
         hits["mean"] += p @ LEVELS in found.mean.interval
         hits["rate"] += p[6:].sum() in found.at_least["3.0"].interval
         naive += abs(judged.mean() - p @ LEVELS) < 0.05

@@ -69,7 +69,7 @@ def test_without_a_known_design_labels_are_taken_as_they_come(tmp_path: Path, rn
     assert "how they were drawn is not known" in difference_evidence(found, "old", "new").notes[-1]
 
 
-def test_labels_of_different_chances_without_strata_are_a_fault(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_labels_weigh_by_chances_and_an_unknown_chance_is_a_fault(tmp_path: Path, rng: np.random.Generator) -> None:
     run = small_run(tmp_path / "run", rng)
     with open_ledger(run, mode="write") as ledger:
         sample = shared_sample(ledger, n=60, seed=0)
@@ -78,7 +78,11 @@ def test_labels_of_different_chances_without_strata_are_a_fault(tmp_path: Path, 
     assert tables.ratings.filter(kind="human")["inclusion"].n_unique() > 1
     bare = tables.answers.with_columns(pl.lit(None, dtype=pl.String).alias("layer"))
     found = outcomes(dataclasses.replace(tables, answers=bare), "accuracy")
-    assert found.label_fault
+    assert found.chance is not None
+    assert np.array_equal(np.isnan(found.chance), np.isnan(found.label))
+    first = (pl.col("item") == sample.chosen[0][0]) & (pl.col("condition") == sample.chosen[0][1])
+    lost = tables.ratings.with_columns(pl.when(~first).then("inclusion").alias("inclusion"))
+    assert outcomes(dataclasses.replace(tables, answers=bare, ratings=lost), "accuracy").label_fault
     assert not outcomes(tables, "accuracy").label_fault
 
 

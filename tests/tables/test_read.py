@@ -30,7 +30,7 @@ def test_long_table_by_hand(tmp_path: Path) -> None:
     assert found.items == ("q1", "q2")
     assert found.value.tolist() == [1, 0, 1, 1]
     assert found.condition.tolist() == [0, 0, 1, 1]
-    assert tables.understood == "2 items x 2 conditions (old, new), right or wrong from column is_correct"
+    assert tables.understood == "2 questions x 2 (old, new), right or wrong from column is_correct"
 
 
 def test_same_data_same_hash_whatever_the_order_or_the_form(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import richter
 from helpers.confirmed import read_tables
 from richter.audit import measure_calibration
 from richter.calibration import as_probability
-from richter.errors import InputError
+from richter.errors import InputError, ReadingProposed
 from richter.tables import Dataset, ReadOptions, severity_of
 
 ITEMS = [f"q{k}" for k in range(30)]
@@ -342,21 +342,6 @@ def test_points_beside_the_points_possible_are_a_share_by_hand() -> None:
     assert any("passed of total is read as a share" in note for note in tables.notes)
 
 
-def test_turns_of_a_chat_that_ask_are_no_condition(tmp_path: Path) -> None:
-    roles = ("user", "assistant", "user", "assistant")
-    chats = [
-        {"id": k, "model": m,
-         "turns": [{"role": r, "content": f"{r} {k}", "score": s}
-                   for r, s in zip(roles, (0, k % 2, 0, 1), strict=True)]}
-        for m in "ab" for k in range(8)
-    ]  # fmt: skip
-    (tmp_path / "chats.json").write_text(json.dumps(chats))
-    tables = read_tables(str(tmp_path / "chats.json"))
-    assert tables.conditions == ("a", "b")
-    assert [mean(tables, c) for c in "ab"] == [0.75, 0.75]
-    assert any("32 turns that are not the assistant's" in note for note in tables.notes)
-
-
 @pytest.mark.parametrize("form", ["struct", "cell", "rows"])
 def test_settings_name_a_condition_by_what_differs(form: str, tmp_path: Path) -> None:
     rows = [{"id": k, "config": {"model": "gpt", "temperature": t, "max_tokens": 100}, "correct": (k + t) % 2}
@@ -429,39 +414,10 @@ GRADES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "right", "wrong"), GRADES)
-@pytest.mark.parametrize("sizes", [("minor", "major"), ("1", "3")])
-def test_an_empty_severity_beside_right_is_0_by_hand(name: str, right: str, wrong: str, sizes: tuple[str, str]) -> None:
-    frame = long("severity", [""] * 28 + list(sizes), [""] * 26 + [*sizes, *sizes])
-    frame = frame.with_columns(pl.Series(name, [right] * 28 + [wrong] * 2 + [right] * 26 + [wrong] * 4))
-    tables = read_tables(frame)
-    assert severities_of(tables, "a") == [0.0] * 28 + [1.0, 3.0]
-    assert (mean(tables, "a"), mean(tables, "b")) == pytest.approx((28 / 30, 26 / 30))
-    assert any("severity is empty in 54 rows" in note for note in tables.notes)
-
-
 def test_an_empty_severity_is_not_rated_where_some_right_answers_are_rated() -> None:
     frame = long("severity", [""] * 20 + ["0"] * 8 + ["1", "3"], [""] * 20 + ["0"] * 8 + ["2", "2"])
     tables = read_tables(frame.with_columns(pl.Series("correct", ([1] * 28 + [0] * 2) * 2)))
     assert severities_of(tables, "a") == [0.0] * 8 + [1.0, 3.0]
-
-
-def test_what_parts_the_empty_severities_is_named_where_its_name_says_nothing() -> None:
-    frame = long("severity", [""] * 28 + ["1", "3"], [""] * 28 + ["1", "3"])
-    frame = frame.with_columns(pl.Series("looked at", (["no"] * 28 + ["yes"] * 2) * 2))
-    tables = read_tables(frame)
-    assert severities_of(tables, "a") == [1.0, 3.0]
-    assert any("--map 'score=looked at' --better lower" in note for note in tables.notes)
-    tables = read_tables(frame, options=ReadOptions(map={"score": "looked at"}, better="lower"))
-    assert severities_of(tables, "a") == [0.0] * 28 + [1.0, 3.0]
-
-
-def test_an_empty_severity_beside_a_category_without_error_is_0_by_hand() -> None:
-    frame = long("severity", [""] * 20 + ["Minor"] * 10, [""] * 25 + ["Major"] * 5)
-    tables = read_tables(frame.with_columns(category=pl.Series(["No-error"] * 20 + ["Style"] * 10
-                                                               + ["No-error"] * 25 + ["Omission"] * 5)))  # fmt: skip
-    assert (mean(tables, "a"), mean(tables, "b")) == pytest.approx((20 / 30, 25 / 30))
-    assert severities_of(tables, "b") == [0.0] * 25 + [3.0] * 5
 
 
 def test_a_remedy_quotes_names_of_columns_for_a_shell(tmp_path: Path) -> None:
@@ -678,63 +634,6 @@ def test_an_error_that_is_not_there_is_no_failed_call() -> None:
     assert read_tables(frame).scores["value"].null_count() == 0
 
 
-@pytest.mark.parametrize(("one", "two", "tie"), [("A", "B", "no difference"), ("GPT", "Claude", "tie"), ("1", "2", "")])
-def test_which_of_two_is_preferred_by_hand(one: str, two: str, tie: str) -> None:
-    cells = [one] * 12 + [two] * 9 + [tie] * 9
-    frame = pl.DataFrame({"Clause": ITEMS, "draft by one": ["x"] * 30, "Preferred draft": cells, "Comment": [""] * 30})
-    tables = read_tables(frame)
-    given = 21 if tie == "" else 30  # who says nothing is left out
-    half = 0 if tie == "" else 4.5
-    assert mean(tables, one) == pytest.approx((12 + half) / given)
-    assert mean(tables, two) == pytest.approx((9 + half) / given)
-    assert any("Preferred draft: which of two is preferred" in note for note in tables.notes)
-
-
-@pytest.mark.parametrize(
-    ("cells", "one", "two"),
-    [
-        (["A much better", "A better", "tie", "B slightly better"], "A", "B"),
-        (["strongly prefer A", "slightly prefer A", "no preference", "prefer B"], "A", "B"),
-        (["GPT is much better", "GPT slightly better", "about the same", "Claude is better"], "GPT", "Claude"),
-        (["[[A>>B]]", "A>B", "A=B", "[[B>A]]"], "A", "B"),
-        (["A better than B", "A is far better than B", "equal", "B better than A"], "A", "B"),
-    ],
-)
-def test_how_much_one_is_preferred_is_left_out_which_is_said_by_hand(cells: list[str], one: str, two: str) -> None:
-    """Two wins, a tie and a loss: 2.5 of 4. Such words were asked for one by one, as grades."""
-    frame = pl.DataFrame({"clause": ITEMS[:28], "preference": cells * 7})
-    tables = read_tables(frame)
-    assert (mean(tables, one), mean(tables, two)) == (0.625, 0.375)
-    assert any("how much better is not counted" in note for note in tables.notes)
-    sides = frame.rename({"preference": "judgement"}).with_columns(model_a=pl.lit(one), model_b=pl.lit(two))
-    assert (mean(read_tables(sides), one), mean(read_tables(sides), two)) == (0.625, 0.375)
-
-
-def test_a_preference_in_steps_is_a_share_of_both_by_hand() -> None:
-    """-3 is all for the first, 3 for the second: steps were read as a score of one condition, more of it as better."""
-    steps = [-3, -3, -1, 0, 2] * 6
-    frame = pl.DataFrame({"case": ITEMS, "model_a": ["x"] * 30, "model_b": ["y"] * 30, "preference": steps})
-    tables = read_tables(frame)
-    first = (1 + 1 + 4 / 6 + 0.5 + 1 / 6) / 5
-    assert (mean(tables, "x"), mean(tables, "y")) == pytest.approx((first, 1 - first))
-    assert any("--better lower if it is the other way round" in note for note in tables.notes)
-    tables = read_tables(frame.drop("model_a", "model_b"))
-    assert (mean(tables, "first"), mean(tables, "second")) == pytest.approx((first, 1 - first))
-    seven = frame.with_columns(pl.col("preference") + 4).with_columns(
-        pl.when(pl.int_range(30) == 29).then(7).otherwise("preference").alias("preference")
-    )
-    share = sum((7 - s - 4) / 6 for s in steps[:-1]) / 30
-    assert mean(read_tables(seven), "x") == pytest.approx(share)
-    turned = richter.open(frame, options=ReadOptions(better="lower"), confirm=True).compare(n_resamples=50).claims[0]
-    assert turned.sentence.startswith("y is better scored than x")
-    assert (
-        richter.open(frame, confirm=True)
-        .compare(n_resamples=50)
-        .claims[0]
-        .sentence.startswith("y is worse scored than x")
-    )
-
-
 @pytest.mark.parametrize("name", ["latency", "cost_usd", "output_tokens", "response time (s)", "duration"])
 def test_an_amount_has_no_usual_scale(name: str) -> None:
     """Seconds, dollars and tokens up to 90 were read as a score from 0 to 100, and their limits ended there."""
@@ -787,12 +686,6 @@ def test_a_long_name_in_advice_is_whole_and_can_be_pasted() -> None:
     field, _, column = shlex.split(noted.partition("--map ")[2])[0].partition("=")
     assert column == name
     assert mean(read_tables(frame, options=ReadOptions(map={field: column})), "a") == pytest.approx(2 / 3)
-
-
-def test_several_peoples_preferences_are_draws_by_hand() -> None:
-    frame = pl.DataFrame({"clause": ITEMS, "Preferred by Ann": ["A"] * 30, "Preferred by Ben": ["A", "B"] * 15})
-    tables = read_tables(frame.with_columns(pl.Series("preference strength", [1, 2, 3] * 10)))
-    assert (mean(tables, "A"), mean(tables, "B"), tables.answers["draw"].max()) == (0.75, 0.25, 1)
 
 
 def test_empty_severities_that_nothing_explains_are_said() -> None:
@@ -873,7 +766,8 @@ def test_none_is_the_lowest_of_low_and_high_under_any_name() -> None:
     assert severities_of(read_tables(long("risk", ["None"] * 29 + ["High"], ["None"] * 30)), "a") == [0.0] * 29 + [3.0]
 
 
-def test_which_answer_was_better_by_hand() -> None:
-    frame = pl.DataFrame({"q": ITEMS, "Which was better?": ["Answer 1"] * 15 + ["Answer 2"] * 5 + ["Equal"] * 10})
-    tables = read_tables(frame)
-    assert (mean(tables, "Answer 1"), mean(tables, "Answer 2")) == pytest.approx((2 / 3, 1 / 3))
+@pytest.mark.parametrize("cells", [["A"] * 15 + ["B"] * 15, ["A is much better", "B is slightly better"] * 15])
+@pytest.mark.parametrize("name", ["Preferred draft", "Which was better?"])
+def test_a_preference_without_the_models_beside_it_is_not_read_at_once(name: str, cells: list[str]) -> None:
+    with pytest.raises((InputError, ReadingProposed)):
+        richter.tables.read_tables(pl.DataFrame({"Clause": ITEMS, name: cells}))

@@ -81,6 +81,6 @@ def test_how_the_file_was_read_and_its_notes_stand_in_the_report(rng: np.random.
     found = study_column(path, **FEW)
     document = found.to_dict()
     assert document["understood"] == found.understood
-    assert found.understood.startswith("4,000 items x 2 conditions")
+    assert found.understood.startswith("4,000 questions x 2")
     with pytest.raises(InputError, match="no column 'other'"):
         study_column(path, column="other")

@@ -185,9 +185,10 @@ class Surfaces:
             target = self.folder / "tail.json"
             _, fault = self.invoke("tail", "test", self.path, "--q", 0.5, "--n-resamples", 200, "--json", target)
             blocked = [] if fault else [c["blocked_by"] for c in claims_in(json.loads(target.read_text()))]
-            if not fault and fact.block and set(blocked) != {fact.block}:
-                fault = f"blocked by {blocked}, not by {fact.block}"
-            if not fault and not fact.block and set(blocked) & set(DATA_CHECKS) - {"missing"}:
+            block = fact.block or fact.tail_block
+            if not fault and block and set(blocked) != {block}:
+                fault = f"blocked by {blocked}, not by {block}"
+            if not fault and not block and set(blocked) & set(DATA_CHECKS) - {"missing"}:
                 fault = f"blocked by {blocked}"
             yield "tail test", Cell(fault=fault, shows_note=False)
         if "confidence" in fact.table.columns:

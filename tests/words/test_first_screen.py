@@ -13,14 +13,14 @@ from report.simulated_report import document
 from richter.claims import METRICS
 from richter.cli._screen import BAR, SIGNS
 from richter.cli._screen import _bar as terminal_bar
-from richter.records import Claim, Hypothesis, Interval, SizeStep, Verdict, plain
+from richter.records import Claim, Hypothesis, Interval, Verdict, plain
 from richter.report._first_screen import claim_rows, first_screen
 from richter.report._markdown import interval_bar
 from richter.words import first_lines, side
 
 QUESTIONS = (
-    "What changed", "By how much", "How often severe", "Does it know when it is wrong", "Inconclusive", "Not measured",
-    "What next",
+    "What changed", "By how much", "Who graded", "How often severe", "Does it know when it is wrong",
+    "Inconclusive", "Not measured", "What next",
 )  # fmt: skip
 
 
@@ -61,15 +61,13 @@ def test_what_was_shown_is_said_with_its_interval_and_level_by_hand() -> None:
     assert "Inconclusive" not in words
 
 
-def test_what_was_not_shown_is_named_with_its_sizes_by_hand() -> None:
-    steps = (SizeStep(difference=0.05, units=640), SizeStep(difference=0.02, units=4000))
-    waiting = claim("accuracy", Verdict.UNDECIDED, 0.01, 0.03, units=100, min_detectable_difference=0.043, sizes=steps)
+def test_what_was_not_shown_is_named_once_by_hand() -> None:
+    waiting = claim("accuracy", Verdict.UNDECIDED, 0.01, 0.03, units=100, min_detectable_difference=0.043)
     words = lines_of(of(waiting))
     assert words["By how much"] == "Accuracy +1.0 points (95% CI -2.0 to +4.0)."
-    assert words["Inconclusive"] == (
-        "Accuracy. You can detect about 4.3 points (80% power) with these 100 questions. "
-        "For 5 points you need about 640, for 2 points about 4,000."
-    )
+    assert "Inconclusive" not in words  # the headline says it
+    other = dataclasses.replace(waiting, measure="ece", primary=False)
+    assert lines_of(of(waiting, other))["Inconclusive"] == "Calibration error."
 
 
 def test_of_many_the_best_is_held_against_the_nearest_by_hand() -> None:

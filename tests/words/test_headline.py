@@ -74,8 +74,8 @@ def test_equivalence_is_not_called_equality() -> None:
 def test_a_judge_that_nobody_checked_is_in_the_headline() -> None:
     text = answer([shown("accuracy", 0.1, judged="graded by j; nobody checked it")], conditions=PAIR)
     assert text == (
-        "By the judge's grades: new is better than old: +10.0 points (95% CI +5.0 to +15.0). "
-        "Graded by j; nobody checked it."
+        "By the judge's grades, new is better than old: +10.0 points (95% CI +5.0 to +15.0). "
+        "Nobody has checked the judge."
     )
 
 

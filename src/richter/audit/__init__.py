@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from richter.audit._comparison import *
     from richter.audit._floors_audit import *
     from richter.audit._gate_check import *
+    from richter.audit._judge_trust import *
     from richter.audit._labelling import *
     from richter.audit._measure import *
     from richter.audit._next_labels import *

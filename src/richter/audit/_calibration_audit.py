@@ -27,6 +27,7 @@ from richter.tables import KEY, Dataset, ReadOptions, judges_of, read_tables
 __all__ = ["measure_calibration", "measure_phase", "read_draws"]
 
 Kind = Literal["grades", "draws"]
+MOST_SPLIT = 0.05  # questions whose right answers stand in several classes, above which nothing is claimed of agreement
 
 
 def measure_calibration(
@@ -95,9 +96,24 @@ def _question(
     )
     if isinstance(asked.evidence, Blocked):
         return asked
+    if isinstance(condition, DrawsCondition) and (split := _split_phrasings(condition)) is not None:
+        return dataclasses.replace(asked, evidence=split)
     checked = run_checks(tables, asked.question, policy)
     evidence = checked.block or dataclasses.replace(asked.known, judged=judged)
     return dataclasses.replace(asked, evidence=evidence, notes=checked.notes)
+
+
+def _split_phrasings(condition: DrawsCondition) -> Blocked | None:
+    """A block where right answers of many questions stand in several classes: agreement is then too low by phrasing."""
+    found = condition.agreement
+    if found is None or found.split <= MOST_SPLIT * found.questions:
+        return None
+    return Blocked(
+        gate="grouping",
+        reason=f"right answers of {found.split} of {found.questions} questions stand in several classes, so that "
+        "phrasings count as different answers",
+        remedy="Correct the classes (richter label), or give a `cluster` column that joins phrasings.",
+    )
 
 
 def _condition(

@@ -13,7 +13,9 @@ import polars as pl
 from richter import calibration as cal
 from richter.audit._calibration_grades import UNTESTABLE, Options, mark_declined, studied, with_probabilities
 from richter.audit._calibration_results import Corrected, DrawsCondition, Grouped
+from richter.claims import METRICS, Evidence, Outcomes, difference_evidence
 from richter.errors import MissingPart, TooFewErrors
+from richter.records import Interval, counted
 from richter.stats import Bools, Floats
 from richter.texts import PairQuality, cluster_questions, grouping_quality, is_refusal, normalise
 
@@ -30,7 +32,7 @@ def study_draws(name: str, part: pl.DataFrame, options: Options) -> DrawsConditi
         part, notes = part.drop("correct"), [*notes, "There is neither a grade nor a reference."]
     if "weight" in part.columns and part["weight"].n_unique() > 1:
         notes += [
-            "Weights count in the verdict and what follows from it; Sem1, Sem2 and what is stated do not use them."
+            "Weights count in the verdict, Sem2 and what follows from it; Sem1 and what is stated do not use them."
         ]
     given = _given(part)
     if given is None:
@@ -42,6 +44,7 @@ def study_draws(name: str, part: pl.DataFrame, options: Options) -> DrawsConditi
         kept = np.unique(np.linspace(0, pool.questions - 1, COMPARED).round().astype(int))
         some = _arranged(part.filter(pl.col("question_number").is_in(kept.tolist())))
         pools = {key: _pool(some, labels) for key, labels in _groupings(some).items()}
+    shown = pools if given is None else {how: pool}  # a figure of some of the questions would be a second Sem2-ECE
     base = DrawsCondition(
         name=name,
         items=tuple(part["item"].unique(maintain_order=True).to_list()),
@@ -69,19 +72,77 @@ def study_draws(name: str, part: pl.DataFrame, options: Options) -> DrawsConditi
         seen = np.sum(~np.isnan(inside), axis=1)
         most = np.where(seen > 0, (2 * np.nansum(inside, axis=1) > seen).astype(float), np.nan)
         rows = rows.with_columns(pl.Series("human", most).fill_nan(None))
+    agreement = _agreement(part, pool, how)
     base = studied(base, rows.filter(usable), options)
+    assert base.study is not None
+    if sem.sem2 is not None:  # one figure for the document: with weights, units and without refusals where asked
+        sem = dataclasses.replace(sem, sem2=base.study.result)
+    evidence = _agreement_evidence(agreement, rows)
+    cannot = base.study.cannot
+    if agreement.dropped:
+        cannot += (f"{counted(agreement.dropped, 'question has', 'questions have')} fewer than two graded answers.",)
+    study = dataclasses.replace(base.study, evidence=evidence, miscalibration=None, cannot=cannot)
     return dataclasses.replace(
         base,
+        study=study,
+        agreement=agreement,
         sem=sem,
         gap=None if sem.sem2 is None else cal.sem_gap(sem, base.margins, rng=options.rng, bins=options.bins),
         strata=() if sem.sem2 is None else cal.margin_strata(sem, base.margins, bins=options.bins),
         bounds=cal.ece_bounds(pool, n=max(int(np.median(pool.draws)) // 2, 1), bins=options.bins),
-        sensitivity=_sensitivity(pools, options),
+        sensitivity=_as_reported(_sensitivity(shown, options), how, sem),
         corrected=_corrected(part, pool, options),
         grouping_quality=_grouping_quality(pools, how),
         **other,
         **_difficulty(base.items, sem, usable),
     )
+
+
+def _agreement(part: pl.DataFrame, pool: cal.AnswerPool, how: str) -> cal.AgreementGap:
+    """How often answers agree and are right; refusals and empty answers leave both.
+
+    Right and wrong answers are grouped alike: offline classes are made without the references, which would join right
+    answers only.
+    """
+    labels = pool.labels
+    if how == "offline":
+        labels = _pool(part, _offline(part, with_references=False)).labels
+    declined, empty = mark_declined(part)
+    left_out = _wide(part, (declined | empty).cast(pl.Float64), 0.0) > 0
+    return cal.agreement_gap(np.where(left_out, -1, labels), _wide(part, part["correct"], np.nan))
+
+
+def _agreement_evidence(found: cal.AgreementGap, rows: pl.DataFrame) -> Evidence:
+    """Agreement less the share of right answers, by question, with their weights and groups."""
+    own = rows.filter(pl.Series(found.used))
+    if found.questions == 0:
+        return Evidence(
+            estimate=0.0, interval=lambda level: Interval(low=-1.0, high=1.0, level=level, method="the whole range")
+        )
+    place = np.arange(found.questions)
+    group = None
+    if "group" in own.columns and own["group"].null_count() < len(own):
+        group = (own["group"].cast(pl.String).fill_null(own["item"]).rank("dense") - 1).to_numpy().astype(np.intp)
+    weight = own["weight"].fill_null(1.0).to_numpy() if "weight" in own.columns else None
+    outcomes = Outcomes(
+        metric=dataclasses.replace(METRICS["accuracy"], kind="bounded"),
+        items=tuple(map(str, place)),
+        conditions=("right", "agree"),
+        item=np.r_[place, place],
+        condition=np.repeat([0, 1], found.questions).astype(np.intp),
+        value=np.r_[found.right, found.agreement],
+        group=group,
+        weight=weight,
+    )
+    evidence = difference_evidence(outcomes, "right", "agree")
+    return dataclasses.replace(evidence, values=(evidence.estimate,))
+
+
+def _as_reported(figures: dict[str, Grouped], how: str, sem: cal.SemEce) -> dict[str, Grouped]:
+    """The groupings' figures, that of the reported one as the document has it."""
+    if how in figures and sem.sem2 is not None:
+        figures[how] = dataclasses.replace(figures[how], sem2=sem.sem2.ece)
+    return figures
 
 
 def _arranged(part: pl.DataFrame) -> pl.DataFrame:
@@ -156,14 +217,14 @@ def _groupings(part: pl.DataFrame) -> dict[str, pl.Series]:
     return out | {"normal form": _normal_form(part)}
 
 
-def _offline(part: pl.DataFrame) -> pl.Series:
+def _offline(part: pl.DataFrame, *, with_references: bool = True) -> pl.Series:
     lists = part.with_row_index("row").group_by("question_number", maintain_order=True)
     rows, texts, asked, names = [], [], [], []
     for _, group in lists:
         rows.append(group["row"].to_list())
         texts.append(group["answer"].fill_null("").to_list())
         asked.append(group["question"][0] or "" if "question" in group.columns else "")
-        reference = group["reference"][0] if "reference" in group.columns else None
+        reference = group["reference"][0] if with_references and "reference" in group.columns else None
         names.append(reference.split("|") if reference else [])
     found = cluster_questions(texts, asked, names)
     flat = np.empty(len(part), dtype=np.int64)

@@ -162,6 +162,7 @@ class DrawsCondition(CalibrationCondition):
     early_stopping: cal.EarlyStopping | None = None
     sensitivity: Mapping[str, Grouped] = dataclasses.field(default_factory=dict)
     grouping_quality: PairQuality | None = None  # offline classes against the given ones
+    agreement: cal.AgreementGap | None = None  # how often answers agree and are right, which decides the claim
     corrected: Corrected | None = None  # by a person, where `human_cluster` says so
     difficulty_auroc: float | None = None  # how well the Sem1-Sem2 gap of a question tells wrong answers
     hardest: tuple[str, ...] = ()  # the items with the largest gap

@@ -36,6 +36,7 @@ from richter.claims import (
 from richter.errors import InputError
 from richter.evidence import (
     GradedRows,
+    LabelConflict,
     Policy,
     SeveritySettings,
     alignment_of,
@@ -44,6 +45,7 @@ from richter.evidence import (
     graded_rows,
     has_values,
     joint_law_of,
+    label_conflicts,
     metric_of,
     once,
     outcomes_of,
@@ -82,9 +84,10 @@ class CompareReport(Shown):
     """What `richter compare` says: claims in their families, and the figures that stand beside them.
 
     `refused` are the pairs that a check blocked by the main measure, a line a reason. `groups` are sets of conditions
-    of which no pair is told apart by the main measure. `tried` attempts are allowed for. `margins` are the differences
-    that would matter, by measure. `first_lines` are what a first screen says. `options` are all that the claims were
-    asked with, so that `richter verify` can make them again.
+    of which no pair is told apart by the main measure. `label_conflicts` are conditions whose grades human labels
+    contradict. `tried` attempts are allowed for. `margins` are the differences that would matter, by measure.
+    `first_lines` are what a first screen says. `options` are all that the claims were asked with, so that
+    `richter verify` can make them again.
     """
 
     schema: ClassVar = "richter/compare"
@@ -110,6 +113,7 @@ class CompareReport(Shown):
     options: Mapping[str, Any]
     first_lines: FirstLines
     subgroups: tuple[Subgroups, ...] = ()
+    label_conflicts: tuple[LabelConflict, ...] = ()
 
     def _shown(self) -> Picture:
         return compare_picture(self)
@@ -329,6 +333,7 @@ def compare_tables(
             scale=next((scale for c in report_claims if (scale := _scale_of(dataset, c.measure))), None),
         ),
         subgroups=subgroups,
+        label_conflicts=label_conflicts(dataset),
     )  # fmt: skip
 
 

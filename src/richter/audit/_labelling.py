@@ -190,7 +190,7 @@ def labelling_of(
     `on` is a measure that a person's severity of an answer says the value of. None where nothing but people graded the
     run: there is nothing to correct, and every label speaks for itself.
     """
-    if tables.metric is None or tables.counting == "human":
+    if tables.metric is None or (tables.counting == "human" and not tables.scored_by):
         return None
     name = on or ("accuracy" if tables.metric == "accuracy" else "mean_severity")
     if name not in labelled_measures():

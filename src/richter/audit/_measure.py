@@ -23,6 +23,7 @@ from richter.audit._calibration_results import CalibrationReport
 from richter.audit._comparison import CompareReport, compare_tables, margins_of
 from richter.audit._floors_audit import FloorsSection
 from richter.audit._gate_check import run_gate
+from richter.audit._judge_trust import study_judges
 from richter.audit._measure_claims import RunStudy, claims_of, searches_of
 from richter.audit._measure_conditions import measure_conditions
 from richter.audit._measure_run import RunRecords, open_records, read_as_planned, run_plan
@@ -379,7 +380,10 @@ def _measure_judges(study: RunStudy) -> JudgesSection | NoSection:
             f"richter audit --only judge {records.command} --judges MODEL,MODEL --limit 60",
         )
     rng = np.random.default_rng(study.seed)
-    study.agreement = measure_agreement(records.ratings_file(), rng=rng, file=records.name)
+    models = {condition.name: condition.model for condition in records.conditions}
+    trust = study_judges(records.tables, models=models, level=study.level)
+    found = measure_agreement(records.ratings_file(), rng=rng, file=records.name)
+    study.agreement = dataclasses.replace(found, trust=trust)
     return judges_section(records, study.agreement)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 import polars as pl
 
 from richter.audit._plan import Plan, read_plan
@@ -21,6 +22,7 @@ from richter.interop import ARCHIVE_NOTE, Source, evidence_run, is_evidence, is_
 from richter.records import Condition, Item, Rating
 from richter.store import (
     DatabaseRun,
+    Ledger,
     Place,
     Spent,
     file_stored_at,
@@ -260,13 +262,13 @@ def _read_ledger(place: Place, options: ReadOptions) -> RunRecords:
         notes = {name: ledger.note(name) or {} for name in NOTES}
         archive = ledger.note(ARCHIVE_NOTE)
         times = ledger.times() if archive is None else archive["times"]
-        spent = [ledger.spent()]
+        spent = [_spent_by(ledger)]
         clock_ahead_s = ledger.clock_ahead_s()
     parts = find_parts(place)
     drawn: dict[str, str] = {}
     for part in parts.values():
         with open_ledger(part) as ledger:
-            spent.append(ledger.spent())
+            spent.append(_spent_by(ledger))
             drawn |= {c.name: c.model for c in ledger.conditions()}
     answered = len(tables.answers) > 0
     return RunRecords(
@@ -281,6 +283,12 @@ def _read_ledger(place: Place, options: ReadOptions) -> RunRecords:
         clock_ahead_s=clock_ahead_s,
         spent=_sum(spent),
     )
+
+
+def _spent_by(ledger: Ledger) -> Spent:
+    """What a ledger cost; of one that was made again from an archive, what the archive says."""
+    stated = (ledger.note(ARCHIVE_NOTE) or {}).get("spent")
+    return ledger.spent() if stated is None else msgspec.convert(stated, Spent)
 
 
 def _sum(parts: list[Spent]) -> dict[str, Any]:

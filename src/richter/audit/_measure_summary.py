@@ -224,6 +224,7 @@ def next_steps(study: RunStudy, sections: Mapping[str, Any]) -> tuple[str, ...]:
     steps = []
     if records.state == "in progress":
         steps.append("wait for the run to end, then report again: more answers are coming")
+    steps += _first_step(study)
     steps += _undecided_gaps(study)
     steps += _undecided_calibration(study)
     steps += _undecided_severity(study)
@@ -243,6 +244,22 @@ def next_steps(study: RunStudy, sections: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(steps)
 
 
+def _first_step(study: RunStudy) -> list[str]:
+    """What comes before all else: missing answers that decide, a judge that nobody checked, or what has changed."""
+    main = [] if study.comparison is None else [c for c in study.comparison.claims if c.primary]
+    if any(c.without_missing is not None for c in main):
+        total = sum(max(main, key=lambda c: sum(c.missing.values())).missing.values())
+        return [f"ask the {total:,} missing questions again, or say how they went missing: --missing at-random"]
+    if any(c.judged for c in main):
+        texts = "" if study.records.has_texts else ", with the texts of the answers in a column `answer`"
+        return [f"check the judge by hand on a sample (richter label){texts}"]
+    changed = () if study.comparison is None else study.comparison.pairs
+    if len(main) == 1 and main[0].decided and changed and changed[0].fixed is not None:
+        pair = changed[0]
+        return [f"look at what changed under Evidence: {pair.fixed:,} fixed, {pair.broken:,} broken"]
+    return []
+
+
 def _undecided_gaps(study: RunStudy) -> list[str]:
     """One step a measure: the most items that any undecided pair needs for the margin. The first measure, then the
     cheapest."""
@@ -250,7 +267,7 @@ def _undecided_gaps(study: RunStudy) -> list[str]:
         return []
     waiting: dict[str, list[Claim]] = defaultdict(list)
     for claim in gap_claims(study.comparison):
-        if claim.verdict is Verdict.UNDECIDED and claim.needed is not None:
+        if claim.verdict is Verdict.UNDECIDED and claim.needed is not None and claim.without_missing is None:
             waiting[claim.measure].append(claim)
     steps = [_gap_step(claims, len(study.comparison.pairs)) for claims in waiting.values()]
     return [text for *_, text in sorted(steps, key=lambda s: s[:2]) if text]

@@ -53,13 +53,17 @@ def _marks(claims: Iterable[Claim]) -> list[Mark]:
 def compare_picture(report: CompareReport) -> Picture:
     """Every claim, the differences by measure, and the error rate of each condition."""
     refused = [f"Not compared: {line}." for line in refusals((r.conditions, r.reason) for r in report.refused)]
-    sentences = [c.sentence for c in report.claims][:12]
+    first = report.first_lines
+    sentences = list(filter(None, (first.headline, first.counts, first.sizes)))
+    sentences += [c.sentence for c in report.claims if not c.primary or len(report.conditions) > 2][:12]
     return sentences + refused, _marks(report.claims) + _summaries(report.conditions.values())
 
 
 def results_picture(report: RunResults) -> Picture:
     """The answer, and every claim."""
-    return [report.answer], _marks(page.claim for page in report.claims)
+    return list(filter(None, (report.answer, report.first_lines.counts, report.first_lines.sizes))), _marks(
+        page.claim for page in report.claims
+    )
 
 
 def severity_picture(report: SeverityReport) -> Picture:

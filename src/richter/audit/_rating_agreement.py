@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, TypedDict, cast
 
 import numpy as np
 
+from richter.audit._judge_trust import JudgeTrust
 from richter.audit._measure_run import RunRecords
 from richter.audit._results import JUDGING_NOTE
 from richter.errors import InputError
@@ -84,6 +85,7 @@ class AgreementReport(Result):
     references: Mapping[Kind, JudgeReport]
     corrected: Mapping[Kind, tuple[Correction, ...]]
     stratified: bool
+    trust: JudgeTrust | None = None  # each judge against labels and a reference, where judges graded
 
     @property
     def by_kind(self) -> Mapping[str, WithinKind]:

@@ -469,8 +469,8 @@ def _correct_severities(
             continue
         try:
             found[name] = sev.severity_by_labels(
-                given["severity"], given["label"], strata=given["layer"], groups=given["groups"],
-                weights=given["weights"], level=level, rng=rng,
+                given["severity"], given["label"], strata=given["layer"], probability=given["chance"],
+                groups=given["groups"], weights=given["weights"], level=level, rng=rng,
             )  # fmt: skip
         except InputError as error:
             skipped[name] = str(error)

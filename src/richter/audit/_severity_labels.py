@@ -25,14 +25,16 @@ __all__ = ["with_labels"]
 class RatedAnswers:
     """Every draw's severity with what is known of it: conditions x rows (NaN: none), and what people say of some.
 
-    `label` is the median of people's severities and `layer` the stratum that it was drawn from (-1: none known); both
-    None where nobody labels what others rated. `weights` say, by condition, what each answer counts for (its item's
-    weight over the item's draws); None where all count alike. `groups` are the units.
+    `label` is the median of people's severities, `layer` the stratum that it was drawn from (-1: none known) or
+    `chance` that with which it was (NaN: not known); None where nobody labels what others rated. `weights` say, by
+    condition, what each answer counts for (its item's weight over the item's draws); None where all count alike.
+    `groups` are the units.
     """
 
     rows: SeverityRows
     label: Floats | None
     layer: Indices | None
+    chance: Floats | None
     label_fault: str
     weights: Mapping[str, Floats] | None
 
@@ -60,6 +62,7 @@ class RatedAnswers:
             "weights": None if self.weights is None else self.weights[name],
             "label": None if self.label is None else self.label[k],
             "layer": None if self.layer is None else self.layer[k],
+            "chance": None if self.chance is None else self.chance[k],
         }
 
 
@@ -68,16 +71,24 @@ def rated_answers(tables: Dataset, *, trust_labels: bool = False) -> RatedAnswer
     rows, rated = severity_rows(tables, False), outcomes_of(tables, "mean_severity")
     draw = 0 if rated.draw is None else rated.draw
     place = (rated.condition, rated.item * rows.width + draw)
-    label = layer = None
+    if rated.is_proxy:  # of answers without a label the grade stands there, which labels correct
+        severity = np.full(rows.severity.shape, np.nan)
+        severity[place] = rated.value
+        rows = dataclasses.replace(rows, severity=severity)
+    label = layer = chance = None
     if rated.label is not None and not np.isnan(rated.label).all() and (trust_labels or not rated.label_fault):
         label = np.full(rows.severity.shape, np.nan)
         label[place] = rated.label
         if rated.layer is not None:
             layer = np.full(rows.severity.shape, -1, dtype=np.intp)
             layer[place] = rated.layer
+        if rated.chance is not None:
+            chance = np.full(rows.severity.shape, np.nan)
+            chance[place] = rated.chance
     return RatedAnswers(
-        rows=rows, label=label, layer=layer, label_fault=rated.label_fault, weights=_answer_weights(rows)
-    )
+        rows=rows, label=label, layer=layer, chance=chance, label_fault=rated.label_fault,
+        weights=_answer_weights(rows),
+    )  # fmt: skip
 
 
 def _answer_weights(rows: SeverityRows) -> dict[str, Floats] | None:

@@ -33,7 +33,8 @@ def rates_of(
     """The rates of one condition's answers at any level, as people would rate where labels correct them."""
     shared = {"groups": given["groups"], "weights": given["weights"]}
     if is_corrected and mix is None:
-        return sev.human_corrected_rates(given["severity"], given["label"], strata=given["layer"], **shared)
+        design = {"strata": given["layer"], "probability": given["chance"]}
+        return sev.human_corrected_rates(given["severity"], given["label"], **design, **shared)
     return functools.cache(lambda at: sev.deployment_table(given["severity"], traffic=mix, level=at, **shared))
 
 
@@ -91,7 +92,8 @@ def _with_worst(
 ) -> tuple[dict[str, Any], sev.Traffic | None]:
     """The answers of a condition with one of the worst severity for each that is missing, and their traffic.
 
-    Where people labelled some, the added are a stratum of their own in which every label is known.
+    Where people labelled some, the added are a stratum of their own in which every label is known, or have a chance
+    of 1.
     """
     item = np.repeat(np.arange(len(lacking)), lacking)
     first = np.searchsorted(rows.item, item)  # rows stand in the order of items
@@ -107,9 +109,12 @@ def _with_worst(
         weight = own / np.maximum(draws[rows.item], 1)
         filled["weights"] = np.concatenate([np.where(np.isnan(given["severity"]), 0.0, weight), weight[first]])
     if given["label"] is not None:
-        layer = np.zeros(len(rows.item), dtype=np.intp) if given["layer"] is None else given["layer"]
         filled["label"] = np.concatenate([given["label"], worst])
-        filled["layer"] = np.concatenate([layer, np.full(added, int(layer.max(initial=0)) + 1)])
+        if given["chance"] is not None:
+            filled["chance"] = np.concatenate([given["chance"], np.ones(added)])
+        else:
+            layer = np.zeros(len(rows.item), dtype=np.intp) if given["layer"] is None else given["layer"]
+            filled["layer"] = np.concatenate([layer, np.full(added, int(layer.max(initial=0)) + 1)])
     if mix is not None:
         mix = dataclasses.replace(mix, strata=[*mix.strata, *(mix.strata[k] for k in first)])
     return filled, mix

@@ -277,7 +277,7 @@ def _size_from_evidence(
         one, two = (math.ceil(items * side / sum(asked.known.sides)) for side in asked.known.sides)
         return _SizeFromData(items=one + two, draws=1, items_of_each=(one, two))
     labelled = f"people label as large a share of the answers as here ({asked.known.labels:,} labels)"
-    notes = (labelled,) if asked.known.labels else ()
+    notes: tuple[str, ...] = (labelled,) if asked.known.labels else ()
     if asked.metric.estimator != "mean":
         return _SizeFromData(items=items, draws=1, notes=notes)
     shares = _shares(dataset, asked.question, is_ratio=asked.known.relative)

@@ -6,36 +6,48 @@ import dataclasses
 import inspect
 import json
 import math
+import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 
+from richter import __version__
 from richter.audit._comparison import compare_tables
 from richter.audit._measure import measure_run
 from richter.claims import is_inside
-from richter.errors import InputError, LedgerError, PlanError
-from richter.interop import Source, evidence_files, is_evidence, is_frame, named_source
+from richter.errors import InputError, RichterError
+from richter.interop import Source, evidence_files, is_evidence, is_frame, named_source, restore_run
 from richter.records import Interval, Result, counted, plain
-from richter.tables import ReadOptions, read_tables
+from richter.tables import Dataset, ReadOptions, read_tables
 from richter.tail import TailPlan
 
 __all__ = ["Verification", "verify_archive", "verify_document", "verify_results"]
+
+Render = Callable[[Mapping[str, Any], Dataset], str]
+_BROKEN = (RichterError, LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError)
 
 CLOSE = 1e-9  # relative: what other versions of the same libraries may change
 MOST_RESAMPLES = 1_000_000  # a document may ask for more than anybody can wait for
 OPTIONS = inspect.signature(compare_tables).parameters.keys() - {"tables", "more"}
 VERSION = 3  # of results documents
 SCHEMAS = ("richter/compare", "richter/results")
+PART_OF_A_RUN = "this archive holds a part of a run: what stands on the rest of it is not made again"
 ALONE = ("estimate", "values", "n", "units", "p", "plain_interval")  # of a claim whatever its family
 # what says when, where and by which program a document was made, and what to do next: nothing that evidence can tell
 CIRCUMSTANCES = {"richter", "run", "next", "remedy", "versions", "attempts", "defaults", "history", "options", "id",
                  "data_hash"}  # fmt: skip
-# what one form of the same data tells and another may not: a difference is said, and is no fault
-AROUND = {"basis", "understood", "notes", "model", "decoding", "system", "style", "spent", "simulated", "checks",
-          "plan", "plan_hash", "population", "deviations", "missing", "file"}  # fmt: skip
+# what one form of the same data tells and another may not: a difference is a note
+OF_THE_FORM = {"basis", "understood", "notes", "model", "decoding", "system", "style", "spent", "simulated", "checks",
+               "plan", "plan_hash", "population", "deviations", "missing", "file"}  # fmt: skip
+ASKED = {"about", "level", "tried", "seed", "n_resamples", "margins"}  # with which a document is made again
+# what not even an archive, which has the run's own records, can tell; all else in its results is made again
+OF_THE_PROGRAM = {"richter", "versions"}
+AS_STATED = ("run name", "methods seed", "methods level", "methods n_resamples", "methods margins")
+IN_NOTES = ("run started_at", "run ended_at", "run bench", "run spent", "signature population")  # not in old archives
+COMMANDS = {"next", "remedy", "file"}  # they name the place of the run, which of a database an archive does not know
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +55,7 @@ class Verification(Result):
     """What was checked, how many of it were recomputed, and every way in which evidence and document differ.
 
     `unmade` are claims in an archive that its records do not make again: changed with a fitting manifest, they would
-    not be found.
+    not be found. `given` are the fields and files that nothing was held against: a change of them would not be found.
     """
 
     schema: ClassVar = "richter/verification"
@@ -54,6 +66,7 @@ class Verification(Result):
     faults: tuple[str, ...]
     notes: tuple[str, ...] = ()
     unmade: int = 0
+    given: tuple[str, ...] = ()
     what: Literal["claims", "records", "files"] = "claims"
 
     @property
@@ -121,8 +134,7 @@ def verify_document(
 def _verified(document: dict[str, Any], evidence: Sequence[Source], options: ReadOptions | None) -> Verification:
     claims: list[dict[str, Any]] = document["claims"]
     stated = {_key(claim): claim for claim in claims}
-    faults = [fault for claim in claims for fault in _inconsistent(claim)]
-    faults += [f"{_name(stated[key])} stands twice" for key, k in Counter(map(_key, claims)).items() if k > 1]
+    faults = _faults_within(claims)
     if not evidence:
         return Verification(checked=len(claims), recomputed=0, faults=tuple(faults), notes=("no evidence was given",))
     again, data_hash, notes = _make_again(document, evidence, options)
@@ -130,20 +142,56 @@ def _verified(document: dict[str, Any], evidence: Sequence[Source], options: Rea
     unmade = [claim for key, claim in stated.items() if key not in found]
     differences: list[tuple[str, _Difference]] = []
     if unmade and any(map(_is_archive, evidence)):
-        notes.append("this archive holds a part of a run: what stands on the rest of it is not made again")
-        partly = {key: claim for key, claim in stated.items() if key in found and not _same_family(claim, found[key])}
-        unmade += partly.values()
-        found |= {key: claim | {k: found[key][k] for k in ALONE} for key, claim in partly.items()}
+        notes.append(PART_OF_A_RUN)
+        found = _without_families(stated, found, unmade)
     else:
         faults += [*_wrong_data(claims, data_hash), *_left_out(document, stated, found)]
         differences = [("", d) for d in _different(_without_claims(document), _without_claims(again), names)]
     notes += [f"{_name(claim)} cannot be made again from this evidence" for claim in unmade]
     of_claims = _claim_differences(stated, found, names)
     for claim, difference in (*of_claims, *differences):
-        (notes if difference.is_around else faults).append(f"{claim}{difference.sentence}")
+        if difference.is_around:
+            notes.append(f"{claim}{difference.sentence}: another form of the same data may say it otherwise")
+        else:
+            faults.append(f"{claim}{difference.sentence}")
     return Verification(
-        checked=len(claims), recomputed=len(claims) - len(unmade), faults=tuple(faults), notes=tuple(notes)
-    )
+        checked=len(claims), recomputed=len(claims) - len(unmade), faults=tuple(faults), notes=tuple(notes),
+        given=_given_fields(document),
+    )  # fmt: skip
+
+
+def _faults_within(claims: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Claims whose interval and verdict do not say the same, and claims that stand twice."""
+    faults = [fault for claim in claims for fault in _inconsistent(claim)]
+    counts = Counter(map(_key, claims))
+    return faults + [
+        f"{_name(claim)} stands twice" for claim in {_key(c): c for c in claims if counts[_key(c)] > 1}.values()
+    ]
+
+
+def _without_families(
+    stated: Mapping[Any, Any], found: Mapping[Any, Any], unmade: list[dict[str, Any]]
+) -> dict[Any, Any]:
+    """The claims that were made again; of one in another family than stated, what no family changes.
+
+    The latter are among the unmade too.
+    """
+    partly = {key: claim for key, claim in stated.items() if key in found and not _same_family(claim, found[key])}
+    unmade += partly.values()
+    return {**found, **{key: claim | {k: found[key][k] for k in ALONE} for key, claim in partly.items()}}
+
+
+def _given_fields(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """The fields of a document that other forms of its data cannot tell, by name; and sections stated as missing."""
+    absent = [f"section {name}" for name, section in document.get("sections", {}).items() if "missing" in section]
+    return (*sorted(_names_in(document) & (CIRCUMSTANCES | OF_THE_FORM | ASKED)), *absent)
+
+
+def _names_in(value: Any) -> set[str]:
+    """The names of all fields anywhere in a document."""
+    if isinstance(value, Mapping):
+        return {*value}.union(*map(_names_in, value.values()))
+    return set().union(*map(_names_in, value)) if isinstance(value, list | tuple) else set()
 
 
 def _same_family(claim: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
@@ -151,16 +199,20 @@ def _same_family(claim: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
 
 
 def _claim_differences(
-    stated: Mapping[Any, Any], found: Mapping[Any, Any], names: Collection[str]
+    stated: Mapping[Any, Any], found: Mapping[Any, Any], names: Collection[str], *, given: Collection[str] | None = None
 ) -> Iterator[tuple[str, _Difference]]:
     """Every way in which claims differ from those that were made again."""
     for key, claim in stated.items():
         if key in found:
-            yield from ((f"{_name(claim)}: ", d) for d in _different(claim, found[key], names))
+            yield from ((f"{_name(claim)}: ", d) for d in _different(claim, found[key], names, given=given))
 
 
 def _without_claims(document: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in document.items() if k not in ("claims", "notes")}
+    return _without(document, "claims", "notes")
+
+
+def _without(document: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {k: v for k, v in document.items() if k not in names}
 
 
 def _wrong_data(claims: Sequence[Mapping[str, Any]], data_hash: str) -> list[str]:
@@ -184,28 +236,92 @@ def _is_archive(source: Source) -> bool:
     return not is_frame(source) and is_evidence(named_source(source)[1])
 
 
-def verify_archive(path: str | Path) -> Verification:
-    """Check every file of an evidence archive against its manifest, and its results document against its records."""
+def verify_archive(path: str | Path, *, render: Render | None = None) -> Verification:
+    """Check every file of an evidence archive against its manifest, and its results against its records.
+
+    The run is made again from the records, and its results from the run: all that they state must be the same, but
+    for what is listed as `given`. `render` makes the page of a document and its data, as `richter.report.render_report`
+    does; the page in the archive must be that, where the same version wrote it.
+    """
     files, faults = evidence_files(Path(path))
-    changed = len(faults)
-    notes, unmade = tuple[str, ...](), 0
-    if "results.json" in files and not faults:
-        try:
-            document = _read(files["results.json"])
-        except (ValueError, RecursionError):
-            document = None
-        try:
-            claims = verify_document(document, [str(path)], path="results.json")
-        except (InputError, LedgerError, PlanError) as error:
-            faults.append(f"results.json does not follow from the records: {error}")
-        else:
-            faults += [f"results.json: {fault}" for fault in claims.faults]
-            notes = (f"of its {claims.checked:,} claims {claims.recomputed:,} were made again from its records",)
-            notes, unmade = notes + claims.notes, claims.checked - claims.recomputed
-    return Verification(
-        checked=len(files), recomputed=max(0, len(files) - changed), faults=tuple(faults), notes=notes, unmade=unmade,
+    records = [name for name in files if name not in ("results.json", "report.html")]
+    found = Verification(
+        checked=len(files), recomputed=max(0, len(files) - len(faults)), faults=tuple(faults), given=tuple(records),
         what="files",
     )  # fmt: skip
+    if faults:
+        return found
+    if "results.json" not in files:
+        return dataclasses.replace(found, recomputed=0, notes=("it holds no results.json: nothing is made again",))
+    try:
+        document = _read(files["results.json"])
+        return _verify_restored(found, files, document, render)
+    except _BROKEN as error:
+        why = str(error) if isinstance(error, RichterError) else "it is not as Richter writes it"
+        return dataclasses.replace(found, faults=(f"results.json does not follow from the records: {why}",))
+
+
+def _verify_restored(
+    found: Verification, files: Mapping[str, bytes], document: dict[str, Any], render: Render | None
+) -> Verification:
+    """The check of an archive's results and page against the run that its records make."""
+    if (document["schema"], document["version"]) != ("richter/results", VERSION):
+        raise InputError(f"its results are of version {document['version']}.", remedy="Make it again from its run.")
+    name, methods = str(document["run"]["name"]), document["methods"]
+    _check_resamples(methods["n_resamples"])
+    with tempfile.TemporaryDirectory() as scratch:
+        run = Path(scratch) / (name if name == Path(name).name and name not in ("", "..") else "run")
+        try:
+            restore_run(files, run, what="the archive")
+            results = measure_run(
+                run, seed=methods["seed"], level=methods["level"], n_resamples=methods["n_resamples"],
+                margin=methods.get("margins") or None,
+            )  # fmt: skip
+        except RichterError as error:
+            raise InputError(error.what.replace(f"{scratch}/", ""), remedy="Get the archive again.") from error
+        as_stated = AS_STATED if "records/notes.json" in files else (*AS_STATED, *IN_NOTES)
+        faults, notes, unmade = compare_documents(document, results.to_dict(), as_stated=as_stated)
+        page = None if render is None or faults else render(document, results.tables)
+    made = len(document["claims"]) - unmade
+    notes = [f"of its {len(document['claims']):,} claims {made:,} were made again from its records", *notes]
+    given = (*found.given, *sorted(OF_THE_PROGRAM), *as_stated)
+    if "report.html" not in files:
+        notes.append("it holds no report.html")
+    elif page is None or document["richter"] != __version__:
+        given = (*given, "report.html")
+        other = "" if document["richter"] == __version__ else f": Richter {document['richter']} made it"
+        notes.append(f"report.html is not compared{other}")
+    elif files["report.html"].decode("utf-8", "replace") != page:
+        faults.append("report.html is not the page that its results and records make")
+    return dataclasses.replace(found, faults=tuple(faults), notes=tuple(notes), unmade=unmade, given=given)
+
+
+def compare_documents(
+    document: Mapping[str, Any], again: Mapping[str, Any], *, as_stated: tuple[str, ...] = AS_STATED
+) -> tuple[list[str], list[str], int]:
+    """Faults and notes on a results document against the same made again, and how many of its claims were not.
+
+    Every field counts but `OF_THE_PROGRAM` and those that begin `as_stated`. Where the records do not make all claims
+    (the steps of a search are not among them), only the claims that they make are compared.
+    """
+    claims: list[dict[str, Any]] = document["claims"]
+    faults, notes = _faults_within(claims), list[str]()
+    stated, found = ({_key(claim): claim for claim in one["claims"]} for one in (document, again))
+    unmade = [claim for key, claim in stated.items() if key not in found]
+    names = _conditions(again)
+    given = OF_THE_PROGRAM | (COMMANDS if "postgresql:///" in json.dumps(document) else set())
+    if unmade:
+        notes.append(PART_OF_A_RUN)
+        found, given = _without_families(stated, found, unmade), given | {"data_hash"}
+        notes += [f"{_name(claim)} cannot be made again from its records" for claim in unmade]
+    else:
+        faults += _left_out({}, stated, found)
+        if not faults and [*stated] != [*found]:
+            faults.append("the claims stand in another order")
+        rest = _different(_without(document, "claims"), _without(again, "claims"), names, given=given)
+        faults += [d.sentence for d in rest if not d.where.startswith(as_stated)]
+    faults += [f"{claim}{d.sentence}" for claim, d in _claim_differences(stated, found, names, given=given)]
+    return faults, notes, len(unmade)
 
 
 def _read(text: bytes) -> Any:
@@ -226,11 +342,14 @@ def _make_again(
     document: dict[str, Any], evidence: Sequence[Source], options: ReadOptions | None
 ) -> tuple[dict[str, Any], str, list[str]]:
     """The document made again from the evidence, the hash of its data, and what is to be known of how it was read."""
-    drawn = (document.get("methods") or document)["n_resamples"]
-    if not 0 < int(drawn) <= MOST_RESAMPLES:
-        raise ValueError(f"n_resamples of {drawn}")
+    _check_resamples((document.get("methods") or document)["n_resamples"])
     again = _results_again if document["schema"] == "richter/results" else _comparison_again
     return again(document, evidence, options)
+
+
+def _check_resamples(drawn: Any) -> None:
+    if not 0 < int(drawn) <= MOST_RESAMPLES:
+        raise ValueError(f"n_resamples of {drawn}")
 
 
 def _results_again(
@@ -322,26 +441,39 @@ class _Difference(NamedTuple):
 
 
 def _different(
-    stated: Any, found: Any, names: Collection[str], where: str = "", is_around: bool = False
+    stated: Any,
+    found: Any,
+    names: Collection[str],
+    where: str = "",
+    is_around: bool = False,
+    *,
+    given: Collection[str] | None = None,
 ) -> Iterator[_Difference]:
-    """Every place at which two values differ, circumstances aside; conditions (`names`) may be called anything."""
+    """Every place at which two values differ, but for `given` fields; conditions (`names`) may be called anything.
+
+    Without `given` those are the circumstances, and differences in what another form of the data may not tell are
+    marked.
+    """
+    skipped, marked = (CIRCUMSTANCES, OF_THE_FORM) if given is None else (given, ())
     if isinstance(stated, dict) and isinstance(found, dict):
         by_condition = bool(found) and found.keys() <= set(names)
         for name in {**found, **stated}:
-            if by_condition or name not in CIRCUMSTANCES:
-                is_less = is_around or (name in AROUND and not by_condition)
+            if by_condition or name not in skipped:
+                is_less = is_around or (name in marked and not by_condition)
                 at = f"{where} {name}".strip()
-                yield from _different(stated.get(name), found.get(name), names, at, is_less)
+                yield from _different(stated.get(name), found.get(name), names, at, is_less, given=given)
     elif isinstance(stated, list) and isinstance(found, list | tuple) and len(stated) == len(found):
         for k, (one, other) in enumerate(zip(stated, found, strict=True)):
-            yield from _different(one, other, names, f"{where} {k + 1}", is_around)
+            yield from _different(one, other, names, f"{where} {k + 1}", is_around, given=given)
     elif not _is_same(stated, found):
         yield _Difference(where, stated, found, is_around)
 
 
 def _is_same(stated: Any, found: Any) -> bool:
     """Equal, numbers within what other versions of the same libraries may change."""
-    are_numbers = isinstance(stated, float | int) and isinstance(found, float | int) and type(stated) is not bool
+    if isinstance(stated, bool) or isinstance(found, bool):
+        return stated is found
+    are_numbers = isinstance(stated, float | int) and isinstance(found, float | int)
     return math.isclose(stated, found, rel_tol=CLOSE, abs_tol=1e-12) if are_numbers else bool(stated == found)
 
 

@@ -223,6 +223,8 @@ def calibration_claims(
 
 def _describe_claim(name: str, what: str, study: ConfidenceStudy, claim: Claim) -> str:
     result, who = study.result, printable(name, limit=60)
+    if claim.measure == "draws":
+        return _describe_agreement(who, claim)
     interval = claim.interval or result.interval
     high, at = at_most(interval.high), ""
     if not math.isclose(interval.level, result.interval.level):  # stricter than the table's: it is one of several
@@ -235,4 +237,19 @@ def _describe_claim(name: str, what: str, study: ConfidenceStudy, claim: Claim) 
     return (
         f"{who}: {what} is not shown to be miscalibrated: ECE {result.ece:.3f}, where a calibrated model would show "
         f"{result.null:.3f}; the data allow an ECE of up to {high}{f' ({at})' if at else ''}."
+    )
+
+
+def _describe_agreement(who: str, claim: Claim) -> str:
+    """Whether repeated answers agree more often than they are right, in points with the interval that decided."""
+    interval, points = claim.interval or claim.plain_interval, 100 * (claim.estimate or 0.0)
+    span = ""
+    if interval is not None:
+        low, high = 100 * interval.low, 100 * interval.high
+        span = f"{100 * interval.level:.4g}% CI {low:+.1f} to {high:+.1f}"
+    if claim.verdict is Verdict.VERIFIED:
+        side = "more" if points > 0 else "less"
+        return f"{who}: draws agree {abs(points):.1f} points {side} often than they are right ({span})."
+    return (
+        f"{who}: draws agree about as often as they are right: {points:+.1f} points ({span}); no difference is shown."
     )

@@ -17,7 +17,9 @@ from richter.stats import Bools, Floats, Indices, bin_gaps, ece
 __all__ = ["BadBin", "Miscalibration", "PhasePoint", "miscalibration", "phase_transition"]
 
 
-CLIP = 1e-3  # a stated 0 or 1 is read as rounded: 0.001 and 0.999
+LOGIT_CLIP = 1e-6  # 0 and 1 have no logit: there they count as this far from it
+ROUNDED = 1e-3  # a stated 0 or 1 may be rounded by as much
+NEGLIGIBLE_SUM = 1e-9  # a sum of gaps below this is rounding
 _FIRST_RESAMPLES = 999  # simulated tables before it is known whether more are worth it
 _CLEAR_P = 0.02  # above this p the first ones decide
 _CELLS_AT_A_TIME = 4_000_000  # cells simulated at a time
@@ -67,7 +69,7 @@ class Miscalibration:
         if self.p_large <= 0.05:
             side = "too sure" if self.mean_gap > 0 else "not sure enough"
             points = 100 * abs(self.mean_gap)
-            amount = f"{points:.0f}" if points > 1 else f"{points:.1g}"
+            amount = f"{points:.0f}" if points > 1 else f"{points:.1f}" if points >= 0.05 else "under 0.1"
             parts.append(f"{amount} points {side} on average")
         parts += [_describe_bin(bad) for bad in self.bad_bins]
         if not self.bad_bins and self.p_cox <= 0.05 and self.temperature is not None:
@@ -100,9 +102,10 @@ def miscalibration(
     Of x = c - a: calibration in the large, |sum x| / sd; Cox's regression of a on logit(c), by the score test of
     intercept 0 and slope 1 (the limit of its likelihood ratio, and defined where all answers are right); the largest
     |sum of x in a bin| / sd. sd is the null's, and in a bin one answer is added to its variance, so that bins of
-    hardly any information cannot be the largest. Each becomes a p-value by its rank among simulated tables, the three
-    are combined by Cauchy's sum of tan((1/2 - p) pi) over p <= 1/2 (a p near 1 would cancel a small one), and the
-    combination by its rank again: with rows that vary
+    hardly any information cannot be the largest. Confidences count as stated, but for exact 0 and 1, which may be
+    rounded: they count as the share of their answers that are right, up to 0.001 away. Each becomes a p-value by its
+    rank among simulated tables, the three are combined by Cauchy's sum of tan((1/2 - p) pi) over p <= 1/2 (a p near 1
+    would cancel a small one), and the combination by its rank again: with rows that vary
     independently given c the test is exact, being simulated from a ~ Bernoulli(c).
 
     `unit` names what varies independently where that is not the row (`weight`: what a row counts for). Then tables
@@ -113,12 +116,12 @@ def miscalibration(
     """
     gaps = bin_gaps(confidence, correct, bins=bins)  # checks the input
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
-    p = np.clip(c, CLIP, 1 - CLIP)
-    n = len(c)
+    p, n = _unrounded(c, a), len(c)
+    inside = np.clip(p, LOGIT_CLIP, 1 - LOGIT_CLIP)
     w = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64) * n / np.sum(weight)
     columns = np.zeros((n, 2 + len(gaps.gap)))
     columns[:, 0] = w
-    columns[:, 1] = w * np.log(p / (1 - p))
+    columns[:, 1] = w * np.log(inside / (1 - inside))
     columns[np.arange(n), 2 + gaps.index] = w
     units = n if unit is None else len(np.unique(np.asarray(unit)))
     if units < _MIN_UNITS:
@@ -139,7 +142,7 @@ def miscalibration(
         p_values = _rank_p_values(first, seen, answers, n, n_resamples)
     else:
         row = np.unique(np.asarray(unit), return_inverse=True)[1]
-        z, shared = ndtri(p), _correlation(p, p - a, row)
+        z, shared = ndtri(inside), _correlation(inside, p - a, row)
 
         def alike(size: int) -> Floats:
             latent = math.sqrt(shared) * rng.standard_normal((size, units))[:, row]
@@ -174,13 +177,22 @@ def miscalibration(
         p_cox=p_values.parts[1],
         p_bins=p_values.parts[2],
         mean_gap=float(np.sum(w * (c - a)) / n),
-        temperature=_temperature(p, a, w),
+        temperature=_temperature(inside, a, w),
         bad_bins=_bad_bins(gaps.low, gaps.high, gaps.index, c, a, w, p_values.far),
         n=n,
         units=units,
         n_resamples=p_values.size,
         null=null,
     )
+
+
+def _unrounded(c: Floats, a: Floats) -> Floats:
+    """Confidences of which exact 0 and 1 are as near to their answers' grades as rounding allows."""
+    p = c.copy()
+    for sure, low, high in ((c >= 1, 1 - ROUNDED, 1.0), (c <= 0, 0.0, ROUNDED)):
+        if sure.any():
+            p[sure] = min(max(float(np.mean(a[sure])), low), high)
+    return p
 
 
 class _Null:
@@ -192,6 +204,7 @@ class _Null:
         self.bin = np.sqrt(np.diag(covariance)[2:] + added)
 
     def __call__(self, sums: Floats) -> Floats:
+        sums = np.where(np.abs(sums) < NEGLIGIBLE_SUM, 0.0, sums)
         large = np.abs(sums[:, 0]) / self.large
         cox = np.einsum("ki,ij,kj->k", sums[:, :2], self.cox, sums[:, :2])
         return np.column_stack((large, cox, np.max(self.bins(sums), axis=1)))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from richter.claims._pairs import *
     from richter.claims._passes import *
     from richter.claims._question import *
+    from richter.claims._raters import *
     from richter.claims._sizes import *
     from richter.claims._subgroups import *
     from richter.claims._suite import *

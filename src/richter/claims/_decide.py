@@ -269,7 +269,7 @@ def _undone_by_missing(evidence: Evidence, is_shown: Callable[[Evidence], bool])
         return ()
     if is_shown(evidence) or not is_shown(evidence.ignoring):
         return ()
-    return (f"{evidence.missing_to_undo(is_shown):,} missing grades counted as wrong undo it",)
+    return (f"counting {evidence.missing_to_undo(is_shown):,} of the missing grades as wrong changes the result",)
 
 
 def _decide_trades(asked: Sequence[Asked], *, level: float, alpha: float) -> list[Claim]:

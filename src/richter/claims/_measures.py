@@ -195,9 +195,9 @@ METRICS: dict[str, Metric] = {
              "better calibrated | worse calibrated | equally calibrated | calibration error",
              _POINTS, _ASKED, source="confidence", estimator="ece", watched=True),
         _row("draws", "bounded", "lower",
-             "better calibrated over repeated answers | worse calibrated over repeated answers "
-             "| equally calibrated over repeated answers | calibration error over repeated answers",
-             _POINTS, source="draws", estimator="draws"),
+             "less sure of itself than right over repeated answers | more sure of itself than right over repeated "
+             "answers | as sure of itself as right over repeated answers | agreement of repeated answers less how "
+             "often they are right", {**_POINTS, "low": -1.0}, source="draws", estimator="draws"),
         _row("xi", "real", "lower",
              "lighter in its worst errors | heavier in its worst errors | alike in their worst errors "
              "| the worst errors (the tail)", source="severity", estimator="tail"),

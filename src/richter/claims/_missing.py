@@ -24,7 +24,7 @@ def with_missing_at(outcomes: Outcomes, lacking: Codes, end: Literal["worst", "b
     """The same outcomes with a row at the worse (or better) end of the range for every grade that is missing.
 
     `lacking` counts them by item and condition. Where people labelled some answers, the added rows are a stratum of
-    their own in which every label is known.
+    their own in which every label is known, or have a chance of 1.
     """
     value = outcomes.metric.worst if end == "worst" else outcomes.metric.best
     assert value is not None
@@ -40,9 +40,12 @@ def with_missing_at(outcomes: Outcomes, lacking: Codes, end: Literal["worst", "b
     if outcomes.run is not None:
         changes["run"] = np.concatenate([outcomes.run, np.zeros(added, dtype=np.intp)])
     if outcomes.label is not None:
-        layer = np.zeros(before, dtype=np.intp) if outcomes.layer is None else outcomes.layer
         changes["label"] = np.concatenate([outcomes.label, np.full(added, value)])
-        changes["layer"] = np.concatenate([layer, np.full(added, int(layer.max(initial=0)) + 1)])
+        if outcomes.chance is not None:
+            changes["chance"] = np.concatenate([outcomes.chance, np.ones(added)])
+        else:
+            layer = np.zeros(before, dtype=np.intp) if outcomes.layer is None else outcomes.layer
+            changes["layer"] = np.concatenate([layer, np.full(added, int(layer.max(initial=0)) + 1)])
     return dataclasses.replace(outcomes, **changes)  # type: ignore[arg-type]
 
 

@@ -20,7 +20,9 @@ class Outcomes:
     """One metric, one row per answer that has a value: codes of item, condition, draw and run, and the value.
 
     `label` is what people say of an answer (NaN: nobody was asked) and `layer` the stratum in which it could be drawn
-    for them, both by row (`label_fault`: why labels cannot be used); `judges` names the judge models that graded.
+    for them, or `chance` that with which it was (NaN: not known), by row; `label_fault` says why labels cannot be used.
+    `is_proxy`: values only say which answers are right, and labels give the measure.
+    `judges` names the judge models that graded.
     `group`, `group_2`, `stratum` (index into `strata`) and `weight` are per item. An answer without a value has no row.
     Nothing is dropped without a count in `notes`.
     """
@@ -41,7 +43,9 @@ class Outcomes:
     weight: Floats | None = None
     label: Floats | None = None
     layer: Codes | None = None
+    chance: Floats | None = None
     label_fault: str = ""
+    is_proxy: bool = False
     judges: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 

@@ -131,10 +131,13 @@ def _as_people(sample: Sample, columns: tuple[int, ...], own: Evidence, *, about
         return dataclasses.replace(own, judged=as_judged(judges)) if judges else own
     use: NDArray[np.bool_] = np.asarray(~np.isnan(sample.mean[:, columns]).any(axis=1))
     sides = [labelled(sample.outcomes, k, use) for k in columns]
+    if sample.outcomes.is_proxy and not enough_labels(sides):
+        raise InputError("A condition has fewer than two human labels.", remedy="Label more: richter label.")
     if about == "such-runs" or not enough_labels(sides):
         why = RUNS_UNCORRECTED if about == "such-runs" else UNCORRECTED
         return dataclasses.replace(own, judged=as_judged(judges, "too few human labels"), notes=(*own.notes, why))
-    return corrected(sample.metric, sides, own, these=about == "these-items", exact=exact)
+    these, is_proxy = about == "these-items", sample.outcomes.is_proxy
+    return corrected(sample.metric, sides, own, these=these, exact=exact, is_proxy=is_proxy)
 
 
 def _graded_difference(sample: Sample, first: str, second: str, *, about: About, exact: bool) -> Evidence:

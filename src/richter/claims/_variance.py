@@ -115,7 +115,7 @@ def variance_shares(sample: Sample | Outcomes, first: str, second: str | None = 
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
     names = (first,) if second is None else (first, second)
     places = [sample.place(name) for name in names]
-    use = ~np.isnan(sample.mean[:, places]).any(axis=1)
+    use = np.asarray(~np.isnan(sample.mean[:, places]).any(axis=1))
     if int(use.sum()) < 3:
         raise InputError(
             f"{counted(int(use.sum()), 'item says', 'items say')} nothing of variance.",

@@ -1,26 +1,31 @@
 """`richter label agreement`: how far raters and judges agree, and what that is worth."""
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 
-from richter.audit import LoneRater, measure_agreement
+from richter.audit import JudgeBias, JudgeStudy, JudgeTrust, LoneRater, measure_agreement, study_judges
 from richter.cli._io import PLAIN, console, grid, write_json
 from richter.errors import InputError
 from richter.ratings import Agreement, Correction, JudgeReport, Undefined
-from richter.records import Interval, counted, printable
-from richter.stats import Corrected, Leniency, Screening
+from richter.records import Interval, Verdict, counted, printable
+from richter.stats import Corrected, LabelAgreement, Leniency, Screening
 from richter.store import run_place
-from richter.tables import RatingsFile, read_ratings
+from richter.tables import Dataset, RatingsFile, ratings_of, read_tables
 
 
 def label_agreement(file: str, seed: int, level: float, json_path: str | None, **options: Any) -> None:
     """Print and write how far raters and judges agree, and what that is worth."""
     out = console(json_path)
     rng = np.random.default_rng(seed)
-    report = measure_agreement(_read(file), rng=rng, file=str(run_place(file)), level=level, **options)
+    tables = read_tables(file)
+    trust = study_judges(tables, level=level)
+    source = _ratings_in(tables, file, is_needed=trust is None)
+    report = measure_agreement(source, rng=rng, file=str(run_place(file)), level=level, **options)
+    report = dataclasses.replace(report, trust=trust)
     out.print(f"Intervals are at {100 * level:.4g}%.")
     for name, found in report.kinds.items():
         if isinstance(found, LoneRater):
@@ -35,12 +40,62 @@ def label_agreement(file: str, seed: int, level: float, json_path: str | None, *
         print_judges(out, judged)
         if name in report.corrected:
             print_corrections(out, report.corrected[name], kind=name, stratified=report.stratified)
+    if trust is not None:
+        print_trust(out, trust)
     write_json(report, json_path, inputs=[file])
 
 
-def _read(file: str) -> RatingsFile:
-    found = read_ratings(file)
-    if not found.ratings:
+def print_trust(out: Console, trust: JudgeTrust) -> None:
+    """Whether each judge can be trusted: agreement with labels, biases, and scores as people would grade."""
+    for study in trust.judges:
+        out.print(f"Can I trust the judge {printable(study.judge, limit=40)}?")
+        if study.agreement is None:
+            out.print("  Fewer than 10 human labels: agreement with people is not known. Next: richter label")
+        else:
+            _print_label_agreement(out, study.agreement, study)
+        for bias in study.biases:
+            _print_bias(out, bias, study)
+        for kind, why in study.unmeasured.items():
+            out.print(f"  {kind}: not measured. {why}")
+    for score in trust.corrected:
+        out.print(
+            f"  {printable(score.condition, limit=40)}: {score.measure} {score.estimate:.3f} {_span(score.interval)} "
+            f"as people would grade, by {counted(score.labels, 'label')}."
+        )
+
+
+def _print_label_agreement(out: Console, found: LabelAgreement, study: JudgeStudy) -> None:
+    out.print(f"  Against {counted(found.n, 'human label')} on right and wrong:")
+    rows = [("Cohen's kappa", found.kappa, found.kappa_interval), ("Gwet's AC1", found.ac1, found.ac1_interval),
+            ("agreement", found.agreement, found.agreement_interval)]  # fmt: skip
+    for name, value, interval in rows:
+        out.print(f"    {name:24s} {value:6.2f}  {_span(interval)}")
+    for name, share in (("wrong answers caught", study.sensitivity), ("right answers passed", study.specificity)):
+        if share is not None:
+            out.print(f"    {name:24s} {_share(share)}")
+
+
+def _print_bias(out: Console, bias: JudgeBias, study: JudgeStudy) -> None:
+    """One bias: its size in points, and the comparison that it moves most."""
+    claim = bias.claim
+    span = claim.plain_interval or claim.interval
+    ends = "" if span is None else f" ({100 * span.level:.4g}% CI {100 * span.low:+.1f} to {100 * span.high:+.1f})"
+    is_shown = claim.verdict in (Verdict.VERIFIED, Verdict.REFUTED)
+    known = "" if study.is_true else ", beyond what that judge shares"
+    out.print(
+        f"  {bias.kind}: {claim.conditions[1]} score {100 * (claim.estimate or 0.0):+.1f} points{ends}, "
+        f"given the same correctness by {printable(study.reference, limit=40)}{known}; "
+        f"{'a bias' if is_shown else 'no bias shown'}."
+    )
+    if is_shown and bias.shifts:
+        pair, shift = max(bias.shifts.items(), key=lambda row: abs(row[1]))
+        out.print(f"    It moves {printable(pair, limit=80)} by {100 * shift:+.1f} points.")
+
+
+def _ratings_in(tables: Dataset, file: str, *, is_needed: bool) -> RatingsFile:
+    """The ratings of a dataset; none are an error where no judge graded either."""
+    found = ratings_of(tables)
+    if not found.ratings and is_needed:
         raise InputError(
             f"{file} holds no ratings.", remedy="Run `richter audit --only judge` or `richter label` on it first."
         )

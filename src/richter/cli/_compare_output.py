@@ -37,6 +37,11 @@ from richter.report._markdown import how_read
 from richter.tables import Dataset, ReadOptions, as_options
 from richter.words import describe_next, describe_pairs, describe_verdict
 
+ABOUT = {  # what a result is generalised to
+    "such-items": "The result speaks of questions like these, for this checkpoint and this prompt.",
+    "these-items": "The result speaks of these very questions: only repeats vary.",
+    "such-runs": "The result speaks of runs and questions like these.",
+}
 MOST_NOTES = 4  # beyond, notes are counted unless --verbose asks for them
 
 
@@ -137,8 +142,8 @@ def show(out: Console, report: CompareReport, *, again: str = "FILE", verbose: b
     else:
         tier_table(out, report)
         out.print(printable(describe_pairs(report.of(report.primary), report.n_items, grouped=bool(report.groups))))
-    if first.sizes:
-        out.print(printable(first.sizes), soft_wrap=True)
+    for line in filter(None, (first.sizes, first.doubt)):
+        out.print(printable(line), soft_wrap=True)
     for line in _doubts(report, verbose=verbose):
         out.print(printable(line, limit=600), soft_wrap=True)
     if verbose:
@@ -149,16 +154,23 @@ def show(out: Console, report: CompareReport, *, again: str = "FILE", verbose: b
 
 def _doubts(report: CompareReport, *, verbose: bool) -> list[str]:
     """What a reader must know before believing the answer: what was not compared, notes, and how the file was read."""
-    main = [note for c in report.claims if c.primary for note in c.notes if note not in c.sentence]
-    own = [f"{name}: {warning}" for name, summary in report.conditions.items() for warning in summary.warnings]
-    flags = [f"{' and '.join(pair.conditions)}: {flag}" for pair in report.pairs for flag in pair.flags]
-    notes = list(dict.fromkeys([*main, *own, *flags, *report.notes]))
+    notes = _notes(report)
     shown = notes if verbose else notes[:MOST_NOTES]
     left = [f"  {counted(len(notes) - len(shown), 'more note')}: add --verbose"] if len(notes) > len(shown) else []
     is_blocked_pair = len(report.conditions) == 2 and not any(c.estimate is not None for c in report.claims)
     refused = [] if is_blocked_pair else [f"Not compared: {line}." for line in _refused(report)]
     read = [f"Read as: {report.understood}."] if report.understood else []
-    return [*refused, *(f"Note: {note}" for note in shown), *left, *read]
+    asked = [ABOUT[report.about]] if report.about != "such-items" else []
+    asked += [f"The best of {report.tried} attempts is allowed for."] if report.tried > 1 else []
+    return [*refused, *asked, *(f"Note: {note}" for note in shown), *left, *read]
+
+
+def _notes(report: CompareReport) -> list[str]:
+    """The notes of the main claims, of conditions, of pairs and of the data, each once."""
+    main = [note for c in report.claims if c.primary for note in c.notes]
+    own = [f"{name}: {warning}" for name, summary in report.conditions.items() for warning in summary.warnings]
+    flags = [f"{' and '.join(pair.conditions)}: {flag}" for pair in report.pairs for flag in pair.flags]
+    return list(dict.fromkeys([*main, *own, *flags, *report.notes]))
 
 
 def _print_details(out: Console, report: CompareReport) -> None:
@@ -190,19 +202,14 @@ def small_print(report: CompareReport) -> str:
         text += f" {measure_words(report.primary).noun.capitalize()} has {risk} of its own, all other measures another."
     if report.tried > 1:
         text += f" The best of {report.tried} attempts is allowed for."
-    about = {
-        "such-items": "They speak of questions like these, for this checkpoint and this prompt.",
-        "these-items": "They speak of these very questions: only repeats vary.",
-        "such-runs": "They speak of runs and questions like these.",
-    }[report.about]
-    return f"{text} {about} Not pre-registered (richter plan new gate)."
+    return f"{text} {ABOUT[report.about]} Not pre-registered (richter plan new gate)."
 
 
 def markdown(report: CompareReport) -> str:
     """A short report for a pull request: the answer, the claims, one table, the notes."""
     first, conditions = report.first_lines, report.conditions.values()
     lines = [f"## {markdown_safe(first.headline)}", ""]
-    lines += [markdown_safe(line) for line in (first.counts, first.sizes) if line]
+    lines += [markdown_safe(line) for line in (first.counts, first.sizes, first.doubt) if line]
     lines += ["", *how_read(report.understood, report.notes)]
     if len(report.conditions) == 2:
         for claim in report.claims:

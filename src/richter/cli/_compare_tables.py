@@ -22,8 +22,8 @@ BAR = {False: ("─", "●"), True: ("-", "o")}
 
 def condition_chart(out: Console, report: CompareReport) -> None:
     """Print two conditions' accuracy as bars on one scale, each with its interval."""
-    rows = [c for c in report.conditions.values() if c.accuracy is not None and c.error_rate_interval is not None]
-    if len(rows) != len(report.conditions) or report.primary not in ("accuracy", "error_rate"):
+    rows = _charted(report)
+    if not rows:
         return
     spans = [_right_span(c) for c in rows]
     low, high = min(s.low for s in spans), max(s.high for s in spans)
@@ -33,11 +33,21 @@ def condition_chart(out: Console, report: CompareReport) -> None:
     for name, row, span in zip(names, rows, spans, strict=True):
         reach = (CHART - 1) / ((high - low) or 1.0)
         first, at, last = (round((v - low) * reach) for v in (span.low, row.accuracy or 0.0, span.high))
-        bar = "".join(point if k == at else line if first <= k <= last else " " for k in range(CHART))
+        bar = " " * first + line * (at - first) + point + line * (last - at)
         right = f"{100 * (row.accuracy or 0.0):.1f}%"
         ends = f"{100 * span.level:.3g}% CI {100 * span.low:.1f} to {100 * span.high:.1f}"
-        out.print(f"  {set_cell_size(name, wide)}  {right:>6}  {bar}  {ends}", soft_wrap=True)
+        out.print(f"  {set_cell_size(name, wide)}  {right:>6}  {bar:<{CHART}}  {ends}", soft_wrap=True)
     out.print()
+
+
+def _charted(report: CompareReport) -> list[ConditionSummary]:
+    """The conditions of a chart: all of them, or none where one has no share of right answers to draw."""
+    if report.primary not in ("accuracy", "error_rate"):
+        return []
+    if any(c.without_missing is not None for c in report.claims if c.primary):  # each has answers of its own
+        return []
+    rows = [c for c in report.conditions.values() if c.accuracy is not None and c.error_rate_interval is not None]
+    return rows if len(rows) == len(report.conditions) else []
 
 
 def _right_span(summary: ConditionSummary) -> Interval:
@@ -58,7 +68,7 @@ def measures_table(out: Console, report: CompareReport) -> None:
         words = measure_words(claim.measure)
         values = [_value(words, v) for v in claim.values] if len(claim.values) == 2 else ["-", "-"]
         rows.append([printable(words.noun, limit=40), *values, _difference(claim), describe_verdict(claim)])
-    out.print(grid(f"measure|{first}|{second}|{second} - {first}|result", rows, **PLAIN))
+    out.print(grid(["measure", first, second, f"{second} - {first}", "result"], rows, **PLAIN))
     out.print()
 
 
@@ -129,7 +139,7 @@ def subgroup_table(out: Console, report: CompareReport) -> None:
             for s in found.subgroups
         )
         first, second = (printable(name, limit=24) for name in found.conditions)
-        out.print(grid(f"subgroup|questions|{second} - {first}, unadjusted|partly pooled", rows, box=None))
+        out.print(grid(["subgroup", "questions", f"{second} - {first}, unadjusted", "partly pooled"], rows, box=None))
 
 
 def condition_table(out: Console, report: CompareReport) -> None:
@@ -216,7 +226,7 @@ def _other_measures(report: CompareReport) -> tuple[list[str], dict[str, list[st
     better = next((c.better for c in report.of(report.primary)), "higher")
     ranked = sorted(report.conditions, key=lambda n: (lead.get(n) or 0.0) * (1 if better == "lower" else -1))
     values = {name: [_value(words[m], row.get(name)) for m, row in others.items()] for name in ranked}
-    return [m.replace("_", " ") for m in others], values
+    return [measure_words(m).noun for m in others], values
 
 
 def _value(words: Metric, value: float | None) -> str:

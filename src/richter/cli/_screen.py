@@ -48,7 +48,7 @@ def summarise(document: Row, *, ascii_only: bool = False, after: Sequence[str] =
 def _head(document: Row, width: int) -> Iterator[str]:
     run, first = document["run"], document.get("first_lines") or {}
     yield from _wrap(printable(document["answer"], limit=LONGEST), width)
-    for key in ("counts", "sizes"):
+    for key in ("counts", "sizes", "doubt"):
         if first.get(key):
             yield from _wrap(printable(first[key], limit=LONGEST), width)
     items = counted(run["items"], "question") + (f" of {printable(run['bench'], limit=40)}" if run["bench"] else "")
@@ -97,13 +97,14 @@ def _conditions(document: Row, ascii_only: bool, width: int) -> Iterator[str]:
         return _fit(text, width, pad=False)
 
     if columns:
-        yield line("name" if shown is rows else f"{len(shown)} of {len(rows)}", HEADS)
+        heads = [f"wrong ({_level_of(document)} CI)", *HEADS[1:]]
+        yield line("name" if shown is rows else f"{len(shown)} of {len(rows)}", heads)
     for name, row in zip(names, values, strict=True):
         yield line(name, row) if isinstance(row, list) else _fit(f"{_fit(name, wide)}  {row}", width, pad=False)
     if columns:
         rest = [] if shown is rows else ["most errors first, others in the report"]
         meant = [MEANT[HEADS[k]] for k in columns if HEADS[k] in MEANT]
-        yield from _wrap("; ".join([f"in brackets: {_level_of(document)} CI", *meant, *rest]), width)
+        yield from _wrap("; ".join([*meant, *rest]), width)
 
 
 def _level_of(document: Row) -> str:
@@ -118,6 +119,8 @@ def _column_widths(rows: Sequence[Sequence[str]], room: int) -> dict[int, int]:
     columns = [k for k in range(len(HEADS)) if any(row[k] != "-" for row in rows)]
     last = len(HEADS) - 1
     sizes = {k: 0 if k == last else max(len(HEADS[k]), *(cell_len(row[k]) for row in rows)) for k in columns}
+    if 0 in sizes:
+        sizes[0] = max(sizes[0], len("wrong (95% CI)"))
     before_last = [size for k, size in sizes.items() if k != last]
     if sum(before_last) + 2 * len(before_last) + 10 > room:
         sizes.pop(BAR_COLUMN, None)

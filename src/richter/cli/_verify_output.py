@@ -35,13 +35,19 @@ def verify(
     if is_database(what) or is_run(Path(what)):
         result = _verify_run(out, what, seals_path)
     elif is_zip(what):
-        result = verify_archive(what)
+        from richter.report import render_report
+
+        result = verify_archive(what, render=render_report)
     else:
         result = verify_results(what, evidence, options=reading)
     write_json(result, json_path)
     out.print(printable(result.sentence))
-    for line in (*result.faults[1:20], *result.notes[:5]):
+    for line in result.faults[1:20]:
         out.print(printable(line))
+    for line in result.notes[:5]:
+        out.print(f"  note: {printable(line)}")
+    if result.given:
+        out.print(f"  taken as given, since nothing can tell: {printable(', '.join(result.given))}")
     return result.exit_code
 
 

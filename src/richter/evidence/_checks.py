@@ -4,10 +4,9 @@ A check that is added here works in every command at once.
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
-from scipy.special import chdtrc
 
 from richter.claims import Blocked, Question, Shared, block_by_missing, shared_items, too_few_shared
 from richter.claims._gate_limits import MIN_GROUPS
@@ -18,6 +17,7 @@ from richter.evidence._facts import (
     describe_out_of_range,
     group_shares,
     has_shared_items,
+    label_conflicts,
     lacking_grades,
     metric_of,
     outcomes_of,
@@ -29,10 +29,9 @@ from richter.evidence._policy import Policy
 from richter.records import Note, of_kind, refusals
 from richter.tables import Dataset
 
-__all__ = ["CHECKS", "Finding", "has_own_items", "is_unpaired", "shared_by"]
+__all__ = ["CHECKS", "Finding", "compares_within_raters", "has_own_items", "is_unpaired", "shared_by"]
 
-MAX_RATER_DISTANCE = 0.1  # total variation of raters' shares above which raters may explain a difference
-RATER_P = 0.001
+RATER_P = 0.001  # below it raters' shares of two conditions differ by more than chance
 OF_ALL_CLAIMS = ("served", "look-alike names")  # kinds of notes on the data that every claim carries
 
 
@@ -83,7 +82,7 @@ def check_reading(dataset: Dataset, question: Question, policy: Policy) -> Findi
     if not policy.is_gate or policy.trust_reading:
         return Finding(notes=note)
     remedy = "Confirm it: name the columns with --map, or run once with --save-reading."
-    reason = "how the file was read was inferred, and nobody confirmed it"
+    reason = "Richter inferred how to read the file, and nobody confirmed it"
     block = Blocked(gate="reading", reason=reason, remedy=remedy, override="--trust-reading")
     return Finding(notes=note, block=block)
 
@@ -102,7 +101,7 @@ def check_alignment_of_items(dataset: Dataset, question: Question, policy: Polic
         return FINE
     lines = refusals((r.conditions, r.reason) for r in aligned.refused if set(r.conditions) & set(question.conditions))
     return Finding(block=Blocked(
-        gate="items", reason=lines[0] if lines else "their items are in another order",
+        gate="items", reason=lines[0] if lines else "their questions are in another order",
         remedy="Export them again with question ids, or compare without pairs: --unpaired.", override="--trust-ids",
     ))  # fmt: skip
 
@@ -121,13 +120,13 @@ def check_shared_items(dataset: Dataset, question: Question, policy: Policy) -> 
     reason = too_few_shared(sample, shared, min_shared=policy.min_shared, of_first=policy.is_gate)
     if is_unpaired(dataset, question, policy):
         if policy.unpaired:
-            return Finding(notes=("taken as different items, not paired (--unpaired)",))
+            return Finding(notes=("the questions count as different ones, not paired (--unpaired)",))
         if shared.both:
             return FINE
-        return Finding(notes=(f"{reason}; where these are the same questions, write their ids alike",))
+        return Finding(notes=(f"{reason}; if these are the same questions, use the same IDs",))
     if not reason:
         return FINE
-    remedy = "Compare conditions that answered the same items, or all of their items as different ones: --unpaired."
+    remedy = "Compare files with the same questions, or compare without pairs: --unpaired."
     override = "--min-shared" if shared.both else "--unpaired"
     return Finding(block=Blocked(gate="shared", reason=reason, remedy=remedy, override=override))
 
@@ -139,7 +138,7 @@ def _check_shared_with_baseline(dataset: Dataset, question: Question, policy: Po
     if has_shared_items(dataset, valued_by(dataset, question.measure)):
         return FINE
     reason = f"{question.conditions[0]} has no graded item in common with {dataset.conditions[0]}"
-    remedy = "Give the answers to the same items, or state that the items differ: --unpaired."
+    remedy = "Give the answers to the same questions, or say that they differ: --unpaired."
     return Finding(block=Blocked(gate="shared", reason=reason, remedy=remedy, override="--unpaired"))
 
 
@@ -153,9 +152,9 @@ def check_missing(dataset: Dataset, question: Question, policy: Policy) -> Findi
         return FINE
     notes = tuple(describe_lacking(lacking))
     if policy.missing == "shared":
-        return Finding(notes=(*notes, "the claim is about the items of both (--missing shared)"))
+        return Finding(notes=(*notes, "only questions that both answered count (--missing shared)"))
     if policy.missing == "at-random":
-        return Finding(notes=(*notes, "grades are taken to be missing at random (--missing at-random)"))
+        return Finding(notes=(*notes, "grades count as missing at random (--missing at-random)"))
     has_worst = metric.estimator == "mean" and metric.worst is not None
     counts_as_worst = has_worst and policy.about != "such-runs"  # a missing grade has no run to be counted in
     if counts_as_worst:
@@ -166,15 +165,12 @@ def check_missing(dataset: Dataset, question: Question, policy: Policy) -> Findi
 
 
 def check_raters(dataset: Dataset, question: Question, policy: Policy) -> Finding:
-    """Raters who rated one condition only, or mostly: how lenient they are may be all of a difference."""
-    metric = metric_of(dataset, question.measure)
-    by_raters = metric.source == "severity" or (metric.source in ("score", "confidence") and not dataset.scored_by)
-    if len(question.conditions) != 2 or not by_raters:
-        return FINE
-    shares = rater_shares(dataset, *question.conditions)
-    if shares is None or shares.distance <= MAX_RATER_DISTANCE:
-        return FINE
-    if independence_p(shares) > RATER_P:
+    """Raters who rated one condition more than the other: how lenient they are may be all of a difference.
+
+    Means are compared within the raters of both (`compares_within_raters`), all else is blocked.
+    """
+    shares = _unlike_raters(dataset, question)
+    if shares is None:
         return FINE
     who = " and ".join(
         f"{condition} by {', '.join(sorted(of, key=of.__getitem__, reverse=True)[:3])}"
@@ -184,23 +180,59 @@ def check_raters(dataset: Dataset, question: Question, policy: Policy) -> Findin
     reason = f"{'raters differ between the two' if shared else 'no rater rated both'} ({who})"
     if policy.trust_raters:
         return Finding(notes=(f"{reason}; taken as equally lenient (--trust-raters)",))
+    if compares_within_raters(dataset, question, policy):
+        return Finding(notes=(reason,))
     remedy = "Let the same raters rate both conditions."
     return Finding(block=Blocked(gate="raters", reason=reason, remedy=remedy, override="--trust-raters"))
 
 
-def independence_p(shares: RaterShares) -> float:
-    """Pearson's chi-square p-value of two conditions' ratings having the same shares of raters."""
-    names = {*shares.first, *shares.second}
-    table = np.array([[of.get(name, 0) for name in names] for of in (shares.first, shares.second)])
-    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
-    return float(chdtrc(len(names) - 1, np.sum((table - expected) ** 2 / expected)))
+def _unlike_raters(dataset: Dataset, question: Question) -> RaterShares | None:
+    """Who rated the two conditions of a question, where the shares of raters differ by more than chance.
+
+    Where labels correct what judges rated, the people who gave them are the raters.
+    """
+    metric = metric_of(dataset, question.measure)
+    by_raters = metric.source == "severity" or (metric.source in ("score", "confidence") and not dataset.scored_by)
+    if len(question.conditions) != 2:
+        return None
+    rows = outcomes_of(dataset, valued_by(dataset, question.measure))
+    kind = "human" if rows.label is not None and metric.estimator == "mean" else dataset.counting if by_raters else None
+    shares = None if kind is None else rater_shares(dataset, kind, *question.conditions)
+    return None if shares is None or shares.independence_p > RATER_P else shares
+
+
+def compares_within_raters(dataset: Dataset, question: Question, policy: Policy) -> bool:
+    """Whether a difference is taken within the raters who rated 20 answers of both conditions.
+
+    Only of plain means without missing grades, whose raters nobody vouches for.
+    """
+    shares = _unlike_raters(dataset, question)
+    if shares is None or policy.trust_raters or not shares.comparable:
+        return False
+    rows = outcomes_of(dataset, valued_by(dataset, question.measure))
+    is_plain = (
+        metric_of(dataset, question.measure).estimator == "mean"
+        and policy.about == "such-items"
+        and not (policy.adjust or policy.suite or question.column)
+        and rows.label is None
+        and rows.group_2 is None
+        and rows.weight is None
+        and not is_unpaired(dataset, question, policy)
+    )
+    lacking = lacking_grades(dataset, question.measure, question.conditions, policy.is_gate, False)
+    columns = [dataset.conditions.index(name) for name in question.conditions]
+    return is_plain and (policy.missing != "both-ways" or not lacking.total(columns))
 
 
 def check_labels(dataset: Dataset, question: Question, policy: Policy) -> Finding:
     """Human labels whose design is not known: they correct nothing, and what they were drawn for is blocked."""
-    fault = outcomes_of(dataset, valued_by(dataset, question.measure)).label_fault
+    found = outcomes_of(dataset, valued_by(dataset, question.measure))
+    fault = found.label_fault
+    if not fault and found.is_proxy and metric_of(dataset, question.measure).estimator != "mean":
+        noun = metric_of(dataset, question.measure).noun
+        fault = f"people rated a drawn sample of the answers, and {noun} does not weigh it"
     if not fault:
-        return FINE
+        return Finding(notes=tuple(_describe_conflicts(dataset, question)))
     if policy.trust_labels:
         return Finding(notes=(f"{fault}; taken as a random sample (--trust-labels)",))
     remedy = "Give the stratum or the inclusion probability of every answer, also of those that nobody labelled."
@@ -214,6 +246,21 @@ def check_range(dataset: Dataset, question: Question, policy: Policy) -> Finding
         return FINE
     remedy = "Correct the values, or leave the column out."
     return Finding(block=Blocked(gate="range", reason=fault, remedy=remedy))
+
+
+def _describe_conflicts(dataset: Dataset, question: Question) -> Iterator[Note]:
+    """What human labels say against the grades of the conditions in question."""
+    if valued_by(dataset, question.measure) != dataset.metric:
+        return
+    metric = metric_of(dataset, str(dataset.metric))
+    for one in label_conflicts(dataset):
+        if one.condition in question.conditions:
+            graded, corrected = metric.amount(one.graded), metric.amount(one.corrected)
+            yield Note(
+                f"human labels contradict the grades of {one.condition}: graded {graded}{metric.unit}, by labels "
+                f"{corrected}{metric.unit}",
+                "label conflict",
+            )
 
 
 def check_groupings(dataset: Dataset, question: Question, policy: Policy) -> Finding:

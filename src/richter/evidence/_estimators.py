@@ -28,10 +28,11 @@ from richter.claims import (
     with_gate_limit,
     with_missing_at,
     within,
+    within_rater_difference,
 )
 from richter.evidence._calibration_evidence import estimate_ece
-from richter.evidence._checks import has_own_items, is_unpaired
-from richter.evidence._facts import lacking_grades, outcomes_of, sample_of
+from richter.evidence._checks import compares_within_raters, has_own_items, is_unpaired, shared_by
+from richter.evidence._facts import lacking_grades, outcomes_of, rated_pair, sample_of
 from richter.evidence._policy import Policy
 from richter.evidence._severity_evidence import estimate_given_error
 from richter.stats import Bools
@@ -56,6 +57,8 @@ def estimate_mean(dataset: Dataset, question: Question, policy: Policy) -> Evide
     if lacking.any():
         found = _both_ways(dataset, question, policy, found, lacking)
     if not policy.is_gate or sample.metric.worst is None or policy.about != "such-items" or found.sides or found.labels:
+        return found
+    if compares_within_raters(dataset, question, policy):
         return found
     others = [k for k, name in enumerate(dataset.conditions) if name != question.conditions[-1]]
     lacking[:, others] = 0  # what the baseline lacks is left out: counted as wrong it would favour the candidate
@@ -149,6 +152,9 @@ def _estimate(dataset: Dataset, question: Question, policy: Policy, sample: Samp
     if len(question.conditions) == 1:
         return mean_evidence(sample, question.conditions[0], about=policy.about, exact=policy.is_gate)
     first, second = question.conditions
+    if compares_within_raters(dataset, question, policy):
+        both = shared_by(dataset, question).both
+        return within_rater_difference(sample.metric, rated_pair(dataset, question.measure, first, second), n=both)
     if is_unpaired(dataset, question, policy):
         return unpaired_evidence(sample, first, second, about=policy.about, exact=policy.is_gate)
     if question.family == "main" and policy.suite is not None:

@@ -7,13 +7,27 @@ from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
+from scipy.special import chdtrc
 
-from richter.claims import Alignment, Metric, Outcomes, Sample, as_sample, check_alignment, measure_words
+from richter.claims import (
+    MIN_RATED,
+    Alignment,
+    Metric,
+    Outcomes,
+    RatedPair,
+    Sample,
+    as_sample,
+    check_alignment,
+    mean_evidence,
+    measure_words,
+)
+from richter.records import Interval, Result
 from richter.stats import Bools, Indices
 from richter.tables import Dataset, chance_of, item_codes, outcomes, question_codes
 
 __all__ = [
     "GroupShares",
+    "LabelConflict",
     "LackingGrades",
     "RaterShares",
     "alignment_of",
@@ -21,10 +35,12 @@ __all__ = [
     "expected_draws",
     "group_shares",
     "has_shared_items",
+    "label_conflicts",
     "lacking_grades",
     "metric_of",
     "once",
     "outcomes_of",
+    "rated_pair",
     "rater_shares",
     "sample_of",
     "valued_by",
@@ -285,6 +301,50 @@ def describe_lacking(found: LackingGrades) -> list[str]:
     return notes
 
 
+# ------------------------------------------------------------------ human labels
+
+CONFLICT_SIZE = 0.05  # of the scale: what grades and labels may differ by without contradicting each other
+CONFLICT_LEVEL = 0.99
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class LabelConflict(Result):
+    """Grades that human labels contradict: a condition's mean as graded, and as people would grade all its answers."""
+
+    condition: str
+    measure: str
+    graded: float
+    corrected: float
+    interval: Interval
+    labels: int
+
+
+@once
+def label_conflicts(dataset: Dataset) -> tuple[LabelConflict, ...]:
+    """The conditions whose grades by the main measure human labels contradict.
+
+    Grades lie outside of the labels' 99% interval, by a twentieth of the scale or more.
+    """
+    if dataset.metric is None or metric_of(dataset, dataset.metric).estimator != "mean":
+        return ()
+    sample = sample_of(dataset, dataset.metric)
+    rows, metric = sample.outcomes, sample.metric
+    if rows.label is None or rows.label_fault or metric.low is None or metric.high is None:
+        return ()
+    found = []
+    for k, name in enumerate(dataset.conditions):
+        if np.isnan(sample.mean[:, k]).all() or not (one := mean_evidence(sample, name)).labels:
+            continue
+        weight = np.ones(len(sample.mean)) if rows.weight is None else rows.weight
+        known = ~np.isnan(sample.mean[:, k])
+        graded = float(np.average(sample.mean[known, k], weights=weight[known]))
+        span = one.interval(CONFLICT_LEVEL)
+        if graded not in span and abs(graded - one.estimate) >= CONFLICT_SIZE * (metric.high - metric.low):
+            found.append(LabelConflict(condition=name, measure=dataset.metric, graded=graded, corrected=one.estimate,
+                                       interval=span, labels=one.labels))  # fmt: skip
+    return tuple(found)
+
+
 # ------------------------------------------------------------------ raters
 
 
@@ -296,18 +356,24 @@ class RaterShares:
     second: dict[str, int]
 
     @property
-    def distance(self) -> float:
-        """The total variation distance of the two: 0 where raters have the same shares, 1 where none is shared."""
-        names = {*self.first, *self.second}
-        one, two = sum(self.first.values()) or 1, sum(self.second.values()) or 1
-        return sum(abs(self.first.get(n, 0) / one - self.second.get(n, 0) / two) for n in names) / 2
+    def independence_p(self) -> float:
+        """Pearson's chi-square p-value of raters having the same shares of both conditions."""
+        names = sorted({*self.first, *self.second})
+        table = np.array([[of.get(name, 0) for name in names] for of in (self.first, self.second)], dtype=float)
+        expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
+        return float(chdtrc(max(len(names) - 1, 1), float(np.sum((table - expected) ** 2 / expected))))
+
+    @property
+    def comparable(self) -> tuple[str, ...]:
+        """The raters who rated enough answers of both conditions to be compared within."""
+        return tuple(sorted(n for n in self.first if min(self.first[n], self.second.get(n, 0)) >= MIN_RATED))
 
 
 @once
-def rater_shares(dataset: Dataset, first: str, second: str) -> RaterShares | None:
-    """Who gave the severities that count, of two conditions; None where no single raters are known."""
-    rows = dataset.ratings.filter(pl.col("kind") == (dataset.counting or ""), pl.col("severity").is_not_null())
-    if dataset.counting in (None, "given") or rows.is_empty():
+def rater_shares(dataset: Dataset, kind: str, first: str, second: str) -> RaterShares | None:
+    """Who of a kind gave severities of two conditions; None where no single raters are known."""
+    rows = dataset.ratings.filter(pl.col("kind") == kind, pl.col("severity").is_not_null())
+    if kind == "given" or rows.is_empty():
         return None
     table = {}
     for name in (first, second):
@@ -316,3 +382,26 @@ def rater_shares(dataset: Dataset, first: str, second: str) -> RaterShares | Non
     if not table[first] or not table[second]:
         return None
     return RaterShares(first=table[first], second=table[second])
+
+
+@once
+def rated_pair(dataset: Dataset, measure: str, first: str, second: str) -> RatedPair:
+    """Every rater's own ratings of two conditions as values of a measure, on the items that both have."""
+    names = (first, second)
+    sample = sample_of(dataset, measure)
+    shared: Bools = np.asarray(~np.isnan(sample.mean[:, [sample.place(name) for name in names]]).any(axis=1))
+    rows = dataset.ratings.filter(
+        pl.col("kind") == (dataset.counting or ""), pl.col("severity").is_not_null(), pl.col("condition").is_in(names)
+    )
+    item = rows["item"].cast(pl.Enum(dataset.item_ids)).to_physical().to_numpy().astype(np.intp)
+    rows, item = rows.filter(pl.Series(shared[item])), item[shared[item]]
+    raters = tuple(rows["rater"].unique().sort().to_list())
+    group = sample.outcomes.group
+    return RatedPair(
+        value=sample.metric.of_severity(rows["severity"].to_numpy()),
+        rater=rows["rater"].cast(pl.Enum(raters)).to_physical().to_numpy().astype(np.intp),
+        side=(rows["condition"] == second).to_numpy().astype(np.intp),
+        unit=item if group is None else group[item],
+        unit_name="item" if group is None else "group",
+        raters=raters,
+    )

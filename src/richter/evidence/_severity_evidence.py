@@ -50,6 +50,8 @@ def severity_rows(dataset: Dataset, by_run: bool) -> SeverityRows:
     `by_run`: conditions share a row where the same run, by its name, drew it; else where the draw has one number.
     """
     rated = sample_of(dataset, "mean_severity").outcomes
+    if rated.is_proxy:
+        rated = _labelled_only(rated)
     draw = np.zeros(len(rated.item), dtype=np.intp) if rated.draw is None else rated.draw
     if by_run and rated.run is not None:
         draw = _slots_of_runs(rated, rated.run, draw)
@@ -73,6 +75,17 @@ def severity_rows(dataset: Dataset, by_run: bool) -> SeverityRows:
         unit="item" if is_alone else "group",
         width=width,
     )
+
+
+def _labelled_only(rated: Outcomes) -> Outcomes:
+    """The answers that people labelled, with their labels as the severities."""
+    assert rated.label is not None
+    known = ~np.isnan(rated.label)
+    draw, run = (None if codes is None else codes[known] for codes in (rated.draw, rated.run))
+    return dataclasses.replace(
+        rated, item=rated.item[known], condition=rated.condition[known], value=rated.label[known], draw=draw, run=run,
+        label=None, layer=None, chance=None,
+    )  # fmt: skip
 
 
 def _slots_of_runs(rated: Outcomes, run: Indices, draw: Indices) -> Indices:

@@ -1,5 +1,6 @@
 """The evidence of a run in one archive: records, plan, report and versions, with a hash of every file."""
 
+import dataclasses
 import hashlib
 import io
 import math
@@ -21,6 +22,7 @@ from richter.store import (
     Call,
     Place,
     RunLike,
+    Spent,
     check_integrity,
     find_parts,
     new_run,
@@ -30,19 +32,14 @@ from richter.store import (
     write_file,
 )
 
-__all__ = ["ARCHIVE_NOTE", "evidence_files", "evidence_of", "evidence_run", "is_evidence", "write_evidence"]
+__all__ = ["ARCHIVE_NOTE", "evidence_files", "evidence_of", "evidence_run", "is_evidence", "restore_run",
+           "write_evidence"]  # fmt: skip
 
 MOMENT = (1980, 1, 1, 0, 0, 0)  # the same in every archive, so that the same evidence is the same file
 MEMBERS = {"MANIFEST.sha256", "records/answers.jsonl"}  # what every archive holds
 CARRIED = ("plan.toml", "plan.toml.lock", "plan.toml.log", "scores.csv", "draws.jsonl")  # what a run may hold beside
-NOTES = (
-    "import",
-    "judging",
-    "rating sample",
-    "served",
-    "stopping",
-)  # of a ledger's notes, those that its claims rest on
-ARCHIVE_NOTE = "archive"  # of a run that was made again: when its answers came
+NOTES = ("bench", "import", "judging", "rating sample", "served", "stopping")  # those that results rest on
+ARCHIVE_NOTE = "archive"  # of a run that was made again: when its answers came, and what they cost
 Notes = dict[str, dict[str, Any]]
 LAST = 1e11  # seconds since 1970: far beyond any run, and a date
 VERSIONS = ("richter", "numpy", "scipy", "numba", "polars", "xllamacpp", "wordllama")
@@ -76,7 +73,7 @@ def _ledger_files(place: Place, scratch: Path) -> dict[str, bytes]:
         tables = {name: make(ledger) for name, make in EXPORTS.items()}
         conditions = [condition.to_dict() for condition in ledger.conditions()]
         notes = {name: note for name in NOTES if (note := ledger.note(name)) is not None}
-        notes |= {ARCHIVE_NOTE: {"times": ledger.times()}}
+        notes |= {ARCHIVE_NOTE: {"times": ledger.times(), "spent": dataclasses.asdict(ledger.spent())}}
     files = {"conditions.json": _json(conditions), "notes.json": _json(notes)}
     for name, table in tables.items():
         path = scratch / f"{name}.jsonl"
@@ -150,13 +147,18 @@ def evidence_run(path: Path, folder: Path) -> Path | None:
     if faults:
         raise InputError(f"{path} is not what its manifest says: {faults[0]}.", remedy="Get the archive again.")
     run = stem_in(folder, path)
+    restore_run(files, run, what=str(path))
+    return run
+
+
+def restore_run(files: Mapping[str, bytes], run: Path, *, what: str) -> None:
+    """Make the run of an archive's files again; `what` names the archive where its records are not readable."""
     try:
         _restore(run, files, "")
         if "records/draws/answers.jsonl" in files:
             _restore(run / "draws", files, "draws/")
     except (LookupError, TypeError, ValueError, RecursionError, LedgerError) as error:
-        raise InputError(f"{path}: its records are not as Richter writes them.", remedy="Get it again.") from error
-    return run
+        raise InputError(f"{what}: its records are not as Richter writes them.", remedy="Get it again.") from error
 
 
 def _restore(run: Path, files: Mapping[str, bytes], prefix: str) -> None:
@@ -190,7 +192,9 @@ def _check_notes(notes: Notes) -> Notes:
     if any(not 0 <= moment < LAST for moment in times or ()):
         raise ValueError("a moment of no calendar")
     msgspec.convert(notes.get("judging", {}).get("judges", []), list[Condition])
-    return {name: notes[name] for name in NOTES if name in notes} | {ARCHIVE_NOTE: {"times": times}}
+    spent = notes.get(ARCHIVE_NOTE, {}).get("spent")
+    msgspec.convert(spent, Spent | None)
+    return {name: notes[name] for name in NOTES if name in notes} | {ARCHIVE_NOTE: {"times": times, "spent": spent}}
 
 
 def _former(files: Mapping[str, bytes], answers: Sequence[Mapping[str, Any]]) -> Notes:

@@ -68,7 +68,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
              "question_id", "doc_id", "qid", "sample_id", "example_id", "task_id", "case_id",
              "test_id", "prompt_id", "instance_id", "problem_id", "query_id", "uid", "idx", "index", "case", "row_id",
              "global_seg_id", "seg_id", "segment_id", "frage_id", "aufgabe", "nr", "no", "number", "lfd_nr", "ticket",
-             "q", "frage_no", "id_pregunta", "質問id", "番号", "identifiant", "identificador",
+             "frage_no", "id_pregunta", "質問id", "番号", "identifiant", "identificador",
              "identificativo", "elemento", "numero", "itemid", "item_no", "question_no", "question_number",
              "question_nr", "n_question", "numero_question", "num_pregunta", "aufgaben_nr", "aufgabennummer",
              "frage_nr", "ticket_id", "題号", "题号", "编号", "题目编号", "問題番号", "設問番号", "문항"),
@@ -149,7 +149,7 @@ LISTED: dict[str, frozenset[str]] = {
     "item": _set("item item_id id question_id doc_id qid sample_id example_id task_id case_id test_id prompt_id"
                  " instance_id problem_id query_id uid question case ticket ticket_id nr no number lfd_nr frage"
                  " frage_id frage_nr frage_no id_pregunta pregunta identifiant n_question question_no question_nr"
-                 " question_number q 質問id 問題番号 番号"),
+                 " question_number 質問id 問題番号 番号"),
     "condition": _set("condition model model_name model_id system variant arm llm agent assistant bot build candidate"
                       " checkpoint engine method prompt_name prompt_version provider release retriever version modell"
                       " sprachmodell modele modelo modello systeme sistema variante モデル 模型"),

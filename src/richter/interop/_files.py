@@ -397,9 +397,8 @@ def _heading(rows: list[list[str]]) -> Heading:
     last = _first_full_row(rows, filled) if last is None else last
     names = [cell.strip() for cell in rows[last]]
     given = [name for name in names if name]
-    if len(set(given)) == len(given):
-        return (_two_row_heading(rows, filled, last, last + 1) if _is_merged(rows, last) else None) or Heading(last)
-    headings = (_two_row_heading(rows, filled, last, k) for k in (last - 1, last + 1) if 0 <= k < len(rows))
+    beside = (last - 1, last + 1) if len(set(given)) < len(given) else (last + 1,) * _is_merged(rows, last)
+    headings = (_two_row_heading(rows, filled, last, k) for k in beside if 0 <= k < len(rows))
     return next((heading for heading in headings if heading is not None), Heading(last))
 
 
@@ -537,13 +536,14 @@ def _document_rows(document: Any) -> list[dict[str, Any]]:
 def _without_single_lists(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows with an object in place of a list of one, where a field has no more in any row."""
     names = dict.fromkeys(name for row in rows for name in row)
-    cells = {name: [row[name] for row in rows if name in row] for name in names}
-    single = {
-        name for name, own in cells.items()
-        if all(isinstance(cell, list) and len(cell) <= 1 and all(isinstance(v, dict) for v in cell) for cell in own)
-        and any(own)
-    }  # fmt: skip
-    return [{k: (v[0] if v else None) if k in single else v for k, v in row.items()} for row in rows]
+    single = {name for name in names if _are_single([row[name] for row in rows if name in row])}
+    return [{**row, **{name: next(iter(row[name]), None) for name in single & row.keys()}} for row in rows]
+
+
+def _are_single(cells: list[Any]) -> bool:
+    """Whether every cell is a list of at most one object, and some have one."""
+    are_lists = all(isinstance(cell, list) and len(cell) <= 1 for cell in cells)
+    return are_lists and any(cells) and all(isinstance(value, dict) for cell in cells for value in cell)
 
 
 def _line(line: bytes, number: int) -> Any:

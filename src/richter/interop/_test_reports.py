@@ -110,21 +110,21 @@ def _without_parameter(test: Test, parameter: str) -> str:
 
 def json_tests(document: Any) -> list[Test]:
     """The tests of a report in JSON, by what each tool has in it; none for any other document."""
-    if not isinstance(document, dict):
-        return []
-    tests: Any = document.get("tests")
-    if document.keys() >= {"tests", "summary", "exitcode"} and _are_records(tests):
-        return [_pytest_test(test) for test in tests]
-    if document.keys() >= {"stats", "tests", "passes", "failures"} and _are_records(tests):
+    names = document.keys() if isinstance(document, dict) else set()
+    if names >= {"tests", "summary", "exitcode"}:
+        return [_pytest_test(test) for test in _records(document["tests"])]
+    if names >= {"stats", "tests", "passes", "failures"}:
         return _mocha_tests(document)
-    if document.keys() >= {"numTotalTests", "testResults"} and _are_records(document["testResults"]):
-        files = [file.get("assertionResults") for file in document["testResults"]]
-        return [_jest_test(test) for own in files if _are_records(own) for test in own]
+    if names >= {"numTotalTests", "testResults"}:
+        files = [_records(file.get("assertionResults")) for file in _records(document["testResults"])]
+        return [_jest_test(test) for tests in files for test in tests]
     return []
 
 
-def _are_records(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
+def _records(value: Any) -> list[dict[str, Any]]:
+    """The entries of a list of objects; none for any other value."""
+    are_objects = isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
+    return value if are_objects else []
 
 
 def _pytest_test(test: Mapping[str, Any]) -> Test:
@@ -141,9 +141,9 @@ def _mocha_tests(document: Mapping[str, Any]) -> list[Test]:
     ends = {
         str(test.get("fullTitle")): outcome
         for outcome, name in (("passed", "passes"), ("failed", "failures"), ("skipped", "pending"))
-        for test in document.get(name) or () if isinstance(test, dict)
+        for test in _records(document.get(name))
     }  # fmt: skip
-    names = [(str(test.get("fullTitle", "")), str(test.get("title", ""))) for test in document["tests"]]
+    names = [(str(test.get("fullTitle", "")), str(test.get("title", ""))) for test in _records(document["tests"])]
     return [
         Test(suite=full.removesuffix(title).strip(), name=title, outcome=ends.get(full, "")) for full, title in names
     ]

@@ -99,12 +99,18 @@ class Shown(Result):
         return polars.DataFrame(rows, schema=kinds | dict.fromkeys(("estimate", "low", "high"), polars.Float64))
 
 
+def _describe_interval(interval: Span) -> str:
+    """An interval with its level."""
+    level = getattr(interval, "level", None)  # ends of a figure may come without one
+    return f"{'' if level is None else f'{100 * level:.4g}% CI '}{interval.low:.4g} to {interval.high:.4g}"
+
+
 def _describe_numbers(mark: Mark) -> tuple[str, str]:
     if mark.estimate is None:
         return "undefined", ""
     return (
         f"{mark.estimate:.4g}",
-        "" if mark.interval is None else f"[{mark.interval.low:.4g}, {mark.interval.high:.4g}]",
+        "" if mark.interval is None else _describe_interval(mark.interval),
     )
 
 
@@ -197,5 +203,5 @@ def _value(mark: Mark) -> str:
         return "undefined"
     text = f"{mark.estimate:.4g}"
     if mark.interval is not None:
-        text += f" [{mark.interval.low:.4g}, {mark.interval.high:.4g}]"
+        text += f" ({_describe_interval(mark.interval)})"
     return text

@@ -9,6 +9,7 @@ from richter.report._figure import Figure, Row, copied, ends, figure, interval_p
 from richter.report._svg import Axis
 from richter.words._figure_texts import (
     describe_agreement,
+    describe_biases,
     describe_leniency,
     describe_overcall,
     describe_screening,
@@ -25,6 +26,7 @@ def judges_figures(section: Mapping[str, Any]) -> Iterator[Figure]:
     yield from _overcall(section.get("overcall") or judges.get("overcall") or {}, judges)
     yield from _leniency(section.get("leniency") or {})
     yield from _screening(judges)
+    yield from _biases(section.get("trust") or {})
 
 
 def _known(found: Any) -> bool:
@@ -84,6 +86,32 @@ def _leniency(leniency: Mapping[str, Any]) -> Iterator[Figure]:
         columns="judge, estimate: effect, low: from, high: to, mean: mean severity, n: answers",
         docs="estimators/agreement",
         folded=True,
+    )
+
+
+def _biases(trust: Mapping[str, Any]) -> Iterator[Figure]:
+    """What each judge's grades depend on besides correctness."""
+    rows: list[Row] = [
+        {"judge": name(study["judge"]), "kind": bias["kind"], "label": f"{name(study['judge'])}: {bias['kind']}",
+         "reference": name(study["reference"])}
+        | {key: 100 * value for key, value in ends(bias["claim"].get("plain_interval")).items()}
+        | {"estimate": 100 * bias["claim"]["estimate"]}
+        for study in trust.get("judges") or ()
+        for bias in study["biases"]
+        if isinstance(bias["claim"].get("estimate"), int | float)
+    ]  # fmt: skip
+    if not rows:
+        return
+    yield figure(
+        "judges-biases",
+        title="Can I trust the judge?",
+        sentence=describe_biases(rows),
+        panels=[
+            interval_panel(list(enumerate(rows)), "label", title="points, given the same correctness", against=0.0)
+        ],
+        rows=rows,
+        columns="judge, kind: depends on, estimate: points, low: from, high: to, reference: correctness by",
+        docs="estimators/judge-panel",
     )
 
 

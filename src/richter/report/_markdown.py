@@ -165,7 +165,7 @@ def _about(document: Row) -> Iterator[str]:
     run = document["run"]
     of = f" of {markdown_safe(run['bench'], limit=120)}" if run["bench"] else ""
     first = document.get("first_lines") or {}
-    yield from (markdown_safe(first[key]) for key in ("counts", "sizes") if first.get(key))
+    yield from (markdown_safe(first[key]) for key in ("counts", "sizes", "doubt") if first.get(key))
     yield f"{count(run['items'], 'question')}{of}."
     warnings = describe_warnings(document)
     if warnings:

@@ -195,6 +195,7 @@ def _mean_evidence(
     weight: Floats | None = None,
     label: Floats | None = None,
     layer: Indices | None = None,
+    chance: Floats | None = None,
     *,
     exact: bool = False,
 ) -> Evidence:
@@ -203,7 +204,7 @@ def _mean_evidence(
     unit = None if groups is None else np.unique(np.asarray(groups).ravel(), return_inverse=True)[1].astype(np.intp)
     answers = Outcomes(
         metric=metric, items=("",) * n, conditions=("",), item=np.arange(n), condition=np.zeros(n, dtype=np.intp),
-        value=value, group=unit, weight=weight, label=label, layer=layer,
+        value=value, group=unit, weight=weight, label=label, layer=layer, chance=chance,
     )  # fmt: skip
     return mean_evidence(answers, "", exact=exact)
 
@@ -302,19 +303,20 @@ def human_corrected_table(
     human: ArrayLike,
     *,
     strata: ArrayLike | None = None,
+    probability: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     level: float = 0.95,
 ) -> DeploymentTable:
     """`deployment_table` for human severity: `severity` by the judge, `human` the label or NaN, answer by answer.
 
-    At every severity the rate is `stats.ppi_rate`'s: labels weighed by the strata in which they were drawn, Jeffreys'
-    limits for both sides together and Clopper and Pearson's for one alone. What judges miss and what they overcall
-    both reach the limits. `strata` names the stratum that each answer's label was drawn from; without it labels are
-    taken as a simple random sample. With `groups` (one an answer, what varies together) the limits allow for them, as
-    those of claims do (`claims.mean_evidence`). `weights` say what each answer counts for.
+    At every severity the rate is `stats.ppi_rate`'s. What judges miss and what they overcall both reach the limits.
+    `strata` names the stratum that each answer's label was drawn from, `probability` the chance that it had; without
+    either labels are taken as a simple random sample. With `groups` (one an answer, what varies together) the limits
+    allow for them, as those of claims do (`claims.mean_evidence`). `weights` say what each answer counts for.
     """
-    return human_corrected_rates(severity, human, strata=strata, groups=groups, weights=weights)(level)
+    options = {"strata": strata, "probability": probability, "groups": groups, "weights": weights}
+    return human_corrected_rates(severity, human, **options)(level)
 
 
 def human_corrected_rates(
@@ -322,6 +324,7 @@ def human_corrected_rates(
     human: ArrayLike,
     *,
     strata: ArrayLike | None = None,
+    probability: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     weights: ArrayLike | None = None,
 ) -> Callable[[float], DeploymentTable]:
@@ -337,6 +340,7 @@ def human_corrected_rates(
     if labelled < 2:
         raise TooFewErrors(f"{labelled} answers have a human label.", n=labelled, needed=2)
     layer = None if strata is None else np.unique(np.asarray(strata)[rated], return_inverse=True)[1].astype(np.intp)
+    chance = None if probability is None else np.broadcast_to(np.asarray(probability, float), judged.shape)[rated]
     unit = None if groups is None else np.asarray(groups)[rated]
     weight = None if weights is None else np.asarray(weights, dtype=np.float64)[rated]
     known: list[tuple[int, Evidence, Evidence]] = []  # by severity: events labelled, both limits, one alone
@@ -344,7 +348,7 @@ def human_corrected_rates(
         flag = (judge_level >= at).astype(np.float64)
         true = np.where(np.isnan(label_level), np.nan, label_level >= at)
         both, alone = (
-            _mean_evidence(METRICS["catastrophic_rate"], flag, unit, weight, true, layer, exact=exact)
+            _mean_evidence(METRICS["catastrophic_rate"], flag, unit, weight, true, layer, chance, exact=exact)
             for exact in (False, True)
         )
         known.append((int(np.nansum(true)), both, alone))

@@ -19,6 +19,7 @@ from scipy.special import betaincinv, stdtr, stdtrit
 from richter.claims import Evidence, single_draw_error, single_run_error, tango
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Unit
+from richter.severity._few_errors import MOST_ERRORS, permuted_evidence, with_shared_contrast
 from richter.severity._grid import TOP
 from richter.stats import Bools, Floats, Indices, clopper_pearson
 
@@ -90,7 +91,9 @@ def severity_given_error(
     closed, since that variance is a quadratic in D. Student's t with the degrees of freedom that unequal units leave,
     (sum E^2)^2 / sum E^4 - 1 with E a unit's weight; under 4 nothing is decided. Where fewer than 20 errors of a
     condition lie on either side of `at` (without it: off the commonest level) the limits must also hold by MOVER of
-    exact binomial limits. Valid where units are a sample of what will be asked. Raises `TooFewErrors` without errors.
+    exact binomial limits. The mean severity of fewer than 50 errors of a condition, each item a unit, has limits by
+    permutation instead (`permuted_evidence`). Valid where units are a sample of what will be asked. Raises
+    `TooFewErrors` without errors.
     `weights` are what each answer counts for; a condition's errors are then worth (sum w)^2 / sum w^2 of them.
 
     With `items` (each answer's) the difference is about these very items: only draws vary, by their deviations from
@@ -113,7 +116,12 @@ def severity_given_error(
         data, mean_b - mean_a, rest, weight, reach=reach, values=(mean_a, mean_b), few=(spread_a, spread_b), null=True,
         share=at is not None, more=more,
     )  # fmt: skip
-    return evidence if more is None else dataclasses.replace(evidence, unit="run", units=more.runs)
+    if more is not None:
+        return dataclasses.replace(evidence, unit="run", units=more.runs)
+    is_plain = data.kind == "item" and data.weight is None and items is None
+    if at is None and is_plain and min(n_a, n_b) < MOST_ERRORS:
+        evidence = permuted_evidence(data.first, data.second, evidence, reach=reach)
+    return with_shared_contrast(data.first, data.second, evidence) if at is None and is_plain else evidence
 
 
 def _widest_difference(data: Paired) -> float:

@@ -20,7 +20,7 @@ from richter.records import Interval, Result, Unit
 from richter.severity._b_value import B_PER_LOG_Q, PLANNED_M_MIN
 from richter.severity._grid import LEVELS, POSITIVE, level_index, snap
 from richter.severity._severity_kernels import TRUNCATED, fit_fixed
-from richter.stats import Floats, Indices, Ints, ppi_rate
+from richter.stats import Floats, Indices, Ints, correct_by_labels, correction_interval
 from richter.stats._bootstrap import percentiles
 
 __all__ = [
@@ -74,6 +74,7 @@ def severity_by_labels(
     human: ArrayLike,
     *,
     strata: ArrayLike | None = None,
+    probability: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     m_min: float = PLANNED_M_MIN,
@@ -87,10 +88,10 @@ def severity_by_labels(
     h), with P(true | h) from the labelled answers judged h. Each row has a Dirichlet posterior with a prior of one
     label, a quarter spread over all levels, the rest as the levels beside it were labelled; P(h) one from all answers.
     Labels may be oversampled by judged level; within one they must be a random sample, or with `strata` (each answer's)
-    a random sample of every stratum: a label then stands for as many answers as its stratum has to a label, and the
-    labels of a judged level are worth (sum w)^2 / sum w^2 of them. `weights` say what each answer counts for. Rates
-    have the rare-safe form of `stats.ppi_rate` by stratum (else judged level) instead, unless answers are grouped or
-    weighted. b is given from labelled errors that weigh as 120 drawn at random.
+    a random sample of every stratum: a label then stands for as many answers as its stratum has to a label (with
+    `probability` for as many as 1 over its chance), and the labels of a judged level are worth (sum w)^2 / sum w^2 of
+    them. `weights` say what each answer counts for. So are the mean given an error and b, from labelled errors that
+    weigh as 120 drawn at random; rates and the mean are `stats.correct_by_labels`', as everywhere.
     """
     index = snap(judged).ravel()
     label = snap(human, name="human").ravel()
@@ -110,7 +111,10 @@ def severity_by_labels(
     layer = None if strata is None else np.unique(np.asarray(strata).ravel(), return_inverse=True)[1].astype(np.intp)
     counts_as = np.zeros(index.size)  # what each answer counts for, in answers alike in weight
     counts_as[rated] = weight_of[rated] * weight_of[rated].sum() / np.sum(weight_of[rated] ** 2)
-    stands_for = _labels_stand_for(index, both, weight_of, layer)
+    chance = None
+    if probability is not None:
+        chance = np.broadcast_to(np.asarray(probability, dtype=np.float64), np.shape(judged)).ravel()
+    stands_for = _labels_stand_for(index, both, weight_of if chance is None else weight_of / chance, layer)
     cell = np.maximum(index, 0).astype(np.intp) * 9 + np.maximum(label, 0)
     answers = np.bincount(index[rated], weights=counts_as[rated], minlength=9).astype(np.float64)
     pairs = np.bincount(cell[both], weights=stands_for[both], minlength=81).reshape(9, 9).astype(np.float64)
@@ -137,15 +141,22 @@ def severity_by_labels(
         blocked=why if errors < MIN_ERRORS else None,
         level=level,
     )
-    flagged, given = LEVELS[index[rated]], np.where(label < 0, np.nan, LEVELS[label])[rated]
-    if unit is not None or weights is not None:  # the rare-safe form knows neither
-        return summary
-    parts = index[rated] if layer is None else layer[rated]
-    rates = {}
-    for name, at in zip(summary.at_least, POSITIVE, strict=True):
-        rate = ppi_rate(given, flagged, float(at), strata=parts, level=level)
-        rates[name] = Estimated(estimate=rate.estimate, interval=rate.interval)
-    return dataclasses.replace(summary, at_least=rates, error_rate=rates[f"{POSITIVE[0]:.1f}"])
+    given = np.where(label < 0, np.nan, LEVELS[label])
+
+    def correct(people: Floats, judge: Floats, high: float) -> Estimated:
+        found = correct_by_labels(
+            people[rated], judge[rated], strata=None if layer is None else layer[rated],
+            probability=None if chance is None else chance[rated], unit=None if unit is None else unit[rated],
+            weight=None if weights is None else weight_of[rated], low=0.0, high=high,
+        )  # fmt: skip
+        return Estimated(estimate=found.estimate, interval=correction_interval(found, level=level))
+
+    rates = {
+        name: correct(np.where(label < 0, np.nan, given >= at), (LEVELS[index] >= at).astype(np.float64), 1.0)
+        for name, at in zip(summary.at_least, POSITIVE, strict=True)
+    }
+    mean = correct(given, LEVELS[index], LEVELS[-1])
+    return dataclasses.replace(summary, at_least=rates, error_rate=rates[f"{POSITIVE[0]:.1f}"], mean=mean)
 
 
 def _labels_stand_for(
@@ -155,7 +166,7 @@ def _labels_stand_for(
 
     Of a judged level the sum is (sum w)^2 / sum w^2: the number of labels where all weigh alike.
     """
-    stands = np.where(both, weight, 0.0)
+    stands = np.where(both, np.where(both, weight, 1.0), 0.0)
     if layer is not None:
         rated = index >= 0
         answers, labels = (np.bincount(layer[of], minlength=int(layer.max()) + 1) for of in (rated, both))

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from richter.stats._arrays import *
     from richter.stats._bootstrap import *
     from richter.stats._ece import *
+    from richter.stats._judge_bias import *
+    from richter.stats._label_correction import *
+    from richter.stats._label_pools import *
     from richter.stats._leniency import *
     from richter.stats._multiplicity import *
     from richter.stats._ppi import *

@@ -12,7 +12,8 @@ from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result
 from richter.stats._agreement import paired_ratings
 from richter.stats._arrays import Bools, Floats, Indices
-from richter.stats._ppi import labelled_pool, pool_interval
+from richter.stats._label_correction import correct_by_labels, correction_interval
+from richter.stats._label_pools import labelled_pool, pool_interval
 from richter.stats._proportion import wilson
 
 __all__ = ["Screening", "Share", "ThresholdRow", "overcall_rate", "screen"]
@@ -190,9 +191,9 @@ def screen(
     bias, limits = float(np.mean(given - truth)), None
     low, high = float(min(0.0, truth.min())), float(max(4.0, truth.max()))
     if drawn is not None and len(truth) > 1:
-        pool = labelled_pool(drawn.label, drawn.judge, strata=drawn.stratum, low=low, high=high)
-        inner, mean = pool_interval(pool, level=level), float(drawn.judge.mean())
-        bias = mean - pool.estimate
+        corrected = correct_by_labels(drawn.label, drawn.judge, strata=drawn.stratum, low=low, high=high)
+        inner, mean = correction_interval(corrected, level=level), float(drawn.judge.mean())
+        bias = mean - corrected.estimate
         limits = Interval(low=mean - inner.high, high=mean - inner.low, level=level, method=inner.method)
     return Screening(rows=tuple(rows), bias=bias, bias_interval=limits, n=len(given), weighted=drawn is not None)
 

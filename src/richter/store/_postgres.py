@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import re
+import secrets
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -396,6 +397,50 @@ def database_runs(place: DatabaseRun) -> list[DatabaseRun]:
     finally:
         database.close()
     return [named_run(place, name) for (name,) in names if can_name(name)]
+
+
+def scratch_run(place: DatabaseRun) -> DatabaseRun:
+    """Where a run that is being made lies: a schema whose name no run can have, so that nobody takes it for one.
+
+    What killed processes left of the same run is dropped.
+    """
+    prefix = f"{place.name[:40]}:"
+    with _statements(place) as (rows, run):
+        for (name,) in rows("SELECT nspname FROM pg_namespace WHERE starts_with(nspname, ?1)", (prefix,)):
+            held = rows("SELECT pg_try_advisory_lock(hashtext('richter writers'), hashtext(?1))", (name,))
+            if held[0][0]:  # nobody writes it any more; the lock goes with the connection
+                run(f'DROP SCHEMA "{name}" CASCADE')
+    return named_run(place, f"{prefix}{secrets.token_hex(8)}")
+
+
+def publish_run(scratch: DatabaseRun, place: DatabaseRun) -> bool:
+    """Give a run that was made its name; False where another has it."""
+    sql = "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ?1"
+    with _statements(place) as (rows, run):
+        if rows(sql, (place.name,)):
+            return False
+        run(f'DROP SCHEMA IF EXISTS "{place.name}"; ALTER SCHEMA "{scratch.name}" RENAME TO "{place.name}"')
+    return True
+
+
+def drop_run(scratch: DatabaseRun) -> None:
+    """Drop what there is of a run that was not made."""
+    with _statements(scratch) as (_, run):
+        run(f'DROP SCHEMA IF EXISTS "{scratch.name}" CASCADE')
+
+
+@contextlib.contextmanager
+def _statements(place: DatabaseRun) -> Iterator[tuple[Stream, Callable[[str], None]]]:
+    """How to read from a database, and to run statements as one transaction, on one connection."""
+    database = PostgresDatabase(place, writable=True)
+
+    async def execute(sql: str) -> None:
+        await (await database._connect("read")).execute(sql)
+
+    try:
+        yield database.rows, lambda sql: database._persist(lambda: database._wait(execute(sql)), "read")
+    finally:
+        database.close()
 
 
 async def _start_cursor(cursor: Any) -> Any:

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from richter.errors import InputError, StorageError
+from richter.errors import InputError, RichterError, StorageError
 from richter.store._ledger import Ledger, Unsettled
 from richter.store._place import DatabaseRun, Place, RunLike, is_run, run_place, whole_run
-from richter.store._postgres import PostgresDatabase, database_runs
+from richter.store._postgres import PostgresDatabase, database_runs, drop_run, publish_run, scratch_run
 from richter.store._spending import RunUsage, Spender, Usage
 from richter.store._sqlite import HEAD_NAME, LEDGER_NAME, SqliteDatabase, ensure_inside, take_lock
 from richter.store._workers import Worker
@@ -69,7 +69,7 @@ def open_ledger(
 
 @contextlib.contextmanager
 def new_run(run: RunLike) -> Iterator[Ledger]:
-    """A ledger to fill as a new run. In a folder it is there when all of it is written, and else nothing is.
+    """A ledger to fill as a new run. It is there when all of it is written, and else nothing is.
 
     Half of an import would be read as if it were all. What a killed one left is cleared away by the next.
     """
@@ -77,7 +77,7 @@ def new_run(run: RunLike) -> Iterator[Ledger]:
     if has_ledger(run):
         raise InputError(taken, remedy="Name a new one with -o.")
     if not isinstance(place, Path):
-        with open_ledger(run, mode="write", alone=True) as ledger:
+        with _new_database_run(place, taken) as ledger:
             yield ledger
         return
     lock = take_lock(place)
@@ -100,6 +100,21 @@ def new_run(run: RunLike) -> Iterator[Ledger]:
         ) from error
     finally:
         os.close(lock)
+
+
+@contextlib.contextmanager
+def _new_database_run(place: DatabaseRun, taken: str) -> Iterator[Ledger]:
+    """A ledger in a schema of its own, which gets the run's name when all of it is written."""
+    scratch = scratch_run(place)
+    try:
+        with open_ledger(scratch, mode="write", alone=True) as ledger:
+            yield ledger
+        if not publish_run(scratch, place):
+            raise InputError(taken, remedy="Name a new one with -o.")
+    except BaseException:
+        with contextlib.suppress(RichterError):  # the server may be gone: the next import clears it away
+            drop_run(scratch)
+        raise
 
 
 def find_runs(where: Place) -> list[Place]:

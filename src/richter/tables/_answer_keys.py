@@ -117,13 +117,18 @@ def name_settings(names: pl.Series) -> pl.Series:
     different = names.drop_nulls().unique(maintain_order=True)
     if not different.str.starts_with("{").all() or different.is_empty():
         return names
-    found = {name: _object(name) for name in different}
-    if None in found.values():
+    settings = {name: own for name in different if (own := _object(name)) is not None}
+    if len(settings) < len(different):
         return names
-    keys = dict.fromkeys(key for own in found.values() for key in own or {})
-    differ = [k for k in keys if len({json.dumps((own or {}).get(k)) for own in found.values()}) > 1]
-    named = {name: ", ".join(_setting(k, own[k]) for k in differ if own and k in own) for name, own in found.items()}
+    named = _name_by_differences(settings)
     return names.replace(named) if len(set(named.values())) == len(named) > 1 else names
+
+
+def _name_by_differences(settings: Mapping[str, dict[str, object]]) -> dict[str, str]:
+    """A name for each object of settings, by the keys in which they differ."""
+    keys = dict.fromkeys(key for own in settings.values() for key in own)
+    differ = [key for key in keys if len({json.dumps(own.get(key)) for own in settings.values()}) > 1]
+    return {name: ", ".join(_setting(k, own[k]) for k in differ if k in own) for name, own in settings.items()}
 
 
 def _object(text: str) -> dict[str, object] | None:

@@ -65,10 +65,9 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
     rows, repeats, are_draws = one_row_per_answer(frame, rows, place, what, rated=len(ratings) > 0)
     notes += repeats
     rows, retries = _first_tries(rows, place, notes)
-    ranks = find_ranks(rows) if scores is not None and not (options.better or options.scale) else None
     score = _describe_score(table)
-    if ranks is not None:
-        _note_ranks(score, ranks, notes)
+    ranks = find_ranks(rows) if scores is not None and not (options.better or options.scale) else None
+    _note_ranks(score, ranks, notes)
     ranges = {stated_range(c) for c in table.wide or [place.get("score", "")]}
     return Part(
         name=what,
@@ -113,8 +112,10 @@ def _note_splits(frame: pl.DataFrame, notes: list[str]) -> None:
             notes.append(f"{brief(column)} holds {rows}: all of them count. --by {column} shows each by itself.")
 
 
-def _note_ranks(score: str, ranks: tuple[float, float], notes: list[str]) -> None:
-    """Say that scores are ranks, in place of the note that more of them is better."""
+def _note_ranks(score: str, ranks: tuple[float, float] | None, notes: list[str]) -> None:
+    """Say of scores that are ranks that they are, in place of the note that more of them is better."""
+    if ranks is None:
+        return
     notes[:] = [note for note in notes if note not in of_kind(notes, "more is better")]
     which = f"each item's scores ({score.removeprefix('column ')}) are the numbers 1 to {ranks[1]:g}"
     notes.append(f"{which}: ranks, of which 1 is the best (--better higher says otherwise)")
@@ -198,8 +199,7 @@ def _measures(frame: pl.DataFrame, table: RoledTable, options: ReadOptions, note
         settle = f"{map_option('score', listed[0])} makes it the main score"
         notes.append(Note(f"Also measured: {', '.join(map(brief, listed))}. {settle}.", "scores"))
     if not options.map:
-        others = [c for c in frame.columns if c not in (*taken, *listed) and _may_grade(c)]
-        _note_other_grades([c for c in others if _is_other_grade(frame, c, score)], score, notes)
+        _note_other_grades(frame, [c for c in frame.columns if c not in (*taken, *listed)], score, notes)
     return own | {c if c not in METRICS else f"{c} (column)": c for c in listed}
 
 
@@ -214,7 +214,9 @@ def _is_other_grade(frame: pl.DataFrame, column: str, score: str) -> bool:
     return frame[column].n_unique() > 1 and holds_grades(frame[column]) and not _same_grades(frame, column, score)
 
 
-def _note_other_grades(columns: Sequence[str], score: str, notes: list[str]) -> None:
+def _note_other_grades(frame: pl.DataFrame, free: Sequence[str], score: str, notes: list[str]) -> None:
+    """Note the free columns that may be grades, with the options that read them."""
+    columns = [c for c in free if _may_grade(c) and _is_other_grade(frame, c, score)]
     if columns:
         shown = ", ".join(map_option("score", c) for c in columns[:3])
         notes.append(Note(f"there are other grades than {brief(score)}: {shown}", "scores"))

@@ -36,7 +36,7 @@ from richter.tables._roles import JUDGES, find_roles
 from richter.tables._severity_words import worded
 from richter.tables._shapes import CONDITION, ORDER, VALUE, LongForm, long_form
 from richter.tables._tables import ReadOptions
-from richter.tables._wide_table import MADE_NAMES, find_margins, melt_conditions, shared_faults
+from richter.tables._wide_table import MADE_NAMES, as_floats, find_margins, melt_conditions, shared_faults
 from richter.tables._words import (
     ANY,
     DATED,
@@ -80,9 +80,7 @@ def infer_table(
     is_settled = bool(options.map) or options.wide is not None
     laid = long_form(rows, notes) if options.layout or not is_settled else LongForm(rows, {}, ())
     made = laid.made
-    frame, place = worded(
-        *_segments(laid.frame, _place(laid.frame, options, what, made), options), options, notes, what
-    )
+    frame, place = worded(*_segments(laid.frame, _place(laid.frame, options, what, made), options), notes, what)
     _refuse_headless(frame, place, what)
     place = _answer_key(frame, _without_human(place, options), options, notes)
     _named_once(frame, place, options, what)
@@ -99,7 +97,7 @@ def infer_table(
                 remedy="Give the file with a row for each question.",
             )
         frame, place = _melt_wide(frame, place, wide, holds, options, fixed, notes, what)
-    steps, before = [*laid.steps, *(["empty-severity"] if of_kind(notes, "empty severity") else [])], frame
+    steps, before = [*laid.steps], frame
     if not is_settled or "share" in options.layout:
         frame, amount = _shares(frame, place, what, notes)
         steps += ["share"] if frame is not before else []
@@ -339,7 +337,7 @@ def _runs_as_conditions(frame: pl.DataFrame, place: dict[str, str], mapped: Mapp
     if "condition" in mapped or (named and (named not in frame.columns or frame[named].n_unique() > 1)):
         return place
     for field in ("run", "draw"):
-        column = place.get(field, "")
+        column = place.get(field, "\0")
         if field in mapped or column not in frame.columns or frame[column].n_unique() < 2:
             continue
         if text_of(frame[column]).cast(pl.Int64, strict=False).null_count() == frame.height:
@@ -465,8 +463,7 @@ def _without_made(frame: pl.DataFrame, graded: list[str], others: list[str], not
     made = [c for c in graded if TOTALS.fullmatch(c.strip()) or plain_name(c) in MADE_NAMES]
     made += [c for c in find_margins(frame, graded) if c not in made]
     rest = [c for c in graded if c not in made]
-    values = {c: [number_of(text) for text in text_of(frame[c]).drop_nulls().unique()] for c in rest}
-    off = _off_scale({c: [v for v in own if v is not None] or [0.0] for c, own in values.items()})
+    off = _off_scale({c: as_floats(frame[c]).drop_nulls().unique().to_list() or [0.0] for c in rest})
     conditions = [c for c in rest if c not in off]
     left, conditions = ([*others, *made, *off], conditions) if len(conditions) > 1 else (others, graded)
     if left:

@@ -23,7 +23,7 @@ from richter.tables._tables import (
     Dataset,
     ReadOptions,
     counting_kind,
-    severity_of,
+    decisions_of,
 )
 from richter.tables._words import EMPTY, USUAL_ENDS, brief
 
@@ -41,6 +41,7 @@ SHARED = 10  # items that have one broken score
 FAR = 2.0  # times the end of a scale from which a lone value is doubted
 CODES = (-1.0, -9.0, -99.0, -999.0, 9.0, 77.0, 88.0, 97.0, 98.0, 99.0, 999.0)  # that people write for "missing"
 RARE = 0.1
+MAX_CODED = 0.3  # share of scores that may be codes
 MAX_IDS_SEEN = 10_000  # that tell how ids are written
 
 
@@ -121,7 +122,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     scores = _score_tables(answers.filter(~failed), others, parts, options, notes, is_lower=is_lower)
     names = list(dict.fromkeys(part.score for part in parts if part.score))
     graded = f"grades from {', '.join(names)}" if names and not by_severity else ""
-    rated = "" if counting is None else _rated(counting, ratings)
+    rated = _rated(counting, ratings)
     return dataclasses.replace(
         draft,
         answers=_with_refusals(answers.select(*ANSWERS)),
@@ -426,7 +427,7 @@ def _graded_by_severity(tables: Dataset) -> tuple[pl.DataFrame, bool]:
     bare = [name for name in tables.conditions if name not in graded]
     if not bare:
         return answers, False
-    right = severity_of(tables).select(*KEY, (pl.col("severity") == 0).cast(pl.Float64).alias("right"))
+    right = decisions_of(tables, pl.col("severity") == 0).rename({"value": "right"})
     joined = answers.join(right, on=KEY, how="left", maintain_order="left")
     value = pl.when(pl.col("condition").is_in(bare)).then("right").otherwise("value")
     return joined.with_columns(value.alias("value")).drop("right"), not graded
@@ -482,17 +483,24 @@ def _measured(
         return "binary", 0.0, 1.0, better
     least, most = float(given.min()), float(given.max())  # type: ignore[arg-type]
     if options.scale is not None:
-        low, high = options.scale
-        if low >= high:
-            raise InputError(
-                f"A scale from {low:g} to {high:g} does not rise.",
-                remedy=f"Give --scale {high:g}:{low:g}, with --better lower if less is better.",
-            )
-        if least < low or most > high:
-            raise _outside_scale_error(given, options.scale, (least, most), rows)
-        return "bounded", low, high, better
+        _check_scale(given, options.scale, (least, most), rows)
+        return "bounded", *options.scale, better
     found = None if endless else next(((a, b) for a, b in SCALES if a <= least and most <= b), None)
     return ("real", least, most, better) if found is None else ("bounded", *found, better)
+
+
+def _check_scale(
+    given: pl.Series, scale: tuple[float, float], ends: tuple[float, float], rows: pl.DataFrame | None
+) -> None:
+    """Refuse a scale that does not rise, and scores off it."""
+    low, high = scale
+    if low >= high:
+        raise InputError(
+            f"A scale from {low:g} to {high:g} does not rise.",
+            remedy=f"Give --scale {high:g}:{low:g}, with --better lower if less is better.",
+        )
+    if ends[0] < low or ends[1] > high:
+        raise _outside_scale_error(given, scale, ends, rows)
 
 
 def _outside_scale_error(
@@ -536,8 +544,10 @@ def _with_refusals(answers: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns(pl.when(asked).then("declines").otherwise("refused").alias("refused")).drop("declines")
 
 
-def _rated(counting: str, ratings: pl.DataFrame) -> str:
-    """Who gave the severities that count."""
+def _rated(counting: str | None, ratings: pl.DataFrame) -> str:
+    """Who gave the severities that count; empty where none do."""
+    if counting is None:
+        return ""
     raters = ratings.filter(pl.col("kind") == counting)["rater"].n_unique()
     return f"severities {KINDS[counting]}" + (f" ({counted(raters, 'rater')})" if raters > 1 else "")
 
@@ -683,17 +693,10 @@ def _no_codes(values: pl.Series, what: str) -> list[str]:
     A -1 of more than a tenth of the rows may well be a score, a loss beside ties and wins: it is pointed out.
     """
     rest = values.filter(~values.is_in(CODES))
-    if not len(rest):
+    found = _count_codes(values, rest)
+    if not found:
         return []
-    whole = bool((rest == rest.round()).all())
     least, most = float(np.min(rest.to_numpy())), float(np.max(rest.to_numpy()))
-    top = next((end for end in USUAL_ENDS if most <= end), 0.0)
-    off = [code for code in CODES if whole or abs(code) > 9]  # of broken numbers a 9 may be one, and a -1 too
-    off = [code for code in off if (code < 0 and most <= 10) or code > top > 0]
-    found = {code: int((values == code).sum()) for code in off}
-    found = {code: n for code, n in found.items() if 0 < n <= 0.3 * len(values)}
-    if least < 0 or not found:
-        return []
     said = " and ".join(f"{n:,} of {len(values):,} scores are {code:g}" for code, n in found.items())
     many, codes = f"{said}, the others {least:g} to {most:g}", [f"{code:g}" for code in found]
     settle = f"--grade {' --grade '.join(f'{code}=missing' for code in codes)} (or =wrong)"
@@ -705,6 +708,19 @@ def _no_codes(values: pl.Series, what: str) -> list[str]:
         f"{'it is a score' if len(codes) == 1 else 'they are scores'}: "
         f"--scale={min(least, *found):g}:{max(most, *found):g}",
     )
+
+
+def _count_codes(values: pl.Series, rest: pl.Series) -> dict[float, int]:
+    """How often each number stands that may be a code for no grade, off the scale of the `rest` and not common."""
+    if rest.is_empty() or (rest < 0).any():
+        return {}
+    most = float(np.max(rest.to_numpy()))
+    is_whole = bool((rest == rest.round()).all())
+    top = next((end for end in USUAL_ENDS if most <= end), 0.0)
+    codes = [code for code in CODES if is_whole or abs(code) > 9]  # of broken numbers a 9 may be one, and a -1 too
+    off = [code for code in codes if (code < 0 and most <= 10) or code > top > 0]
+    counts = {code: int((values == code).sum()) for code in off}
+    return {code: n for code, n in counts.items() if 0 < n <= MAX_CODED * len(values)}
 
 
 def _written(answers: pl.DataFrame, conditions: tuple[str, ...]) -> list[str]:

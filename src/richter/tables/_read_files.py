@@ -106,19 +106,18 @@ def _read_alike(
     parts: dict[Key, Part] = {}
     errors: dict[Key, InputError] = {}
     chosen: dict[tuple[str, ...], ReadOptions] = {}
-    for is_second_look in (False, True):
-        for key, frame in frames.items():
-            columns = tuple(frame.columns)
-            if key in parts or (is_second_look and columns not in chosen):
-                continue
-            try:
-                parts[key] = read(key, frame, chosen.get(columns, options))
-            except InputError as error:
-                errors[key] = error
-                continue
-            errors.pop(key, None)
-            if (reading := parts[key].reading) is not None:
-                chosen.setdefault(columns, reading.options)
+    columns = {key: tuple(frame.columns) for key, frame in frames.items()}
+    for key in (*frames, *frames):  # what failed at first is read again as one of its kind was
+        if key in parts or (key in errors and columns[key] not in chosen):
+            continue
+        try:
+            parts[key] = read(key, frames[key], chosen.get(columns[key], options))
+        except InputError as error:
+            errors[key] = error
+            continue
+        errors.pop(key, None)
+        if (reading := parts[key].reading) is not None:
+            chosen.setdefault(columns[key], reading.options)
     return {key: parts[key] for key in frames if key in parts}, errors
 
 
@@ -248,13 +247,15 @@ def _why_aside(parts: Mapping[str, Part]) -> dict[str, str]:
     graded = {name: part for name, part in parts.items() if part.score or len(part.ratings)}
     aside = dict.fromkeys((name for name in parts if graded and name not in graded), "its answers have no grades")
     items = {name: part.answers["item"].unique() for name, part in graded.items()}
-    most = max(map(len, items.values()), default=0)
-    for name, own in items.items():
-        others = [other for key, other in items.items() if key != name]
-        if len(own) <= MAX_ASIDE and 3 * len(own) < most and others:
-            is_shared = any(own.is_in(other.implode()).any() for other in others)
-            aside |= {} if is_shared else {name: f"{counted(len(own), 'item')} that no other sheet has"}
-    return aside
+    few = [name for name, own in items.items() if _is_legend(own, [o for key, o in items.items() if key != name])]
+    return aside | {name: f"{counted(len(items[name]), 'item')} that no other sheet has" for name in few}
+
+
+def _is_legend(items: pl.Series, others: Sequence[pl.Series]) -> bool:
+    """Whether a sheet has few items beside many of another, and none of theirs."""
+    if len(items) > MAX_ASIDE or 3 * len(items) >= max(map(len, others), default=0):
+        return False
+    return not any(items.is_in(other.implode()).any() for other in others)
 
 
 MAX_ASIDE = 10  # items of a sheet that may be a legend

@@ -65,22 +65,29 @@ def known_table(frame: pl.DataFrame, options: ReadOptions, notes: list[str]) -> 
 
 def _listed_places(frame: pl.DataFrame, options: ReadOptions) -> dict[str, str] | None:
     """The column of each field by option or listed name; None where two columns claim a field that decides numbers."""
-    place = {SAME.get(field, field): column for field, column in options.map.items()}
-    if options.scorer is not None:
-        place.setdefault("score", options.scorer)
+    place = _chosen_places(options)
     if any(f not in FIELDS or (c not in frame.columns and c != ORDER) for f, c in place.items()):
         return None
     if "score" not in place and _has_scores_named_alike(frame):
         return None
-    for field in (f for f in FIELDS if f not in place):
+    for field in [f for f in FIELDS if f not in place]:
         own = _claiming_columns(frame, field, place)
         if len(own) > 1 and field in ("item", "condition", "draw", "run"):
             return None
-        if own:
-            place[field] = own[0]
-    if "item" not in place and plain_name(place.get("prompt", "")) in LISTED["item"]:
-        place["item"] = place["prompt"]  # a question is its own name
-    return with_classes_of_draws(place)
+        place |= {field: own[0]} if own else {}
+    return with_classes_of_draws(_named_by_question(place))
+
+
+def _named_by_question(place: dict[str, str]) -> dict[str, str]:
+    """The places with the question as the item where no other column is it: a question is its own name."""
+    is_listed_question = plain_name(place.get("prompt", "")) in LISTED["item"]
+    return {"item": place["prompt"]} | place if is_listed_question and "item" not in place else place
+
+
+def _chosen_places(options: ReadOptions) -> dict[str, str]:
+    """The columns by field that options name."""
+    place = {SAME.get(field, field): column for field, column in options.map.items()}
+    return place if options.scorer is None else {"score": options.scorer} | place
 
 
 def with_classes_of_draws(place: Mapping[str, str]) -> dict[str, str]:

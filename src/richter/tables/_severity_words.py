@@ -1,14 +1,13 @@
-"""Severities as annotators write them: words in order, an empty cell where nothing is wrong, the worst of several."""
+"""Severities as annotators write them: words in order, and the worst of several."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import polars as pl
 
 from richter.errors import InputError
-from richter.interop import hinted_fields, less_is_better, plain_name
+from richter.interop import less_is_better, plain_name
 from richter.records import Note, counted, printable
-from richter.tables._tables import ReadOptions
-from richter.tables._words import MISSING, brief, holds_grades, map_option, number_of, says_right, text_of
+from richter.tables._words import MISSING, brief, text_of
 
 # severities that annotators write as words, in order; an attention check ("HOTW") is no rating
 SEVERITIES = {
@@ -23,13 +22,12 @@ SEVERITIES = {
 FIRST = "first\0"  # the row that names an answer first
 CHECKS = ("hotw-test", "hotw")
 _NAMES = {"severity", "harm", "damage", "gravity", "schwere", "schweregrad", "gravite", "gravedad", "gravita"}
-_KINDS = {"category", "mechanism", "type", "issue", "error", "errors", "kategorie", "fehler", "fehlerart"}
 
 
 def worded(
-    frame: pl.DataFrame, place: dict[str, str], options: ReadOptions, notes: list[str], what: str
+    frame: pl.DataFrame, place: dict[str, str], notes: list[str], what: str
 ) -> tuple[pl.DataFrame, dict[str, str]]:
-    """Severities in words as numbers, which is said; empty ones of answers without error are 0; the worst counts."""
+    """Severities in words as numbers, which is said; of several errors in one answer the worst counts."""
     place = _of_people(frame, place)
     if (people := place.get("human_severity", "")) in frame.columns and _in_words(frame[people]):
         frame = _numbers(frame, people, notes, what)
@@ -38,28 +36,24 @@ def worded(
         return frame, place
     place = {**{f: c for f, c in place.items() if c != column}, "severity": column}
     in_words = _in_words(frame[column])
-    if in_words:
-        frame = _numbers(frame, column, notes, what)
-    else:
-        words, sizes = _plain(frame[column]), text_of(frame[column]).cast(pl.Float64, strict=False)
-        if (words == "none").any() and not (sizes == 0).any():
-            shown = f"{(words == 'none').sum():,} cells of {brief(column)}"
-            notes.append(f"{shown} say None: taken as not rated; write 0 there if nothing is wrong")
-    frame, place = _nothing_wrong(frame, place, options, notes)
+    frame = _numbers(frame, column, notes, what) if in_words else frame
+    _note_empty(frame[column], notes)
     place = _of_errors(frame, place, notes)
-    answer = [place[f] for f in ("item", "condition", "draw", "run", "rater") if place.get(f) in frame.columns]
     if in_words and place.get("item") in frame.columns and "draw" not in place:
-        # in the order in which the file names the answers: what cells hold must not order the conditions
-        named = frame.with_row_index(FIRST).with_columns(pl.col(FIRST).min().over(answer))
-        worst = named.sort(column, descending=True, nulls_last=True, maintain_order=True).unique(
-            answer, keep="first", maintain_order=True
-        )
-        if len(worst) < len(frame):
-            notes.append(
-                f"{counted(len(frame), 'row')} of {len(worst):,} readings: of several errors in one the worst counts"
-            )
-            frame = worst.sort(FIRST).drop(FIRST)
+        frame = _keep_worst(frame, place, column, notes)
     return frame, place
+
+
+def _keep_worst(frame: pl.DataFrame, place: Mapping[str, str], column: str, notes: list[str]) -> pl.DataFrame:
+    """The rows with the worst severity of each answer, in the order in which the file names the answers."""
+    answer = [place[f] for f in ("item", "condition", "draw", "run", "rater") if place.get(f) in frame.columns]
+    named = frame.with_row_index(FIRST).with_columns(pl.col(FIRST).min().over(answer))
+    worst = named.sort(column, descending=True, nulls_last=True, maintain_order=True)
+    worst = worst.unique(answer, keep="first", maintain_order=True)
+    if len(worst) == len(frame):
+        return frame
+    notes.append(f"{counted(len(frame), 'row')} of {len(worst):,} readings: of several errors in one the worst counts")
+    return worst.sort(FIRST).drop(FIRST)
 
 
 def _in_words(column: pl.Series) -> bool:
@@ -67,6 +61,15 @@ def _in_words(column: pl.Series) -> bool:
     words = _plain(column)
     sizes = words.cast(pl.Float64, strict=False)
     return column.dtype == pl.String and not (sizes != 0).any() and words.is_in(list(SEVERITIES)).any()
+
+
+def _note_empty(column: pl.Series, notes: list[str]) -> None:
+    """Note that empty severities are not rated, where no other says that nothing is wrong."""
+    texts = text_of(column).fill_null("").str.to_lowercase()
+    empty = texts.is_in(MISSING)
+    if empty.any() and not empty.all() and not (texts.cast(pl.Float64, strict=False) == 0).any():
+        shown = f"{column.name} is empty in {empty.sum():,} of {len(empty):,} rows and nowhere 0: taken as not rated"
+        notes.append(f"{shown}; write 0 there if nothing is wrong")
 
 
 def _of_people(frame: pl.DataFrame, place: dict[str, str]) -> dict[str, str]:
@@ -138,71 +141,3 @@ def _numbers(frame: pl.DataFrame, column: str, notes: list[str], what: str) -> p
             f"{counted(int(checks.sum()), 'row is', 'rows are')} attention checks and no ratings; they are left out"
         )
     return frame.with_columns(value.alias(column)).filter(~checks)
-
-
-def _nothing_wrong(
-    frame: pl.DataFrame, place: dict[str, str], options: ReadOptions, notes: list[str]
-) -> tuple[pl.DataFrame, dict[str, str]]:
-    """An empty severity is 0 beside words for "no error", and beside right where severities stand beside wrong only.
-
-    A column of yes and no that parts the empty from the others and does not say by name which is right is pointed out.
-    """
-    column = place["severity"]
-    empty = text_of(frame[column]).fill_null("").str.to_lowercase().is_in(MISSING)
-    if not empty.any() or empty.all():
-        return frame, place
-    for c, right in _right(frame, place, options):
-        here = empty & right
-        if not here.any() or (right & ~empty).any():
-            continue
-        name = brief(c)
-        why = f"of which {name} says that all is right: 0 there"
-        notes.append(Note(f"{column} is empty in {counted(int(here.sum()), 'row')} {why}", "empty severity"))
-        zero = pl.lit("0" if frame[column].dtype == pl.String else 0)
-        graded = {} if "score" in place or c in place.values() or not holds_grades(frame[c]) else {"score": c}
-        return frame.with_columns(pl.when(here).then(zero).otherwise(column).alias(column)), {**place, **graded}
-    for c in _two_valued(frame, place):
-        cells = text_of(frame[c])
-        only = cells.filter(empty).unique().to_list()
-        if len(only) == 1 and only[0] is not None and not cells.filter(~empty).is_in(only).any():
-            lower = number_of(only[0]) == 0
-            told = map_option("score", c) + " --better lower" * lower
-            said = f"{column} is empty in {empty.sum():,} of {len(empty):,} rows, those of which "
-            said += f"{brief(c)} is {printable(only[0], limit=20)!r}: taken as not rated"
-            notes.append(f"{said}. If nothing is wrong there: {told}")
-            return frame, place
-    if not (text_of(frame[column]).cast(pl.Float64, strict=False) == 0).any():
-        said = f"{column} is empty in {empty.sum():,} of {len(empty):,} rows and nowhere 0: taken as not rated"
-        notes.append(f"{said}; write none there if nothing is wrong")
-    return frame, place
-
-
-def _two_valued(frame: pl.DataFrame, place: Mapping[str, str]) -> list[str]:
-    taken = {column for field, column in place.items() if field not in ("score", "error")}
-    rest = [c for c in frame.columns if c not in taken and text_of(frame[c]).n_unique() == 2]
-    return [c for c in rest if holds_grades(frame[c])]
-
-
-def _right(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions) -> Iterator[tuple[str, pl.Series]]:
-    """Columns that say which rows are without error, and those rows: by a word for it, or by a grade."""
-    texts = [place[f] for f in ("mechanism", "domain") if place.get(f) in frame.columns]
-    texts += [c for c in frame.columns if _KINDS & set(plain_name(c).split("_")) and c not in texts]
-    zero = [word for word, size in SEVERITIES.items() if size == 0 and len(word) > 2]
-    for c in texts:
-        if frame[c].dtype == pl.String and c != place["severity"]:
-            yield c, _plain(frame[c]).is_in(zero).fill_null(value=False)
-    for c in _two_valued(frame, place):
-        if (good := _good_value(frame[c], place, options)) is not None:
-            sizes = {cell: number_of(cell) for cell in text_of(frame[c]).drop_nulls().unique()}
-            yield c, text_of(frame[c]).is_in([cell for cell, size in sizes.items() if size == good]).fill_null(False)
-
-
-def _good_value(column: pl.Series, place: Mapping[str, str], options: ReadOptions) -> float | None:
-    """Which of 0 and 1 is good in a column of grades; None where its name does not say that it grades."""
-    is_lower = less_is_better(column.name) and not says_right(column)
-    is_score = place.get("score") == column.name
-    if not (is_lower or is_score or hinted_fields(column.name) & {"score"}):
-        return None
-    if is_score and options.better is not None:
-        is_lower = options.better == "lower"
-    return 0.0 if is_lower else 1.0

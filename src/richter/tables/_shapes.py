@@ -13,12 +13,11 @@ from typing import NamedTuple
 
 import polars as pl
 
-from richter.interop import PEOPLE, RaterName, hinted_fields, known_fields, leaf_name, plain_name, rater_of
-from richter.records import counted, printable
+from richter.interop import PEOPLE, RaterName, hinted_fields, known_fields, plain_name, rater_of
+from richter.records import printable
 from richter.tables._words import (
     SPREADS,
     TOTALS,
-    WORDS,
     brief,
     holds_any,
     holds_grades,
@@ -37,38 +36,9 @@ _DRAWN = re.compile(
     r"(?:run|seed|trial|try|epoch|draw|sample|rep|repeat|attempt|pass|iteration|round)?[ _#-]*\d{1,4}", re.I
 )
 _DECIDED = {"final", "consensus", "adjudicated", "majority", "agreed", "resolved"}
-_ROLES = ("role", "author", "from", "sender", "speaker", "author_role")
-_ANSWERS = {"assistant", "ai", "bot", "gpt", "model", "chatbot", "agent"}  # turns of a chat that answer
-_ASKS = {"user", "human", "system", "tool", "function", "developer", "customer", "prompter"}
 _SIDES = (("a", "b"), ("1", "2"), ("left", "right"), ("first", "second"), ("x", "y"))
-_WON = (
-    "winner",
-    "won",
-    "preference",
-    "preferred",
-    "vote",
-    "choice",
-    "better",
-    "result",
-    "verdict",
-    "label",
-    "judgment",
-    "judgement",
-)
-_PREFERRED = {"preferred", "preference", "prefer", "winner", "favourite", "favorite", "bevorzugt", "prefere"}
-_BETTER = {"better", "best", "besser", "chosen", "choice", "vote", "meilleur", "mejor"}  # of two sides
-_MEASURED = {"score", "severity", "condition"}
-_NEITHER = re.compile(
-    r"^((?:a|about|roughly|almost|nearly|the|ungefähr|fast) )*(tie|tied|draw|both|neither|equal\w*|same|similar\w*"
-    r"|none|no (difference|preference)|indifferent|unentschieden|egal|gleich|kein unterschied)\b"
-)
-# how much one is better than the other, and what stands around its name: "A is much better", "slightly prefer B"
-_DEGREE = re.compile(
-    r"^i\b|\b(?:is|are|was|the|very|much|far|by far|way|slightly|somewhat|significantly|considerably|clearly|strongly"
-    r"|marginally|moderately|a (?:bit|little|lot)|better|best|wins?|won|prefer(?:red|s)?|ist|viel|klar|deutlich|etwas"
-    r"|besser|leicht)\b"
-)
-_AGAINST = re.compile(r"\W*(\w+)\s*([<>=≈~]+)\s*(\w+)\W*")  # [[A>>B]]
+_WON = ("winner", "won", "preference", "preferred", "vote", "choice", "better", "result", "verdict", "label",
+        "judgment", "judgement")  # fmt: skip
 _TIES = ("tie", "draw", "both", "neither", "equal", "same", "none")
 _NAMING = {"item", "condition", "prompt", "reference", "domain", "group", "tier", "layer", "weight", "rater", "draw"}
 Made = dict[str, str]
@@ -173,7 +143,7 @@ def _battles(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]
         score = _first_ones_share(frame, sides)
         if score is not None:
             return _two_rows_each(frame, sides, score, notes)
-    return _preferred(frame, notes)
+    return frame, {}
 
 
 def _side_columns(frame: pl.DataFrame) -> Iterator[Sides]:
@@ -189,10 +159,7 @@ def _side_columns(frame: pl.DataFrame) -> Iterator[Sides]:
 
 
 def _first_ones_share(frame: pl.DataFrame, sides: Sides) -> pl.Series | None:
-    """The first one's part of every win, by steps or by the name or side of who won; None where a cell says neither."""
-    steps = _likert(frame[sides.won], signed=not _is_called_preferred(sides.won))
-    if steps is not None:
-        return steps.alias(VALUE)
+    """The first one's part of every win, by the name or side of who won; None where a cell says neither."""
     texts = (text_of(frame[c]).fill_null("").str.to_lowercase() for c in (sides.won, sides.first, sides.second))
     values = [_won(cell, a, b, *sides.words) for cell, a, b in zip(*texts, strict=True)]
     return None if any(v is None for v in values) else pl.Series(VALUE, values, dtype=pl.Float64)
@@ -209,137 +176,8 @@ def _two_rows_each(frame: pl.DataFrame, sides: Sides, score: pl.Series, notes: l
         rest.with_columns(text_of(frame[sides.first]).alias(CONDITION), score),
         rest.with_columns(text_of(frame[sides.second]).alias(CONDITION), (1 - score).alias(VALUE)),
     ]
-    if _likert(frame[sides.won], signed=not _is_called_preferred(sides.won)) is not None:
-        notes.append(_likert_note(sides.won, brief(sides.first), brief(sides.second)))
-    else:
-        note = f"{brief(sides.won)} says who won: 1 for the winner, 0 for the other, 0.5 each for a tie"
-        notes.append(note + _counting(frame[sides.won]))
+    notes.append(f"{brief(sides.won)} says who won: 1 for the winner, 0 for the other, 0.5 each for a tie")
     return pl.concat(rows), {"condition": CONDITION, "score": VALUE} | ({} if has_ids else {"item": ITEM})
-
-
-def _preferred(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
-    """Which of two is preferred, by its name or side, and nothing else that is measured: a row for each of the two.
-
-    Several such columns are several people's: draws.
-    """
-    columns = [c for c in frame.columns if (_PREFERRED | _BETTER) & set(plain_name(c).split("_"))]
-    if len(columns) == 1 and _is_called_preferred(columns[0]) and (score := _likert(frame[columns[0]])) is not None:
-        return _preferred_in_steps(frame, columns[0], score, notes)
-    return _preferred_by_name(frame, columns, notes)
-
-
-def _is_called_preferred(column: str) -> bool:
-    return bool(_PREFERRED & set(plain_name(column).split("_")))
-
-
-def _preferred_by_name(frame: pl.DataFrame, columns: list[str], notes: list[str]) -> tuple[pl.DataFrame, Made]:
-    """The table with a row for each of two sides, where the cells of these columns name one of them or neither."""
-    written = {c: text_of(frame[c]) for c in columns}
-    cells = _without_degrees(written)
-    columns = [c for c in columns if _count_sides(_different(cells[c])) <= 2]
-    names = {cell.lower(): cell for c in columns for cell in _different(cells[c])}
-    ties = [low for low in names if _NEITHER.search(low)]
-    sides = sorted(low for low in names if low not in ties)
-    rest = frame.drop(columns)
-    if len(sides) != 2 or known_fields(rest.columns) & _MEASURED or _are_grades(columns, sides):
-        return frame, {}
-    half = f", 0.5 each for {' and '.join(names[tie] for tie in ties)!r}" if ties else ""
-    half += "; how much better is not counted" * (cells is not written)
-    shown = ", ".join(brief(c) for c in columns)
-    notes.append(f"{shown}: which of two is preferred, 1 for it, 0 for the other{half}")
-    rows = _rows_of_sides(rest, {c: cells[c].str.to_lowercase() for c in columns}, sides, ties, names)
-    made = {"condition": CONDITION, "score": VALUE}
-    return (rows, made | {"draw": DRAW}) if columns[1:] else (rows.drop(DRAW), made)
-
-
-def _rows_of_sides(
-    rest: pl.DataFrame,
-    cells: Mapping[str, pl.Series],
-    sides: Sequence[str],
-    ties: Sequence[str],
-    names: Mapping[str, str],
-) -> pl.DataFrame:
-    """The table with a row for each side of every column's cells: 1 where it is preferred, a half for a tie."""
-    parts = []
-    for (k, low), (own, other) in itertools.product(enumerate(cells.values()), (sides, sides[::-1])):
-        value = pl.when(low == own).then(1.0).when(low.is_in(ties)).then(0.5).when(low == other).then(0.0)
-        parts.append(rest.with_columns(pl.lit(names[own]).alias(CONDITION), value.alias(VALUE), pl.lit(k).alias(DRAW)))
-    return pl.concat(parts)
-
-
-def _preferred_in_steps(
-    frame: pl.DataFrame, column: str, score: pl.Series, notes: list[str]
-) -> tuple[pl.DataFrame, Made]:
-    rest = frame.drop(column)
-    if known_fields(rest.columns) & _MEASURED:
-        return frame, {}
-    notes.append(_likert_note(column, "first", "second"))
-    both = [rest.with_columns(pl.lit(name).alias(CONDITION), value.alias(VALUE))
-            for name, value in (("first", score), ("second", 1 - score))]  # fmt: skip
-    return pl.concat(both), {"condition": CONDITION, "score": VALUE}
-
-
-def _different(cells: pl.Series) -> list[str]:
-    return [cell for cell in cells.drop_nulls().unique(maintain_order=True) if cell]
-
-
-def _count_sides(cells: Iterable[str]) -> int:
-    """How many of the cells name a side rather than neither."""
-    return sum(not _NEITHER.search(cell.lower()) for cell in cells)
-
-
-def _without_degrees(written: dict[str, pl.Series]) -> dict[str, pl.Series]:
-    """The cells without how much one is preferred, where there are more than two sides."""
-    texts = {cell.lower() for own in written.values() for cell in _different(own)}
-    if _count_sides(texts) <= 2:
-        return written
-    sides = {cell: _side_of(cell) for own in written.values() for cell in _different(own)}
-    return {c: own.replace(sides) for c, own in written.items()}
-
-
-def _are_grades(columns: Sequence[str], sides: Sequence[str]) -> bool:
-    """Whether two words are grades rather than the names of sides."""
-    if max(map(len, sides)) > 40 or any(side in WORDS and len(side) > 1 for side in sides):
-        return True
-    if any(map(_is_called_preferred, columns)):
-        return False
-    return (sides[0].split()[-1], sides[1].split()[-1]) not in _SIDES
-
-
-def _side_of(cell: str) -> str:
-    """Whom a cell prefers, without how much: `A` of "A is much better" and of "[[A>>B]]", `tie` of "A=B"."""
-    if against := _AGAINST.fullmatch(cell):
-        return "tie" if against[2][0] not in "<>" else against[1] if against[2][0] == ">" else against[3]
-    low = cell.lower().partition(" than ")[0]
-    kept = " ".join(_DEGREE.sub(" ", low).split()).strip(" .:,-")
-    at = low.find(kept)
-    return cell[at : at + len(kept)] if kept and at >= 0 else cell
-
-
-def _counting(cells: pl.Series) -> str:
-    """What is said where cells hold how much one is better too."""
-    texts = [cell for cell in text_of(cells).drop_nulls().unique() if not _NEITHER.search(cell.lower())]
-    return "; how much better is not counted" if len(texts) > len({_side_of(text) for text in texts}) else ""
-
-
-def _likert(column: pl.Series, *, signed: bool = False) -> pl.Series | None:
-    """The first one's part of a preference in steps: -3 to 3, or unless `signed` 1 to 5, 7 or 9; None for others."""
-    values = text_of(column).cast(pl.Float64, strict=False)
-    if values.null_count() > column.null_count() or values.n_unique() < 4 or not _whole(values):
-        return None
-    ends = values.drop_nulls().sort()
-    low, high = float(ends[0]), float(ends[-1])
-    end = max(-low, high)
-    if low < 0 < high and end <= 10:
-        return (end - values) / (2 * end)
-    return (high - values) / (high - 1) if not signed and low == 1 and high in (5.0, 7.0, 9.0) else None
-
-
-def _likert_note(column: str, first: str, second: str) -> str:
-    return (
-        f"{brief(column)} is a preference in steps: low numbers are taken for {first}, high ones for {second} "
-        "(a share of 0 to 1 each; --better lower if it is the other way round)"
-    )
 
 
 def _won(cell: str, a: str, b: str, one: str, two: str) -> float | None:
@@ -352,32 +190,7 @@ def _won(cell: str, a: str, b: str, one: str, two: str) -> float | None:
         return 1.0
     if cell == b or (one in words) != (two in words):
         return 0.0
-    if _NEITHER.search(cell) or any(tie in cell for tie in _TIES):
-        return 0.5
-    plainly = _side_of(cell)
-    return None if plainly == cell else _won(plainly, a, b, one, two)
-
-
-def _chat(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
-    """Turns of chats: those of the assistant are the answers; the others ask, and are no condition."""
-    for c in (c for c in frame.columns if leaf_name(c) in _ROLES):
-        said = text_of(frame[c]).str.to_lowercase()
-        found = set(said.drop_nulls().unique())
-        answers = said.is_in(list(_ANSWERS))
-        if found & _ANSWERS and found & _ASKS and found <= _ANSWERS | _ASKS and _in_turn(frame.drop(c), answers):
-            kept = frame.filter(answers).drop(c)
-            others = frame.height - kept.height
-            notes.append(f"{counted(others, 'turn')} that are not the assistant's ({brief(c)}) are left out")
-            return kept, {"draw": ORDER}
-    return frame, {}
-
-
-def _in_turn(frame: pl.DataFrame, answers: pl.Series) -> bool:
-    """Whether a column has the same values beside those who answer and those who ask, or they take turns."""
-    names = [c for c in frame.columns if "score" not in known_fields([c]) | hinted_fields(c)]
-    both = ((set(text_of(frame[c]).filter(side)) for side in (answers, ~answers)) for c in names)
-    shared = any(len(one & two) > 1 and 2 * len(one & two) > len(one) for one, two in both)
-    return shared or bool(2 * (answers != answers.shift(1)).sum() > len(answers))
+    return 0.5 if any(tie in cell for tie in _TIES) else None
 
 
 def _raters(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
@@ -748,6 +561,6 @@ def _are_items(frame: pl.DataFrame, graded: list[str], rest: list[str]) -> bool:
 
 
 RULES = {
-    "sections": _sections, "merged": _merged, "preferences": _battles, "chat": _chat, "raters": _raters,
+    "sections": _sections, "merged": _merged, "preferences": _battles, "raters": _raters,
     "column-pairs": _survey_or_measures, "lists": _drawn_lists, "items-as-columns": _items_as_columns,
 }  # fmt: skip

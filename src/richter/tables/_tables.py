@@ -8,6 +8,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from zlib import crc32
 
 import numpy as np
 import polars as pl
@@ -31,6 +32,7 @@ __all__ = [
     "RatingsFile",
     "ReadOptions",
     "chance_of",
+    "is_label_sample",
     "item_codes",
     "judges_of",
     "most_rated",
@@ -239,6 +241,28 @@ def severity_of(tables: Dataset) -> pl.DataFrame:
     return rows.group_by(KEY, maintain_order=True).agg(pl.col("severity").median(), pl.len().alias("raters"))
 
 
+def decisions_of(tables: Dataset, says: pl.Expr) -> pl.DataFrame:
+    """The vote on every rated answer: item, condition, draw, value (1 where more raters say so than not).
+
+    `says` is what one rater's severity says. Of even votes the item's own rater decides: the one whose place among its
+    raters by name the CRC-32 of its id names, for all conditions alike. So two raters flag as often as one does on
+    average; "any of the two" would flag more.
+    """
+    rows = tables.ratings.filter(pl.col("kind") == (tables.counting or ""), pl.col("severity").is_not_null())
+    rows = rows.select(*KEY, "rater", says.cast(pl.Float64).alias("value"))
+    if rows["rater"].n_unique() <= 1:
+        return rows.drop("rater")
+    turn = pl.DataFrame({"item": rows["item"].unique().to_list()})
+    turn = turn.with_columns(pl.Series("turn", [crc32(item.encode()) for item in turn["item"]], dtype=pl.Int64))
+    votes = rows.sort("rater", maintain_order=True).group_by(KEY, maintain_order=True).agg("value")
+    votes = votes.join(turn, on="item", how="left", maintain_order="left")
+    share = pl.col("value").list.mean()
+    own = pl.col("value").list.get(pl.col("turn") % pl.col("value").list.len())
+    value = pl.when(share == 0.5).then(own).otherwise((share > 0.5).cast(pl.Float64))
+    voted = votes.select(*KEY, value.alias("value"))
+    return severity_of(tables).select(KEY).join(voted, on=KEY, how="left", maintain_order="left")
+
+
 def counting_kind(ratings: pl.DataFrame, wanted: str | None, name: str) -> str | None:
     """Whose severities count: the kind named, else the table's own, else the kind that rated most answers."""
     rated = ratings.filter(pl.col("severity").is_not_null())
@@ -348,15 +372,20 @@ def judges_of(tables: Dataset, metric: str) -> tuple[str, ...]:
     """
     row = METRICS.get(metric)
     if (row is not None and row.source == "severity") or (metric == "accuracy" and not tables.scored_by):
-        if tables.counting != "judge":
-            return ()
-        return tuple(tables.ratings.filter(pl.col("kind") == "judge")["rater"].unique().sort().to_list())
+        raters = tables.ratings.filter(pl.col("kind") == "judge")["rater"].unique().sort()
+        return tuple(raters) if tables.counting == "judge" else ()
     if metric not in ("accuracy", "mean_score"):
         return (metric,) if _JUDGE.search(metric) and (tables.scores["metric"] == metric).any() else ()
-    parts = [name.partition("/")[2].partition(" ")[2] or name for name in tables.scores["metric"].unique().sort()
-             if name.startswith(tuple(f"{own}/" for own in tables.scored_by))]  # fmt: skip
-    named = [name.removeprefix("column ") for name in (*tables.scored_by, *parts) if _JUDGE.search(name)]
+    names = (*tables.scored_by, *_joined_scores(tables))
+    named = [name.removeprefix("column ") for name in names if _JUDGE.search(name)]
     return tuple(dict.fromkeys((*named, *tables.graded_by)))
+
+
+def _joined_scores(tables: Dataset) -> list[str]:
+    """The scores that the main one joins, without its name before them."""
+    main = tuple(f"{own}/" for own in tables.scored_by)
+    parts = [name for name in tables.scores["metric"].unique().sort() if name.startswith(main)]
+    return [name.partition("/")[2].partition(" ")[2] or name for name in parts]
 
 
 def _has_labels(tables: Dataset) -> bool:
@@ -364,16 +393,29 @@ def _has_labels(tables: Dataset) -> bool:
     return bool((tables.ratings["kind"] == "human").any()) or tables.answers["human"].count() > 0
 
 
+def is_label_sample(tables: Dataset) -> bool:
+    """Whether people rated a drawn sample of answers that something else graded: labels that stand for all answers."""
+    if tables.counting != "human" or not tables.scored_by or tables.reading.ratings is not None:
+        return False
+    people = tables.ratings.filter(pl.col("kind") == "human", pl.col("severity").is_not_null())
+    graded = tables.scores.filter(pl.col("metric") == "accuracy", pl.col("value").is_not_null()).select(KEY)
+    rated = graded.join(people, on=KEY, how="semi")
+    is_drawn = people["inclusion"].null_count() < len(people)
+    return is_drawn and 0 < rated.height < graded.height
+
+
 def _labels(tables: Dataset, metric: Metric, have: pl.DataFrame) -> tuple[dict[str, Any], list[str]]:
     """What people say of the answers, by row, and the strata in which these were drawn; empty where they graded all.
 
-    Of several people the median counts. Labels are a random sample of each stratum where the stratum of every answer is
-    known; answers that were drawn with the same chance are a stratum where every answer's chance is. Without either
-    they are taken as one random sample, which is said. Where chances differ and some are not known, labels stand for
-    nothing: `label_fault` says so, and a check blocks what they should correct. Labels of answers that were not drawn
-    (given of somebody's own accord) are left out and counted.
+    Of several people the median of severities counts, and the mean of their decisions on right or wrong. Labels are a
+    random sample of each stratum where the stratum of every answer is known; else they weigh by the chance of each,
+    where every labelled answer's is known. Without either they are taken as one random sample, with a note. Where they
+    were drawn by stratum and some strata are not known, labels stand for nothing: `label_fault` says so, and a check
+    blocks what they should correct. Labels of answers that were not drawn (given of somebody's own accord) are left out
+    and counted.
     """
-    if not _is_correctable(metric) or tables.counting == "human":
+    is_theirs = metric.source == "severity" or not tables.scored_by  # values that people gave need no correction
+    if not _is_correctable(metric) or (tables.counting == "human" and is_theirs and not is_label_sample(tables)):
         return {}, []
     if tables.reading.ratings is not None:
         return {}, [f"Human labels are left aside (--ratings {tables.reading.ratings})."] * _has_labels(tables)
@@ -383,7 +425,12 @@ def _labels(tables: Dataset, metric: Metric, have: pl.DataFrame) -> tuple[dict[s
         people = graded.select(*KEY, (1 - pl.col("human")).alias("severity"), pl.lit(None).alias("inclusion"))
     if people.is_empty():
         return {}, []
-    label = people.group_by(KEY).agg(pl.col("severity").median(), pl.col("inclusion").max().alias("drawn"))
+    # right or wrong is decided by each person and averaged: of two who disagree the answer is half wrong
+    is_decision = metric.name == "accuracy" or metric.at is not None
+    said = _of_severity(metric).cast(pl.Float64)
+    label = people.group_by(KEY).agg(
+        (said.mean() if is_decision else said.median()).alias("severity"), pl.col("inclusion").max().alias("drawn")
+    )
     rows = have.select(*KEY).join(label, on=KEY, how="left", maintain_order="left")
     rows = rows.join(tables.answers.select(*KEY, "layer", "inclusion"), on=KEY, how="left", maintain_order="left")
     rows = rows.with_columns(pl.coalesce("inclusion", "drawn").alias("drawn"))
@@ -393,13 +440,16 @@ def _labels(tables: Dataset, metric: Metric, have: pl.DataFrame) -> tuple[dict[s
         own = rows.filter(has_label & pl.col("drawn").is_null()).height
         rows = rows.with_columns(pl.when(pl.col("drawn").is_not_null()).then("severity").alias("severity"))
         notes = [f"{counted(own, 'label')} of answers that were not drawn for labelling are left out"] if own else []
-    value = rows.select(_of_severity(metric)).to_series().cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    labels: dict[str, Any] = {"label": value}
+    value = rows["severity"].fill_null(float("nan")).to_numpy()
+    labels: dict[str, Any] = {"label": value, "is_proxy": metric.source == "severity" and tables.counting == "human"}
+    drawn = rows.filter(has_label)
     if rows["layer"].null_count() == 0:
         labels["layer"] = (rows["layer"].rank("dense") - 1).to_numpy().astype(np.intp)
-    elif rows["inclusion"].null_count() == 0:
-        labels["layer"] = (rows["inclusion"].rank("dense") - 1).to_numpy().astype(np.intp)
-    elif rows.filter(has_label)["drawn"].n_unique() > 1 or rows.filter(has_label)["layer"].n_unique() > 1:
+    elif len(drawn) and drawn["drawn"].null_count() == 0:
+        if rows["inclusion"].null_count() == 0 or drawn["drawn"].n_unique() > 1:  # else one random sample
+            chance = rows["inclusion"] if rows["inclusion"].null_count() == 0 else rows["drawn"]
+            labels["chance"] = chance.fill_null(float("nan")).to_numpy()
+    elif drawn["drawn"].n_unique() > 1 or drawn["layer"].n_unique() > 1:
         labels["label_fault"] = "human labels were drawn by stratum, and of some answers the stratum is not known"
     return labels, notes
 
@@ -408,7 +458,13 @@ def _rows(tables: Dataset, name: str) -> tuple[pl.DataFrame, Metric]:
     """The rows of one measure with their `value`, and its metric."""
     metric = METRICS.get(name)
     failed = pl.col("error").fill_null("") != ""
+    if metric is not None and metric.source == "severity" and metric.estimator == "mean" and is_label_sample(tables):
+        # right or wrong is all that is known of every answer: labels say how severe either is
+        wrong = (1 - pl.col("value")) * (1.0 if metric.worst is None else metric.worst)
+        return tables.scores.filter(pl.col("metric") == "accuracy").with_columns(wrong.alias("value")), metric
     if metric is not None and metric.source == "severity":
+        if metric.at is not None and metric.estimator == "mean":
+            return decisions_of(tables, _of_severity(metric)), metric
         return severity_of(tables).select(*KEY, _of_severity(metric).cast(pl.Float64).alias("value")), metric
     if metric is not None and metric.source == "failure":
         return tables.answers.select(*KEY, failed.cast(pl.Float64).alias("value")), metric
@@ -615,6 +671,8 @@ def ratings_of(tables: Dataset) -> RatingsFile:
     rows = rows.with_columns(pl.col("mechanism", "reason").fill_null(""))
     answers = tables.answers
     layers = answers.filter(pl.col("layer").is_not_null()).select(*KEY, "layer") if "layer" in answers.columns else None
+    if layers is not None and layers.is_empty() and answers["inclusion"].null_count() == 0:
+        layers = answers.select(*KEY, pl.col("inclusion").cast(pl.String))  # answers of one chance are a stratum
     return RatingsFile(
         ratings=tuple(Rating(**row) for row in rows.iter_rows(named=True)),
         domains=dict(answers.filter(pl.col("domain").is_not_null()).select("item", "domain").iter_rows()),

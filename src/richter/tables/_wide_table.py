@@ -44,9 +44,8 @@ def known_wide(rows: pl.DataFrame, options: ReadOptions, notes: list[str]) -> Ro
     Known is a table in which a row is a question, and each column but those that say something of the question holds
     plain grades of one kind. Which column names the question then changes no number.
     """
-    if options.layout or options.wide is not None or options.scorer is not None or {*options.map} - {"item"}:
-        return None
-    item = options.map.get("item") or _row_name(rows)
+    is_settled = options.layout or options.wide is not None or options.scorer is not None or {*options.map} - {"item"}
+    item = None if is_settled else options.map.get("item") or _row_name(rows)
     if item is None or (item in rows.columns and text_of(rows[item]).n_unique() < rows.height):
         return None
     rest = [c for c in rows.columns if c != item]
@@ -54,13 +53,17 @@ def known_wide(rows: pl.DataFrame, options: ReadOptions, notes: list[str]) -> Ro
     others = [c for c in rest if c not in wide]
     if any(known_fields([c]) - QUESTION_FIELDS or _has_grades(rows[c]) for c in others) or not _are_plain(rows, wide):
         return None
-    named = {field: named_columns(rows, field) for field in ("prompt", "domain", "group", "tier")}
-    place = {"item": item, "condition": CONDITION, "score": VALUE}
-    place |= {field: own[0] for field, own in named.items() if own and own[0] in others}
+    place = {"item": item, "condition": CONDITION, "score": VALUE, **_question_places(rows, others)}
     return RoledTable(
         frame=melt_conditions(rows, [item, *others] if item in rows.columns else others, wide), given=rows,
         place=place, wide=wide, faults=shared_faults(wide), known=("item", "condition"), notes=notes,
     )  # fmt: skip
+
+
+def _question_places(rows: pl.DataFrame, others: Sequence[str]) -> dict[str, str]:
+    """The columns by field that say something of the question."""
+    named = {field: named_columns(rows, field) for field in ("prompt", "domain", "group", "tier")}
+    return {field: own[0] for field, own in named.items() if own and own[0] in others}
 
 
 def _are_plain(rows: pl.DataFrame, wide: list[str]) -> bool:
@@ -82,7 +85,7 @@ def _name_two_things(columns: list[str]) -> bool:
 
 def find_margins(frame: pl.DataFrame, columns: Sequence[str]) -> list[str]:
     """The columns that are, row by row, the sum or the mean of all others, of which there are two or more."""
-    values = {c: _as_floats(frame[c]) for c in columns}
+    values = {c: as_floats(frame[c]) for c in columns}
     n = len(columns) - 1
     if n < 2:
         return []
@@ -102,7 +105,7 @@ def _is_copy(column: str, values: Mapping[str, pl.Series]) -> bool:
     return any((values[column] - other).abs().max() == 0 for c, other in values.items() if c != column)
 
 
-def _as_floats(column: pl.Series) -> pl.Series:
+def as_floats(column: pl.Series) -> pl.Series:
     """The cells as numbers, words for right and wrong among them; null for any other."""
     texts = text_of(column)
     words = texts.drop_nulls().unique()

@@ -131,9 +131,7 @@ def number_of(text: str) -> float | None:
     if plain in WORDS:
         return WORDS[plain]
     if _THOUSANDS.fullmatch(plain):
-        *whole, last = re.split("[.,]", plain)
-        is_broken = plain[-len(last) - 1] not in plain[: -len(last) - 1]  # the last sign is another one
-        return float("".join(whole) + ("." if is_broken else "") + last)
+        return _without_groups(plain)
     if _PLAIN.fullmatch(plain):
         value = float(plain.rstrip("% ").replace(",", "."))
         return value / 100 if plain.endswith("%") else value
@@ -141,14 +139,26 @@ def number_of(text: str) -> float | None:
         return float(match[1].replace(",", ".")) / float(match[2])
     if match := _LED.fullmatch(plain):
         return float(match[1].replace(",", "."))
+    return _grade_in_words(plain)
+
+
+def _without_groups(plain: str) -> float:
+    """A number whose thousands are parted."""
+    *whole, last = re.split("[.,]", plain)
+    is_broken = plain[-len(last) - 1] not in plain[: -len(last) - 1]  # the last sign is another one
+    return float("".join(whole) + ("." if is_broken else "") + last)
+
+
+def _grade_in_words(plain: str) -> float | None:
+    """What stars, a negated word, or several words for the same grade say; None for any other text."""
     if plain and not plain.strip("★⭐☆ ️"):
         return float(plain.count("★") + plain.count("⭐"))
     if (match := _NOT.match(plain)) and WORDS.get(word := plain[match.end() :]) in (0.0, 1.0):
         return 1 - WORDS[word]
     parts = [part for part in re.split(r"[\s()\[\],;:/|-]+", plain) if part]
-    said = {WORDS[part] for part in parts if part in WORDS}
+    grades = {WORDS[part] for part in parts if part in WORDS}
     rest = "".join(part for part in parts if part not in WORDS)
-    return said.pop() if len(said) == 1 and not re.search(r"\w", rest) else None
+    return grades.pop() if len(grades) == 1 and not re.search(r"\w", rest) else None
 
 
 def ordered_words(cells: Collection[str]) -> dict[str, float]:

@@ -60,8 +60,7 @@ def describe_next(claims: Sequence[Claim], *, again: str) -> str:
     if any(c.without_missing is not None for c in main):
         return "Next: ask the missing questions again, or say how they went missing: --missing at-random"
     if any(c.judged for c in main):
-        names = " ".join(main[0].conditions) if len(main) == 1 else ""
-        return f"Next: check the judge by hand: richter label {again} {names}".rstrip()
+        return f"Next: check the judge by hand: richter import {again} -o run1; richter label run1 --rater me"
     if len(main) == 1 and main[0].verdict is Verdict.UNDECIDED:
         return f"Next: add questions, or run each one several times: richter size {again}"
     why = "   see what was fixed and broken" if len(main) == 1 else ""

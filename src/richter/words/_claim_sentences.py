@@ -46,7 +46,7 @@ def describe_claim(asked: Asked, claim: Claim, *, is_real: bool = False) -> str:
         text = _with_judge(asked, text) if evidence.judged or is_name else text[0].upper() + text[1:]
     else:
         text = _describe_inconclusive(asked, words, claim, basis)
-    return " ".join(filter(None, (text, *_extra_sentences(asked, claim), describe_judge_bias(asked, claim))))
+    return " ".join(filter(None, (text, *_extra_sentences(asked, claim), describe_judge_bias(claim, asked.metric))))
 
 
 def _extra_sentences(asked: Asked, claim: Claim) -> list[str]:
@@ -54,9 +54,10 @@ def _extra_sentences(asked: Asked, claim: Claim) -> list[str]:
     evidence = asked.known
     texts = [as_sentence(evidence.detail)]
     if claim.verdict is Verdict.UNDECIDED:
-        sizes = describe_sizes(claim, asked.words)
-        texts += [describe_missing(claim, asked.words), sizes]
-        texts += [as_sentence(evidence.notes[-1])] if not sizes and evidence.notes else []
+        missing = describe_missing(claim, asked.words)
+        sizes = "" if missing else describe_sizes(claim, asked.words)  # more questions would not settle it
+        texts += [missing, sizes]
+        texts += [as_sentence(evidence.notes[-1])] if not sizes and not missing and evidence.notes else []
     return texts
 
 
@@ -136,7 +137,7 @@ def describe_requirement(asked: Asked, claim: Claim) -> str:
     extra: list[str] = []
     if claim.verdict is Verdict.UNDECIDED:
         extra += [describe_missing(claim, words), _describe_gate_size(asked, claim)]
-    return " ".join(filter(None, (text, *extra, describe_judge_bias(asked, claim))))
+    return " ".join(filter(None, (text, *extra, describe_judge_bias(claim, asked.metric))))
 
 
 def _describe_limit(asked: Asked, interval: Interval, *, is_best_case: bool) -> str:
@@ -227,20 +228,19 @@ def describe_missing(claim: Claim, words: Metric) -> str:
     )
 
 
-def describe_judge_bias(asked: Asked, claim: Claim) -> str:
+def describe_judge_bias(claim: Claim, words: Metric) -> str:
     """What a judge that nobody checked means for a claim: the bias that undoes it, and the labels that settle it."""
-    evidence, words = asked.known, asked.metric
-    if not evidence.judged:
+    if not claim.judged:
         return ""
-    text = as_sentence(evidence.judged)
-    bias = judge_bias_to_undo(asked, claim)
+    text = as_sentence(claim.judged)
+    bias = judge_bias_to_undo(claim)
     if bias is None or words.low is None or words.high is None or words.kind == "real":
         return text
-    is_difference, is_good = len(claim.conditions) == 2, asked.is_rising == (words.better == "higher")
+    is_difference, is_good = len(claim.conditions) == 2, _is_rising(claim) == (words.better == "higher")
     towards = f"kinder to {claim.conditions[int(is_good)]}" if is_difference else "kinder or harsher than people"
     towards = "kinder to one side" if claim.verdict is Verdict.EQUIVALENT else towards
     amount = f"{digits_by_width(words, bias, 0.0).amount(bias)}{unit_of(words, is_difference=is_difference)}"
-    labels = labels_to_settle(asked)
+    labels = labels_to_settle(claim, words)
     more = "" if labels is None else f" About {labels:,} human labels would settle it."
     return f"{text} This result disappears if the judge is {amount} {towards}.{more}"
 
@@ -284,26 +284,35 @@ def describe_heterogeneity(found: "Subgroups", verdict: Verdict, p: float | None
     return f"there is no evidence that {effect} {between} (p = {p:.2g})"
 
 
-def judge_bias_to_undo(asked: Asked, claim: Claim) -> float | None:
+def _value_of(claim: Claim) -> float:
+    return 0.0 if claim.hypothesis is None else claim.hypothesis.value
+
+
+def _is_rising(claim: Claim) -> bool:
+    return (claim.estimate or 0.0) > _value_of(claim)
+
+
+def judge_bias_to_undo(claim: Claim) -> float | None:
     """How much kinder to one side a judge must be to undo a claim; None where nothing was shown."""
-    assert claim.interval is not None
-    low, high = claim.interval.low - asked.question.value, claim.interval.high - asked.question.value
+    span = claim.interval
+    if span is None or not claim.decided:
+        return None
+    low, high = span.low - _value_of(claim), span.high - _value_of(claim)
     if claim.verdict is Verdict.EQUIVALENT:
-        assert asked.question.margin is not None
-        return max(asked.question.margin - max(high, -low), 0.0)
-    return None if claim.verdict is Verdict.UNDECIDED else min(abs(low), abs(high))
+        assert claim.margin is not None
+        return max(claim.margin - max(high, -low), 0.0)
+    return min(abs(low), abs(high))
 
 
-def labels_to_settle(asked: Asked) -> int | None:
+def labels_to_settle(claim: Claim, words: Metric) -> int | None:
     """Human labels, over both conditions, that show the difference seen if the judge errs in one of ten answers.
 
     n = (z_0.975 + z_0.8)^2 v / estimate^2 labels a condition, v = `JUDGE_ERROR_RATE` of the squared range for each.
     """
-    words, evidence = asked.metric, asked.known
-    beyond = evidence.estimate - asked.question.value
-    if words.low is None or words.high is None or words.kind == "real" or beyond == 0 or evidence.relative:
+    beyond = (claim.estimate or 0.0) - _value_of(claim)
+    if words.low is None or words.high is None or words.kind == "real" or beyond == 0:
         return None
-    sides = len(asked.question.conditions)
+    sides = len(claim.conditions)
     variance = sides * JUDGE_ERROR_RATE * (words.high - words.low) ** 2
     number = sides * math.ceil(2.8**2 * variance / beyond**2)
     return None if number > 1_000_000 else round_up_to_two_figures(number)

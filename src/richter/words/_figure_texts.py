@@ -207,6 +207,16 @@ def describe_leniency(rows: Sequence[Row]) -> str:
     )
 
 
+def describe_biases(rows: Sequence[Row]) -> str:
+    """The largest bias of a judge."""
+    largest = max(rows, key=lambda r: abs(r["estimate"]))
+    sides = {"length": "longer answers", "formatting": "formatted answers", "family": "its own family's answers"}
+    return (
+        f"What a judge's grades depend on among equally correct answers: {largest['judge']} passes "
+        f"{sides[largest['kind']]} {signed(largest['estimate'])} points more often."
+    )
+
+
 def describe_overcall(rows: Sequence[Row], reference: Any) -> str:
     """The judge that overcalls most."""
     worst = max(rows, key=lambda r: r["estimate"])

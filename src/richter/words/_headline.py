@@ -7,7 +7,7 @@ from typing import Literal
 
 from richter.claims._measures import Metric, Scale, claim_words, measure_words
 from richter.records import Claim, Result, Verdict
-from richter.words._claim_sentences import INCONCLUSIVE, as_sentence, describe_gap
+from richter.words._claim_sentences import INCONCLUSIVE, describe_gap, describe_judge_bias
 from richter.words._spans import describe_ends, describe_sizes, describe_span, digits_by_width, stated_amount
 
 __all__ = ["SIDES", "FirstLines", "Side", "answer", "describe_counts", "first_lines", "rail", "side"]
@@ -55,11 +55,12 @@ def rail(estimate: float, low: float, high: float, *, better: str | None) -> tup
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class FirstLines(Result):
-    """What a first screen says: the `headline`, the `counts` behind it, and the `sizes` that would settle it."""
+    """What a first screen says: the `headline`, the `counts` behind it, the `sizes` that would settle it, a `doubt`."""
 
     headline: str
     counts: str = ""
     sizes: str = ""
+    doubt: str = ""
 
 
 def first_lines(
@@ -78,6 +79,7 @@ def first_lines(
     )
     main = [c for c in claims if c.primary and len(c.conditions) == 2]
     waiting = [c for c in main if c.verdict is Verdict.UNDECIDED and c.min_detectable_difference is not None]
+    waiting = [] if any(c.without_missing is not None for c in main) else waiting  # the missing answers come first
     sizes = ""
     if waiting:
         largest = max(waiting, key=lambda c: c.min_detectable_difference or 0.0)
@@ -85,31 +87,37 @@ def first_lines(
     if len(conditions) != 2 or not main:
         return FirstLines(headline=headline, sizes=sizes)
     return FirstLines(
-        headline=headline, counts=describe_counts(main[0], (changed or {}).get(main[0].conditions), scale), sizes=sizes
+        headline=headline,
+        counts=describe_counts(main[0], (changed or {}).get(main[0].conditions), scale),
+        sizes=sizes,
+        doubt=describe_judge_bias(main[0], claim_words(main[0], scale)),
     )
 
 
 def describe_counts(claim: Claim, changed: tuple[int, int] | None = None, scale: Scale | None = None) -> str:
     """What two conditions got, as everybody counts it; `changed` are the questions fixed and broken."""
-    if len(claim.values) != 2 or any(v is None or not math.isfinite(v) for v in claim.values):
-        return ""
-    (first, second), (low, high) = claim.conditions, claim.values
-    assert low is not None
-    assert high is not None
+    values = [v for v in claim.values if v is not None and math.isfinite(v)]
     words = measure_words(claim.measure, scale)
-    if claim.measure in ("accuracy", "error_rate"):
-        low, high = (low, high) if claim.measure == "accuracy" else (1 - low, 1 - high)
-        right = [value * claim.n for value in (low, high)]
-        if claim.apart or any(abs(x - round(x)) > 1e-6 for x in right):
-            return f"{second} is right in {100 * high:.1f}% of its questions, {first} in {100 * low:.1f}%."
-        more = "" if changed is None else f": {changed[0]:,} fixed, {changed[1]:,} broken"
-        return f"{second} got {round(right[1]):,} of {claim.n:,} right, {first} {round(right[0]):,}{more}."
-    if words.is_cost:
+    if len(values) != 2 or words.is_cost:
         return ""
-    ends = [] if claim.plain_interval is None else [claim.plain_interval.low, claim.plain_interval.high]
-    words = digits_by_width(words, *ends) if ends else words
-    own, other = (f"{words.amount(value)}{words.unit}" for value in (high, low))
+    if claim.measure in ("accuracy", "error_rate"):
+        return _describe_right(claim, values, changed)
+    span = claim.plain_interval
+    words = words if span is None else digits_by_width(words, span.low, span.high)
+    other, own = (f"{words.amount(value)}{words.unit}" for value in values)
+    first, second = claim.conditions
     return f"{words.noun[0].upper()}{words.noun[1:]}: {own} for {second}, {other} for {first}{words.read_on}."
+
+
+def _describe_right(claim: Claim, values: Sequence[float], changed: tuple[int, int] | None) -> str:
+    """How many questions each got right; shares where these are not counts of the same questions."""
+    first, second = claim.conditions
+    low, high = values if claim.measure == "accuracy" else (1 - v for v in values)
+    right = [value * claim.n for value in (low, high)]
+    if claim.apart or any(abs(x - round(x)) > 1e-6 for x in right):
+        return f"{second} is right in {100 * high:.1f}% of its questions, {first} in {100 * low:.1f}%."
+    more = "" if changed is None else f": {changed[0]:,} fixed, {changed[1]:,} broken"
+    return f"{second} got {round(right[1]):,} of {claim.n:,} right, {first} {round(right[0]):,}{more}."
 
 
 def answer(
@@ -130,18 +138,28 @@ def answer(
     pairs = [c for c in claims if len(c.conditions) == 2]
     if len(conditions) < 2:
         return _alone(claims)
-    main = [c for c in pairs if c.primary]
-    judged = next((c.judged for c in (*main, *pairs) if c.estimate is not None and c.judged), "")
+    judged = any(c.judged for c in pairs if c.estimate is not None)
     if len(conditions) > 2:
-        text = _against_control(main, conditions, control) if control in conditions else _board(pairs, conditions)
+        text = _several(pairs, conditions, control)
     else:
         first, second = conditions
-        own = [c for c in pairs if set(c.conditions) == {first, second}]
+        own = _in_order([c for c in pairs if set(c.conditions) == {first, second}])
         text = _pair(own, first, second, scale)
-        shown = next((seen for c in _in_order(own) if (seen := _seen_from(c, second)) in ("better", "worse")), "")
-        if candidate == second and baseline == first and shown == "worse":
+        if (candidate, baseline) == (second, first) and _first_shown(own, second) == "worse":
             text += f" Do not ship {second}."
-    return f"By the judge's grades: {text} {as_sentence(judged)}" if judged else text
+    return f"By the judge's grades, {_lowered(text)} Nobody has checked the judge." if judged else text
+
+
+def _first_shown(claims: Sequence[Claim], name: str) -> str:
+    """The side of the first claim that shows a difference, as it is for a condition; empty where none does."""
+    sides = [_seen_from(c, name) for c in claims]
+    return next((seen for seen in sides if seen in ("better", "worse")), "")
+
+
+def _lowered(text: str) -> str:
+    """A headline after a comma: its own first word in small letters, a name as it is written."""
+    own = ("Inconclusive", "On ", "No practical", "Can't", "Compared")
+    return text[0].lower() + text[1:] if text.startswith(own) else text
 
 
 def _in_order(claims: Sequence[Claim]) -> list[Claim]:
@@ -222,22 +240,28 @@ def _describe_missing_headline(claim: Claim, words: Metric, second: str) -> str:
 
 def _describe_others(claims: Sequence[Claim], second: str, scale: Scale | None) -> str:
     """What else was shown of two conditions, without its numbers."""
-    shown: dict[Side, list[str]] = {}
-    for claim in claims:
-        seen = _seen_from(claim, second)
-        if seen in ("better", "worse") and ":" not in claim.measure:
-            words = measure_words(claim.measure, scale)
-            shown.setdefault(seen, []).append(words.better_word if seen == "better" else words.worse_word)
-    texts = []
-    for seen in ("better", "worse"):
-        if found := shown.get(seen):
-            more = f" and {len(found) - 3} more" if len(found) > 3 else ""
-            listed = _named(found[:3]) if not more else ", ".join(found[:3])
-            texts.append(f" {'Other gains' if seen == 'better' else 'Other losses'}: {listed}{more}.")
-    return "".join(texts)
+    gains = [c for c in claims if _seen_from(c, second) == "better" and ":" not in c.measure]
+    losses = [c for c in claims if _seen_from(c, second) == "worse" and ":" not in c.measure]
+    better = [measure_words(c.measure, scale).better_word for c in gains]
+    worse = [measure_words(c.measure, scale).worse_word for c in losses]
+    return _listed("Other gains", better) + _listed("Other losses", worse)
+
+
+def _listed(title: str, words: Sequence[str]) -> str:
+    """A sentence that lists words, three at most; empty where there are none."""
+    if len(words) > 3:
+        return f" {title}: {', '.join(words[:3])} and {len(words) - 3} more."
+    return f" {title}: {_named(words)}." if words else ""
 
 
 # ------------------------------------------------------------------ several conditions
+
+
+def _several(pairs: Sequence[Claim], conditions: Sequence[str], control: str | None) -> str:
+    """Three or more conditions: all against one, or all with all."""
+    if control in conditions:
+        return _against_control([c for c in pairs if c.primary], conditions, control)
+    return _board(pairs, conditions)
 
 
 def _against_control(lead: Sequence[Claim], conditions: Sequence[str], control: str | None) -> str:

@@ -32,9 +32,10 @@ def summary_lines(document: Document) -> list[tuple[str, str]]:
     rows = [
         ("What changed", printable(str(first.get("counts") or ""), limit=300)),
         ("By how much", describe_differences(claims, len(conditions), score_scale(conditions))),
+        ("Who graded", printable(str(first.get("doubt") or ""), limit=300)),
         ("How often severe", _describe_severe_rates(document)),
         ("Does it know when it is wrong", _describe_confidence(document)),
-        ("Inconclusive", _describe_open_claims(claims, sizes=str(first.get("sizes") or ""), board=len(conditions) > 2)),
+        ("Inconclusive", _describe_open_claims(claims, board=len(conditions) > 2)),
         ("Not measured", _describe_unmeasured(conditions)),
         ("What next", _describe_steps(document.get("next") or [])),
     ]
@@ -66,18 +67,20 @@ def describe_differences(claims: Sequence[Document], n_conditions: int, scale: E
     measure: against the nearest other first.
     """
     pairs = [c for c in claims if len(c.get("conditions") or ()) == 2 and finite_ends(c) is not None]
-    shown = sorted((c for c in pairs if c.get("side") in ("better", "worse")), key=lambda c: not c.get("primary"))
+    shown = _shown_first(pairs)
     if shown and n_conditions > 2:
         return _describe_best([c for c in shown if c.get("measure") == shown[0].get("measure")], scale)
-    if shown:
-        parts = [f"{document_words(c, scale).noun} {_describe_interval(c, scale)}" for c in shown]
+    if pairs:
+        parts = [f"{document_words(c, scale).noun} {_describe_interval(c, scale)}" for c in shown or pairs[:1]]
         more = f"; {len(parts) - 3} more below" if len(parts) > 3 else ""
         text = f"{'; '.join(parts[:3])}{more}."
         return text[0].upper() + text[1:]
-    if pairs:
-        text = f"{document_words(pairs[0], scale).noun} {_describe_interval(pairs[0], scale)}."
-        return text[0].upper() + text[1:]
     return "Nothing was compared." if n_conditions < 2 else "No two could be compared."
+
+
+def _shown_first(pairs: Sequence[Document]) -> list[Document]:
+    """The claims that show a difference, those on the main measure first."""
+    return sorted((c for c in pairs if c.get("side") in ("better", "worse")), key=lambda c: not c.get("primary"))
 
 
 def _describe_best(shown: Sequence[Document], scale: Ends | None) -> str:
@@ -238,17 +241,16 @@ def is_measured(value: Any) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("estimate"), int | float)
 
 
-def _describe_open_claims(claims: Sequence[Document], *, sizes: str, board: bool) -> str:
-    """What is inconclusive, and what would settle the main measure; empty where nothing is."""
-    waiting = [c for c in claims if c.get("verdict") == "undecided"]
+def _describe_open_claims(claims: Sequence[Document], *, board: bool) -> str:
+    """What is inconclusive beside what the headline says of two; empty where nothing is."""
+    waiting = [c for c in claims if c.get("verdict") == "undecided" and (board or not c.get("primary"))]
     if not waiting:
         return "" if claims else "No claim could be tested."
     by_noun: dict[str, list[Document]] = {}
     for claim in waiting:
         by_noun.setdefault(measure_words(str(claim.get("measure") or "a claim")).noun, []).append(claim)
     measures = among([_open_measure(noun, own, board) for noun, own in by_noun.items()], most=6, limit=120)
-    text = f"{measures[0].upper()}{measures[1:]}."
-    return f"{text} {printable(sizes, limit=300)}".strip()
+    return f"{measures[0].upper()}{measures[1:]}."
 
 
 def _describe_unmeasured(conditions: Sequence[Document]) -> str:
@@ -314,9 +316,8 @@ def describe_basis(document: Document) -> str:
 
 def document_words(claim: Document, scale: Ends | None = None) -> Metric:
     """The words of a claim's own numbers in a document; see `claim_words`."""
-    measure, values = str(claim.get("measure") or "a claim"), tuple(claim.get("values") or ())
-    facts = SimpleNamespace(measure=measure, values=values, estimate=claim.get("estimate"))
-    return claim_words(facts, scale)  # type: ignore[arg-type]
+    measure, conditions = str(claim.get("measure") or "a claim"), tuple(claim.get("conditions") or ())
+    return claim_words(SimpleNamespace(measure=measure, conditions=conditions), scale)  # type: ignore[arg-type]
 
 
 def describe_claim_row(claim: Document) -> str:
@@ -398,10 +399,13 @@ def _check_text(check: Document) -> str:
     return printable(str(check.get("text") or check.get("name")), limit=300)
 
 
+REQUIREMENT_WORDS = {"verified": "met", "refuted": "violated"}
+
+
 def signature_rows(document: Document) -> list[tuple[str, str]]:
     """What can be signed, by heading."""
     signature = document.get("signature") or {}
-    deviations = signature.get("deviations") or []
+    deviations, verdicts = signature.get("deviations") or [], signature.get("verdicts") or []
 
     def or_else(value: Any, otherwise: str) -> str:
         if isinstance(value, Mapping):
@@ -410,6 +414,7 @@ def signature_rows(document: Document) -> list[tuple[str, str]]:
 
     return [
         ("Requirement", or_else(signature.get("requirement"), "none")),
+        *([("Outcome", "; ".join(REQUIREMENT_WORDS.get(v, "not shown") for v in verdicts))] if verdicts else []),
         ("Bound", or_else(signature.get("bound"), "none: severity not measured")),
         ("Basis", or_else(signature.get("basis"), "no ratings")),
         ("Population covered", or_else(signature.get("population"), "the questions of this run only")),

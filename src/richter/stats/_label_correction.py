@@ -1,0 +1,435 @@
+"""A condition's mean as people would label all its answers: labels on some answers, a judge's score on every one.
+
+One estimator for every command: `correct_by_labels` for a condition, `correction_interval` and `correction_difference`
+for limits. Regression on the judge's score where labels are many enough, parts with limits of their own where errors
+are rare.
+"""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtri, stdtrit
+
+from richter.errors import InputError
+from richter.records import Interval
+from richter.stats._arrays import Bools, Floats, Indices
+from richter.stats._label_pools import (
+    MIN_LABELS_PER_PART,
+    LabelledPool,
+    Side,
+    check_labels,
+    cut_by_score,
+    label_weights,
+    labelled_pool,
+    more_labels,
+    pool_distances,
+)
+
+__all__ = [
+    "LabelCorrection",
+    "correct_by_labels",
+    "correction_difference",
+    "correction_interval",
+    "with_more_labels",
+]
+
+MIN_EVENTS = 5  # labelled units of a stratum off either end of the scale below which errors are rare in it
+MIN_DISAGREEMENTS = 10  # labels unlike the judge's score below which residuals say too little
+UNSEEN_DISAGREEMENT = 0.5  # of the scale, by one label, that is then added to the error
+MAX_LABEL_CORRELATION = 0.9  # of two conditions' labels on shared answers: one estimated from few events is not trusted
+REGRESSION, PARTS = "labels, by regression on the judge's score", "labels, by parts of the judge's scores"
+ONE_ERROR = 0.15865525393145707  # the normal's share beyond one standard error
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class LabelCorrection:
+    """The mean label of all answers of one condition, and what each answer adds to its error.
+
+    `known` are the answers with a label. `judged` is every answer's influence through its score, `labelled` through
+    its label (0 where there is none), `item` what two conditions share and `unit` what varies independently. `floor` is
+    the variance that is added where the judge errs too rarely for residuals to show it. `is_rare` are the answers of
+    strata in which errors are rare; `pool` are their parts, from which their limits come (None where there are none).
+    """
+
+    low: float
+    high: float
+    estimate: float
+    judge_only: float
+    known: Bools
+    judged: Floats
+    labelled: Floats
+    unit: Indices
+    freedom: float
+    floor: float
+    needs_floor: bool
+    is_rare: Bools
+    pool: LabelledPool | None
+    is_grouped: bool
+    item: Indices
+    is_fixed: bool  # about these very items: only their draws vary
+
+    @property
+    def labels(self) -> int:
+        """How many answers have a label."""
+        return int(self.known.sum())
+
+    @property
+    def standard_error(self) -> float:
+        """The half-width at one standard error, for sizing."""
+        below, above = _reach(self, ONE_ERROR, side="both")
+        return math.sqrt((below + above) / 2 + _judged_variance([self]))
+
+
+def correct_by_labels(
+    human: ArrayLike,
+    judge: ArrayLike,
+    *,
+    strata: ArrayLike | None = None,
+    probability: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+    unit: ArrayLike | None = None,
+    item: ArrayLike | None = None,
+    is_fixed: bool = False,
+    low: float = 0.0,
+    high: float = 4.0,
+) -> LabelCorrection:
+    """The mean label of all answers, by regression on the judge's score within the strata in which labels were drawn.
+
+        estimate = sum_h W_h (ybar_h + b (F_h - fbar_h))
+
+    with W_h a stratum's share, ybar_h and fbar_h the means of labels and scores of its labelled answers, F_h the mean
+    score of all, and b one slope over strata, each weighed by W_h^2 / (n_h - 1). Residuals r are those of leverage
+    h: a label adds g r / (1 - h) to the error (HC3), an answer its weight times (fitted - estimate). `human` is NaN
+    where there is no label, `weight` what an answer counts for, `unit` what varies independently (by default the
+    `item`, else every answer). `probability` is the chance of every label, where labels were not drawn by stratum:
+    answers of one chance are a stratum where each has 5 labels, else labels weigh 1 / chance.
+
+    A stratum with fewer than 5 labelled units off either end of [low, high] is cut further by the judge's score; its
+    estimate is that of its parts, each with limits of its own (`pool_interval`).
+    """
+    y, f = np.asarray(human, dtype=np.float64), np.asarray(judge, dtype=np.float64)
+    check_labels(y, f, low, high)
+    known = ~np.isnan(y)
+    counts_for = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
+    code, chance = _design(known, strata, probability)
+    items = np.arange(len(y)) if item is None else np.asarray(item)
+    units = items if unit is None else np.asarray(unit)
+    drawn = _Drawn(
+        y=y, f=f, known=known, code=code, unit=units, share=counts_for / counts_for.sum(),
+        stands=counts_for if chance is None else label_weights(counts_for, known, chance), low=low, high=high,
+    )  # fmt: skip
+    is_rare = drawn.rare_strata[code]
+    fitted, labelled, gain = np.zeros(len(y)), np.zeros(len(y)), np.zeros(len(y))
+    freedom, floor, needs_floor, pool = math.inf, 0.0, False, None
+    if not is_rare.all():
+        line = _regress(drawn.part(~is_rare))
+        fitted[~is_rare], labelled[~is_rare], gain[~is_rare] = line.fitted, line.labelled, line.gain
+        freedom, floor, needs_floor = line.freedom, line.floor, line.needs_floor
+    if is_rare.any():
+        pool = _pool_of(drawn.part(is_rare))
+        fitted[is_rare] = pool.mean[pool.part]
+        labelled[is_rare], gain[is_rare] = _influence_of_labels(drawn.part(is_rare), pool)
+    estimate = float(drawn.share @ fitted)
+    is_grouped = len(np.unique(units)) < len(units)
+    if is_grouped and not is_fixed:
+        freedom = min(freedom, _effective_units(gain[known], units[known]) - 1)
+    return LabelCorrection(
+        low=low, high=high, estimate=estimate, judge_only=float(drawn.share @ f), known=known,
+        judged=drawn.share * (fitted - estimate), labelled=labelled, unit=units, freedom=freedom, floor=floor,
+        needs_floor=needs_floor, is_rare=is_rare, pool=pool, is_grouped=is_grouped, item=items, is_fixed=is_fixed,
+    )  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Drawn:
+    """Labels y, scores f, which answers have a label, each one's stratum, its share of all, and what a label weighs."""
+
+    y: Floats
+    f: Floats
+    known: Bools
+    code: Indices
+    unit: Indices
+    share: Floats
+    stands: Floats
+    low: float
+    high: float
+
+    def part(self, use: Bools) -> "_Drawn":
+        """Some of the answers."""
+        names = ("y", "f", "known", "unit", "share", "stands")
+        code = np.unique(self.code[use], return_inverse=True)[1].astype(np.intp)
+        return dataclasses.replace(self, code=code, **{name: getattr(self, name)[use] for name in names})
+
+    @property
+    def rare_strata(self) -> Bools:
+        """Of every stratum whether fewer than 5 of its labelled units lie off either end of the scale."""
+        strata = int(self.code.max()) + 1
+        rare = np.zeros(strata, dtype=bool)
+        for off in (self.y > self.low, self.y < self.high):
+            events = np.unique(np.column_stack([self.code[off], self.unit[off]]), axis=0)[:, 0]
+            rare |= np.bincount(events, minlength=strata) < MIN_EVENTS
+        return rare
+
+
+def _design(
+    known: Bools, strata: ArrayLike | None, probability: ArrayLike | None
+) -> tuple[Indices, ArrayLike | None]:  # fmt: skip
+    """Each answer's stratum, and the chances that labels are weighed by where strata do not say them."""
+    if strata is not None and probability is not None:
+        raise InputError(
+            "Both strata and probabilities were given.", remedy="Strata imply the probabilities; give one."
+        )
+    one = np.zeros(len(known), dtype=np.intp)
+    if strata is not None:
+        code = np.unique(np.asarray(strata), return_inverse=True)[1].astype(np.intp)
+        if code.shape != known.shape:
+            raise InputError(f"{len(code)} strata for {len(known)} answers.", remedy="Give each answer's stratum.")
+        return code, None
+    if probability is None:
+        return one, None
+    chance = np.broadcast_to(np.asarray(probability, dtype=np.float64), known.shape)
+    label_weights(np.ones(len(known)), known, chance)  # refuses what is not a probability
+    if np.isnan(chance).any():
+        return one, chance
+    code = np.unique(chance, return_inverse=True)[1].astype(np.intp)
+    labels = np.bincount(code[known], minlength=int(code.max()) + 1)
+    return (code, None) if (labels >= MIN_LABELS_PER_PART).all() else (one, chance)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    """What one slope over strata gives: every answer's fitted label, labels' influences and weights, and its error."""
+
+    fitted: Floats
+    labelled: Floats
+    gain: Floats
+    freedom: float
+    floor: float
+    needs_floor: bool
+
+
+def _regress(drawn: _Drawn) -> _Line:
+    """Labels regressed on scores by one slope over strata."""
+    rows = np.flatnonzero(drawn.known)
+    y, f, code = drawn.y[rows], drawn.f[rows], drawn.code[rows]
+    strata = int(drawn.code.max()) + 1
+
+    def total(values: Floats, of: Indices) -> Floats:
+        return np.bincount(of, weights=values, minlength=strata).astype(np.float64)
+
+    part = total(drawn.share, drawn.code)  # W_h
+    own = drawn.stands[rows] / total(drawn.stands[rows], code)[code]  # a label's weight in its stratum
+    score, label = total(own * f, code), total(own * y, code)
+    off, labels = f - score[code], total(np.ones(len(rows)), code)
+    pull = (part**2 / (labels - 1))[code] * own
+    spread = float(np.sum(pull * off**2))
+    slope, leverage, turn = 0.0, own, np.zeros(len(rows))
+    varies = spread > 1e-18 * float(np.sum(pull)) * max(float(np.abs(f).max()), 1.0) ** 2  # else it is rounding
+    if varies and float(np.max(own + pull * off**2 / spread)) < 1 - 1e-9:
+        slope = float(np.sum(pull * off * (y - label[code]))) / spread
+        leverage = own + pull * off**2 / spread
+        shift = float(drawn.share @ drawn.f - part @ score)
+        turn = shift * pull * off / spread
+    weigh = part[code] * own
+    residual = y - label[code] - slope * off
+    labelled, gain = np.zeros(len(drawn.y)), np.zeros(len(drawn.y))
+    labelled[rows], gain[rows] = (weigh + turn) * residual / (1 - leverage), weigh
+    variance, spare = total(labelled[rows] ** 2, code), labels - 1
+    freedom = float(variance.sum() ** 2 / np.sum(variance**2 / spare)) if variance.any() else float(spare.sum())
+    return _Line(
+        fitted=label[drawn.code] + slope * (drawn.f - score[drawn.code]),
+        labelled=labelled,
+        gain=gain,
+        freedom=freedom - (slope != 0.0),
+        floor=(UNSEEN_DISAGREEMENT * (drawn.high - drawn.low) * float(np.sum(weigh**2)) / float(part.sum())) ** 2,
+        needs_floor=slope != 0.0 and int(np.sum(np.abs(y - f) > 1e-9)) < MIN_DISAGREEMENTS,
+    )
+
+
+def _effective_units(gain: Floats, unit: Indices) -> float:
+    """How many units of equal share labels lie in."""
+    carried = np.bincount(np.unique(unit, return_inverse=True)[1], weights=np.abs(gain))
+    return round(float(carried.sum() ** 2 / np.sum(carried**2)), 9)  # whole where all are alike
+
+
+def _pool_of(drawn: _Drawn) -> LabelledPool:
+    """The strata in which errors are rare, cut by the judge's score; shares are those of all answers."""
+    part = cut_by_score(drawn.f, drawn.known, drawn.code)
+    chance = np.where(drawn.known, drawn.share / np.where(drawn.known, drawn.stands, 1.0), 1.0)
+    pool = labelled_pool(
+        drawn.y, drawn.f, strata=part, probability=chance / chance[drawn.known].max(initial=0.0),
+        weight=drawn.share, low=drawn.low, high=drawn.high,
+    )  # fmt: skip
+    return dataclasses.replace(pool, share=pool.share * float(drawn.share.sum()))
+
+
+def _influence_of_labels(drawn: _Drawn, pool: LabelledPool) -> tuple[Floats, Floats]:
+    """What each label adds to the error of the parts' means, and what it weighs."""
+    stands = np.where(drawn.known, drawn.stands, 0.0)
+    held = np.bincount(pool.part, weights=stands, minlength=len(pool.mean))
+    gain = (pool.share / np.where(held > 0, held, 1.0))[pool.part] * stands
+    return gain * np.where(drawn.known, drawn.y - pool.mean[pool.part], 0.0), gain
+
+
+# ------------------------------------------------------------------ limits
+
+
+def _sums(values: Floats, codes: Indices, size: int) -> Floats:
+    return np.bincount(codes, weights=values, minlength=size).astype(np.float64)
+
+
+def _growth(sides: Sequence[LabelCorrection]) -> float:
+    """G / (G - 1) for G units with labels, where units hold several answers."""
+    if not any(side.is_grouped for side in sides):
+        return 1.0
+    units = len(np.unique(np.concatenate([side.unit[side.labelled != 0] for side in sides])))
+    return units / max(units - 1, 1)
+
+
+def _unit_variance(sides: Sequence[LabelCorrection], *, labels: bool, answers: bool, by_item: bool = False) -> float:
+    """The sum over units (or items) of squared influences, the second condition's minus the first's."""
+    codes = [side.item if by_item else side.unit for side in sides]
+    sums = np.zeros(max(int(own.max()) for own in codes) + 1)
+    for sign, side, own in zip((1, -1), sides[::-1], codes[::-1], strict=False):
+        sums += sign * _sums(side.labelled * labels + side.judged * answers, own, len(sums))
+    return (1.0 if by_item else _growth(sides)) * float(np.sum(sums**2))
+
+
+def _judged_variance(sides: Sequence[LabelCorrection]) -> float:
+    """The variance that comes with the answers themselves: none of fixed items but that of their draws."""
+    if not sides[0].is_fixed:
+        return _unit_variance(sides, labels=False, answers=True)
+    return sum(_within(side.judged, side.item) for side in sides)
+
+
+def _within(influence: Floats, item: Indices) -> float:
+    """The sum over items of k / (k - 1) times the squared deviations of its k draws."""
+    draws = np.bincount(item)
+    mean = np.bincount(item, weights=influence) / np.maximum(draws, 1)
+    k = draws[item]
+    return float(np.sum(np.where(k > 1, k / np.maximum(k - 1, 1), 0.0) * (influence - mean[item]) ** 2))
+
+
+def _label_variance(sides: Sequence[LabelCorrection]) -> float:
+    """The variance that labels add, by unit; where units are groups, no less than by item."""
+    if sides[0].is_fixed:
+        return sum(float(np.sum(side.labelled**2)) for side in sides)
+    both = _unit_variance(sides, labels=True, answers=True)
+    added = both - _unit_variance(sides, labels=False, answers=True)
+    is_grouped = any(side.is_grouped for side in sides)
+    return max(added, _unit_variance(sides, labels=True, answers=False, by_item=True) if is_grouped else 0.0)
+
+
+def _only(one: LabelCorrection, use: Bools) -> LabelCorrection:
+    """The correction with the labels of some answers alone."""
+    return dataclasses.replace(one, labelled=np.where(use, one.labelled, 0.0))
+
+
+def _reach(one: LabelCorrection, tail: float, *, side: Side) -> tuple[float, float]:
+    """The squared distances of one condition's limits from its estimate, below and above, from labels alone."""
+    t = float(stdtrit(max(one.freedom, 1.0), 1 - tail))
+    extra = one.floor if one.needs_floor or side == "exact" else 0.0
+    regular = t**2 * (_label_variance([_only(one, ~one.is_rare)]) + extra)
+    if one.pool is None:
+        return regular, regular
+    below, above = _reach_of_rare(one, one.pool, tail, side)
+    return below + regular, above + regular
+
+
+def _reach_of_rare(one: LabelCorrection, pool: LabelledPool, tail: float, side: Side) -> tuple[float, float]:
+    """The squared distances that strata with rare errors add, their labels divided by the design effect."""
+    effect = 1.0
+    by_unit = one.is_grouped and not one.is_fixed
+    if by_unit:
+        rare = _only(one, one.is_rare)
+        alone = float(np.sum(rare.labelled**2))
+        inside = one.known & one.is_rare
+        worth = _effective_units(np.ones(int(inside.sum())), one.unit[inside])  # labels that agree vary with units
+        effect = _label_variance([rare]) / alone if alone > 0 else inside.sum() / worth
+    freedom = one.freedom if by_unit else math.inf
+    n = pool.n / (max(float(effect), 1.0) * _inflation(freedom, tail))
+    return pool_distances(dataclasses.replace(pool, n=n), tail, side=side)
+
+
+def _inflation(freedom: float, tail: float) -> float:
+    """(t / z)^2 at these degrees of freedom."""
+    return 1.0 if math.isinf(freedom) else float(stdtrit(max(freedom, 1.0), 1 - tail) / ndtri(1 - tail)) ** 2
+
+
+def _tail(level: float, side: Side) -> float:
+    return (1 - level) / 2 if side in ("both", "exact") else 1 - level
+
+
+def _clipped(low: float, high: float, ends: tuple[float, float], level: float, side: Side, method: str) -> Interval:
+    return Interval(
+        low=ends[0] if side == "upper" else max(low, ends[0]),
+        high=ends[1] if side == "lower" else min(high, ends[1]),
+        level=level,
+        method=method,
+    )
+
+
+def correction_interval(one: LabelCorrection, *, level: float = 0.95, side: Side = "both") -> Interval:
+    """Limits of the mean label of such answers.
+
+    By regression: Student's t times the root of the summed squares of units' influences. Of rare errors:
+    `pool_interval` with effective labels divided by their design effect. "exact" adds the floor that rare mistakes of
+    a judge ask for, or takes Clopper and Pearson's limits; with "lower" and "upper" that limit holds alone at `level`.
+    """
+    tail = _tail(level, side)
+    below, above = _reach(one, tail, side=side)
+    between = _judged_variance([one]) * float(ndtri(1 - tail)) ** 2 * _inflation(one.freedom, tail)
+    method = REGRESSION if one.pool is None else PARTS
+    low, high = one.estimate - math.sqrt(below + between), one.estimate + math.sqrt(above + between)
+    return _clipped(low, high, (one.low, one.high), level, side, method)
+
+
+def correction_difference(
+    first: LabelCorrection, second: LabelCorrection, *, level: float = 0.95, side: Side = "both"
+) -> Interval:
+    """Limits of the second's mean minus the first's, whatever labels they share; units of both have one numbering.
+
+    Both by regression: t times the root of the summed squares of units' differences in influence. Else by MOVER of the
+    two (Zou and Donner 2008), with the correlation of their labels on shared units.
+    """
+    tail, sides = _tail(level, side), (first, second)
+    middle, freedom = second.estimate - first.estimate, min(first.freedom, second.freedom)
+    ends = second.low - first.high, second.high - first.low
+    between = _judged_variance(sides) * float(ndtri(1 - tail)) ** 2 * _inflation(freedom, tail)
+    if first.pool is None and second.pool is None:
+        t = float(stdtrit(max(freedom, 1.0), 1 - tail))
+        extra = sum(s.floor for s in sides if s.needs_floor or side == "exact")
+        reach = math.sqrt(t**2 * (_label_variance(sides) + extra) + between)
+        return _clipped(middle - reach, middle + reach, ends, level, side, REGRESSION)
+    (low_a, high_a), (low_b, high_b) = (_reach(s, tail, side=side) for s in sides)
+    shared = _label_correlation(first, second)
+    below = low_b + high_a - 2 * shared * math.sqrt(low_b * high_a) + between
+    above = high_b + low_a - 2 * shared * math.sqrt(high_b * low_a) + between
+    return _clipped(middle - math.sqrt(below), middle + math.sqrt(above), ends, level, side, PARTS)
+
+
+def _label_correlation(first: LabelCorrection, second: LabelCorrection) -> float:
+    """The correlation of two conditions' label influences over units; 0 where no unit has labels of both."""
+    if first.is_fixed:
+        return 0.0
+    size = max(int(first.unit.max()), int(second.unit.max())) + 1
+    a, b = (_sums(one.labelled, one.unit, size) for one in (first, second))
+    scale = math.sqrt(float(np.sum(a**2)) * float(np.sum(b**2)))
+    return min(float(np.sum(a * b)) / scale, MAX_LABEL_CORRELATION) if scale > 0 else 0.0
+
+
+def with_more_labels(sides: Sequence[LabelCorrection], extra: int) -> list[LabelCorrection]:
+    """The corrections as they would be with so many more labels of the same kind, dealt as labels lie now."""
+    if extra <= 0:
+        return list(sides)
+    share, found = 1 + extra / sum(side.labels for side in sides), []
+    for side in sides:
+        changes: dict = {"labelled": side.labelled / math.sqrt(share), "floor": side.floor / share**2}  # type: ignore[type-arg]
+        changes["freedom"] = side.freedom * share
+        if side.pool is not None:
+            changes["pool"] = more_labels([side.pool], round(side.labels * (share - 1)))[0]
+        found.append(dataclasses.replace(side, **changes))
+    return found

@@ -1,0 +1,143 @@
+"""Coverage and width of a judge's mean that a few human labels correct.
+
+    python studies/judges_labels.py [--runs 2000] [--out soak/judges_labels.txt]
+
+Worlds: severities of 0 to 4 with a noisy judge that overcalls; the same skewed (three in four answers harmless); right
+and wrong at 20% and 5%; a judge that knows nothing; one that errs in 3%. Labels at random, or drawn by stratum as the
+rating page draws them (evenly over bands of the judge's score), or with a chance of its own for every answer. For each:
+coverage of the 95% interval of the mean, its width over that of the labels alone (Student's t, of rates Wilson's), how
+often each one-sided 95% limit of a requirement misses, and for two alike conditions how often the corrected
+difference is shown. A line of the file is a cell; those there are not run again.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from cells import Cell, go_on
+from scipy.special import stdtrit
+
+from richter.stats import correct_by_labels, correction_difference, correction_interval, wilson
+
+SIZES = ((20, 200), (35, 300), (100, 1000), (300, 3000))
+WORLDS = ("severities", "skewed", "binary 20%", "binary 10%", "binary 5%", "useless", "accurate",
+          "accurate 20%", "accurate 5%")  # fmt: skip
+
+
+def _on_grid(x: np.ndarray) -> np.ndarray:
+    return np.clip(np.round(2 * x) / 2, 0, 4)
+
+
+def answers(world: str, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """True labels of n answers, and a judge's scores of them."""
+    if world.endswith("%"):
+        rate = float(world.split()[1].rstrip("%")) / 100
+        true = (rng.random(n) < rate).astype(float)
+        hit, false = (0.97, 0.01) if world.startswith("accurate") else (0.85, 0.05)
+        return true, (rng.random(n) < np.where(true == 1, hit, false)).astype(float)
+    if world == "skewed":
+        true = np.where(rng.random(n) < 0.75, 0.0, _on_grid(0.5 + rng.exponential(0.8, n)))
+    else:
+        true = np.where(rng.random(n) < 0.4, 0.0, rng.integers(1, 9, n) / 2)
+    if world == "useless":
+        return true, _on_grid(rng.exponential(1.0, n))
+    if world == "accurate":
+        return true, np.where(rng.random(n) < 0.03, _on_grid(true + rng.choice([-1.0, 1.0], n)), true)
+    return true, _on_grid(true + 0.3 + 0.6 * rng.standard_normal(n))
+
+
+def labels(true: np.ndarray, judge: np.ndarray, n: int, design: str, rng: np.random.Generator) -> tuple:
+    """Labels of about n answers, and the options that say how they were drawn."""
+    seen = np.full(len(true), np.nan)
+    if design == "random":
+        picked = rng.choice(len(true), n, replace=False)
+        seen[picked] = true[picked]
+        return seen, {}
+    if design == "chance":
+        chance = np.minimum(1.0, n * (0.5 + judge) / np.sum(0.5 + judge) * np.exp(0.3 * rng.standard_normal(len(true))))
+        picked = rng.random(len(true)) < chance
+        seen[picked] = true[picked]
+        return seen, {"probability": chance}
+    strata = np.digitize(judge, [0.25] if judge.max() <= 1 else [0.25, 1.25, 2.25])
+    number = int(strata.max()) + 1
+    for h in range(number):
+        own = np.flatnonzero(strata == h)
+        picked = rng.choice(own, min(n // number, len(own)), replace=False)
+        seen[picked] = true[picked]
+    return seen, {"strata": strata}
+
+
+def truth_of(world: str) -> float:
+    """The mean label of all such answers."""
+    if world.endswith("%"):
+        return float(world.split()[1].rstrip("%")) / 100
+    return float(answers(world, 4_000_000, np.random.default_rng(1))[0].mean())
+
+
+def coverage(cell: Cell, runs: int, rng: np.random.Generator) -> dict[str, float]:
+    """One condition's mean."""
+    n, size = cell["labels"], cell["answers"]
+    is_rate = cell["world"].endswith("%")
+    scale = {"low": 0.0, "high": 1.0 if is_rate else 4.0}
+    mean, found, width, own = truth_of(cell["world"]), np.zeros(3), [], []
+    rare = 0
+    for _ in range(runs):
+        true, judge = answers(cell["world"], size, rng)
+        seen, design = labels(true, judge, n, cell["design"], rng)
+        one = correct_by_labels(seen, judge, **design, **scale)
+        rare += one.pool is not None
+        both, limits = correction_interval(one), correction_interval(one, level=0.9, side="exact")
+        found += (mean in both, limits.low > mean, limits.high < mean)
+        width.append(both.half_width)
+        plain = true[rng.choice(size, n, replace=False)]
+        alone = float(stdtrit(n - 1, 0.975)) * plain.std(ddof=1) / np.sqrt(n)
+        own.append(wilson(int(plain.sum()), n).half_width if is_rate else alone)
+    shares = found / runs
+    return {"cover": shares[0], "low misses": shares[1], "high misses": shares[2],
+            "width": float(np.mean(width) / np.mean(own)), "by parts": rare / runs}  # fmt: skip
+
+
+def difference(cell: Cell, runs: int, rng: np.random.Generator) -> dict[str, float]:
+    """Two alike conditions on the same items, of which some or all labelled items are shared."""
+    n, size, scale = cell["labels"], cell["answers"], {"low": 0.0, "high": 1.0 if cell["world"].endswith("%") else 4.0}
+    shown, width, apart = 0, [], []
+    for _ in range(runs):
+        true, judge = answers(cell["world"], size, rng)
+        again = rng.random(size) < 0.5  # half of the items have answers of their own
+        fresh, other = answers(cell["world"], size, rng)
+        both = [(true, judge), (np.where(again, fresh, true), np.where(again, other, judge))]
+        picked = rng.choice(size, n, replace=False)
+        sides = []
+        for k, (own, scores) in enumerate(both):
+            chosen = picked if k == 0 or cell["design"] == "same items" else rng.choice(size, n, replace=False)
+            seen = np.full(size, np.nan)
+            seen[chosen] = own[chosen]
+            sides.append(correct_by_labels(seen, scores, **scale))
+        span = correction_difference(*sides)
+        shown += 0 not in span
+        width.append(span.half_width)
+        apart.append(np.hypot(*(correction_interval(side).half_width for side in sides)))
+    return {"false": shown / runs, "width over MOVER": float(np.mean(width) / np.mean(apart))}
+
+
+def cells() -> list[tuple[Cell, object]]:
+    """Every cell of the campaign."""
+    jobs: list[tuple[Cell, object]] = []
+    for design in ("random", "stratum", "chance"):
+        for world in WORLDS:
+            for n, size in SIZES if design == "random" else SIZES[1:3]:
+                jobs.append(({"world": world, "design": design, "labels": n, "answers": size}, coverage))
+    for design in ("same items", "other items"):
+        for world in WORLDS:
+            for n, size in SIZES[1:3]:
+                jobs.append(({"difference": True, "world": world, "design": design, "labels": n, "answers": size},
+                             difference))  # fmt: skip
+    return jobs
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--out", type=Path, default=Path("soak/judges_labels.txt"))
+    given = parser.parse_args()
+    go_on(given.out, cells(), given.runs)

@@ -1,0 +1,97 @@
+"""One file with judge grades, strata, inclusion and labels: every surface gives one corrected figure."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from richter.audit import compare_tables, measure_agreement, study_judges, weigh_scores
+from richter.claims import Question
+from richter.cli import main
+from richter.evidence import evidence
+from richter.stats import ppi_difference, ppi_mean
+from richter.tables import ratings_of, read_tables
+
+N = 300
+FEW = {"n_resamples": 200}
+
+
+def judged(design: tuple[str, ...]) -> pl.DataFrame:
+    """A judge's severities of two conditions, and labels drawn twice as often where it saw an error."""
+    rng = np.random.default_rng(5)
+    rows = []
+    for name, more in (("old", 0.0), ("new", 0.4)):
+        true = np.where(rng.random(N) < 0.5 + 0.2 * more, rng.integers(1, 9, N) / 2, 0.0)
+        judge = np.clip(np.round(2 * (true + 0.3 + 0.5 * rng.standard_normal(N))) / 2, 0, 4)
+        chance = np.where(judge > 0, 0.4, 0.2)
+        stratum = np.where(judge > 0, f"{name} flagged", f"{name} clean")
+        drawn = np.zeros(N, dtype=bool)
+        for h in np.unique(stratum):
+            own = np.flatnonzero(stratum == h)
+            drawn[rng.choice(own, round(chance[own[0]] * len(own)), replace=False)] = True
+        for i in range(N):
+            shared = (f"q{i:03d}", name, stratum[i], chance[i])
+            rows.append((*shared, "gpt", "judge", judge[i]))
+            if drawn[i]:
+                rows.append((*shared, "anna", "human", true[i]))
+    names = ["item", "condition", "stratum", "inclusion", "rater", "kind", "severity"]
+    frame = pl.DataFrame(rows, schema=names, orient="row")
+    return frame.drop([c for c in ("stratum", "inclusion") if c not in design])
+
+
+DESIGNS = [("stratum", "inclusion"), ("stratum",), ("inclusion",), ()]
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_every_surface_gives_one_corrected_figure(design: tuple[str, ...], tmp_path: Path) -> None:
+    frame = judged(design)
+    path = tmp_path / "judged.csv"
+    frame.write_csv(path)
+    tables = read_tables(path)
+    (claim,) = compare_tables(tables, on=["mean_severity"], **FEW).of("mean_severity")
+    old, new = claim.values
+    # Python, by arrays
+    sides, strata = [], []
+    for name in ("old", "new"):
+        own = frame.filter(pl.col("condition") == name)
+        judge = own.filter(pl.col("kind") == "judge").sort("item")
+        people = own.filter(pl.col("kind") == "human").select("item", pl.col("severity").alias("label"))
+        rows = judge.join(people, on="item", how="left", maintain_order="left")
+        sides.append((rows["label"].fill_null(float("nan")).to_numpy(), rows["severity"].to_numpy()))
+        strata.append(rows[design[0]].to_numpy() if design else None)
+    means = [ppi_mean(*side, strata=layer) for side, layer in zip(sides, strata, strict=True)]
+    assert (old, new) == pytest.approx([one.estimate for one in means])
+    gap = ppi_difference(*sides, strata=None if not design else (strata[0], strata[1]))
+    assert claim.estimate == pytest.approx(gap.estimate)
+    assert claim.plain_interval is not None
+    assert (claim.plain_interval.low, claim.plain_interval.high) == pytest.approx((gap.interval.low, gap.interval.high))
+    # severity
+    report = weigh_scores(path, **FEW)
+    for name, one in zip(("old", "new"), means, strict=True):
+        found = report.corrected[name].mean
+        assert found.estimate == pytest.approx(one.estimate)
+        assert (found.interval.low, found.interval.high) == pytest.approx((one.interval.low, one.interval.high))
+        share = evidence(tables, Question(measure="catastrophic_rate", conditions=(name,))).known
+        assert report.human[name].at(3.0).per_million == pytest.approx(1e6 * share.estimate)
+        assert report.corrected[name].at_least["3.0"].estimate == pytest.approx(share.estimate)
+    # label agreement, and the study of judges
+    fixed = measure_agreement(ratings_of(tables), rng=np.random.default_rng(0)).corrected["judge"]
+    assert [row.mean_severity.estimate for row in fixed] == pytest.approx([old, new, claim.estimate])
+    trust = study_judges(tables)
+    assert trust is not None
+    accuracy = {s.condition: s.estimate for s in trust.corrected}
+    (right,) = compare_tables(tables, **FEW).of("accuracy")
+    assert list(accuracy.values()) == pytest.approx(list(right.values))
+
+
+def test_the_report_has_the_same_figure(tmp_path: Path) -> None:
+    path, target = tmp_path / "judged.csv", tmp_path / "report.json"
+    judged(("stratum", "inclusion")).write_csv(path)
+    with pytest.raises(SystemExit):
+        main(["report", str(path), "--json", str(target)])
+    (claim,) = compare_tables(read_tables(path), on=["mean_severity"], **FEW).of("mean_severity")
+    shown = [c for c in json.loads(target.read_text())["claims"] if c["measure"] == "mean_severity"]
+    assert shown[0]["estimate"] == pytest.approx(claim.estimate)
+    assert shown[0]["values"] == pytest.approx(list(claim.values))

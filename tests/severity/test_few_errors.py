@@ -1,0 +1,79 @@
+"""Mean severity of few errors: permutations by hand, size and power, and what it is about where error rates differ."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from richter.severity import severity_given_error
+
+
+def statistic(a: np.ndarray, b: np.ndarray, pairs: int) -> float:
+    """The difference of means over its standard error with the common mean; the first `pairs` are of one item."""
+    mean = np.r_[a, b].mean()
+    first, second = (a - mean) / len(a), (b - mean) / len(b)
+    variance = np.sum((second[:pairs] - first[:pairs]) ** 2) + np.sum(first[pairs:] ** 2) + np.sum(second[pairs:] ** 2)
+    return float((b.mean() - a.mean()) / np.sqrt(variance))
+
+
+def test_the_permutation_test_by_hand() -> None:
+    """Three items that both get wrong and two single errors each: 2^3 swaps times 6 ways to label single errors."""
+    first = np.array([1.0, 2.0, 1.5, 1.0, 0.5, 0.0, 0.0, 0.0])
+    second = np.array([2.0, 2.5, 1.0, 0.0, 0.0, 3.5, 2.0, 0.0])
+    pairs, singles = list(zip(first[:3], second[:3], strict=True)), np.array([1.0, 0.5, 3.5, 2.0])
+    seen = abs(statistic(np.array([1.0, 2, 1.5, 1, 0.5]), np.array([2.0, 2.5, 1, 3.5, 2]), 3))
+    sizes = []
+    for swaps in itertools.product((0, 1), repeat=3):
+        for chosen in itertools.combinations(range(4), 2):
+            own = np.isin(np.arange(4), chosen)
+            a = np.r_[[pair[s] for pair, s in zip(pairs, swaps, strict=True)], singles[own]]
+            b = np.r_[[pair[1 - s] for pair, s in zip(pairs, swaps, strict=True)], singles[~own]]
+            sizes.append(abs(statistic(a, b, 3)))
+    exact = np.mean(np.array(sizes) >= seen - 1e-9)
+    found = severity_given_error(first, second)
+    assert found.p is not None
+    assert found.p(0.0) == pytest.approx(exact, abs=0.02)  # 9,999 permutations: four standard errors
+    assert found.interval(0.95).method == "permutation of errors"
+
+
+def draw(shift: float, rng: np.random.Generator, errors: int = 37) -> tuple[np.ndarray, np.ndarray]:
+    chance = np.clip(errors / 200 * np.exp(rng.normal(size=200) - 0.5), 0, 1)
+    sides = []
+    for more in (0.0, shift):
+        severity = np.clip(np.round(2 * (1.7 + more + 0.9 * rng.normal(size=200))) / 2, 0.5, 4.0)
+        sides.append(np.where(rng.random(200) < chance, severity, 0.0))
+    return sides[0], sides[1]
+
+
+@pytest.mark.parametrize(("shift", "least", "most"), [(0.0, 0, 11), (0.5, 18, 60)])
+def test_few_errors_keep_their_size_and_have_power_recovers_truth(shift: float, least: int, most: int) -> None:
+    """Of 60: above 11 at 6% has probability 0.0003; below 18 at 51% 0.0003 (gamma limits had 9%)."""
+    rng = np.random.default_rng(11)
+    shown = 0
+    for _ in range(60):
+        found = severity_given_error(*draw(shift, rng))
+        assert found.p is not None
+        shown += found.p(0.0) <= 0.05
+    assert least <= shown <= most
+
+
+def test_the_interval_is_the_inverted_test() -> None:
+    first, second = draw(0.5, np.random.default_rng(3), errors=25)
+    found = severity_given_error(first, second)
+    assert found.p is not None
+    for level in (0.8, 0.95):
+        span = found.interval(level)
+        assert span.low < found.estimate < span.high
+        assert found.p(span.low - 0.01) <= 1 - level < found.p(span.low + 0.01)
+        assert found.p(span.high + 0.01) <= 1 - level < found.p(span.high - 0.01)
+
+
+def test_unequal_error_rates_say_what_it_is_about_with_the_shared_contrast_by_hand() -> None:
+    first = np.r_[np.full(10, 2.0), np.zeros(90)]
+    second = np.r_[np.tile([2.0, 3.0], 5), np.full(20, 1.0), np.zeros(70)]
+    notes = severity_given_error(first, second).notes_at(0.95)
+    (note,) = [n for n in notes if "not the same questions" in n]
+    assert "differ by 20.0 points" in note
+    assert "on 10 questions that both get wrong it is +0.50" in note
+    alike = severity_given_error(first, np.r_[np.tile([2.0, 3.0], 5), np.zeros(90)])
+    assert not [n for n in alike.notes_at(0.95) if "not the same questions" in n]
