@@ -49,7 +49,7 @@ def test_the_error_of_this_design_is_the_one_seen(rng: np.random.Generator) -> N
 def test_one_draw_says_so(rng: np.random.Generator) -> None:
     found = variance_shares(outcomes(nested(rng, 50, 1, 1, (0, 1, 1)), "mean_score"), "a")
     assert found.draws is None
-    assert "draws together" in found.sentence()
+    assert "repeats together" in found.sentence()
     assert cheapest_design(found, 0.1, cost_item=1, cost_draw=1).draws == 1
 
 

@@ -3,10 +3,12 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "studies"))
 import core_family
+import group_worlds
 import missing_grades
 
 
@@ -43,3 +45,22 @@ def test_missing_grades_show_nothing_false(name: str) -> None:
         assert better + worse <= most(n)
     else:
         assert worse == 0
+
+
+@pytest.mark.parametrize(
+    ("part", "number"), [("crossed", 0), ("crossed", 13), ("uneven", 1), ("unpaired", 6), ("other", 1), ("adjust", 7)]
+)
+def test_groups_and_options_show_nothing_false(part: str, number: int) -> None:
+    cells, run = group_worlds.PARTS[part]
+    cell, n = list(cells())[number], 200
+    row = run(cell, n, np.random.default_rng(20_261_117))
+    assert row["adjusted false" if part == "adjust" else "false"] <= most(n)
+    assert row.get("undecided", 0.0) == 0.0
+
+
+@pytest.mark.parametrize("groups", [8, 16, 20])
+def test_gates_hold_where_one_in_eight_groups_fails_wholly(groups: int) -> None:
+    cell = {"part": "gates", "groups": groups, "size": 20, "spread": 0.3, "loss": "whole groups"}
+    row = group_worlds.run_gates(cell, 200, np.random.default_rng(20_261_117))
+    assert row["false"] <= most(200)
+    assert row["power"] > {8: 8, 16: 30, 20: 55}[groups]

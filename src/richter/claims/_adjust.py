@@ -49,8 +49,8 @@ def adjusted_difference(sample: Sample | Outcomes, first: str, second: str) -> A
     that both answered, and the estimate is the mean of f over all items with x: a weighted mean of d, with weights that
     give x and x^2 their means over all items (`_calibrated`). So a pair that got the easier items is corrected. The
     interval is by unit and counts the mix of difficulty as chance, too. Where both answered every item the adjustment
-    changes nothing, and the plain evidence stands. Amounts that are paid are not adjusted:
-    `total_evidence` compares them.
+    changes nothing, and the plain evidence stands. Amounts that are paid are not adjusted: `total_evidence` compares
+    them.
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
     others = len(sample.outcomes.conditions) - 2
