@@ -97,6 +97,7 @@ def test_ordinary_answers_are_left_alone(tmp_path: Path, monkeypatch: pytest.Mon
         (b"not packed", "gzip", ""),
         (reply("fine"), "br", ""),
     ],
+    ids=["gzip", "deflate", "too large", "not packed", "unknown"],
 )
 def test_packed_replies_are_unpacked_within_limits(tmp_path: Path, packed: bytes, encoding: str, text: str) -> None:
     with RawApi(lambda *_: http(packed, headers=f"Content-Encoding: {encoding}\r\n")) as api:
