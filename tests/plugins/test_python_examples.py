@@ -12,7 +12,7 @@ pytest.importorskip("inspect_ai", reason="Inspect is not installed")
 from inspect_ai import Task
 from inspect_ai import eval as inspect_eval
 from inspect_ai.dataset import Sample
-from inspect_ai.model import ModelOutput, get_model
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import match
 
 import richter
@@ -32,6 +32,8 @@ def test_two_logs_in_five_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     for name, grades in right.items():
         samples = [Sample(id=f"q{k}", input=f"Say yes or no: {k}", target="yes") for k in range(40)]
         replies = [ModelOutput.from_content("mockllm/model", "yes" if grade else "no") for grade in grades]
+        for reply in replies:  # without it Inspect counts tokens with a table that it downloads
+            reply.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
         model = get_model("mockllm/model", custom_outputs=replies)
         task = Task(dataset=samples, scorer=match(), name=name)
         (log,) = inspect_eval(task, model=model, log_dir=str(tmp_path / name), display="none", max_samples=1)
