@@ -118,7 +118,7 @@ SAME = {
     ("claims/_gate_limits.py", "comparison LtE", "np.max(self.least"): "a difference as large as the bound on rounding",
     ("claims/_gate_limits.py", "comparison Lt", "LEAST_FREEDOM"): "degrees of freedom as near as the bound on rounding",
     ("claims/_gate_limits.py", "constant True", "counted = difference"): "Tango's limits are the same for gates",
-    ("evidence/_checks.py", "comparison Gt", "independence_p(shares) >"): "a p-value is never the limit itself",
+    ("evidence/_checks.py", "comparison Gt", "independence_p > RATER_P"): "a p-value is never the limit itself",
     ("claims/_evidence.py", "constant 1.0", "or -1.0"): "any negative number says that an end is inside",
     ("claims/_evidence.py", "comparison Gt", "if distance_outside(high) > 0"): "the distance is never 0",
     ("claims/_question.py", "comparison Gt", "self.known.estimate >"): "what equals the value is never shown to differ",

@@ -208,8 +208,8 @@ def test_errors_speak_python(call: Any, message: str) -> None:
 
 def test_a_proposed_reading_comes_with_options_and_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "odd.csv"
-    rows = [f"f{i},{i % 2},{int(i % 3 > 0)}" for i in range(60)]
-    path.write_text("Frage,GPT,Llama\n" + "\n".join(rows))
+    rows = [f"f{i},{name},{int(i % k > 0)}" for i in range(60) for k, name in ((2, "slow"), (3, "fast"))]
+    path.write_text("sheet,flavour,thumb\n" + "\n".join(rows))
     with pytest.raises(richter.ReadingProposed) as proposed:
         richter.compare(path)
     with warnings.catch_warnings():
@@ -266,6 +266,20 @@ def test_a_result_shows_itself(table: Path, tmp_path: Path) -> None:
     page = result.report(tmp_path / "page.html")
     assert page.read_text().startswith("<!doctype html>")
     assert result.verify().exit_code == 0
+
+
+def test_a_gate_is_never_held_the_wrong_way_round() -> None:
+    """A frame whose first rows are of `new` held old against new, and a loss of 25 points passed."""
+    better, worse = [1, 1, 1, 0] * 200, [1, 0, 1, 0] * 200
+    assert richter.gate({"new": worse, "old": better}, margin="2pt", conditions=("old", "new")).exit_code == 3
+    with pytest.raises(richter.InputError, match="old one first"):
+        richter.gate({"new": worse, "old": better}, margin="2pt")
+    assert richter.gate({"a": better, "b": worse}, margin="2pt").exit_code == 3
+
+
+def test_arrays_of_unlike_length_are_not_paired_by_place() -> None:
+    with pytest.raises(richter.InputError, match=r"richter\.unpaired"):
+        richter.compare({"a": [1, 0] * 150, "b": [1, 0] * 125})
 
 
 def test_an_assertion_for_tests() -> None:

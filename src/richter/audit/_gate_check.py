@@ -29,6 +29,10 @@ from richter.words import describe_gate, requirement_name
 
 __all__ = ["GateReport", "apply_gate_plan", "gate_status", "margin_plan", "run_gate", "stated_gate", "stated_result"]
 
+# names that say which of two is held against the other
+OLDER_NAMES = ("old", "older", "baseline", "base", "before", "control", "main", "master", "production", "previous")
+NEWER_NAMES = ("new", "newer", "candidate", "after", "treatment", "branch", "challenger", "experiment", "next")
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class GateReport(Shown):
@@ -88,6 +92,7 @@ def margin_plan(
             if len(tables.conditions) < 2
             else "Name the two: richter gate old=main.csv new=branch.csv --margin 2pt",
         )
+    _check_order(*tables.conditions)
     margins = margin if isinstance(margin, Mapping) else {metric or tables.metric or "accuracy": margin}
     for measure, loss in margins.items():
         check_margin(metric_of(tables, measure), loss)
@@ -99,6 +104,15 @@ def margin_plan(
         "require": [{"metric": name, "rule": "no_worse", "limit": loss} for name, loss in margins.items()],
     }
     return make_plan("gate", given)
+
+
+def _check_order(first: str, second: str) -> None:
+    """Refuse a gate whose names say that the old one stands second: it would pass a loss as a gain."""
+    if first.strip().lower() in NEWER_NAMES and second.strip().lower() in OLDER_NAMES:
+        raise InputError(
+            f"The gate would hold {second} against {first}: the first is the one that may not be lost.",
+            remedy=f"Name the old one first: richter gate FILE {second} {first} --margin 2pt",
+        )
 
 
 def stated_result(path: str | Path) -> tuple[int, int] | None:

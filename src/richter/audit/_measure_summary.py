@@ -28,7 +28,6 @@ from richter.words import (
     describe_alone,
     describe_bound,
     describe_counts_by_name,
-    describe_level,
     describe_missing_section,
     describe_names,
     describe_population,
@@ -38,6 +37,7 @@ from richter.words import (
     describe_stop,
     first_lines,
 )
+from richter.words._spans import describe_level
 
 MILLION = 1_000_000
 REPLIES = "judge replies read"

@@ -9,8 +9,8 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from richter.claims._evidence import Evidence, single_draw_error, single_run_error
 from richter.records import Interval, Unit, counted
-from richter.stats import EcePath, bin_gaps, ece_limits, ece_path, folded_covariance
-from richter.stats._ece import Binning
+from richter.stats import EcePath, bin_gaps, ece_limits, ece_path
+from richter.stats._ece import Binning, folded_covariance
 
 __all__ = ["EceSide", "ece_difference", "ece_evidence", "ece_side"]
 

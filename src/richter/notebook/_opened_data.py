@@ -139,8 +139,14 @@ def _table_of_arrays(arrays: Mapping[str, Any]) -> pl.DataFrame:
             ) from error
         if given.ndim != 1:
             raise InputError(f"{name!r} has the shape {given.shape}.", remedy="Give one score for each question.")
-        frames.append(
-            pl.DataFrame({"item": [f"{k:06d}" for k in range(len(given))], "condition": name, "value": given})
+        items = [f"{k:06d}" for k in range(len(given))]
+        frames.append(pl.DataFrame({"item": items, "condition": name, "value": given}))
+    sizes = sorted({len(frame) for frame in frames})
+    if len(sizes) > 1:
+        raise InputError(
+            f"The arrays have {' and '.join(f'{n:,}' for n in sizes)} scores.",
+            remedy="Give all in the same order of questions, with NaN where a score is missing. For different "
+            "questions use richter.unpaired.",
         )
     table = pl.concat(frames).with_columns(pl.col("value").fill_nan(None))
     is_binary = table["value"].drop_nulls().is_in([0.0, 1.0]).all()
@@ -301,6 +307,7 @@ class Run:
         plan: str | Path | None = None,
         *,
         margin: Margin = None,
+        conditions: Sequence[str] = (),
         on: str | None = None,
         missing: MissingPolicy = "both-ways",
         trust_ids: bool = False,
@@ -314,7 +321,8 @@ class Run:
     ) -> GateResult:
         """Are the requirements of a plan met? Without a plan: is the second condition not worse by `margin` or more?
 
-        `on` names what a bare margin is of. What is vouched for beside a plan is listed as a deviation from it.
+        `conditions` names the two, the old one first; without it they stand in the order of the data. `on` names what a
+        bare margin is of. What is vouched for beside a plan is listed as a deviation from it.
         """
         policy = Policy(
             missing=missing, trust_ids=trust_ids, trust_raters=trust_raters, trust_labels=trust_labels,
@@ -331,8 +339,9 @@ class Run:
         else:
             stated = parsed_margins(margin)
             bare = {on or "": stated} if isinstance(stated, float) else stated
-            own = margin_plan(self.tables, margins_of(self.tables, bare), level=level)
-            report = run_gate(own, self.tables, policy=policy, accept_judge=accept_judge)
+            tables = self.tables.select(conditions) if conditions else self.tables
+            own = margin_plan(tables, margins_of(tables, bare), level=level)
+            report = run_gate(own, tables, policy=policy, accept_judge=accept_judge)
         fields = {f.name: getattr(report, f.name) for f in dataclasses.fields(report)}
         return GateResult(**(fields | {"claims": Claims(report.claims), "data": self}))
 

@@ -11,6 +11,7 @@ from richter.errors import InputError
 from richter.notebook._plots import Plot, PlotKind, check_kind, plot_of
 from richter.notebook._python_words import in_python
 from richter.records import Claim, Verdict, counted, picture, printable
+from richter.records._plain import as_pandas
 from richter.store import write_file
 from richter.words import answer, describe_gap_size, describe_pilot_size
 
@@ -65,11 +66,7 @@ def claims_frame(claims: Sequence[Claim], *, pandas: bool = False) -> Any:
                "verdict", "n", "units", "basis")  # fmt: skip
     kinds = dict.fromkeys(numbers, pl.Float64) | dict.fromkeys(counts, pl.Int64) | dict.fromkeys(texts, pl.String)
     frame = pl.DataFrame([_row(c) for c in claims], schema={name: kinds[name] for name in columns}, orient="row")
-    if not pandas:
-        return frame
-    from importlib import import_module
-
-    return import_module("pandas").DataFrame(frame.to_dict(as_series=False))
+    return as_pandas(frame) if pandas else frame
 
 
 def _row(claim: Claim) -> dict[str, Any]:

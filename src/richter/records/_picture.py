@@ -7,7 +7,7 @@ from html import escape
 from importlib import import_module
 from typing import Any, Protocol
 
-from richter.records._plain import Result, printable
+from richter.records._plain import Result, as_pandas, printable
 
 __all__ = ["Mark", "Shown", "picture"]
 
@@ -82,8 +82,11 @@ class Shown(Result):
         more = [f"{len(marks) - _MAX_MARKS} more are in to_frame()."] if len(marks) > _MAX_MARKS else []
         return "\n".join([*(printable(s, limit=600) for s in sentences), *lines, *more]) or repr(self)
 
-    def to_frame(self) -> Any:
-        """A polars frame with one row an interval: what is estimated, of what, the estimate and the interval's ends."""
+    def to_frame(self, *, pandas: bool = False) -> Any:
+        """One row an interval: what is estimated, of what, the estimate and the interval's ends.
+
+        A polars frame, or with `pandas` one of pandas.
+        """
         rows = [
             {
                 "measure": mark.panel,
@@ -96,7 +99,8 @@ class Shown(Result):
         ]
         polars = import_module("polars")  # when it is asked for: what measures does not need it
         kinds = {"measure": polars.String, "of": polars.String}
-        return polars.DataFrame(rows, schema=kinds | dict.fromkeys(("estimate", "low", "high"), polars.Float64))
+        frame = polars.DataFrame(rows, schema=kinds | dict.fromkeys(("estimate", "low", "high"), polars.Float64))
+        return as_pandas(frame) if pandas else frame
 
 
 def _describe_interval(interval: Span) -> str:

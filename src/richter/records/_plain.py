@@ -78,10 +78,20 @@ class Result:
         row: dict[str, Any] = plain(self)
         return row
 
-    def to_frame(self) -> Any:
-        """A polars frame of one row: the numbers, words and truth values of the result itself."""
+    def to_json(self) -> str:
+        """The same as JSON text."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
+
+    def to_frame(self, *, pandas: bool = False) -> Any:
+        """A frame of one row, of polars or with `pandas` of pandas: the numbers and words of the result itself."""
         row = {name: value for name, value in self.to_dict().items() if not isinstance(value, dict | list)}
-        return import_module("polars").DataFrame([row])  # when it is asked for: what measures does not need it
+        frame = import_module("polars").DataFrame([row])  # when it is asked for: what measures does not need it
+        return as_pandas(frame) if pandas else frame
+
+
+def as_pandas(frame: Any) -> Any:
+    """A polars frame as one of pandas, which must be installed."""
+    return import_module("pandas").DataFrame(frame.to_dict(as_series=False))
 
 
 def plain(value: Any) -> Any:

@@ -27,7 +27,6 @@ __all__ = [
     "ece_interval",
     "ece_limits",
     "ece_path",
-    "folded_covariance",
 ]
 
 

@@ -6,7 +6,7 @@ import math
 from richter.claims._measures import Metric
 from richter.records import Claim, Interval, counted
 
-__all__ = ["describe_level", "describe_sizes", "describe_span", "round_up_to_two_figures", "stated_amount"]
+__all__ = ["describe_sizes", "describe_span", "round_up_to_two_figures", "stated_amount"]
 
 UNIT_NOUNS = {"item": "question", "draw": "repeat"}  # what people call a unit; a group and a run are called so
 
