@@ -11,7 +11,7 @@ import pytest
 from richter.audit import compare_tables
 from richter.cli import main
 from richter.errors import InputError
-from richter.records import Verdict
+from richter.records import Verdict, of_kind
 from richter.tables import read_tables
 
 
@@ -82,13 +82,22 @@ def test_of_ratios_the_table_of_pairs_says_better_over_worse_by_hand(
     assert float(re.findall(r"(-[\d.]+)%", shown["a better than c"])[0]) == pytest.approx(-75, abs=1)
 
 
-def test_adjustment_says_what_it_saves(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_adjustment_counts_items_that_only_others_answered(tmp_path: Path, rng: np.random.Generator) -> None:
     path = board(tmp_path, rng, {"a": -1.0, "b": 1.5, "c": 0.0, "d": 0.2, "e": 0.4, "f": 0.6}, n=800)
-    plain = compare_tables(read_tables(path), conditions=("a", "b"))
-    found = compare_tables(read_tables(path), conditions=("a", "b"), adjust=True)
-    assert found.of("accuracy")[0].interval is not None
-    assert found.of("accuracy")[0].interval.half_width < plain.of("accuracy")[0].interval.half_width  # type: ignore[union-attr]
-    assert any("adjusted for difficulty" in note for note in found.of("accuracy")[0].notes)
+    frame = pl.read_csv(path)
+    whole = compare_tables(read_tables(path), conditions=("a", "b"), adjust=True).of("accuracy")[0]
+    assert of_kind(whole.notes, "adjusted")
+    assert whole.estimate == compare_tables(read_tables(path), conditions=("a", "b")).of("accuracy")[0].estimate
+    half = frame["item"].unique().sort()[:400].implode()
+    frame.filter(~(pl.col("condition").is_in(["a", "b"]) & pl.col("item").is_in(half))).write_csv(path)
+    plain, found = (
+        compare_tables(read_tables(path), conditions=("a", "b"), adjust=adjust, missing="shared").of("accuracy")[0]
+        for adjust in (False, True)
+    )
+    assert found.n == plain.n == 400
+    assert found.estimate != plain.estimate
+    (note,) = of_kind(found.notes, "adjusted")
+    assert "400 questions that only others answered" in note
 
 
 def test_adjustment_of_two_alone_is_refused_with_a_line(tmp_path: Path, rng: np.random.Generator) -> None:

@@ -143,11 +143,11 @@ def test_runs_numbered_in_another_order_are_the_same_runs_by_hand() -> None:
 def test_shares_of_raters_by_hand() -> None:
     severity = outcomes(np.ones((10, 2)), "mean_severity")
     dataset = dataset_of(severity, kind="judge", rater=lambda item, condition, _: "x" if item < "q0008" else condition)
-    found = rater_shares(dataset, "a", "b")
+    found = rater_shares(dataset, "judge", "a", "b")
     assert found is not None
     assert (found.first, found.second) == ({"x": 8, "a": 2}, {"x": 8, "b": 2})
-    assert found.distance == pytest.approx(0.2)  # half of 0.2 + 0.2
-    assert rater_shares(dataset_of(severity, kind="given"), "a", "b") is None
+    assert found.comparable == ()  # of 20 answers each nobody rated enough
+    assert rater_shares(dataset_of(severity, kind="given"), "given", "a", "b") is None
 
 
 # ------------------------------------------------------------------ pages

@@ -183,7 +183,9 @@ class Surfaces:
         if fact.has_severity:
             yield from self.shown("severity", [self.path, *options], ["json"], **more)
             target = self.folder / "tail.json"
-            _, fault = self.invoke("tail", "test", self.path, "--q", 0.5, "--n-resamples", 200, "--json", target)
+            _, fault = self.invoke(
+                "tail", "test", self.path, "--q", 0.5, "--n-resamples", 200, *fact.options, "--json", target
+            )
             blocked = [] if fault else [c["blocked_by"] for c in claims_in(json.loads(target.read_text()))]
             block = fact.block or fact.tail_block
             if not fault and block and set(blocked) != {block}:

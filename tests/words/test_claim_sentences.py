@@ -28,7 +28,8 @@ from richter.claims import (
     subgroup_differences,
 )
 from richter.records import Interval, Verdict, counted
-from richter.words import describe_level, requirement_name, round_up_to_two_figures
+from richter.words import requirement_name, round_up_to_two_figures
+from richter.words._spans import describe_level
 
 
 def normal(estimate: float, error: float = 0.01, **more: Any) -> Evidence:
@@ -135,11 +136,11 @@ LADDER = (  # 2.802 standard errors of 1 point; 400 (2.802 0.01 / 0.02)^2 = 785,
             ),
         ),
         (
-            ask(normal(0.1, 0.1, relative=True), "money"),  # 400 (2.802 0.1 / 0.05)^2 = 12,559
+            ask(normal(0.1, 0.1, relative=True), "money"),  # 400 (2.802 (0.1 / 1.1) / log 1.05)^2 = 10,903
             (
                 "Inconclusive: new is 10.0% more expensive than old (95% CI -9.6 to +29.6, ratio of totals, "
-                "400 questions). You can detect about 28% (80% power) with these 400 questions. "
-                "For 5% you need about 13,000, for 2% about 79,000."
+                "400 questions). You can detect about 29% (80% power) with these 400 questions. "
+                "For 5% you need about 11,000, for 2% about 67,000."
             ),
         ),
         (

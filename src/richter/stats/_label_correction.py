@@ -36,7 +36,7 @@ __all__ = [
     "with_more_labels",
 ]
 
-MIN_EVENTS = 5  # labelled units of a stratum off either end of the scale below which errors are rare in it
+MIN_EVENTS = 10  # labelled units of a stratum off either end of the scale below which errors are rare in it
 MIN_DISAGREEMENTS = 10  # labels unlike the judge's score below which residuals say too little
 UNSEEN_DISAGREEMENT = 0.5  # of the scale, by one label, that is then added to the error
 MAX_LABEL_CORRELATION = 0.9  # of two conditions' labels on shared answers: one estimated from few events is not trusted
@@ -165,7 +165,7 @@ class _Drawn:
 
     @property
     def rare_strata(self) -> Bools:
-        """Of every stratum whether fewer than 5 of its labelled units lie off either end of the scale."""
+        """Of every stratum whether fewer than 10 of its labelled units lie off either end of the scale."""
         strata = int(self.code.max()) + 1
         rare = np.zeros(strata, dtype=bool)
         for off in (self.y > self.low, self.y < self.high):
