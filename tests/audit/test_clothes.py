@@ -1,7 +1,9 @@
 """One result in all its clothes: terminal, Markdown, page, JSON and Python say the same, whatever the data are."""
 
 import dataclasses
+import html
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +57,8 @@ def test_a_score_without_ends_and_few_items_is_shown(tmp_path: Path, capsys: pyt
     frame.write_csv(tmp_path / "data.csv")
     code, out, err = run(capsys, "report", str(tmp_path / "data.csv"), "-o", str(tmp_path / "page.html"))
     assert code == 0, err
-    assert "3.5 [-inf, inf] mean score" in out
-    assert "its mean score may differ by anything." in out
+    assert "3.5 (-inf to inf) mean score" in out
+    assert "new scored 1.000 higher than old (95% CI without limits)." in out
     assert "inf" not in measure_run(frame).answer
 
 
@@ -79,14 +81,16 @@ def test_draws_are_counted_as_answers() -> None:
     said = {check.name: check for check in results.checks}
     assert said["every answer rated"].text == "119 of 119 answers rated by the source"
     assert said["every item answered"].passed
-    assert results.signature.basis.startswith("the source (119 answers)")
+    assert results.signature.basis.startswith("graded by the source (119 answers)")
 
 
 def test_one_condition_that_is_scored_was_graded() -> None:
     """ "Nobody graded the answers of a"."""
-    answer = measure_run(rows("a", items=4, score=lambda k, *_: k / 4)).answer
-    assert answer.startswith("a is scored 0.375 (between 0 and 1)")
-    assert answer.endswith(" on 4 items: mean score from 0 to 1, higher is better.")
+    results = measure_run(rows("a", items=4, score=lambda k, *_: k / 4))
+    assert results.answer == "a scores 0.375 (95% CI 0 to 1) on 4 questions."
+    scored = results.conditions[0].scored
+    assert scored is not None
+    assert (scored.scale, scored.better) == ((0.0, 1.0), "higher")
 
 
 def test_markdown_tables_of_scores_hold_the_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,7 +98,7 @@ def test_markdown_tables_of_scores_hold_the_scores(tmp_path: Path, capsys: pytes
     frame = rows("old", "new", score=lambda k, j, _: 1 + (k + j) % 5)
     frame.write_csv(tmp_path / "data.csv")
     out = run(capsys, "compare", str(tmp_path / "data.csv"), "--md", "-")[1]
-    assert "| condition | mean score |" in out
+    assert "| name | mean score |" in out
     assert "| old | 3.000 |" in out
     said = markdown(measure_run(frame).to_dict())
     assert "| old | 20 | score 3 (" in said
@@ -114,7 +118,9 @@ def test_what_an_undecided_claim_takes_is_counted_in_its_units() -> None:
     claim = richter.open(frame).compare().claims[0]
     assert claim.unit == "group"
     page = render_report(measure_run(frame).to_dict(), None)
-    assert f"The easiest of them takes {claim.needed:,} groups in all." in page
+    text = html.unescape(re.sub(r"<[^>]+>", "", page))
+    assert f"on accuracy: {claim.needed:,} groups." in text
+    assert "with these 10 groups. For 5 points you need about 170, for 2 points about 1,100." in text
 
 
 def test_a_stricter_interval_says_its_level() -> None:
@@ -145,7 +151,9 @@ def test_slopes_that_errors_of_one_severity_do_not_have_are_not_for_want_of_erro
     frame = rows("a", "b", items=40, severity=lambda *_: 3.0)
     frame.write_csv(tmp_path / "data.csv")
     assert "2 have too few, or of one severity only" in run(capsys, "severity", str(tmp_path / "data.csv"))[1]
-    assert "allow a slope" in "".join(c.text for c in measure_run(frame, n_resamples=200).checks)
+    (text,) = (c.text for c in measure_run(frame, n_resamples=200).checks if c.name == "the severity law fits")
+    assert "slope" in text
+    assert "too few errors" not in text  # 40 of each, all of severity 3
     grouped = weigh_scores(frame.with_columns(group=pl.col("item").str.slice(0, 2)), n_resamples=200)
     assert grouped.study.conditions["a"].rates is not None
     frame.with_columns(group=pl.col("item").str.slice(0, 2)).write_csv(tmp_path / "data.csv")
@@ -289,7 +297,7 @@ def test_markdown_rounds_a_limit_up_and_says_of_which_draws_items_broke(
     frame = rows("old", "new", items=9, draws=2, correct=lambda k, j, d: int(k > 2 or j == 0 or d == 1))
     frame.write_csv(tmp_path / "data.csv")
     out = run(capsys, "gate", str(tmp_path / "data.csv"), "--margin", "2pt", "--md", "-")[1]
-    assert "Broken: 3 items, by first answers" in out
+    assert "Broken: 3 questions, by first answers" in out
     many = measure_run(rows(*"abcdefghijklmn", items=4, score=lambda k, j, _: k + j)).to_dict()
     assert "The 12 that are named first, of 14." in markdown(many)
 

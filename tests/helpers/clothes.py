@@ -11,6 +11,7 @@ import polars as pl
 
 import richter
 from richter.audit import measure_run
+from richter.claims import METRICS
 from richter.cli._screen import summarise
 from richter.errors import InputError
 from richter.records import Claim, markdown_safe, printable
@@ -23,7 +24,10 @@ NAMES = (("old", "new", "base"), ("<b>old</b>", "a|b, c", "\x1b[31mred"), ("🚀
 RESAMPLED = ("b", "xi")
 WORDS = {"accuracy": "more", "mean_score": "better", "mean_severity": "less", "catastrophic_rate": "less",
          "ece": "better", "severity_given_error": "less"}  # fmt: skip
-SPAN = re.compile(r"([+-]?[\d.,]+)( points|%)? \[([+-]?[\d.,]+), ([+-]?[\d.,]+)\]")
+NUMBER = r"([+-]?\d[\d,]*(?:\.\d+)?)"
+SPAN = re.compile(rf"\(([\d.]+)% CI {NUMBER} to {NUMBER}(?=[,)])")
+SHOWN = re.compile(rf": {NUMBER}(?: points|%)? \([\d.]+% CI ")  # 'b is less accurate than a: -7.5 points (95% CI ...'
+LEANING = re.compile(rf" (?:scored|is) {NUMBER}(?: points|%)? (higher|lower) than ")
 SAME = ("verdict", "sentence", "estimate", "values", "n", "units", "needed", "min_detectable_difference")
 
 
@@ -98,18 +102,13 @@ def faults(frame: pl.DataFrame, folder: Path) -> Iterator[str]:
 
 def _said(claim: Claim) -> Iterator[str]:
     """A sentence against its own numbers: what is said, of how many items, and which way."""
-    text, span = claim.sentence, claim.interval or claim.plain_interval
-    found = SPAN.search(text)
-    if found and span is not None and claim.estimate is not None and claim.measure not in RESAMPLED:
-        scale = 100 if found[2] else 1
-        for shown, value in ((found[1], claim.estimate), (found[3], span.low), (found[4], span.high)):
-            digits = len(shown.partition(".")[2])
-            if abs(float(shown.replace(",", "")) - scale * value) > 0.51 * 10**-digits:
-                yield f"{claim.measure}: {shown} is said of {scale * value}"
-    items = re.search(r" on ([\d,]+) items?\b", text)
+    text = claim.sentence
+    if claim.estimate is not None and claim.measure not in RESAMPLED:
+        yield from _numbers_said(claim, claim.estimate)
+    items = re.search(r"[(,] ?([\d,]+) questions?(?: in [\d,]+ groups?)?\)", text)
     if items and int(items[1].replace(",", "")) != claim.n:
-        yield f"{claim.measure}: {items[1]} items are said of {claim.n}"
-    is_undecided = text.startswith(("Whether", "By the judge's grades, whether"))
+        yield f"{claim.measure}: {items[1]} questions are said of {claim.n}"
+    is_undecided = text.startswith("Inconclusive")
     if claim.estimate is not None and is_undecided != (claim.verdict.value == "undecided"):
         yield f"{claim.verdict.value}: {text}"
     if claim.verdict.value == "verified" and claim.measure in WORDS and claim.estimate is not None:
@@ -119,6 +118,35 @@ def _said(claim: Claim) -> Iterator[str]:
             != good
         ):
             yield f"the other way round: {text}"
+
+
+def _numbers_said(claim: Claim, estimate: float) -> Iterator[str]:
+    """The estimate, its interval and its level as they are said, against the claim's own."""
+    text, span = claim.sentence, claim.interval or claim.plain_interval
+    assert span is not None
+    scale = METRICS[claim.measure].scale
+    if not np.isfinite([span.low, span.high]).all():
+        if "CI without limits" not in text:
+            yield f"{claim.measure}: an interval without limits is not called so: {text}"
+        return
+    found = SPAN.search(text)
+    if not found:
+        yield f"{claim.measure}: no interval is said: {text}"
+        return
+    said = [(found[1], 100 * span.level), (found[2], scale * span.low), (found[3], scale * span.high)]
+    shown, leaning = SHOWN.search(text), LEANING.search(text)
+    if shown:
+        said.append((shown[1], scale * estimate))
+    elif leaning:
+        said.append((leaning[1], scale * estimate * (1 if leaning[2] == "higher" else -1)))
+    elif " the same" in text:
+        said.append((f"{0:.{len(found[3].partition('.')[2])}f}", scale * estimate))
+    else:
+        yield f"{claim.measure}: no estimate is said: {text}"
+    for number, value in said:
+        digits = len(number.partition(".")[2])
+        if abs(float(number.replace(",", "")) - value) > 0.51 * 10**-digits:
+            yield f"{claim.measure}: {number} is said of {value}"
 
 
 def _unchanged(frame: pl.DataFrame, own: tuple[Claim, ...], folder: Path) -> Iterator[str]:
