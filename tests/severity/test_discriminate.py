@@ -51,7 +51,7 @@ def test_a_clear_pair_is_verified_by_every_measure_second_minus_first(rng: np.ra
     assert "equal within 5 points" in means.sentence
     assert found.counts.equal_rates == 1
     slopes = of(found, "b")["m0", "m1"]
-    assert "slopes from 1.5 up" in slopes.sentence
+    assert "Slopes from 1.5 up" in slopes.sentence
     assert slopes.gates[0].passed
     assert (found.counts.paper, found.counts.law_free, found.counts.law) == (1, 1, 1)
 

@@ -1,6 +1,7 @@
 """Mean severity of few errors: permutations by hand, size and power, and what it is about where error rates differ."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -77,3 +78,43 @@ def test_unequal_error_rates_say_what_it_is_about_with_the_shared_contrast_by_ha
     assert "on 10 questions that both get wrong it is +0.50" in note
     alike = severity_given_error(first, np.r_[np.tile([2.0, 3.0], 5), np.zeros(90)])
     assert not [n for n in alike.notes_at(0.95) if "not the same questions" in n]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_limits_turn_with_the_pair_and_not_with_the_order_of_items(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    first, second = draw(0.3, rng, errors=25)
+    if seed == 2:  # a pair that is even
+        first, second = np.r_[first, second], np.r_[second, first]
+    order = rng.permutation(len(first))
+    found, turned = severity_given_error(first, second), severity_given_error(second, first)
+    moved = severity_given_error(first[order], second[order])
+    span, back, same = (x.interval(0.95) for x in (found, turned, moved))
+    assert {x.method for x in (span, back, same)} == {"permutation of errors"}
+    assert (span.low, span.high) == (-back.high, -back.low)
+    assert (same.low, same.high) == pytest.approx((span.low, span.high), abs=1e-9)
+
+
+def test_weights_that_are_alike_change_nothing() -> None:
+    first, second = draw(0.3, np.random.default_rng(4), errors=25)
+    plain, alike = severity_given_error(first, second), severity_given_error(first, second, weights=np.full(200, 7.0))
+    assert alike.interval(0.95) == plain.interval(0.95)
+
+
+def test_the_evidence_travels_to_another_process() -> None:
+    found = severity_given_error(*draw(0.3, np.random.default_rng(4), errors=25))
+    interval, p = pickle.loads(pickle.dumps((found.interval, found.p)))
+    assert interval(0.9) == found.interval(0.9)
+    assert found.p is not None
+    assert p(0.1) == found.p(0.1)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_errors_of_one_severity_on_a_side_have_bounded_limits(which: int) -> None:
+    """They were all the permutations could see: the interval had no width, whatever the next error may be."""
+    varied = np.tile([1.0, 2.0, 3.0, 0.0], 10)
+    pair = [varied, varied]
+    pair[which] = 2.0 * (varied > 0)
+    span = severity_given_error(*pair).interval(0.95)
+    assert span.method.endswith("MOVER of exact limits")
+    assert span.half_width > 0.3

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import stdtrit
@@ -15,7 +15,7 @@ from richter.stats import Bools, Floats
 MOST_ERRORS = 50  # of a condition, below which errors are permuted
 MOST_RATE_GAP = 0.05  # a difference of error rates beyond which errors of different questions are compared
 MIN_SHARED_ERRORS = 5
-N_PERMUTATIONS = 9999
+N_PERMUTATIONS = 10_000
 _STEPS = 16  # bisections of a limit: to 1/65,000 of the range
 
 
@@ -27,6 +27,38 @@ class _Permutations:
     is_first: Bools
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _ErrorTest:
+    """The permutation test of a difference: p-values and the limits that they leave. It travels without its draws."""
+
+    pair_a: Floats
+    pair_b: Floats
+    alone_a: Floats
+    alone_b: Floats
+    seed: int
+    estimate: float
+    reach: float
+    known: dict[float, float] = dataclasses.field(default_factory=dict)  # p-values by the difference tested
+
+    def p(self, value: float) -> float:
+        """The share of permutations whose statistic is as large, the second's errors lowered by `value`."""
+        if value not in self.known:
+            drawn = _draw_permutations(self.seed, len(self.pair_a), len(self.alone_a), len(self.alone_b))
+            by_first, by_second = np.lexsort((self.pair_b, self.pair_a)), np.lexsort((self.pair_a, self.pair_b))
+            alone = np.r_[np.sort(self.alone_a), np.sort(self.alone_b) - value]
+            size = np.concatenate([
+                np.abs(_statistics(self.pair_a[order], self.pair_b[order] - value, alone, draws))
+                for order, draws in zip((by_first, by_second), drawn, strict=True)
+            ])  # fmt: skip
+            self.known[value] = float(np.mean(size >= size[0] - 1e-9))
+        return self.known[value]
+
+    def interval(self, level: float) -> Interval:
+        """All differences that are not rejected at 1 - level."""
+        low, high = (_limit(self.p, self.estimate, side * self.reach, 1 - level) for side in (-1, 1))
+        return Interval(low=low, high=high, level=level, method="permutation of errors")
+
+
 def permuted_evidence(first: Floats, second: Floats, found: Evidence, *, reach: float) -> Evidence:
     """The evidence with limits by permutation: the second's mean severity given an error minus the first's.
 
@@ -34,31 +66,31 @@ def permuted_evidence(first: Floats, second: Floats, found: Evidence, *, reach: 
     there are of each staying with it, so that error rates are not permuted. The statistic is the difference over its
     standard error with the common mean, as in `severity_given_error`; a difference D is tested after the second's
     errors are lowered by D, and the interval holds all D that are not rejected. Exact where errors of both are of one
-    law given how many there are. The permutations have a seed of their own.
+    law given how many there are. The permutations have a seed of their own, and do not depend on the order of items;
+    half of them are drawn for the pair turned round, so that turning it turns the limits. The evidence stays as it is
+    where all errors of a condition are of one severity, which says nothing of how they vary.
     """
     wrong_a, wrong_b = first > 0, second > 0
+    if min(np.ptp(first[wrong_a]), np.ptp(second[wrong_b])) == 0:
+        return found
     both = wrong_a & wrong_b
-    alone_a, alone_b = first[wrong_a & ~both], second[wrong_b & ~both]
-    pair_a, pair_b = first[both], second[both]
-    rng = np.random.default_rng(len(first))
-    singles = len(alone_a) + len(alone_b)
-    keys = rng.random((N_PERMUTATIONS + 1, singles))
-    is_first = np.argsort(np.argsort(keys, axis=1), axis=1) < len(alone_a)
-    swapped = rng.random((N_PERMUTATIONS + 1, len(pair_a))) < 0.5
-    is_first[0], swapped[0] = np.arange(singles) < len(alone_a), False  # the table as it is
-    drawn = _Permutations(swapped, is_first)
+    test = _ErrorTest(
+        first[both], second[both], first[wrong_a & ~both], second[wrong_b & ~both], len(first), found.estimate, reach
+    )
+    return dataclasses.replace(found, interval=test.interval, p=test.p)
 
-    @cache
-    def p(value: float) -> float:
-        size = np.abs(_statistics(pair_a, pair_b - value, np.r_[alone_a, alone_b - value], drawn))
-        return float(np.mean(size >= size[0] - 1e-9))
 
-    @cache
-    def interval(level: float) -> Interval:
-        low, high = (_limit(p, found.estimate, side * reach, 1 - level) for side in (-1, 1))
-        return Interval(low=low, high=high, level=level, method="permutation of errors")
-
-    return dataclasses.replace(found, interval=interval, p=p)
+@lru_cache(maxsize=4)
+def _draw_permutations(seed: int, pairs: int, alone_a: int, alone_b: int) -> tuple[_Permutations, _Permutations]:
+    """Half of the permutations as drawn for the pair, after the table as it is; half as drawn for it turned round."""
+    rng = np.random.default_rng(seed)
+    half, singles = N_PERMUTATIONS // 2, alone_a + alone_b
+    swapped = rng.random((half, pairs)) < 0.5
+    rank = np.argsort(np.argsort(rng.random((half, singles)), axis=1), axis=1)
+    turned = np.roll(rank, alone_a, axis=1)  # the second's ranks come first
+    as_it_is = np.zeros((1, pairs), dtype=np.bool_), np.arange(singles)[None] < alone_a
+    ahead = _Permutations(np.r_[as_it_is[0], swapped], np.r_[as_it_is[1], rank < alone_a])
+    return ahead, _Permutations(swapped, turned >= alone_b)
 
 
 def _statistics(pair_a: Floats, pair_b: Floats, alone: Floats, drawn: _Permutations) -> Floats:

@@ -68,10 +68,11 @@ def align_pair(
             raise InputError(f"{len(codes)} groups for {len(a)} items.", remedy="Give one group an item.")
         unit = np.unique(codes[keep], return_inverse=True)[1].astype(np.intp)
     units = int(unit.max(initial=-1)) + 1
+    weight = None if weights is None else np.asarray(weights, dtype=np.float64)[keep]
     return Paired(
         first=a[keep], second=b[keep], unit=unit, n_units=units, kind="item" if units == len(unit) else "group",
         kept=np.asarray(keep),
-        weight=None if weights is None else np.asarray(weights, dtype=np.float64)[keep],
+        weight=None if weight is None or np.all(weight == weight[:1]) else weight,
     )  # fmt: skip
 
 
@@ -92,8 +93,8 @@ def severity_given_error(
     (sum E^2)^2 / sum E^4 - 1 with E a unit's weight; under 4 nothing is decided. Where fewer than 20 errors of a
     condition lie on either side of `at` (without it: off the commonest level) the limits must also hold by MOVER of
     exact binomial limits. The mean severity of fewer than 50 errors of a condition, each item a unit, has limits by
-    permutation instead (`permuted_evidence`). Valid where units are a sample of what will be asked. Raises
-    `TooFewErrors` without errors.
+    permutation instead (`permuted_evidence`), if these are of more than one severity. Valid where units are a sample of
+    what will be asked. Raises `TooFewErrors` without errors.
     `weights` are what each answer counts for; a condition's errors are then worth (sum w)^2 / sum w^2 of them.
 
     With `items` (each answer's) the difference is about these very items: only draws vary, by their deviations from
