@@ -185,7 +185,7 @@ def _fits(study: RunStudy) -> Check:
     fits = {n: f for n, f in study.severity.study.slopes.items() if isinstance(f, sev.BValue)}
     bad = [name for name, fit in fits.items() if not fit.adequate]
     if not fits:
-        return _check("the severity law fits", None, "too few errors for a slope")
+        return _check("the severity law fits", None, "no slope: errors are few, or all of one severity")
     within = study.severity.study.recipe.tolerance
     text = f"{len(fits) - len(bad)} of {counted(len(fits), 'slope')} describe their errors within {within:g}"
     return _check("the severity law fits", not bad, text)

@@ -407,6 +407,8 @@ def _by_units(
         return _few_degrees(estimate, units - 1.0, frame)
     unit = np.arange(len(d)) if group is None else group
     freedom = exchangeable_freedom(d, w, unit) if weight is not None or group is not None else units - 1.0
+    if group is None and freedom < LEAST_FREEDOM - 1e-9:  # a few items have nearly all the weight
+        return _few_degrees(estimate, freedom, frame)
     found = _t(estimate, math.sqrt(variance), freedom, frame)
     if not frame.exact or not _is_skewed(residual, away):
         return found
