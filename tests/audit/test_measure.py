@@ -26,7 +26,6 @@ from richter.audit import (
     SECTIONS,
     compare_tables,
     lock_plan,
-    measure_agreement,
     measure_calibration,
     measure_run,
     new_plan,
@@ -38,12 +37,14 @@ from richter.audit._measure_claims import ECE_MARGIN
 from richter.audit._plan_lock import VOUCHED_BY_RUN
 from richter.claims import ece_evidence, ece_side
 from richter.claims._decide import needed_units
+from richter.cli import main
 from richter.errors import InputError, LedgerNewer
 from richter.evidence import _facts
 from richter.records import Answer, Condition, Decoding, Item, Rating, at_most, plain
 from richter.stats import EceResult, benjamini_hochberg, ece, wilson
 from richter.store import LEDGER_NAME, Call, open_ledger
-from richter.tables import RatingsFile, ReadOptions, read_tables
+from richter.tables import ReadOptions, read_tables
+from richter.words import round_up_to_two_figures
 from richter_audit.ascent import SearchSettings, run_search
 from richter_audit.llm import Budget
 
@@ -154,7 +155,7 @@ def _same_evidence(ours: list[dict[str, Any]], alone: list[dict[str, Any]]) -> N
 ALIKE = ("estimate", "plain_interval", "values", "n", "units", "p")
 
 
-def test_sections_are_what_the_commands_print(run: Path, document: dict[str, Any]) -> None:
+def test_sections_are_what_the_commands_print(run: Path, document: dict[str, Any], tmp_path: Path) -> None:
     sections = document["sections"]
     ours, alone = sections["severity"]["study"], plain(weigh_scores(run, n_resamples=RESAMPLES))
     assert {k: v for k, v in ours.items() if k not in DECIDED} == {k: v for k, v in alone.items() if k not in DECIDED}
@@ -164,12 +165,13 @@ def test_sections_are_what_the_commands_print(run: Path, document: dict[str, Any
         other = drawn["conditions"][name]
         _same_evidence([condition["claim"]], [other["claim"]])
         assert {k: v for k, v in condition.items() if k != "claim"} == {k: v for k, v in other.items() if k != "claim"}
-    with open_ledger(run) as ledger:
-        source = RatingsFile(
-            ratings=tuple(ledger.ratings()), domains={i.id: i.domain for i in ledger.items()}, strata={}
-        )
-    agreed = plain(measure_agreement(source, rng=np.random.default_rng(0), file="simulated"))
-    assert {k: v for k, v in sections["judges"].items() if k in agreed} == agreed
+    with pytest.raises(SystemExit) as stop:
+        main(["label", "agreement", str(run), "--json", str(tmp_path / "agreement.json")])
+    assert not stop.value.code
+    agreed = json.loads((tmp_path / "agreement.json").read_text())
+    judged = {k: v for k, v in sections["judges"].items() if k in agreed and k != "file"}
+    assert judged.keys() == {"kinds", "judges", "trust"}
+    assert judged == {k: agreed[k] for k in judged}
     tables = read_tables(run, options=ReadOptions(ratings="rule"))
     compared = {(c.measure, c.conditions): c for c in compare_tables(tables, n_resamples=RESAMPLES).claims}
     for claim in sections["floors"]["comparison"]["claims"]:
@@ -243,8 +245,9 @@ def test_next_asks_labels_for_the_margin_never_for_the_gap_seen(document: dict[s
     (flips,) = comparison["pairs"]
     spread = (flips["fixed"] + flips["broken"]) / 240 - gap["estimate"] ** 2
     needed = math.ceil((norm.ppf(0.975) + norm.ppf(0.8)) ** 2 * spread / 0.02**2)
-    step = next(s for s in document["next"] if "in accuracy" in s)
-    assert step == f"ask and grade {needed - 240:,} more items to show a difference of 2.0 points in accuracy"
+    assert gap["needed"] == needed
+    step = next(s for s in document["next"] if "settle accuracy" in s)
+    assert f"for 2 points about {round_up_to_two_figures(needed):,}." in step, step
 
 
 def test_labels_for_calibration_settle_the_margin_recovers_truth() -> None:
@@ -438,7 +441,7 @@ def test_a_gate_plan_gives_its_requirements(run: Path, tmp_path: Path) -> None:
     lock_plan(path, now=datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC))
     found = measured(run, plan=path, only=["floors"])
     assert found["signature"]["requirement"] == (
-        "error rate of simulated 02 below 90.0%; catastrophic rate of simulated 02 below 0.1%"
+        "error rate of simulated 02 is below 90%; catastrophic rate of simulated 02 is below 0.1%"
     )
     assert found["signature"]["verdicts"][0] == "verified"
     assert [f["section"] for f in found["claims"][:2]] == ["requirements", "requirements"]
@@ -544,7 +547,7 @@ def test_answers_without_ratings_say_how_to_rate(tmp_path: Path) -> None:
     assert "richter audit --only judge" in found["sections"]["severity"]["missing"]["remedy"]
     assert "richter audit --only draw" in found["sections"]["calibration"]["missing"]["remedy"]
     assert found["signature"]["bound"] is None
-    assert found["signature"]["basis"] == "nobody rated an answer"
+    assert found["signature"]["basis"] == "nobody graded an answer"
 
 
 def test_ratings_without_a_severity_are_no_ratings(tmp_path: Path) -> None:
@@ -597,7 +600,7 @@ def test_kinds_of_ratings_never_mix(tmp_path: Path) -> None:
     person = Rating(item="i", condition="c0", rater="anna", kind="human", severity=4.0)
     found = measured(_small(tmp_path, [*ratings, person], conditions=2))
     assert [c["how_badly"]["mean"]["estimate"] for c in found["conditions"]] == [1.0, 1.0]
-    assert found["signature"]["basis"] == "rules (2 answers); people checked 1"
+    assert found["signature"]["basis"] == "graded by rules (2 answers); people checked 1"
 
 
 def _too_sure(conditions: int) -> pl.DataFrame:

@@ -58,8 +58,8 @@ def test_a_run_ends_with_the_summary_and_the_document(
         assert call("audit", tmp_path / "run", *options) == 0
         assert api.requests.total() == total
         assert capsys.readouterr().out == first.out
-    assert first.out.startswith("fake is wrong in 10.0% of 60 answers (between 4.7% and 20.1%).")
-    assert "10% [5, 20]" in first.out  # Wilson's interval for 6 of 60
+    assert first.out.startswith("fake is right in 90.0% of 60 questions (95% CI 79.9 to 95.3).")  # Wilson, 54 of 60
+    assert "10% (5 to 20)" in first.out  # and for 6 of 60
     assert "asking: 60/60" in first.err
     assert "measuring severity" in first.err
     assert (tmp_path / "run" / "report.html").stat().st_size > 10_000
@@ -79,9 +79,16 @@ def test_a_dry_run_prices_every_stage_and_asks_nothing(
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(("limit", "status"), [(0.5, 0), (0.01, 3), (0.12, 4)])
+@pytest.mark.parametrize(
+    ("limit", "status", "sentence"),
+    [
+        (0.5, 0, " error rate of fake is below 50% (one-sided 95%: at most "),
+        (0.01, 3, " error rate of fake is above 1%: 10.0% (one-sided 95%: at least "),
+        (0.12, 4, " Can't rule out that error rate of fake is above 12% (one-sided 95%: at most "),
+    ],
+)
 def test_exit_status_by_the_plans_requirements(
-    tmp_path: Path, bench: Path, limit: float, status: int, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, bench: Path, limit: float, status: int, sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Six of 60 are wrong: surely below 0.5, surely not below 0.01, not known of 0.12."""
     plan = tmp_path / "plan.toml"
@@ -91,7 +98,7 @@ def test_exit_status_by_the_plans_requirements(
     with FakeApi(reply=reply) as api:
         options = ["--bench", bench, "--model", api.model, "--draws", "0", "--plan", plan]
         assert call("audit", tmp_path / "run", *options) == status
-    assert f"error rate of fake below {100 * limit:.1f}%" in " ".join(capsys.readouterr().out.split())
+    assert sentence in " ".join(capsys.readouterr().out.split())
 
 
 def test_an_unlocked_plan_is_said_before(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -151,10 +151,10 @@ def test_scores_for_the_tail_are_kept_with_the_run(
 def test_what_was_imported_is_measured(url: str, richter: Richter, tmp_path: Path) -> None:
     rows = "".join(f"q{i},m,{i % 2},0.7\n" for i in range(50))
     (tmp_path / "log.csv").write_text("item,condition,correct,confidence\n" + rows)
-    assert "50 items" in richter("import", tmp_path / "log.csv", "-o", url)
+    assert "50 questions" in richter("import", tmp_path / "log.csv", "-o", url)
     assert "is already a run" in richter("import", tmp_path / "log.csv", "-o", url, exits=1)
     assert "miscalibrated" in richter("calibration", url)
-    assert "50.0% of 50 items" in richter("size", "calibration", url)
+    assert "m is wrong in 50.0% of 50 " in richter("size", "calibration", url)
 
 
 @pytest.mark.slow

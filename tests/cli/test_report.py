@@ -32,7 +32,7 @@ def test_the_page_is_written_beside_the_ledger(run: Path) -> None:
     done = call(run)
     assert done.exit_code == 0, done.output
     assert '<meta name="generator" content="Richter' in (run / "report.html").read_text()[:8192]
-    assert done.output.startswith("These data do not show whether simulated 02 is better than simulated 01")
+    assert done.output.startswith("Inconclusive: simulated 02 scored 10.0 points lower than simulated 01 (95% CI ")
     again = call(run)  # an older report is replaced
     assert again.exit_code == 0, again.output
 

@@ -37,15 +37,15 @@ def test_compare_straight_from_two_logs_by_hand(
     arguments = [f"old={old}", f"new={new}", "--margin", "2pt", "--tried", "12", "--md", str(tmp_path / "pr.md")]
     code, out, _ = run(capsys, "compare", *arguments)
     assert code == 0
-    assert out.startswith("new is more accurate than old: +30.0 points")
+    assert out.startswith("new is better than old: +30.0 points (99.6% CI ")  # 1 - 0.05 / 12
     assert "60 fixed, 0 broken" in out
-    assert "new is more accurate than old" in (tmp_path / "pr.md").read_text()
+    assert "new is better than old: +30.0 points" in (tmp_path / "pr.md").read_text()
 
 
 def test_logs_of_one_model_are_compared_under_what_differs(
     logs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    expected = "mockllm/small (system Think.) is more accurate than mockllm/small (system not set)"
+    expected = "mockllm/small (system Think.) is better than mockllm/small (system not set)"
     for given in ([str(logs[0].parent)], [str(log) for log in logs]):
         code, out, _ = run(capsys, "compare", *given)
         assert code == 0

@@ -182,7 +182,7 @@ def test_interval_lies_where_the_numbers_say_by_hand() -> None:
     drawn = Measured(estimate=0.5, interval=UNIT)._repr_html_()
     assert 'x1="243.6" x2="516.4"' in drawn
     assert 'cx="380.0"' in drawn
-    assert "0.5 [0, 1]" in drawn
+    assert "0.5 (95% CI 0 to 1)" in drawn
 
 
 def test_every_interval_inside_is_shown_with_its_own_estimate() -> None:
@@ -191,7 +191,7 @@ def test_every_interval_inside_is_shown_with_its_own_estimate() -> None:
         estimate=0.5, interval=UNIT, rate_interval=UNIT, parts=(inner,), sentence="So it is."
     )._repr_html_()
     assert drawn.startswith('<div class="richter"><p>So it is.</p>')
-    assert [v in drawn for v in ("0.5 [0, 1]", "0.25 [0, 1]", "0.75 [0, 1]")] == [True] * 3
+    assert [f"{v} (95% CI 0 to 1)" in drawn for v in (0.5, 0.25, 0.75)] == [True] * 3
     assert drawn.count("<svg") == 2  # one panel for the estimates, one for the rate
 
 
@@ -242,7 +242,7 @@ def test_open_is_typed_as_run(rng: np.random.Generator) -> None:
 
 def test_a_result_prints_its_sentence_and_a_small_table_by_hand() -> None:
     one = Measured(estimate=0.5, interval=Interval(low=0.25, high=0.75, level=0.95, method="by hand"))
-    assert str(one) == "estimate    0.5  [0.25, 0.75]"
+    assert str(one) == "estimate    0.5  95% CI 0.25 to 0.75"
     frame = one.to_frame()
     assert frame.columns == ["measure", "of", "estimate", "low", "high"]
     assert frame.rows() == [("estimate", "", 0.5, 0.25, 0.75)]
@@ -290,5 +290,7 @@ def test_what_the_page_on_python_names_is_there(tmp_path: Path) -> None:
     assert [name for name in sorted(named) if name not in dir(opened)] == []
     assert opened.measure(n_resamples=50).conditions[0].name == "a"
     assert opened.compare("a", "b", margin="2pt").margins == {"accuracy": 0.02}
-    with pytest.raises(InputError, match="no array of scores"):
+    with pytest.raises(InputError, match=r"^one: no such run or file"):  # a mapping of a name to a path
         richter.open([{"item": "one"}])
+    with pytest.raises(InputError, match="no array of scores"):
+        richter.open({"a": {"item": "one"}})

@@ -99,7 +99,7 @@ def test_summary_outputs_and_exit_status(action: dict[str, Any], tmp_path: Path)
     code, summary, output = check(action, tmp_path, "old=old.csv\n  new=new.csv  \n\n")
     assert code == 0, summary
     assert "PASS: " in summary
-    assert "no worse than old by 5.0 points | verified |" in summary
+    assert "| new is not more than 5 points worse than old | PASS |" in summary
     assert "outcome=verified" in output
 
 
@@ -108,7 +108,8 @@ def test_a_violation_stops_the_job_after_the_summary(action: dict[str, Any], tmp
     data(tmp_path, 150)
     code, summary, output = check(action, tmp_path, "old=old.csv\nnew=new.csv")
     assert code == 3
-    assert "refuted" in summary
+    assert "FAIL: " in summary
+    assert "| new is not more than 5 points worse than old | FAIL |" in summary
     assert "outcome=refuted" in output
 
 

@@ -141,15 +141,33 @@ def test_a_log_format_is_a_reader_and_a_line(package: Path, grades: Path) -> Non
 
 
 def test_a_sentence_is_changed_in_one_place(package: Path, grades: Path) -> None:
-    table = package / "richter" / "claims" / "_measures.py"
-    text = table.read_text()
-    assert text.count('"more accurate | less accurate') == 1
-    table.write_text(text.replace('"more accurate | less accurate', '"more often right | less often right'))
+    """The words of a measure, the sentence around them, and the headline: each in its one place, for every surface."""
+    changes = (
+        ("claims/_measures.py", '"more accurate | less accurate', '"more often right | less often right'),
+        (
+            "words/_claim_sentences.py",
+            "{second} is {_word(words, rising)} than {first}",
+            "{second} is now {_word(words, rising)} than {first}",
+        ),
+        (
+            "words/_headline.py",
+            "{second} is {_headline_word(words, seen)} than {first}",
+            "{second} is plainly {_headline_word(words, seen)} than {first}",
+        ),
+    )
+    for name, old, new in changes:
+        file = package / "richter" / name
+        text = file.read_text(encoding="utf-8")
+        assert text.count(old) == 1, name
+        file.write_text(text.replace(old, new), encoding="utf-8")
     found = document(package, grades, "report", "grades.csv", "-o", "page.html", "--md", "page.md")
     sentence = next(claim["sentence"] for claim in found["claims"] if claim["measure"] == "accuracy")
-    shown = call(package, grades, "compare", "grades.csv").stdout
-    for surface in (sentence, shown, (grades / "page.html").read_text(), (grades / "page.md").read_text()):
-        assert "new is more often right than old" in surface
+    shown = call(package, grades, "compare", "grades.csv", "--verbose").stdout
+    documents = [(grades / name).read_text(encoding="utf-8") for name in ("page.html", "page.md")]
+    for surface in (sentence, shown, *documents):
+        assert "new is now more often right than old: " in surface
+    for surface in (shown, *documents):
+        assert "new is plainly better than old: " in surface
     assert "more accurate" not in sentence + shown
 
 

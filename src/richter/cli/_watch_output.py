@@ -11,6 +11,8 @@ from richter.cli._io import publish
 from richter.records import counted, printable, sparkline
 from richter.tables import ReadOptions
 
+LARGEST_RELATIVE_CHANGE = 9.0  # of a cost: beyond tenfold the exact size says nothing
+
 
 def watch(
     sources: tuple[str, ...],
@@ -56,6 +58,8 @@ def _detects(s: MetricSeries, words: Metric) -> str:
     """What a week would show, in few words."""
     if not math.isfinite(s.detectable):
         return "detects nothing yet"
+    if words.is_cost and s.detectable > LARGEST_RELATIVE_CHANGE:
+        return f"detects nothing below {LARGEST_RELATIVE_CHANGE + 1:.0f}-fold"
     amount = f"{100 * s.detectable:.0f}%" if words.is_cost else f"{words.amount(s.detectable)}{words.suffix}"
     return f"detects {amount}"
 
@@ -79,6 +83,7 @@ def show(out: Console, report: WatchReport) -> None:
     lines += [*([report.reliance] if report.reliance else []), report.understood, report.basis, *report.notes]
     chance, series = f"{100 * (1 - report.level):.3g}%", len(report.series)
     entries = counted(report.n_days, report.step)
-    lines.append(f"{entries}; false alarms over the whole life and all {counted(series, 'metric')}: at most {chance}.")
+    together = f" and all {series} metrics" if series > 1 else ""
+    lines.append(f"{entries}; false alarms over the whole life{together}: at most {chance}.")
     for line in filter(None, lines):
         out.print(f"  {printable(line)}", soft_wrap=True)
