@@ -141,11 +141,16 @@ def test_an_ab_test_with_other_users_on_each_side(folder: Path, capsys: pytest.C
     assert code == 0
     assert "short of" not in paged
     assert "every item answered" not in paged
-    code, gated = run(
-        capsys, f"gate {confirmed[1].replace('ab.csv', 'ab.csv treatment control')} --margin 2pt --unpaired"
-    )
-    assert code == 3
-    assert "100 and 100 different questions" in gated
+    turned = confirmed[1].replace("ab.csv", "ab.csv treatment control")
+    code, refused = run(capsys, f"gate {turned} --margin 2pt --unpaired")
+    assert code == 1  # a control that stands second would pass a loss as a gain
+    assert "richter gate FILE control treatment" in refused
+    named = confirmed[1].replace("ab.csv", "ab.csv control treatment")
+    thumbs_down = named.replace("up=right", "up=wrong").replace("down=wrong", "down=right")
+    for reading, status in ((named, 0), (thumbs_down, 3)):  # +30 and -30 points
+        code, gated = run(capsys, f"gate {reading} --margin 2pt --unpaired")
+        assert code == status
+        assert "100 and 100 different questions" in gated
     code, mapped = run(capsys, f"compare {confirmed[1]} --map group=user_id --unpaired")
     assert mapped.startswith(said[:80])
 
