@@ -69,6 +69,17 @@ def test_the_interval_is_the_inverted_test() -> None:
         assert found.p(span.high + 0.01) <= 1 - level < found.p(span.high - 0.01)
 
 
+def test_limits_of_errors_on_two_levels_hold_0_exactly_where_it_is_not_rejected() -> None:
+    """p rises where errors tie: a limit sought from the estimate outwards left out 0, which was not rejected."""
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        sides = [2.0 + 2.0 * (rng.random(25) < 0.1) for _ in range(2)]
+        found = severity_given_error(np.r_[sides[0], np.zeros(75)], np.r_[np.zeros(75), sides[1]])
+        span = found.interval(0.95)
+        if found.p is not None and span.method == "permutation of errors":
+            assert (0 in span) == (found.p(0.0) > 0.05)
+
+
 def test_unequal_error_rates_say_what_it_is_about_with_the_shared_contrast_by_hand() -> None:
     first = np.r_[np.full(10, 2.0), np.zeros(90)]
     second = np.r_[np.tile([2.0, 3.0], 5), np.full(20, 1.0), np.zeros(70)]

@@ -16,7 +16,9 @@ MOST_ERRORS = 50  # of a condition, below which errors are permuted
 MOST_RATE_GAP = 0.05  # a difference of error rates beyond which errors of different questions are compared
 MIN_SHARED_ERRORS = 5
 N_PERMUTATIONS = 10_000
-_STEPS = 16  # bisections of a limit: to 1/65,000 of the range
+_GRID = 33  # differences tried on a side, since p may rise again farther out
+_MOST_TIES = 100  # with more, severities are of no few levels, and p hardly jumps
+_STEPS = 12  # bisections of a limit: to 1/130,000 of the range
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,9 +56,18 @@ class _ErrorTest:
         return self.known[value]
 
     def interval(self, level: float) -> Interval:
-        """All differences that are not rejected at 1 - level."""
-        low, high = (_limit(self.p, self.estimate, side * self.reach, 1 - level) for side in (-1, 1))
+        """From the least to the greatest difference that is not rejected at 1 - level."""
+        low, high = (_limit(self.p, self.estimate, self._tried(side * self.reach), 1 - level) for side in (-1, 1))
         return Interval(low=low, high=high, level=level, method="permutation of errors")
+
+    def _tried(self, end: float) -> Floats:
+        """Differences from the estimate to an end: even steps, none, and those at which errors tie, where p jumps."""
+        a, b = np.unique(np.r_[self.pair_a, self.alone_a]), np.unique(np.r_[self.pair_b, self.alone_b])
+        ties = np.unique(b[:, None] - a)
+        every = np.r_[np.linspace(self.estimate, end, _GRID)[1:], 0.0, ties if len(ties) <= _MOST_TIES else ()]
+        far = np.abs(every - self.estimate)
+        beyond = (np.sign(every - self.estimate) == np.sign(end - self.estimate)) & (far <= abs(end - self.estimate))
+        return np.asarray(every[beyond][np.argsort(far[beyond], kind="stable")], dtype=np.float64)
 
 
 def permuted_evidence(first: Floats, second: Floats, found: Evidence, *, reach: float) -> Evidence:
@@ -65,10 +76,11 @@ def permuted_evidence(first: Floats, second: Floats, found: Evidence, *, reach: 
     Where both err, the two severities of an item are swapped by chance; single errors change conditions, as many as
     there are of each staying with it, so that error rates are not permuted. The statistic is the difference over its
     standard error with the common mean, as in `severity_given_error`; a difference D is tested after the second's
-    errors are lowered by D, and the interval holds all D that are not rejected. Exact where errors of both are of one
-    law given how many there are. The permutations have a seed of their own, and do not depend on the order of items;
-    half of them are drawn for the pair turned round, so that turning it turns the limits. The evidence stays as it is
-    where all errors of a condition are of one severity, which says nothing of how they vary.
+    errors are lowered by D, and the interval reaches to the farthest D on either side that are not rejected. Exact
+    where errors of both are of one law given how many there are. The permutations have a seed of their own, and do not
+    depend on the order of items; half of them are drawn for the pair turned round, so that turning it turns the limits.
+    The evidence stays as it is where all errors of a condition are of one severity, which says nothing of how they
+    vary.
     """
     wrong_a, wrong_b = first > 0, second > 0
     if min(np.ptp(first[wrong_a]), np.ptp(second[wrong_b])) == 0:
@@ -110,11 +122,15 @@ def _statistics(pair_a: Floats, pair_b: Floats, alone: Floats, drawn: _Permutati
     return np.asarray(np.where(np.abs(gap) < 1e-12, 0.0, size))
 
 
-def _limit(p: Callable[[float], float], estimate: float, reach: float, alpha: float) -> float:
-    """The farthest difference on one side that is not rejected at alpha; an end of the range where none is."""
-    inside, outside = estimate, reach
-    if p(outside) > alpha:
-        return outside
+def _limit(p: Callable[[float], float], estimate: float, tried: Floats, alpha: float) -> float:
+    """The farthest difference on one side that is not rejected at alpha, found from those tried, the nearest first."""
+    last = len(tried) - 1
+    while last >= 0 and p(float(tried[last])) <= alpha:
+        last -= 1
+    inside = estimate if last < 0 else float(tried[last])
+    if last == len(tried) - 1:
+        return inside
+    outside = float(tried[last + 1])
     for _ in range(_STEPS):
         middle = (inside + outside) / 2
         inside, outside = (middle, outside) if p(middle) > alpha else (inside, middle)
