@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import genpareto
+from scipy.stats import genpareto, norm, t
 
 from richter.errors import InputError, TooFewErrors
 from richter.tail import fit_gpd, gpd_tvar, tvar
+from richter.tail._gpd import interval_by_group
 from tail.simulated import gpd
 
 
@@ -96,7 +97,6 @@ def test_shape_does_not_depend_on_the_unit(seed: int, xi: float, log_scale: floa
 
 def test_profile_interval_by_definition(rng: np.random.Generator) -> None:
     from scipy.optimize import minimize_scalar
-    from scipy.stats import norm
 
     x = gpd(150, 0.2, 1.0, rng)
     fit = fit_gpd(x)
@@ -111,6 +111,29 @@ def test_few_exceedances_of_a_short_tail_are_missed_in_about_five_percent_recove
     """Of 400 at 6%: above 41 has probability 0.0005; without the correction 10.0% and 7.5% are missed."""
     rng = np.random.default_rng(6)
     assert sum(-0.4 not in fit_gpd(gpd(n, -0.4, 1.0, rng)).interval for _ in range(400)) <= 41
+
+
+def test_copies_in_groups_count_once_by_repetition(rng: np.random.Generator) -> None:
+    """Three copies of each: a design effect of 3, so the limits of one copy at the level of t's point."""
+    x = np.sort(gpd(100, 0.3, 1.0, rng))
+    copies, group = np.repeat(x, 3), np.repeat(np.arange(100), 3)
+    found = interval_by_group(copies, group, fit_gpd(copies), level=0.95)
+    once = fit_gpd(x, level=1 - 2 * float(norm.sf(t.isf(0.025, 99)))).interval
+    assert (found.low, found.high) == pytest.approx((once.low, once.high), abs=1e-6)
+    apart = interval_by_group(x, np.arange(100), fit_gpd(x), level=0.95)
+    assert (apart.low, apart.high) == pytest.approx((once.low, once.high), abs=1e-6)
+
+
+def test_exceedances_in_groups_are_missed_in_about_five_percent_recovers_truth(rng: np.random.Generator) -> None:
+    """60 groups of 20, 24 of which exceed: percentiles of resamples miss 21%, exceedances counted alone 16%."""
+    missed, group = 0, np.repeat(np.arange(60), 20)
+    for _ in range(200):
+        shared = np.repeat(rng.normal(size=60), 20)
+        x = genpareto.isf(norm.sf(np.sqrt(0.7) * shared + np.sqrt(0.3) * rng.normal(size=1200)), 0.1)
+        above = x > np.quantile(x, 0.9)
+        exceedances = x[above] - np.quantile(x, 0.9)
+        missed += 0.1 not in interval_by_group(exceedances, group[above], fit_gpd(exceedances), level=0.95)
+    assert missed <= 20  # above 20 of 200 at 5% has probability 0.001
 
 
 def test_bootstrap_intervals_against_scipy(rng: np.random.Generator) -> None:

@@ -51,7 +51,8 @@ class ConditionTail(Shown):
     """A condition's bulk, threshold, fit, goodness of fit, stability and bound.
 
     `interval` is that of xi by profile likelihood: percentiles of resamples cover too little and serve only the paper's
-    criterion P1; where items come in groups, of which `n_groups` exceed the threshold, it is by resamples of groups.
+    criterion P1; where items come in groups, of which `n_groups` exceed the threshold, it counts as many as
+    vary independently (`interval_by_group`), and for xi <= -0.5 is by resamples of groups.
     """
 
     unwritten: ClassVar = ("name", "fit", "stability")

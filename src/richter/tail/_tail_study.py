@@ -17,6 +17,7 @@ from richter.stats._bootstrap import percentiles
 from richter.tail._condition import ConditionTail, condition_tail
 from richter.tail._gates import GATES, verdict_of
 from richter.tail._gof import rounding_step
+from richter.tail._gpd import interval_by_group
 from richter.tail._tail_pairs import compare_pair, describe_tail, resample
 from richter.tail._tail_plan import Step, TailPlan, name_of
 from richter.tail._transform import Transformed, on_half_steps, transform_scores
@@ -202,8 +203,14 @@ def _count_groups(
     tail: ConditionTail, score: Transformed, unit: Indices, shapes: Floats, plan: TailPlan
 ) -> ConditionTail:
     """A condition whose items come in groups: how many exceed the threshold, and xi's interval by group."""
-    interval = percentiles(shapes, level=1 - plan.alpha) if tail.fit else None
-    return dataclasses.replace(tail, n_groups=len(np.unique(unit[score.values > tail.threshold])), interval=interval)
+    above = score.values > tail.threshold
+    interval = None
+    if tail.fit is not None and tail.fit.regular:
+        exceedances = score.values[above] - tail.threshold
+        interval = interval_by_group(exceedances, unit[above], tail.fit, level=1 - plan.alpha)
+    elif tail.fit is not None:
+        interval = percentiles(shapes, level=1 - plan.alpha)
+    return dataclasses.replace(tail, n_groups=len(np.unique(unit[above])), interval=interval)
 
 
 def _describe_clipping(scores: Mapping[str, Transformed], step: Step, plan: TailPlan) -> list[str]:
