@@ -57,7 +57,7 @@ def test_dates_as_conditions_name_the_command_that_follows_them(
     command = said.partition("richter ")[2].partition(" Inconclusive")[0].partition(" On accuracy")[0]
     assert command.startswith("watch days.csv ")
     code, said = run(capsys, command)
-    assert code in (0, 3), said
+    assert code in (0, 3, 4), said  # 20 questions a day could not show a jump of 15 points
     assert "20 days" in said
 
 

@@ -31,6 +31,7 @@ from richter.cli._io import (
     write_text,
 )
 from richter.cli._margins import margins_on_scale
+from richter.errors import without_passwords
 from richter.interop import named_source, read_frame
 from richter.records import Claim, Verdict, counted, markdown_safe, printable, refusals
 from richter.report._markdown import how_read
@@ -76,7 +77,7 @@ def compare(
     out = console(json_path, md_path)
     if line := _by_date(files, reading, list(report.conditions)):
         out.print(printable(line), soft_wrap=True)
-    show(out, report, again=" ".join([shlex.join(sources), *as_options(reading)]), verbose=verbose)
+    show(out, report, again=" ".join([without_passwords(shlex.join(sources)), *as_options(reading)]), verbose=verbose)
     # where nothing could be said a pipeline must not take it for fine
     return 4 if all(c.verdict in (Verdict.BLOCKED, Verdict.UNTESTABLE) for c in report.claims) else 0
 
@@ -100,7 +101,7 @@ def _look(inner: click.Context, reading: ReadOptions) -> None:
         inner.command.invoke(inner)
     else:
         _summarise(out, tables, reading, names, json_path, files)
-        again = " ".join([shlex.join(sources), *as_options(reading)])
+        again = " ".join([without_passwords(shlex.join(sources)), *as_options(reading)])
         out.print(f"Next: richter report {printable(again)} -o page.html", soft_wrap=True)
 
 
@@ -122,7 +123,10 @@ def _by_date(files: list[str], reading: ReadOptions, names: list[str]) -> str:
     if len(names) < FEWEST or not all(map(date_in, names)):
         return ""
     reading = dataclasses.replace(reading, map={f: c for f, c in reading.map.items() if f != "condition"})
-    again, place = [*map(shlex.quote, files), *as_options(reading)], named_source(files[0])[1]
+    again, place = (
+        [*(without_passwords(shlex.quote(f)) for f in files), *as_options(reading)],
+        named_source(files[0])[1],
+    )
     if len(files) == 1 and isinstance(place, Path) and place.is_file():
         frame = read_frame(place, text=True)
         again += [f"--date {shlex.quote(c)}" for c in frame.columns if set(frame[c].unique()) == set(names)][:1]

@@ -325,7 +325,7 @@ def main(args: list[str] | None = None) -> None:
         sys.stderr.close()
         code = 0
     except ReadingProposed as proposal:
-        keep = " ".join(["richter", shlex.join(argv), *(proposal.added or ["--yes"])])
+        keep = " ".join(["richter", without_passwords(shlex.join(argv)), *(proposal.added or ["--yes"])])
         for line in (*proposal.lines, f"Keep it: {keep}   (or --save-reading, or --yes)"):
             click.echo(printable(line), err=True)
         code = proposal.exit_code

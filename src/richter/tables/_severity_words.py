@@ -60,7 +60,11 @@ def _in_words(column: pl.Series) -> bool:
     """Whether severities stand in words: no cell is a number but 0, and some are words for one."""
     words = _plain(column)
     sizes = words.cast(pl.Float64, strict=False)
-    return column.dtype == pl.String and not (sizes != 0).any() and words.is_in(list(SEVERITIES)).any()
+    return (
+        column.dtype == pl.String
+        and not (sizes != 0).any()
+        and words.filter(sizes.is_null()).is_in(list(SEVERITIES)).any()
+    )
 
 
 def _note_empty(column: pl.Series, notes: list[str]) -> None:
