@@ -208,7 +208,7 @@ def facts() -> list[Fact]:
         Fact(name="unpaired items", table=apart, gate_block="shared", note=r"no graded item in common|not paired"),
         Fact(name="unpaired items as stated", table=apart, asked=("--unpaired",), unpaired=True, note=r"not paired"),
         Fact(name="severities in words", table=by_words, options=("--layout", "severity-words"),
-             reading={"layout": ("severity-words",)}),  # fmt: skip
+             reading={"layout": ("severity-words",)}),
         Fact(name="percentages", table=scored(100.0), measure=SCORE, margin=0.02, asked=("--margin", "2pt")),
         Fact(name="less is better", table=scored(1.0, name="loss"), measure=SCORE,
              options=("--map", "score=loss", "--better", "lower"),
