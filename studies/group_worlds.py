@@ -50,7 +50,7 @@ def as_outcomes(values: Floats, *, metric: str = "accuracy", **more: object) -> 
     """Items x conditions (x draws) of values as outcomes; NaN where there is none."""
     table = values[:, :, None] if values.ndim == 2 else values
     known = ~np.isnan(table)
-    item, condition, draw = (index[known] for index in np.indices(table.shape))
+    item, condition, draw = (index[known] for index in np.indices(table.shape))  # type: ignore[index]
     return Outcomes(
         metric=SCORE if metric == "score" else METRICS[metric], items=tuple(map(str, range(len(table)))),
         conditions=tuple(f"m{k}" for k in range(table.shape[1])), item=item, condition=condition, value=table[known],
