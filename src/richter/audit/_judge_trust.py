@@ -24,6 +24,7 @@ from richter.stats import (
     grade_dependence,
     screen,
 )
+from richter.store import is_run, open_ledger
 from richter.tables import KEY, Dataset, judges_of
 
 __all__ = ["JudgeBias", "JudgeStudy", "JudgeTrust", "study_judges"]
@@ -100,19 +101,27 @@ class _Grader:
     right: Floats
 
 
-def study_judges(
-    tables: Dataset, *, models: Mapping[str, str] | None = None, level: float = DEFAULT_LEVEL
-) -> JudgeTrust | None:  # fmt: skip
+def study_judges(tables: Dataset, *, level: float = DEFAULT_LEVEL) -> JudgeTrust | None:
     """Whether each judge of a dataset can be trusted; None where no judge graded.
 
-    `models` name the model behind each condition, for the judge's own family; by default the conditions' names do.
+    The model behind a condition, for the judge's own family, is that of its run; elsewhere the condition's name.
     """
     graders = tuple(_graders(tables))
     judges = [g for g in graders if g.kind == "judge"]
     if not judges:
         return None
-    studies = tuple(_study(tables, judge, graders, models or {}, level) for judge in judges)
+    models = _models_of(tables)
+    studies = tuple(_study(tables, judge, graders, models, level) for judge in judges)
     return JudgeTrust(judges=studies, corrected=tuple(_corrected(tables, level)))
+
+
+def _models_of(tables: Dataset) -> dict[str, str]:
+    """The model behind each condition of the runs that were read."""
+    models: dict[str, str] = {}
+    for place in filter(is_run, tables.places):
+        with open_ledger(place) as ledger:
+            models |= {condition.name: condition.model for condition in ledger.conditions()}
+    return models
 
 
 def _graders(tables: Dataset) -> Iterator[_Grader]:

@@ -380,8 +380,7 @@ def _measure_judges(study: RunStudy) -> JudgesSection | NoSection:
             f"richter audit --only judge {records.command} --judges MODEL,MODEL --limit 60",
         )
     rng = np.random.default_rng(study.seed)
-    models = {condition.name: condition.model for condition in records.conditions}
-    trust = study_judges(records.tables, models=models, level=study.level)
+    trust = study_judges(records.tables, level=study.level)
     found = measure_agreement(records.ratings_file(), rng=rng, file=records.name)
     study.agreement = dataclasses.replace(found, trust=trust)
     return judges_section(records, study.agreement)

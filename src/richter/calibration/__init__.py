@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
-    from richter.calibration._agreement import *
     from richter.calibration._calibration_study import *
+    from richter.calibration._draw_agreement import *
     from richter.calibration._draws import *
     from richter.calibration._gap import *
     from richter.calibration._grader import *

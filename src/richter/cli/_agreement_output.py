@@ -13,7 +13,7 @@ from richter.errors import InputError
 from richter.ratings import Agreement, Correction, JudgeReport, Undefined
 from richter.records import Interval, Verdict, counted, printable
 from richter.stats import Corrected, LabelAgreement, Leniency, Screening
-from richter.store import is_run, open_ledger, run_place
+from richter.store import run_place
 from richter.tables import Dataset, RatingsFile, ratings_of, read_tables
 
 
@@ -22,7 +22,7 @@ def label_agreement(file: str, seed: int, level: float, json_path: str | None, *
     out = console(json_path)
     rng = np.random.default_rng(seed)
     tables = read_tables(file)
-    trust = study_judges(tables, models=_models_of(file), level=level)
+    trust = study_judges(tables, level=level)
     source = _ratings_in(tables, file, is_needed=trust is None)
     report = measure_agreement(source, rng=rng, file=str(run_place(file)), level=level, **options)
     report = dataclasses.replace(report, trust=trust)
@@ -43,15 +43,6 @@ def label_agreement(file: str, seed: int, level: float, json_path: str | None, *
     if trust is not None:
         print_trust(out, trust)
     write_json(report, json_path, inputs=[file])
-
-
-def _models_of(file: str) -> dict[str, str]:
-    """The model behind each condition of a run; empty for a file, whose conditions' names stand for them."""
-    place = run_place(file)
-    if not is_run(place):
-        return {}
-    with open_ledger(place) as ledger:
-        return {condition.name: condition.model for condition in ledger.conditions()}
 
 
 def print_trust(out: Console, trust: JudgeTrust) -> None:

@@ -272,6 +272,7 @@ def check_groupings(dataset: Dataset, question: Question, policy: Policy) -> Fin
     metric = metric_of(dataset, question.measure)
     is_plain = (
         metric.estimator == "mean"
+        and not metric.is_cost
         and policy.about == "such-items"
         and not (policy.adjust or policy.suite or question.column)
         and outcomes_of(dataset, valued_by(dataset, question.measure)).label is None

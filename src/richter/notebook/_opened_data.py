@@ -41,7 +41,7 @@ from richter.errors import InputError, UnconfirmedReading
 from richter.evidence import MissingPolicy, Policy
 from richter.interop import RatingKind, Source, is_frame, named_source, source_name
 from richter.notebook._python_words import speaks_python
-from richter.notebook._results import Claims, Comparison, GateResult
+from richter.notebook._shown_results import Claims, Comparison, GateResult
 from richter.records import DEFAULT_LEVEL, Better, Claim, picture
 from richter.report import write_report
 from richter.store import DatabaseRun, Place, is_run, open_ledger

@@ -12,7 +12,7 @@ from richter.evidence import MissingPolicy
 from richter.interop import RatingKind
 from richter.notebook._opened_data import Data, Margin, Run, open_run, parsed_margins
 from richter.notebook._python_words import speaks_python
-from richter.notebook._results import Comparison, GateResult, SizeResult
+from richter.notebook._shown_results import Comparison, GateResult, SizeResult
 from richter.records import DEFAULT_LEVEL, Better
 from richter.tables import ReadOptions
 
