@@ -309,6 +309,17 @@ def test_two_groupings_block_what_allows_for_one() -> None:
     assert block_of(one, Question(measure="ece", conditions=("a", "b"))) is None
 
 
+def test_costs_that_two_groupings_hold_are_blocked() -> None:
+    """Totals allow for one grouping; the other was dropped without a word."""
+    amounts = outcomes(np.random.default_rng(1).lognormal(size=(120, 2)), "money")
+    grouped = dataclasses.replace(amounts, group=np.arange(120) % 10)
+    both = dataset_of(grouped, group_2=[f"t{k % 6}" for k in range(120)])
+    block = block_of(both, Question(measure="money", conditions=("a", "b")))
+    assert block is not None
+    assert block.gate == "groups"
+    assert block_of(dataset_of(grouped), Question(measure="money", conditions=("a", "b"))) is None
+
+
 def test_few_groups_and_a_large_one_are_named_with_a_kind() -> None:
     group = np.concatenate([np.zeros(40, dtype=int), 1 + np.arange(120) // 5])
     made = dataclasses.replace(grades(160), group=group)
