@@ -153,8 +153,12 @@ class Mutant(NamedTuple):
 # the wiring that a review found unguarded: each must be killed
 NAMED = (
     Mutant("gate ignoring attempts", *GATE, 'tried = values.get("tried", 1) or known or 1', "tried = 1"),
-    Mutant("gate limits that fall short", *ESTIMATORS, "second, about=policy.about, exact=policy.is_gate",
-           "second, about=policy.about"),
+    Mutant("gate limits that fall short", *ESTIMATORS,
+           "difference_evidence(sample, first, second, about=policy.about, exact=policy.is_gate",
+           "difference_evidence(sample, first, second, about=policy.about"),
+    Mutant("gate limits that fall short on separate items", *ESTIMATORS,
+           "unpaired_evidence(sample, first, second, about=policy.about, exact=policy.is_gate",
+           "unpaired_evidence(sample, first, second, about=policy.about"),
     Mutant("watch's metrics not divided", *WATCH, "limit = len(watched) / alpha if watched else 1 / alpha",
            "limit = 1 / alpha"),
     Mutant("refused alignment compared", *CHECKS, "if frozenset(question.conditions) not in aligned.apart:",

@@ -259,3 +259,14 @@ def test_rare_labels_that_agree_within_groups_are_divided_by_the_design_effect_b
     want = pool_interval(dataclasses.replace(pool, n=40 / (2 * 20 / 19 * ratio)), level=0.95)
     found = mean_evidence(alike, "a").interval(0.95)
     assert (found.low, found.high) == pytest.approx((want.low, want.high))
+
+
+def test_draws_whose_rare_labels_cancel_are_worth_no_more_than_their_labels_by_hand() -> None:
+    """Of both draws of 9 items people call one right: at least what 18 labels vary one by one, at t of 8."""
+    pairs = pairs_that_cancel(9)
+    draws = dataclasses.replace(pairs, items=tuple(map(str, range(9))), item=np.arange(18) // 2, group=None)
+    pool = labelled_pool(draws.label, draws.value, high=1.0)
+    ratio = float(stdtrit(8, 0.975) / ndtri(0.975)) ** 2
+    want = pool_interval(dataclasses.replace(pool, n=18 / ratio), level=0.95)
+    found = mean_evidence(draws, "a").interval(0.95)
+    assert (found.low, found.high) == pytest.approx((want.low, want.high))

@@ -25,6 +25,7 @@ from richter.claims import (
     p_value,
     subgroup_differences,
     subgroups_both_ways,
+    unpaired_evidence,
     with_gate_limit,
     with_missing_at,
 )
@@ -348,6 +349,19 @@ def test_a_gate_asks_for_limits_that_never_fall_short(conditions: tuple[str, ...
     own = with_gate_limit(by_itself(True), as_sample(sample), as_sample(sample), conditions=conditions)
     assert gate.interval(0.9) == own.interval(0.9)
     assert gate.interval(0.9).low < usual.interval(0.9).low
+
+
+def test_a_gate_on_separate_items_has_limits_that_never_fall_short() -> None:
+    """Conditions with items of their own: the limits that `exact` gives in a gate, the usual ones in a comparison."""
+    table = np.full((60, 2), np.nan)
+    table[:30, 0] = np.arange(30) >= 2
+    table[30:, 1] = np.arange(30) >= 4
+    question = Question(measure="accuracy", conditions=("a", "b"), relation="above", value=-0.1, family="requirement")
+    for is_gate in (False, True):
+        found = evidence(dataset_of(outcomes(table)), question, Policy(is_gate=is_gate, unpaired=True)).known
+        want = unpaired_evidence(outcomes(table), "a", "b", exact=is_gate).interval(0.9)
+        other = unpaired_evidence(outcomes(table), "a", "b", exact=not is_gate).interval(0.9)
+        assert found.interval(0.9).high == want.high != other.high
 
 
 def test_what_the_baseline_lacks_is_left_out_of_a_gate() -> None:
