@@ -191,7 +191,13 @@ def _parts(source: Source, options: ReadOptions, *, stem: str) -> list[Part]:
             return [rename_conditions(part, {c: f"{name}: {c}" for c in part.conditions})]
         parts = [part]
     elif path.is_dir():
-        parts = read_folder(path, _tables_inside(path), options)
+        exported = path / "data" / "answers.parquet"  # as `richter export --hub` writes it, grades and all
+        is_exported = exported.is_file() and (path / "croissant.json").is_file()
+        parts = (
+            read_file(exported, options, named=name is not None)
+            if is_exported
+            else read_folder(path, _tables_inside(path), options)
+        )
     else:
         parts = read_file(path, options, named=name is not None)
     return parts if name is None else [_named(part, name) for part in parts]
