@@ -20,7 +20,7 @@ def graded_answers(ledger: Ledger, dataset: Dataset) -> pl.DataFrame:
     graded = dataset.rows.select(*KEY, *(pl.col(name).alias(new) for name, new in _GRADES.items()))
     if dataset.metric == "accuracy":
         graded = graded.drop("score")
-    judges = ", ".join(judges_of(dataset, dataset.metric))
+    judges = ", ".join(judges_of(dataset, dataset.metric)) if dataset.metric else ""
     if judges:
         graded = graded.with_columns(graded_by=pl.lit(judges))
     empty = [c for c in graded.columns if graded[c].null_count() == graded.height]
