@@ -23,7 +23,7 @@ def graded_answers(ledger: Ledger, dataset: Dataset) -> pl.DataFrame:
     judges = ", ".join(judges_of(dataset, dataset.metric)) if dataset.metric else ""
     if judges:
         graded = graded.with_columns(graded_by=pl.lit(judges))
-    empty = [c for c in graded.columns if graded[c].null_count() == graded.height]
+    empty = [c for c in _GRADES.values() if c in graded.columns and graded[c].null_count() == graded.height]
     answers = EXPORTS["answers"](ledger).join(graded.drop(empty), on=KEY, how="left", maintain_order="left")
     order = {name: place for place, name in enumerate(dataset.conditions)}  # a table's first rows name its baseline
     return answers.sort(pl.col("condition").replace_strict(order, default=len(order)), maintain_order=True)
