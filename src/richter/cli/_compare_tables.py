@@ -44,7 +44,8 @@ def _charted(report: CompareReport) -> list[ConditionSummary]:
     """The conditions of a chart: all of them, or none where one has no share of right answers to draw."""
     if report.primary not in ("accuracy", "error_rate"):
         return []
-    if any(c.without_missing is not None for c in report.claims if c.primary):  # each has answers of its own
+    lacking = any(pair.first_only or pair.second_only for pair in report.pairs)
+    if lacking and not any(c.apart for c in report.claims if c.primary):  # bars of other questions than the headline's
         return []
     rows = [c for c in report.conditions.values() if c.accuracy is not None and c.error_rate_interval is not None]
     return rows if len(rows) == len(report.conditions) else []

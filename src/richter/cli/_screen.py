@@ -232,7 +232,7 @@ def _counted(between: Sequence[Row], document: Row, width: int) -> Iterator[str]
     if len(sets) > TIERS:
         yield f"and {len(sets) - TIERS} more tiers in the report"
     if sets:
-        yield "Within a tier no two can be told apart."
+        yield "A tier holds those that these data can't tell apart."
 
 
 def _pair_word(claim: Row) -> str:
