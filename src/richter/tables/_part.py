@@ -112,7 +112,9 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     answers, ratings, others = _without_failures(answers, ratings, others, failed, notes)
     answers, is_lower = _turn_faults(answers, parts, options, notes)
     notes += doubts(answers, conditions, options, what)
-    counting = counting_kind(ratings, options.ratings, what)
+    is_labelled = answers["human"].count() > 0 or bool((ratings["kind"] == "human").any())
+    is_graded = any(part.score for part in parts)
+    counting = counting_kind(ratings, options.ratings, what, has_labelled_grades=is_labelled and is_graded)
     draft = Dataset(
         name=what, answers=answers, scores=pl.DataFrame(schema=SCORES), ratings=ratings, conditions=conditions,
         counting=counting,  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from richter.claims._measures import claim_words
 from richter.records import Claim, Verdict
-from richter.words._claim_sentences import describe_gap
+from richter.words._claim_sentences import describe_gap, describe_label_change
 from richter.words._spans import count_units, describe_ends, describe_span, digits_by_width, round_up_to_two_figures
 
 __all__ = ["describe_gate", "describe_gate_context", "describe_gate_next", "describe_registration"]
@@ -53,7 +53,13 @@ def _describe_outcome(
 
 
 def describe_gate_context(claim: Claim) -> str:
-    """What a met requirement on a difference says about being better: with the two-sided interval beside the limit."""
+    """What labels changed, and what a met requirement on a difference says about being better."""
+    changed = describe_label_change(claim, claim_words(claim))
+    return " ".join(filter(None, (changed, _describe_beside_limit(claim))))
+
+
+def _describe_beside_limit(claim: Claim) -> str:
+    """The two-sided interval of a met requirement on a difference, and that it does not show a gain."""
     span = claim.plain_interval
     if len(claim.conditions) != 2 or claim.verdict is not Verdict.VERIFIED or span is None or claim.estimate is None:
         return ""
@@ -94,6 +100,8 @@ def _describe_open_step(claims: Sequence[Claim], is_judge_only: bool, obstacles:
     lacking = sum(max((claim.missing for claim in waiting), key=lambda m: sum(m.values()), default={}).values())
     if any(claim.without_missing is not None for claim in waiting):
         return f"Ask the {lacking:,} missing questions again, or say how they went missing: --missing at-random"
+    if labels := max((claim.labels for claim in waiting), default=0):
+        return f"Label more answers by hand: the limit rests on {labels:,} labels."
     needed = [claim for claim in waiting if claim.needed is not None and claim.needed > claim.units]
     if not needed:
         return f"Add questions{_command('size', again)}"

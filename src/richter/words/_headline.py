@@ -7,7 +7,12 @@ from typing import Literal
 
 from richter.claims._measures import Metric, Scale, claim_words, measure_words
 from richter.records import Claim, Result, Verdict
-from richter.words._claim_sentences import INCONCLUSIVE, describe_gap, describe_judge_bias
+from richter.words._claim_sentences import (
+    INCONCLUSIVE,
+    describe_gap,
+    describe_judge_bias,
+    describe_label_change,
+)
 from richter.words._spans import describe_ends, describe_sizes, describe_span, digits_by_width, stated_amount
 
 __all__ = ["SIDES", "FirstLines", "Side", "answer", "describe_counts", "first_lines", "rail", "side"]
@@ -147,7 +152,17 @@ def answer(
         text = _pair(own, first, second, scale)
         if (candidate, baseline) == (second, first) and _first_shown(own, second) == "worse":
             text += f" Do not ship {second}."
-    return f"By the judge's grades, {_lowered(text)} Nobody has checked the judge." if judged else text
+    text = f"By the judge's grades, {_lowered(text)} Nobody has checked the judge." if judged else text
+    return f"{_describe_changed_by_labels(pairs, scale)} {text}".lstrip()
+
+
+def _describe_changed_by_labels(pairs: Sequence[Claim], scale: Scale | None) -> str:
+    """That human labels changed the answer on the main measure; of several pairs how many."""
+    main = [c for c in pairs if c.primary and c.estimate is not None]
+    changes = [text for c in main if (text := describe_label_change(c, claim_words(c, scale)))]
+    if len(main) > 1 and changes:
+        return f"Your labels change {len(changes)} of {len(main)} comparisons."
+    return "".join(changes)
 
 
 def _first_shown(claims: Sequence[Claim], name: str) -> str:
