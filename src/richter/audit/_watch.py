@@ -73,7 +73,8 @@ class MetricSeries:
     `low` and `high` are limits of the mean, as long as nothing changed; none where a value has no bounds. `evidence` is
     how many times likelier a change is than none; it is `detected` when that first reaches the `limit`. An `alarm`
     needs besides that the items of the last week (from `since` on) differ from those before, by an `interval` without
-    0 for their `difference`; `broken` counts items that were mostly right and are mostly wrong, `fixed` the reverse.
+    0 for their `difference`; `broken` counts items that were mostly right and are mostly wrong there, `fixed` the
+    reverse.
     `detectable` is the shift that would be shown within the next week in 80% of series (of amounts: relative); after a
     change by the entries since, infinite where these are too few.
     `missing` grades are counted over all days; an alarm holds both without them and with them at the worse end.
@@ -99,6 +100,7 @@ class MetricSeries:
     interval: Interval | None = None
     broken: int | None = None
     fixed: int | None = None
+    broken_items: tuple[str, ...] = ()
     missing: int = 0
 
 
@@ -108,6 +110,7 @@ class WatchReport(Result):
 
     `step` is what an entry is by how far they lie apart: a day, a week, a month, else a run. `understood` says how the
     newest entry was read, `basis` who graded it, and `notes` are those of all entries and of the series.
+    `flipped` are the items that the error rate's window counts as broken: none where nothing changed.
     """
 
     schema: ClassVar = "richter/watch"
@@ -217,7 +220,7 @@ def watch_series(
         n_items=len(items) if items is not None else 0,
         level=level,
         changes=tuple(changes),
-        flipped=_flipped(watched, deployed),
+        flipped=next((s.broken_items for s in series if s.metric == "error_rate"), ()),
         reliance=_reliance(series, days, margin, level),
         notes=tuple(dict.fromkeys(found)),
         understood=days[-1].understood,
@@ -410,7 +413,7 @@ def _window_fields(
     }  # fmt: skip
     if one.sides is not None and one.row.kind == "binary":
         broken, fixed = _moved_items(one, start, look)
-        fields |= {"broken": len(broken), "fixed": len(fixed)}
+        fields |= {"broken": len(broken), "fixed": len(fixed), "broken_items": tuple(broken)}
     if is_shown and one.metric != JUDGE:
         fields["worse"] = (found.estimate > 0) is (one.row.better == "lower")
     return fields
@@ -514,16 +517,6 @@ def _claim(s: MetricSeries, condition: str, size: int, level: float, days: Seque
     )
 
 
-def _flipped(watched: Sequence[_Watched], deployed: Sequence[str]) -> tuple[str, ...]:
-    """Items mostly right before the last window and mostly wrong in it."""
-    lead = next((one for one in watched if one.metric == "error_rate"), None)
-    if lead is None or lead.sides is None:
-        return ()
-    when = days_of([day.at for day in lead.days])
-    start = window_start(when, len(when) - 1, deployments(lead.days, deployed))
-    return tuple(_moved_items(lead, start, len(when) - 1)[0]) if start > 0 else ()
-
-
 def _reliance(series: Sequence[MetricSeries], days: Sequence[Day], margin: float | None, level: float) -> str:
     """How long the last verdict may be relied on: the margin over the fastest drift that days do not exclude."""
     lead = series[0] if series else None
@@ -535,7 +528,7 @@ def _reliance(series: Sequence[MetricSeries], days: Sequence[Day], margin: float
     loss = DEFAULT_MARGIN * (words.high - words.low) if margin is None else margin
     check_margin(words, loss)
     if lead.alarm is not None:
-        return f"The last verdict is from before a change: verify again on data since {lead.changed}."
+        return f"Your last result is from before this change: check again with data since {lead.changed}."
     day = days_of(lead.days)
     if float(np.ptp(day)) < 1:
         return ""
@@ -545,6 +538,6 @@ def _reliance(series: Sequence[MetricSeries], days: Sequence[Day], margin: float
     span = words.high - words.low
     holds = floors.half_life(loss / span, fastest / span).expires_after
     return (
-        f"A verdict with a margin of {words.scale * loss:.3g}{words.suffix} may be relied on for {holds:,.0f} days: "
-        f"the data do not exclude a drift of {words.scale * fastest:.2g}{words.suffix} a day."
+        f"A result with a margin of {words.scale * loss:.3g}{words.suffix} holds for about {holds:,.0f} days: "
+        f"the data allow a drift of up to {words.scale * fastest:.2g}{words.suffix} per day."
     )

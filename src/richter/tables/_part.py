@@ -34,6 +34,7 @@ ROW: dict[str, type[pl.DataType]] = {
 OTHERS: dict[str, type[pl.DataType]] = {name: SCORES[name] for name in (*KEY, "metric", "value")}
 GROUPINGS: dict[str, type[pl.DataType]] = {"item": pl.String, "column": pl.String, "value": pl.String}
 MAX_GROUPINGS = 2
+UNNAMED = "frame"  # the name of a single table that came without one
 MAX_NAMED_UNUSED = 20  # columns in the note on those that are not used
 SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 5.0), (1.0, 7.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0))
 TOP = 4.0
@@ -560,7 +561,7 @@ def _understood(
     shown = ", ".join(printable(name, limit=30) for name in conditions[:4]) + (", …" if len(conditions) > 4 else "")
     several = f"{len(conditions)} ({shown})" if len(conditions) > 1 else shown
     items = answers["item"].n_unique()
-    said = [f"{counted(items, 'question')} x {several}"]
+    said = [counted(items, "question") + (f" x {several}" if several != UNNAMED else "")]
     if len(scores):
         said += _describe_scores(scores, names)
     elif not rated:
