@@ -33,10 +33,11 @@ def _span(s: MetricSeries, row: Metric) -> str:
 
 
 def _moved(s: MetricSeries) -> str:
-    """How many questions broke and were fixed; empty of a measure that is not right or wrong."""
+    """How many questions broke and were fixed since a change; empty of a measure that is not right or wrong."""
     if s.broken is None:
         return ""
-    return f" {counted(s.broken, 'question')} broke, {s.fixed or 0:,} {'was' if s.fixed == 1 else 'were'} fixed."
+    fixed = f"{s.fixed or 0:,} {'was' if s.fixed == 1 else 'were'} fixed"
+    return f" Since then {counted(s.broken, 'question')} broke and {fixed}."
 
 
 def describe_alarm(s: MetricSeries, condition: str, row: Metric) -> str:
@@ -47,8 +48,8 @@ def describe_alarm(s: MetricSeries, condition: str, row: Metric) -> str:
         around += f" (between {s.changed_between[0]} and {s.changed_between[1]})"
     noun = noun_of(s.metric)
     return (
-        f"{printable(condition)} {way}: {noun} {_span(s, row)} since {s.since}.{_moved(s)} "
-        f"It changed {around}, and the data showed it on {s.alarm}."
+        f"{printable(condition)} {way}: {noun} {_span(s, row)} since {s.since}, against the time before. "
+        f"It changed {around}, and the data showed it on {s.alarm}.{_moved(s)}"
     )
 
 
