@@ -24,8 +24,8 @@ from richter.errors import InputError, PlanError
 from richter.evidence import Policy, alignment_of, evidence, metric_of
 from richter.records import DEFAULT_LEVEL, Claim, Shown, Verdict
 from richter.stats import wilson
-from richter.tables import Dataset
-from richter.words import describe_gate, requirement_name
+from richter.tables import Dataset, name_again
+from richter.words import describe_gate, describe_gate_next, requirement_name
 
 __all__ = ["GateReport", "apply_gate_plan", "gate_status", "margin_plan", "run_gate", "stated_gate", "stated_result"]
 
@@ -40,7 +40,7 @@ class GateReport(Shown):
 
     `requirements` says in words what each claim requires, in the same order. `understood` says how the data were read.
     `obstacles` are the reasons why the gate does not pass whatever the data show: a plan that must be locked and is
-    not, or that differs from the base branch's.
+    not, or that differs from the base branch's. `next_step` is the one thing to do now.
     """
 
     schema: ClassVar = "richter/gate"
@@ -62,6 +62,7 @@ class GateReport(Shown):
     understood: str = ""
     notes: tuple[str, ...] = ()
     obstacles: tuple[str, ...] = ()
+    next_step: str = ""
 
     def _shown(self) -> Picture:
         return gate_picture(self)
@@ -316,18 +317,21 @@ def _report(
         level=values["level"],
         vouched="" if status is None else status.vouched,
         understood=tables.understood,
-        notes=tuple(dict.fromkeys((*tables.notes, *notes, *ended.notes))),
+        notes=tuple(dict.fromkeys((*tables.notes, *notes))),
         obstacles=tuple(obstacles),
-    )
+        next_step=describe_gate_next(
+            claims, outcome=ended.outcome, is_judge_only=by_data.is_judge_only, obstacles=obstacles,
+            again=name_again(tables),
+        ),
+    )  # fmt: skip
 
 
 class _Outcome(NamedTuple):
-    """How a gate ends: its outcome, exit status, whether only a judge says so, and what is to be done."""
+    """How a gate ends: its outcome, exit status, and whether only a judge says so."""
 
     outcome: Verdict
     exit_code: int
     is_judge_only: bool = False
-    notes: tuple[str, ...] = ()
 
 
 def _outcome_of(claims: Sequence[Claim], values: Mapping[str, Any], *, accept_judge: bool) -> _Outcome:
@@ -338,8 +342,7 @@ def _outcome_of(claims: Sequence[Claim], values: Mapping[str, Any], *, accept_ju
     if verdicts - {Verdict.VERIFIED}:
         return _Outcome(Verdict.UNDECIDED, 4 if values["on_undecided"] == "fail" else 0)
     if any(claim.judged for claim in claims) and not accept_judge:
-        advice = "label some answers (richter label), or accept the judge: --accept-judge"
-        return _Outcome(Verdict.UNDECIDED, 4, is_judge_only=True, notes=(advice,))
+        return _Outcome(Verdict.UNDECIDED, 4, is_judge_only=True)
     return _Outcome(Verdict.VERIFIED, 0)
 
 

@@ -428,7 +428,7 @@ def _basis_words(records: RunRecords) -> str:
     return describe_raters(
         BASES[records.basis],
         records.rated[records.basis],
-        checked=records.rated.get("human") or 0,
+        checked=records.rated.get("human") or int(records.tables.answers["human"].count()),
         is_human=records.basis == "human",
     )
 

@@ -24,7 +24,7 @@ from richter.interop import (
 from richter.records import printable
 from richter.store import DatabaseRun, Ledger, Place, is_run, open_ledger
 from richter.tables._log_rows import part_of_logs
-from richter.tables._part import Part, assemble
+from richter.tables._part import UNNAMED, Part, assemble
 from richter.tables._read_files import name_by_files, part_of_frame, read_file, read_folder, rename_conditions
 from richter.tables._read_run import part_of_ledger
 from richter.tables._reading import options_for, proposal_of
@@ -97,7 +97,7 @@ def _read(sources: Sequence[tuple[Source, Source]], options: ReadOptions, what: 
     chosen = [_options_of_source(given, options) for given, _ in sources]
     for k, ((given, source), own) in enumerate(zip(sources, chosen, strict=True)):
         if is_frame(source) or str(source) not in logs:
-            found = _parts(source, own, stem=f"frame {k + 1}" if len(sources) > 1 else "frame")
+            found = _parts(source, own, stem=f"{UNNAMED} {k + 1}" if len(sources) > 1 else UNNAMED)
             parts += [_of_source(part, given, source, own) for part in found]
         elif str(source) == logs[0]:
             parts.append(part_of_logs(logs, options))

@@ -263,11 +263,16 @@ def decisions_of(tables: Dataset, says: pl.Expr) -> pl.DataFrame:
     return severity_of(tables).select(KEY).join(voted, on=KEY, how="left", maintain_order="left")
 
 
-def counting_kind(ratings: pl.DataFrame, wanted: str | None, name: str) -> str | None:
-    """Whose severities count: the kind named, else the table's own, else the kind that rated most answers."""
+def counting_kind(ratings: pl.DataFrame, wanted: str | None, name: str, *, has_labelled_grades: bool) -> str | None:
+    """Whose severities count: the kind named, else the table's own, else the kind that rated most answers.
+
+    With `has_labelled_grades` rules or judges may have given grades and no severities: then none count.
+    """
     rated = ratings.filter(pl.col("severity").is_not_null())
     counts = dict(rated.group_by("kind").agg(pl.struct(KEY).n_unique()).iter_rows())
     if wanted is not None:
+        if has_labelled_grades and wanted != "human" and wanted not in counts:
+            return None
         if counts and wanted not in counts:
             raise InputError(f"{name} holds no {wanted} ratings.", remedy=f"It has {', '.join(sorted(counts))}.")
         if not counts:
