@@ -259,6 +259,6 @@ def test_a_page_of_the_worst_input_still_reads(driver: Browser, tmp_path: Path) 
 
 def test_theme_button_and_documentation(browser: Browser) -> None:
     browser.script("document.getElementById('theme').click()")
-    assert browser.script("return getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 26)"
+    assert browser.script("return getComputedStyle(document.body).backgroundColor") == "rgb(15, 18, 22)"
     browser.script("document.querySelector('#figure-severity-curve a').click()")
     browser.wait("document.querySelector('#docs-estimators-b-value details').open")

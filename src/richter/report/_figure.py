@@ -1,8 +1,7 @@
-"""What every figure shares: the colours, how conditions are told apart, and the figure as a record and as a file.
+"""What every figure shares: how conditions are told apart, and the figure as a record and as a file.
 
-Colours are CSS variables, so one drawing serves the light page, the dark page and paper; `figure_svg` writes the light
-ones in for files that stand alone. Hues follow Okabe and Ito (told apart by all common forms of colour blindness),
-darkened or lightened until each has a contrast of 3 to 1 with its background.
+Colours are CSS variables (`page/tokens.css`), so one drawing serves the light page, the dark page and paper;
+`figure_svg` writes the light ones in for files that stand alone.
 """
 
 import dataclasses
@@ -12,6 +11,7 @@ from html import escape
 from typing import Any
 
 from richter.report._svg import SHAPES, WIDTH, Axis, Mark, Panel, axis, lanes, panel_svg, shape_svg
+from richter.report._tokens import light_colours
 
 __all__ = ["Figure", "figure_svg"]
 
@@ -19,30 +19,6 @@ Row = dict[str, Any]
 Numbered = Sequence[tuple[int, Row]]
 Layer = Callable[[Numbered], Iterable[Mark]]  # of a panel: the marks for its rows, which are numbered
 
-COLOURS = {  # CSS variable: on light, on dark
-    "--paper": ("#ffffff", "#14171a"),
-    "--ink": ("#1b1f23", "#e8e6e1"),
-    "--muted": ("#57606a", "#a6adb5"),
-    "--line": ("#e3e6ea", "#2c3238"),
-    "--shade": ("#eef1f4", "#20262c"),
-    "--c0": ("#0072b2", "#56b4e9"),
-    "--c1": ("#d55e00", "#f08a3c"),
-    "--c2": ("#00835f", "#2cc79a"),
-    "--c3": ("#b0548a", "#e39bc4"),
-    "--c4": ("#946200", "#e6c34a"),
-    "--c5": ("#4a52b5", "#a7b0ff"),
-    "--c6": ("#555b61", "#b9bec4"),
-    "--good": ("#00734f", "#2cc79a"),
-    "--bad": ("#b3361b", "#ff8a66"),
-    "--wait": ("#7a5b00", "#e6c34a"),
-    "--none": ("#656d76", "#99a1a9"),
-    "--r0": ("#f7ecd3", "#2b241a"),
-    "--r1": ("#f1cf8b", "#5a3f18"),
-    "--r2": ("#e3a046", "#8f5b1b"),
-    "--r3": ("#c06d1f", "#c98227"),
-    "--r4": ("#8a430f", "#eeb24f"),
-    "--r5": ("#522407", "#ffe1a1"),
-}
 MOST_PANELS = 24
 TEXT = (  # of a file that stands alone
     "text{font:11px system-ui,sans-serif;fill:var(--muted)}.h{font-size:12px;fill:var(--ink);font-weight:600}"
@@ -264,6 +240,6 @@ def figure_svg(drawn: Figure, *, width: int = 3 * WIDTH + 80) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="{y}" viewBox="0 0 {whole} {y}">'
         f'<style>{TEXT}</style><rect width="100%" height="100%" fill="var(--paper)"/>{"".join(body)}</svg>\n'
     )
-    for variable, pair in COLOURS.items():
-        text = text.replace(f"var({variable})", pair[0])
+    for variable, colour in light_colours().items():
+        text = text.replace(f"var({variable})", colour)
     return text

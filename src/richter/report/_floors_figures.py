@@ -54,8 +54,8 @@ def _gap(claim: Mapping[str, Any]) -> Row:
 def _colour(row: Row) -> str:
     """Good or bad for the second condition where a difference was shown; grey where it was not."""
     if row["verdict"] not in SHOWN:
-        return "var(--none)"
-    return "var(--good)" if (row["delta"] > 0) == (row["better"] == "higher") else "var(--bad)"
+        return "var(--muted)"
+    return "var(--better)" if (row["delta"] > 0) == (row["better"] == "higher") else "var(--worse)"
 
 
 def _relative_size(row: Row) -> float:
@@ -156,7 +156,7 @@ def _set_dots(rows: Sequence[Row], lane: Mapping[str, int]) -> Iterator[Mark]:
 
 
 def _flips(flips: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
-    changes = {"fixed": "var(--good)", "broken": "var(--bad)"}
+    changes = {"fixed": "var(--better)", "broken": "var(--worse)"}
     rows: list[Row] = [
         {
             "pair": f"{name(flip['conditions'][0], limit=40)} → {name(flip['conditions'][1], limit=40)}",

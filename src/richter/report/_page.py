@@ -16,12 +16,13 @@ from markupsafe import Markup
 from richter.errors import InputError
 from richter.records import printable
 from richter.report._docs import docs_id, docs_pages
-from richter.report._figure import COLOURS, Figure
+from richter.report._figure import Figure
 from richter.report._figures import figures
 from richter.report._first_screen import POPOVERS, claim_rows, first_screen, with_terms
 from richter.report._history import history_section
 from richter.report._side_by_side import MOST_ITEMS, read_evidence
 from richter.report._svg import panel_svg, shape_svg
+from richter.report._tokens import tokens_css
 from richter.store import RunLike, write_file
 from richter.tables import Dataset
 from richter.words import GLOSSARY
@@ -70,7 +71,7 @@ def render_report(
     """
     drawn = figures(document)
     evidence = read_evidence(run, redact=redact)
-    css = Markup(colours() + _part("report.css"))  # noqa: S704 (packaged text)
+    css = Markup(tokens_css() + _part("report.css"))  # noqa: S704 (packaged text)
     scripts = [_script(_part("evidence.js")), _script(_part("report.js"))]
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     claims = document.get("claims") or []
@@ -159,20 +160,6 @@ def _policy(css: str, *scripts: str) -> str:
     return (
         f"default-src 'none'; script-src {' '.join(sha(s) for s in scripts)}; style-src {sha(css)}; "
         "base-uri 'none'; form-action 'none'"
-    )
-
-
-def colours() -> str:
-    """The palette as CSS variables: light, dark by preference or by choice, and light on paper."""
-
-    def block(place: int) -> str:
-        return "".join(f"{variable}:{pair[place]};" for variable, pair in COLOURS.items())
-
-    return (
-        f":root{{color-scheme:light;{block(0)}}}\n"
-        "@media screen and (prefers-color-scheme:dark)"
-        f"{{:root:not([data-theme=light]){{color-scheme:dark;{block(1)}}}}}\n"
-        f"@media screen{{:root[data-theme=dark]{{color-scheme:dark;{block(1)}}}}}\n"
     )
 
 

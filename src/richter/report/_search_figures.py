@@ -17,7 +17,7 @@ from richter.words._numbers import name
 
 MOST_CATEGORIES = 6  # told apart on the map
 OTHERS = draw.Key(name="others", colour="var(--c6)")
-PASSES = draw.Key(name="passes", colour="var(--none)")
+PASSES = draw.Key(name="passes", colour="var(--muted)")
 
 
 def search_figures(section: Sequence[Mapping[str, Any]]) -> Iterator[draw.Figure]:

@@ -10,9 +10,9 @@ from richter.words._figure_texts import GATES, describe_excesses, describe_gates
 from richter.words._numbers import name
 
 OUTCOMES = {
-    "passed": Key(name="passed", colour="var(--good)"),
-    "failed": Key(name="failed", colour="var(--bad)", shape="cross"),
-    "not run": Key(name="not run", colour="var(--none)", shape="diamond"),
+    "passed": Key(name="passed", colour="var(--better)"),
+    "failed": Key(name="failed", colour="var(--worse)", shape="cross"),
+    "not run": Key(name="not run", colour="var(--muted)", shape="diamond"),
 }
 
 
