@@ -2,7 +2,7 @@
 
 `fixed`: the tasks are those of the board and weigh the same (a suite); `sample`: other tasks could have been taken, so
 that tasks are the groups of questions. A board misses where the span of one condition lacks one of its true ranks: of
-conditions with the same truth each has all ranks of the tie. `width` is the mean number of ranks of a span, `bonferroni`
+conditions with the same truth each has all ranks of the tie. `width` is the mean number of ranks a span, `bonferroni`
 that of spans from pairs tested each at 5% over the number of pairs.
 
     python studies/board_ranks.py [OUT.txt] [boards]

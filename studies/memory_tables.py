@@ -29,7 +29,7 @@ def memory_tables(
 ) -> Dataset:
     """A dataset of items x conditions (x draws), NaN being no grade; `is_there` leaves rows out, `failed` marks calls.
 
-    `draws` are the numbers of the draws, 0, 1, ... where they are not given. `group`, `domain` and `weight` are by item.
+    `draws` are the numbers of the draws, else 0, 1, ... `group`, `domain` and `weight` are by item.
     """
     cube = {name: np.atleast_3d(value) for name, value in scores.items()}
     shape = next(iter(cube.values())).shape

@@ -23,8 +23,9 @@ from richter.interop import EXPORTS, export_table
 from richter.ratings import LoopbackGuard, RatingPage, error_reply, serve_loopback
 from richter.records import json_text, printable
 from richter.report._index import EvidenceIndex, first_items
-from richter.report._page import colours, render_report, summary_of
+from richter.report._page import render_report, summary_of
 from richter.report._side_by_side import read_item_tables, read_run_tables, visible
+from richter.report._tokens import tokens_css
 from richter.store import (
     LEDGER_NAME,
     DatabaseRun,
@@ -139,7 +140,7 @@ class RunsApp:
     async def _file(self, request: web.Request) -> web.Response:
         name, kind = FILES[request.path]
         text = resources.files("richter.report").joinpath(*name.split("/")).read_text(encoding="utf-8")
-        return web.Response(text=colours() + text if name == "page/report.css" else text, content_type=kind)
+        return web.Response(text=tokens_css() + text if name == "page/report.css" else text, content_type=kind)
 
     # ---- runs, and how far one has come --------------------------------------------------------------------------
 
