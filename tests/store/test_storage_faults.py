@@ -13,7 +13,7 @@ from helpers.simulated import simulated_run
 from llm.test_http import ask_prompts
 from richter.cli._view_output import save_evidence
 from richter.errors import InputError, StorageError
-from richter.report._runs_app import _state
+from richter.report._run_list import run_row
 from richter.store import find_parts, open_ledger, run_file
 from richter.store._sqlite import RESERVE_NAME, SqliteDatabase
 
@@ -115,7 +115,7 @@ def test_a_strangers_page_hides_no_run(tmp_path: Path, summary: str) -> None:
     with open_ledger(run, mode="write") as ledger:
         ledger.set_note("about", {})
     (run / "report.html").write_text(f'<meta name="richter-summary" content="{summary.replace(chr(34), "&quot;")}">')
-    json.dumps(_state(0, str(run)), allow_nan=False)
+    json.dumps(run_row(0, str(run)), allow_nan=False)
     (run / "report.html").unlink()
     (run / "report.html").symlink_to("/etc/passwd")
-    assert "leads out" in _state(0, str(run))["error"]
+    assert "leads out" in run_row(0, str(run))["error"]

@@ -18,7 +18,7 @@ from richter.store._database import Stream, Transaction, UnstorableValue, Values
 from richter.store._hashes import HashedTransaction, check_hashes, has_hashes
 from richter.store._schema import APPLICATION_ID, MIGRATIONS, check_version
 
-__all__ = ["LEDGER_NAME", "ensure_inside"]
+__all__ = ["LEDGER_NAME", "ensure_inside", "is_locked"]
 
 LEDGER_NAME = "ledger.sqlite"
 LOCK_NAME = "ledger.lock"
