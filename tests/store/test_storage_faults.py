@@ -107,6 +107,14 @@ def test_a_ledger_or_a_part_that_lies_elsewhere_is_refused(tmp_path: Path) -> No
     open_ledger(tmp_path / "latest").close()
 
 
+def test_a_reader_that_stops_half_way_may_let_go_after_the_ledger_is_closed(tmp_path: Path) -> None:
+    run = simulated_run(tmp_path / "run")
+    with open_ledger(run) as ledger:
+        stream = ledger._database.stream("SELECT * FROM answers")
+        next(stream)
+    stream.close()
+
+
 @pytest.mark.parametrize(
     "summary", ["[" * 4000 + "]" * 4000, '{"rates": {"a": 1e999}}', '{"rates": 3, "answer": [1]}', "{", "null"]
 )

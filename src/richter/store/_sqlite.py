@@ -199,7 +199,9 @@ class SqliteDatabase:
     def stream(self, sql: str, values: Values = ()) -> Iterator[Any]:
         """Read row by row."""
         with self._translate_errors():
-            yield from self._reader.execute(sql, values)
+            # `yield from` would close the cursor of a reader that stops half way, which fails once the file is closed
+            for row in self._reader.execute(sql, values):  # noqa: UP028
+                yield row
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Stream]:
