@@ -633,6 +633,7 @@ def test_keys_record_what_they_say_and_the_interval_narrows(tmp_path: Path) -> N
         "t": "format",
     }
     wanted: dict[tuple[str, str], tuple[float, str]] = {}
+    begun = None  # the first interval
     app = app_of(run)
     with served(app) as base, open_browser(tmp_path) as browser:
         browser.go(f"{base}/?token={app.guard.token}")
@@ -654,17 +655,29 @@ def test_keys_record_what_they_say_and_the_interval_narrows(tmp_path: Path) -> N
             wanted[item, condition] = (float(keys[0]) + 0.5 * ("." in keys), names.get(keys[-1], ""))
             browser.press(keys)
             browser.press(ENTER)
+            if begun is None and k >= 5:
+                browser.wait(f"document.querySelector('#progress').textContent.startsWith('{k + 1} of')")
+                begun = browser.promise("fetch('api/next').then((reply) => reply.json())")["span"]
         browser.wait("document.querySelector('#progress').textContent.startsWith('50 of')")
         claim = browser.script("return document.getElementById('claim').textContent")
+        ended = browser.promise("fetch('api/next').then((reply) => reply.json())")
         drawn = browser.script(
-            "return ['first', 'now'].map((c) => ['x1', 'x2'].map((x) => "
-            "Number(document.querySelector(`#span .${c}`).getAttribute(x))))"
+            "return ['before', 'now'].map((c) => ['x1', 'x2'].map((x) => "
+            "Number(document.querySelector(`#span .reach.${c}`).getAttribute(x))))"
         )
+        effect = browser.script("return document.getElementById('effect').textContent")
         assert browser.barriers() == []
     assert "new minus old" in claim
-    assert claim.endswith("by 50 labels")
-    (begun, ended) = (b - a for a, b in drawn)
-    assert ended < 0.7 * begun
+    assert "95% CI" in claim
+    assert effect.startswith("Your last label ")
+    first_width, last_width = (span["high"] - span["low"] for span in (begun, ended["span"]))
+    assert last_width < 0.7 * first_width
+    before = ended["effect"]["before"]
+    assert begun is not None
+    # both intervals lie on one rail: their drawn widths are as their own
+    assert (drawn[0][1] - drawn[0][0]) / (drawn[1][1] - drawn[1][0]) == pytest.approx(
+        (before["high"] - before["low"]) / last_width, rel=0.01
+    )
     with open_ledger(run) as ledger:
         found = {(r.item, r.condition): (r.severity, r.mechanism) for r in ledger.ratings(kind="human")}
     assert found == wanted
