@@ -222,6 +222,8 @@ def facts() -> list[Fact]:
         Fact(name="margin by option", table=base(), asked=("--margin", "5pt"), margin=0.05),
         Fact(name="margin by settings", table=base(), settings='margin = "5pt"\n', margin=0.05),
         Fact(name="tried", table=base(), asked=("--tried", "12"), tried=12, note=r"12 attempts|best of 12"),
+        Fact(name="look-alike names", table=base(conditions=("n\u0435w", "new")),
+             note=r"n\\?u0435w looks like another name"),
         Fact(name="unchecked judge", table=scored(1.0, name="llm_judge_score"), measure=SCORE,
              options=("--map", "score=llm_judge_score"), reading={"map": {"score": "llm_judge_score"}},
              note=r"by the judge|nobody checked|unchecked"),

@@ -38,6 +38,7 @@ NOT_WATCHED = {
     "misaligned items": "one condition has no second one in another order",
     "unpaired items": "one condition has no second one to be paired with",
     "unpaired items as stated": "as of unpaired items",
+    "look-alike names": "one condition has no second one that it looks like",
     "tried": "the level of a series is that of all looks; there are no attempts",
 }
 DAYS = 6

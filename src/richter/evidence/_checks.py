@@ -34,7 +34,7 @@ __all__ = ["CHECKS", "CHOSEN", "Finding", "compares_within_raters", "has_own_ite
 RATER_P = 0.001  # below it raters' shares of two conditions differ by more than chance
 MIN_CHOSEN_FROM = 3  # conditions of a source, from which one may be chosen by its results
 CHOSEN = "chosen"  # the kind of the note that asks
-OF_ALL_CLAIMS = ("served",)  # kinds of notes on the data that every claim carries
+OF_ALL_CLAIMS = ("served", "look-alike")  # kinds of notes on the data that every claim carries
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ def check_reading(dataset: Dataset, question: Question, policy: Policy) -> Findi
 
 
 def check_whole_data(dataset: Dataset, question: Question, policy: Policy) -> Finding:
-    """What goes with every claim on these data: a model that answered as several."""
+    """What goes with every claim on these data: a model that answered as several, names that look alike."""
     return Finding(notes=tuple(note for kind in OF_ALL_CLAIMS for note in of_kind(dataset.notes, kind)))
 
 
