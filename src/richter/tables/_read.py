@@ -24,8 +24,8 @@ from richter.interop import (
 from richter.records import printable
 from richter.store import DatabaseRun, Ledger, Place, is_run, open_ledger
 from richter.tables._log_rows import part_of_logs
-from richter.tables._part import UNNAMED, Part, assemble
-from richter.tables._read_files import name_by_files, part_of_frame, read_file, read_folder, rename_conditions
+from richter.tables._part import UNNAMED, Part, assemble, rename_conditions
+from richter.tables._read_files import name_by_files, part_of_frame, read_file, read_folder
 from richter.tables._read_run import part_of_ledger
 from richter.tables._reading import options_for, proposal_of
 from richter.tables._tables import Dataset, RatingsFile, ReadOptions, ratings_of

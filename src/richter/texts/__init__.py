@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from richter.texts._class_quality import *
     from richter.texts._embed import *
     from richter.texts._graders import *
+    from richter.texts._judge_bait import *
     from richter.texts._normalise import *
     from richter.texts._stated_confidence import *
 
