@@ -27,7 +27,7 @@ __all__ = ["CostRow", "SearchSummary", "StepSummary", "read_search", "search_fai
 BASE_NOTE, DROPPED_NOTE, INDEX_NOTE = "search base path", "search dropped", "search index"
 REWORDED_NOTE = "search reworded"
 UNASKED = Outcome()
-COUNTED = ("uncorrected", "refused", "truncated", "empty", "failed")  # over all paragraphs
+COUNTED = ("uncorrected", "refused", "unreadable", "truncated", "empty", "failed")  # over all paragraphs
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +66,10 @@ class SearchSummary(Result):
     different questions, however many wordings were asked. `confirmed` of those fail in at least half of their other
     wordings too, `reworded` had others asked. `sources_found` are paragraphs whose error exceeds xi,
     `distinct_categories` the categories of the wrong questions and `effective_categories` their inverse Simpson number,
-    (sum n)^2 / sum n^2: how many equally large categories would be as diverse. Refused, truncated and empty answers
-    are neither right nor wrong. `keys` is what people said of generated questions. `population` is the error rate of
-    the whole base and `by_category` of its categories, from the uniform share; the steps' errors say nothing of the
-    base, being chosen for their errors.
+    (sum n)^2 / sum n^2: how many equally large categories would be as diverse. Refused, unreadable, truncated and empty
+    answers are neither right nor wrong. `keys` is what people said of generated questions. `population` is the error
+    rate of the whole base and `by_category` of its categories, from the uniform share; the steps' errors say nothing of
+    the base, being chosen for their errors.
     """
 
     unwritten: ClassVar = ("spent", "asked")
@@ -94,6 +94,7 @@ class SearchSummary(Result):
     uncorrected: int  # wrong clozes of which the server would not say how likely the options are
     preferred: int  # right once corrected for how likely each option is without the subject (cloze)
     refused: int
+    unreadable: int  # they name several options, or offer the reference beside another answer
     truncated: int
     empty: int
     failed: int

@@ -229,7 +229,13 @@ def print_search(summary: ascent.SearchSummary, json_path: str | None, *, table:
     cost = money(s.spent.money_usd, s.spent.unpriced)
     each = f" ({s.spent.calls / s.errors_found:.1f} calls for each wrong question)" if s.errors_found else ""
     out.print(f"Spent {s.spent.calls:,} calls{each}, {s.spent.tokens:,} tokens, {cost} of {s.budget}.")
-    aside = {"refused": s.refused, "cut off": s.truncated, "empty": s.empty, "failed calls": s.failed}
+    aside = {
+        "refused": s.refused,
+        "unreadable": s.unreadable,
+        "cut off": s.truncated,
+        "empty": s.empty,
+        "failed calls": s.failed,
+    }
     aside["paragraphs unfinished"] = s.unfinished
     for said, counts in (
         ("Neither right nor wrong", aside),
