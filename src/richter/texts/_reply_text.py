@@ -29,7 +29,8 @@ def remove_thoughts(text: str) -> ReplyText:
         return _read_channels(text)
     if _TAG.search(text) is None:
         return ReplyText(text, False)
-    outside, start, depth = [], 0, 0
+    outside: list[str] = []
+    start = depth = 0
     for tag in _TAG.finditer(text):
         if any(tag.groups()):  # a closing tag
             if depth == 0:

@@ -312,15 +312,18 @@ def describe_regimes(rows: Sequence[Row], clear: str) -> str:
 
 
 def describe_steps(label: str, search: Found) -> str:
-    """How many errors a search found, and what its random sample says of the whole base."""
+    """How many errors a search found, and what its random sample says of the paragraphs it could draw."""
     population = search.get("population") or {}
     sentence = (
         f"The share of wrong answers at each step (points) and over all steps (line). {label} found "
         f"{count(search.get('errors_found'), 'error')} in {count(search.get('answers'), 'answer')}"
     )
     if population.get("error_rate") is not None:
+        about = (
+            "all paragraphs" if (search.get("frame") or {}).get("kind") == "all" else "the paragraphs with questions"
+        )
         sentence += (
-            f"; of the whole base {percent(population['error_rate'])} is wrong by its random sample "
+            f"; of {about} {percent(population['error_rate'])} is wrong by its random sample "
             f"(dashed, n = {number(population.get('n'))}), of which the steps say nothing"
         )
     for recall in ((search.get("base") or {}).get("index") or {}).get("recall", ())[:1]:
