@@ -2,12 +2,12 @@
 
 A mutant is killed when a test fails. Prints one line a mutant and the survivors; exit status 1 where one survives.
 `--fast` runs the first of each file, for continuous integration; `--named` those of the wiring that a review found
-unguarded. `--whole N` takes N changes at random of all that can
-be made to operators, numbers and conditions in the modules that decide verdicts (0: all), kept in a file as they are
-done; only quick tests that reach the change count there.
+unguarded. `--whole N` takes, in each module that decides verdicts, N changes at random of all that can be made to its
+operators, numbers and conditions (0: all), kept in a file as they are done; only quick tests that reach the change
+count there.
 
     python studies/mutants.py [--fast | --named] [word in the name]
-    python studies/mutants.py --whole 200 [file [word in a module's path]..]
+    python studies/mutants.py --whole 25 [file [word in a module's path]..]
 """
 
 import ast
@@ -354,13 +354,14 @@ def _changed(node: ast.AST) -> tuple[str, ast.expr, ast.expr] | None:
 
 
 def whole(number: int, file: Path, words: list[str]) -> None:
-    """Changes at random over the modules of `WHOLE` whose names have one of the words; those in the file are done."""
+    """Try changes at random in each module of `WHOLE` whose name has one of the words; skip those in the file."""
     chosen = list(dict.fromkeys(name for word in words or ("",) for name in WHOLE if word in name))
     texts = {name: (ROOT / "src" / "richter" / name).read_text(encoding="utf-8") for name in chosen}
-    todo = [(name, change) for name, text in texts.items() for change in changes(text)]
-    print(f"{len(todo)} changes can be made", flush=True)
-    random.Random(0).shuffle(todo)
-    todo = sorted(todo[: number or None], key=lambda one: chosen.index(one[0]))
+    possible = {name: list(changes(text)) for name, text in texts.items()}
+    print(f"{sum(map(len, possible.values()))} changes can be made", flush=True)
+    for of_module in possible.values():
+        random.Random(0).shuffle(of_module)
+    todo = [(name, change) for name, of_module in possible.items() for change in of_module[: number or None]]
     done = _read_rows(file)
     todo = [(name, change) for name, change in todo if (name, change.key) not in done]
     if todo:

@@ -22,11 +22,10 @@ from richter.evidence._checks import CHECKS, Finding, is_unpaired
 from richter.evidence._estimators import ESTIMATORS, filled_sample, lacking_of
 from richter.evidence._facts import metric_of, outcomes_of, sample_of
 from richter.evidence._policy import Policy
-from richter.records import Claim, Gate, Verdict
+from richter.records import Gate
 from richter.tables import Dataset
 
 __all__ = [
-    "blocked_claim",
     "evidence",
     "has_values",
     "joint_law_of",
@@ -84,17 +83,6 @@ def run_checks(dataset: Dataset, question: Question, policy: Policy) -> Finding:
         if finding.block is not None:
             return Finding(notes=tuple(notes), block=finding.block)
     return Finding(notes=tuple(notes))
-
-
-def blocked_claim(claim: Claim, block: Blocked) -> Claim:
-    """A claim that was decided elsewhere, blocked by a check of the data: its numbers are gone."""
-    verdict = Verdict.UNTESTABLE if block.gate is None else Verdict.BLOCKED
-    first, second = claim.conditions
-    return dataclasses.replace(
-        claim, verdict=verdict, blocked_by=block.gate, reason=block.reason, remedy=block.remedy,
-        override=block.override, interval=None, p=None, p_adjusted=None,
-        sentence=f"{second} and {first} are not compared: {block.reason}.",
-    )  # fmt: skip
 
 
 def _gates_of(dataset: Dataset, question: Question, policy: Policy) -> tuple[Gate, ...]:
