@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from richter.claims import METRICS, Blocked, Metric, Outcomes, Question, decide, labelled_measures
+from richter.claims import METRICS, Blocked, Metric, Outcomes, Question, decide, labelled_measures, undecided_claim
 from richter.errors import InputError
 from richter.evidence import evidence, outcomes_of
 from richter.ratings import SAMPLE_NOTE, Sample, extend_sample
@@ -128,24 +128,27 @@ class Labelling:
             text = f"{what}: {counted(mine, 'label')}, no interval before each condition has two"
             return LabelState(sentence=text, labels=mine, estimate=None, interval=None, decided=False)
         asked = evidence(self._labelled(labels), Question(measure=metric.name, conditions=tuple(self.sides)))
-        (claim,) = decide([asked], level=self.level, tried=self.looks)
         sign = len(names) == 2
         if isinstance(asked.evidence, Blocked):
+            (claim,) = decide([asked])
             text = f"{what}: {counted(mine, 'label')}, {asked.evidence.reason}"
             return LabelState(
                 sentence=text, labels=mine, estimate=None, interval=None, decided=False, verdict=claim.verdict,
                 notes=claim.notes,
             )  # fmt: skip
-        now, decided = asked.known.interval(self.level), sign and claim.verdict in (Verdict.VERIFIED, Verdict.REFUTED)
+        claim = undecided_claim(asked, level=self.level)  # a level of one condition is estimated, and not tested
+        if sign:
+            (claim,) = decide([asked], level=self.level, tried=self.looks)
+        now = asked.known.interval(self.level)
         text = (
             f"{metric.noun}, {what}: {metric.amount(asked.known.estimate, sign=sign)} "
             f"[{metric.amount(now.low, sign=sign)}, {metric.amount(now.high, sign=sign)}]{metric.suffix} "
             f"by {counted(mine, 'label')}"
         )
-        text += "; decided" if decided else ""
+        text += "; decided" if claim.decided else ""
         return LabelState(
-            sentence=text, labels=mine, estimate=asked.known.estimate, interval=now, decided=decided,
-            verdict=claim.verdict if sign else Verdict.UNDECIDED, notes=claim.notes,
+            sentence=text, labels=mine, estimate=asked.known.estimate, interval=now, decided=claim.decided,
+            verdict=claim.verdict, notes=claim.notes,
         )  # fmt: skip
 
     def grow(self, sample: Sample, labels: Mapping[Key, float]) -> Sample | None:

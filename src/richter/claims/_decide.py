@@ -39,6 +39,7 @@ __all__ = [
     "decide_gate",
     "decide_heterogeneity",
     "find_change",
+    "undecided_claim",
     "untestable_claim",
 ]
 
