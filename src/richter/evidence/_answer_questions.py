@@ -1,7 +1,7 @@
 """From questions to evidence by the one path: every check, then the measure's estimator."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -14,7 +14,9 @@ from richter.claims import (
     Question,
     Sample,
     Trade,
+    check_margin,
     joint_tests,
+    margin_on,
     measure_words,
 )
 from richter.errors import InputError, TooFewErrors
@@ -29,6 +31,7 @@ __all__ = [
     "evidence",
     "has_values",
     "joint_law_of",
+    "margins_of",
     "run_checks",
     "trade",
     "worst_sample",
@@ -54,6 +57,23 @@ def evidence(dataset: Dataset, question: Question, policy: Policy | None = None)
     except (InputError, TooFewErrors) as fault:
         block = Blocked(gate=None, reason=fault.what.rstrip("."), remedy=fault.remedy)
         return dataclasses.replace(asked, evidence=block)
+
+
+def margins_of(
+    dataset: Dataset, margin: float | Mapping[str, float] | None, main: str | None = None
+) -> dict[str, float]:
+    """The stated margins by measure, each on its measure's scale; one without a name is the `main` measure's.
+
+    The main measure is that of the data where none is named.
+    """
+    found: dict[str, float] = {}
+    for name, stated in ({} if margin is None else margin if isinstance(margin, Mapping) else {"": margin}).items():
+        measure = name or main or dataset.metric or "accuracy"
+        if measure in found:
+            raise InputError(f"The margin of {measure} is given twice.", remedy="Give it once.")
+        found[measure] = margin_on(stated, metric_of(dataset, measure))
+        check_margin(metric_of(dataset, measure), found[measure])
+    return found
 
 
 def has_values(dataset: Dataset, measure: str) -> bool:
