@@ -66,11 +66,24 @@ WATCH = ("audit/_watch.py", "tests/audit/test_watch.py")
 # modules that decide verdicts or hand on what they rest on, whole, and the quick tests that must notice
 DECIDING = " ".join(
     f"{TESTS}{name}.py"
-    for name in ("control", "decide", "equivalence", "evidence", "measures", "pairs", "require", "subgroups", "suite")
+    for name in (
+        "control",
+        "decide",
+        "equivalence",
+        "evidence",
+        "measures",
+        "pairs",
+        "passes",
+        "require",
+        "subgroups",
+        "suite",
+        "totals",
+        "verdict_rules",
+    )
 )
 SENTENCES = "tests/words/test_claim_sentences.py tests/words/test_headline.py"
 PAGES = "tests/evidence tests/wiring/test_one_rule.py " + " ".join(
-    f"tests/audit/test_{name}.py" for name in ("page_claims", "compare_options", "gate")
+    f"tests/audit/test_{name}.py" for name in ("page_claims", "page_figures", "compare_options", "gate")
 )
 SURFACES = f"{DECIDING} {PAGES}"
 WEIGHED = f"{SURFACES} tests/severity/test_severity_wiring.py"
