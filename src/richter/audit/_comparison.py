@@ -26,7 +26,6 @@ from richter.claims import (
     check_weights,
     decide,
     decide_heterogeneity,
-    margin_on,
     mean_evidence,
     pairs_of,
     rank_spans,
@@ -47,6 +46,7 @@ from richter.evidence import (
     has_values,
     joint_law_of,
     label_conflicts,
+    margins_of,
     metric_of,
     once,
     outcomes_of,
@@ -363,15 +363,6 @@ def _check_suite(dataset: Dataset, suite: Mapping[str, float]) -> None:
         check_groups(outcomes_of(dataset, dataset.metric), codes, "domain")
 
 
-def margins_of(dataset: Dataset, margin: float | Mapping[str, float] | None) -> dict[str, float]:
-    """The stated margins by measure, each on its measure's scale: a bare one is that of the main quality."""
-    if margin is None:
-        return {}
-    given = margin if isinstance(margin, Mapping) else {"": margin}
-    named = {name or str(dataset.metric): value for name, value in given.items()}
-    return {name: margin_on(value, metric_of(dataset, name)) for name, value in named.items()}
-
-
 def _without_unmeasured(asked: Sequence[Asked], page: Page, on: Sequence[str]) -> list[Asked]:
     """Questions that the data hold nothing for are left out, unless the user named their measure."""
     named = {page.main, *on}
@@ -593,7 +584,7 @@ def _flags(a: Floats, b: Floats, c: Floats, d: Floats) -> tuple[str, ...]:
             return ("identical runs: every grade and confidence agrees; are they two runs at all?",)
         if len(shift) > 2 and np.ptp(shift) < 1e-9 and np.ptp(c[known]) > 1e-9 and abs(shift[0]) > 1e-9:
             return (f"constant shift: every confidence differs by {shift[0]:+.4g}",)
-    elif same and len(a) > 1 and 0 < np.mean(a) < 1:
+    elif same and 0 < a.sum() < len(a):
         return ("identical runs: every grade agrees; are they two runs at all?",)
     return ()
 

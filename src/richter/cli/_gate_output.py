@@ -18,9 +18,8 @@ from richter.cli._io import (
     write_json,
     write_text,
 )
-from richter.cli._margins import margins_on_scale
 from richter.errors import RichterError
-from richter.evidence import Policy
+from richter.evidence import Policy, margins_of
 from richter.records import Verdict, printable
 from richter.report import badge_svg, gate_comment, history_line
 from richter.tables import Dataset, ReadOptions, read_tables
@@ -61,7 +60,7 @@ def gate(
     if plan is None or plan_path is None:
         tables = read_tables(*files, options=reading)
         tables = tables.select(names) if names else tables
-        margins = margins_on_scale(margin, tables, metric)
+        margins = margins_of(tables, margin, metric)
         report = _gate_by_margins(
             tables, margins, stated, level=level, accept_judge=accept_judge, vouched=vouched, obstacles=obstacles
         )

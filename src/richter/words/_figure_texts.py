@@ -361,7 +361,7 @@ def describe_steps(label: str, search: Found) -> Says:
         is_all = (search.get("frame") or {}).get("kind") == "all"
         reading += (
             f" By its random sample (dashed, n = {number(population.get('n'))}) {percent(population['error_rate'])} of "
-            f"{'all paragraphs' if is_all else 'the paragraphs with questions'} is wrong; the steps say nothing about that."
+            f"{'all paragraphs' if is_all else 'the paragraphs with questions'} is wrong. The steps do not tell."
         )
     for recall in ((search.get("base") or {}).get("index") or {}).get("recall", ())[:1]:
         reading += (
