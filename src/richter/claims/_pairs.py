@@ -113,8 +113,9 @@ def rank_spans(claims: Sequence[Claim], conditions: Sequence[str], metric: Metri
     """
     better, worse = dict.fromkeys(conditions, 0), dict.fromkeys(conditions, 0)
     for claim in claims:
-        is_pair = claim.measure == metric.name and len(claim.conditions) == 2 and claim.estimate is not None
-        if is_pair and claim.verdict in (Verdict.VERIFIED, Verdict.REFUTED):
+        if claim.measure != metric.name or len(claim.conditions) != 2 or claim.estimate is None:
+            continue
+        if claim.verdict in (Verdict.VERIFIED, Verdict.REFUTED):
             first, second = claim.conditions
             is_second = (claim.estimate > 0) == (metric.better == "higher")
             winner, loser = (second, first) if is_second else (first, second)
