@@ -14,6 +14,8 @@ GLOSSARY: dict[str, str] = {
     "repeat": "One of several answers of the same model to the same question. Also called draw or epoch.",
     "group": "Questions that belong together, such as those on one passage. They tend to be right or wrong "
     "together. So a group counts once.",
+    "rank": "The places that a model may have, 1 being the best. It is a range where pairs can't be told apart. All "
+    "ranges hold together at the stated level.",
     "tier": "A set of models of which no two can be told apart with these data. Tiers may overlap: a model can be "
     "in two.",
     "paired": "Both models answered the same questions, so each question is compared with itself. This needs fewer "
