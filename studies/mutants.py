@@ -133,6 +133,13 @@ SAME = {
     ("claims/_gate_limits.py", "comparison LtE", "np.max(self.least"): "a difference as large as the bound on rounding",
     ("claims/_gate_limits.py", "comparison Lt", "LEAST_FREEDOM"): "degrees of freedom as near as the bound on rounding",
     ("claims/_gate_limits.py", "constant True", "counted = difference"): "Tango's limits are the same for gates",
+    ("audit/_comparison.py", "comparison LtE", "sample.draws.max() <= 1"): "one draw an item has no share of draws",
+    ("claims/_measures.py", "constant 9", "round(v * self.scale, 9)"): "rounding noise is smaller still",
+    ("claims/_measures.py", "constant 9", "round(stated * self.scale, 9)"): "rounding noise is smaller still",
+    ("claims/_pairs.py", "constant 200000", "MAX_PAIRS"): "no number of conditions has as many pairs",
+    ("claims/_pairs.py", "comparison Gt", "> MAX_PAIRS"): "no number of conditions has as many pairs",
+    ("evidence/_severity_evidence.py", "constant 1", "int(run.max()) + 1"): "codes that are further apart",
+    ("evidence/_severity_evidence.py", "constant 1", "int(number.max()) + 1"): "codes that are further apart",
     ("evidence/_checks.py", "comparison Gt", "independence_p > RATER_P"): "a p-value is never the limit itself",
     ("claims/_evidence.py", "constant 1.0", "or -1.0"): "any negative number says that an end is inside",
     ("claims/_evidence.py", "comparison Gt", "if distance_outside(high) > 0"): "the distance is never 0",
@@ -335,9 +342,9 @@ def _statements(tree: ast.Module) -> dict[int, tuple[int, str]]:
 
 
 def _unspoken(node: ast.AST) -> list[ast.AST]:
-    """What no test of verdicts can notice: annotations, words, and whether a wrong call is refused."""
+    """What no test of verdicts can notice: annotations, assertions of types, words, and refusals of wrong calls."""
     parts = [getattr(node, "annotation", None), getattr(node, "returns", None)]
-    if isinstance(node, ast.Raise | ast.JoinedStr):
+    if isinstance(node, ast.Raise | ast.JoinedStr | ast.Assert):
         parts.append(node)
     if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
         parts.append(node)
