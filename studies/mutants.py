@@ -83,7 +83,8 @@ DECIDING = " ".join(
 )
 SENTENCES = "tests/words/test_claim_sentences.py tests/words/test_headline.py"
 PAGES = "tests/evidence tests/wiring/test_one_rule.py " + " ".join(
-    f"tests/audit/test_{name}.py" for name in ("page_claims", "page_figures", "compare_options", "gate")
+    f"tests/audit/test_{name}.py"
+    for name in ("page_claims", "page_figures", "compare_options", "gate", "gate_baseline")
 )
 SURFACES = f"{DECIDING} {PAGES}"
 WEIGHED = f"{SURFACES} tests/severity/test_severity_wiring.py"
@@ -136,6 +137,7 @@ SAME = {
     ("audit/_comparison.py", "comparison LtE", "sample.draws.max() <= 1"): "one draw an item has no share of draws",
     ("claims/_measures.py", "constant 9", "round(v * self.scale, 9)"): "rounding noise is smaller still",
     ("claims/_measures.py", "constant 9", "round(stated * self.scale, 9)"): "rounding noise is smaller still",
+    ("claims/_control.py", "comparison Gt", "units > BATCHES"): "as many batches as units are the units",
     ("claims/_pairs.py", "constant 200000", "MAX_PAIRS"): "no number of conditions has as many pairs",
     ("claims/_pairs.py", "comparison Gt", "> MAX_PAIRS"): "no number of conditions has as many pairs",
     ("evidence/_severity_evidence.py", "constant 1", "int(run.max()) + 1"): "codes that are further apart",
