@@ -135,6 +135,7 @@ SAME = {
     ("claims/_gate_limits.py", "comparison Lt", "LEAST_FREEDOM"): "degrees of freedom as near as the bound on rounding",
     ("claims/_gate_limits.py", "constant True", "counted = difference"): "Tango's limits are the same for gates",
     ("audit/_comparison.py", "comparison LtE", "sample.draws.max() <= 1"): "one draw an item has no share of draws",
+    ("claims/_labels.py", "constant 1.0", "weight = (1.0 if"): "weights are divided by their sum",
     ("claims/_measures.py", "constant 9", "round(v * self.scale, 9)"): "rounding noise is smaller still",
     ("claims/_measures.py", "constant 9", "round(stated * self.scale, 9)"): "rounding noise is smaller still",
     ("claims/_control.py", "comparison Gt", "units > BATCHES"): "as many batches as units are the units",
