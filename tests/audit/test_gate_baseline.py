@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from helpers.outcomes import dataset_of, outcomes
-from richter.audit import gate_status, margin_plan, new_plan, read_plan, run_gate, stated_gate, stated_result
+from richter.audit import (
+    apply_gate_plan,
+    gate_status,
+    margin_plan,
+    new_plan,
+    read_plan,
+    run_gate,
+    stated_gate,
+    stated_result,
+)
 from richter.audit._plan_gate import faults
 from richter.errors import InputError, PlanError
 from richter.records import Verdict
@@ -91,7 +100,7 @@ def test_a_gate_without_a_plan_is_one_attempt_of_its_own() -> None:
     report = run_gate(margin_plan(dataset, 0.02), dataset)
     (claim,) = report.claims
     assert claim.interval is not None
-    assert (report.tried, report.attempts, report.exit_code) == (1, None, 0)
+    assert (report.tried, report.attempts, report.uses, report.exit_code) == (1, None, 0, 0)
     assert claim.interval.level == pytest.approx(0.9)  # one-sided 95%
     judged = dataset_of(outcomes(np.tile([[0.0, 1.0], [1.0, 1.0]], (50, 1)), judges=("judge-1",)))
     assert run_gate(margin_plan(judged, 0.02), judged).exit_code == 4
@@ -134,3 +143,21 @@ def test_faults_of_requirements_name_their_number_by_hand() -> None:
     assert len(list(faults({"candidate": "b", "baseline": "", "require": [severity, severity | {"limit": 3.9}]}))) == 1
     free = {"metric": "mean_score", "rule": "above", "limit": 50.0}  # only the data say its scale
     assert not list(faults({"candidate": "b", "baseline": "", "require": [free]}))
+
+
+def test_a_limit_is_of_the_candidate_alone_by_hand(tmp_path: Path) -> None:
+    """a errs in half, b in none: below 20%, which a is not."""
+    dataset = dataset_of(outcomes(np.tile([[0.0, 1.0], [1.0, 1.0]], (50, 1))))
+    rule = {"metric": "error_rate", "rule": "below", "limit": 0.2}
+    (claim,) = run_gate(read_plan(plan_of(tmp_path, require=[rule])), dataset).claims
+    assert (claim.conditions, claim.estimate, claim.verdict) == (("b",), pytest.approx(0.0), Verdict.VERIFIED)
+
+
+@pytest.mark.parametrize(("require_locked", "code"), [(False, 0), (True, 4)])
+def test_an_unlocked_plan_stops_a_gate_only_where_a_lock_is_required(
+    tmp_path: Path, require_locked: bool, code: int
+) -> None:
+    dataset = dataset_of(outcomes(np.tile([[0.0, 1.0], [1.0, 1.0]], (50, 1))))
+    report = apply_gate_plan(plan_of(tmp_path), dataset, require_locked=require_locked)
+    assert (report.exit_code, len(report.obstacles)) == (code, int(require_locked))
+    assert report.claims[0].verdict is Verdict.VERIFIED

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from helpers.outcomes import outcomes
-from richter.claims import METRICS, Shared, as_sample, pairs_of, shared_items, tiers_of, too_few_shared
+from richter.claims import METRICS, Shared, as_sample, pairs_of, rank_spans, shared_items, tiers_of, too_few_shared
 from richter.errors import InputError
 from richter.records import Claim, Verdict
 
@@ -87,3 +87,15 @@ def test_more_pairs_than_are_compared_are_refused() -> None:
     with pytest.raises(InputError, match="200,028 pairs"):
         pairs_of([f"m{k}" for k in range(633)])
     assert len(pairs_of([f"m{k}" for k in range(633)], control="m7")) == 632
+
+
+@pytest.mark.parametrize(("measure", "sign"), [("accuracy", 1), ("error_rate", -1)])
+def test_ranks_are_counted_from_decided_pairs_by_hand(measure: str, sign: int) -> None:
+    """All beat d, a beats c, the pair of b and c is blocked, the others are undecided; of errors less is better."""
+    pairs = [("a", "d", -0.3), ("b", "d", -0.2), ("d", "c", 0.2), ("a", "c", -0.1)]
+    claims = [claim(*pair[:2], Verdict.VERIFIED if pair[2] > 0 else Verdict.REFUTED, sign * pair[2]) for pair in pairs]
+    claims += [claim("a", "b", Verdict.UNDECIDED, sign * 0.5), claim("b", "c", Verdict.BLOCKED, None)]
+    claims = [dataclasses.replace(one, measure=measure) for one in claims]
+    found = rank_spans(claims, "abcd", METRICS[measure])
+    assert found == {"a": (1, 2), "b": (1, 3), "c": (2, 3), "d": (4, 4)}
+    assert rank_spans(claims, "abcd", METRICS["mean_score"]) == dict.fromkeys("abcd", (1, 4))  # no claims on it

@@ -28,6 +28,7 @@ from richter.claims import (
     decide_heterogeneity,
     mean_evidence,
     pairs_of,
+    rank_spans,
     severity_page_measures,
     tiers_of,
     variance_shares,
@@ -84,7 +85,8 @@ class CompareReport(Shown):
     """What `richter compare` says: claims in their families, and the figures that stand beside them.
 
     `refused` are the pairs that a check blocked by the main measure, a line a reason. `groups` are sets of conditions
-    of which no pair is told apart by the main measure. `label_conflicts` are conditions whose grades human labels
+    of which no pair is told apart by the main measure, `ranks` the best and worst rank of each condition by it, all
+    together at the level of the claims. `label_conflicts` are conditions whose grades human labels
     contradict. `tried` attempts are allowed for. `margins` are the differences that would matter, by measure.
     `first_lines` are what a first screen says. `options` are all that the claims were asked with, so that
     `richter verify` can make them again.
@@ -97,6 +99,7 @@ class CompareReport(Shown):
     conditions: Mapping[str, ConditionSummary]
     pairs: tuple[PairNote, ...]
     groups: tuple[tuple[str, ...], ...]
+    ranks: Mapping[str, tuple[int, int]]
     measures: Mapping[str, Mapping[str, float | None]]
     primary: str
     about: About
@@ -168,7 +171,7 @@ def page_questions(
         raise InputError(f"{main} alone is no trade.", remedy="Give grades or scores beside the costs.")
     pairs = pairs_of(dataset.conditions, control=control)
     questions = []
-    for measure in _measures(dataset, main, on):
+    for measure in measures_of(dataset, main, on):
         family: FamilyName = "main" if measure == main and not trades else "other"
         relation = _relation(dataset, measure, directed)
         questions += [
@@ -189,7 +192,7 @@ def _check_measures(dataset: Dataset, on: Sequence[str], margins: Mapping[str, f
         check_margin(metric_of(dataset, measure), margin)
 
 
-def _measures(dataset: Dataset, main: str, on: Sequence[str]) -> list[str]:
+def measures_of(dataset: Dataset, main: str, on: Sequence[str] = ()) -> list[str]:
     """The measures of a page, the main one first."""
     names = [main, *on, str(dataset.metric)]
     scores = dataset.scores.filter(pl.col("metric") == "accuracy")
@@ -299,13 +302,15 @@ def compare_tables(
     report_claims = (*claims, *tail_claims)
     notes = _notes(dataset, asked, claims, page, policy, subgroups)
     pairs = _pair_notes(dataset, asked, page)
+    is_board = control is None and not page.trades
     return CompareReport(
         claims=report_claims,
         refused=_refused(claims, page.main),
         conditions={c.name: c for c in condition_summaries(dataset, about=about, unpaired=unpaired, level=level,
                                                            n_resamples=n_resamples, rng=rng)},
         pairs=pairs,
-        groups=() if control is not None or page.trades else _tiers(dataset, claims, page, about),
+        groups=_tiers(dataset, claims, page, about) if is_board else (),
+        ranks=rank_spans(claims, dataset.conditions, metric_of(dataset, page.main)) if is_board else {},
         measures=_measure_table(dataset, page, about),
         primary=page.main,
         about=about,

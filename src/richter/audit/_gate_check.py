@@ -26,8 +26,8 @@ from richter.errors import InputError, PlanError
 from richter.evidence import Policy, alignment_of, evidence, metric_of
 from richter.records import DEFAULT_LEVEL, Claim, Shown, Verdict
 from richter.stats import wilson
-from richter.tables import Dataset
-from richter.words import describe_gate, requirement_name
+from richter.tables import Dataset, name_again
+from richter.words import describe_gate, describe_gate_next, requirement_name
 
 __all__ = ["GateReport", "apply_gate_plan", "gate_status", "margin_plan", "run_gate", "stated_gate", "stated_result"]
 
@@ -42,7 +42,7 @@ class GateReport(Shown):
 
     `requirements` says in words what each claim requires, in the same order. `understood` says how the data were read.
     `obstacles` are the reasons why the gate does not pass whatever the data show: a plan that must be locked and is
-    not, or that differs from the base branch's.
+    not, or that differs from the base branch's. `next_step` is the one thing to do now.
     """
 
     schema: ClassVar = "richter/gate"
@@ -64,6 +64,7 @@ class GateReport(Shown):
     understood: str = ""
     notes: tuple[str, ...] = ()
     obstacles: tuple[str, ...] = ()
+    next_step: str = ""
 
     def _shown(self) -> Picture:
         return gate_picture(self)
@@ -301,7 +302,6 @@ def _report(
         values["candidate"], claims, names, outcome=outcome.by_data, is_judge_only=outcome.is_judge_only,
         obstacles=obstacles,
     )  # fmt: skip
-    advice = ("label some answers (richter label), or accept the judge: --accept-judge",) * outcome.is_judge_only
     return GateReport(
         sentence=sentence,
         outcome=outcome.verdict,
@@ -318,9 +318,13 @@ def _report(
         level=values["level"],
         vouched="" if status is None else status.vouched,
         understood=tables.understood,
-        notes=tuple(dict.fromkeys((*tables.notes, *notes, *advice))),
+        notes=tuple(dict.fromkeys((*tables.notes, *notes))),
         obstacles=tuple(obstacles),
-    )
+        next_step=describe_gate_next(
+            claims, outcome=outcome.verdict, is_judge_only=outcome.is_judge_only, obstacles=obstacles,
+            again=name_again(tables),
+        ),
+    )  # fmt: skip
 
 
 def _exit_code(outcome: GateOutcome, on_undecided: str, *, is_stopped: bool) -> int:

@@ -254,7 +254,7 @@ def _first_step(study: RunStudy) -> list[str]:
     changed = () if study.comparison is None else study.comparison.pairs
     if len(main) == 1 and main[0].decided and changed and changed[0].fixed is not None:
         pair = changed[0]
-        return [f"look at what changed under Evidence: {pair.fixed:,} fixed, {pair.broken:,} broken"]
+        return [f"look at the {pair.fixed:,} fixed and {pair.broken:,} broken questions"]
     return []
 
 
@@ -426,7 +426,7 @@ def _basis_words(records: RunRecords) -> str:
     return describe_raters(
         BASES[records.basis],
         records.rated[records.basis],
-        checked=records.rated.get("human") or 0,
+        checked=records.rated.get("human") or int(records.tables.answers["human"].count()),
         is_human=records.basis == "human",
     )
 

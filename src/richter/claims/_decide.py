@@ -16,7 +16,7 @@ from richter.claims._sizes import min_detectable_difference, needed_units, requi
 from richter.claims._subgroups import Subgroups
 from richter.claims._suite import Trade
 from richter.errors import InputError
-from richter.records import DEFAULT_LEVEL, Claim, Family, Gate, Hypothesis, Interval, Reckoning, Verdict
+from richter.records import DEFAULT_LEVEL, Claim, Family, Gate, GradedResult, Hypothesis, Interval, Reckoning, Verdict
 from richter.stats import Floats, holm
 from richter.words._claim_sentences import (
     describe_blocked,
@@ -223,6 +223,7 @@ def undecided_claim(asked: Asked, *, level: float) -> Claim:
         judged=evidence.judged,
         apart=bool(evidence.sides),
         missing=dict(evidence.missing),
+        labels=evidence.labels,
         gates=asked.gates,
         notes=(*asked.notes, *evidence.notes_at(level)),
     )
@@ -261,10 +262,35 @@ def _difference_claim(
         min_detectable_difference=min_detectable_difference(evidence, asked.metric, tail=differs.alpha / 2),
         sizes=() if question.margin is not None else size_steps(evidence, asked.metric, alpha=differs.alpha),
         family=family,
+        as_graded=_difference_as_graded(asked, differs.alpha, None if within is None else within.alpha),
         notes=(*asked.notes, *evidence.notes_at(level), *undone),
         **_ways_with_missing(evidence, verdict, value=question.value, level=interval.level),
     )
     return dataclasses.replace(claim, sentence=describe_claim(asked, claim, is_real=differs.shown))
+
+
+def _difference_as_graded(asked: Asked, alpha: float, within: float | None) -> GradedResult | None:
+    """What the grades alone would show at the levels that decided a claim; None where no labels corrected them."""
+    graded, question = asked.known.as_graded, asked.question
+    if graded is None:
+        return None
+    interval, verdict = graded.interval(1 - alpha), Verdict.UNDECIDED
+    if within is not None and is_within(graded, question.margin or 0.0, alpha=within, value=question.value):
+        verdict = Verdict.EQUIVALENT
+    elif question.value not in interval:
+        against = question.relation == ("below" if graded.estimate > question.value else "above")
+        verdict = Verdict.REFUTED if against else Verdict.VERIFIED
+    return GradedResult(estimate=graded.estimate, interval=interval, verdict=verdict)
+
+
+def _requirement_as_graded(asked: Asked, alpha: float) -> GradedResult | None:
+    """What the grades alone would show of one requirement; None where no labels corrected them."""
+    graded, question = asked.known.as_graded, asked.question
+    if graded is None:
+        return None
+    interval = graded.interval(one_sided_level(alpha))
+    verdict = decide_by_limits(interval, value=question.value, above=question.relation == "above")
+    return GradedResult(estimate=graded.estimate, interval=interval, verdict=verdict)
 
 
 def _ways_with_missing(evidence: Evidence, verdict: Verdict, *, value: float, level: float) -> dict[str, Any]:
@@ -386,6 +412,7 @@ def _decide_requirements(asked: Sequence[Asked], level: float, tried: int) -> tu
                 needed=None if needed is None else needed[0],
                 needed_for=None if needed is None else needed[1],
                 min_detectable_difference=min_detectable_difference(evidence, one.metric, tail=alpha),
+                as_graded=_requirement_as_graded(one, alpha),
                 notes=(*one.notes, *evidence.notes_at(level), *_undone_by_missing(evidence, is_met)),
                 family=Family(
                     method="intersection-union to pass, holm to violate", size=len(asked), name="requirement"

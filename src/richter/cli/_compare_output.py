@@ -35,7 +35,7 @@ from richter.interop import named_source, read_frame
 from richter.records import Claim, Verdict, counted, markdown_safe, printable, refusals
 from richter.report._markdown import how_read
 from richter.tables import Dataset, ReadOptions, as_options
-from richter.words import describe_next, describe_pairs, describe_verdict
+from richter.words import describe_next, describe_pairs, describe_registration, describe_terms, describe_verdict
 
 ABOUT = {  # what a result is generalised to
     "such-items": "The result speaks of questions like these, for this checkpoint and this prompt.",
@@ -150,6 +150,8 @@ def show(out: Console, report: CompareReport, *, again: str = "FILE", verbose: b
         out.print(printable(line, limit=600), soft_wrap=True)
     if verbose:
         _print_details(out, report)
+    if terms := describe_terms(f"{first.headline} {first.sizes}"):
+        out.print(terms, style="dim", soft_wrap=True)
     if step := describe_next(report.claims, again=again):
         out.print(printable(step), soft_wrap=True)
 
@@ -204,7 +206,7 @@ def small_print(report: CompareReport) -> str:
         text += f" {measure_words(report.primary).noun.capitalize()} has {risk} of its own, all other measures another."
     if report.tried > 1:
         text += f" The best of {report.tried} attempts is allowed for."
-    return f"{text} {ABOUT[report.about]} Not pre-registered (richter plan new gate)."
+    return f"{text} {ABOUT[report.about]} {describe_registration(is_registered=False)} (richter plan new gate)"
 
 
 def markdown(report: CompareReport) -> str:
