@@ -83,7 +83,8 @@ DECIDING = " ".join(
 )
 SENTENCES = "tests/words/test_claim_sentences.py tests/words/test_headline.py"
 PAGES = "tests/evidence tests/wiring/test_one_rule.py " + " ".join(
-    f"tests/audit/test_{name}.py" for name in ("page_claims", "page_figures", "compare_options", "gate")
+    f"tests/audit/test_{name}.py"
+    for name in ("page_claims", "page_figures", "compare_options", "gate", "gate_baseline")
 )
 SURFACES = f"{DECIDING} {PAGES}"
 WEIGHED = f"{SURFACES} tests/severity/test_severity_wiring.py"
@@ -133,6 +134,15 @@ SAME = {
     ("claims/_gate_limits.py", "comparison LtE", "np.max(self.least"): "a difference as large as the bound on rounding",
     ("claims/_gate_limits.py", "comparison Lt", "LEAST_FREEDOM"): "degrees of freedom as near as the bound on rounding",
     ("claims/_gate_limits.py", "constant True", "counted = difference"): "Tango's limits are the same for gates",
+    ("audit/_comparison.py", "comparison LtE", "sample.draws.max() <= 1"): "one draw an item has no share of draws",
+    ("claims/_labels.py", "constant 1.0", "weight = (1.0 if"): "weights are divided by their sum",
+    ("claims/_measures.py", "constant 9", "round(v * self.scale, 9)"): "rounding noise is smaller still",
+    ("claims/_measures.py", "constant 9", "round(stated * self.scale, 9)"): "rounding noise is smaller still",
+    ("claims/_control.py", "comparison Gt", "units > BATCHES"): "as many batches as units are the units",
+    ("claims/_pairs.py", "constant 200000", "MAX_PAIRS"): "no number of conditions has as many pairs",
+    ("claims/_pairs.py", "comparison Gt", "> MAX_PAIRS"): "no number of conditions has as many pairs",
+    ("evidence/_severity_evidence.py", "constant 1", "int(run.max()) + 1"): "codes that are further apart",
+    ("evidence/_severity_evidence.py", "constant 1", "int(number.max()) + 1"): "codes that are further apart",
     ("evidence/_checks.py", "comparison Gt", "independence_p > RATER_P"): "a p-value is never the limit itself",
     ("claims/_evidence.py", "constant 1.0", "or -1.0"): "any negative number says that an end is inside",
     ("claims/_evidence.py", "comparison Gt", "if distance_outside(high) > 0"): "the distance is never 0",
@@ -266,7 +276,13 @@ MUTANTS = (
     Mutant("tail gate P2", "tail/_gates.py", "tests/tail/test_gates.py",
            "passed=abs(difference) > plan.delta if known", "passed=abs(difference) > 0 if known"),
     Mutant("tail verdict without gates", "tail/_gates.py", "tests/tail/test_gates.py",
-           "blocked = first_failed(gates[:5])\n", "blocked = first_failed(gates[:4])\n"),
+           "decide_by_gates(gates[:5], gates[5:])", "decide_by_gates(gates[:4], gates[4:])"),
+    Mutant("gated verdict decided on too little data", "claims/_decide.py", f"{TESTS}verdict_rules.py",
+           "if blocked is None and any(gate.passed is None for gate in (*admitting, *passing)):", "if False:"),
+    Mutant("gate passed by an unchecked judge", "claims/_decide.py", f"{TESTS}verdict_rules.py",
+           "is_judge_only = by_data is Verdict.VERIFIED and not accept_judge and", "is_judge_only = False and"),
+    Mutant("change shown in one way of two", "claims/_decide.py", f"{TESTS}verdict_rules.py",
+           "all(way.at is not None for way in ways)", "any(way.at is not None for way in ways)"),
     Mutant("severity violated by its upper limit", "severity/_requirement.py",
            "tests/severity/test_deployment.py", "low, high = sides.lower * covered",
            "low, high = sides.upper * covered"),
@@ -335,9 +351,9 @@ def _statements(tree: ast.Module) -> dict[int, tuple[int, str]]:
 
 
 def _unspoken(node: ast.AST) -> list[ast.AST]:
-    """What no test of verdicts can notice: annotations, words, and whether a wrong call is refused."""
+    """What no test of verdicts can notice: annotations, assertions of types, words, and refusals of wrong calls."""
     parts = [getattr(node, "annotation", None), getattr(node, "returns", None)]
-    if isinstance(node, ast.Raise | ast.JoinedStr):
+    if isinstance(node, ast.Raise | ast.JoinedStr | ast.Assert):
         parts.append(node)
     if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
         parts.append(node)

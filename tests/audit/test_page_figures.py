@@ -56,6 +56,8 @@ def test_a_condition_lacks_what_another_has_and_not_what_is_anothers_own_by_hand
     _, b, c = compared(dataset).conditions.values()
     assert (b.n, b.failed, b.missing) == (36, 1, 13)  # of 50 items, 36 are graded and one call failed
     assert (c.n, c.failed, c.missing) == (10, 0, 0)
+    nobody = compared(dataset_of(outcomes(x[:, :2]), conditions=("a", "b", "z"))).conditions["z"]
+    assert (nobody.n, nobody.failed, nobody.missing) == (0, 0, 0)
     unpaired = compared(dataset, unpaired=True).conditions["b"]
     assert (unpaired.n, unpaired.failed, unpaired.missing) == (36, 1, 0)  # nothing is asked of it that it has no row of
 
@@ -98,8 +100,11 @@ def with_letters(n: int, letters: str) -> Dataset:
     return dataclasses.replace(dataset, answers=frame)
 
 
-@pytest.mark.parametrize(("n", "letters", "warned"), [(29, "B", False), (30, "B", True), (30, "BC", False)])
+@pytest.mark.parametrize(
+    ("n", "letters", "warned"), [(29, "B", False), (30, "B", True), (30, "BC", False), (40, 19 * "B" + "C", True)]
+)
 def test_answers_that_are_one_letter_are_warned_of_from_thirty(n: int, letters: str, warned: bool) -> None:
+    """38 of 40 are B where C is the other: at least 83% (95%), more than one and a half times a half."""
     report = compared(with_letters(n, letters))
     assert any("by position" in line for line in report.conditions["b"].warnings) is warned
     assert not any("by position" in line for line in report.conditions["a"].warnings)

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import stdtrit
+from scipy.special import stdtr, stdtrit
 from scipy.stats import dunnett
 
 from helpers.normal import ask, normal
 from helpers.outcomes import dataset_of, outcomes
 from richter.audit import compare_tables
-from richter.claims import JointTests, Outcomes, Question, decide, difference_evidence, joint_tests
+from richter.claims import JointTests, Outcomes, Question, decide, difference_evidence, joint_law, joint_tests
 from richter.evidence import Policy, evidence, joint_law_of
 from richter.records import Claim, Verdict
 from richter.tables import Dataset
@@ -230,3 +230,28 @@ def test_claims_with_a_margin_have_no_joint_law_and_say_so(rng: np.random.Genera
     claims = page(outcomes(shared_control(rng, 200, 3, 0.3)), margin=0.02)
     assert methods(claims) == {"holm"}
     assert max(c.interval.level for c in claims if c.interval) == pytest.approx(1 - 0.05 / 3)
+
+
+def test_an_adjusted_p_is_at_most_one() -> None:
+    joint = JointTests(keys=(("m", ("a", "b")), ("m", ("a", "c"))), p=np.full((1000, 2), 0.95))
+    assert joint.adjusted(joint.keys, 0.9, more=5) == 1.0
+    assert joint.adjusted(joint.keys, 0.9) == pytest.approx(0.9)
+
+
+def test_the_law_of_four_units_by_hand(rng: np.random.Generator) -> None:
+    """Four equal units with signs: |sum| is 4, 2 or 0 in 2, 8 and 6 of 16; t of 2 is 1 / sqrt(1 - 1 / 4), 3 degrees."""
+    joint = joint_law([("m", ("a", "b"))], np.ones((4, 1)), rng=rng, n_resamples=16_000)
+    values, counts = np.unique(joint.p.round(6), return_counts=True)
+    middle = 2 * stdtr(3, -1 / np.sqrt(0.75))
+    assert values == pytest.approx([0.0, middle, 1.0], abs=1e-4)
+    assert counts / 16_000 == pytest.approx([1 / 8, 1 / 2, 3 / 8], abs=0.02)
+
+
+def test_many_units_are_batched_and_keep_their_degrees_of_freedom(rng: np.random.Generator) -> None:
+    """1,001 units, all but one without a value: the one decides every sign, |t| = 1 / sqrt(1 - 1 / 1000)."""
+    sums = np.zeros((1001, 1))
+    sums[17] = 3.0
+    joint = joint_law([("m", ("a", "b"))], sums, rng=rng, n_resamples=1000)
+    assert joint.p == pytest.approx(2 * stdtr(1000, -1 / np.sqrt(1 - 1 / 1000)), rel=1e-6)
+    few = joint_law([("m", ("a", "b"))], sums[:100], rng=rng, n_resamples=1000)
+    assert few.p == pytest.approx(2 * stdtr(99, -1 / np.sqrt(1 - 1 / 100)), rel=1e-6)

@@ -8,9 +8,10 @@ import pytest
 from scipy.special import ndtri, stdtrit
 
 from helpers.normal import ask
-from helpers.outcomes import dataset_of
+from helpers.outcomes import dataset_of, outcomes
 from richter.audit import compare_tables
-from richter.claims import METRICS, Outcomes, Question, as_sample, decide, difference_evidence, mean_evidence
+from richter.claims import METRICS, Outcomes, Question, as_judged, as_sample, decide, difference_evidence, mean_evidence
+from richter.claims._labels import enough_labels, labelled
 from richter.evidence import evidence
 from richter.records import Claim, Verdict
 from richter.stats import correct_by_labels, correction_difference, correction_interval, labelled_pool, pool_interval
@@ -270,3 +271,43 @@ def test_draws_whose_rare_labels_cancel_are_worth_no_more_than_their_labels_by_h
     want = pool_interval(dataclasses.replace(pool, n=18 / ratio), level=0.95)
     found = mean_evidence(draws, "a").interval(0.95)
     assert (found.low, found.high) == pytest.approx((want.low, want.high))
+
+
+def test_few_units_with_labels_leave_the_whole_range_by_hand() -> None:
+    """40 items in four groups: a mean of 1 to 5 is within 1 and 5, and a difference within 4 of 0."""
+    row, group = dataclasses.replace(METRICS["mean_score"], low=1.0, high=5.0), np.arange(40) // 10
+    graded = np.tile([2.0, 4.0], (40, 1))
+    made = dataclasses.replace(outcomes(graded, "mean_score", label=graded.ravel(), group=group), metric=row)
+    alone, both = mean_evidence(made, "a").interval(0.95), difference_evidence(made, "a", "b").interval(0.95)
+    assert (alone.low, alone.high, alone.method) == (1.0, 5.0, "the whole range")
+    assert (both.low, both.high) == (-4.0, 4.0)
+    rate = outcomes(np.tile([1.0, 0.0], (40, 1)), label=np.tile([1.0, 0.0], 40), group=group)
+    alone, both = mean_evidence(rate, "a").interval(0.95), difference_evidence(rate, "a", "b").interval(0.95)
+    assert (alone.low, alone.high, both.low, both.high) == (0.0, 1.0, -1.0, 1.0)
+
+
+def test_what_was_graded_is_a_rate_of_one_and_a_difference_of_two_by_hand() -> None:
+    """a is graded right in 15 of 30, b in all; labels agree."""
+    graded = np.stack([np.arange(30) % 2, np.ones(30)], axis=1).astype(float)
+    made = outcomes(graded, label=graded.ravel())
+    alone, both = mean_evidence(made, "a"), difference_evidence(made, "a", "b")
+    assert alone.notes_at(0.95)[-1].startswith("as it was graded: 50.0% (95% CI ")
+    assert both.notes_at(0.95)[-1].startswith("as it was graded: +50.0 points (95% CI +")
+
+
+@pytest.mark.parametrize(
+    ("judges", "who"),
+    [(("x",), "x; nobody checked it"), (("x", "y"), "x and y; nobody checked them"),
+     (("x", "y", "z"), "x, y and z; nobody checked them"), (("x", "y", "z", "w"), "4 judges; nobody checked them")],
+)  # fmt: skip
+def test_judges_are_named_up_to_three(judges: tuple[str, ...], who: str) -> None:
+    assert as_judged(judges) == f"graded by {who}"
+    assert as_judged(()) == ""
+
+
+def test_two_labels_are_enough_by_hand() -> None:
+    made = outcomes(np.ones((5, 1)), label=np.array([1.0, 0.0, np.nan, np.nan, np.nan]))
+    use = np.ones(5, dtype=bool)
+    assert enough_labels([labelled(made, 0, use)])
+    use[0] = False
+    assert not enough_labels([labelled(made, 0, use)])

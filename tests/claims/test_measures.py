@@ -12,8 +12,10 @@ from richter.claims import (
     Points,
     check_margin,
     claim_words,
+    labelled_measures,
     margin_on,
     measure_words,
+    parse_margin,
     pass_metric,
     severity_page_measures,
 )
@@ -159,3 +161,32 @@ def test_a_margin_of_the_whole_range_is_refused_by_hand() -> None:
     for metric, margin, word in ((score, 4.0, "1 to 5"), (METRICS["accuracy"], 1.0, "points")):
         with pytest.raises(InputError, match=word):
             check_margin(metric, margin)
+
+
+def test_a_row_may_ask_nothing_unless_it_says_so() -> None:
+    row = Metric(name="own", kind="bounded", better="higher")
+    assert not any((row.is_cost, row.gateable, row.sequential, row.watched, row.page_rank))
+    assert (row.scale, row.digits, row.low, row.high, row.default_margin, row.at) == (1.0, 3, None, None, None, None)
+
+
+def test_people_label_accuracy_and_what_severities_say() -> None:
+    assert labelled_measures() == ("accuracy", "catastrophic_rate", "mean_severity")
+
+
+@pytest.mark.parametrize(("text", "number"), [("2pt", 0.02), ("2%", 0.02), ("0.02", 0.02), ("99pt", 0.99), ("3", 3.0)])
+def test_margins_as_they_are_written_by_hand(text: str, number: float) -> None:
+    found = parse_margin(text)
+    assert found == pytest.approx(number)
+    assert isinstance(found, Points) is (text[-1] in "t%")
+
+
+@pytest.mark.parametrize("text", ["100pt", "150pt", "0", "-1pt", "two"])
+def test_what_is_no_margin_is_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        parse_margin(text)
+
+
+def test_at_most_five_more_digits_are_printed_by_hand() -> None:
+    row = METRICS["mean_severity"]  # three digits
+    assert row.telling(1.0, 1.00000001).digits == 8
+    assert row.telling(1.0, 1.000000001).digits == 8  # nine digits would tell these apart, and are too many

@@ -1,10 +1,13 @@
 """One difference in subgroups: own evidence, one test, partial pooling."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_ind
+from scipy.integrate import quad
+from scipy.special import ndtr
+from scipy.stats import f_oneway, ttest_ind
 
 from helpers.outcomes import outcomes
 from richter.claims import Subgroups, decide_heterogeneity, difference_evidence, subgroup_differences
@@ -120,3 +123,83 @@ def test_groups_across_subgroups_and_lone_subgroups_are_refused(rng: np.random.G
         subgroup_differences(outcomes(x, "mean_score", group=group), "a", "b", subgroup=code, names=("s", "t"))
     with pytest.raises(InputError, match="1 subgroup with"):
         subgroup_differences(outcomes(x, "mean_score"), "a", "b", subgroup=np.zeros(20, dtype=int), names=("s",))
+
+
+@pytest.mark.parametrize("size", [29, 30])
+def test_three_subgroups_against_scipy(rng: np.random.Generator, size: int) -> None:
+    """Welch's F from 30 units in every subgroup on; with one less the same statistic under permuted labels."""
+    x, code = board(rng, [0.0, 0.05, 0.1], 40)
+    x, code = np.delete(x, slice(size, 40), axis=0), np.delete(code, slice(size, 40))
+    found = subgroup_differences(outcomes(x, "mean_score"), "a", "b", subgroup=code, names=tuple("stu"))
+    d = x[:, 1] - x[:, 0]
+    p = f_oneway(*(d[code == k] for k in range(3)), equal_var=False).pvalue
+    assert found.method == ("welch F" if size == 30 else "welch F, 2,000 permutations")
+    assert found.p == pytest.approx(p, rel=1e-9 if size == 30 else None, abs=None if size == 30 else 0.05)
+
+
+def test_few_units_are_permuted_by_enumeration(rng: np.random.Generator) -> None:
+    """Three and four units: 35 ways to deal them, of which those count that tell the subgroups apart as far."""
+    d = np.array([0.1, 0.3, 0.2, 0.5, 0.9, 0.4, 0.65])
+    code = np.array([0, 0, 0, 1, 1, 1, 1])
+    x = np.stack([np.zeros(7), d], axis=1)
+    found = subgroup_differences(
+        outcomes(x, "mean_score"), "a", "b", subgroup=code, names=("s", "t"), n_resamples=20_000, rng=rng
+    )
+
+    def apart(chosen: tuple[int, ...]) -> float:
+        inside = np.isin(np.arange(7), chosen)
+        return abs(float(ttest_ind(d[inside], d[~inside], equal_var=False).statistic))
+
+    every = [apart(chosen) for chosen in itertools.combinations(range(7), 3)]
+    exact = np.mean(np.array(every) >= apart((0, 1, 2)) - 1e-9)
+    assert found.p == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 20_000))
+
+
+def test_what_no_permutation_reaches_is_one_of_all_by_hand(rng: np.random.Generator) -> None:
+    code = np.repeat([0, 1], 15)
+    x = np.stack([np.zeros(30), np.where(code, 0.9, 0.1) + rng.normal(0, 0.01, 30)], axis=1)
+    found = subgroup_differences(
+        outcomes(x, "mean_score"), "a", "b", subgroup=code, names=("s", "t"), n_resamples=400, rng=rng
+    )
+    assert found.p == pytest.approx(1 / 401)
+
+
+def test_groups_of_several_sizes_are_units_against_scipy(rng: np.random.Generator) -> None:
+    """80 groups of one to three items in two subgroups: a group's value is the mean plus its residual sum, scaled."""
+    sizes = np.resize([1, 2, 3], 80)
+    group, code = np.repeat(np.arange(80), sizes), np.repeat(np.arange(80) // 40, sizes)
+    x = rng.normal(0.5, 0.2, (len(group), 2))
+    found = subgroup_differences(outcomes(x, "mean_score", group=group), "a", "b", subgroup=code, names=("s", "t"))
+    d, units = x[:, 1] - x[:, 0], []
+    for k in (0, 1):
+        mean, own = d[code == k].mean(), group[code == k]
+        units.append([
+            mean + (d[group == g] - mean).sum() * len(np.unique(own)) / len(own) for g in np.unique(own)
+        ])  # fmt: skip
+    assert found.p == pytest.approx(ttest_ind(*units, equal_var=False).pvalue, rel=1e-9)
+
+
+def test_pooled_figures_against_quadrature() -> None:
+    """Three figures with their errors; the spread is flat from 0 to three of the larger of 5 and the median error 4."""
+    d, error = np.array([0.0, 5.0, 10.0]), np.array([3.0, 4.0, 6.0])
+    pooled, spans, spread = _pool(d, error, 0.9)
+
+    def posterior(tau: float) -> tuple[float, float, np.ndarray, np.ndarray]:
+        v = error**2 + tau**2
+        precision = float(np.sum(1 / v))
+        centre = float(np.sum(d / v)) / precision
+        density = float(np.prod(1 / np.sqrt(v)) / np.sqrt(precision) * np.exp(-np.sum((d - centre) ** 2 / v) / 2))
+        keep = tau**2 / v
+        mean, var = keep * d + (1 - keep) * centre, keep * error**2 + (1 - keep) ** 2 / precision
+        return density, tau, mean, np.sqrt(var)
+
+    def expect(value: object) -> float:
+        top = quad(lambda t: posterior(t)[0] * value(*posterior(t)[1:]), 0, 15)[0]  # type: ignore[operator]
+        return float(top / quad(lambda t: posterior(t)[0], 0, 15)[0])
+
+    assert spread == pytest.approx(expect(lambda tau, mean, sd: tau), rel=1e-3)
+    for k in range(3):
+        assert pooled[k] == pytest.approx(expect(lambda tau, mean, sd, k=k: mean[k]), rel=1e-3)
+        for end, share in ((spans[k].low, 0.05), (spans[k].high, 0.95)):
+            below = expect(lambda tau, mean, sd, k=k, end=end: ndtr((end - mean[k]) / sd[k]))
+            assert below == pytest.approx(share, abs=1e-3)

@@ -11,6 +11,7 @@ from helpers.outcomes import outcomes
 from richter.claims import (
     METRICS,
     Asked,
+    Evidence,
     Question,
     Trade,
     as_sample,
@@ -21,7 +22,7 @@ from richter.claims import (
     total_evidence,
 )
 from richter.errors import InputError
-from richter.records import Claim, Verdict
+from richter.records import Claim, Interval, Verdict
 
 
 def pair(rng: np.random.Generator, n: int, gain: float) -> object:
@@ -198,3 +199,34 @@ def test_attempts_divide_the_level_of_trades_and_multiply_their_p_values_by_hand
         assert (b.verdict is Verdict.VERIFIED) == (b.p_adjusted <= 0.05)
         assert b.plain_interval == a.plain_interval
     assert [c.verdict for c in one] != [c.verdict for c in three]
+
+
+def test_the_errors_of_a_suite_add_and_their_freedoms_by_hand() -> None:
+    """Weights 3/4 and 1/4 of errors 2 and 4, with 9 and 4 degrees of freedom: errors of 1.5 and 1."""
+    parts = {"math": normal(1.0, 2.0, freedom=9.0), "code": normal(5.0, 4.0, freedom=4.0)}
+    found = suite_evidence(parts, {"math": 3.0, "code": 1.0})
+    assert (found.estimate, found.standard_error) == (pytest.approx(2.0), pytest.approx(np.hypot(1.5, 1.0)))
+    assert found.freedom == pytest.approx(3.25**2 / (1.5**4 / 9 + 1 / 4))
+    unknown = suite_evidence(
+        parts | {"code": dataclasses.replace(parts["code"], standard_error=None)}, {"math": 3.0, "code": 1.0}
+    )
+    assert (unknown.standard_error, unknown.freedom) == (None, pytest.approx(9.0))
+
+
+def fixed(low: float, high: float) -> Evidence:
+    """Evidence with one interval at every level."""
+    return Evidence(
+        estimate=(low + high) / 2, interval=lambda at: Interval(low=low, high=high, level=at, method="by hand"), n=9,
+        units=9,
+    )  # fmt: skip
+
+
+def test_limits_that_touch_the_margin_or_no_saving_show_nothing_by_hand() -> None:
+    """Money is a cost, so that a rise is a loss; the margin is 1."""
+    trade = normal_trade(0.0, 0.0, margin=1.0)
+    kept = [dataclasses.replace(trade, quality=fixed(low, 5.0)).keeps_quality(0.05) for low in (-1.01, -1.0, -0.99)]
+    lost = [dataclasses.replace(trade, quality=fixed(-9.0, high)).loses_quality(0.05) for high in (-1.01, -1.0, -0.99)]
+    saved = [dataclasses.replace(trade, cost=fixed(-9.0, high)).saves(0.05) for high in (-0.01, 0.0, 0.01)]
+    dearer = [dataclasses.replace(trade, cost=fixed(low, 9.0)).costs_more(0.05) for low in (-0.01, 0.0, 0.01)]
+    assert (kept, lost) == ([False, False, True], [True, False, False])
+    assert (saved, dearer) == ([True, False, False], [False, False, True])

@@ -62,4 +62,5 @@ def test_a_policy_states_nothing_unless_told() -> None:
     vouched = (policy.trust_ids, policy.trust_raters, policy.trust_labels, policy.trust_reading)
     assert not any((*vouched, policy.is_gate, policy.unpaired, policy.adjust))
     assert (settings.n_resamples, settings.seed, settings.level, settings.max_error_gap) == (2000, 0, 0.95, 0.05)
+    assert SeveritySettings(mapper=map) == settings  # type: ignore[arg-type]  # where work runs changes no result
     assert [Policy(missing=way).is_both_ways for way in ("both-ways", "shared", "at-random")] == [True, False, False]

@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import chi2_contingency
 
 from helpers.outcomes import dataset_of, keys_of, outcomes
 from richter.audit import compare_tables
 from richter.claims import METRICS, Outcomes, Question, Trade, decide
 from richter.evidence import (
     Policy,
+    RaterShares,
     alignment_of,
+    confident_counts,
     evidence,
     group_shares,
     label_conflicts,
@@ -245,3 +248,26 @@ def test_a_stated_chance_decides_which_accuracies_are_near_it(rng: np.random.Gen
     assert (near.unchecked, near.refused) == (("a",), ())
     assert far.unchecked == unstated.unchecked == ()
     assert [one.conditions for one in far.refused] == [one.conditions for one in unstated.refused] == [("a",)]
+
+
+@pytest.mark.parametrize(("size", "large"), [(2, ""), (5, "g1")])
+def test_a_group_of_a_fifth_of_the_items_is_named_by_hand(size: int, large: str) -> None:
+    """Of 20 items in 16 groups or more the second group has `size`: named from 20%, and three times a group's share."""
+    group = np.r_[0, np.full(size, 1), np.arange(2, 21 - size)]
+    (found,) = group_shares(dataset_of(outcomes(np.ones((20, 2)), group=group)), "accuracy", ("a", "b"), "", "")
+    assert (found.number, found.share, found.large) == (21 - size, pytest.approx(size / 20), large)
+
+
+@pytest.mark.parametrize("table", [[[30, 10], [18, 22]], [[30, 10, 5], [18, 22, 9]]])
+def test_shares_of_raters_are_tested_against_scipy(table: list[list[int]]) -> None:
+    first, second = ({f"r{k}": n for k, n in enumerate(row)} for row in table)
+    want = chi2_contingency(np.array(table), correction=False).pvalue
+    assert RaterShares(first=first, second=second).independence_p == pytest.approx(want)
+
+
+def test_confidences_are_counted_by_item_and_condition_by_hand() -> None:
+    """The last item has none, the first two of a."""
+    x = np.ones((3, 2, 2))
+    sure = {("q0000", "a", 0): 0.5, ("q0000", "a", 1): 0.6, ("q0001", "b", 1): 0.7}
+    found = confident_counts(dataset_of(outcomes(x), confidence=sure))
+    assert found.tolist() == [[2, 0], [0, 1], [0, 0]]

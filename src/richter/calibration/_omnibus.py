@@ -64,7 +64,10 @@ class Miscalibration:
 
     @property
     def what(self) -> str:
-        """What is wrong in the model's terms; empty where no part is shown by itself."""
+        """What is wrong in the model's terms; empty where no part is shown by itself.
+
+        It describes a verdict that `decide` gave: a part is named where its own p-value is at most 5%.
+        """
         parts = []
         if self.p_large <= 0.05:
             side = "too sure" if self.mean_gap > 0 else "not sure enough"

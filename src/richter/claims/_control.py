@@ -113,7 +113,7 @@ def joint_tests(
             own = linearised(sample, (first, second)).mean if sample.metric.is_cost else mean
             both = own[shared][:, columns]
             w, d = weight[shared], both[:, 1] - both[:, 0]
-            centred = w * (d - np.average(d, weights=w)) / w.sum()
+            centred = w * (d - np.average(d, weights=w))  # on any scale: the law is that of t
             sums[:, k] = np.bincount(unit[shared], weights=centred, minlength=units)
     return joint_law([(sample.metric.name, tuple(pair)) for pair in pairs], sums, rng=rng, n_resamples=n_resamples)
 

@@ -91,7 +91,7 @@ def _describe_correction(
 
 
 def corrected(
-    metric: Metric, sides: Sequence[Labelled], own: Evidence, *, these: bool, exact: bool, is_proxy: bool = False
+    metric: Metric, sides: Sequence[Labelled], own: Evidence, *, these: bool, exact: bool, is_proxy: bool
 ) -> Evidence:  # fmt: skip
     """The mean of people's labels over all answers of one condition, or the second's minus the first's.
 
@@ -104,7 +104,7 @@ def corrected(
     found = [_correction_of(side, metric.low, metric.high, these=these) for side in sides]
     values = tuple(one.estimate for one in found)
     freedom = min(one.freedom for one in found)
-    limits = _limits_of(metric, freedom, "exact" if exact else "both")
+    limits = _limits_of(metric.low, metric.high, freedom, "exact" if exact else "both")
 
     def half_width(extra: int, level: float) -> float:
         return limits(with_more_labels(found, extra), level).half_width
@@ -131,10 +131,9 @@ def corrected(
 
 
 def _limits_of(
-    metric: Metric, freedom: float, side: Side
+    low: float, high: float, freedom: float, side: Side
 ) -> Callable[[Sequence[LabelCorrection], float], Interval]:  # fmt: skip
     """The interval of one correction, or of two conditions' difference, at any level; the whole range of few units."""
-    low, high = metric.low or 0.0, metric.high or 0.0
 
     def limits(of: Sequence[LabelCorrection], level: float) -> Interval:
         if freedom < LEAST_FREEDOM:

@@ -129,8 +129,7 @@ def _ranked_conditions(main: Sequence[Claim], values: Mapping[str, float], metri
     known = dict.fromkeys((name for claim in main for name in claim.conditions), 0.0)
     known |= {n: v for c in main for n, v in zip(c.conditions, c.values, strict=False) if v is not None}
     known |= values
-    sign = -1 if metric.better == "higher" else 1
-    return sorted(known, key=lambda name: sign * known[name])
+    return sorted(known, key=lambda name: known[name], reverse=metric.better == "higher")
 
 
 def maximal_sets(alike: Bools) -> list[list[int]]:

@@ -42,7 +42,7 @@ def suite_evidence(parts: Mapping[str, Evidence], weights: Mapping[str, float]) 
         up = math.hypot(*(share[k] * (i.high - parts[k].estimate) for k, i in found.items()))
         return Interval(low=estimate - down, high=estimate + up, level=level, method="mover over benchmarks")
 
-    errors = [(share[name], e.standard_error) for name, e in parts.items()]
+    errors = {k: share[k] * e.standard_error for k, e in parts.items() if e.standard_error is not None}
     pieces = list(parts.values())
     columns = len(pieces[0].values)
     stated = ", ".join(f"{name} {100 * share[name]:.3g}%" for name in parts)
@@ -53,8 +53,8 @@ def suite_evidence(parts: Mapping[str, Evidence], weights: Mapping[str, float]) 
         n=sum(e.n for e in pieces),
         units=sum(e.units for e in pieces),
         unit=pieces[0].unit,
-        standard_error=None if any(s is None for _, s in errors) else math.hypot(*(w * (s or 0.0) for w, s in errors)),
-        freedom=joint_freedom(*((share[name] * (e.standard_error or 0.0), e.freedom) for name, e in parts.items())),
+        standard_error=math.hypot(*errors.values()) if errors.keys() == parts.keys() else None,
+        freedom=joint_freedom(*((error, parts[k].freedom) for k, error in errors.items())),
         labels=sum(e.labels for e in pieces),
         judged=next((e.judged for e in pieces if e.judged), ""),
         notes=(f"weights: {stated}", *dict.fromkeys(note for e in pieces for note in e.notes)),

@@ -162,10 +162,8 @@ def _by_rows(question: Question, policy: Policy, rows: SeverityRows, metric: Met
 def _as_rated(dataset: Dataset, question: Question, rows: SeverityRows, found: Evidence) -> Evidence:
     """The evidence with items counted once, and who rated."""
     sample = sample_of(dataset, "mean_severity")
-    if rows.width > 1:  # its rows are draws
-        places = [sample.place(name) for name in question.conditions]
-        both = int(np.sum(~np.isnan(sample.mean[:, places]).any(axis=1)))
-        unit = rows.unit if found.unit == "group" else found.unit
-        found = dataclasses.replace(found, n=both, unit=unit)
+    places = [sample.place(name) for name in question.conditions]
+    both = int(np.sum(~np.isnan(sample.mean[:, places]).any(axis=1)))  # its rows may be draws
+    unit = rows.unit if found.unit == "group" else found.unit
     why = "" if sample.outcomes.label is None else "human labels do not correct this measure"
-    return dataclasses.replace(found, judged=as_judged(sample.outcomes.judges, why))
+    return dataclasses.replace(found, n=both, unit=unit, judged=as_judged(sample.outcomes.judges, why))

@@ -204,6 +204,7 @@ def self_evaluation(
 def self_evaluation_verdict(found: Mapping[str, SelfEvaluation], *, level: float = 0.95) -> str:
     """What the test says over all conditions, against the paper's claim that confidence says nothing of its gap.
 
+    It recounts the paper's table and is no claim on these conditions, so `decide` has no part in it.
     At 1 - level each, as the paper counts, and after Holm over the conditions. The estimated |gap| of a bin is the
     noisier the nearer its accuracy is to one half, so that a calibrated model is called significant too often (13% and
     26% at 5% with the confidences of two real benchmarks; 2% and 5% where the true gap is one constant): read a rank

@@ -265,7 +265,7 @@ class FamilyComparison(Result):
     pair rejects the runner-up at 5% (a family inside the runner-up can never be decisive by it), and the winner is
     adequate. `misfit` is the largest gap between the distribution functions of the errors and of the winner,
     `misfit_limit` its 95% upper limit, `adequate` whether that is within 0.05: a best family that does not fit is only
-    the least bad of five.
+    the least bad of five. Which law describes errors is a choice of model and no claim: it is made here, at 5%.
     """
 
     best: str

@@ -25,7 +25,7 @@ def evaluate_gates(
     shapes: tuple[Interval, Interval] | None,
     shapes_single: tuple[Interval, Interval] | None,
 ) -> tuple[Gate, ...]:
-    """Every gate, whatever the ones before it said.
+    """Every gate, whatever the ones before it said: checks of the paper's protocol, from which `decide_pair` concludes.
 
     `shapes` are the two intervals of xi at the level P1 works at, `shapes_single` at 1 - alpha; None without fits.
     """

@@ -1,0 +1,163 @@
+"""A gate against a baseline of which only its rate is known, and what a gate's plan may say: by hand."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from helpers.outcomes import dataset_of, outcomes
+from richter.audit import (
+    apply_gate_plan,
+    gate_status,
+    margin_plan,
+    new_plan,
+    read_plan,
+    run_gate,
+    stated_gate,
+    stated_result,
+)
+from richter.audit._plan_gate import faults
+from richter.errors import InputError, PlanError
+from richter.records import Verdict
+from richter.stats import Floats
+
+
+def graded(right: int, n: int, conditions: int = 1) -> Floats:
+    """The first `right` of n items are right, in every condition."""
+    return np.repeat((np.arange(n) < right).astype(float)[:, None], conditions, axis=1)
+
+
+def results(folder: Path, *rates: tuple[float, int], method: str = "wilson", schema: str = "richter/results") -> Path:
+    """A results document with the error rates of conditions, each on n answers."""
+    rows: list[dict[str, Any]] = [{"name": "old", "how_often": None}]
+    rows += [
+        {"name": "new", "how_often": {"estimate": rate, "n": n, "interval": {"method": method}}} for rate, n in rates
+    ]
+    path = folder / "results.json"
+    path.write_text(json.dumps({"schema": schema, "conditions": rows}))
+    return path
+
+
+def wilson_ends(right: int, n: int, z: float = 1.644854) -> tuple[float, float]:
+    p, share = right / n, z**2 / n
+    half = z * math.sqrt(p * (1 - p) / n + share / (4 * n))
+    return (p + share / 2 - half) / (1 + share), (p + share / 2 + half) / (1 + share)
+
+
+def newcombe(first: int, second: int, n: int) -> tuple[float, float]:
+    """90% limits of the difference of two independent rates on n each (Newcombe 1998, method 10)."""
+    (low_1, high_1), (low_2, high_2), p, q = wilson_ends(first, n), wilson_ends(second, n), first / n, second / n
+    return p - q - math.hypot(p - low_1, high_2 - q), p - q + math.hypot(high_1 - p, q - low_2)
+
+
+def test_a_stated_rate_is_a_count_of_answers_by_hand(tmp_path: Path) -> None:
+    assert stated_result(results(tmp_path, (0.25, 40))) == (30, 40)
+    assert stated_result(results(tmp_path, (1 / 3, 300))) == (200, 300)
+    assert stated_result(results(tmp_path, (0.25, 40), method="clopper-pearson upper")) == (30, 40)
+
+
+def test_what_states_no_single_rate_is_refused(tmp_path: Path) -> None:
+    for path in (results(tmp_path), results(tmp_path, (0.25, 40), (0.5, 40)), results(tmp_path, (0.2, 40), method="t")):
+        with pytest.raises(InputError, match="no single rate"):
+            stated_result(path)
+    for rate in (0.26, 0.2501):  # 29.6 and 29.996 of 40
+        with pytest.raises(InputError, match="no count of its answers"):
+            stated_result(results(tmp_path, (rate, 40)))
+
+
+def test_a_file_that_is_no_results_document_states_nothing(tmp_path: Path) -> None:
+    assert stated_result(results(tmp_path, (0.25, 40), schema="other")) is None
+    assert stated_result(tmp_path / "none.json") is None
+
+
+def test_a_stated_baseline_is_an_independent_rate_by_hand() -> None:
+    """320 of 400 against 300 of 400 stated: 5 points more; the limits are near Newcombe's of two Wilson intervals."""
+    report = stated_gate(dataset_of(outcomes(graded(320, 400))), 0.02, right=300, n=400)
+    (claim,) = report.claims
+    assert claim.interval is not None
+    assert claim.estimate == pytest.approx(0.05)
+    assert claim.values == (pytest.approx(0.75), pytest.approx(0.80))
+    low, high = newcombe(320, 300, 400)
+    assert claim.interval.low == pytest.approx(low, abs=0.01)
+    assert claim.interval.high == pytest.approx(high, abs=0.01)
+    assert (report.outcome, report.exit_code, report.tried) == (Verdict.VERIFIED, 0, 1)
+    worse = stated_gate(dataset_of(outcomes(graded(240, 400))), 0.02, right=300, n=400)
+    assert (worse.outcome, worse.exit_code) == (Verdict.REFUTED, 3)
+
+
+def test_an_unchecked_judge_passes_a_stated_gate_only_where_it_is_accepted() -> None:
+    dataset = dataset_of(outcomes(graded(380, 400), judges=("judge-1",)))
+    given: dict[str, Any] = {"right": 300, "n": 400}
+    assert stated_gate(dataset, 0.02, **given).exit_code == 4
+    assert stated_gate(dataset, 0.02, **given, accept_judge=True).exit_code == 0
+
+
+def test_a_gate_without_a_plan_is_one_attempt_of_its_own() -> None:
+    dataset = dataset_of(outcomes(np.tile([[0.0, 1.0], [1.0, 1.0]], (50, 1))))
+    report = run_gate(margin_plan(dataset, 0.02), dataset)
+    (claim,) = report.claims
+    assert claim.interval is not None
+    assert (report.tried, report.attempts, report.uses, report.exit_code) == (1, None, 0, 0)
+    assert claim.interval.level == pytest.approx(0.9)  # one-sided 95%
+    judged = dataset_of(outcomes(np.tile([[0.0, 1.0], [1.0, 1.0]], (50, 1)), judges=("judge-1",)))
+    assert run_gate(margin_plan(judged, 0.02), judged).exit_code == 4
+    assert run_gate(margin_plan(judged, 0.02), judged, accept_judge=True).exit_code == 0
+
+
+RULE = {"metric": "accuracy", "rule": "no_worse", "limit": 0.02}
+
+
+def plan_of(folder: Path, **values: Any) -> Path:
+    given = {"candidate": "b", "baseline": "a", "require": [RULE]} | values
+    path = folder / "plan.toml"
+    path.write_text(new_plan("gate", given))
+    return path
+
+
+def test_the_status_of_a_plan_is_that_of_the_conditions_that_it_names(tmp_path: Path) -> None:
+    x = np.random.default_rng(0).random((20, 3)).round()
+    plan = plan_of(tmp_path)
+    of_three = gate_status(plan, dataset_of(outcomes(x)))
+    of_two = gate_status(plan, dataset_of(outcomes(x[:, :2])))
+    other = gate_status(plan, dataset_of(outcomes(x, conditions=("x", "y", "z"))))
+    assert of_three.data == of_two.data != other.data
+
+
+def test_attempts_of_a_plan_are_one_where_it_says_nothing_and_may_be_left_to_its_log(tmp_path: Path) -> None:
+    dataset = dataset_of(outcomes(np.tile([[0.0, 1.0], [1.0, 1.0]], (50, 1))))
+    for given, tried in (({}, 1), ({"tried": 0}, 1), ({"tried": 4}, 4)):
+        assert run_gate(read_plan(plan_of(tmp_path, **given)), dataset).tried == tried
+    with pytest.raises(PlanError):
+        plan_of(tmp_path, tried=-1)
+
+
+def test_faults_of_requirements_name_their_number_by_hand() -> None:
+    rules = [RULE, RULE | {"limit": 1.0}, RULE | {"limit": 0.999}]
+    found = list(faults({"candidate": "b", "baseline": "a", "require": rules}))
+    assert len(found) == 1
+    assert found[0].startswith("require[2].limit = 1 is not below 1")
+    severity = {"metric": "mean_severity", "rule": "below", "limit": 4.0}
+    assert len(list(faults({"candidate": "b", "baseline": "", "require": [severity, severity | {"limit": 3.9}]}))) == 1
+    free = {"metric": "mean_score", "rule": "above", "limit": 50.0}  # only the data say its scale
+    assert not list(faults({"candidate": "b", "baseline": "", "require": [free]}))
+
+
+def test_a_limit_is_of_the_candidate_alone_by_hand(tmp_path: Path) -> None:
+    """a errs in half, b in none: below 20%, which a is not."""
+    dataset = dataset_of(outcomes(np.tile([[0.0, 1.0], [1.0, 1.0]], (50, 1))))
+    rule = {"metric": "error_rate", "rule": "below", "limit": 0.2}
+    (claim,) = run_gate(read_plan(plan_of(tmp_path, require=[rule])), dataset).claims
+    assert (claim.conditions, claim.estimate, claim.verdict) == (("b",), pytest.approx(0.0), Verdict.VERIFIED)
+
+
+@pytest.mark.parametrize(("require_locked", "code"), [(False, 0), (True, 4)])
+def test_an_unlocked_plan_stops_a_gate_only_where_a_lock_is_required(
+    tmp_path: Path, require_locked: bool, code: int
+) -> None:
+    dataset = dataset_of(outcomes(np.tile([[0.0, 1.0], [1.0, 1.0]], (50, 1))))
+    report = apply_gate_plan(plan_of(tmp_path), dataset, require_locked=require_locked)
+    assert (report.exit_code, len(report.obstacles)) == (code, int(require_locked))
+    assert report.claims[0].verdict is Verdict.VERIFIED

@@ -1,0 +1,44 @@
+"""Sizes of a measure's own range, from normal evidence: by hand."""
+
+import dataclasses
+import math
+
+import pytest
+from scipy.special import ndtri
+
+from helpers.normal import normal
+from richter.claims import METRICS, min_detectable_difference, needed_units, size_steps
+
+REACH = float(ndtri(0.975) + ndtri(0.8))  # two-sided 5%, 80% power
+SCORE = dataclasses.replace(METRICS["mean_score"], low=1.0, high=5.0)
+
+
+def test_steps_are_hundredths_of_the_range_by_hand() -> None:
+    """Of 1 to 5 they are 0.2 and 0.08: 100 units with an error of 0.1 have a variance of 1 each."""
+    found = size_steps(normal(0.3, 0.1), SCORE, alpha=0.05)
+    assert [step.difference for step in found] == pytest.approx([0.2, 0.08])
+    assert [step.units for step in found] == [math.ceil((REACH / 0.2) ** 2), math.ceil((REACH / 0.08) ** 2)]
+
+
+def test_what_has_no_range_or_no_error_has_no_steps() -> None:
+    assert size_steps(normal(0.3, 0.1), METRICS["mean_score"], alpha=0.05) == ()
+    assert size_steps(normal(0.3, 0.1), METRICS["b"], alpha=0.05) == ()
+    assert size_steps(normal(0.3, 0.1, standard_error=0.0), SCORE, alpha=0.05) == ()
+    assert size_steps(normal(0.3, 0.1, standard_error=None), SCORE, alpha=0.05) == ()
+
+
+def test_the_detectable_difference_is_within_the_range_by_hand() -> None:
+    assert min_detectable_difference(normal(0.0, 0.1), SCORE, tail=0.025) == pytest.approx(0.1 * REACH)
+    widest = 4.0 / REACH  # an error that could have shown the whole range, 4
+    assert min_detectable_difference(normal(0.0, 0.999 * widest), SCORE, tail=0.025) == pytest.approx(0.999 * 4)
+    assert min_detectable_difference(normal(0.0, 1.001 * widest), SCORE, tail=0.025) is None
+    free = METRICS["mean_score"]
+    assert min_detectable_difference(normal(0.0, 1.001 * widest), free, tail=0.025) == pytest.approx(1.001 * 4)
+
+
+def test_units_for_a_margin_show_a_difference_and_being_within_it_by_hand() -> None:
+    """Equivalence: each one-sided test at 5% with 90% power, 1.645 + 1.282, is more than 1.960 + 0.842."""
+    both = float(ndtri(0.95) + ndtri(0.9))
+    assert needed_units(normal(0.0, 0.1), 0.05, alpha=0.05) == math.ceil((REACH / 0.05) ** 2)
+    assert needed_units(normal(0.0, 0.1), 0.05, alpha=0.05, margin=True) == math.ceil((both / 0.05) ** 2)
+    assert needed_units(normal(0.0, 0.1, units=0), 0.05, alpha=0.05) is None
