@@ -16,5 +16,6 @@ if TYPE_CHECKING:
     from richter.words._headline import *
     from richter.words._size_words import *
     from richter.words._spans import *
+    from richter.words._study_words import *
 
 lazy(__name__)
