@@ -391,7 +391,7 @@ def test_a_page_of_scores_where_less_is_better_ranks_and_names_them(
         page.index(f'data-condition="{c}"') for c in "abcd"
     )
     forest = page[page.index('id="figure-floors-forest"') :]
-    assert "var(--bad)" in forest[: forest.index("</figure>")]  # d - b costs more
+    assert "var(--worse)" in forest[: forest.index("</figure>")]  # d - b costs more
     assert "Better or worse" in page
     assert ">Worse<" not in page
     assert "| name | n | score |" in Path("page.md").read_text()

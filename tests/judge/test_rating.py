@@ -230,7 +230,8 @@ def test_a_database_that_is_lost_while_rating_holds_up_nobody_else(run: Path, mo
 
 def test_every_reply_forbids_scripts_and_frames(run: Path) -> None:
     async def act(client: aiohttp.ClientSession, base: str, page: RatingPage) -> None:
-        paths = (f"/?token={page.guard.token}", "/", "/page.js", "/page.css", "/api/next", "/api/scale", "/nowhere")
+        files = ("/", "/page.js", "/page.css", "/app_frame.css", "/tokens.css")
+        paths = (f"/?token={page.guard.token}", *files, "/api/next", "/api/scale", "/api/disagreements", "/nowhere")
         for path in paths:
             async with client.get(base + path) as reply:
                 policy = reply.headers["Content-Security-Policy"]
@@ -474,7 +475,7 @@ def rate_all(run: Path, truth: dict[tuple[str, str, int], float], *, most: int) 
         while state["task"] is not None:
             key = page._key(state["task"]["number"])
             state = page.rate({"task": state["task"]["number"], "severity": truth[key]})
-            said.append(state["claim"])
+            said.append(state["sentence"])
         return len(page.sample.chosen), said
 
 

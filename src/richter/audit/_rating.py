@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 import polars as pl
 
-from richter.audit._labelling import MOST, Key, Labelling, LabelOptions, keep_sample, labelling_of, labels_of
+from richter.audit._labelling import MOST, Key, Labelling, LabelOptions, Labels, keep_sample, labelling_of, labels_of
 from richter.errors import InputError
 from richter.interop import export_table, read_frame
 from richter.ratings import (
@@ -26,9 +26,10 @@ from richter.ratings import (
     snap,
     tabulate,
 )
-from richter.records import Answer, Rating, Result
+from richter.records import Answer, Rating, Result, printable
 from richter.store import Ledger, RunLike, open_ledger
 from richter.tables import Dataset, read_ratings, read_tables, tables_of
+from richter.words._label_texts import ClaimStanding
 
 if TYPE_CHECKING:
     from richter.ratings import RatingPage
@@ -117,7 +118,7 @@ def open_rating(
     if plan is None:
         return RatingPage(ledger, sample, rater, items, answers)
 
-    def labels(of: Sample) -> dict[tuple[str, str, int], float]:
+    def labels(of: Sample) -> Labels:
         return labels_of(ledger.ratings(kind="human"), of)
 
     def more(now: Sample) -> Sample | None:
@@ -126,12 +127,17 @@ def open_rating(
             keep_sample(ledger, larger)
         return larger
 
-    def claim() -> dict[str, Any]:
-        now, two = plan.state(labels(page.sample)), len(plan.sides) == 2
-        if now.interval is None:
-            return {"claim": now.sentence, "span": None}
-        ends = {"low": now.interval.low, "estimate": now.estimate, "high": now.interval.high}
-        return {"claim": now.sentence, "span": {**ends, "better": plan.metric.better if two else None}}
+    def claim() -> ClaimStanding:
+        now, names = plan.state(labels(page.sample)), [printable(name, limit=40) for name in plan.sides]
+        return ClaimStanding(
+            sentence=now.sentence,
+            metric=plan.metric,
+            subject=names[0] if len(names) == 1 else f"{names[1]} minus {names[0]}",
+            estimate=now.estimate,
+            interval=now.interval,
+            is_difference=len(names) == 2,
+            is_decided=now.decided,
+        )
 
     page = RatingPage(ledger, sample, rater, items, answers, claim=claim, more=more)
     return page
@@ -180,12 +186,12 @@ def serve_rating(
             page.app(),
             port=port,
             ready=lambda base: ready(f"{base}/?token={page.guard.token}", len(page.order)),
-            ended=lambda: page.state()["task"] is None,
+            ended=page.is_finished,
         )
         with contextlib.suppress(KeyboardInterrupt):  # how a rater stops for today: everything is in the ledger
             asyncio.run(serving)
         state = page.state()
-        return Rated(int(state["done"]), str(state["claim"]))
+        return Rated(int(state["done"]), str(state["sentence"]) if state["claim"] else "")
 
 
 def _code(sample: Sample, position: int) -> str:

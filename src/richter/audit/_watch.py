@@ -47,7 +47,17 @@ from richter.audit._watch_words import (
     describe_no_alarm,
     describe_slow_variation,
 )
-from richter.claims import METRICS, Evidence, Metric, check_margin, measure_words, watched_measures
+from richter.claims import (
+    METRICS,
+    Alarm,
+    Evidence,
+    Metric,
+    check_margin,
+    decide_change,
+    find_change,
+    measure_words,
+    watched_measures,
+)
 from richter.errors import InputError
 from richter.records import DEFAULT_LEVEL, Claim, Family, Hypothesis, Interval, Result, Verdict, counted, plain
 from richter.stats import bin_gaps
@@ -339,8 +349,9 @@ def _watch_metric(
     note = f"{counted(missing, 'grade is', 'grades are')} missing in {noun_of(one.metric)}"
     if held.alarm is None and filled.alarm is None:
         return held, [*notes, note]
-    if held.alarm is not None and filled.alarm is not None and held.worse is filled.worse:
-        both = dataclasses.replace(held, alarm=max(held.alarm, filled.alarm))
+    verdict = decide_change(Alarm(held.alarm, held.worse), Alarm(filled.alarm, filled.worse))
+    if verdict is Verdict.VERIFIED:
+        both = dataclasses.replace(held, alarm=max(str(held.alarm), str(filled.alarm)))
         return both, [*notes, f"{note}: the alarm holds both ways"]
     return dataclasses.replace(held, alarm=None, worse=None), [*notes, f"{note}: {describe_no_alarm(held, filled)}"]
 
@@ -362,11 +373,8 @@ def _follow(one: _Watched, *, limit: float, independent: bool, deployed: Sequenc
         values, noise, span=one.span, days=when, deployed=known,
         independent=independent, limit=limit, ahead=ahead,
     )  # fmt: skip
-    reached = np.flatnonzero(change.evidence >= limit)
-    first = int(reached[0]) if len(reached) else None
-    last = len(at) - 1
-    shown = None if first is None else _first_shown(one, first, when, known, limit)
-    look = last if shown is None else shown
+    first, shown = find_change(change.evidence, lambda look: _window_difference(one, look, when, known), limit=limit)
+    look = len(at) - 1 if shown is None else shown
     more: dict[str, Any] = {}
     if first is not None:
         more |= _window_fields(one, look, when, known, limit, is_shown=shown is not None)
@@ -392,13 +400,10 @@ def _follow(one: _Watched, *, limit: float, independent: bool, deployed: Sequenc
     )  # fmt: skip
 
 
-def _first_shown(one: _Watched, first: int, when: Floats, known: Sequence[int], limit: float) -> int | None:
-    """The first look, from the one that detected a change on, whose window differs from the entries before it."""
-    for last in range(first, len(when)):
-        start = window_start(when, last, known)
-        if start > 0 and 0.0 not in one.difference(start, last).interval(1 - 1 / limit):
-            return last
-    return None
+def _window_difference(one: _Watched, look: int, when: Floats, known: Sequence[int]) -> Evidence | None:
+    """How the window of a look differs from the entries before it; None where there are none."""
+    start = window_start(when, look, known)
+    return one.difference(start, look) if start > 0 else None
 
 
 def _window_fields(
@@ -505,7 +510,7 @@ def _claim(s: MetricSeries, condition: str, size: int, level: float, days: Seque
     return Claim(
         measure=f"change:{s.metric}",
         conditions=(condition,),
-        verdict=Verdict.VERIFIED if s.alarm is not None else Verdict.UNDECIDED,
+        verdict=decide_change(Alarm(s.alarm, s.worse)),
         sentence=describe_claim(s, condition, row),
         estimate=s.difference,
         interval=s.interval,

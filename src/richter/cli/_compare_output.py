@@ -30,7 +30,6 @@ from richter.cli._io import (
     write_json,
     write_text,
 )
-from richter.cli._margins import margins_on_scale
 from richter.errors import without_passwords
 from richter.interop import named_source, read_frame
 from richter.records import Claim, Verdict, counted, markdown_safe, printable, refusals
@@ -62,7 +61,6 @@ def compare(
     if by is not None and by not in ("domain", "tier", "group"):  # any other column of a table stands in for a domain
         reading, by = dataclasses.replace(reading, map={**reading.map, "domain": by}), "domain"
     tables = read_given(files, reading)
-    options["margin"] = margins_on_scale(options["margin"], tables)
     report = compare_tables(
         tables,
         conditions=names,

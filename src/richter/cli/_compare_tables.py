@@ -1,7 +1,7 @@
 """The tables and the picture under a comparison's answer: each condition, each measure, tiers and pairs."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
@@ -91,7 +91,7 @@ def _difference(claim: Claim) -> str:
 
 
 def tier_table(out: Console, report: CompareReport) -> None:
-    """Print each condition with its tier, the share that it gets right and its other measures, the best first."""
+    """Print each condition with its possible ranks, its share of right answers and other measures, the best first."""
     short, graded = _short(report), [c for c in report.conditions.values() if c.error_rate is not None]
     heads, values = _other_measures(report)
     ranked = [c.name for c in sorted(graded, key=lambda c: c.error_rate or 0.0)] if graded else list(values)
@@ -100,9 +100,9 @@ def tier_table(out: Console, report: CompareReport) -> None:
     for name in ranked[:SHOWN_MODELS]:
         summary = report.conditions[name]
         right = "-" if summary.accuracy is None else _right(summary)
-        rows.append([_tiers_of(name, report.groups), short[name], right, *values[name]])
+        rows.append([_rank(report.ranks.get(name)), short[name], right, *values[name]])
     if rows:
-        out.print(grid(["tier", "name", f"right ({100 * level:.3g}% CI)", *heads], rows, **PLAIN))
+        out.print(grid(["rank", "name", f"right ({100 * level:.3g}% CI)", *heads], rows, **PLAIN))
     if len(ranked) > SHOWN_MODELS:
         out.print(f"  and {len(ranked) - SHOWN_MODELS} more (--json has all)")
     _print_mark(out, (report.conditions[name] for name in ranked[:SHOWN_MODELS]))
@@ -128,11 +128,11 @@ def _rate(summary: ConditionSummary) -> str:
     return f"{100 * summary.error_rate:.1f}%{mark} ({level} {100 * span.low:.1f} to {100 * span.high:.1f})"
 
 
-def _tiers_of(name: str, tiers: Sequence[Sequence[str]]) -> str:
-    """The tiers that a condition is in, as a range where they follow each other."""
-    own = [k for k, members in enumerate(tiers, 1) if name in members]
-    is_range = len(own) > 2 and own[-1] - own[0] == len(own) - 1
-    return f"{own[0]}-{own[-1]}" if is_range else ", ".join(map(str, own)) or "-"
+def _rank(span: tuple[int, int] | None) -> str:
+    """The ranks that a condition may have."""
+    if span is None:
+        return "-"
+    return str(span[0]) if span[0] == span[1] else f"{span[0]} to {span[1]}"
 
 
 def subgroup_table(out: Console, report: CompareReport) -> None:

@@ -18,11 +18,10 @@ from richter.cli._io import (
     write_json,
     write_text,
 )
-from richter.cli._margins import margins_on_scale
 from richter.errors import RichterError
-from richter.evidence import Policy
+from richter.evidence import Policy, margins_of
 from richter.records import Verdict, printable
-from richter.report import gate_comment, history_line
+from richter.report import badge_svg, gate_comment, history_line
 from richter.tables import Dataset, ReadOptions, read_tables
 from richter.words import describe_gate_context, describe_registration, describe_terms, describe_verdict
 
@@ -39,6 +38,7 @@ def gate(
     level: float,
     reading: ReadOptions,
     junit_path: str | None,
+    badge_path: str | None,
     md_path: str | None,
     history: str | None,
     json_path: str | None,
@@ -60,7 +60,7 @@ def gate(
     if plan is None or plan_path is None:
         tables = read_tables(*files, options=reading)
         tables = tables.select(names) if names else tables
-        margins = margins_on_scale(margin, tables, metric)
+        margins = margins_of(tables, margin, metric)
         report = _gate_by_margins(
             tables, margins, stated, level=level, accept_judge=accept_judge, vouched=vouched, obstacles=obstacles
         )
@@ -81,8 +81,10 @@ def gate(
         comment += _describe_history(history, condition=candidate, options=reading, level=level)
     if junit_path is not None:
         write_text(junit(report), junit_path)
+    if badge_path is not None:
+        write_text(badge_svg(report.sentence.partition(":")[0]), badge_path)
     write_text(comment, md_path)
-    _print_report(console(json_path, md_path, junit_path), report)
+    _print_report(console(json_path, md_path, junit_path, badge_path), report)
     return report.exit_code
 
 

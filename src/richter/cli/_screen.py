@@ -278,7 +278,7 @@ def _searches(document: Row, width: int) -> Iterator[str]:
         limits = ""
         if span is not None:
             limits = f" ({100 * span['level']:.3g}% CI {100 * span['low']:.0f} to {100 * span['high']:.0f})"
-        base = "" if rate is None else f"; whole base {rate:.0%} wrong{limits}"
+        base = "" if rate is None else f"; {rate:.0%} of paragraphs drawn at random wrong{limits}"
         words = (
             f"{row['errors_found']:,} errors in {row['answers']:,} answers, {row['sources_found']:,} failing paragraphs"
         )

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from richter.audit import SeverityReport, read_plan, weigh_scores
-from richter.claims import margin_on
+from richter.claims import decide_gate, margin_on
 from richter.cli._engine_options import open_mapper
 from richter.cli._io import (
     DEFAULT_MAP,
@@ -76,8 +76,8 @@ def severity(
     _print(out, report, everything=everything)
     again = " ".join([without_passwords(shlex.join(sources)), *as_options(reading)])
     out.print(printable(describe_severity_next(report.study.claims, again=again)), soft_wrap=True)
-    verdicts = {check.verdict for check in report.requirements}
-    return 3 if Verdict.REFUTED in verdicts else 4 if verdicts - {Verdict.VERIFIED} else 0
+    outcome = decide_gate(report.requirements, accept_judge=True)
+    return {Verdict.REFUTED: 3, Verdict.UNDECIDED: 4}.get(outcome.verdict, 0)
 
 
 def _print(out: Console, report: SeverityReport, *, everything: bool) -> None:
