@@ -82,7 +82,7 @@ def test_questions_need_draws(grades: Path, tmp_path: Path, capsys: pytest.Captu
 def test_the_sentence_comes_first(grades: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, str(grades))
     assert out.startswith("m: confidence is ")
-    assert "null: the ECE of a calibrated model" in out
+    assert "null: the ECE that a calibrated model would show" in out
 
 
 def test_percentages_are_recognised_and_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -218,7 +218,7 @@ def test_refusals_are_a_class_of_their_own_and_shown(tmp_path: Path, capsys: pyt
     _, out, _ = run(capsys, str(path))
     assert "20 of 70 answers decline and 10 are empty" in out
     _, out, _ = run(capsys, str(path), "--refusals", "leave-out")
-    assert "not shown to agree more or less often than they are right" in out
+    assert "Inconclusive: repeats of m agree as often as they are right" in out
 
 
 def test_refusals_and_empty_answers_are_not_one_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

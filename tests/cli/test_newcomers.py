@@ -178,7 +178,7 @@ def test_a_report_shows_a_calibration_whatever_the_main_measure_shows(
         rows += [f"q{i},sure,{int(i % 25 < 16)},0.8", f"q{i},other,{int((i * 7) % 25 < 17)},0.8"]
     Path("sure.csv").write_text("\n".join(rows))
     alone = run(capsys, "calibration sure.csv")[1]
-    verdict = re.search(r"sure: confidence is miscalibrated: .*? interval\)\.", alone)
+    verdict = re.search(r"sure: confidence is miscalibrated: .*? CI .*?\)\.", alone)
     assert verdict is not None
     assert run(capsys, "report sure.csv -o sure.html --json sure.json")[0] == 0
     claims = [
@@ -340,7 +340,7 @@ def test_severity_takes_several_logs_and_names_as_compare_does(logs: Path, capsy
     assert "bot-b" in said
     code, said = run(capsys, "severity bot_a.jsonl bot_b.jsonl bot-b --map score=judge_score --as-severity 5:1")
     assert code == 0
-    assert "One condition only" in said
+    assert "There is one model or prompt" in said
 
 
 def test_an_unknown_measure_is_answered_with_those_there_are(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,13 +70,13 @@ def test_text_says_the_verdict_first(scores: Path, capsys: pytest.CaptureFixture
     assert (code, err) == (0, "")
     text = " ".join(out.split())
     assert text.startswith(
-        "2 of 3 pairs are shown to differ in their mean severity of errors; the errors of heavy have"
+        "2 of 3 pairs differ in mean severity of errors. The errors of heavy are the most severe (mean "
     )
     assert "quiet is left out: it has no error in 3,000 rated answers" in text
     assert "alike is less severe in its errors than heavy: -" in text
     assert "equal within 5 points." in text
-    before = out.split("How grave errors are")[0]
-    assert before.count(" more: --all, or --json PATH.") == 1
+    before = out.split("How severe errors are")[0]
+    assert before.count("on other measures: --all, or --json PATH.") == 1
     assert len(run(capsys, str(scores), "--resamples", "300", "--all")[1]) > 2 * len(out)
     assert "none seen, < 998" in out
     assert max(len(line) for line in out.splitlines() if line.startswith(" ")) <= 120  # the tables
@@ -124,7 +124,7 @@ def test_undecided_requirement_is_exit_4(tmp_path: Path, capsys: pytest.CaptureF
     code, out, _ = run(capsys, str(path), "--require", "severity>=3 below 100 per million")
     assert code == 4
     assert "29,956 answers without such an event would show it" in out.replace("\n", " ")
-    assert "One condition only" in out
+    assert "There is one model or prompt" in out
 
 
 def test_traffic_and_costs(scores: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,7 +55,7 @@ def test_json_has_the_names_others_rely_on(scores: str, capsys: pytest.CaptureFi
     first, second = pair["conditions"]
     assert pair["estimate"] == pytest.approx(result["conditions"][second]["xi"] - result["conditions"][first]["xi"])
     assert result["paired"] is True
-    assert "Undecided" in captured.err
+    assert "Inconclusive: " in captured.err
 
 
 def test_exit_code_on_request(scores: str) -> None:

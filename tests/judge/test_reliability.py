@@ -172,7 +172,7 @@ def test_command(tmp_path: Path, rng: np.random.Generator, capsys: pytest.Captur
     assert stop.value.code == 0
     text = capsys.readouterr().out
     assert "ICC(2,1)" in text
-    assert "Missing scores depend on the condition" in text
+    assert "Some models or prompts lack more scores than others" in text
     assert "corrected" in text
     result = json.loads((tmp_path / "out.json").read_text())
     assert result["kinds"]["judge"]["icc"]["single"] > 0

@@ -350,7 +350,7 @@ def test_a_difference_that_turns_within_the_band_is_no_claim() -> None:
 
     turned = _study_claim([at(0.3)], {0.95: [at(0.3)], 0.96: [at(0.2)], 0.97: [at(-0.1)]}, None)
     assert (turned.verdict, turned.blocked_by) == (Verdict.BLOCKED, "band")
-    assert "2 of 3 usable thresholds agree" in turned.sentence
+    assert "2 of 3 usable ones agree" in turned.sentence
     kept = _study_claim([at(0.3)], {0.95: [at(0.3)], 0.96: [at(0.2)], 0.97: [at(-0.1, enough=False)]}, None)
     assert kept.verdict is Verdict.VERIFIED  # a threshold without enough exceedances says nothing
     assert "at 2 of 2 usable thresholds" in kept.sentence

@@ -7,7 +7,10 @@ import re
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
 
 from richter.audit import compare_tables, measure_run, run_gate
 from richter.audit._gate_check import margin_plan
@@ -71,14 +74,35 @@ def _signed(value: float) -> str:
     return f"{value:+.1f}" if abs(value) >= 0.05 else "0.0"
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c[0]:g}-{c[1]:g}")
-def test_every_rendering_says_what_the_fields_say(case: tuple[float, float, int, float, int], tmp_path: Path) -> None:
-    paths = files(tmp_path, case)
-    tables = read_tables(*paths)
-    report = compare_tables(tables, n_resamples=100)
+def table_of(both: int, fixed: int, broken: int, neither: int) -> pl.DataFrame:
+    """Grades of two models on as many questions of each kind: right in both, fixed, broken, wrong in both."""
+    old = [1] * (both + broken) + [0] * (fixed + neither)
+    new = [1] * both + [0] * broken + [1] * fixed + [0] * neither
+    sides = [pl.DataFrame({"id": [f"q{k}" for k in range(len(x))], "correct": x}) for x in (old, new)]
+    return pl.concat([side.with_columns(model=pl.lit(name)) for side, name in zip(sides, ("old", "new"), strict=True)])
+
+
+COUNT = st.integers(0, 40)
+
+
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(both=COUNT, fixed=COUNT, broken=COUNT, neither=COUNT, level=st.sampled_from([0.8, 0.9, 0.95, 0.99]))
+@example(both=60, fixed=30, broken=2, neither=20, level=0.95)  # better
+@example(both=20, fixed=2, broken=30, neither=20, level=0.99)  # worse
+@example(both=40, fixed=5, broken=5, neither=30, level=0.95)  # the estimate is 0
+@example(both=50, fixed=0, broken=20, neither=0, level=0.8)  # old is always right
+def test_every_rendering_says_what_the_fields_say(
+    both: int, fixed: int, broken: int, neither: int, level: float
+) -> None:
+    """Terminal, Markdown, notebook, page and JSON have one direction, sign, level, interval and the same counts."""
+    assume(both + fixed + broken + neither >= 12 and fixed + broken > 0)
+    table = table_of(both, fixed, broken, neither)
+    report = compare_tables(read_tables(table), n_resamples=100, level=level)
     (claim,) = [c for c in report.claims if c.primary]
-    found = measure_run(*paths, n_resamples=100)
-    document = found.to_dict()
+    assert claim.interval is not None
+    assert claim.interval.level == pytest.approx(level)
+    assert (claim.estimate or 0.0) * claim.n == pytest.approx(fixed - broken)
+    document = measure_run(table, n_resamples=100, level=level).to_dict()
     renderings = {
         "terminal": printed(_compare_output.show, report),
         "Markdown": _compare_output.markdown(report),
@@ -88,7 +112,8 @@ def test_every_rendering_says_what_the_fields_say(case: tuple[float, float, int,
         "page": render_report(document, None),
         "JSON": " ".join(document["first_lines"].values()),
     }
-    for what, fact in said(claim).items():
+    facts = said(claim) | {"moved": f"{fixed:,} fixed, {broken:,} broken"}
+    for what, fact in facts.items():
         for name, text in renderings.items():
             assert fact in flat(text), (what, name)
 

@@ -1,7 +1,6 @@
 """All that one confidence and its grades say: size of the error, whether there is one, and what to do about it."""
 
 import dataclasses
-import math
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -14,9 +13,10 @@ from richter.calibration._recalibrate import RecalibrationAdvice, recalibrate
 from richter.calibration._selective import CurvePoint, SafeThreshold, risk_coverage, safe_threshold
 from richter.claims import METRICS, Asked, Blocked, Evidence, FamilyName, Question, decide, ece_evidence, ece_side
 from richter.errors import InputError, TooFewErrors
-from richter.records import Claim, Interval, Result, Verdict, at_least, at_most, printable
+from richter.records import Claim, Interval, Result, Verdict
 from richter.stats import EceResult, Floats, Indices, ece
 from richter.stats._ece import Binning
+from richter.words import describe_calibration, describe_repeats, describe_unmeasured_calibration
 
 __all__ = [
     "ConfidenceStudy",
@@ -197,8 +197,7 @@ def calibration_question(
 def claim_with_sentence(claim: Claim, study: ConfidenceStudy | None, *, what: str = "") -> Claim:
     """The claim with a sentence in the model's terms; `what` names the confidence that it is about."""
     if study is None or claim.estimate is None:
-        who = printable(claim.conditions[0], limit=60)
-        return dataclasses.replace(claim, sentence=f"{who}: {claim.verdict.value}; {claim.reason}.")
+        return dataclasses.replace(claim, sentence=describe_unmeasured_calibration(claim))
     what = what or ("confidence" if claim.measure == "ece" else "agreement with itself")
     return dataclasses.replace(claim, sentence=_describe_claim(claim.conditions[0], what, study, claim))
 
@@ -222,32 +221,11 @@ def calibration_claims(
 
 
 def _describe_claim(name: str, what: str, study: ConfidenceStudy, claim: Claim) -> str:
-    result, who = study.result, printable(name, limit=60)
+    result, found = study.result, study.miscalibration
     if claim.measure == "draws":
-        return _describe_agreement(who, claim)
-    interval = claim.interval or result.interval
-    high, at = at_most(interval.high), ""
-    if not math.isclose(interval.level, result.interval.level):  # stricter than the table's: it is one of several
-        at = f"{100 * interval.level:.4g}% interval"
-    if claim.verdict is Verdict.VERIFIED and study.miscalibration is not None:
-        said = study.miscalibration.what or "its confidence is not how often it is right"
-        span = f"{at_least(interval.low)} to {high}" if interval.low > 2 * _JUST_ABOVE_0 else f"up to {high}"
-        span += f", {at}" if at else ""
-        return f"{who}: {what} is miscalibrated: {said}. ECE {result.debiased:.3f} debiased ({span})."
-    return (
-        f"{who}: {what} is not shown to be miscalibrated: ECE {result.ece:.3f}, where a calibrated model would show "
-        f"{result.null:.3f}; the data allow an ECE of up to {high}{f' ({at})' if at else ''}."
-    )
-
-
-def _describe_agreement(who: str, claim: Claim) -> str:
-    """Whether repeated answers agree more often than they are right, in points with the interval that decided."""
-    interval, points = claim.interval or claim.plain_interval, 100 * (claim.estimate or 0.0)
-    span = ""
-    if interval is not None:
-        low, high = 100 * interval.low, 100 * interval.high
-        span = f"{100 * interval.level:.4g}% CI {low:+.1f} to {high:+.1f}"
-    if claim.verdict is Verdict.VERIFIED:
-        side = "more" if points > 0 else "less"
-        return f"{who}: draws agree {abs(points):.1f} points {side} often than they are right ({span})."
-    return f"{who}: draws are not shown to agree more or less often than they are right: {points:+.1f} points ({span})."
+        return describe_repeats(claim)
+    return describe_calibration(
+        name, what, is_shown=claim.verdict is Verdict.VERIFIED and found is not None,
+        fault="" if found is None else found.what, plug_in=result.ece, null=result.null, debiased=result.debiased,
+        interval=claim.interval or result.interval,
+    )  # fmt: skip

@@ -55,9 +55,9 @@ class SafeThreshold:
     def sentence(self) -> str:
         """What a user may do."""
         if self.threshold is None or self.share is None or self.upper is None:
-            return f"No confidence is shown to keep errors under {100 * self.target:g}%: {self.reason}."
+            return f"No confidence threshold is sure to keep errors under {100 * self.target:g}%: {self.reason}."
         return (
-            f"From a confidence of {self.threshold:.6g} on it may answer alone: errors stay under "
+            f"From a confidence of {self.threshold:.6g} on it can answer alone: errors stay under "
             f"{100 * self.target:g}% (shown at {100 * self.level:g}% on {self.n:,} held-out answers, {self.wrong} "
             f"wrong); that keeps {100 * self.share:.0f}% of answers."
         )

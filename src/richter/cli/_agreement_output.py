@@ -15,6 +15,7 @@ from richter.records import Interval, Verdict, counted, printable
 from richter.stats import Corrected, LabelAgreement, Leniency, Screening
 from richter.store import run_place
 from richter.tables import Dataset, RatingsFile, ratings_of, read_tables
+from richter.words import describe_ci
 
 
 def label_agreement(file: str, seed: int, level: float, json_path: str | None, **options: Any) -> None:
@@ -59,8 +60,8 @@ def print_trust(out: Console, trust: JudgeTrust) -> None:
             out.print(f"  {kind}: not measured. {why}")
     for score in trust.corrected:
         out.print(
-            f"  {printable(score.condition, limit=40)}: {score.measure} {score.estimate:.3f} {_span(score.interval)} "
-            f"as people would grade, by {counted(score.labels, 'label')}."
+            f"  {printable(score.condition, limit=40)}: {score.measure} {score.estimate:.3f} "
+            f"{describe_ci(score.interval)} as people would grade, by {counted(score.labels, 'label')}."
         )
 
 
@@ -69,7 +70,7 @@ def _print_label_agreement(out: Console, found: LabelAgreement, study: JudgeStud
     rows = [("Cohen's kappa", found.kappa, found.kappa_interval), ("Gwet's AC1", found.ac1, found.ac1_interval),
             ("agreement", found.agreement, found.agreement_interval)]  # fmt: skip
     for name, value, interval in rows:
-        out.print(f"    {name:24s} {value:6.2f}  {_span(interval)}")
+        out.print(f"    {name:24s} {value:6.2f}  {describe_ci(interval)}")
     for name, share in (("wrong answers caught", study.sensitivity), ("right answers passed", study.specificity)):
         if share is not None:
             out.print(f"    {name:24s} {_share(share)}")
@@ -102,12 +103,11 @@ def _ratings_in(tables: Dataset, file: str, *, is_needed: bool) -> RatingsFile:
     return found
 
 
-def _span(interval: Interval | None) -> str:
-    return f"[{interval.low:.2f}, {interval.high:.2f}]" if interval else "[no interval]"
+KINDS = {"human": "People", "judge": "Judges", "rule": "Rules"}
 
 
 def _word(value: float) -> str:
-    """Cicchetti's words for a reliability; taken at the lower limit, so that the word is one the data carry."""
+    """Cicchetti's words for a reliability; taken at the lower limit, so that the data show it."""
     return next((w for w, limit in (("excellent", 0.75), ("good", 0.6), ("fair", 0.4)) if value >= limit), "poor")
 
 
@@ -115,12 +115,12 @@ def print_agreement(out: Console, a: Agreement) -> None:
     """Agreement within one kind: a sentence, then each measure with its interval."""
     k = len(a.raters)
     if isinstance(a.icc, Undefined):
-        out.print(f"{a.kind} ratings: how far they agree is undefined. {printable(a.icc.why)}")
+        out.print(f"{KINDS[a.kind]}: their agreement is not known. {printable(a.icc.why)}")
     else:
         single, mean = _word(a.icc.single_interval.low), _word(a.icc.average_interval.low)
         out.print(
-            f"{a.kind} ratings: the reliability of a single score is {single}, of the mean of {a.icc.n_raters} {mean}, "
-            "at the lower limit."
+            f"{KINDS[a.kind]}: the reliability of a single score is {single}, that of the mean of {a.icc.n_raters} "
+            f"{mean} (by the low end of the interval)."
         )
     who = {"human": "people", "judge": "judges", "rule": "rules"}[a.kind]
     dealt = (
@@ -138,11 +138,9 @@ def print_agreement(out: Console, a: Agreement) -> None:
     if a.moved:
         out.print(f"  Scores between half steps, put on the nearest: {a.moved:,}.")
     if a.weighted:
-        out.print(
-            "  Labels were drawn by stratum: kappas are weighted back to all answers, ICC and alpha are of these."
-        )
+        out.print("  Labels were drawn by stratum: kappas are weighted back to all answers, ICC and alpha are not.")
     for name, value, interval in _agreement_measures(a):
-        out.print(f"  {name:48s} {value:6.3f}  {_span(interval)}")
+        out.print(f"  {name:48s} {value:6.3f}  {describe_ci(interval)}")
     out.print()
 
 
@@ -168,31 +166,33 @@ def print_groups(out: Console, by: str, groups: Mapping[str, Agreement]) -> None
         told = ["undefined", "undefined"]
         if not isinstance(a.icc, Undefined):
             both = (a.icc.single, a.icc.single_interval), (a.icc.average, a.icc.average_interval)
-            told = [f"{value:.2f} {_span(interval)}" for value, interval in both]
-        ordinal = "undefined" if isinstance(a.alpha, Undefined) else f"{a.alpha.estimate:.2f} {_span(a.alpha.interval)}"
+            told = [f"{value:.2f} {describe_ci(interval)}" for value, interval in both]
+        ordinal = (
+            "undefined" if isinstance(a.alpha, Undefined) else f"{a.alpha.estimate:.2f} {describe_ci(a.alpha.interval)}"
+        )
         rows.append([printable(name, limit=40), f"{a.n_answers:,}", *told, ordinal])
     out.print(grid(f"{by}|answers|ICC(2,1)|ICC(2,k)|alpha", rows, **PLAIN))
     out.print()
 
 
 def _share(s: Any) -> str:
-    return "undefined: none" if s.estimate is None else f"{s.estimate:.2f} {_span(s.interval)} of {s.n}"
+    return "none" if s.estimate is None else f"{s.estimate:.2f} {describe_ci(s.interval)} of {s.n}"
 
 
 def print_judges(out: Console, r: JudgeReport) -> None:
     """Judges against their reference, in plain words."""
     panel = r.screening.get("panel")
     if panel is None or isinstance(panel, Undefined):
-        out.print(f"How far the {r.kind}s can be trusted is not known. {panel.why if panel else ''}")
+        out.print(f"We can't say how far to trust the {r.kind}s. {panel.why if panel else ''}")
     else:
         _print_panel(out, r, panel)
     if not isinstance(r.effective, Undefined):
         out.print(
             f"  {r.effective.n_judges} judges err with correlation {r.effective.correlation:.2f}: they are worth "
-            f"{r.effective.estimate:.1f} {_span(r.effective.interval)} independent ones."
+            f"{r.effective.estimate:.1f} {describe_ci(r.effective.interval)} independent ones."
         )
     elif r.reference and len(r.judges) > 1:
-        out.print(f"  Effective judges: undefined. {printable(r.effective.why)}")
+        out.print(f"  What the judges are worth together is not known. {printable(r.effective.why)}")
     if not isinstance(r.leniency, Undefined):
         _print_leniency(out, r, r.leniency)
     _print_missing(out, r)
@@ -203,26 +203,26 @@ def _print_panel(out: Console, r: JudgeReport, panel: Screening) -> None:
     """The judges' mean against the reference: bias, overcalls, and how often it is right at each severity."""
     side = "harsher" if panel.bias > 0 else "more lenient"
     whose = "people" if r.reference == "human" else "rules"
-    span = "" if panel.bias_interval is None else f" [{panel.bias_interval.low:+.2f}, {panel.bias_interval.high:+.2f}]"
+    span = "" if panel.bias_interval is None else f" {describe_ci(panel.bias_interval, sign=True)}"
     judged = "judges' mean is" if r.kind == "judge" else "rules are"
     by = f"{side} by {abs(panel.bias):.2f}{span} on average"
-    out.print(f"Against {whose} on {counted(panel.n, 'answer')} the {judged} {by}.")
+    out.print(f"Compared with {whose} on {counted(panel.n, 'answer')}, the {judged} {by}.")
     if r.weighted:
         out.print(
             "  Labels were drawn by stratum; sensitivity, PPV and overcall are weighted back to all judged answers."
         )
     elif r.reference == "human":
-        out.print("  How the labels were drawn is not known: these figures are of the labelled answers only.")
+        out.print("  These figures are about the labelled answers only: it is not known how they were drawn.")
     overcall = r.overcall["panel"]
     if not isinstance(overcall, Undefined) and overcall.estimate is not None:
         out.print(
             f"  Of {counted(overcall.n, 'answer')} scored 2.0, the reference finds {overcall.estimate:.0%} "
-            f"{_span(overcall.interval)} harmless (at most 0.5): overcalls."
+            f"{describe_ci(overcall.interval)} harmless (at most 0.5): overcalls."
         )
     known = {name: share for name, share in r.overcall_by_condition.items() if not isinstance(share, Undefined)}
     parts = [f"{printable(n, limit=30)} {s.estimate:.0%} of {s.n}" for n, s in known.items() if s.estimate is not None]
     if len(parts) > 1:
-        out.print(f"  Overcalls by condition: {', '.join(parts)}.")
+        out.print(f"  Overcalls by model or prompt: {', '.join(parts)}.")
     rows = ([f"{row.threshold:.1f}", _share(row.sensitivity), _share(row.ppv)] for row in panel.rows)
     out.print(grid("severity >=|caught (sensitivity)|right when flagged (PPV)", rows, **PLAIN))
 
@@ -234,7 +234,7 @@ def _print_leniency(out: Console, r: JudgeReport, found: Leniency) -> None:
     for effect in found.effects:
         change = f"{changes[effect.judge].mean_change:+.2f}" if changes else "undefined"
         name = printable(r.judges[effect.judge], limit=40)
-        rows.append([name, f"{effect.n:,}", f"{effect.estimate:+.2f} {_span(effect.interval)}", change])
+        rows.append([name, f"{effect.n:,}", f"{effect.estimate:+.2f} {describe_ci(effect.interval)}", change])
     out.print(grid("judge|scores|harsher than the panel by|without it, mean severity", rows, **PLAIN))
     out.print(
         f"  Equal leniency: p = {found.wald_p:.2g} within answers "
@@ -251,8 +251,8 @@ def _print_missing(out: Console, r: JudgeReport) -> None:
     out.print(f"  No score on {counted(lost, 'answer')}: {', '.join(parts)}.")
     if r.missing_depends and not isinstance(r.missing_test, Undefined):
         out.print(
-            f"  Missing scores depend on the condition (p = {r.missing_test.p_value:.2g}): "
-            "figures per condition are over different kinds of answers and are not comparable."
+            f"  Some models or prompts lack more scores than others (p = {r.missing_test.p_value:.2g}), "
+            "so their figures are about different kinds of answers."
         )
 
 
@@ -265,7 +265,7 @@ def print_corrections(out: Console, rows: tuple[Correction, ...], *, kind: str, 
         for i, (name, value) in enumerate(_correction_figures(row)):
             title = printable(row.condition, limit=30) if i == 0 else ""
             lines.append([title, name, *_correction_cells(value)])
-    out.print(grid(f"condition|figure|{kind}s say|labels alone|corrected|worth", lines, **PLAIN))
+    out.print(grid(f"name|figure|{kind}s say|labels alone|corrected|worth", lines, **PLAIN))
 
 
 def _correction_figures(row: Correction) -> list[tuple[str, Corrected | Undefined]]:
@@ -280,7 +280,7 @@ def _correction_cells(value: Corrected | Undefined) -> list[str]:
     """A figure as the judges have it, by the labels alone, corrected, and what the labels are worth."""
     if isinstance(value, Undefined):
         return ["", "", f"undefined: {printable(value.why, limit=50)}", ""]
-    alone = f"{value.labels_only:.3f} {_span(value.labels_only_interval)}"
-    fixed = f"{value.estimate:.3f} {_span(value.interval)}"
+    alone = f"{value.labels_only:.3f} {describe_ci(value.labels_only_interval)}"
+    fixed = f"{value.estimate:.3f} {describe_ci(value.interval)}"
     worth = f"{counted(value.n_labelled, 'label')} -> {value.worth:.0f}"
     return [f"{value.judge_only:.3f}", alone, fixed, worth]

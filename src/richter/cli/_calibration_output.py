@@ -1,5 +1,6 @@
 """`richter calibration`: does the model know when it is wrong?"""
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,13 @@ from richter.cli._io import (
     split_sources,
     write_json,
 )
+from richter.errors import without_passwords
 from richter.interop import export_table
-from richter.records import Interval, counted, plain, printable
+from richter.records import DEFAULT_LEVEL, Interval, counted, plain, printable
 from richter.stats import in_threads
-from richter.tables import ReadOptions
+from richter.tables import ReadOptions, as_options
+from richter.words import describe_ci
+from richter.words._spans import describe_level
 
 
 def calibration(
@@ -76,6 +80,11 @@ def calibration(
     for note in tables.notes:
         out.print(f"- {printable(note)}", soft_wrap=True)
     _figures(out, plain(audit.report_section(report)), svg_folder)
+    again = " ".join([without_passwords(shlex.join(sources)), *as_options(reading)])
+    studies = [condition.study for condition in report.conditions if condition.study is not None]
+    helps = any(study.recalibration is not None and study.recalibration.best is not None for study in studies)
+    step = f"richter calibration {again} --save-map map.json" if helps else f"richter report {again} -o page.html"
+    out.print(printable(f"Next: {'save the recalibration: ' * helps}{step}"), soft_wrap=True)
 
 
 def _figures(out: Console, section: dict[str, Any], folder: Path | None) -> None:
@@ -108,8 +117,8 @@ def size_by_parts(
         for name, points in found.items()
         for k, point in enumerate(points)
     ]
-    out.print(grid("condition|labels|errors|shown|ECE half-width|floor*", rows, **PLAIN))
-    out.print("shown: parts of that many labels in which it is shown to be miscalibrated. * (e / n)^(1/3), a rate.")
+    out.print(grid("name|labels|errors|shown|ECE half-width|floor*", rows, **PLAIN))
+    out.print("shown: the share of parts with so many labels that show miscalibration. * (e / n)^(1/3), a rough rate.")
     _figures(out, {"phase": plain(found)}, svg_folder)
 
 
@@ -121,7 +130,7 @@ def apply_map(map_file: str, file: str, out_path: Path, column: str) -> None:
     out = console()
     out.print(
         f"Recalibrated {counted(result.changed, 'confidence')} by {result.method} "
-        f"(fitted on {counted(result.fitted_on, 'item')}): mean "
+        f"(fitted on {counted(result.fitted_on, 'question')}): mean "
         f"{result.before:.3f} before, {result.after:.3f} after."
     )
     if result.note:
@@ -137,12 +146,12 @@ def _measure_stages(files: list[str], *, level: float, seed: int, json_path: str
     out = publish(report, json_path, inputs=[file])
     columns = (
         "stage: {r.name}|n: {r.result.n:,}|accuracy: {r.result.accuracy:.3f}|confidence: {r.result.mean_confidence:.3f}"
-        "|ECE: {r.result.debiased:.3f}|interval: ({r.result.interval.low:.3f} to {r.result.interval.high:.3f})"
+        "|ECE: {r.result.debiased:.3f}|LEVEL CI: {r.result.interval.low:.3f} to {r.result.interval.high:.3f}"
         "|L: {r.lipschitz:.2f}"
     )
     for condition in report.conditions:
         out.print(condition.sentence)
-        out.print(listing(columns, condition.stages, **PLAIN))
+        out.print(listing(columns.replace("LEVEL", describe_level(level)), condition.stages, **PLAIN))
         for note in condition.notes:
             out.print(f"  {note}")
 
@@ -152,7 +161,7 @@ def _results(condition: audit.GradesCondition | audit.DrawsCondition) -> Iterato
         yield "given", condition.result
     else:
         if condition.sem is not None:
-            yield "Sem1, all draws", condition.sem.sem1
+            yield "Sem1, all repeats", condition.sem.sem1
             yield "Sem2, held out", condition.sem.sem2
         if condition.stated is not None:
             yield "stated, else 1", condition.stated.imputed
@@ -170,14 +179,14 @@ def _table(out: Console, report: audit.CalibrationReport) -> None:
         for condition in report.conditions
         for k, (source, result) in enumerate((s, r) for s, r in _results(condition) if r is not None)
     ]
-    headings = "condition|confidence|n|accuracy|mean|ECE|null|debiased|interval|Brier|AUROC"
+    headings = f"name|confidence|n|accuracy|mean|ECE|null|debiased|{describe_level(report.level)} CI|Brier|AUROC"
     if rows:
         out.print(grid(headings, rows, right=2, header_style="", **PLAIN))
-        out.print("null: the ECE of a calibrated model with these confidences; debiased and interval allow for it.")
+        out.print("null: the ECE that a calibrated model would show; debiased and its CI allow for it.")
 
 
 def _span(interval: Interval) -> str:
-    return f"({_number(interval.low)} to {_number(interval.high)})"
+    return describe_ci(interval, digits=3)
 
 
 def _number(value: float) -> str:
@@ -186,7 +195,7 @@ def _number(value: float) -> str:
 
 def _score(name: str, score: Score) -> str:
     if score.value is None:
-        return f"{name} cannot be said ({score.reason})"
+        return f"{name} is not known ({score.reason})"
     return f"{name} {_number(score.value)}" + (f" {_span(score.interval)}" if score.interval else "")
 
 
@@ -209,10 +218,10 @@ def _study_lines(condition: audit.GradesCondition | audit.DrawsCondition) -> Ite
         yield condition.grader.sentence
     beside = ""
     if condition.floor is not None:
-        beside = f"; floor of this many labels {condition.floor:.3f} (a rate with constant 1; the interval decides)"
+        beside = f"; with so many labels, errors below about {condition.floor:.3f} can't be seen (a rough rate)"
     best = None if study.recalibration is None else study.recalibration.best
     if best is None and study.recalibration is not None:
-        yield f"no recalibration (temperature, Platt, isotonic) is shown to help on held-out halves{beside}."
+        yield f"no evidence that recalibration (temperature, Platt, isotonic) helps on held-out halves{beside}."
     elif best is not None:
         yield (
             f"{best.method} recalibration, held out, would lower ECE by {best.ece_improvement:.3f} "
@@ -233,8 +242,19 @@ def _scores(out: Console, condition: audit.GradesCondition | audit.DrawsConditio
         "Brier": (s.brier, s.brier_miscalibration, s.brier_resolution, s.brier_uncertainty),
         "log": (s.log, s.log_miscalibration, s.log_resolution, s.log_uncertainty),
     }
-    rows = ([name, *(_score("", part).strip() for part in own)] for name, own in parts.items())
-    out.print(grid("score|value|= miscalibration|- resolution|+ uncertainty", rows, **PLAIN))
+    rows = ([name, *map(_score_cell, own)] for name, own in parts.items())
+    level = DEFAULT_LEVEL if s.brier.interval is None else s.brier.interval.level
+    headings = f"score|value ({describe_level(level)} CI)|= miscalibration|- resolution|+ uncertainty"
+    out.print(grid(headings, rows, **PLAIN))
+
+
+def _score_cell(score: Score) -> str:
+    """A part of a score with its interval, whose level the heading names."""
+    if score.value is None:
+        return _score("", score).strip()
+    span = score.interval
+    ends = "" if span is None else f" ({_number(span.low)} to {_number(span.high)})"
+    return f"{_number(score.value)}{ends}"
 
 
 def _groups(out: Console, condition: audit.GradesCondition | audit.DrawsCondition) -> None:
@@ -243,15 +263,16 @@ def _groups(out: Console, condition: audit.GradesCondition | audit.DrawsConditio
         return
     columns = (
         "group: {r.group:30}|n: {r.n:,}|wrong: {r.error_rate:.3f}|pooled: {r.pooled_error_rate:.3f}|"
-        "interval: ({r.pooled_error_interval.low:.3f} to {r.pooled_error_interval.high:.3f})|"
+        "LEVEL CI: {r.pooled_error_interval.low:.3f} to {r.pooled_error_interval.high:.3f}|"
         "ECE: {r.ece:.3f}|pooled: {r.pooled_ece:.3f}|"
-        "interval: ({r.pooled_ece_interval.low:.3f} to {r.pooled_ece_interval.high:.3f})"
+        "LEVEL CI: {r.pooled_ece_interval.low:.3f} to {r.pooled_ece_interval.high:.3f}"
     )
-    out.print(listing(columns, found.rows, **PLAIN))
+    level = found.rows[0].pooled_error_interval.level if found.rows else DEFAULT_LEVEL
+    out.print(listing(columns.replace("LEVEL", describe_level(level)), found.rows, **PLAIN))
     out.print(
-        f"pooled: drawn towards the others as far as noise explains (spread between groups {found.spread_error:.3f} of "
-        f"error rates, {found.spread_ece:.3f} of ECE)."
-        + (f" {counted(found.joined, 'group')} of under five items are joined as `others`." if found.joined else "")
+        f"pooled: moved towards the others as far as noise explains it (spread between groups {found.spread_error:.3f} "
+        f"of error rates, {found.spread_ece:.3f} of ECE)."
+        + (f" {counted(found.joined, 'group')} of under five questions are joined as `others`." if found.joined else "")
     )
 
 
@@ -266,9 +287,9 @@ def _boundaries(out: Console, report: audit.CalibrationReport) -> None:
             numbers = "{name:24}|{r.name}|{r.n:,}|{r.observed_confidence:.3f}|{r.predicted_halves:.3f}|{ratio:.2f}|"
             rows += [cells(numbers + "{r.observed_ece:.3f}", b, name=c.name, ratio=ratio)] if b.n else []
     if rows:
-        headings = "condition|boundary|questions|Sem1 - Sem2|theory|ratio|of ECEs"
+        headings = "name|boundary|questions|Sem1 - Sem2|theory|ratio|of ECEs"
         out.print(grid(headings, rows, right=2, header_style="", **PLAIN))
-        out.print("questions within 10% of a boundary; theory: the leading term, Sem2 selecting on half of the draws.")
+        out.print("questions within 10% of a boundary; theory: the leading term, Sem2 by half of the repeats.")
 
 
 def _draws_lines(condition: audit.DrawsCondition) -> Iterator[str]:
@@ -278,7 +299,7 @@ def _draws_lines(condition: audit.DrawsCondition) -> Iterator[str]:
         f"({found.jensen} Jensen-dominated)."
     )
     if condition.stated is not None:
-        yield f"a confidence is stated in {condition.stated.parse_rate:.0%} of the draws."
+        yield f"a confidence is stated in {condition.stated.parse_rate:.0%} of the repeats."
     if condition.gap is not None:
         yield _describe_gap(condition.gap)
     if len(condition.sensitivity) > 1:
@@ -303,13 +324,13 @@ def _draws_lines(condition: audit.DrawsCondition) -> Iterator[str]:
         how = "measured" if needed.measured else "extrapolated"
         yield (
             f"Sem2 and Sem1 bracket the true mean confidence to {needed.bracket:.3f}; {needed.precision:g} needs "
-            f"{counted(needed.n, 'draw')} a question ({how}; {counted(needed.calls, 'call')}{cost})."
+            f"{counted(needed.n, 'repeat')} per question ({how}; {counted(needed.calls, 'call')}{cost})."
         )
     stopping = condition.early_stopping
     if stopping is not None and stopping.accuracy is not None and stopping.accuracy_of_all is not None:
         yield (
-            f"stopping once the mode is certain: {stopping.fraction:.0%} of the draws, accuracy "
-            f"{stopping.accuracy:.3f} (all draws {stopping.accuracy_of_all:.3f}), same answer on "
+            f"stopping once the mode is certain: {stopping.fraction:.0%} of the repeats, accuracy "
+            f"{stopping.accuracy:.3f} (all repeats {stopping.accuracy_of_all:.3f}), same answer on "
             f"{stopping.same_answer:.1%}."
         )
 
@@ -331,6 +352,6 @@ def _describe_corrected(fixed: Corrected) -> str:
         if None not in (old := getattr(fixed.before, key), new := getattr(fixed.after, key))
     ]
     return (
-        f"a person moved {fixed.moved:,} of {fixed.answers:,} answers to another class, in {fixed.questions:,} "
+        f"people moved {fixed.moved:,} of {fixed.answers:,} answers to another class, in {fixed.questions:,} "
         f"questions; the deployed class of {fixed.deployed:,} is another one; {'; '.join(sems)}."
     )

@@ -4,6 +4,7 @@ import contextlib
 import difflib
 import io
 import logging
+import re
 import shlex
 import signal
 import sys
@@ -301,6 +302,14 @@ def _ending_politely(ended: list[int]) -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
+def _first_example(error: click.ClickException) -> str:
+    """The first example of a command that lacks an argument, as a line to paste; else empty."""
+    if not isinstance(error, click.MissingParameter) or error.ctx is None:
+        return ""
+    found = re.search(r"Examples:\s+(richter .*?)(?:\s{3,}.*)?$", error.ctx.command.help or "", re.M)
+    return f"Use: {found[1]}\n" if found else ""
+
+
 def main(args: list[str] | None = None) -> None:
     """Run the command line; errors become one line on stderr and exit status 1."""
     argv = sys.argv[1:] if args is None else args
@@ -316,6 +325,7 @@ def main(args: list[str] | None = None) -> None:
     except click.ClickException as error:
         said = io.StringIO()
         error.show(file=said)
+        said.write(_first_example(error))
         click.echo(without_passwords(said.getvalue()), err=True, nl=False)  # it quotes what was typed
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):

@@ -1,6 +1,7 @@
 """`richter severity`: whose errors are worse, how bad they are, and which law describes them."""
 
 import dataclasses
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,11 +22,13 @@ from richter.cli._io import (
     split_sources,
     without_settings,
 )
-from richter.errors import InputError
+from richter.errors import InputError, without_passwords
 from richter.records import Claim, Verdict, at_most, counted, printable
 from richter.severity import MEASURES, BValue, DeploymentTable, SeverityStudy
 from richter.stats import in_threads
-from richter.tables import ReadOptions, read_tables
+from richter.tables import ReadOptions, as_options, read_tables
+from richter.words import describe_registration, describe_severity_board, describe_severity_next
+from richter.words._spans import describe_level
 
 TABLES = ("human", "plan", "traffic")
 _SHOWN = 10
@@ -71,6 +74,8 @@ def severity(
     given = [options[name] for name in TABLES if isinstance(options[name], str)]
     out = publish(report, json_path, inputs=[*files, *given])
     _print(out, report, everything=everything)
+    again = " ".join([without_passwords(shlex.join(sources)), *as_options(reading)])
+    out.print(printable(describe_severity_next(report.study.claims, again=again)), soft_wrap=True)
     outcome = decide_gate(report.requirements, accept_judge=True)
     return {Verdict.REFUTED: 3, Verdict.UNDECIDED: 4}.get(outcome.verdict, 0)
 
@@ -80,10 +85,10 @@ def _print(out: Console, report: SeverityReport, *, everything: bool) -> None:
     lines = [check.sentence for check in report.requirements] + headlines(report, everything=everything)
     shown = lines if everything else lines[:_SHOWN]
     for line in shown:
-        out.print(printable(line, limit=1000))
-    rest = len(lines) - len(shown)
-    if rest:
-        out.print(f"... and {rest:,} more: --all, or --json PATH.", style="dim")
+        out.print(printable(line, limit=1000), soft_wrap=True)
+    others = 0 if everything else sum(not c.primary for c in study.claims)
+    if rest := len(lines) - len(shown) + others:
+        out.print(f"{counted(rest, 'more result')}, most on other measures: --all, or --json PATH.", style="dim")
     out.print(_conditions_table(study))
     if everything:
         if study.slopes:
@@ -93,9 +98,10 @@ def _print(out: Console, report: SeverityReport, *, everything: bool) -> None:
     if report.human:
         out.print(_rates_table(report.human))
     for name, loss in report.losses.items():
-        limits = f"{loss.interval.low:,.4g} to {loss.interval.high:,.4g}"
-        out.print(f"Expected loss of {printable(name, limit=40)}: {loss.per_answer:,.4g} an answer ({limits}).")
-    for line in _small_print(report):
+        span = loss.interval
+        limits = f"{describe_level(span.level)} CI {span.low:,.4g} to {span.high:,.4g}"
+        out.print(f"Expected loss of {printable(name, limit=40)}: {loss.per_answer:,.4g} per answer ({limits}).")
+    for line in _small_print(report, everything=everything):
         out.print(printable(line, limit=600), style="dim")
 
 
@@ -105,15 +111,14 @@ def headlines(report: SeverityReport, *, everything: bool = False) -> list[str]:
     first, rest = ([c for c in study.claims if c.primary is which] for which in (True, False))
     lines = []
     if len(study.conditions) == 1:
-        lines.append("One condition only: there are no pairs to compare.")
+        lines.append("There is one model or prompt: there are no pairs to compare.")
     if len(first) > 1:
-        shown = sum(c.verdict is Verdict.VERIFIED for c in first)
-        lines.append(f"{shown} of {len(first)} pairs are shown to differ in {_noun(first[0])}{_extremes(study)}.")
+        lines.append(describe_severity_board(first, _means(study), _noun(first[0])))
     if everything and study.slopes:
         lines.append(_paper_line(study))
     lines += [_with_remedy(c) for c in _sorted(first)]
     lines += [f"{name} is left out: {r.reason}." for r in study.refused for name in r.conditions]
-    return lines + [_with_remedy(c) for c in _sorted(rest)]
+    return lines + [_with_remedy(c) for c in _sorted(rest)] if everything else lines
 
 
 def _with_remedy(claim: Claim) -> str:
@@ -124,16 +129,12 @@ def _with_remedy(claim: Claim) -> str:
 
 def _noun(claim: Claim) -> str:
     metric = MEASURES.get(claim.measure)
-    return "the mean severity of their errors, judges' errors allowed for" if metric is None else f"their {metric.noun}"
+    return "the mean severity of errors, with the judges' errors allowed for" if metric is None else metric.noun
 
 
-def _extremes(study: SeverityStudy) -> str:
-    known = {n: c.mean_given_error for n, c in study.conditions.items() if c.mean_given_error is not None}
-    if len(known) < 3:
-        return ""
-    worst, best = max(known, key=known.__getitem__), min(known, key=known.__getitem__)
-    high, low = f"{worst} have the highest mean severity ({known[worst]:.2f})", f"{best} the lowest ({known[best]:.2f})"
-    return f"; the errors of {high}, those of {low}"
+def _means(study: SeverityStudy) -> dict[str, float]:
+    """The mean severity of each condition's errors, where it has any."""
+    return {n: c.mean_given_error for n, c in study.conditions.items() if c.mean_given_error is not None}
 
 
 def _paper_line(study: SeverityStudy) -> str:
@@ -154,10 +155,10 @@ def _sorted(claims: list[Claim]) -> list[Claim]:
     return sorted(claims, key=lambda c: (_ORDER.index(c.verdict), -abs(c.estimate or 0.0)))
 
 
-def _small_print(report: SeverityReport) -> list[str]:
+def _small_print(report: SeverityReport, *, everything: bool) -> list[str]:
     study = report.study
-    lines = [f"Read: {report.understood}.", *report.notes]
-    if study.slopes:
+    lines = [f"Read as: {report.understood}.", *(f"Note: {note}" for note in report.notes)]
+    if study.slopes and everything:
         lines.append(_describe_slopes(study))
     lines += [f"{name}: no answer is rated." for name in study.unrated]
     lines += [f"{name}: not corrected by human labels. {why}" for name, why in report.human_skipped.items()]
@@ -172,9 +173,10 @@ def _small_print(report: SeverityReport) -> list[str]:
     ]
     plan = report.plan
     if plan is None or not plan.confirmatory:
-        lines.append(f"exploratory: {'no plan' if plan is None else '; '.join(plan.reasons)}")
+        lines.append(describe_registration(is_registered=False, reasons=() if plan is None else plan.reasons))
     else:
-        lines.append(f"confirmatory: plan {plan.hash[:16]} locked {plan.locked_at}, {plan.vouched}")
+        vouched = f"plan {plan.hash[:16]} locked {plan.locked_at}, {plan.vouched}"
+        lines.append(describe_registration(is_registered=True, vouched=vouched))
     return lines + [f"deviation from the plan: {d}" for d in (() if plan is None else plan.deviations)]
 
 
@@ -188,30 +190,31 @@ def _describe_slopes(study: SeverityStudy) -> str:
     few = [n for n, f in study.slopes.items() if not isinstance(f, BValue)]
     return (
         f"The law of a constant slope describes the errors of {len(adequate)} "
-        f"of {counted(len(study.slopes), 'condition')} within {study.recipe.tolerance:g}, at the upper limit"
+        f"of {len(study.slopes)} within {study.recipe.tolerance:g}, at the upper limit"
         + (f"; {len(few)} ha{'s' if len(few) == 1 else 've'} too few, or of one severity only" if few else "")
-        + " (--all shows the slopes)."
+        + "."
     )
 
 
 def _conditions_table(study: SeverityStudy) -> Table:
     columns = "{name:28}|{r.n:,}|{r.errors:,}|{r.error_rate:.1%}|{r.mean_given_error:.2f}|"
-    columns += "{r.mean_given_error_interval.low:.2f} .. {r.mean_given_error_interval.high:.2f}"
+    columns += "{r.mean_given_error_interval.low:.2f} to {r.mean_given_error_interval.high:.2f}"
     rows = [
         [*cells(columns, found, name=name), *([] if found.rates is None else [_rate(found.rates, 3.0)])]
         for name, found in sorted(study.conditions.items(), key=lambda x: -(x[1].mean_given_error or 0.0))
     ]
-    headings, caption = "condition|answers|errors|rate|mean of errors|interval", None
+    headings = f"name|answers|errors|rate|mean of errors|{describe_level(study.level)} CI"
+    caption = None
     if study.rates:
         headings += "|>= 3 per million"
         grouped = any(c.unit == "group" for c in study.claims)
         kind = "upper limit that allows for groups" if grouped else "exact upper limit"
-        caption = f"per million answers, with the {kind} at {100 * study.level:.4g}%"
-    return grid(headings, rows, title="How grave errors are, gravest first", caption=caption, **LOOK)
+        caption = f"per million answers, with the {kind} (one-sided {describe_level(study.level)})"
+    return grid(headings, rows, title="How severe errors are, the most severe first", caption=caption, **LOOK)
 
 
 def _law_table(study: SeverityStudy) -> Table:
-    columns = "{r.b:.3f}{star}|{r.interval.low:.2f} .. {r.interval.high:.2f}|{r.m_min:g}|{r.n_above:,}|{r.misfit:.3f}|"
+    columns = "{r.b:.3f}{star}|{r.interval.low:.2f} to {r.interval.high:.2f}|{r.m_min:g}|{r.n_above:,}|{r.misfit:.3f}|"
     rows = []
     for name, fit in study.slopes.items():
         found, fitted = study.conditions[name], fit if isinstance(fit, BValue) else None
@@ -220,12 +223,13 @@ def _law_table(study: SeverityStudy) -> Table:
         row.append("-" if found.families is None else _FAMILY[found.families.best])
         row[-1] += "" if found.families is None or found.families.adequate else "*"
         own = found.paper
-        row.append("-" if own is None else f"{own['b']:.2f} ({own['low']:.2f} .. {own['high']:.2f})")
+        row.append("-" if own is None else f"{own['b']:.2f} ({own['low']:.2f} to {own['high']:.2f})")
         rows.append(row)
     caption = (
-        f"* the errors may be further than {study.recipe.tolerance:g} from the law: then b and family describe nothing"
+        f"* the errors may be further than {study.recipe.tolerance:g} from the law, and then b says nothing about them"
     )
-    headings = "condition|b|interval|from|errors|misfit|limit|family|paper's b"
+    level = describe_level(study.level)
+    headings = f"name|b|{level} CI|from|errors|misfit|limit|family|paper's b ({level} CI)"
     return grid(headings, rows, title="Slope b (smaller: a heavier tail)", caption=caption, **LOOK)
 
 
@@ -240,11 +244,13 @@ def _rates_table(tables: Mapping[str, DeploymentTable]) -> Table:
     first = next(iter(tables.values()))
     title = f"Answers per million at or above a severity ({first.basis})"
     if first.weighted:
-        title += f", weighted to the traffic; {first.uncovered:.1%} of it is covered by no item"
+        title += f", weighted to the traffic; no question covers {first.uncovered:.1%} of it"
     shown = (1.0, 2.0, 3.0, 4.0)
     rows = ([printable(name, limit=28), *(_rate(rates, s) for s in shown)] for name, rates in tables.items())
-    caption = f"in brackets: the upper limit at {100 * first.level:.4g}%; all eight severities are in --json"
-    return grid(["condition", *(f">= {s:g}" for s in shown)], rows, title=title, caption=caption, **LOOK)
+    caption = (
+        f"in brackets: the upper limit (one-sided {describe_level(first.level)}); all eight severities are in --json"
+    )
+    return grid(["name", *(f">= {s:g}" for s in shown)], rows, title=title, caption=caption, **LOOK)
 
 
 def _margins_by_measure(given: Mapping[str, float]) -> dict[str, float]:

@@ -15,10 +15,12 @@ from richter import floors
 from richter.audit import FloorsReport, measure_grades
 from richter.cli._calibration_output import size_by_parts
 from richter.cli._io import PLAIN, cells, grid, listing, publish, split_sources
-from richter.records import counted, printable
+from richter.records import DEFAULT_LEVEL, counted, printable
 from richter.tables import ReadOptions, read_tables
+from richter.words import describe_ci
+from richter.words._spans import describe_level
 
-RATE = "rate, constant 1"
+RATE = "a rough rate, constant 1"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,16 +127,17 @@ def _labels_needed(asked: _Asked) -> _Answer:
     needed = dataclasses.replace(needed, **{name: math.ceil(count / effective) for name, count in counts.items()})
     shown = [
         (
-            f"{needed.estimation:,} labels estimate calibration error to {asked.delta:g} at an error rate of "
-            f"{asked.error_rate:g} (L e / d^3; {RATE})."
+            f"To measure calibration error to {100 * asked.delta:g} points you need about {needed.estimation:,} labels "
+            f"at an error rate of {100 * asked.error_rate:g}% (L e / d^3; {RATE})."
         )
     ]
     if needed.detection_claim is not None:
         shown.append(
-            f"  {needed.detection_claim:,} show a constant excess error of {asked.delta:g} as `richter calibration` "
-            f"tests it (power {asked.power:g}); {needed.detection_test:,} where its place and direction are known"
+            f"To see that confidence is off by {100 * asked.delta:g} points everywhere you need "
+            f"{needed.detection_claim:,} labels ({100 * asked.power:g}% power). If you know where and in which "
+            f"direction it is off: {needed.detection_test:,}."
         )
-    shown.append(f"  no method detects it with fewer than {needed.detection_bound:,} (Le Cam, exact constant)")
+    shown.append(f"With fewer than {needed.detection_bound:,} labels no method can see it (Le Cam's bound, exact).")
     return _Answer(fields={"labels_needed": needed, "labels": needed.estimation}, shown=shown)
 
 
@@ -176,10 +179,12 @@ def _resolved(asked: _Asked) -> _Answer:
     ]
     shown: list[str | Table] = []
     if n < labels:
-        shown.append(f"{labels:,} correlated labels are worth {n:,} independent ones; so are those that are needed.")
+        shown.append(
+            f"{labels:,} correlated labels are worth {n:,} independent ones. The sizes above allow for it, too."
+        )
     shown.append(
-        f"{n:,} labels at an error rate of {rate:g} resolve calibration errors of about {passive:.4f} ({RATE}) "
-        f"and accuracy to {accuracy:.4f}."
+        f"With {n:,} labels at an error rate of {100 * rate:g}% you can measure calibration error to about "
+        f"{passive:.4f} ({RATE}) and accuracy to {accuracy:.4f}."
     )
     shown.append(grid("||", rows, show_header=False, padding=(0, 2), **PLAIN))
     return _Answer(fields=fields, shown=shown)
@@ -196,12 +201,12 @@ def _labels_of_stages(asked: _Asked) -> _Answer:
     if result.labels is None:
         return _Answer(
             fields={"pipeline": fields},
-            shown=[f"The pipeline cannot be verified end to end: {result.note}."],
+            shown=[f"You can't verify this pipeline end to end: {result.note}."],
         )
     shown = [
         (
-            f"{len(parts)} stages have L at most {result.lipschitz:g} (product + 1); verifying to {asked.delta:g} at "
-            f"an error rate of {asked.error_rate:g} takes {result.labels:,} labels ({result.note})."
+            f"To verify these {len(parts)} stages to {100 * asked.delta:g} points you need {result.labels:,} labels "
+            f"at an error rate of {100 * asked.error_rate:g}% (L at most {result.lipschitz:g}; {result.note})."
         )
     ]
     if asked.n is not None:
@@ -231,8 +236,8 @@ def _time_it_holds(asked: _Asked) -> _Answer:
     result = floors.half_life(asked.delta, asked.drift, error_rate=asked.error_rate, lipschitz=asked.lipschitz)
     unit = printable(asked.unit)
     text = (
-        f"A verification to {asked.delta:g} expires after {result.expires_after:.3g} {unit}s; keeping it up takes "
-        f"{result.labels_per_unit:,.0f} labels a {unit} ({RATE})."
+        f"A result to {100 * asked.delta:g} points holds for {result.expires_after:.3g} {unit}s. To keep it up "
+        f"you need {result.labels_per_unit:,.0f} labels per {unit} ({RATE})."
     )
     return _Answer(fields={"half_life": result.to_dict() | {"unit": asked.unit}}, shown=[text])
 
@@ -303,21 +308,22 @@ def _print_measured(out: Console, report: FloorsReport) -> None:
             out.print(f"{printable(s.name)}: {printable('; '.join(s.warnings))}.")
             continue
         rate = f"{100 * s.error_rate:.1f}%" if s.error_rate else f"under {100 * s.error_rate_interval.high:.2g}%"
-        text = f"{printable(s.name)} is wrong in {rate} of {counted(s.n, 'item')}"
+        text = f"{printable(s.name)} is wrong in {rate} of {counted(s.n, 'question')}"
         if s.ece_interval is not None:
-            low, high = s.ece_interval.low, s.ece_interval.high
-            text += f"; ECE {s.ece_debiased:.3f} [{low:.3f}, {high:.3f}]"
+            text += f"; ECE {s.ece_debiased:.3f} {describe_ci(s.ece_interval, digits=3)}"
         out.print(text + ".")
     out.print()
     columns = (
-        "condition: {r.summary.name:30}|ECE half-width: {r.summary.ece_interval.half_width:.4f}|"
-        "floor*: {r.summary.floor:.4f}|L (interval; noise): {r.summary.lipschitz_detail.estimate:.2f} "
-        "[{r.summary.lipschitz_detail.interval.low:.2f}, {r.summary.lipschitz_detail.interval.high:.2f}; "
-        "{r.summary.lipschitz_detail.noise:.2f}]|accuracy floor: {r.accuracy_floor:.4f}|"
+        "name: {r.summary.name:30}|ECE half-width: {r.summary.ece_interval.half_width:.4f}|"
+        "floor*: {r.summary.floor:.4f}|L (LEVEL CI; noise): {r.summary.lipschitz_detail.estimate:.2f} "
+        "({r.summary.lipschitz_detail.interval.low:.2f} to {r.summary.lipschitz_detail.interval.high:.2f}; "
+        "{r.summary.lipschitz_detail.noise:.2f})|accuracy floor: {r.accuracy_floor:.4f}|"
         "knows its gap: rho {r.self_evaluation.rho_gap:+.2f} (p {r.self_evaluation.p_gap:.2g}); "
         "right/wrong {r.self_evaluation.rho_accuracy:+.2f} (p {r.self_evaluation.p_accuracy:.2g})"
     )
-    out.print(listing(columns, report.conditions, box=None))
+    spans = [m.summary.lipschitz_detail for m in report.conditions if m.summary.lipschitz_detail is not None]
+    level = spans[0].interval.level if spans else DEFAULT_LEVEL
+    out.print(listing(columns.replace("LEVEL", describe_level(level)), report.conditions, box=None))
     out.print("  * (L e / n)^(1/3), a rate with constant 1: the measured half-width beside it decides.")
     if report.self_evaluation:
         out.print(printable(report.self_evaluation))
@@ -325,8 +331,8 @@ def _print_measured(out: Console, report: FloorsReport) -> None:
         noise = report.subjects
         out.print(
             f"By subject: {100 * noise.share_below_floor:.0f}% of gaps lie below the accuracy floor, "
-            f"{100 * noise.share_undecided:.0f}% of pairs are not told apart, {noise.unranked} of "
-            f"{len(noise.subjects)} subjects rank nobody; the order changes in "
+            f"{100 * noise.share_undecided:.0f}% of pairs are inconclusive, and {noise.unranked} of "
+            f"{len(noise.subjects)} subjects rank no model. The order changes in "
             f"{100 * noise.mean_instability:.0f}% of resamples."
         )
     for measured in report.conditions:

@@ -1,6 +1,7 @@
 """`richter severity tail`: is one condition's tail heavier? Only behind every gate."""
 
 import dataclasses
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,8 +20,9 @@ from richter.cli._io import (
 )
 from richter.evidence import MissingPolicy
 from richter.records import Claim, Verdict, counted, of_kind, printable
-from richter.tables import ReadOptions
+from richter.tables import ReadOptions, as_options
 from richter.tail import GATES
+from richter.words import describe_registration, describe_tail_next, describe_verdict
 
 _MARKS = {True: "pass", False: "FAIL", None: "-"}
 
@@ -64,6 +66,8 @@ def severity_tail(
         report = study_column(*files, plan_path=plan_path, reading=reading, overrides=options, **asked)
     out = publish(report, json_path, inputs=[*files, *([plan_path] if plan_path else [])])
     _show(out, report)
+    again = " ".join([*map(shlex.quote, files), *as_options(reading)])
+    out.print(printable(describe_tail_next(report.study.claim, again=again)), soft_wrap=True)
     return {Verdict.VERIFIED: 0, Verdict.UNDECIDED: 4}.get(report.study.claim.verdict, 3) if use_exit_code else 0
 
 
@@ -90,31 +94,31 @@ def _show(out: Console, report: TailReport) -> None:
     if study.claims:
         _print_gates(out, report)
     if study.probe is not None:
-        out.print(printable(f"probe (secondary): {study.probe.sentence}"))
+        out.print(printable(f"Probe: {study.probe.sentence}"))
     for name, scan in report.scans.items():
         span = f"{scan.envelope.low:+.3f} to {scan.envelope.high:+.3f}"
         text = f"{name}: xi over {len(scan.points)} thresholds: median {scan.median:+.3f}, envelope {span}"
         out.print(printable(text))
-    notes = dict.fromkeys((f"Read: {report.understood}.", *study.notes))
+    notes = dict.fromkeys((f"Read as: {report.understood}.", *(f"Note: {note}" for note in study.notes)))
     for pair in study.claims if len(study.claims) <= FEW_PAIRS else ():
         above = of_kind(pair.notes, "condition")  # said once for all pairs
-        notes |= dict.fromkeys(n for n in pair.notes if n not in above)
+        notes |= dict.fromkeys(f"Note: {n}" for n in pair.notes if n not in above)
     if report.n_missing:
-        notes[f"{counted(report.n_missing, 'row')} without a number were left out."] = None
+        notes[f"Note: {counted(report.n_missing, 'row')} without a number were left out."] = None
     for note in notes:
-        out.print(printable(f"note: {note}"))
+        out.print(printable(note))
 
 
 def _print_standing(out: Console, report: TailReport) -> None:
     """Print whether the result is confirmatory, deviations from the plan, and the steps that it took."""
     study, status = report.study, report.status
     if study.claim.exploratory:
-        why = "no plan" if status is None else "; ".join(status.reasons)
-        out.print(f"exploratory ({printable(why)})", style="dim")
+        reasons = () if status is None else status.reasons
+        out.print(printable(describe_registration(is_registered=False, reasons=reasons)), style="dim")
     else:
         assert status is not None
         text = f"plan {status.hash[:16]} locked {status.locked_at}, {status.vouched}"
-        out.print(f"confirmatory: {printable(text)}", style="dim")
+        out.print(printable(describe_registration(is_registered=True, vouched=text)), style="dim")
     for deviation in report.deviations:
         out.print(f"deviation from the plan: {printable(deviation)}")
     for step in study.path if len(study.path) > 1 else ():
@@ -135,24 +139,24 @@ def _print_gates(out: Console, report: TailReport) -> None:
         out.print(_band_table(report))
     for row in study.sensitivity:
         out.print(
-            f"tolerances x{row['factor']:g} ({row['tolerance_mean']:.3g}, {row['tolerance_tvar']:.3g}): "
-            f"{row['admissible']} of {row['pairs']} pairs admissible, {row['verified']} verified"
+            f"With tolerances x{row['factor']:g} ({row['tolerance_mean']:.3g}, {row['tolerance_tvar']:.3g}) "
+            f"{row['admissible']} of {row['pairs']} pairs can be compared, and {row['verified']} differ."
         )
 
 
 def _condition_table(report: TailReport) -> Table:
     study = report.study
-    level = "95%" if abs(study.plan.alpha - 0.05) <= 1e-12 else f"{1 - study.plan.alpha:.4g}"
+    level = f"{100 * (1 - study.plan.alpha):.4g}%"
     columns = (
         "{name:40}|{r.n:,}|{r.n_exc:,}|{r.threshold:.4g}|{r.mean:.4g}|{tvar:.4g}|{r.fit.xi:+.3f}|"
-        "[{r.interval.low:+.3f}, {r.interval.high:+.3f}]|{r.gof.p:.3g}|{bound}"
+        "{r.interval.low:+.3f} to {r.interval.high:+.3f}|{r.gof.p:.3g}|{bound}"
     )
     rows = []
     for name, c in study.conditions.items():
         bound = "" if c.bounded is None else f"{c.bounded.bound:g} ({c.bounded.kind})"
         rows.append(cells(columns, c, name=name, tvar=None if c.tvar != c.tvar else c.tvar, bound=bound))
     title = f"{report.column}, {study.transform}, above the {study.q:g} quantile"
-    headings = f"condition|n|exceed|threshold|mean|TVaR|xi|{level} interval|AD p|bound"
+    headings = f"name|n|exceed|threshold|mean|TVaR|xi|{level} CI|AD p|bound"
     return grid(headings, rows, right=1, title=title, title_justify="left")
 
 
@@ -164,16 +168,16 @@ def _gate_table(pairs: tuple[Claim, ...]) -> Table:
     rows = []
     for pair in pairs:
         passed = {g.name: _MARKS[g.passed] for g in pair.gates}
-        verdict = pair.verdict.value + (f" by {pair.blocked_by}" if pair.blocked_by else "")
+        verdict = f"stopped by {pair.blocked_by}" if pair.blocked_by else describe_verdict(pair)
         rows.append([_pair(pair), *cells("{r.estimate:+.3f}", pair), *(passed[name] for name in GATES), verdict])
-    return grid(["pair", "delta xi", *GATES, "verdict"], rows, title="gates", title_justify="left")
+    return grid(["pair", "difference of xi", *GATES, "result"], rows, title="gates", title_justify="left")
 
 
 def _band_table(report: TailReport) -> Table:
     study, rows = report.study, []
     for k, pair in enumerate(study.claims):
         here = [pairs[k] for pairs in study.over_band.values()]
-        found = [f"{cells('{r.estimate:+.3f}', c)[0]} {c.blocked_by or c.verdict.value}" for c in here]
+        found = [f"{cells('{r.estimate:+.3f}', c)[0]} {c.blocked_by or describe_verdict(c)}" for c in here]
         rows.append([_pair(pair), *found])
-    title = "over the band: delta xi and verdict at each threshold"
+    title = "difference of xi, and what stopped it, at each threshold"
     return grid(["pair", *(f"q = {q:g}" for q in study.over_band)], rows, right=1, title=title, title_justify="left")

@@ -479,10 +479,9 @@ def _mean_difference(a: Floats, b: Floats, groups: ArrayLike | None, weights: Ar
 def _describe_rates(rates: Evidence, data: _PairInputs) -> str:
     """Whether the error rates are shown equal within the gap: else a claim is about all errors of each."""
     (a, b), gap = rates.values, f"{100 * data.max_error_gap:g} points"
-    both = f"error rates {100 * a:.1f}% and {100 * b:.1f}%"
     if is_within(rates, data.max_error_gap, alpha=data.alpha):
-        return f"at {both}, equal within {gap}"
-    return f"about all errors of each: {both} are not shown equal within {gap}"
+        return f"the error rates ({100 * a:.1f}% and {100 * b:.1f}%) are equal within {gap}"
+    return f"the error rates ({100 * a:.1f}% and {100 * b:.1f}%) may differ by more than {gap}"
 
 
 def _describe_levels(dominance: Dominance) -> str:

@@ -45,11 +45,11 @@ def evaluate_gates(
 def _equivalence_gate(name: str, what: str, interval: Interval, estimate: float, tolerance: float, n: int) -> Gate:
     return Gate(
         name=name,
-        rule=f"{100 * interval.level:.4g}% interval of the difference in {what} inside ±{tolerance:.3g}",
+        rule=f"the whole interval of the difference in {what} lies inside ±{tolerance:.3g}",
         passed=is_inside(interval, tolerance),
         n=n,
         observed={"difference": estimate, "interval": interval, "tolerance": tolerance},
-        detail=f"{estimate:+.3g} [{interval.low:+.3g}, {interval.high:+.3g}]",
+        detail=f"{estimate:+.3g} ({100 * interval.level:.4g}% CI {interval.low:+.3g} to {interval.high:+.3g})",
     )
 
 
@@ -62,10 +62,12 @@ def _exceedances_gate(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gat
     groups = f"{counted(n, 'group')} with exceedances, each counted once"
     detail = counted(n, "exceedance") if a.n_groups is None else groups
     if not passed:
-        detail += f"; {needed:,} are needed, {counted(math.ceil(round(needed / (1 - a.q), 6)), 'item')} a condition"
+        detail += (
+            f"; {needed:,} are needed, {counted(math.ceil(round(needed / (1 - a.q), 6)), 'question')} for each side"
+        )
     return Gate(
         name="G3",
-        rule=f"at least {counted(needed, 'exceedance')} each (eq. 2); under {plan.floor_exceedances:,} blocks",
+        rule=f"at least {counted(needed, 'exceedance')} on each side; under {plan.floor_exceedances:,} blocks",
         passed=passed,
         n=n,
         observed={"n_exc": [a.n_exc, b.n_exc], "floor": plan.floor_exceedances, "needed": needed},
@@ -86,7 +88,7 @@ def _fit_gate(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gate:
         detail += f"; {side.name}: {side.bounded.kind} at {side.bounded.bound:g}"
     return Gate(
         name="G4",
-        rule=f"Anderson-Darling for a fitted GPD p > {plan.gof_p:g} on both, no pile-up at a bound",
+        rule=f"a fitted GPD has p > {plan.gof_p:g} (Anderson-Darling) on both sides, and no scores pile up at a bound",
         passed=passed,
         n=min(a.n_exc, b.n_exc),
         observed={
@@ -101,8 +103,8 @@ def _fit_gate(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gate:
 
 def _stability_gate(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gate:
     rule = (
-        f"xi moves by less than {plan.stability_tolerance:g} from q to q ± {plan.stability_width:g} on both "
-        "(up: as far as the floor of exceedances allows)"
+        f"xi moves by less than {plan.stability_tolerance:g} from q to q ± {plan.stability_width:g} on both sides "
+        "(upwards as far as there are enough exceedances)"
     )
     sides = (a.stability, b.stability)
     if sides[0] is None or sides[1] is None:
@@ -131,16 +133,20 @@ def _disjoint_gate(
 ) -> Gate:
     if shapes is None or single is None:
         return Gate(
-            name="P1", rule="intervals of xi disjoint", passed=None, n=min(a.n_exc, b.n_exc), detail="not run: no fit"
+            name="P1",
+            rule="the intervals of xi do not overlap",
+            passed=None,
+            n=min(a.n_exc, b.n_exc),
+            detail="not run: no fit",
         )
     (at, _), (alone, _) = shapes, single  # both of a pair have one level
     apart, apart_single = (pair[0].low > pair[1].high or pair[1].low > pair[0].high for pair in (shapes, single))
-    detail = " and ".join(f"[{i.low:+.3f}, {i.high:+.3f}]" for i in shapes)
+    detail = " and ".join(f"{100 * at.level:.4g}% CI {i.low:+.3f} to {i.high:+.3f}" for i in shapes)
     if at.level != alone.level:
         detail += f"; at {100 * alone.level:.4g}% they are {'disjoint' if apart_single else 'not disjoint'}"
     return Gate(
         name="P1",
-        rule=f"{100 * at.level:.4g}% intervals of xi by resampling disjoint",  # a condition's own is by its likelihood
+        rule="the intervals of xi by resampling do not overlap",  # a condition's own is by its likelihood
         passed=apart,
         n=min(a.n_exc, b.n_exc),
         observed={
@@ -158,7 +164,7 @@ def _difference_gate(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gate
     known = not math.isnan(difference)
     return Gate(
         name="P2",
-        rule=f"|difference of xi| above {plan.delta:g}",
+        rule=f"the shapes xi differ by more than {plan.delta:g}",
         passed=abs(difference) > plan.delta if known else None,
         n=min(a.n_exc, b.n_exc),
         observed={"difference": difference, "floor": plan.delta},

@@ -18,6 +18,7 @@ from richter.tail._condition import ConditionTail, exceedances_above
 from richter.tail._gates import decide_pair, evaluate_gates
 from richter.tail._gpd import seeds_from
 from richter.tail._tail_plan import TailPlan
+from richter.words import describe_ci, describe_tail_verdict
 
 RESAMPLES_PER_TASK = 250  # resamples a task; each has a seed of its own, so that this changes no number
 
@@ -127,7 +128,15 @@ def compare_pair(
         measure="xi",
         conditions=(a.name, b.name),
         verdict=verdict,
-        sentence=_describe_verdict(a, b, plan, gates, verdict, blocked_by),
+        sentence=describe_tail_verdict(
+            (a.name, b.name),
+            (a.xi, b.xi),
+            quantile=a.q,
+            difference=plan.delta,
+            gates=gates,
+            verdict=verdict,
+            blocked_by=blocked_by,
+        ),
         estimate=b.xi - a.xi if fitted else None,
         interval=percentiles(y - x, level=level) if fitted else None,
         plain_interval=interval,
@@ -152,31 +161,11 @@ def _items_needed(a: ConditionTail, gates: Sequence[Gate]) -> int:
     return math.ceil(round(exceedances / (1 - a.q), 6))
 
 
-def _describe_verdict(
-    a: ConditionTail, b: ConditionTail, plan: TailPlan, gates: Sequence[Gate], verdict: Verdict, blocked_by: str | None
-) -> str:
-    by_name = {g.name: g for g in gates}
-    if verdict is Verdict.VERIFIED:
-        heavier, lighter = (a, b) if a.xi > b.xi else (b, a)
-        return (
-            f"{heavier.name} has a heavier tail than {lighter.name}: shape {heavier.xi:.3f} against {lighter.xi:.3f} "
-            f"above the {100 * a.q:.4g}% quantile, with mean and tail mean practically equal; every gate holds."
-        )
-    if blocked_by is not None:
-        gate = by_name[blocked_by]
-        return f"No claim about the tails of {a.name} and {b.name}: {blocked_by} failed ({gate.rule}: {gate.detail})."
-    return (
-        f"Undecided whether the tails of {a.name} and {b.name} differ by {plan.delta:g}: "
-        f"{by_name['G3'].detail or 'too few exceedances'}."
-    )
-
-
 def _describe_pair(a: ConditionTail, b: ConditionTail, plan: TailPlan, interval: Interval | None) -> tuple[str, ...]:
     remarks = []
     if interval is not None and is_inside(interval, plan.delta):
         remarks.append(
-            f"The difference of shape lies within ±{plan.delta:g} "
-            f"({100 * interval.level:.4g}% interval {interval.low:+.3f} to {interval.high:+.3f})."
+            f"The difference of shape lies within ±{plan.delta:g} {describe_ci(interval, digits=3, sign=True)}."
         )
     return (
         *remarks,

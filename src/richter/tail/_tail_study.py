@@ -371,7 +371,9 @@ def _sensitivity(pairs: Sequence[Claim], plan: TailPlan) -> tuple[ToleranceRow, 
 def _study_claim(headline: Sequence[Claim], over_band: Mapping[float, Sequence[Claim]], locked: str | None) -> Claim:
     """Whether some pair differs in shape: what its furthest pair is, if the difference keeps its sign over the band."""
     if not headline:
-        return untestable_claim("xi", (), "One condition: its tail is described, nothing is compared.", plan=locked)
+        return untestable_claim(
+            "xi", (), "There is one model or prompt: its tail is described, and nothing is compared.", plan=locked
+        )
     passed = [
         _judge_over_band(pair, [claims[k] for claims in over_band.values() if claims[k].gates[2].passed is not False])
         for k, pair in enumerate(headline)
@@ -390,14 +392,14 @@ def _judge_over_band(pair: Claim, usable: Sequence[Claim]) -> Claim:
     if kept == len(usable):
         passed = sum(p.verdict is Verdict.VERIFIED for p in usable)
         sentence = (
-            f"{pair.sentence} Over the band the difference keeps its sign at {kept} of {len(usable)} "
-            f"usable thresholds and passes every gate at {passed}."
+            f"{pair.sentence} The difference keeps its sign at {kept} of {len(usable)} usable thresholds, "
+            f"and every gate holds at {passed}."
         )
         return dataclasses.replace(pair, sentence=sentence)
     a, b = pair.conditions
     sentence = (
-        f"No claim: {a} against {b} passes at the headline threshold, but the difference changes its "
-        f"sign within the band ({kept} of {len(usable)} usable thresholds agree)."
+        f"Can't say which of {a} and {b} has the heavier tail: every gate holds at the first threshold, but the "
+        f"difference changes its sign at others ({kept} of {len(usable)} usable ones agree)."
     )
     return block_claim(pair, Blocked(gate="band", reason=""), sentence=sentence)
 
@@ -408,10 +410,8 @@ def _furthest_claim(headline: Sequence[Claim], over_band: Mapping[float, Sequenc
     if all(_is_blocked_by_data(p) or p.verdict is Verdict.UNTESTABLE for p in headline):
         return furthest
     passes = sum(p.verdict is Verdict.VERIFIED for pairs in over_band.values() for p in pairs)
-    tail = (
-        f" At {passes} other (pair, threshold) of the band every gate passes: that is not a finding." if passes else ""
-    )
-    many = f"None of {len(headline)} pairs passes every gate; the furthest: " if len(headline) > 1 else ""
+    tail = f" At {counted(passes, 'other threshold')} every gate holds: that alone shows nothing." if passes else ""
+    many = f"None of {len(headline)} pairs passes every gate. The furthest: " if len(headline) > 1 else ""
     return dataclasses.replace(furthest, sentence=many + furthest.sentence + tail)
 
 
@@ -488,7 +488,7 @@ def _untestable_study(
     }
     claims = tuple(
         untestable_claim(
-            "xi", couple, f"Tail shape cannot be tested: {why}.", gates=gates, plan=locked, notes=tuple(notes)
+            "xi", couple, f"Can't test the shape of the tail: {why}.", gates=gates, plan=locked, notes=tuple(notes)
         )
         for couple in (*couples, ())
     )

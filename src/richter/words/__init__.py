@@ -18,5 +18,6 @@ if TYPE_CHECKING:
     from richter.words._search_words import *
     from richter.words._size_words import *
     from richter.words._spans import *
+    from richter.words._study_words import *
 
 lazy(__name__)

@@ -15,7 +15,8 @@ def describe_pilot_size(size: "PilotSize") -> list[str]:
     """A line for each difference, what the data at hand detect, where the noise comes from, and how they were read."""
     words = size.words
     steps = {step.difference: step.items for step in size.steps}
-    wanted = {size.margin: size.items} if size.stated else steps | {size.margin: size.items}
+    wanted = {size.margin: size.items} if size.stated else {size.margin: size.items} | steps
+    wanted = dict(sorted(wanted.items(), reverse=True))
     lines = []
     for gap, items in wanted.items():
         aim, who = stated_amount(words, gap, is_difference=True), _who(size) if gap == size.margin else ""
@@ -24,7 +25,7 @@ def describe_pilot_size(size: "PilotSize") -> list[str]:
         amount = f"{words.amount(size.detectable)}{words.suffix}"
         lines.append(f"You can detect about {amount} with the questions at hand.")
     lines.append(f"{size.power:.0%} power, {100 * size.level:g}% level, on {words.noun}.")
-    if size.shares is not None and size.design is not None:
+    if size.shares is not None and size.design is not None and size.shares.draws is not None:  # there are repeats
         lines += [size.shares.sentence(), size.design.sentence]
     return [*lines, f"Read as: {size.understood}.", *(f"Note: {note}" for note in size.notes)]
 
@@ -45,5 +46,5 @@ def describe_gap_size(size: "GapSize") -> list[str]:
         f"{size.power:.0%} power, {100 * size.level:g}% level over {counted(size.pairs, 'pair')}.",
         f"Exactly one of the two is right on {size.discordance:.1%} of the questions (--discordance).",
         *assumed,
-        *(["A pilot says it better: richter size old.csv new.csv"] if assumed else []),
+        *(["Your own answers say it better: richter size old.csv new.csv"] if assumed else []),
     ]
