@@ -42,12 +42,9 @@ def side_of(claim: Claim) -> str:
 
 
 def _claim(claim: Claim, place: int, *, from_winner: bool = False) -> dict[str, Any]:
-    """A claim for the template; `from_winner`: its line is on the better one of two, as where nobody is the candidate."""
-    group, verdict, sentence = (
-        group_of(claim),
-        verdict_of(claim),
-        printable(str(claim.get("sentence") or ""), limit=600),
-    )
+    """A claim for the template; `from_winner`: its line speaks of the better one of two."""
+    group, verdict = group_of(claim), verdict_of(claim)
+    sentence = printable(str(claim.get("sentence") or ""), limit=600)
     conditions = [name(c) for c in claim.get("conditions") or ()]
     if from_winner and side_of(claim) == "worse" and finite_ends(claim) and len(conditions) == 2:
         claim = turn_claim(claim)

@@ -89,9 +89,7 @@ def describe_flips(rows: Sequence[Row], more: str) -> Says:
 
 def describe_distribution(rows: Sequence[Row], severe: Mapping[str, float]) -> Says:
     """Who errs severely most and least often."""
-    reading = (
-        f"Answers by severity (1 slight to 4 dangerous or made up). Numbers: severe ones ({CATASTROPHIC:g} or more)."
-    )
+    reading = f"Answers by severity (1 slight to 4 dangerous or made up). Numbers: {CATASTROPHIC:g} or more."
     if not severe or not any(severe.values()):
         return f"No answer has a severity of {CATASTROPHIC:g} or more.", reading
     most, least = max(severe, key=lambda c: severe[c]), min(severe, key=lambda c: severe[c])
