@@ -19,7 +19,7 @@ from richter.words._numbers import name
 from richter.words._spans import describe_level, digits_by_width
 
 SHOWN = ("verified", "refuted")
-MOST_RANKED = 12  # models of a ranking; the table of measures has all
+MOST_RANKED = 10  # models of a ranking; the table of measures has all
 MOST_TIERS = 4  # lines beside a ranking
 COLOURS = {"better": "var(--better)", "worse": "var(--worse)"}
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Document = Mapping[str, Any]
 Ends = tuple[float, float]
+MOST_BEST = 2  # of those that none beats, whose difference from the nearest other the first screen says
 ABOUT_RIGHT = 0.05  # a calibration error that is at most this is called about right
 
 
@@ -97,7 +98,7 @@ def _describe_best(shown: Sequence[Document], scale: Ends | None) -> str:
         over.setdefault(one, []).append((_near_distance(claim), name(other, limit=40), claim))
     best = {one: sorted(found, key=lambda f: f[:2]) for one, found in over.items() if one not in beaten} or over
     parts = []
-    for one, found in list(best.items())[:3]:
+    for one, found in list(best.items())[:MOST_BEST]:
         _, other, claim = found[0]
         nearest = " (the nearest)" if len(found) > 1 else ""
         turned = claim if claim["side"] == "better" else _turned(claim)
@@ -321,7 +322,7 @@ def describe_pill(document: Document, tone: str) -> str:
     """What stands over the headline: how two compare, or how many of all pairs differ."""
     words = {"better": "Better", "worse": "Worse", "alike": "No practical difference", "open": "Inconclusive"}
     pairs = [c for c in document.get("claims") or [] if len(c.get("conditions") or ()) == 2]
-    if pairs and all(c.get("verdict") == "blocked" for c in pairs):
+    if is_blocked(document):
         return "Not compared"
     main = [c for c in pairs if c.get("primary")]
     by_judge = " by the judge's grades" if is_unchecked(document) else ""
@@ -329,6 +330,12 @@ def describe_pill(document: Document, tone: str) -> str:
         differ = sum(c.get("side") in ("better", "worse") for c in main)
         return f"{differ:,} of {count(len(main), 'pair')} {'differs' if differ == 1 else 'differ'}{by_judge}"
     return f"{words[tone]}{by_judge}" if pairs and tone in words else ""
+
+
+def is_blocked(document: Document) -> bool:
+    """Whether a check blocked every comparison of two."""
+    pairs = [c for c in document.get("claims") or [] if len(c.get("conditions") or ()) == 2]
+    return bool(pairs) and all(c.get("verdict") == "blocked" for c in pairs)
 
 
 def is_unchecked(document: Document) -> bool:
@@ -576,7 +583,8 @@ def describe_evidence(evidence: "Evidence | None", *, redact: bool, most: int) -
         )
     if redact:
         return text + "Questions, references, answers and reasons are left out of this page."
-    return text + f"Answers are cut to {number(evidence.cut)} characters; richter view shows everything."
+    cut = f"Answers are cut to {number(evidence.cut)} characters; richter view shows everything."
+    return f"{text}{cut if evidence.is_cut else ''}".rstrip()
 
 
 def method_rows(document: Document) -> list[tuple[str, str]]:
