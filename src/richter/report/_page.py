@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import msgspec
 from markupsafe import Markup
 
 from richter.errors import InputError
@@ -22,6 +23,7 @@ from richter.report._figures import figures
 from richter.report._first_screen import first_screen
 from richter.report._floors_figures import MOST_RANKED
 from richter.report._history import history_section
+from richter.report._run_summary import summary_of
 from richter.report._side_by_side import MOST_ITEMS, read_evidence
 from richter.report._svg import panel_svg, shape_svg
 from richter.report._terms import POPOVERS, with_terms
@@ -100,7 +102,7 @@ def render_report(
         with_table=bool(table["rows"] and table["columns"]) and not is_in_figure,
         listed={claim["number"] for group in screen["groups"] for claim in (*group["shown"], *group["more"])},
         version=name(document.get("richter") or ""),
-        summary=json.dumps(summary_of(document), ensure_ascii=False),
+        summary=msgspec.json.encode(summary_of(document)).decode(),
         built_at=built_at,
         policy=_policy(css, *scripts),
         css=css,
@@ -133,17 +135,6 @@ def render_report(
         figures_json=_data({n: _in_page(f) for n, f in drawn.items()}),
         settings_json=_data({"pair": [name(c) for c in lead_pair(document)]}),
     )
-
-
-def summary_of(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What a list of runs says of one: its answer, its questions, and how often each condition is wrong."""
-    rates = {}
-    for row in (document.get("conditions") or [])[:10]:
-        found = row.get("how_often")
-        if isinstance(found, Mapping) and isinstance(found.get("estimate"), int | float):
-            rates[name(row.get("name"))] = round(float(found["estimate"]), 4)
-    answer = printable(document.get("answer") or "", limit=600)
-    return {"answer": answer, "bench": name((document.get("run") or {}).get("bench") or ""), "rates": rates}
 
 
 # ---- what the page is made of ------------------------------------------------------------------------------------
