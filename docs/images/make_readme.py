@@ -38,7 +38,7 @@ def main() -> None:
         for command in (["report", "-o", str(page)], ["gate", "--margin", "2pt", "--md", str(comment)]):
             with contextlib.suppress(SystemExit):
                 richter([*command, "old.csv", "new.csv"])
-        browser.size(960, 620)
+        browser.size(1180, 700)
         browser.go(page.resolve().as_uri())
         browser.picture(HERE / "page.png")
         body = (

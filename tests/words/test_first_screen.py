@@ -267,6 +267,29 @@ def test_a_cell_is_marked_only_where_a_claim_shows_it_by_hand() -> None:
     assert [row["name"] for row in table["rows"] if row["is_baseline"]] == ["b"]
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(["better", "worse", "alike", "open"]), min_size=6, max_size=6), st.booleans())
+def test_every_mark_is_a_claim(sides: list[str], has_control: bool) -> None:
+    """In any results a cell is marked better only where some claim shows it, and on a board where none shows worse."""
+    names, opposite = ("a", "b", "c", "d"), {"better": "worse", "worse": "better"}
+    pairs = [(x, y) for k, x in enumerate(names) for y in names[k + 1 :]]
+    claims = [
+        {"measure": "accuracy", "conditions": list(pair), "side": side, "primary": True}
+        for pair, side in zip(pairs, sides, strict=True)
+    ]
+    seen = {(pair[1], pair[0]): side for pair, side in zip(pairs, sides, strict=True)}
+    seen |= {(first, second): opposite.get(side, side) for (second, first), side in seen.items()}
+    conditions = [{"name": n, "measures": {"accuracy": {"estimate": 0.5, "n": 9}}} for n in names]
+    options = {"comparison": {"options": {"control": "a"}, "conditions": {n: {} for n in names}}}
+    whole = {"conditions": conditions, "claims": claims, "sections": {"floors": options} if has_control else {}}
+    for row in measure_table(whole)["rows"]:
+        who, mark, place = row["name"], row["cells"][0]["mark"], row["cells"][0]["claim"]
+        shown = {side for (one, other), side in seen.items() if one == who and (not has_control or other == "a")}
+        assert (mark == "better") == ("better" in shown and "worse" not in shown)
+        assert (mark == "worse") == (has_control and "worse" in shown)
+        assert who in claims[place - 1]["conditions"]
+
+
 def test_a_matrix_says_the_same_of_a_pair_from_both_sides_by_hand() -> None:
     pairs = [(("a", "b"), 0.10), (("a", "c"), -0.07), (("b", "c"), -0.20)]
     shown = claim("accuracy", Verdict.VERIFIED, 0.1, 0.01, primary=True)

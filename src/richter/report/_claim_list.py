@@ -13,13 +13,16 @@ from richter.words._numbers import name
 from richter.words._page_texts import (
     best_first,
     claim_numbers,
+    describe_blocked_row,
     describe_claim_row,
     describe_difference_in_cell,
     document_words,
     finite_ends,
+    turn_claim,
     verdict_of,
 )
 
+WITH_SIZES = 3  # inconclusive claims of a list under which their sizes stand
 EACH = 6  # claims of a group that are listed; the rest unfold
 MOST_CLAIMS = 100  # of a group that the page holds; JSON has all
 MOST_IN_NUMBERS = 12  # conditions of a matrix whose cells have room for numbers
@@ -38,26 +41,37 @@ def side_of(claim: Claim) -> str:
     return str(claim["side"]) if claim.get("side") in SIDES else "open"
 
 
-def _claim(claim: Claim, place: int) -> dict[str, Any]:
-    interval = claim.get("interval") or claim.get("plain_interval")
+def _claim(claim: Claim, place: int, *, from_winner: bool = False) -> dict[str, Any]:
+    """A claim for the template; `from_winner`: its line speaks of the better one of two."""
+    group, verdict = group_of(claim), verdict_of(claim)
     conditions = [name(c) for c in claim.get("conditions") or ()]
     two = len(conditions) == 2
-    sentence, is_open = printable(str(claim.get("sentence") or ""), limit=600), group_of(claim) in ("open", "blocked")
-    line = printable(describe_claim_row(claim), limit=300) if is_open and finite_ends(claim) else sentence
+    if from_winner and two and side_of(claim) == "worse" and finite_ends(claim):
+        claim = turn_claim(claim)
+    interval = claim.get("interval") or claim.get("plain_interval")
     return {
         "number": place,
-        "verdict": verdict_of(claim),
-        "word": verdict_word(verdict_of(claim), side_of(claim)),
-        "side": side_of(claim),
-        "sentence": with_terms(sentence),
-        "line": line,
-        "sizes": describe_sizes(_as_claim(claim), document_words(claim)) if is_open else "",
-        "remedy": printable(str(claim.get("remedy") or ""), limit=300) if claim.get("blocked_by") else "",
+        "verdict": verdict,
+        "word": verdict_word(verdict, side_of(claim)),
+        "side": "blocked" if group == "blocked" else side_of(claim),
+        "sentence": with_terms(printable(str(claim.get("sentence") or ""), limit=600)),
+        "line": printable(_line(claim, group, from_winner=from_winner), limit=300),
+        "sizes": describe_sizes(_as_claim(claim), document_words(claim)) if group == "open" else "",
+        "remedy": printable(str(claim.get("remedy") or ""), limit=300) if group == "blocked" else "",
         "numbers": with_terms("; ".join(claim_numbers(claim))),
         "method": printable(str(interval.get("method") or ""), limit=80) if isinstance(interval, Mapping) else "",
         "bar": bar_of(claim.get("estimate"), interval, claim.get("better")) if two else None,
         "pair": {"condition": conditions[0], "other": conditions[1]} if two else None,
     }
+
+
+def _line(claim: Claim, group: str, *, from_winner: bool) -> str:
+    """A claim in one line: its numbers where its group says how it came out, else its sentence."""
+    if group == "blocked":
+        return describe_blocked_row(claim)
+    if finite_ends(claim) is not None and (from_winner or group in ("open", "judge")):
+        return describe_claim_row(claim)
+    return str(claim.get("sentence") or "")
 
 
 def _as_claim(claim: Claim) -> Any:
@@ -94,7 +108,9 @@ def claim_groups(claims: Sequence[Claim]) -> list[dict[str, Any]]:
     by_group: dict[str, list[tuple[Claim, int]]] = {}
     for place, claim in enumerate(claims, start=1):
         by_group.setdefault(group_of(claim), []).append((claim, place))
-    return [_group(key, by_group[key]) for key in TITLES if key in by_group]
+    pairs = [c["conditions"] for c in claims if len(c.get("conditions") or ()) == 2]
+    is_board = len({n for pair in pairs for n in pair}) > 2 and len({pair[0] for pair in pairs}) > 1
+    return [_group(key, by_group[key], from_winner=is_board) for key in TITLES if key in by_group]
 
 
 TITLES = {
@@ -116,15 +132,18 @@ def group_of(claim: Claim) -> str:
     return "differ" if found in ("better", "worse") else found
 
 
-def _group(key: str, own: Sequence[tuple[Claim, int]]) -> dict[str, Any]:
-    """One group: its first claims listed, the others folded."""
-    rows = [_claim(*c) for c in own[:MOST_CLAIMS]]
+def _group(key: str, own: Sequence[tuple[Claim, int]], *, from_winner: bool) -> dict[str, Any]:
+    """One group: its first claims listed, the others folded; the sizes that would settle the first of them."""
+    rows = [_claim(*c, from_winner=from_winner) for c in own[:MOST_CLAIMS]]
+    for row in rows[WITH_SIZES:]:
+        row["sizes"] = ""
+    is_of_pairs = any(len(claim.get("conditions") or ()) == 2 for claim, _ in own)
     more = f"{len(own) - EACH:,} more"
     if len(own) > len(rows):
         more += f", {len(rows) - EACH} of them here; JSON has all (richter report .. --json results.json)"
     return {
         "side": key,
-        "title": TITLES[key],
+        "title": TITLES[key] if is_of_pairs or key != "differ" else "Shown",
         "size": len(own),
         "shown": rows[:EACH],
         "more": rows[EACH:],
@@ -140,17 +159,27 @@ def lead_pair(document: Mapping[str, Any]) -> list[str]:
 
     Where nothing was shown, the pair of the first claim; without claims the first two conditions.
     """
-    pairs = [c for c in document.get("claims") or [] if len(c.get("conditions") or ()) == 2]
+    pairs = pair_claims(document)
     shown = [c for c in pairs if side_of(c) in ("better", "worse")]
     main = [c for c in shown if c.get("primary")] or shown
-    if not main:
-        names = pairs[0]["conditions"] if pairs else [c.get("name") for c in (document.get("conditions") or [])[:2]]
-        return list(names)
-    if len(document.get("conditions") or ()) <= 2 or control_of(document):
-        return list(main[0]["conditions"])
-    beaten = {_in_order(c)[0] for c in main}
-    best = next((n for c in main for n in [_in_order(c)[1]] if n not in beaten), _in_order(main[0])[1])
-    own = [c for c in main if _in_order(c)[1] == best]
+    if not pairs:
+        return [str(c.get("name")) for c in (document.get("conditions") or [])[:2]]
+    if not main or len(document.get("conditions") or ()) <= 2 or control_of(document):
+        return list((main or pairs)[0]["conditions"])
+    return _best_and_nearest(main)
+
+
+def pair_claims(document: Mapping[str, Any]) -> list[Claim]:
+    """The claims on two conditions."""
+    return [c for c in document.get("claims") or [] if len(c.get("conditions") or ()) == 2]
+
+
+def _best_and_nearest(shown: Sequence[Claim]) -> list[str]:
+    """The nearest condition that the best one beats, and the best one."""
+    beaten = {_in_order(c)[0] for c in shown}
+    winners = [_in_order(c)[1] for c in shown]
+    best = next((n for n in winners if n not in beaten), winners[0])
+    own = [c for c in shown if _in_order(c)[1] == best]
     return _in_order(min(own, key=lambda c: abs(c.get("estimate") or 0.0)))
 
 
@@ -167,8 +196,8 @@ def control_of(document: Mapping[str, Any]) -> str | None:
     if control:
         return str(control)
     names = list(comparison.get("conditions") or ())
-    pairs = [c["conditions"] for c in document.get("claims") or [] if len(c.get("conditions") or ()) == 2]
-    return str(pairs[0][0]) if len(names) == 2 and pairs else None
+    pairs = pair_claims(document)
+    return str(pairs[0]["conditions"][0]) if len(names) == 2 and pairs else None
 
 
 def comparison_of(document: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -180,26 +209,29 @@ def comparison_of(document: Mapping[str, Any]) -> Mapping[str, Any]:
 def pair_matrix(document: Mapping[str, Any]) -> dict[str, Any] | None:
     """All pairs of more than two conditions on the main measure: rows and columns best first, a cell for each pair."""
     conditions = [str(c.get("name")) for c in best_first(document.get("conditions") or [])]
-    claims = [
-        (k, c) for k, c in enumerate(document.get("claims") or [], start=1) if len(c.get("conditions") or ()) == 2
-    ]
-    main = [(k, c) for k, c in claims if c.get("primary")] or claims
+    main = _main_pairs(document)
     if not 2 < len(conditions) <= MOST_IN_MATRIX or len(main) < 3:
         return None
-    measure = main[0][1].get("measure")
     found: dict[tuple[str, str], dict[str, Any]] = {}
     in_numbers = len(conditions) <= MOST_IN_NUMBERS
     for k, claim in main:
-        if claim.get("measure") == measure:
-            first, second = claim["conditions"]
-            found[second, first] = _pair_cell(claim, k, in_numbers=in_numbers, turned=False)
-            found[first, second] = _pair_cell(claim, k, in_numbers=in_numbers, turned=True)
+        first, second = claim["conditions"]
+        found[second, first] = _pair_cell(claim, k, in_numbers=in_numbers, turned=False)
+        found[first, second] = _pair_cell(claim, k, in_numbers=in_numbers, turned=True)
     return {
-        "noun": document_words({"measure": measure}).noun,
+        "noun": document_words(main[0][1]).noun,
         "names": [name(c) for c in conditions],
         "in_numbers": in_numbers,
         "rows": [(name(row), [found.get((row, column)) for column in conditions]) for row in conditions],
     }
+
+
+def _main_pairs(document: Mapping[str, Any]) -> list[tuple[int, Claim]]:
+    """The claims on pairs by the main measure, with their numbers."""
+    numbered = [(k, c) for k, c in enumerate(document.get("claims") or [], start=1)]
+    pairs = [(k, c) for k, c in numbered if len(c.get("conditions") or ()) == 2]
+    main = [(k, c) for k, c in pairs if c.get("primary")] or pairs
+    return [(k, c) for k, c in main if c.get("measure") == main[0][1].get("measure")]
 
 
 SIGNS = {"better": "▲", "worse": "▼", "alike": "≈", "open": "?", "blocked": "×"}

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from richter.claims import measure_words
+from richter.claims import Metric, measure_words
 from richter.records import DEFAULT_LEVEL
 from richter.report._figure import Figure, Row, dashed, ends, figure, interval_panel, leading
 from richter.report._measure_table import figures_of
@@ -19,7 +19,7 @@ from richter.words._numbers import name
 from richter.words._spans import describe_level, digits_by_width
 
 SHOWN = ("verified", "refuted")
-MOST_RANKED = 12  # models of a ranking; the table of measures has all
+MOST_RANKED = 10  # models of a ranking; the table of measures has all
 MOST_TIERS = 4  # lines beside a ranking
 COLOURS = {"better": "var(--better)", "worse": "var(--worse)"}
 
@@ -89,65 +89,67 @@ def _difference(row: Row) -> Iterator[Figure]:
 
 def _ranking(document: Mapping[str, Any], comparison: Mapping[str, Any]) -> Iterator[Figure]:
     """Every condition on the main measure with its interval, best first; lines join those that no claim tells apart."""
-    primary, rows = _ranked_rows(document, comparison)
+    groups = [[name(n) for n in group] for group in comparison.get("groups") or [] if group]
+    primary, figures = _main_figures(document, comparison)
+    words = measure_words(primary or "accuracy")
+    rows = _ranked_rows(figures, words, groups)
     if not rows:
         return
-    words = measure_words(primary)
     control = (comparison.get("options") or {}).get("control")
-    groups = [[name(n) for n in group] for group in comparison.get("groups") or [] if group]
-    leaders = set(groups[0]) if len(groups) > 1 else set()
-    drawn, more = leading([r["condition"] for r in rows], "models, the best ones", most=MOST_RANKED)
-    lane = {member: k for k, member in enumerate(drawn)}
-    marks = list(_tier_lines(groups, lane))
-    for k, row in enumerate(rows):
-        if row["condition"] not in lane:
-            continue
-        y, is_control = lane[row["condition"]], row["condition"] == name(control) and control is not None
-        colour = "var(--accent)" if row["condition"] in leaders or not leaders else "var(--muted)"
-        if is_control:
-            marks.append(dashed((row["value"], 0), (row["value"], len(drawn) - 1)))
-        if row["low"] is not None and row["high"] is not None:
-            marks.append(Mark(kind="span", at=[(row["low"], y), (row["high"], y)], colour=colour, size=6, row=k))
-        shape = "diamond" if is_control else "circle"
-        marks.append(Mark(kind="dot", at=[(row["value"], y)], colour=colour, size=5.5, row=k, shape=shape))
-        marks.append(Mark(kind="label", at=[(math.inf, y)], text=row["shown"]))
+    names = [row["condition"] for row in rows]
+    drawn, more = leading(names, "models, the best ones", most=MOST_RANKED)
     rates = words.suffix == " points"
-    noun = words.noun
-    x = axis(
-        (row[key] for row in rows if row["condition"] in lane for key in ("low", "value", "high")), noun, percent=rates
-    )
+    reach = [row[key] for row in rows[: len(drawn)] for key in ("low", "value", "high")]
+    x = axis([0.0, 1.0] if rates and len(rows) == 1 else reach, words.noun, percent=rates)
+    marks = _ranking_marks(rows[: len(drawn)], groups, control)
     levels = {describe_level(row["level"]) for row in rows if row["level"]}
-    says = describe_ranking(
-        groups, [r["condition"] for r in rows], noun, f"{levels.pop()} CI" if len(levels) == 1 else ""
-    )
-    baseline = f" The diamond and the dashed line are the baseline, {name(control)}." if control else ""
     yield figure(
         "floors-ranking",
         title="The ranking",
-        says=says,
-        more=f"{baseline}{more}",
+        says=describe_ranking(groups, names, words.noun, levels=sorted(levels), control=control),
+        more=more,
         panels=[Panel(x=x, y=lanes(drawn), marks=marks, beside=True)],
         rows=rows,
-        columns=f"condition: model, value: {noun}, low: from, high: to, n: questions, tiers",
+        columns=f"condition: model, value: {words.noun}, low: from, high: to, n: questions, tiers",
         docs="estimators/comparison",
     )
 
 
-def _ranked_rows(document: Mapping[str, Any], comparison: Mapping[str, Any]) -> tuple[str, list[Row]]:
-    """The main measure, and each condition's mean with its interval, the best first."""
-    found: dict[str, Mapping[str, Any]] = {}
-    primary = str(comparison.get("primary") or "")
-    for condition in document.get("conditions") or []:
-        measures = figures_of(condition)
-        primary = primary or next(iter(measures), "")
-        if isinstance(measures.get(primary), Mapping):
-            found[name(condition.get("name"))] = measures[primary]
-    if not found:  # a comparison alone
-        found = _compared_figures(comparison, primary)
-    words = measure_words(primary or "accuracy")
-    better = next((f["better"] for f in found.values() if f.get("better")), words.better)
-    tiers = [[name(n) for n in group] for group in comparison.get("groups") or []]
-    rows = [
+def _ranking_marks(rows: Sequence[Row], groups: Sequence[Sequence[str]], control: str | None) -> list[Mark]:
+    """The lanes of the conditions that are drawn, their tiers, and a line at the baseline."""
+    lane = {row["condition"]: k for k, row in enumerate(rows)}
+    leaders = set(groups[0]) if len(groups) > 1 else set(lane)
+    marks = [dashed((r["value"], 0), (r["value"], len(rows) - 1)) for r in rows if r["condition"] == control]
+    marks += _tier_lines(groups, lane)
+    for who, k in lane.items():
+        marks += _ranked_marks(k, rows[k], is_leader=who in leaders, is_control=who == control)
+    return marks
+
+
+def _ranked_marks(place: int, row: Row, *, is_leader: bool, is_control: bool) -> Iterator[Mark]:
+    """A condition's lane: its interval, its mean and the mean as a number."""
+    look: dict[str, Any] = {"colour": "var(--accent)" if is_leader else "var(--muted)", "row": place}
+    if row["low"] is not None and row["high"] is not None:
+        yield Mark(kind="span", at=[(row["low"], place), (row["high"], place)], size=6, **look)
+    yield Mark(kind="dot", at=[(row["value"], place)], size=5.5, shape="diamond" if is_control else "circle", **look)
+    yield Mark(kind="label", at=[(math.inf, place)], text=row["shown"])
+
+
+def _main_figures(
+    document: Mapping[str, Any], comparison: Mapping[str, Any]
+) -> tuple[str, dict[str, Mapping[str, Any]]]:
+    """The main measure, and each condition's figure of it."""
+    measured = {name(c.get("name")): figures_of(c) for c in document.get("conditions") or []}
+    first = next((measure for figures in measured.values() for measure in figures), "")
+    primary = str(comparison.get("primary") or first)
+    found = {who: figures[primary] for who, figures in measured.items() if primary in figures}
+    return primary, found or _compared_figures(comparison, primary)
+
+
+def _ranked_rows(figures: Mapping[str, Mapping[str, Any]], words: Metric, tiers: Sequence[Sequence[str]]) -> list[Row]:
+    """Each condition's mean with its interval and its tiers, the best first."""
+    better = next((f["better"] for f in figures.values() if f.get("better")), words.better)
+    rows: list[Row] = [
         {
             "condition": who,
             "value": figure["estimate"],
@@ -157,10 +159,10 @@ def _ranked_rows(document: Mapping[str, Any], comparison: Mapping[str, Any]) -> 
             "tiers": ", ".join(str(k) for k, tier in enumerate(tiers, start=1) if who in tier),
             "shown": _amount(words, figure),
         }
-        for who, figure in found.items()
+        for who, figure in figures.items()
         if isinstance(figure.get("estimate"), int | float)
     ]
-    return primary, sorted(rows, key=lambda r: -r["value"] if better == "higher" else r["value"])
+    return sorted(rows, key=lambda r: -r["value"] if better == "higher" else r["value"])
 
 
 def _compared_figures(comparison: Mapping[str, Any], primary: str) -> dict[str, Mapping[str, Any]]:
@@ -174,7 +176,7 @@ def _compared_figures(comparison: Mapping[str, Any], primary: str) -> dict[str, 
     return found
 
 
-def _amount(words: Any, figure: Mapping[str, Any]) -> str:
+def _amount(words: Metric, figure: Mapping[str, Any]) -> str:
     """A mean as people read it, with the digits that its interval deserves."""
     span = figure.get("interval") or {}
     known = [e for e in (span.get("low"), span.get("high")) if isinstance(e, int | float)]
@@ -228,7 +230,7 @@ def _gap(claim: Mapping[str, Any]) -> Row:
     return row | {"side": _side(row)}
 
 
-def _difference_words(words: Any, claim: Mapping[str, Any], interval: Mapping[str, Any]) -> str:
+def _difference_words(words: Metric, claim: Mapping[str, Any], interval: Mapping[str, Any]) -> str:
     """The difference with its sign and unit, and the digits that its interval deserves."""
     known = [e for e in (interval.get("low"), interval.get("high")) if isinstance(e, int | float)]
     shown = digits_by_width(words, *known) if len(known) == 2 else words

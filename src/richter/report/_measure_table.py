@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from richter.report._claim_list import bar_of, control_of, side_of
+from richter.report._claim_list import bar_of, comparison_of, control_of, side_of
 from richter.words._numbers import name
 from richter.words._page_texts import (
     Ends,
@@ -29,18 +29,10 @@ def measure_table(document: Document) -> dict[str, Any]:
     measures = list(dict.fromkeys(m for figures in measured.values() for m in figures))
     rails = {m: _rail([figures.get(m) for figures in measured.values()]) for m in measures}
     control, standing = control_of(document), _standing(document)
-    rows = [
-        {
-            "name": name(c.get("name")),
-            "detail": describe_condition(c),
-            "is_baseline": control is not None and c.get("name") == control,
-            "cells": [_cell(measured[name(c.get("name"))].get(m), m, rails[m]) for m in measures],
-        }
-        for c in conditions
-    ]
+    rows = [_row(c, measured[name(c.get("name"))], rails, standing, control) for c in conditions]
+    baseline = (comparison_of(document).get("options") or {}).get("control")
     for condition, row in zip(conditions, rows, strict=True):
-        for measure, cell in zip(measures, row["cells"], strict=True):
-            cell |= _mark(str(condition.get("name")), measure, standing, control)
+        row["is_baseline"] = condition.get("name") == baseline
     is_marked = any(cell["mark"] for row in rows for cell in row["cells"])
     return {
         "columns": [{"title": describe_measure_title(m, measured), "rail": rail_words(m, rails[m])} for m in measures],
@@ -48,6 +40,19 @@ def measure_table(document: Document) -> dict[str, Any]:
         "words": describe_marks(control, is_marked=is_marked, n_conditions=len(conditions)),
         "levels": _levels(measured.values()),
     }
+
+
+def _row(
+    condition: Document,
+    figures: Mapping[str, Any],
+    rails: Mapping[str, Ends],
+    standing: "Standing",
+    control: str | None,
+) -> dict[str, Any]:
+    """A condition's row: its name and a cell for each measure."""
+    who = str(condition.get("name"))
+    cells = [_cell(figures.get(m), m, ends) | _mark(who, m, standing, control) for m, ends in rails.items()]
+    return {"name": name(who), "detail": describe_condition(condition), "cells": cells}
 
 
 def figures_of(condition: Document) -> dict[str, Mapping[str, Any]]:
@@ -64,7 +69,7 @@ def _older_figures(condition: Document) -> dict[str, Any]:
     """The figures of a document that lists no measures; its rate of wrong answers as accuracy, which claims are on."""
     found = {"mean_score": condition.get("scored"), "catastrophic_rate": condition.get("how_badly")}
     often = condition.get("how_often")
-    if not is_measured(often):
+    if not isinstance(often, Mapping) or not is_measured(often):
         return found
     right = {**often, "estimate": 1 - often["estimate"], "better": "higher"}
     ends = finite_ends(often)
@@ -111,15 +116,14 @@ def _standing(document: Document) -> Standing:
     """By measure and condition, the others that it is shown to be better (positive) or worse than, by their claims."""
     found: Standing = {}
     for place, claim in enumerate(document.get("claims") or [], start=1):
-        pair, side = claim.get("conditions") or (), side_of(claim)
+        pair = list(claim.get("conditions") or ())
         if len(pair) != 2 or (claim.get("family") or {}).get("name") in ("subgroup", "requirement"):
             continue
         by_condition = found.setdefault(str(claim.get("measure")), {})
-        sign = {"better": 1, "worse": -1}.get(side, 0)
-        by_condition.setdefault(pair[1], {})[pair[0]] = sign * place
-        by_condition.setdefault(pair[0], {})[pair[1]] = -sign * place
-        by_condition[pair[1]].setdefault("", place)
-        by_condition[pair[0]].setdefault("", place)
+        sign = {"better": 1, "worse": -1}.get(side_of(claim), 0)
+        for one, other, seen in ((pair[1], pair[0], sign), (pair[0], pair[1], -sign)):
+            own = by_condition.setdefault(one, {"": place})
+            own[other] = seen * place
     return found
 
 
@@ -128,9 +132,12 @@ def _mark(condition: str, measure: str, standing: Standing, control: str | None)
     others = dict(standing.get(measure, {}).get(condition, {}))
     first = others.pop("", None)
     if control is not None:
-        others = {control: others[control]} if control in others and condition != control else {}
-    better = [n for n, place in others.items() if place > 0]
-    worse = [n for n, place in others.items() if place < 0]
-    mark = "better" if better and not worse else "worse" if control is not None and worse else ""
-    decided = abs(others[better[0]]) if better else abs(others[worse[0]]) if worse else first
+        others = {n: place for n, place in others.items() if control in (n, condition) and condition != control}
+    better, worse = ([n for n, place in others.items() if sign * place > 0] for sign in (1, -1))
+    decided = next((abs(others[n]) for n in (*better, *worse)), first)
+    mark = ""
+    if better and not worse:
+        mark = "better"
+    elif control is not None and worse:
+        mark = "worse"
     return {"mark": mark, "mark_words": describe_standing(better, worse) if mark else "", "claim": decided}

@@ -43,36 +43,22 @@ def severity_figures(section: Mapping[str, Any]) -> Iterator[draw.Figure]:
 
 def _distribution(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) -> Iterator[draw.Figure]:
     """Each condition's share of answers at every severity, as one bar."""
-    rows: list[draw.Row] = []
-    for point in curve:
-        n = (conditions.get(point["condition"]) or {}).get("n")
-        if n and point["severity"] > 0:
-            share = (point.get("count") or 0) / n
-            rows.append(
-                {"condition": name(point["condition"]), "share": share, "n": n} | draw.copied(point, "severity count")
-            )
+    rows = _severity_shares(curve, conditions)
     if sum(row["count"] or 0 for row in rows) < FEW_ERRORS:
         return
-    severe: Counter[str] = Counter({row["condition"]: 0 for row in rows})
+    severe = dict.fromkeys((row["condition"] for row in rows), 0.0)
+    reached = dict(severe)
     for row in rows:
+        reached[row["condition"]] += row["share"]
         severe[row["condition"]] += row["share"] if row["severity"] >= CATASTROPHIC else 0.0
-    ranked = sorted(severe, key=lambda c: severe[c])
-    shown, more = draw.leading(ranked, "models")
+    shown, more = draw.leading(sorted(severe, key=lambda c: severe[c]), "models")
     levels = sorted({row["severity"] for row in rows if row["count"]})
     ramp = {level: RAMP[min(5, 1 + int(level / 4 * 4.99))] for level in levels}
-    marks, reached = [], Counter[str]()
-    for k, row in sorted(enumerate(rows), key=lambda pair: -pair[1]["severity"]):
-        start, who = reached[row["condition"]], row["condition"]
-        reached[who] += row["share"]
-        if who in shown and row["count"]:
-            bar = [(start, shown.index(who)), (start + row["share"], shown.index(who))]
-            marks.append(Mark(kind="bar", at=bar, colour=ramp[row["severity"]], row=k))
+    marks = list(_severity_bars(rows, shown, ramp))
     marks += [
         Mark(kind="label", at=[(float("inf"), k)], text=f"{100 * severe[who]:.1f}%") for k, who in enumerate(shown)
     ]
-    x = axis(
-        reached.values(), "share of answers, the most severe first; at the right severe ones", percent=True, zero=True
-    )
+    x = axis(reached.values(), "share of answers", percent=True, zero=True)
     yield draw.figure(
         "severity-distribution",
         title="How severe the errors are",
@@ -85,6 +71,30 @@ def _distribution(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, A
         docs="estimators/deployment-table",
         drills=True,
     )
+
+
+def _severity_shares(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) -> list[draw.Row]:
+    """The share of a condition's answers at each severity."""
+    sizes = {c: found.get("n") for c, found in conditions.items()}
+    return [
+        {"condition": name(point["condition"]), "share": (point.get("count") or 0) / n, "n": n}
+        | draw.copied(point, "severity count")
+        for point in curve
+        if (n := sizes.get(point["condition"])) and point["severity"] > 0
+    ]
+
+
+def _severity_bars(rows: Sequence[draw.Row], shown: Sequence[str], ramp: Mapping[float, str]) -> Iterator[Mark]:
+    """The parts of each condition's bar, the most severe first."""
+    reached: dict[str, float] = {}
+    for k, row in sorted(enumerate(rows), key=lambda pair: -pair[1]["severity"]):
+        who = row["condition"]
+        start = reached.get(who, 0.0)
+        reached[who] = start + row["share"]
+        if who in shown and row["count"]:
+            lane = shown.index(who)
+            at = [(start, lane), (start + row["share"], lane)]
+            yield Mark(kind="bar", at=at, colour=ramp[row["severity"]], row=k)
 
 
 def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) -> Iterator[draw.Figure]:

@@ -176,19 +176,32 @@ class _Frame:
 
 
 def _frame_of(panel: Panel) -> _Frame:
-    y, named = panel.y, panel.cells or panel.beside
-    widest = max((len(n) for n in y.names), default=0) if named else 0
-    lane = (CELL if panel.cells else CLOSE if panel.beside and len(y.names) > 6 else LANE) if y.names else 0
-    columns = [mark.at[0][0] for mark in panel.marks if mark.kind == "tier"]
-    tiers = TIER * (max(columns) + 1) + 4 if columns else 0.0
-    letter, unnamed = BOLD if panel.beside else LETTER, 2 if y.names else 8 if y.silent else 38
+    y = panel.y
+    lane = _lane_height(panel)
     return _Frame(
         panel=panel,
         top=(20 if panel.title else 4) + (17 if y.title else 0),
-        left=min(widest * letter + 8, 120) + tiers if named else unnamed,
+        left=_room_for_names(panel) if panel.cells or panel.beside else 2 if y.names else 8 if y.silent else 38,
         lane=lane,
         height=lane * len(y.names) if y.names else SHORT if panel.short else HEIGHT,
     )
+
+
+def _lane_height(panel: Panel) -> int:
+    """The height of a named row; 0 where y is a scale."""
+    if not panel.y.names:
+        return 0
+    if panel.cells:
+        return CELL
+    return CLOSE if panel.beside and len(panel.y.names) > 6 else LANE
+
+
+def _room_for_names(panel: Panel) -> float:
+    """The width of the names at the left with the lines of tiers beside them."""
+    widest = max((len(n) for n in panel.y.names), default=0)
+    columns = [mark.at[0][0] for mark in panel.marks if mark.kind == "tier"]
+    tiers = TIER * (max(columns) + 1) + 4 if columns else 0.0
+    return min(widest * (BOLD if panel.beside else LETTER) + 8, 120) + tiers
 
 
 def _text(at: tuple[float, float], words: str, kind: str = "t", anchor: str = "") -> str:
@@ -224,7 +237,7 @@ def _draw_x(frame: _Frame) -> Iterator[str]:
     for tick in [] if x.names or x.silent else x.ticks():
         place = frame.across(tick)
         yield f'<path d="M{place:.1f} {frame.top}V{frame.bottom}" class="g"/>'
-        yield _text((place, below), x.tick_text(tick), anchor="end" if place > frame.right - 14 else "middle")
+        yield _text((place, below), x.tick_text(tick), anchor="end" if place > WIDTH - 22 else "middle")
 
 
 def _draw_y(frame: _Frame) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from richter.claims import METRICS, measure_words
+from richter.claims import METRICS
 from richter.records import at_most
 from richter.words._numbers import among, count, name, number, percent, signed
 
@@ -43,21 +43,32 @@ def describe_difference(row: Row, noun: str, level: str) -> Says:
     return finding, f"{row['other']} less {row['condition']} on {noun}; the line is the {level} CI.{margin}"
 
 
-def describe_ranking(groups: Sequence[Sequence[str]], names: Sequence[str], noun: str, level: str) -> Says:
-    """Which models cannot be told apart, best first."""
+def describe_ranking(
+    groups: Sequence[Sequence[str]], names: Sequence[str], noun: str, *, levels: Sequence[str], control: Any
+) -> Says:
+    """Which models cannot be told apart, and what the marks are."""
+    reading = f"{_capital(noun)} with {' and '.join(levels)} CI." if levels else f"{_capital(noun)} as measured."
     together = [g for g in groups if len(g) > 1]
-    reading = f"{_capital(noun)} with {level}.".replace("with .", "as measured.")
+    if together and len(names) > 2:
+        reading += " A green bar joins those that are statistically indistinguishable."
+    if control:
+        reading += f" The diamond and the dashed line are the baseline, {name(control)}."
+    return _describe_tiers(groups, together, names, noun), reading
+
+
+def _describe_tiers(
+    groups: Sequence[Sequence[str]], together: Sequence[Sequence[str]], names: Sequence[str], noun: str
+) -> str:
+    """Which of all are statistically indistinguishable."""
     if len(names) < 2:
-        return f"{_capital(noun)} of {among(names)}.", reading
+        return f"{_capital(noun)} of {among(names)}."
     if not groups:
-        return f"No two of the {len(names)} could be compared on {noun}.", reading
+        return f"No two of the {len(names)} could be compared on {noun}."
     if not together:
-        return f"All {len(names)} differ on {noun}.", reading
+        return f"All {len(names)} differ on {noun}."
     largest = max(together, key=len)
-    joined = "" if len(names) < 3 else " A green bar joins those that are statistically indistinguishable."
-    if len(largest) == len(names):
-        return f"The {len(names)} are statistically indistinguishable on {noun}.", f"{reading}{joined}"
-    return f"{_capital(among(largest))} are statistically indistinguishable on {noun}.", f"{reading}{joined}"
+    who = f"The {len(names)}" if len(largest) == len(names) else among(largest)
+    return f"{_capital(who)} are statistically indistinguishable on {noun}."
 
 
 def describe_differences_figure(rows: Sequence[Row]) -> Says:
@@ -69,7 +80,7 @@ def describe_differences_figure(rows: Sequence[Row]) -> Says:
     reading = "Each line is a difference (first minus second) with its CI. Green is better, red worse, grey neither."
     if needed:
         most = max(needed, key=lambda r: r["labels_needed"])
-        measure, unit = most["measure"].split(" (")[0], {"item": "question"}.get(most["unit"], most["unit"])
+        measure, unit = most["measure"].split(" (")[0], "question" if most["unit"] == "item" else str(most["unit"])
         reading += f" {most['pair']} on {measure} takes most to settle: {count(most['labels_needed'], unit)}."
     return finding, reading
 
@@ -89,7 +100,7 @@ def describe_flips(rows: Sequence[Row], more: str) -> Says:
 
 def describe_distribution(rows: Sequence[Row], severe: Mapping[str, float]) -> Says:
     """Who errs severely most and least often."""
-    reading = f"All answers by severity (1 slight to 4 dangerous or made up). Severe is {CATASTROPHIC:g} or more."
+    reading = f"Answers by severity (1 slight to 4 dangerous or made up). Numbers: {CATASTROPHIC:g} or more."
     if not severe or not any(severe.values()):
         return f"No answer has a severity of {CATASTROPHIC:g} or more.", reading
     most, least = max(severe, key=lambda c: severe[c]), min(severe, key=lambda c: severe[c])
@@ -285,6 +296,8 @@ def describe_reliability(studies: Sequence[tuple[str, str, Found]], *, has_enoug
     if not isinstance(sure, int | float) or not isinstance(right, int | float):
         return f"The furthest off is {who} ({source}): calibration error {100 * error:.1f} points.", reading
     averages = f"{100 * sure:.0f}% sure on average, right in {100 * right:.0f}%"
+    if len(known) == 1:
+        return f"{who} is {averages} (calibration error {100 * error:.1f} points).", reading
     return f"The furthest off is {who}: {averages} (calibration error {100 * error:.1f} points).", reading
 
 
@@ -429,8 +442,3 @@ def describe_categories(rows: Sequence[Row]) -> Says:
         f"{first['category']}: {percent(first['error'])} wrong {span}, {count(first['drawn'], 'paragraph')}.",
         "From the random sample alone, the most sampled first.",
     )
-
-
-def noun_of(measure: str) -> str:
-    """What a measure is called in a figure."""
-    return measure_words(measure).noun
