@@ -1,5 +1,6 @@
 """The lines of the app's list of runs: how far each run is, what it cost, and what its page says that it found."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ class RunRows:
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[object, dict[str, Any]]] = {}
+        self._is_stopped = False
 
     def row(self, number: int, run: str) -> dict[str, Any]:
         """The line of a run."""
@@ -29,6 +31,18 @@ class RunRows:
         if state is None or known is None or known[0] != state:
             known = self._known[run] = (state, run_row(number, run))
         return known[1]
+
+    def read_ahead(self, runs: Sequence[str]) -> None:
+        """Read the lines of all runs that lie in folders, until `stop`."""
+        for number, run in enumerate(runs):
+            if self._is_stopped:
+                return
+            if _files_state(run) is not None:
+                self.row(number, run)
+
+    def stop(self) -> None:
+        """Read no more ahead."""
+        self._is_stopped = True
 
 
 def _files_state(run: str) -> object:
