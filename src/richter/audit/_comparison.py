@@ -168,7 +168,7 @@ def page_questions(
         raise InputError(f"{main} alone is no trade.", remedy="Give grades or scores beside the costs.")
     pairs = pairs_of(dataset.conditions, control=control)
     questions = []
-    for measure in _measures(dataset, main, on):
+    for measure in measures_of(dataset, main, on):
         family: FamilyName = "main" if measure == main and not trades else "other"
         relation = _relation(dataset, measure, directed)
         questions += [
@@ -189,7 +189,7 @@ def _check_measures(dataset: Dataset, on: Sequence[str], margins: Mapping[str, f
         check_margin(metric_of(dataset, measure), margin)
 
 
-def _measures(dataset: Dataset, main: str, on: Sequence[str]) -> list[str]:
+def measures_of(dataset: Dataset, main: str, on: Sequence[str] = ()) -> list[str]:
     """The measures of a page, the main one first."""
     names = [main, *on, str(dataset.metric)]
     scores = dataset.scores.filter(pl.col("metric") == "accuracy")

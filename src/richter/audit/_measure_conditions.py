@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,12 @@ import polars as pl
 import scipy
 
 from richter.audit._calibration_results import CalibrationReport
+from richter.audit._comparison import measures_of
 from richter.audit._measure_run import RunRecords
 from richter.audit._results import ConditionResults, Estimated, Figure, Group
 from richter.claims import Evidence, Outcomes, Sample, as_errors, as_sample, mean_evidence, rate_interval
 from richter.errors import InputError
-from richter.evidence import outcomes_of
+from richter.evidence import metric_of, outcomes_of
 from richter.stats import Bools, Indices, benjamini_hochberg
 from richter.tables import CATASTROPHIC, Dataset
 
@@ -42,7 +43,7 @@ def measure_conditions(
     badly = _figures(severe, f"share of answers of severity {CATASTROPHIC:g} or more", level)
     mean = _figures(known_outcomes(tables, "mean_severity"), "mean severity of all answers, 0 where correct", level)
     where = {} if wrong is None else _where(wrong, _attributes(records, wrong.items), level)
-    scored = _scored(records, level)
+    scored, measures = _scored(records, level), _measure_figures(tables, level)
     rated = dict(records.rows.filter(pl.col("correct").is_not_null())["condition"].value_counts().iter_rows())
     badly = {name: dataclasses.replace(figure, mean=mean.get(name)) for name, figure in badly.items()}
     found = []
@@ -67,6 +68,7 @@ def measure_conditions(
                 scored=scored.get(name),
                 knows=knows.get(name),
                 where=where.get(name, ()),
+                measures={measure: figures[name] for measure, figures in measures.items() if name in figures},
             )
         )
     return tuple(found)
@@ -107,17 +109,33 @@ def _figures(found: Outcomes | None, what: str, level: float) -> dict[str, Figur
     return figures
 
 
+def _measure_figures(tables: Dataset, level: float) -> dict[str, dict[str, Figure]]:
+    """By measure each condition's mean with its interval, for all that a comparison of these data asks about."""
+    found: dict[str, dict[str, Figure]] = {}
+    for measure in () if tables.metric is None else measures_of(tables, tables.metric):
+        outcomes = known_outcomes(tables, measure) if metric_of(tables, measure).estimator == "mean" else None
+        if outcomes is not None:
+            found[measure] = _with_scale(_figures(outcomes, outcomes.metric.noun, level), outcomes)
+    return found
+
+
+def _with_scale(figures: Mapping[str, Figure], outcomes: Outcomes) -> dict[str, Figure]:
+    """Figures that say the ends of their scale, where it has any, and which of them is good."""
+    metric = outcomes.metric
+    known = metric.kind != "real" and metric.low is not None and metric.high is not None
+    ends = (float(metric.low or 0), float(metric.high or 0)) if known else None  # an amount has only what was seen
+    return {name: dataclasses.replace(figure, scale=ends, better=metric.better) for name, figure in figures.items()}
+
+
 def _scored(records: RunRecords, level: float) -> dict[str, Figure]:
     """Each condition's mean score with its interval, where answers have a score that is not right or wrong."""
     if records.tables.metric in (None, "accuracy", "mean_severity"):
         return {}
     found = outcomes_of(records.tables, str(records.tables.metric))
     metric = found.metric
-    known = metric.kind != "real" and metric.low is not None and metric.high is not None
-    ends = (float(metric.low or 0), float(metric.high or 0)) if known else None  # an amount has only what was seen
-    what = f"{metric.noun}{f' from {ends[0]:g} to {ends[1]:g}' if ends else ''}, {metric.better} is better"
-    figures = _figures(found, what, level).items()
-    return {name: dataclasses.replace(figure, scale=ends, better=metric.better) for name, figure in figures}
+    has_ends = metric.kind != "real" and metric.low is not None and metric.high is not None
+    ends = f" from {metric.low:g} to {metric.high:g}" if has_ends else ""
+    return _with_scale(_figures(found, f"{metric.noun}{ends}, {metric.better} is better", level), found)
 
 
 def _confidence_figures(report: CalibrationReport | None, what: str, records: RunRecords) -> dict[str, Figure]:

@@ -256,7 +256,7 @@ def _first_step(study: RunStudy) -> list[str]:
     changed = () if study.comparison is None else study.comparison.pairs
     if len(main) == 1 and main[0].decided and changed and changed[0].fixed is not None:
         pair = changed[0]
-        return [f"look at what changed under Evidence: {pair.fixed:,} fixed, {pair.broken:,} broken"]
+        return [f"look at the {pair.fixed:,} fixed and {pair.broken:,} broken questions"]
     return []
 
 

@@ -22,7 +22,7 @@ Layer = Callable[[Numbered], Iterable[Mark]]  # of a panel: the marks for its ro
 MOST_PANELS = 24
 TEXT = (  # of a file that stands alone
     "text{font:11px system-ui,sans-serif;fill:var(--muted)}.h{font-size:12px;fill:var(--ink);font-weight:600}"
-    ".g{stroke:var(--line);fill:none}"
+    ".g{stroke:var(--line);fill:none}.v,.c{fill:var(--ink)}.c.on{fill:var(--paper)}"
 )
 
 
@@ -42,14 +42,16 @@ PLAIN = Key(name="", colour="var(--c0)")
 class Figure:
     """One figure: the sentence that says what it shows, its panels, its numbers, and where its estimator is explained.
 
+    `finding` is what the figure shows, a sentence that heads it; `reading` says how to read it; `title` is its name.
     `rows` are at once what the marks stand for, the figure's table and its download; `columns` names the columns for
-    people. `docs` is a page of the documentation. Without panels the sentence is all there is to show at this n.
+    people. `docs` is a page of the documentation. Without panels the finding is all there is to show at this n.
     """
 
     name: str
     section: str
     title: str
-    sentence: str
+    finding: str
+    reading: str = ""
     panels: Sequence[Panel]
     rows: Sequence[Row]
     columns: Mapping[str, str]
@@ -58,9 +60,18 @@ class Figure:
     drills: bool = False  # a mark stands for answers that the evidence can show
     folded: bool = False  # detail for those who ask
 
+    @property
+    def sentence(self) -> str:
+        """The finding and how to read it."""
+        return " ".join(filter(None, (self.finding, self.reading)))
 
-def figure(name: str, *, columns: str, **parts: Any) -> Figure:
-    """A figure; its section is the first word of its name. `columns`: "field, field: words for people, ..."."""
+
+def figure(name: str, *, columns: str, says: tuple[str, str], more: str = "", **parts: Any) -> Figure:
+    """A figure; its section is the first word of its name. `columns`: "field, field: words for people, ...".
+
+    `says`: its finding, and how to read it, to which `more` is added.
+    """
+    parts |= {"finding": says[0], "reading": f"{says[1]}{more}".strip()}
     pairs = [(field, words or field) for field, _, words in (c.partition(": ") for c in columns.split(", "))]
     return Figure(name=name, section=name.split("-")[0], columns=dict(pairs), **parts)
 
