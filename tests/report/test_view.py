@@ -637,8 +637,8 @@ def test_keys_record_what_they_say_and_the_interval_narrows(tmp_path: Path) -> N
     app = app_of(run)
     with served(app) as base, open_browser(tmp_path) as browser:
         browser.go(f"{base}/?token={app.guard.token}")
-        browser.wait("document.querySelector('.card .name')")
-        browser.script("document.querySelector('.card .name').click()")
+        browser.wait("document.querySelector('.card .run-name')")
+        browser.script("document.querySelector('.card .run-name').click()")
         browser.wait("document.querySelector('#tabs a[href$=rate]')")
         browser.script("document.querySelector('#tabs a[href$=rate]').click()")
         browser.wait("document.querySelector('input[name=rater]')")
@@ -755,7 +755,7 @@ def test_the_list_is_searched_filtered_sorted_and_compared_in_a_browser(tmp_path
     broken.mkdir()
     (broken / LEDGER_NAME).write_bytes(b"not a ledger at all, but long enough to be read as one")
     app = app_of(*runs, broken)
-    names = "return [...document.querySelectorAll('.card .name')].map((a) => a.textContent)"
+    names = "return [...document.querySelectorAll('.card .run-name')].map((a) => a.textContent)"
     with served(app) as base, open_browser(tmp_path) as browser:
         browser.size(390, 800)
         browser.go(f"{base}/?token={app.guard.token}")

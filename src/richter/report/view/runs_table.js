@@ -85,7 +85,7 @@ function runRow(run, chosen, onChoose) {
   pick.disabled = Boolean(run.error);
   pick.addEventListener("change", () => onChoose(run.run, pick.checked));
   const row = make("tr", null, { class: "card", "data-run": run.run });
-  const who = make("th", null, { class: "who", scope: "row" }, make("a", run.name, { class: "name", href: `#/run/${run.run}`, dir: "auto" }));
+  const who = make("th", null, { class: "who", scope: "row" }, make("a", run.name, { class: "run-name", href: `#/run/${run.run}`, dir: "auto" }));
   row.append(make("td", null, { class: "pick" }, pick), who);
   if (run.error) {
     row.append(make("td", run.error, { class: "says bad" }), make("td", null, { class: "measure" }), make("td", null, { class: "cost" }), make("td", null, { class: "date" }), stateCell(run));
@@ -96,7 +96,7 @@ function runRow(run, chosen, onChoose) {
   const { answer, side } = run.summary || {};
   row.append(make("td", null, { class: "says" }, answer ? make("span", answer, { class: `clamp side side-${side || "none"}`, title: answer, dir: "auto" })
     : make("span", "Open the run to measure it.", { class: "sub" })), measureCell(run));
-  row.append(make("td", money(run.money_usd) || (run.tokens ? "" : "–"), { class: "cost" }));
+  row.append(make("td", money(run.money_usd), { class: "cost" }));
   if (run.tokens) row.lastChild.append(make("span", `${short(run.tokens)} tokens`, { class: "sub" }));
   const when = run.ended_at ? day(run.ended_at) : ["–"];
   row.append(make("td", when[0], { class: "date" }, ...(when[1] ? [make("span", ` ${when[1]}`, { class: "sub" })] : [])), stateCell(run));
@@ -123,8 +123,8 @@ async function showRuns(query, mine) {
   }
   const body = make("tbody"), choice = make("div", null, { class: "choice", role: "status", id: "compare" }), none = make("p", null, { class: "none" });
   const table = make("table", null, { class: "runs" }, make("caption", "Runs", { class: "hidden" }), make("thead", null, {}, header), body);
-  at("main").replaceChildren(make("div", null, { class: "listhead" }, make("h1", "Runs"), make("label", "Search", { class: "grow" }, search),
-    make("label", "Show", {}, show), make("label", "Sort by", { class: "narrow" }, sort)), tally, table, none, choice);
+  at("main").replaceChildren(make("div", null, { class: "listhead" }, make("h1", "Runs"), tally, make("label", "Search", { class: "grow" }, search),
+    make("label", "Show", {}, show), make("label", "Sort by", { class: "narrow" }, sort)), table, none, choice);
 
   const offer = () => {
     const names = chosen.map((n) => (runs.find((r) => r.run === n) || {}).name);
