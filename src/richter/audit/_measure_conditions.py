@@ -13,9 +13,9 @@ from richter.audit._calibration_results import CalibrationReport
 from richter.audit._comparison import measures_of
 from richter.audit._measure_run import RunRecords
 from richter.audit._results import ConditionResults, Estimated, Figure, Group
-from richter.claims import Evidence, Outcomes, Sample, as_errors, as_sample, mean_evidence, rate_interval
+from richter.claims import METRICS, Evidence, Outcomes, Sample, as_errors, as_sample, mean_evidence, rate_interval
 from richter.errors import InputError
-from richter.evidence import metric_of, outcomes_of
+from richter.evidence import has_values, metric_of, outcomes_of
 from richter.stats import Bools, Indices, benjamini_hochberg
 from richter.tables import CATASTROPHIC, Dataset
 
@@ -110,13 +110,16 @@ def _figures(found: Outcomes | None, what: str, level: float) -> dict[str, Figur
 
 
 def _measure_figures(tables: Dataset, level: float) -> dict[str, dict[str, Figure]]:
-    """By measure each condition's mean with its interval, for all that a comparison of these data asks about."""
+    """By measure each condition's mean with its interval: all that a comparison of these data asks about, then what
+    answers cost, and how often they refuse where any does."""
     found: dict[str, dict[str, Figure]] = {}
-    for measure in () if tables.metric is None else measures_of(tables, tables.metric):
+    asked = [] if tables.metric is None else measures_of(tables, tables.metric)
+    beside = [m.name for m in METRICS.values() if m.source == "answer" and has_values(tables, m.name)]
+    for measure in dict.fromkeys((*asked, *beside)):
         outcomes = known_outcomes(tables, measure) if metric_of(tables, measure).estimator == "mean" else None
         if outcomes is not None:
             found[measure] = _with_scale(_figures(outcomes, outcomes.metric.noun, level), outcomes)
-    return found
+    return {m: figures for m, figures in found.items() if m in asked or any(f.estimate for f in figures.values())}
 
 
 def _with_scale(figures: Mapping[str, Figure], outcomes: Outcomes) -> dict[str, Figure]:

@@ -245,8 +245,10 @@ def next_steps(study: RunStudy, sections: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _first_step(study: RunStudy) -> list[str]:
-    """What comes before all else: missing answers that decide, a judge that nobody checked, or what has changed."""
+    """What comes first: what blocks every pair, missing answers that decide, an unchecked judge, or what changed."""
     main = [] if study.comparison is None else [c for c in study.comparison.claims if c.primary]
+    if main and all(c.estimate is None and c.remedy for c in main):
+        return [main[0].remedy[:1].lower() + main[0].remedy[1:].rstrip(".")]
     if any(c.without_missing is not None for c in main):
         total = sum(max(main, key=lambda c: sum(c.missing.values())).missing.values())
         return [f"ask the {total:,} missing questions again, or say how they went missing: --missing at-random"]

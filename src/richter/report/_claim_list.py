@@ -13,13 +13,16 @@ from richter.words._numbers import name
 from richter.words._page_texts import (
     best_first,
     claim_numbers,
+    describe_blocked_row,
     describe_claim_row,
     describe_difference_in_cell,
     document_words,
     finite_ends,
+    turn_claim,
     verdict_of,
 )
 
+WITH_SIZES = 3  # inconclusive claims of a list under which their sizes stand
 EACH = 6  # claims of a group that are listed; the rest unfold
 MOST_CLAIMS = 100  # of a group that the page holds; JSON has all
 MOST_IN_NUMBERS = 12  # conditions of a matrix whose cells have room for numbers
@@ -38,25 +41,32 @@ def side_of(claim: Claim) -> str:
     return str(claim["side"]) if claim.get("side") in SIDES else "open"
 
 
-def _claim(claim: Claim, place: int) -> dict[str, Any]:
-    interval = claim.get("interval") or claim.get("plain_interval")
+def _claim(claim: Claim, place: int, *, from_winner: bool = False) -> dict[str, Any]:
+    """A claim for the template; `from_winner`: its line speaks of the better one of two."""
+    group, verdict = group_of(claim), verdict_of(claim)
+    sentence = printable(str(claim.get("sentence") or ""), limit=600)
     conditions = [name(c) for c in claim.get("conditions") or ()]
-    two = len(conditions) == 2
-    sentence, is_open = printable(str(claim.get("sentence") or ""), limit=600), group_of(claim) in ("open", "blocked")
-    line = printable(describe_claim_row(claim), limit=300) if is_open and finite_ends(claim) else sentence
+    if from_winner and side_of(claim) == "worse" and finite_ends(claim) and len(conditions) == 2:
+        claim = turn_claim(claim)
+    interval, has_ends = claim.get("interval") or claim.get("plain_interval"), finite_ends(claim) is not None
+    line = sentence
+    if group == "blocked":
+        line = describe_blocked_row(claim)
+    elif has_ends and (from_winner or group in ("open", "judge")):
+        line = describe_claim_row(claim)
     return {
         "number": place,
-        "verdict": verdict_of(claim),
-        "word": verdict_word(verdict_of(claim), side_of(claim)),
-        "side": side_of(claim),
+        "verdict": verdict,
+        "word": verdict_word(verdict, side_of(claim)),
+        "side": "blocked" if group == "blocked" else side_of(claim),
         "sentence": with_terms(sentence),
-        "line": line,
-        "sizes": describe_sizes(_as_claim(claim), document_words(claim)) if is_open else "",
-        "remedy": printable(str(claim.get("remedy") or ""), limit=300) if claim.get("blocked_by") else "",
+        "line": printable(line, limit=300),
+        "sizes": describe_sizes(_as_claim(claim), document_words(claim)) if group == "open" else "",
+        "remedy": printable(str(claim.get("remedy") or ""), limit=300) if group == "blocked" else "",
         "numbers": with_terms("; ".join(claim_numbers(claim))),
         "method": printable(str(interval.get("method") or ""), limit=80) if isinstance(interval, Mapping) else "",
-        "bar": bar_of(claim.get("estimate"), interval, claim.get("better")) if two else None,
-        "pair": {"condition": conditions[0], "other": conditions[1]} if two else None,
+        "bar": bar_of(claim.get("estimate"), interval, claim.get("better")) if len(conditions) == 2 else None,
+        "pair": {"condition": conditions[0], "other": conditions[1]} if len(conditions) == 2 else None,
     }
 
 
@@ -94,7 +104,9 @@ def claim_groups(claims: Sequence[Claim]) -> list[dict[str, Any]]:
     by_group: dict[str, list[tuple[Claim, int]]] = {}
     for place, claim in enumerate(claims, start=1):
         by_group.setdefault(group_of(claim), []).append((claim, place))
-    return [_group(key, by_group[key]) for key in TITLES if key in by_group]
+    pairs = [c["conditions"] for c in claims if len(c.get("conditions") or ()) == 2]
+    is_board = len({n for pair in pairs for n in pair}) > 2 and len({pair[0] for pair in pairs}) > 1
+    return [_group(key, by_group[key], from_winner=is_board) for key in TITLES if key in by_group]
 
 
 TITLES = {
@@ -116,15 +128,18 @@ def group_of(claim: Claim) -> str:
     return "differ" if found in ("better", "worse") else found
 
 
-def _group(key: str, own: Sequence[tuple[Claim, int]]) -> dict[str, Any]:
-    """One group: its first claims listed, the others folded."""
-    rows = [_claim(*c) for c in own[:MOST_CLAIMS]]
+def _group(key: str, own: Sequence[tuple[Claim, int]], *, from_winner: bool) -> dict[str, Any]:
+    """One group: its first claims listed, the others folded; the sizes that would settle the first of them."""
+    rows = [_claim(*c, from_winner=from_winner) for c in own[:MOST_CLAIMS]]
+    for row in rows[WITH_SIZES:]:
+        row["sizes"] = ""
+    is_of_pairs = any(len(claim.get("conditions") or ()) == 2 for claim, _ in own)
     more = f"{len(own) - EACH:,} more"
     if len(own) > len(rows):
         more += f", {len(rows) - EACH} of them here; JSON has all (richter report .. --json results.json)"
     return {
         "side": key,
-        "title": TITLES[key],
+        "title": TITLES[key] if is_of_pairs or key != "differ" else "Shown",
         "size": len(own),
         "shown": rows[:EACH],
         "more": rows[EACH:],

@@ -19,7 +19,7 @@ from richter.words._numbers import name
 from richter.words._spans import describe_level, digits_by_width
 
 SHOWN = ("verified", "refuted")
-MOST_RANKED = 12  # models of a ranking; the table of measures has all
+MOST_RANKED = 10  # models of a ranking; the table of measures has all
 MOST_TIERS = 4  # lines beside a ranking
 COLOURS = {"better": "var(--better)", "worse": "var(--worse)"}
 
@@ -113,9 +113,8 @@ def _ranking(document: Mapping[str, Any], comparison: Mapping[str, Any]) -> Iter
         marks.append(Mark(kind="label", at=[(math.inf, y)], text=row["shown"]))
     rates = words.suffix == " points"
     noun = words.noun
-    x = axis(
-        (row[key] for row in rows if row["condition"] in lane for key in ("low", "value", "high")), noun, percent=rates
-    )
+    shown = [row[key] for row in rows if row["condition"] in lane for key in ("low", "value", "high")]
+    x = axis([0.0, 1.0] if rates and len(rows) == 1 else shown, noun, percent=rates)
     levels = {describe_level(row["level"]) for row in rows if row["level"]}
     says = describe_ranking(
         groups, [r["condition"] for r in rows], noun, f"{levels.pop()} CI" if len(levels) == 1 else ""

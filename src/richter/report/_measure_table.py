@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from richter.report._claim_list import bar_of, control_of, side_of
+from richter.report._claim_list import bar_of, comparison_of, control_of, side_of
 from richter.words._numbers import name
 from richter.words._page_texts import (
     Ends,
@@ -33,7 +33,7 @@ def measure_table(document: Document) -> dict[str, Any]:
         {
             "name": name(c.get("name")),
             "detail": describe_condition(c),
-            "is_baseline": control is not None and c.get("name") == control,
+            "is_baseline": c.get("name") == (comparison_of(document).get("options") or {}).get("control"),
             "cells": [_cell(measured[name(c.get("name"))].get(m), m, rails[m]) for m in measures],
         }
         for c in conditions

@@ -210,7 +210,7 @@ def _section(key: str, document: Mapping[str, Any], drawn: Mapping[str, Figure])
         "failed": failed,
         "title": title,
         "lead": lead,
-        "words": with_terms(leads[key](document)) if key in leads else "",
+        "words": with_terms(leads[key](document)) if key in leads and len(document.get("conditions") or ()) > 1 else "",
         "missing": {k: printable(str(missing.get(k) or ""), limit=400) for k in ("reason", "remedy")},
         "figures": shown,
         "open": [f for f in shown if not f["folded"]] or shown[:1],

@@ -70,9 +70,7 @@ def _distribution(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, A
     marks += [
         Mark(kind="label", at=[(float("inf"), k)], text=f"{100 * severe[who]:.1f}%") for k, who in enumerate(shown)
     ]
-    x = axis(
-        reached.values(), "share of answers, the most severe first; at the right severe ones", percent=True, zero=True
-    )
+    x = axis(reached.values(), "share of answers", percent=True, zero=True)
     yield draw.figure(
         "severity-distribution",
         title="How severe the errors are",

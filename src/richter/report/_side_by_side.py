@@ -40,6 +40,7 @@ class Evidence:
     shown: int  # ... and in the page
     wrong: int  # wrong answers in the run
     cut: int  # characters at which an answer is cut
+    is_cut: bool = False  # whether any of them is longer
 
 
 def read_evidence(source: Dataset | RunLike | None, *, most_bytes: int = MOST_BYTES, redact: bool = False) -> Evidence:
@@ -70,7 +71,8 @@ def read_evidence(source: Dataset | RunLike | None, *, most_bytes: int = MOST_BY
     while len(packed) > most_bytes and len(ids) > 1:
         ids = ids[: int(len(ids) * min(0.9, 0.95 * most_bytes / len(packed)))] or ids[:1]
         packed = _pack(_table(tables, judged, ids, cut, redact=redact))
-    return Evidence(packed=packed, kind=kind, items=len(order), shown=len(ids), wrong=wrong, cut=cut)
+    is_cut = bool((judged["text"].str.len_chars() > cut).any())
+    return Evidence(packed=packed, kind=kind, items=len(order), shown=len(ids), wrong=wrong, cut=cut, is_cut=is_cut)
 
 
 def read_run_tables(run: RunLike, *, tell: Callable[[float], None] | None = None) -> Dataset:

@@ -224,7 +224,7 @@ def _draw_x(frame: _Frame) -> Iterator[str]:
     for tick in [] if x.names or x.silent else x.ticks():
         place = frame.across(tick)
         yield f'<path d="M{place:.1f} {frame.top}V{frame.bottom}" class="g"/>'
-        yield _text((place, below), x.tick_text(tick), anchor="end" if place > frame.right - 14 else "middle")
+        yield _text((place, below), x.tick_text(tick), anchor="end" if place > WIDTH - 22 else "middle")
 
 
 def _draw_y(frame: _Frame) -> Iterator[str]:

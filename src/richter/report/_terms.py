@@ -26,6 +26,7 @@ _MARKED = (
     "xi",
 )
 POPOVERS = (*_MARKED, "condition", "exploratory", "interval", *Verdict)
+SHORT_NAME = 24  # letters of a name that is not broken over two lines
 _TERM = re.compile(rf"\b({'|'.join(map(re.escape, sorted(_MARKED, key=len, reverse=True)))})\b")
 
 
@@ -49,4 +50,8 @@ def with_names(text: str, names: Sequence[str]) -> Markup:
     if not known:
         return escape(text)
     pattern = re.compile(rf"(?<![\w&;])({'|'.join(map(re.escape, known))})(?![\w])")
-    return Markup(pattern.sub(r"<b class=name>\1</b>", str(escape(text))))  # noqa: S704 (escaped before)
+
+    def mark(match: re.Match[str]) -> str:
+        return f'<b class="name{" short" if len(match[1]) <= SHORT_NAME else ""}">{match[1]}</b>'
+
+    return Markup(pattern.sub(mark, str(escape(text))))  # noqa: S704 (escaped before)

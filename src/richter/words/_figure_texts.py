@@ -89,7 +89,7 @@ def describe_flips(rows: Sequence[Row], more: str) -> Says:
 
 def describe_distribution(rows: Sequence[Row], severe: Mapping[str, float]) -> Says:
     """Who errs severely most and least often."""
-    reading = f"All answers by severity (1 slight to 4 dangerous or made up). Severe is {CATASTROPHIC:g} or more."
+    reading = f"Answers by severity (1 slight to 4 dangerous or made up). Numbers: {CATASTROPHIC:g} or more."
     if not severe or not any(severe.values()):
         return f"No answer has a severity of {CATASTROPHIC:g} or more.", reading
     most, least = max(severe, key=lambda c: severe[c]), min(severe, key=lambda c: severe[c])
@@ -285,6 +285,8 @@ def describe_reliability(studies: Sequence[tuple[str, str, Found]], *, has_enoug
     if not isinstance(sure, int | float) or not isinstance(right, int | float):
         return f"The furthest off is {who} ({source}): calibration error {100 * error:.1f} points.", reading
     averages = f"{100 * sure:.0f}% sure on average, right in {100 * right:.0f}%"
+    if len(known) == 1:
+        return f"{who} is {averages} (calibration error {100 * error:.1f} points).", reading
     return f"The furthest off is {who}: {averages} (calibration error {100 * error:.1f} points).", reading
 
 

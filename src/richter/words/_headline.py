@@ -138,7 +138,8 @@ def answer(
     pairs = [c for c in claims if len(c.conditions) == 2]
     if len(conditions) < 2:
         return _alone(claims)
-    judged = any(c.judged for c in pairs if c.estimate is not None)
+    lead = [c for c in pairs if c.primary] or pairs  # what a judge gave beside the main measure is no part of it
+    judged = any(c.judged for c in lead if c.estimate is not None)
     if len(conditions) > 2:
         text = _several(pairs, conditions, control)
     else:

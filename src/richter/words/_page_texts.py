@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from richter.claims import Metric, claim_words, measure_words
+from richter.claims import JUDGE_UNCHECKED, Metric, claim_words, measure_words
 from richter.records import DEFAULT_LEVEL, Interval, Verdict, at_most, printable, refusals
 from richter.words._headline import describe_counts
 from richter.words._numbers import among, count, interval_words, name, number, percent
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Document = Mapping[str, Any]
 Ends = tuple[float, float]
+MOST_BEST = 2  # of those that none beats, whose difference from the nearest other the first screen says
 ABOUT_RIGHT = 0.05  # a calibration error that is at most this is called about right
 
 
@@ -97,7 +98,7 @@ def _describe_best(shown: Sequence[Document], scale: Ends | None) -> str:
         over.setdefault(one, []).append((_near_distance(claim), name(other, limit=40), claim))
     best = {one: sorted(found, key=lambda f: f[:2]) for one, found in over.items() if one not in beaten} or over
     parts = []
-    for one, found in list(best.items())[:3]:
+    for one, found in list(best.items())[:MOST_BEST]:
         _, other, claim = found[0]
         nearest = " (the nearest)" if len(found) > 1 else ""
         turned = claim if claim["side"] == "better" else _turned(claim)
@@ -114,6 +115,13 @@ def _turned(claim: Document) -> Document:
         low, high, middle = -ends[1], -ends[0], -float(claim["estimate"])
     values = tuple(claim.get("values") or ())[::-1]
     return {**claim, "estimate": middle, "values": values, "interval": {**interval, "low": low, "high": high}}
+
+
+def turn_claim(claim: Document) -> Document:
+    """A claim on a difference of two as the first condition sees it: the conditions, the sign and the side turned."""
+    sides = {"better": "worse", "worse": "better"}
+    turned = {"conditions": list(reversed(claim["conditions"])), "side": sides.get(str(claim.get("side")), "open")}
+    return {**_turned(claim), **turned}
 
 
 def _near_distance(claim: Document) -> float:
@@ -314,13 +322,25 @@ def describe_pill(document: Document, tone: str) -> str:
     """What stands over the headline: how two compare, or how many of all pairs differ."""
     words = {"better": "Better", "worse": "Worse", "alike": "No practical difference", "open": "Inconclusive"}
     pairs = [c for c in document.get("claims") or [] if len(c.get("conditions") or ()) == 2]
-    if pairs and all(c.get("verdict") == "blocked" for c in pairs):
+    if is_blocked(document):
         return "Not compared"
     main = [c for c in pairs if c.get("primary")]
+    by_judge = " by the judge's grades" if is_unchecked(document) else ""
     if len(document.get("conditions") or []) > 2 and main:
         differ = sum(c.get("side") in ("better", "worse") for c in main)
-        return f"{differ:,} of {count(len(main), 'pair')} {'differs' if differ == 1 else 'differ'}"
-    return words.get(tone, "") if pairs else ""
+        return f"{differ:,} of {count(len(main), 'pair')} {'differs' if differ == 1 else 'differ'}{by_judge}"
+    return f"{words[tone]}{by_judge}" if pairs and tone in words else ""
+
+
+def is_blocked(document: Document) -> bool:
+    """Whether a check blocked every comparison of two."""
+    pairs = [c for c in document.get("claims") or [] if len(c.get("conditions") or ()) == 2]
+    return bool(pairs) and all(c.get("verdict") == "blocked" for c in pairs)
+
+
+def is_unchecked(document: Document) -> bool:
+    """Whether the main claims rest on the grades of a judge that nobody checked."""
+    return any(c.get("basis") == JUDGE_UNCHECKED for c in document.get("claims") or [] if c.get("primary"))
 
 
 def describe_lead_counts(document: Document, pair: Sequence[str]) -> str:
@@ -365,6 +385,12 @@ def describe_claim_row(claim: Document) -> str:
     span = Interval(low=ends[0], high=ends[1], level=float(level or DEFAULT_LEVEL), method="")
     first, second = (name(c, limit=30) for c in claim["conditions"])
     return f"{words.noun}, {second} - {first}: {describe_span(words, estimate, span, is_difference=True)}"
+
+
+def describe_blocked_row(claim: Document) -> str:
+    """What a blocked claim is on: its measure and its conditions; the reason stands behind it."""
+    names = " with ".join(name(c, limit=40) for c in reversed(claim.get("conditions") or ()))
+    return f"{document_words(claim).noun}: {names}" if names else str(claim.get("sentence") or "")
 
 
 def verdict_of(claim: Document) -> str:
@@ -491,7 +517,7 @@ def rail_words(measure: str, ends: Ends) -> str:
     """The ends of a column's small bars."""
     words = measure_words(measure)
     low, high = (number(end * words.scale) for end in ends)
-    return f"{low} to {high}{words.unit}"
+    return f"{low} to {high}{' points' if measure == 'ece' else words.unit}"
 
 
 def describe_measure_title(measure: str, measured: Mapping[str, Mapping[str, Document]]) -> str:
@@ -557,7 +583,8 @@ def describe_evidence(evidence: "Evidence | None", *, redact: bool, most: int) -
         )
     if redact:
         return text + "Questions, references, answers and reasons are left out of this page."
-    return text + f"Answers are cut to {number(evidence.cut)} characters; richter view shows everything."
+    cut = f"Answers are cut to {number(evidence.cut)} characters; richter view shows everything."
+    return f"{text}{cut if evidence.is_cut else ''}".rstrip()
 
 
 def method_rows(document: Document) -> list[tuple[str, str]]:

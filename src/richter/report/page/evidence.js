@@ -33,7 +33,11 @@
       else if (j < b.length && long[i * width + j + 1] >= long[(i + 1) * width + j]) j++;
       else { parts.push([a[i], true]); i++; }
     }
-    return parts;
+    return parts.reduce((runs, [word, differs]) => {  // words that differ one after another are one mark
+      const last = runs.at(-1);
+      if (last && last[1] && differs) last[0] += word; else runs.push([word, differs]);
+      return runs;
+    }, []);
   };
   /* a word of a thousand letters must be told where it may break */
   const broken = (text) => {
