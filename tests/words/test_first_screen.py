@@ -88,7 +88,7 @@ def test_of_many_the_best_is_held_against_the_nearest_by_hand() -> None:
     ]
     words = lines_of(of(*claims, conditions=("a", "b", "c")))
     assert words["Which is better"] == "On accuracy, c is best: it beats a and b."
-    assert words["By how much"] == "c - a: +7.0 points (95% CI +5.0 to +9.0) (the nearest)."
+    assert words["By how much"] == "c - a: +7.0 points (95% CI +5.0 to +9.0), its smallest lead."
 
 
 KINDS = {

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from richter.claims import METRICS, Blocked, Metric, Outcomes, Question, decide, labelled_measures
+from richter.claims import METRICS, Blocked, Metric, Outcomes, Question, decide, labelled_measures, undecided_claim
 from richter.errors import InputError
 from richter.evidence import evidence, outcomes_of
 from richter.ratings import SAMPLE_NOTE, Sample, extend_sample
@@ -19,6 +19,7 @@ from richter.stats import Floats, LabelledPool, labelled_pool, more_labels
 from richter.store import Ledger
 from richter.tables import KEY, Dataset
 from richter.tables._tables import ANSWERS, RATINGS
+from richter.words import describe_span
 
 __all__ = ["LabelState", "Labelling", "labelling_of"]
 
@@ -130,27 +131,29 @@ class Labelling:
         what = names[0] if len(names) == 1 else f"{names[1]} minus {names[0]}"
         mine = sum(key in labels for side in self.sides.values() for key in side.keys)
         if self.pools(labels) is None:
-            text = f"{what}: {counted(mine, 'label')}, no interval before each condition has two"
+            text = f"{what}: {counted(mine, 'label')}. Each needs two before there is an interval."
             return LabelState(sentence=text, labels=mine, estimate=None, interval=None, decided=False)
         asked = evidence(self._labelled(labels), Question(measure=metric.name, conditions=tuple(self.sides)))
-        (claim,) = decide([asked], level=self.level, tried=self.looks)
         sign = len(names) == 2
         if isinstance(asked.evidence, Blocked):
+            (claim,) = decide([asked])
             text = f"{what}: {counted(mine, 'label')}, {asked.evidence.reason}"
             return LabelState(
                 sentence=text, labels=mine, estimate=None, interval=None, decided=False, verdict=claim.verdict,
                 notes=claim.notes,
             )  # fmt: skip
-        now, decided = asked.known.interval(self.level), sign and claim.verdict in (Verdict.VERIFIED, Verdict.REFUTED)
+        claim = undecided_claim(asked, level=self.level)  # a level of one condition is estimated, and not tested
+        if sign:
+            (claim,) = decide([asked], level=self.level, tried=self.looks)
+        now = asked.known.interval(self.level)
         text = (
-            f"{metric.noun}, {what}: {metric.amount(asked.known.estimate, sign=sign)} "
-            f"[{metric.amount(now.low, sign=sign)}, {metric.amount(now.high, sign=sign)}]{metric.suffix} "
-            f"by {counted(mine, 'label')}"
+            f"{metric.noun[0].upper()}{metric.noun[1:]}, {what}: "
+            f"{describe_span(metric, asked.known.estimate, now, is_difference=sign)} by {counted(mine, 'label')}."
         )
-        text += "; decided" if decided else ""
+        text += " This is decided." if claim.decided else ""
         return LabelState(
-            sentence=text, labels=mine, estimate=asked.known.estimate, interval=now, decided=decided,
-            verdict=claim.verdict if sign else Verdict.UNDECIDED, notes=claim.notes,
+            sentence=text, labels=mine, estimate=asked.known.estimate, interval=now, decided=claim.decided,
+            verdict=claim.verdict, notes=claim.notes,
         )  # fmt: skip
 
     def grow(self, sample: Sample, labels: Labels) -> Sample | None:

@@ -20,6 +20,7 @@ from richter.ratings import (
     GRID,
     SAMPLE_NOTE,
     Sample,
+    add_conditions,
     check_mechanism,
     draw_sample,
     snap,
@@ -57,18 +58,24 @@ def with_text(answers: Sequence[Answer], run: str) -> list[Answer]:
     return [a for a in answers if not a.error]
 
 
-def shared_sample(ledger: Ledger, *, n: int, seed: int) -> Sample:
+def shared_sample(ledger: Ledger, *, n: int, seed: int, conditions: Sequence[str] = ()) -> Sample:
     """The run's sample for people: drawn once, then the same for every rater, so that raters can be compared.
 
-    Strata are condition and band of severity by judges, else by rules, else right or wrong by grades, else none.
+    Strata are condition and band of severity by judges, else by rules, else right or wrong by grades, else none. With
+    `conditions` only their answers are drawn, and those of a condition that was not named before are added.
     """
     note = ledger.note(SAMPLE_NOTE)
-    if note is not None:
-        return Sample.from_dict(note)
+    before = None if note is None else Sample.from_dict(note)
+    drawn = set() if before is None else {condition for _, condition, _ in before.chosen}
+    new = [name for name in conditions if name not in drawn]
+    if before is not None and not new:
+        return before
     ratings, answers = ledger.ratings(), list(ledger.answers())
     with_text(answers, ledger.name)
     scores = _scores_by_kind(ratings) or _scores_by_grade(ledger)
-    sample = draw_sample(answers, scores, n, seed=seed)
+    number = n if len(new) == len(conditions) else max(n * len(new) // len(conditions), 1)
+    sample = draw_sample(answers, scores, number, seed=seed, conditions=new)
+    sample = sample if before is None else add_conditions(before, sample)
     ledger.set_note(SAMPLE_NOTE, sample.to_dict())
     return sample
 
@@ -95,6 +102,7 @@ def open_rating(
     *,
     n: int = 60,
     seed: int = 0,
+    conditions: Sequence[str] = (),
     labelling: Callable[[Sample], Labelling | None] | None = None,
 ) -> RatingPage:
     """A rater's page on the run's sample, over a ledger that is open for writing.
@@ -103,7 +111,7 @@ def open_rating(
     """
     from richter.ratings import RatingPage  # the page alone needs aiohttp, which the core does not bring
 
-    sample = shared_sample(ledger, n=n, seed=seed)
+    sample = shared_sample(ledger, n=n, seed=seed, conditions=conditions)
     items = {item.id: item for item in ledger.items()}
     answers = {(a.item, a.condition, a.draw): a for a in ledger.answers()}
     plan = None if labelling is None else labelling(sample)
@@ -165,7 +173,12 @@ def serve_rating(
     claim["most"] = max(claim.get("most", MOST), n)
     with open_ledger(run, mode="write") as ledger:
         page = open_rating(
-            ledger, rater, n=n, seed=seed, labelling=lambda sample: labelling_of(tables, sample, **claim)
+            ledger,
+            rater,
+            n=n,
+            seed=seed,
+            conditions=claim.get("conditions", ()),
+            labelling=lambda sample: labelling_of(tables, sample, **claim),
         )
         from richter.ratings import serve_loopback
 
@@ -195,7 +208,7 @@ def write_sheet(
     """
     tables = read_tables(run)
     with open_ledger(run, mode="write") as ledger:
-        sample = shared_sample(ledger, n=n, seed=seed)
+        sample = shared_sample(ledger, n=n, seed=seed, conditions=claim.get("conditions", ()))
         people = ledger.ratings(kind="human")
         done = {(r.item, r.condition, r.draw) for r in people if r.rater == rater}
         if rater and done >= set(sample.chosen):

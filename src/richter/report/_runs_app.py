@@ -36,7 +36,7 @@ from richter.store import (
     run_place,
 )
 from richter.store import find_runs as find_runs_in
-from richter.tables import read_tables
+from richter.tables import graded_answers, read_tables
 
 __all__ = ["RunsApp", "find_runs", "serve_runs"]
 
@@ -347,9 +347,9 @@ def _download(body: bytes, name: str, kind: str) -> web.Response:
 
 
 def _table(run: str, table: str, ending: str) -> bytes:
-    read_run_tables(run)  # its outcomes are shown now
+    dataset = read_run_tables(run)  # its outcomes are shown now
     with open_ledger(run) as ledger:
-        frame = EXPORTS[table](ledger)
+        frame = graded_answers(ledger, dataset) if table == "answers" else EXPORTS[table](ledger)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"table.{ending}"
         export_table(frame, path)

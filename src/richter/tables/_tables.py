@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from richter.claims import METRICS, Metric, Outcomes, as_errors, passes
+from richter.claims import METRICS, Metric, Outcomes
 from richter.errors import InputError
 from richter.interop import RatingKind
 from richter.records import Better, Item, Rating, counted, printable
@@ -263,11 +263,16 @@ def decisions_of(tables: Dataset, says: pl.Expr) -> pl.DataFrame:
     return severity_of(tables).select(KEY).join(voted, on=KEY, how="left", maintain_order="left")
 
 
-def counting_kind(ratings: pl.DataFrame, wanted: str | None, name: str) -> str | None:
-    """Whose severities count: the kind named, else the table's own, else the kind that rated most answers."""
+def counting_kind(ratings: pl.DataFrame, wanted: str | None, name: str, *, has_labelled_grades: bool) -> str | None:
+    """Whose severities count: the kind named, else the table's own, else the kind that rated most answers.
+
+    With `has_labelled_grades` rules or judges may have given grades and no severities: then none count.
+    """
     rated = ratings.filter(pl.col("severity").is_not_null())
     counts = dict(rated.group_by("kind").agg(pl.struct(KEY).n_unique()).iter_rows())
     if wanted is not None:
+        if has_labelled_grades and wanted != "human" and wanted not in counts:
+            return None
         if counts and wanted not in counts:
             raise InputError(f"{name} holds no {wanted} ratings.", remedy=f"It has {', '.join(sorted(counts))}.")
         if not counts:
@@ -311,13 +316,8 @@ def outcomes(tables: Dataset, metric: str) -> Outcomes:
 
     `accuracy`, `mean_score` and other scores by their name come from the scores; `mean_severity` and
     `catastrophic_rate` (a severity of 3 or more) from `severity_of`; `refusal_rate`, `tokens` (of the answer),
-    `latency` and `money` from answers that came, `failure_rate` from all; `pass@K` and `pass^K` from draws.
+    `latency` and `money` from answers that came, `failure_rate` from all.
     """
-    tries = re.fullmatch(r"pass([@^])([1-9]\d{0,5})", metric)
-    if tries:
-        return passes(outcomes(tables, "accuracy"), int(tries[2]), every=tries[1] == "^")
-    if metric == "error_rate":
-        return as_errors(outcomes(tables, "accuracy"))
     rows, described = _rows(tables, metric)
     have = rows.filter(pl.col("value").is_not_null() & pl.col("value").is_not_nan())
     if have.is_empty():

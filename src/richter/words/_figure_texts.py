@@ -355,14 +355,15 @@ def describe_regimes(rows: Sequence[Row], clear: str) -> Says:
 
 
 def describe_steps(label: str, search: Found) -> Says:
-    """How many errors a search found, and what its random sample says of the whole base."""
+    """How many errors a search found, and what its random sample says of the paragraphs it could draw."""
     population = search.get("population") or {}
     finding = f"{label} found {count(search.get('errors_found'), 'error')} in {count(search.get('answers'), 'answer')}."
     reading = "The share of wrong answers at each step (points) and over all steps (line)."
     if population.get("error_rate") is not None:
+        is_all = (search.get("frame") or {}).get("kind") == "all"
         reading += (
-            f" By its random sample (dashed, n = {number(population.get('n'))}) {percent(population['error_rate'])} "
-            "of the whole base is wrong; the steps say nothing about that."
+            f" By its random sample (dashed, n = {number(population.get('n'))}) {percent(population['error_rate'])} of "
+            f"{'all paragraphs' if is_all else 'the paragraphs with questions'} is wrong. The steps do not tell."
         )
     for recall in ((search.get("base") or {}).get("index") or {}).get("recall", ())[:1]:
         reading += (

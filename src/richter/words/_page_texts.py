@@ -100,7 +100,7 @@ def _describe_best(shown: Sequence[Document], scale: Ends | None) -> str:
     parts = []
     for one, found in list(best.items())[:MOST_BEST]:
         _, other, claim = found[0]
-        nearest = " (the nearest)" if len(found) > 1 else ""
+        nearest = ", its smallest lead" if len(found) > 1 else ""
         turned = claim if claim["side"] == "better" else _turned(claim)
         parts.append(f"{name(one, limit=40)} - {other}: {_describe_interval(turned, scale)}{nearest}")
     return "; ".join(parts) + "."
