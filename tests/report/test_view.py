@@ -21,10 +21,10 @@ from aiohttp import web
 from helpers.browser import open_browser
 from judge.test_rating import judged_run
 from report.simulated_report import HOSTILE, NAMES, build_run, document
-from richter.audit import label_page
+from richter.audit import label_page, shared_sample
 from richter.errors import InputError
 from richter.interop import evidence_of, write_evidence
-from richter.records import Item
+from richter.records import Item, Rating
 from richter.report import RunsApp, find_runs, read_evidence, write_report
 from richter.report._index import EvidenceIndex
 from richter.store import LEDGER_NAME, Ledger, open_ledger
@@ -203,7 +203,7 @@ def test_the_list_tells_progress_and_survives_a_broken_run(run: Path, tmp_path: 
         with open_ledger(other, mode="write"):
             first, second, third = (await get(client, f"{base}/api/runs"))["runs"]
         assert (first["items"], first["writing"]) == (40, False)
-        assert [c["answered"] for c in first["conditions"]] == [40, 40, 40]
+        assert (first["conditions"], first["answered"], first["expected"]) == (list(NAMES), 120, 120)
         assert "not a ledger" in second["error"]
         assert third["writing"]
         assert not (await get(client, f"{base}/api/runs"))["runs"][2]["writing"]
@@ -637,8 +637,8 @@ def test_keys_record_what_they_say_and_the_interval_narrows(tmp_path: Path) -> N
     app = app_of(run)
     with served(app) as base, open_browser(tmp_path) as browser:
         browser.go(f"{base}/?token={app.guard.token}")
-        browser.wait("document.querySelector('.card .name')")
-        browser.script("document.querySelector('.card .name').click()")
+        browser.wait("document.querySelector('.card .run-name')")
+        browser.script("document.querySelector('.card .run-name').click()")
         browser.wait("document.querySelector('#tabs a[href$=rate]')")
         browser.script("document.querySelector('#tabs a[href$=rate]').click()")
         browser.wait("document.querySelector('input[name=rater]')")
@@ -681,3 +681,122 @@ def test_keys_record_what_they_say_and_the_interval_narrows(tmp_path: Path) -> N
     with open_ledger(run) as ledger:
         found = {(r.item, r.condition): (r.severity, r.mechanism) for r in ledger.ratings(kind="human")}
     assert found == wanted
+
+
+def a_disputed_run(folder: Path) -> Path:
+    """Of ten answers that anna and ben both labelled, they differ in the first two."""
+    run, truth = judged_run(folder, np.random.default_rng(5), gap=0.2)
+    with open_ledger(run, mode="write") as ledger:
+        chosen = shared_sample(ledger, n=60, seed=0).chosen
+        ledger.add_ratings(
+            Rating(
+                item=key[0],
+                condition=key[1],
+                draw=key[2],
+                rater=rater,
+                kind="human",
+                severity=truth[key] if rater == "anna" or k > 1 else 1.0 + truth[key] / 3,
+                ended_at=1.0,
+            )
+            for rater, labels in (("anna", 20), ("ben", 10))
+            for k, key in enumerate(chosen[::3][:labels])  # of both models
+        )
+    return run
+
+
+@pytest.mark.browser
+@pytest.mark.xdist_group("browser")
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "dark"), [(390, True), (1440, False)])
+def test_a_third_person_settles_in_a_browser(tmp_path: Path, width: int, dark: bool) -> None:
+    run = a_disputed_run(tmp_path / "run")
+    app = app_of(run)
+    with served(app) as base, open_browser(tmp_path) as browser:
+        browser.size(width, 900)
+        browser.dark(dark)
+        browser.go(f"{base}/?token={app.guard.token}")
+        browser.script("location.hash = '#/run/0/rate'")
+        browser.wait("document.querySelector('input[name=rater]')")
+        browser.script("document.querySelector('input[name=rater]').value = 'carl'")
+        browser.script("document.querySelector('form').requestSubmit()")
+        browser.wait("document.querySelector('#raters li + li + li')")
+        rows = "[...document.querySelectorAll('#raters li')].map((li) => li.innerText.replace(/\\s+/g, ' ').trim())"
+        assert browser.script(f"return {rows}") == ["carl (you) 0 of 60", "anna 20 of 60", "ben 10 of 60"]
+        assert browser.barriers() == []
+        browser.script("document.getElementById('to-settle').click()")
+        browser.wait("document.querySelectorAll('#disputes > li').length === 2")
+        assert browser.script("return document.documentElement.scrollWidth") <= width
+        assert browser.barriers() == []
+        browser.press("4")  # keys label the answer on the other page only
+        browser.script("document.querySelector('#disputes .choices button').click()")
+        browser.wait("document.querySelectorAll('#disputes .settled').length === 1")
+        assert browser.script("return document.getElementById('to-settle').textContent") == "Disagreements (1)"
+        browser.wait("document.getElementById('effect').textContent.startsWith('Your last label')")
+        browser.script("document.getElementById('to-label').click()")
+        browser.wait("document.getElementById('progress').textContent === '1 of 60 labelled'")
+        assert [line for line in browser.logged() if "favicon" not in line] == []
+    with open_ledger(run) as ledger:
+        own = [r for r in ledger.ratings(kind="human") if r.rater == "carl"]
+    assert len(own) == 1
+
+
+@pytest.mark.browser
+@pytest.mark.xdist_group("browser")
+@pytest.mark.slow
+def test_the_list_is_searched_filtered_sorted_and_compared_in_a_browser(tmp_path: Path) -> None:
+    """Three runs and one that cannot be read; what each of them is found by was written here."""
+    runs = [build_run(tmp_path / name, items=3 + k, hostile=False) for k, name in enumerate(("beta", "alpha", "gamma"))]
+    for run, (answer, side) in zip(runs, (("New is better.", "better"), ("Nothing is shown.", "open")), strict=False):
+        found = document(NAMES[:2])
+        found["answer"] = answer
+        found["claims"][0]["side"] = side
+        write_report(found, run, run / "report.html")
+    broken = tmp_path / "<b>broken"
+    broken.mkdir()
+    (broken / LEDGER_NAME).write_bytes(b"not a ledger at all, but long enough to be read as one")
+    app = app_of(*runs, broken)
+    names = "return [...document.querySelectorAll('.card .run-name')].map((a) => a.textContent)"
+    with served(app) as base, open_browser(tmp_path) as browser:
+        browser.size(390, 800)
+        browser.go(f"{base}/?token={app.guard.token}")
+        browser.wait("document.querySelectorAll('.card').length === 4")
+        assert browser.script("return document.documentElement.scrollWidth") <= 390
+        browser.size(1440, 900)
+        browser.script("document.querySelector('[data-sort=name] button').click()")
+        assert browser.script(names) == ["<b>broken", "alpha", "beta", "gamma"]
+        browser.script("document.querySelector('[data-sort=name] button').click()")
+        assert browser.script(names) == ["gamma", "beta", "alpha", "<b>broken"]
+        assert browser.script("return document.querySelector('[aria-sort]').ariaSort") == "descending"
+        assert browser.script("return document.querySelectorAll('main b b, .card img').length") == 0
+
+        def show(key: str) -> list[str]:
+            browser.script(
+                "const s = document.querySelector('select[name=show]'); s.value = arguments[0];"
+                "s.dispatchEvent(new Event('change'))",
+                key,
+            )
+            return browser.script(names)
+
+        assert show("shown") == ["beta"]
+        assert show("open") == ["alpha"]
+        assert show("unmeasured") == ["gamma"]
+        assert show("attention") == ["<b>broken"]
+        assert show("running") == []
+        assert show("all") == ["gamma", "beta", "alpha", "<b>broken"]
+        search = "s = document.querySelector('input[type=search]'); s.value = arguments[0]"
+        search = f"const {search}; s.dispatchEvent(new Event('input'))"
+        browser.script(search, "NOTHING shown")
+        assert browser.script(names) == ["alpha"]
+        assert "search=NOTHING" in browser.script("return location.hash")
+        browser.script(search, "")
+        for k in (0, 1):
+            browser.script("document.querySelectorAll('.card input')[arguments[0]].click()", k)
+        assert browser.script("return document.querySelector('#compare a').textContent") == "Compare gamma with beta"
+        assert browser.script("return document.querySelector('#compare a').hash") == "#/two/2/0"
+        with open_ledger(runs[1], mode="write") as ledger:  # a line follows its run
+            ledger.add_items([Item(id="more", prompt="?", reference="!")])
+            browser.wait("document.querySelector('[data-run=\"1\"] progress')")
+        browser.wait("document.querySelector('[data-run=\"1\"] .pill').textContent === 'Stopped at 80%'")
+        assert browser.script("return document.querySelector('#compare a').textContent") == "Compare gamma with beta"
+        assert browser.barriers() == []
+        assert [line for line in browser.logged() if "favicon" not in line] == []

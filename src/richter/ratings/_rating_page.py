@@ -78,27 +78,9 @@ class RatingPage:
 
     def state(self) -> dict[str, Any]:
         """Progress and the next answer to rate: the one taken back, else the first unrated in this rater's order."""
-        numbers = range(len(self.order))
-        done = sum(self._key(n) in self.rated for n in numbers)
-        number = self._again
-        if number is None:
-            number = next((n for n in numbers if self._key(n) not in self.rated), None)
-        if number is None and self._more is not None:  # a batch is done: the next one, unless the claim is decided
-            larger = self._more(self.sample)
-            if larger is not None:
-                number, self.sample, self.order = len(self.order), larger, larger.order(self.rater)
-        task = None
-        if number is not None:
-            key = self._key(number)
-            item, before = self.items[key[0]], self.rated.get(key)
-            task = {
-                "number": number,
-                "question": item.prompt,
-                "reference": item.reference,
-                "answer": self.answers[key].text,
-                "severity": before.severity if before else None,
-                "mechanism": before.mechanism if before else "",
-            }
+        done = sum(self._key(n) in self.rated for n in range(len(self.order)))
+        number = self._next_number()
+        task = None if number is None else self._task(number)
         people = self.ledger.ratings(kind="human")
         return {
             "done": done,
@@ -109,6 +91,30 @@ class RatingPage:
             "raters": self._progress(people),
             "disagreements": len([d for d in self._disputed(people) if self.rater not in d.raters and d.third is None]),
             **self._claim_now(),
+        }
+
+    def _next_number(self) -> int | None:
+        """The place of the next answer to rate; a batch that is done is followed by the next one, if there is one."""
+        if self._again is not None:
+            return self._again
+        number = next((n for n in range(len(self.order)) if self._key(n) not in self.rated), None)
+        if number is None and self._more is not None:
+            larger = self._more(self.sample)
+            if larger is not None:
+                number, self.sample, self.order = len(self.order), larger, larger.order(self.rater)
+        return number
+
+    def _task(self, number: int) -> dict[str, Any]:
+        """What the page shows of an answer, with this rater's own label where there is one."""
+        key = self._key(number)
+        item, before = self.items[key[0]], self.rated.get(key)
+        return {
+            "number": number,
+            "question": item.prompt,
+            "reference": item.reference,
+            "answer": self.answers[key].text,
+            "severity": before.severity if before else None,
+            "mechanism": before.mechanism if before else "",
         }
 
     def is_finished(self) -> bool:

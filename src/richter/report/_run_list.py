@@ -1,5 +1,6 @@
 """The lines of the app's list of runs: how far each run is, what it cost, and what its page says that it found."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,30 @@ class RunRows:
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[object, dict[str, Any]]] = {}
+        self._is_stopped = False
 
     def row(self, number: int, run: str) -> dict[str, Any]:
         """The line of a run."""
         state = _files_state(run)
         known = self._known.get(run)
-        if state is None or known is None or known[0] != state:
-            known = self._known[run] = (state, run_row(number, run))
-        return known[1]
+        if state is not None and known is not None and known[0] == state:
+            return known[1]
+        row = run_row(number, run)
+        if not row.get("writing"):  # else somebody has begun to write since the files were looked at
+            self._known[run] = (state, row)
+        return row
+
+    def read_ahead(self, runs: Sequence[str]) -> None:
+        """Read the lines of all runs that lie in folders, until `stop`."""
+        for number, run in enumerate(runs):
+            if self._is_stopped:
+                return
+            if _files_state(run) is not None:
+                self.row(number, run)
+
+    def stop(self) -> None:
+        """Read no more ahead."""
+        self._is_stopped = True
 
 
 def _files_state(run: str) -> object:
@@ -62,19 +79,15 @@ def run_row(number: int, run: str) -> dict[str, Any]:
         is_stale = bool(found and page and times and summary.answer and page.stat().st_mtime < times[1])
     except Exception as error:  # a stranger's run may hold anything, and the others are shown all the same
         return {**row, "error": str(error) if isinstance(error, RichterError) else "The run cannot be read."}
-    conditions = [
-        {"name": visible(name), "answered": counts.get(name, (0, 0))[0], "failed": counts.get(name, (0, 0))[1]}
-        for name in names
-    ]
-    answered, failed = (sum(int(c[key]) for c in conditions) for key in ("answered", "failed"))
+    answered_and_failed = [counts.get(name, (0, 0)) for name in names]
     return {
         **row,
         "items": items,
-        "conditions": conditions[:MAX_NAMES],
-        "n_conditions": len(conditions),
-        "answered": answered,
-        "failed": failed,
-        "expected": items * len(conditions),
+        "conditions": [visible(name) for name in names[:MAX_NAMES]],
+        "n_conditions": len(names),
+        "answered": sum(answered for answered, _ in answered_and_failed),
+        "failed": sum(failed for _, failed in answered_and_failed),
+        "expected": items * len(names),
         "writing": writing,
         "started_at": None if times is None else times[0],
         "ended_at": None if times is None else times[1],

@@ -122,6 +122,7 @@ class RunsApp:
         app.router.add_get(r"/runs/{run:\d+}/report/{other:\d+}", self._report)
         app.router.add_get(r"/runs/{run:\d+}/export/{name}", self._export)
         app.router.add_route("*", r"/runs/{run:\d+}/rate/{name:.*}", self._rate)
+        app.on_startup.append(self._begin)
         app.on_cleanup.append(self._close)
         return app
 
@@ -131,7 +132,13 @@ class RunsApp:
             raise web.HTTPNotFound(reason="There is no such run.")
         return self.runs[number]
 
+    async def _begin(self, _: web.Application) -> None:
+        """Read the lines of the list ahead: by the time that somebody opens it, most of many runs are read."""
+        self._reading_ahead = asyncio.create_task(asyncio.to_thread(self._list_rows.read_ahead, self.runs))
+
     async def _close(self, _: web.Application) -> None:
+        self._list_rows.stop()
+        await asyncio.wait([self._reading_ahead])
         for ledger, _page in self._rating.values():
             ledger.close()
         for _stamp_of, reading, _progress in self._indexes.values():

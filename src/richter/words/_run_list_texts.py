@@ -52,20 +52,19 @@ def document_side(document: Document) -> Side:
     Of two models the second's: better, worse, alike or open; of more whether any two differ. Empty without a claim.
     """
     pairs = [c for c in document.get("claims") or [] if len(c.get("conditions") or ()) == 2]
+    if not pairs:
+        return ""
     sides = {c.get("side") for c in pairs if c.get("primary", True)}
-    if not sides:
-        return "open" if pairs else ""
     decided = sides & {"better", "worse"}
-    if len(document.get("conditions") or []) > 2 or len(decided) > 1:
-        return "differ" if decided else "alike" if sides == {"alike"} else "open"
+    is_board = len(document.get("conditions") or []) > 2
     if decided:
-        return "better" if "better" in decided else "worse"
-    return "alike" if "alike" in sides else "open"
+        return "differ" if is_board or len(decided) > 1 else "better" if "better" in decided else "worse"
+    return "alike" if sides == {"alike"} or ("alike" in sides and not is_board) else "open"
 
 
 def _with_level(noun: str, figure: Document) -> str:
     """The noun with the level of the intervals: 'accuracy (95% CI)'."""
-    level = (figure.get("interval") or {}).get("level")
+    level: Any = (figure.get("interval") or {}).get("level")
     return f"{noun} ({describe_level(level)} CI)" if _is_finite(level) else noun
 
 

@@ -16,6 +16,7 @@ function spanBar(bar) {
     line("rail", 0, 1, 0), line("reach", bar.low, bar.high, 0), line("at", bar.at, bar.at, 4));
 }
 
+const FIRST_ROWS = 100;
 const day = (seconds) => { const d = new Date(seconds * 1000), two = (n) => String(n).padStart(2, "0"); return [`${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}`, `${two(d.getHours())}:${two(d.getMinutes())}`]; };
 const money = (usd) => (usd >= 0.995 ? `$${usd.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}` : usd ? `$${usd.toPrecision(2)}` : "");
 const short = (n) => n.toLocaleString("en", { notation: "compact", maximumFractionDigits: 1 });
@@ -85,18 +86,18 @@ function runRow(run, chosen, onChoose) {
   pick.disabled = Boolean(run.error);
   pick.addEventListener("change", () => onChoose(run.run, pick.checked));
   const row = make("tr", null, { class: "card", "data-run": run.run });
-  const who = make("th", null, { class: "who", scope: "row" }, make("a", run.name, { class: "name", href: `#/run/${run.run}`, dir: "auto" }));
+  const who = make("th", null, { class: "who", scope: "row" }, make("a", run.name, { class: "run-name", href: `#/run/${run.run}`, dir: "auto" }));
   row.append(make("td", null, { class: "pick" }, pick), who);
   if (run.error) {
     row.append(make("td", run.error, { class: "says bad" }), make("td", null, { class: "measure" }), make("td", null, { class: "cost" }), make("td", null, { class: "date" }), stateCell(run));
     return row;
   }
-  const names = run.conditions.map((c) => c.name), left = run.n_conditions - Math.min(names.length, 4);
+  const names = run.conditions, left = run.n_conditions - Math.min(names.length, 4);
   who.append(make("span", `${names.slice(0, 4).join(", ")}${left > 0 ? ` and ${left} more` : ""}; ${counted(run.items, "question")}`, { class: "models", dir: "auto" }));
   const { answer, side } = run.summary || {};
   row.append(make("td", null, { class: "says" }, answer ? make("span", answer, { class: `clamp side side-${side || "none"}`, title: answer, dir: "auto" })
     : make("span", "Open the run to measure it.", { class: "sub" })), measureCell(run));
-  row.append(make("td", money(run.money_usd) || (run.tokens ? "" : "–"), { class: "cost" }));
+  row.append(make("td", money(run.money_usd), { class: "cost" }));
   if (run.tokens) row.lastChild.append(make("span", `${short(run.tokens)} tokens`, { class: "sub" }));
   const when = run.ended_at ? day(run.ended_at) : ["–"];
   row.append(make("td", when[0], { class: "date" }, ...(when[1] ? [make("span", ` ${when[1]}`, { class: "sub" })] : [])), stateCell(run));
@@ -108,8 +109,9 @@ async function showRuns(query, mine) {
   const state = { search: query.get("search") || "", show: query.get("show") in SHOWS ? query.get("show") : "all",
     sort: query.get("sort") in SORTS ? query.get("sort") : "date", down: query.get("down") };
   if (!["0", "1"].includes(state.down)) state.down = SORTS[state.sort][2] < 0 ? "1" : "0";
-  let runs = [], chosen = [], texts = new Map();
-  const rows = new Map();  // each run's row stays in the page while the run does not change
+  let runs = [], chosen = [], shown = FIRST_ROWS;
+  const texts = new Map(), rows = new Map();  // each run's row stays in the page while the run does not change
+  const rowOf = (run) => { if (!rows.has(run.run)) rows.set(run.run, runRow(run, chosen, choose)); return rows.get(run.run); };
   const search = make("input", null, { type: "search", name: "search", placeholder: "Name, model or result", autocomplete: "off" });
   search.value = state.search;
   const show = make("select", null, { name: "show" }, ...options(Object.entries(SHOWS).map(([key, [text]]) => [key, text]), state.show));
@@ -118,13 +120,15 @@ async function showRuns(query, mine) {
   const header = make("tr", null, {}, make("td", null, { class: "pick" }));
   for (const [key, [title]] of Object.entries(SORTS)) {
     const button = make("button", title, { type: "button", class: "sort" });
-    button.addEventListener("click", () => turn_to(key));
+    button.addEventListener("click", () => sortBy(key));
     header.append(make("th", null, { scope: "col", class: COLUMN_CLASSES[key], "data-sort": key }, button));
   }
-  const body = make("tbody"), choice = make("div", null, { class: "choice", role: "status", id: "compare" }), none = make("p", null, { class: "none" });
+  const body = make("tbody"), choice = make("div", null, { class: "choice", role: "status", id: "compare" }), none = make("p", null, { class: "none" }), end = make("div", null, { class: "end" });
   const table = make("table", null, { class: "runs" }, make("caption", "Runs", { class: "hidden" }), make("thead", null, {}, header), body);
-  at("main").replaceChildren(make("div", null, { class: "listhead" }, make("h1", "Runs"), make("label", "Search", { class: "grow" }, search),
-    make("label", "Show", {}, show), make("label", "Sort by", { class: "narrow" }, sort)), tally, table, none, choice);
+  at("main").replaceChildren(make("div", null, { class: "listhead" }, make("h1", "Runs"), tally, make("label", "Search", { class: "grow" }, search),
+    make("label", "Show", {}, show), make("label", "Sort by", { class: "narrow" }, sort)), table, end, none, choice);
+  // a browser lays out hundreds of rows for longer than anybody waits: more come as the end of them comes near
+  const near = new IntersectionObserver((entries) => { if (entries.some((e) => e.isIntersecting)) { shown += FIRST_ROWS; draw(); } }, { rootMargin: "1500px" });
 
   const offer = () => {
     const names = chosen.map((n) => (runs.find((r) => r.run === n) || {}).name);
@@ -142,10 +146,15 @@ async function showRuns(query, mine) {
     const words = state.search.toLowerCase().split(/\s+/).filter(Boolean);
     const hits = runs.filter((r) => SHOWS[state.show][1](r) && words.every((w) => texts.get(r.run).includes(w)));
     hits.sort(compareBy(state.sort, state.down === "1" ? -1 : 1));
-    const held = document.activeElement;
-    body.replaceChildren(...hits.map((r) => rows.get(r.run)));
+    const held = document.activeElement, drawn = hits.slice(0, shown), nodes = drawn.map(rowOf);
+    if (nodes.length !== body.children.length || nodes.some((node, k) => node !== body.children[k])) {
+      if (body.children.length && body.children.length < nodes.length && [...body.children].every((node, k) => node === nodes[k])) body.append(...nodes.slice(body.children.length));
+      else body.replaceChildren(...nodes);
+    }
     if (held && held !== document.activeElement && body.contains(held)) held.focus({ preventScroll: true });
-    for (const r of hits) { const row = rows.get(r.run), on = chosen.includes(r.run); row.classList.toggle("chosen", on); row.querySelector("input").checked = on; }
+    near.unobserve(end);
+    if (drawn.length < hits.length) near.observe(end);
+    for (const r of drawn) { const row = rows.get(r.run), on = chosen.includes(r.run); row.classList.toggle("chosen", on); row.querySelector("input").checked = on; }
     for (const head of header.querySelectorAll("[data-sort]")) {
       if (head.dataset.sort === state.sort) head.setAttribute("aria-sort", state.down === "1" ? "descending" : "ascending"); else head.removeAttribute("aria-sort");
     }
@@ -158,14 +167,14 @@ async function showRuns(query, mine) {
       ...(state.sort === "date" && state.down === "1" ? {} : { sort: state.sort, down: state.down }) }).filter(([, value]) => value));
     history.replaceState(null, "", hash("/", kept));
   };
-  const turn_to = (key) => {
+  const sortBy = (key) => {
     state.down = state.sort === key ? (state.down === "1" ? "0" : "1") : SORTS[key][2] < 0 ? "1" : "0";
     state.sort = sort.value = key;
     draw();
   };
-  search.addEventListener("input", () => { state.search = search.value; draw(); });
-  show.addEventListener("change", () => { state.show = show.value; draw(); });
-  sort.addEventListener("change", () => { if (sort.value !== state.sort) turn_to(sort.value); });
+  search.addEventListener("input", () => { state.search = search.value; shown = FIRST_ROWS; draw(); });
+  show.addEventListener("change", () => { state.show = show.value; shown = FIRST_ROWS; draw(); });
+  sort.addEventListener("change", () => { if (sort.value !== state.sort) sortBy(sort.value); });
 
   const before = new Map();
   const refresh = async () => {
@@ -176,11 +185,14 @@ async function showRuns(query, mine) {
     for (const run of runs) {
       const text = JSON.stringify(run);
       if (before.get(run.run) === text) continue;
-      const old = rows.get(run.run), focused = old && old.contains(document.activeElement) ? [...old.querySelectorAll("a, input")].indexOf(document.activeElement) : -1;
-      const row = runRow(run, chosen, choose);
-      rows.set(run.run, row);
-      if (old && old.isConnected) { old.replaceWith(row); if (focused >= 0) row.querySelectorAll("a, input")[focused].focus({ preventScroll: true }); }
-      texts.set(run.run, [run.name, run.error || "", (run.summary || {}).answer || "", ...(run.conditions || []).map((c) => c.name)].join("\n").toLowerCase());
+      const old = rows.get(run.run);
+      rows.delete(run.run);
+      if (old && old.isConnected) {  // who stands on a link or a box of the row stays there
+        const focused = [...old.querySelectorAll("a, input")].indexOf(document.activeElement), row = rowOf(run);
+        old.replaceWith(row);
+        if (focused >= 0) row.querySelectorAll("a, input")[focused].focus({ preventScroll: true });
+      }
+      texts.set(run.run, [run.name, run.error || "", (run.summary || {}).answer || "", ...(run.conditions || [])].join("\n").toLowerCase());
       before.set(run.run, text);
       changed = true;
     }

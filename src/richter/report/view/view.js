@@ -35,7 +35,7 @@ const wide = (label, table) => make("div", null, { class: "wide", tabindex: "0",
 const heads = (titles) => make("thead", null, {}, make("tr", null, {}, ...titles.map((t) => make("th", t, { scope: "col" }))));
 
 function place(...steps) {
-  at("path").replaceChildren(...steps.map(([text, to], k) =>
+  at("path").replaceChildren(...(steps.length === 1 ? [] : steps).map(([text, to], k) =>
     make("li", null, {}, k === steps.length - 1 ? make("span", text, { "aria-current": "page" }) : link(text, to))));
   document.title = steps[steps.length - 1][0] + " · Richter";
   document.body.classList.toggle("wide-page", steps.length === 1);
