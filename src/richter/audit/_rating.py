@@ -18,14 +18,13 @@ from richter.errors import InputError
 from richter.interop import export_table, read_frame
 from richter.ratings import (
     GRID,
-    SAMPLE_NOTE,
     Sample,
     check_mechanism,
     draw_sample,
     snap,
     tabulate,
 )
-from richter.records import Answer, Rating, Result
+from richter.records import SAMPLE_NOTE, Answer, Rating, Result
 from richter.store import Ledger, RunLike, open_ledger
 from richter.tables import Dataset, read_ratings, read_tables, tables_of
 
@@ -119,7 +118,7 @@ def open_rating(
         return larger
 
     def claim() -> dict[str, Any]:
-        now, two = plan.state(labels(page.sample)), len(plan.sides) == 2
+        now, two = plan.state(labels(page.sample), page.sample), len(plan.sides) == 2
         if now.interval is None:
             return {"claim": now.sentence, "span": None}
         ends = {"low": now.interval.low, "estimate": now.estimate, "high": now.interval.high}
@@ -277,7 +276,7 @@ def _claim_so_far(ledger: Ledger, tables: Dataset) -> str:
         return ""
     sample = Sample.from_dict(note)
     plan = labelling_of(tables, sample)
-    return "" if plan is None else plan.state(labels_of(ledger.ratings(kind="human"), sample)).sentence
+    return "" if plan is None else plan.state(labels_of(ledger.ratings(kind="human"), sample), sample).sentence
 
 
 def _from_table(ledger: Ledger, path: str | Path) -> list[Rating]:
