@@ -66,11 +66,13 @@ def describe_claim(s: MetricSeries, condition: str, row: Metric) -> str:
 
 
 def describe_reach(s: MetricSeries, row: Metric) -> str:
-    """What would be shown within a week."""
+    """What would be shown within a week, or within two entries where these lie further apart."""
     what = "A drift of the judges" if s.metric == JUDGE else "A change"
     if not math.isfinite(s.detectable):
         return f"{what} of any size could not be shown yet."
-    return f"{what} of {_amount(row, s.detectable)} would be shown within a week in 80% of series."
+    weeks = round(s.within_days / 7)
+    span = "a week" if weeks <= 1 else f"{weeks} weeks"
+    return f"{what} of {_amount(row, s.detectable)} would be shown within {span} in 80% of series."
 
 
 def describe_detectable(lead: MetricSeries | None, condition: str, days: Sequence[Day], step: str) -> str:

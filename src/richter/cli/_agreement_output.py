@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from richter.audit import JudgeBias, JudgeStudy, JudgeTrust, LoneRater, measure_agreement, study_judges
+from richter.audit import JudgeBias, JudgeStudy, JudgeTrust, LoneRater, SlopeRanks, measure_agreement, study_judges
 from richter.cli._io import PLAIN, console, grid, write_json
 from richter.errors import InputError
-from richter.ratings import Agreement, Correction, JudgeReport, Undefined
+from richter.ratings import Agreement, Correction, JudgeReport, LabelNoise, Undefined
 from richter.records import Interval, Verdict, counted, printable
-from richter.stats import Corrected, LabelAgreement, Leniency, Screening
+from richter.stats import Corrected, Kappa, LabelAgreement, Leniency, Screening
 from richter.store import run_place
 from richter.tables import Dataset, RatingsFile, ratings_of, read_tables
 
@@ -40,6 +40,11 @@ def label_agreement(file: str, seed: int, level: float, json_path: str | None, *
         print_judges(out, judged)
         if name in report.corrected:
             print_corrections(out, report.corrected[name], kind=name, stratified=report.stratified)
+    if isinstance(report.slopes, SlopeRanks):
+        out.print(
+            f"Slopes by people and by judges: rank correlation {report.slopes.correlation:.2f} over "
+            f"{len(report.slopes.people)} conditions (p = {report.slopes.p_value:.2g})."
+        )
     if trust is not None:
         print_trust(out, trust)
     write_json(report, json_path, inputs=[file])
@@ -141,6 +146,11 @@ def print_agreement(out: Console, a: Agreement) -> None:
         out.print(
             "  Labels were drawn by stratum: kappas are weighted back to all answers, ICC and alpha are of these."
         )
+    if isinstance(a.noise, LabelNoise):
+        out.print(
+            f"  They differ on {a.noise.differ:.0%} {_span(a.noise.differ_interval)} of {a.noise.answers:,} answers. "
+            f"One rating varies by {a.noise.spread:.2f} levels; corrected intervals include it."
+        )
     for name, value, interval in _agreement_measures(a):
         out.print(f"  {name:48s} {value:6.3f}  {_span(interval)}")
     out.print()
@@ -155,6 +165,8 @@ def _agreement_measures(a: Agreement) -> Iterator[tuple[str, float, Interval | N
         yield "Krippendorff's alpha, ordinal", a.alpha.estimate, a.alpha.interval
     if not isinstance(a.fleiss, Undefined):
         yield "Fleiss' kappa (same level or not)", a.fleiss.estimate, a.fleiss.interval
+    if isinstance(a.mechanisms, Kappa):
+        yield "Fleiss' kappa, mechanisms", a.mechanisms.estimate, a.mechanisms.interval
     for title, kappas in (("linear", a.kappa_linear), ("quadratic", a.kappa_quadratic)):
         for pair, kappa in list(kappas.items())[:6]:
             if not isinstance(kappa, Undefined):
