@@ -14,14 +14,16 @@ from richter.ratings import Agreement, Correction, JudgeReport, LabelNoise, Unde
 from richter.records import Interval, Verdict, counted, printable
 from richter.stats import Corrected, Kappa, LabelAgreement, Leniency, Screening
 from richter.store import run_place
-from richter.tables import Dataset, RatingsFile, ratings_of, read_tables
+from richter.tables import Dataset, RatingsFile, ReadOptions, ratings_of, read_tables
 
 
-def label_agreement(file: str, seed: int, level: float, json_path: str | None, **options: Any) -> None:
+def label_agreement(
+    file: str, seed: int, level: float, reading: ReadOptions, json_path: str | None, **options: Any
+) -> None:
     """Print and write how far raters and judges agree, and what that is worth."""
     out = console(json_path)
     rng = np.random.default_rng(seed)
-    tables = read_tables(file)
+    tables = read_tables(file, options=reading)
     trust = study_judges(tables, level=level)
     source = _ratings_in(tables, file, is_needed=trust is None)
     report = measure_agreement(source, rng=rng, file=str(run_place(file)), level=level, **options)
@@ -62,6 +64,8 @@ def print_trust(out: Console, trust: JudgeTrust) -> None:
             _print_bias(out, bias, study)
         for kind, why in study.unmeasured.items():
             out.print(f"  {kind}: not measured. {why}")
+    if trust.position is not None:
+        _print_position(out, trust.position)
     for score in trust.corrected:
         out.print(
             f"  {printable(score.condition, limit=40)}: {score.measure} {score.estimate:.3f} {_span(score.interval)} "
@@ -95,6 +99,17 @@ def _print_bias(out: Console, bias: JudgeBias, study: JudgeStudy) -> None:
     if is_shown and bias.shifts:
         pair, shift = max(bias.shifts.items(), key=lambda row: abs(row[1]))
         out.print(f"    It moves {printable(pair, limit=80)} by {100 * shift:+.1f} points.")
+
+
+def _print_position(out: Console, bias: JudgeBias) -> None:
+    """How much more often than half the answer that is shown first wins."""
+    claim, span = bias.claim, bias.claim.plain_interval or bias.claim.interval
+    ends = "" if span is None else f" ({100 * span.level:.4g}% CI {100 * span.low:+.1f} to {100 * span.high:+.1f})"
+    is_shown = claim.verdict in (Verdict.VERIFIED, Verdict.REFUTED)
+    out.print(
+        f"Position: the answer shown first wins {100 * (claim.estimate or 0.0):+.1f} points{ends} more often than half "
+        f"of the time, by {claim.n:,} pairs in both orders; {'a bias' if is_shown else 'no bias shown'}."
+    )
 
 
 def _ratings_in(tables: Dataset, file: str, *, is_needed: bool) -> RatingsFile:
