@@ -74,7 +74,7 @@ def settle(cell: Cell, rng: np.random.Generator) -> tuple[bool, bool, int, bool]
     plan = labelling_of(tables, sample, conditions=NAMES, on="mean_severity", batch=BATCH, most=MOST)
     assert plan is not None
     while True:
-        labels = {key: true[key] for key in sample.chosen}
+        labels = {key: (true[key],) for key in sample.chosen}
         state = plan.state(labels)
         if state.decided or len(sample.chosen) >= MOST:
             break

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from helpers.judged_worlds import judged_world
+
 SEED = 20_261_116
 WORDS = {0.0: "none", 1.0: "minor", 2.0: "moderate", 3.0: "major", 4.0: "critical"}
 ACCURACY, SCORE, SEVERITY = "accuracy", "mean_score", "mean_severity"
@@ -222,6 +224,14 @@ def facts() -> list[Fact]:
         Fact(name="margin by option", table=base(), asked=("--margin", "5pt"), margin=0.05),
         Fact(name="margin by settings", table=base(), settings='margin = "5pt"\n', margin=0.05),
         Fact(name="tried", table=base(), asked=("--tried", "12"), tried=12, note=r"12 attempts|best of 12"),
+        Fact(name="references beside judges", table=judged_world(np.random.default_rng(SEED), right=(0.5, 0.7)),
+             options=("--map", "score=llm_judge_correct"), reading={"map": {"score": "llm_judge_correct"}},
+             note=r"references"),
+        Fact(name="judges that obey", table=judged_world(np.random.default_rng(SEED), obeyed=0.6),
+             options=("--map", "score=llm_judge_correct"), reading={"map": {"score": "llm_judge_correct"}},
+             block="judges", note=r"instructions to a judge"),
+        Fact(name="look-alike names", table=base(conditions=("n\u0435w", "new")),
+             note=r"n\\?u0435w looks like another name"),
         Fact(name="unchecked judge", table=scored(1.0, name="llm_judge_score"), measure=SCORE,
              options=("--map", "score=llm_judge_score"), reading={"map": {"score": "llm_judge_score"}},
              note=r"by the judge|nobody checked|unchecked"),

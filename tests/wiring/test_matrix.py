@@ -38,12 +38,14 @@ NOT_WATCHED = {
     "misaligned items": "one condition has no second one in another order",
     "unpaired items": "one condition has no second one to be paired with",
     "unpaired items as stated": "as of unpaired items",
+    "judges that obey": "one condition has no second one whose judges do not obey; the note on its answers is watched",
+    "look-alike names": "one condition has no second one that it looks like",
     "tried": "the level of a series is that of all looks; there are no attempts",
 }
 DAYS = 6
 CLOSE = 1e-9
 LIMIT = "0.02"  # of the plan's requirement, in shares of the scale
-DATA_CHECKS = ("reading", "items", "shared", "raters", "labels", "range", "groups", "missing")
+DATA_CHECKS = ("reading", "items", "shared", "raters", "labels", "range", "groups", "missing", "judges")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from richter.audit._plan_lock import VOUCHED_BY_RUN, PlanStatus, open_data
 from richter.audit._results import JUDGING_NOTE, STOP_NOTE, Spending
 from richter.errors import InputError, LedgerError, PlanError
 from richter.interop import ARCHIVE_NOTE, Source, evidence_run, is_evidence, is_frame, named_source
-from richter.records import Condition, Item, Rating
+from richter.records import Condition, Item, Rating, tell_apart
 from richter.store import (
     DatabaseRun,
     Ledger,
@@ -40,7 +40,7 @@ BASES: dict[Basis, str] = {
     "human": "people",
     "rule": "rules",
     "judge": "judges",
-    "grader": "the source's own grader",
+    "grader": "the grader in your file",
 }
 PLAN_NAME = "plan.toml"
 NOTES = ("bench", JUDGING_NOTE, "rating sample", "search", STOP_NOTE)
@@ -258,7 +258,7 @@ def _read_ledger(place: Place, options: ReadOptions) -> RunRecords:
     with open_ledger(place) as ledger:
         writing = ledger.being_written()
         tables = tables_of(ledger, options)
-        conditions = tuple(ledger.conditions())
+        conditions = _told_apart(ledger.conditions())
         notes = {name: ledger.note(name) or {} for name in NOTES}
         archive = ledger.note(ARCHIVE_NOTE)
         times = ledger.times() if archive is None else archive["times"]
@@ -269,7 +269,7 @@ def _read_ledger(place: Place, options: ReadOptions) -> RunRecords:
     for part in parts.values():
         with open_ledger(part) as ledger:
             spent.append(_spent_by(ledger))
-            drawn |= {c.name: c.model for c in ledger.conditions()}
+            drawn |= {c.name: c.model for c in _told_apart(ledger.conditions())}
     answered = len(tables.answers) > 0
     return RunRecords(
         tables=tables,
@@ -283,6 +283,12 @@ def _read_ledger(place: Place, options: ReadOptions) -> RunRecords:
         clock_ahead_s=clock_ahead_s,
         spent=_sum(spent),
     )
+
+
+def _told_apart(conditions: Sequence[Condition]) -> tuple[Condition, ...]:
+    """The conditions of a ledger under the names that its tables have."""
+    apart = tell_apart(c.name for c in conditions)
+    return tuple(dataclasses.replace(c, name=apart.get(c.name, c.name)) for c in conditions)
 
 
 def _spent_by(ledger: Ledger) -> Spent:

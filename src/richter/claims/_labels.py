@@ -125,6 +125,7 @@ def corrected(
         units=units,
         unit=unit,
         labels=labels,
+        as_graded=None if is_proxy else own,
         notes=tuple(notes),
         describe_at=None if is_proxy else lambda level: _describe_correction(metric, own, with_labels, level),
         labels_to_settle=lambda level: _labels_to_settle(lambda extra: with_labels(extra, level), unlabelled),

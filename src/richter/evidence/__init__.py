@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from richter.evidence._checks import *
     from richter.evidence._estimators import *
     from richter.evidence._facts import *
+    from richter.evidence._judge_facts import *
     from richter.evidence._policy import *
     from richter.evidence._severity_evidence import *
 

@@ -25,16 +25,18 @@ from richter.evidence._facts import (
     sample_of,
     valued_by,
 )
+from richter.evidence._judge_facts import bait_counts, rule_contrast, rule_level
 from richter.evidence._policy import Policy
 from richter.records import Note, of_kind, refusals
 from richter.tables import Dataset
+from richter.words import describe_bait, describe_rule_contrast, describe_rule_level
 
 __all__ = ["CHECKS", "CHOSEN", "Finding", "compares_within_raters", "has_own_items", "is_unpaired", "shared_by"]
 
 RATER_P = 0.001  # below it raters' shares of two conditions differ by more than chance
 MIN_CHOSEN_FROM = 3  # conditions of a source, from which one may be chosen by its results
 CHOSEN = "chosen"  # the kind of the note that asks
-OF_ALL_CLAIMS = ("served",)  # kinds of notes on the data that every claim carries
+OF_ALL_CLAIMS = ("served", "look-alike")  # kinds of notes on the data that every claim carries
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +92,7 @@ def check_reading(dataset: Dataset, question: Question, policy: Policy) -> Findi
 
 
 def check_whole_data(dataset: Dataset, question: Question, policy: Policy) -> Finding:
-    """What goes with every claim on these data: a model that answered as several."""
+    """What goes with every claim on these data: a model that answered as several, names that look alike."""
     return Finding(notes=tuple(note for kind in OF_ALL_CLAIMS for note in of_kind(dataset.notes, kind)))
 
 
@@ -241,6 +243,39 @@ def check_labels(dataset: Dataset, question: Question, policy: Policy) -> Findin
     return Finding(block=Blocked(gate="labels", reason=fault, remedy=remedy, override="--trust-labels"))
 
 
+def check_judges(dataset: Dataset, question: Question, policy: Policy) -> Finding:
+    """Judges whose grades may not be about the answers: answers that speak to them, references that say otherwise."""
+    if not outcomes_of(dataset, valued_by(dataset, question.measure)).judges:
+        return FINE
+    bait = {name: found for name, found in bait_counts(dataset).items() if name in question.conditions}
+    notes = tuple(
+        Note(describe_bait(name, found.number, found.answers, found.item), "judge bait") for name, found in bait.items()
+    )
+    if len(question.conditions) == 2:
+        found = _check_against_rules(dataset, question, policy)
+        return Finding(notes=(*notes, *found.notes), block=found.block)
+    levels = {name: rule_level(dataset, question.measure, name) for name in question.conditions}
+    beside = (describe_rule_level(name, *level) for name, level in levels.items() if level is not None)
+    return Finding(notes=(*notes, *(Note(text, "rules beside judges") for text in beside)))
+
+
+def _check_against_rules(dataset: Dataset, question: Question, policy: Policy) -> Finding:
+    """A difference by judges beside that by rules or references: a note, and a block where they contradict it."""
+    contrast = rule_contrast(dataset, question.measure, *question.conditions)
+    if contrast is None:
+        return FINE
+    ruled = contrast.ruled
+    text = describe_rule_contrast(contrast.judged.estimate, ruled.estimate, ruled.interval(0.95), ruled.n)
+    has_labels = outcomes_of(dataset, valued_by(dataset, question.measure)).label is not None
+    if not contrast.is_contradiction or has_labels:
+        return Finding(notes=(Note(text, "rules beside judges"),))
+    reason = f"the references contradict the judges: {text}"
+    if policy.trust_raters:
+        return Finding(notes=(Note(f"{reason}; judges are trusted (--trust-raters)", "rules beside judges"),))
+    remedy = "Read answers that judges and references grade differently, or label some: richter label."
+    return Finding(block=Blocked(gate="judges", reason=reason, remedy=remedy, override="--trust-raters"))
+
+
 def check_range(dataset: Dataset, question: Question, policy: Policy) -> Finding:
     """Values outside the range that the measure's row states: a unit or a column that is not what it seems."""
     fault = describe_out_of_range(dataset, valued_by(dataset, question.measure))
@@ -344,6 +379,7 @@ CHECKS: tuple[Check, ...] = (
     check_alignment_of_items,
     check_raters,
     check_labels,
+    check_judges,
     check_range,
     check_groupings,
     check_group_sizes,

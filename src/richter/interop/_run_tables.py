@@ -40,7 +40,7 @@ def _ratings(ledger: Ledger) -> pl.DataFrame:
     kinds = {**dict.fromkeys(texts, pl.String), **dict.fromkeys(numbers, pl.Float64), "draw": pl.Int64}
     stratum, chance = _label_design(ledger)
     drawn = [stratum.get((r.item, r.condition, r.draw)) for r in ratings]
-    columns |= {"stratum": list(drawn), "inclusion": [None if name is None else chance[name] for name in drawn]}
+    columns |= {"stratum": list(drawn), "inclusion": [None if name is None else chance[name] or None for name in drawn]}
     kinds |= {"stratum": pl.String, "inclusion": pl.Float64}
     frame = pl.DataFrame(columns, schema_overrides=kinds)
     return frame if stratum else frame.drop("stratum", "inclusion")
@@ -138,10 +138,17 @@ def _for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def export_dataset(
-    ledger: Ledger, folder: str | Path, *, name: str, license_name: str = "", creator: str = "", force: bool = False
+    ledger: Ledger,
+    answers: pl.DataFrame,
+    folder: str | Path,
+    *,
+    name: str,
+    license_name: str = "",
+    creator: str = "",
+    force: bool = False,
 ) -> dict[str, int]:
-    """Write all tables of a run as a data set in the Hub's layout, Croissant beside them; gives rows by table."""
-    frames = {table: make(ledger) for table, make in sorted(EXPORTS.items())}
+    """Write the answers given and a run's other tables in the Hub's layout, Croissant beside them; rows by table."""
+    frames = {table: make(ledger) for table, make in sorted(EXPORTS.items())} | {"answers": answers}
     frames = {table: frame for table, frame in frames.items() if not frame.is_empty()}
     files = [
         DataFile(

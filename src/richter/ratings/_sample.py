@@ -4,7 +4,7 @@ import dataclasses
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from richter.errors import InputError
 from richter.records import Answer, Result
 
-__all__ = ["Sample", "band", "draw_sample", "extend_sample"]
+__all__ = ["Sample", "add_conditions", "band", "draw_sample", "extend_sample"]
 
 Key = tuple[str, str, int]  # item, condition, draw
 BANDS = ((0.0, "0"), (1.0, "0.5-1"), (2.0, "1.5-2"), (3.0, "2.5-3"), (4.0, "3.5-4"))
@@ -81,16 +81,16 @@ def band(severity: float | None, bands: int = len(BANDS)) -> str:
 
 
 def _strata_of(
-    keys: Sequence[Key], scores: Mapping[Key, float | None], n: int
+    keys: Sequence[Key], wanted: Sequence[Key], scores: Mapping[Key, float | None], n: int
 ) -> tuple[dict[Key, str], dict[str, list[Key]]]:
-    """The stratum of every answer, and the answers of every stratum: as fine as n ratings allow."""
+    """The stratum of every answer, and the wanted answers of every stratum: as fine as n ratings allow."""
     strata: dict[Key, str] = {}
     members: dict[str, list[Key]] = {}
     for bands in (len(BANDS), *_JOINED):
         strata = {key: f"{key[1]} | {band(scores.get(key), bands)}" for key in keys}
         members = {}
-        for key, stratum in strata.items():
-            members.setdefault(stratum, []).append(key)
+        for key in wanted:
+            members.setdefault(strata[key], []).append(key)
         if sum(min(ENOUGH, len(own)) for own in members.values()) <= n:
             break
     return strata, members
@@ -123,24 +123,34 @@ def _deal(members: Mapping[str, Sequence[Key]], scores: Mapping[Key, float | Non
     return wanted
 
 
-def draw_sample(answers: Sequence[Answer], scores: Mapping[Key, float | None], n: int, *, seed: int) -> Sample:
+def draw_sample(
+    answers: Sequence[Answer],
+    scores: Mapping[Key, float | None],
+    n: int,
+    *,
+    seed: int,
+    conditions: Collection[str] = (),
+) -> Sample:
     """Draw n answers at random within strata of condition and score band.
+
+    With `conditions` only their answers are drawn; the others have strata of which nothing is drawn.
 
     Each stratum gets five labels, or all it has, and the rest go by size times the root of half a level more than the
     mean score: where errors are large or many, labels vary more. The correction weights them back. Neighbouring bands
     are joined where they would get fewer than five.
     """
     keys = [(a.item, a.condition, a.draw) for a in answers if not a.error]
-    if not keys:
+    asked = [key for key in keys if not conditions or key[1] in conditions]
+    if not asked:
         raise InputError("There are no answers to rate.", remedy="Run `richter audit --only ask` first.")
-    strata, members = _strata_of(keys, scores, n)
+    strata, members = _strata_of(keys, asked, scores, n)
     least = sum(min(LEAST, len(own)) for own in members.values())
     if n < least:
         raise InputError(
             f"{n} ratings cannot cover {len(members)} strata of condition and score band.",
             remedy=f"Rate at least {least} answers.",
         )
-    wanted = _deal(members, scores, min(n, len(strata)))
+    wanted = _deal(members, scores, min(n, len(asked)))
     chosen = [key for name in sorted(members) for key in _by_priority(members[name], seed)[: wanted[name]]]
     return Sample(chosen=tuple(chosen), strata=strata, seed=seed, batches=(len(chosen),))
 
@@ -156,4 +166,16 @@ def extend_sample(sample: Sample, wanted: Mapping[str, int]) -> Sample:
         sample,
         chosen=(*sample.chosen, *more),
         batches=(*(sample.batches or (len(sample.chosen),)), *([len(more)] if more else [])),
+    )
+
+
+def add_conditions(sample: Sample, other: Sample) -> Sample:
+    """The sample with a later one of conditions of which nothing was drawn, and with that one's strata for them."""
+    drawn = {condition for _, condition, _ in other.chosen}
+    strata = {key: other.strata[key] if key[1] in drawn else name for key, name in sample.strata.items()}
+    return dataclasses.replace(
+        sample,
+        chosen=(*sample.chosen, *other.chosen),
+        strata=strata,
+        batches=(*(sample.batches or (len(sample.chosen),)), len(other.chosen)),
     )

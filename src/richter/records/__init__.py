@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from richter.records._claim import *
     from richter.records._fence import *
     from richter.records._knowledge import *
+    from richter.records._look_alikes import *
     from richter.records._picture import *
     from richter.records._plain import *
 

@@ -12,7 +12,7 @@ import polars as pl
 from richter.claims import METRICS
 from richter.errors import InputError
 from richter.interop import less_is_better
-from richter.records import Better, Item, Note, counted, printable
+from richter.records import Better, Item, Note, counted, printable, tell_apart
 from richter.tables._reading import Reading
 from richter.tables._tables import (
     ANSWERS,
@@ -26,6 +26,7 @@ from richter.tables._tables import (
     decisions_of,
 )
 from richter.tables._words import EMPTY, USUAL_ENDS, brief
+from richter.words import describe_look_alike
 
 # an answer with its main score before it is known what that is
 ROW: dict[str, type[pl.DataType]] = {
@@ -34,6 +35,7 @@ ROW: dict[str, type[pl.DataType]] = {
 OTHERS: dict[str, type[pl.DataType]] = {name: SCORES[name] for name in (*KEY, "metric", "value")}
 GROUPINGS: dict[str, type[pl.DataType]] = {"item": pl.String, "column": pl.String, "value": pl.String}
 MAX_GROUPINGS = 2
+UNNAMED = "frame"  # the name of a single table that came without one
 MAX_NAMED_UNUSED = 20  # columns in the note on those that are not used
 SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 5.0), (1.0, 7.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0))
 TOP = 4.0
@@ -89,13 +91,22 @@ def frame_of(rows: pl.DataFrame, schema: Mapping[str, type[pl.DataType]]) -> pl.
     return frame if "draw" in present else frame.with_columns(pl.lit(0, dtype=pl.Int64).alias("draw"))
 
 
+def rename_conditions(part: Part, names: Mapping[str, str]) -> Part:
+    """The same part with its conditions called otherwise."""
+    own = pl.col("condition").replace(names)
+    part.answers, part.ratings = part.answers.with_columns(own), part.ratings.with_columns(own)
+    part.others, part.conditions = part.others.with_columns(own), [names.get(c, c) for c in part.conditions]
+    return part
+
+
 def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: bool = False) -> Dataset:
     """Put the parts together. What contradicts itself is shown and refused."""
     options = _with_kept(parts, options)
+    look_alikes = _tell_conditions_apart(parts)
     answers, ratings, others = (
         pl.concat([getattr(part, name) for part in parts]) for name in ("answers", "ratings", "others")
     )
-    notes = [note for part in parts for note in part.notes]
+    notes = [note for part in parts for note in part.notes] + look_alikes
     if answers.is_empty() and not empty:
         raise InputError(f"{what} holds no answers.", remedy="Give a file with at least one row.")
     conditions = _conditions(answers, parts)
@@ -112,7 +123,9 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     answers, ratings, others = _without_failures(answers, ratings, others, failed, notes)
     answers, is_lower = _turn_faults(answers, parts, options, notes)
     notes += doubts(answers, conditions, options, what)
-    counting = counting_kind(ratings, options.ratings, what)
+    is_labelled = answers["human"].count() > 0 or bool((ratings["kind"] == "human").any())
+    is_graded = any(part.score for part in parts)
+    counting = counting_kind(ratings, options.ratings, what, has_labelled_grades=is_labelled and is_graded)
     draft = Dataset(
         name=what, answers=answers, scores=pl.DataFrame(schema=SCORES), ratings=ratings, conditions=conditions,
         counting=counting,  # type: ignore[arg-type]
@@ -153,6 +166,17 @@ def _conditions(answers: pl.DataFrame, parts: Sequence[Part]) -> tuple[str, ...]
     seen = answers["condition"].unique(maintain_order=True).to_list()
     named = (name for part in parts for name in part.conditions if name in {*seen})
     return tuple(dict.fromkeys((*named, *seen)))
+
+
+def _tell_conditions_apart(parts: Sequence[Part]) -> list[Note]:
+    """A note for each condition whose name looks like another one's; in the parts it is written to be seen apart."""
+    seen = (
+        name for part in parts for name in (*part.conditions, *part.answers["condition"].unique(maintain_order=True))
+    )
+    apart = tell_apart(seen)
+    for part in parts if apart else ():
+        rename_conditions(part, apart)
+    return [Note(describe_look_alike(shown, name), "look-alike") for name, shown in apart.items()]
 
 
 def _score_tables(
@@ -558,7 +582,7 @@ def _understood(
     shown = ", ".join(printable(name, limit=30) for name in conditions[:4]) + (", …" if len(conditions) > 4 else "")
     several = f"{len(conditions)} ({shown})" if len(conditions) > 1 else shown
     items = answers["item"].n_unique()
-    said = [f"{counted(items, 'question')} x {several}"]
+    said = [counted(items, "question") + (f" x {several}" if several != UNNAMED else "")]
     if len(scores):
         said += _describe_scores(scores, names)
     elif not rated:

@@ -11,9 +11,9 @@ import polars as pl
 
 from richter.errors import InputError
 from richter.interop import guessed_encoding, read_frame, read_sheets, tool_table
-from richter.records import Note, counted, of_kind, printable
+from richter.records import Note, counted, of_kind, printable, tell_apart
 from richter.tables._build_part import build_part
-from richter.tables._part import Part
+from richter.tables._part import Part, rename_conditions
 from richter.tables._reading import table_steps, with_step
 from richter.tables._roled_table import known_table
 from richter.tables._tables import KEY, ReadOptions
@@ -140,14 +140,6 @@ def _one_file_per_answer(frames: Mapping[Path, pl.DataFrame], folder: Path) -> t
         rows = pl.concat((frame.cast({pl.Null: pl.String}) for frame in own.values()), how="diagonal_relaxed")
         tables[folder / top] = rows.with_columns(pl.Series("item", names))
     return tables, True
-
-
-def rename_conditions(part: Part, names: Mapping[str, str]) -> Part:
-    """The same part with its conditions called otherwise."""
-    own = pl.col("condition").replace(names)
-    part.answers, part.ratings = part.answers.with_columns(own), part.ratings.with_columns(own)
-    part.others, part.conditions = part.others.with_columns(own), [names.get(c, c) for c in part.conditions]
-    return part
 
 
 def name_by_files(parts: list[Part], options: ReadOptions) -> list[Part]:
@@ -431,7 +423,8 @@ def merge_spellings(part: Part) -> Part:
         rows = part.answers.filter(pl.col("condition").is_in(spelled)).select("item", "condition").unique()
         names = " and ".join(repr(brief(name)) for name in spelled)
         if rows["item"].is_duplicated().any():
-            part.notes.append(f"{names} differ in capitals, spaces or hyphens only: are they the same?")
+            if not tell_apart(spelled):  # names that look alike have a note of their own
+                part.notes.append(f"{names} differ in capitals, spaces or hyphens only: are they the same?")
             continue
         counts = part.answers["condition"].value_counts()
         common = max(spelled, key=lambda name: counts.filter(condition=name)["count"][0])

@@ -3,14 +3,17 @@
 from collections.abc import Mapping, Sequence
 
 from richter.claims._measures import METRICS
-from richter.records import Interval, at_most, counted, printable
+from richter.records import Interval, at_most, counted, odd_characters, printable
 from richter.words._spans import describe_level
 
 __all__ = [
+    "CORRECTED",
+    "CORRECTED_MEANS",
     "describe_alone",
     "describe_bound",
     "describe_counts_by_name",
     "describe_document_question",
+    "describe_look_alike",
     "describe_missing_section",
     "describe_names",
     "describe_population",
@@ -19,6 +22,8 @@ __all__ = [
     "describe_stop",
 ]
 
+CORRECTED = "*"  # the mark of a figure that human labels corrected
+CORRECTED_MEANS = f"{CORRECTED} corrected by human labels; figures without it are as graded"
 CATASTROPHIC = METRICS["catastrophic_rate"].at or 3.0
 SECTION_QUESTIONS = {  # what a section that is not there would tell
     "severity": "how bad the errors are",
@@ -40,6 +45,13 @@ def describe_document_question(names: Sequence[str]) -> str:
     if len(shown) == 2:
         return f"Is {shown[1]} better or worse than {shown[0]}, how badly do they fail, and do they know it?"
     return f"Which of these {len(shown)} fail more, how badly do they fail, and do they know it?"
+
+
+def describe_look_alike(shown: str, name: str) -> str:
+    """That a name looks like another one, and what it is written with."""
+    odd = odd_characters(name)
+    more = f" and {len(odd) - 2} more" if len(odd) > 2 else ""
+    return f"{shown} looks like another name: it is written with {' and '.join(odd[:2])}{more}."
 
 
 def describe_alone(

@@ -1,0 +1,161 @@
+"""What speaks against judges: answers that are written to be obeyed, and references that say otherwise than judges."""
+
+import dataclasses
+
+import numpy as np
+import polars as pl
+
+from richter.claims import METRICS, Evidence, Outcomes, difference_evidence
+from richter.evidence._facts import once, outcomes_of, valued_by
+from richter.stats import Floats
+from richter.tables import KEY, Dataset, severity_of
+
+__all__ = ["Bait", "RuleContrast", "bait_counts", "rule_contrast", "rule_level"]
+
+MAX_GRADED_ITEMS = 5_000  # items whose answers are graded by their references, to be held against the judges
+MIN_COMPARED = 20  # items that both graders graded of both conditions
+MIN_KAPPA = 0.6  # of rules and judges, on one of two conditions: below it the references are not what judges go by
+CONTRAST_LEVEL = 0.99
+CONTRAST_SIZE = (
+    0.1  # of the scale: what judges and rules may differ by in a difference without contradicting each other
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Bait:
+    """How many of a condition's answers speak to a judge, of how many, and the first item with such an answer."""
+
+    number: int
+    answers: int
+    item: str
+
+
+@once
+def bait_counts(dataset: Dataset) -> dict[str, Bait]:
+    """By condition that has any, the answers that contain a judge's reply or instructions to a judge."""
+    rows = dataset.answers.filter(pl.col("text").is_not_null()).select("item", "condition", "text")
+    if rows.is_empty():
+        return {}
+    from richter.texts import has_judge_bait  # only where there are texts
+
+    rows = rows.with_columns(has_judge_bait(rows["text"]).alias("bait"))
+    by = rows.group_by("condition").agg(
+        pl.col("bait").sum().alias("number"), pl.len(), pl.col("item").filter(pl.col("bait")).first()
+    )
+    return {
+        name: Bait(number=number, answers=answers, item=item)
+        for name, number, answers, item in by.iter_rows()
+        if number
+    }
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class RuleContrast:
+    """One difference of two conditions by judges and by rules, and by how much the first exceeds the second.
+
+    `agreement` is the larger of both conditions' Cohen's kappa between judges and rules.
+    """
+
+    judged: Evidence
+    ruled: Evidence
+    excess: Evidence
+    agreement: float
+    is_binary: bool
+
+    @property
+    def is_contradiction(self) -> bool:
+        """Whether judges and rules cannot both be right about the difference.
+
+        Rules must agree with judges on one condition at least: where they do on neither, references say too little.
+        They contradict each other where the 99% interval of the excess leaves out 0, and it is a tenth of the scale
+        or more, or both show a difference at 95%, in opposite directions.
+        """
+        if self.agreement < MIN_KAPPA or 0 in self.excess.interval(CONTRAST_LEVEL):
+            return False
+        one, two = self.judged.interval(0.95), self.ruled.interval(0.95)
+        are_opposite = (one.low > 0 and two.high < 0) or (one.high < 0 and two.low > 0)
+        return are_opposite or (self.is_binary and abs(self.excess.estimate) >= CONTRAST_SIZE)
+
+
+@once
+def rule_contrast(dataset: Dataset, measure: str, first: str, second: str) -> RuleContrast | None:
+    """Judges against rules on a difference; None where no judge graded, or nothing is known to hold against judges."""
+    source = valued_by(dataset, measure)
+    if not outcomes_of(dataset, source).judges:
+        return None
+    ruled = _rule_grades(dataset)
+    if ruled.is_empty():
+        return None
+    judged, is_binary = _judged_right(dataset, source)
+    rows = judged.join(ruled, on=KEY, how="inner").filter(pl.col("condition").is_in([first, second]))
+    shared = rows.group_by("item").agg(pl.col("condition").n_unique()).filter(pl.col("condition") == 2)
+    if len(shared) < MIN_COMPARED:
+        return None
+    rows = rows.join(shared, on="item", how="semi")
+    base = outcomes_of(dataset, source)
+    values = {name: rows[name].to_numpy() for name in ("judged", "ruled")}
+    values["excess"] = values["judged"] - values["ruled"]
+    found = {name: difference_evidence(_with_values(base, rows, own), first, second) for name, own in values.items()}
+    kappas = [_kappa(rows.filter(pl.col("condition") == name)) for name in (first, second)]
+    return RuleContrast(agreement=max(kappas), is_binary=is_binary, **found)
+
+
+@once
+def rule_level(dataset: Dataset, measure: str, condition: str) -> tuple[float, float, int] | None:
+    """The share of a condition's answers that judges and rules call right, and on how many; None as of a contrast."""
+    source = valued_by(dataset, measure)
+    if not outcomes_of(dataset, source).judges or _rule_grades(dataset).is_empty():
+        return None
+    rows = _judged_right(dataset, source)[0].join(_rule_grades(dataset), on=KEY, how="inner")
+    rows = rows.filter(pl.col("condition") == condition)
+    if len(rows) < MIN_COMPARED:
+        return None
+    return float(rows["judged"].to_numpy().mean()), float(rows["ruled"].to_numpy().mean()), len(rows)
+
+
+def _with_values(base: Outcomes, rows: pl.DataFrame, value: Floats) -> Outcomes:
+    """Other values on the same units, which nobody corrects."""
+    codes = {"item": base.items, "condition": base.conditions}
+    places = {k: rows[k].cast(pl.Enum(names)).to_physical().to_numpy().astype(np.intp) for k, names in codes.items()}
+    metric = dataclasses.replace(METRICS["mean_score"], low=-1.0, high=1.0)
+    return dataclasses.replace(
+        base, metric=metric, value=value, draw=None, run=None, runs=(), label=None, layer=None, chance=None,
+        label_fault="", is_proxy=False, judges=(), notes=(), **places,
+    )  # fmt: skip
+
+
+def _judged_right(dataset: Dataset, source: str) -> tuple[pl.DataFrame, bool]:
+    """What judges say of each answer, from 0 (wrong) to 1 (right), and whether they say nothing in between."""
+    if source in ("accuracy", "mean_score", "error_rate") and dataset.scored_by:
+        rows = dataset.scores.filter(pl.col("metric") == dataset.metric, pl.col("value").is_not_null())
+        share = (pl.col("value") - pl.col("low")) / (pl.col("high") - pl.col("low"))
+        share = pl.when(pl.col("better") == "lower").then(1 - share).otherwise(share)
+        return rows.select(*KEY, share.alias("judged")), bool(rows["kind"].eq("binary").all())
+    rated = severity_of(dataset)
+    return rated.select(*KEY, (pl.col("severity") == 0).cast(pl.Float64).alias("judged")), True
+
+
+@once
+def _rule_grades(dataset: Dataset) -> pl.DataFrame:
+    """Right (1) or wrong (0) of each answer without a model: by rules that rated it, else by its item's reference."""
+    rated = dataset.ratings.filter(pl.col("kind") == "rule", pl.col("severity").is_not_null())
+    if len(rated):
+        return rated.group_by(KEY).agg((pl.col("severity") == 0).cast(pl.Float64).mean().alias("ruled"))
+    known = [item for item in dataset.items.values() if item.reference.strip()][:MAX_GRADED_ITEMS]
+    rows = dataset.answers.filter(pl.col("text").is_not_null(), pl.col("item").is_in([item.id for item in known]))
+    if rows.is_empty():
+        return pl.DataFrame(schema={**{k: dataset.answers.schema[k] for k in KEY}, "ruled": pl.Float64})
+    from richter.texts import choose_graders, grade_answer  # only where it is needed: graders take time to load
+
+    items, graders = {item.id: item for item in known}, choose_graders(known).by_item
+    grades = [grade_answer(items[i], text, graders[i]) for i, text in rows.select("item", "text").iter_rows()]
+    return rows.select(KEY).with_columns(pl.Series("ruled", grades, dtype=pl.Boolean).cast(pl.Float64))
+
+
+def _kappa(rows: pl.DataFrame) -> float:
+    """Cohen's kappa of judges and rules on right (above one half) and wrong; 0 where either says one thing only."""
+    one, two = (rows[name].to_numpy() > 0.5 for name in ("judged", "ruled"))
+    agreed, chance = float(np.mean(one == two)), 0.0
+    for side in (True, False):
+        chance += float(np.mean(one == side) * np.mean(two == side))
+    return 0.0 if chance >= 1 else (agreed - chance) / (1 - chance)

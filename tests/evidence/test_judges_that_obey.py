@@ -1,0 +1,103 @@
+"""Judges that obey answers: what speaks to them is counted, and references that contradict them block."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from helpers.judged_worlds import judged_world
+from judge.injections import INJECTIONS
+from richter.audit import compare_tables
+from richter.claims import Blocked, Evidence, Question
+from richter.evidence import Policy, bait_counts, evidence, rule_contrast
+from richter.records import Verdict, of_kind
+from richter.tables import Dataset, ReadOptions, read_tables
+from richter.texts import has_judge_bait
+
+HERE = Path(__file__).parents[1]
+READING = ReadOptions(map={"score": "llm_judge_correct"})
+ASKED = Question(measure="accuracy", conditions=("old", "new"))
+
+
+def read(table: pl.DataFrame) -> Dataset:
+    return read_tables(table, options=READING)
+
+
+def test_obeyed_orders_are_counted_and_block_the_comparison() -> None:
+    tables = read(judged_world(np.random.default_rng(1), obeyed=0.6))
+    claim = compare_tables(tables).claims[0]
+    assert (claim.verdict, claim.blocked_by, claim.override) == (Verdict.BLOCKED, "judges", "--trust-raters")
+    bait = bait_counts(tables)
+    ordered = int(tables.answers["text"].str.contains("Dear judge").sum())
+    assert {name: found.number for name, found in bait.items()} == {"new": ordered}
+    assert of_kind(claim.notes, "judge bait")
+
+
+def test_judges_whom_references_bear_out_are_shown_beside_them() -> None:
+    tables = read(judged_world(np.random.default_rng(2), right=(0.5, 0.8)))
+    asked = evidence(tables, ASKED)
+    assert isinstance(asked.evidence, Evidence)
+    assert of_kind(asked.notes, "rules beside judges")
+    assert not of_kind(asked.notes, "judge bait")
+    alone = evidence(tables, Question(measure="accuracy", conditions=("new",)))
+    assert of_kind(alone.notes, "rules beside judges")
+
+
+def test_the_contrast_by_hand() -> None:
+    # 40 items, judges right on all of new; references right on 20 of 40 of both, of old the judges agree
+    rows = [
+        (f"q{i}", name, f"Which? {i}", "red", "red" if i % 2 else "blue", 1 if name == "new" else i % 2)
+        for i in range(40)
+        for name in ("old", "new")
+    ]
+    table = pl.DataFrame(rows, schema=["item", "condition", "prompt", "reference", "answer", "llm_judge_correct"],
+                         orient="row")  # fmt: skip
+    found = rule_contrast(read(table), "accuracy", "old", "new")
+    assert found is not None
+    assert found.is_contradiction
+    assert (found.judged.estimate, found.ruled.estimate, found.excess.estimate) == (0.5, 0.0, 0.5)
+    assert found.agreement == pytest.approx(1.0)
+
+
+def test_who_vouches_for_the_judges_gets_the_comparison_with_a_note() -> None:
+    tables = read(judged_world(np.random.default_rng(1), obeyed=0.6))
+    asked = evidence(tables, ASKED, Policy(trust_raters=True))
+    assert isinstance(asked.evidence, Evidence)
+    assert "--trust-raters" in of_kind(asked.notes, "rules beside judges")[0]
+
+
+def test_references_that_no_answer_repeats_block_nothing() -> None:
+    table = judged_world(np.random.default_rng(3), right=(0.4, 0.9))
+    long = pl.lit("A sentence that explains at some length what everybody would expect of it, number ") + pl.col("item")
+    asked = evidence(read(table.with_columns(reference=long)), ASKED)
+    assert not isinstance(asked.evidence, Blocked)
+
+
+@pytest.mark.parametrize(
+    ("world", "least", "most"),
+    [
+        ({"right": (0.5, 0.5)}, 0, 0),
+        ({"right": (0.5, 0.7), "judge_errors": 0.1, "rule_misses": 0.2}, 0, 1),
+        ({"right": (0.6, 0.6), "obeyed": 0.43}, 39, 40),
+    ],
+)
+def test_blocks_in_40_worlds(world: dict, least: int, most: int) -> None:
+    # a sample of studies/soak_judges_obey.py
+    blocked = 0
+    for seed in range(40):
+        found = rule_contrast(read(judged_world(np.random.default_rng(seed), **world)), "accuracy", "old", "new")
+        blocked += found is not None and found.is_contradiction
+    assert least <= blocked <= most
+
+
+def test_injections_are_seen_and_real_answers_are_not() -> None:
+    texts = pl.Series([text.encode("utf-8", "replace").decode() for text in INJECTIONS])
+    assert has_judge_bait(texts).sum() >= 45
+    lines = [
+        line
+        for name in ("golden", "read_answers")
+        for line in (HERE / f"judge/{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    assert has_judge_bait(pl.Series([json.loads(line)["answer"] for line in lines])).sum() == 0
