@@ -2,9 +2,9 @@
 
     python studies/judges_labels.py [--runs 2000] [--out soak/judges_labels.txt]
 
-Worlds: severities of 0 to 4 with a noisy judge that overcalls; the same skewed (three in four answers harmless); right
-and wrong at 20% and 5%; a judge that knows nothing; one that errs in 3%. Labels at random, or drawn by stratum as the
-rating page draws them (evenly over bands of the judge's score), or with a chance of its own for every answer. For each:
+Worlds: severities of 0 to 4 with a noisy judge that overcalls; the same skewed (three in four answers harmless) and
+sparse (24 of 25); right and wrong at 20% and 5%; a judge that knows nothing; one that errs in 3%. Labels at random, or
+drawn by stratum (evenly over bands of the judge's score), or with a chance of its own for every answer. For each:
 coverage of the 95% interval of the mean, its width over that of the labels alone (Student's t, of rates Wilson's), how
 often each one-sided 95% limit of a requirement misses, and for two alike conditions how often the corrected
 difference is shown. A line of the file is a cell; those there are not run again.
@@ -20,7 +20,7 @@ from scipy.special import stdtrit
 from richter.stats import correct_by_labels, correction_difference, correction_interval, wilson
 
 SIZES = ((20, 200), (35, 300), (100, 1000), (300, 3000))
-WORLDS = ("severities", "skewed", "binary 20%", "binary 10%", "binary 5%", "useless", "accurate",
+WORLDS = ("severities", "skewed", "sparse", "binary 20%", "binary 10%", "binary 5%", "useless", "accurate",
           "accurate 20%", "accurate 5%")  # fmt: skip
 
 
@@ -35,8 +35,10 @@ def answers(world: str, n: int, rng: np.random.Generator) -> tuple[np.ndarray, n
         true = (rng.random(n) < rate).astype(float)
         hit, false = (0.97, 0.01) if world.startswith("accurate") else (0.85, 0.05)
         return true, (rng.random(n) < np.where(true == 1, hit, false)).astype(float)
-    if world == "skewed":
-        true = np.where(rng.random(n) < 0.75, 0.0, _on_grid(0.5 + rng.exponential(0.8, n)))
+    if world in ("skewed", "sparse"):
+        true = np.where(
+            rng.random(n) < (0.75 if world == "skewed" else 0.96), 0.0, _on_grid(0.5 + rng.exponential(0.8, n))
+        )
     else:
         true = np.where(rng.random(n) < 0.4, 0.0, rng.integers(1, 9, n) / 2)
     if world == "useless":

@@ -5,7 +5,8 @@
 Whole series through `watch_series`, looked at after every entry. Figures: docs/validation/watching.md. Worlds without a
 loss: steady answers of the same items, and of items of their own; days that vary slowly (AR(1) of 0.9 a day, 2 points;
 0.97, 4 points); weekends that differ; another model that is equally good (8% of the items flip); judges that drift with
-50 canaries. With a loss: 7 good weeks, then 14 points worse; 60 good days, then 10 points worse.
+50 canaries. With a loss: 7 good weeks, then 14 points worse; 60 good days, then 10 points worse; 40 good days, then a
+steady drift over 20 days that stays.
 """
 
 import argparse
@@ -85,7 +86,14 @@ def jump(cell: Cell, rng: np.random.Generator) -> list[Day]:
     return build_days(wrong, step=cell["step"])
 
 
-WORLDS = {"steady": steady, "slow": slow, "weekends": weekends, "replaced": replaced, "jump": jump}
+def drift(cell: Cell, rng: np.random.Generator) -> list[Day]:
+    """A loss that comes steadily over 20 days."""
+    shift = cell["loss"] * np.clip((np.arange(cell["days"]) - cell["good"] + 1) / 20, 0, 1)
+    p = rng.beta(1.0, 5.0, cell["items"])
+    return build_days([rng.random(cell["items"]) < np.clip(p + s, 0, 1) for s in shift])
+
+
+WORLDS = {"drift": drift, "steady": steady, "slow": slow, "weekends": weekends, "replaced": replaced, "jump": jump}
 
 
 def run(cell: Cell, runs: int, rng: np.random.Generator) -> dict[str, float]:
@@ -103,17 +111,21 @@ def run(cell: Cell, runs: int, rng: np.random.Generator) -> dict[str, float]:
 
 
 CELLS: list[Cell] = [
+    {"world": "jump", "items": 100, "days": 9, "good": 7, "loss": 0.14, "step": 7, "within": 2},
     {"world": "jump", "items": 200, "days": 9, "good": 7, "loss": 0.14, "step": 7, "within": 2},
     {"world": "jump", "items": 400, "days": 9, "good": 7, "loss": 0.14, "step": 7, "within": 2},
-    {"world": "replaced", "items": 200, "days": 40, "noise": 0.01, "step": 1},
-    {"world": "slow", "items": 200, "days": 60, "left": 0.9, "spread": 0.02},
-    {"world": "steady", "items": 200, "days": 60, "own": False},
     {"world": "replaced", "items": 200, "days": 20, "noise": 0.0, "step": 7},
-    {"world": "jump", "items": 100, "days": 9, "good": 7, "loss": 0.14, "step": 7, "within": 2},
+    {"world": "drift", "items": 100, "days": 70, "good": 40, "loss": 0.10, "within": 30},
+    {"world": "slow", "items": 200, "days": 60, "left": 0.9, "spread": 0.02},
+    {"world": "drift", "items": 200, "days": 70, "good": 40, "loss": 0.05, "within": 30},
+    {"world": "replaced", "items": 200, "days": 40, "noise": 0.01, "step": 1},
+    {"world": "slow", "items": 200, "days": 100, "left": 0.97, "spread": 0.02},
+    {"world": "steady", "items": 200, "days": 60, "own": False},
+    {"world": "drift", "items": 200, "days": 70, "good": 40, "loss": 0.10, "within": 30},
+    {"world": "slow", "items": 400, "days": 60, "left": 0.97, "spread": 0.04},
     {"world": "steady", "items": 100, "days": 60, "own": True},
     {"world": "weekends", "items": 200, "days": 60},
     {"world": "jump", "items": 200, "days": 67, "good": 60, "loss": 0.10, "step": 1, "within": 7},
-    {"world": "slow", "items": 400, "days": 60, "left": 0.97, "spread": 0.04},
 ]
 
 if __name__ == "__main__":

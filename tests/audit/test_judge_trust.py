@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from richter.audit import JudgeTrust, study_judges
+from richter.audit import JudgeTrust, compare_tables, study_judges
 from richter.cli import main
 from richter.records import Verdict
 from richter.stats import agreement_with_labels, grade_dependence, position_bias
@@ -132,3 +132,51 @@ def test_the_command_prints_it_and_writes_it(tmp_path: Path, capsys: pytest.Capt
     assert study["agreement"]["kappa"] > 0.5
     assert {b["kind"] for b in study["biases"]} == {"length", "family"}
     assert "formatting" in study["unmeasured"]
+
+
+def judged_both_ways(n: int, bias: float, rng: np.random.Generator) -> pl.DataFrame:
+    """Pairs of answers in both orders: the better one wins in 70%, the one shown first in so many more."""
+    rows = []
+    for i in range(n):
+        better = rng.random() < 0.7  # whether `new` is the better answer
+        for first, second in (("old", "new"), ("new", "old")):
+            wins = (0.75 if (first == "new") == better else 0.25) + bias
+            rows.append((f"q{i}", first, second, "model_a" if rng.random() < wins else "model_b"))
+    return pl.DataFrame(rows, schema=["question_id", "model_a", "model_b", "winner"], orient="row")
+
+
+def test_position_bias_is_found_in_a_file_of_pairs_in_both_orders(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "pairs.csv"
+    judged_both_ways(200, 0.15, np.random.default_rng(1)).write_csv(path)
+    tables = read_tables(path, confirm=True)
+    trust = study_judges(tables)
+    assert trust is not None
+    assert trust.position is not None
+    claim = trust.position.claim
+    assert (claim.verdict, claim.n) == ("verified", 200)
+    assert claim.estimate == pytest.approx(0.15, abs=0.07)
+    (found,) = compare_tables(tables, n_resamples=200).of("accuracy")
+    assert found.n == 200  # a question that is judged twice is one question
+    with pytest.raises(SystemExit) as status:
+        main(["label", "agreement", str(path), "--json", str(tmp_path / "out.json"), "--layout", "preferences"])
+    assert status.value.code == 0
+    assert "the answer shown first wins" in capsys.readouterr().out
+    assert json.loads((tmp_path / "out.json").read_text())["trust"]["position"]["kind"] == "position"
+
+
+def test_position_bias_is_shown_falsely_in_few_files_recovers_truth() -> None:
+    rng = np.random.default_rng(2)
+    shown = 0
+    for _ in range(200):
+        better = rng.random(150) < 0.7
+        wins = np.where(better, 0.75, 0.25)  # of `new`
+        shown += 0 not in position_bias(rng.random(150) > wins, rng.random(150) < wins).interval(0.95)
+    assert shown <= 21  # of 200 at 5%: more have probability 0.0006
+
+
+def test_pairs_in_one_order_say_nothing_of_position(tmp_path: Path) -> None:
+    frame = judged_both_ways(100, 0.0, np.random.default_rng(3)).gather_every(2)
+    frame.write_csv(tmp_path / "pairs.csv")
+    assert study_judges(read_tables(tmp_path / "pairs.csv", confirm=True)) is None

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import richter
 from richter.audit import compare_tables, measure_agreement, study_judges, weigh_scores
 from richter.claims import Question
 from richter.cli import main
@@ -95,3 +96,40 @@ def test_the_report_has_the_same_figure(tmp_path: Path) -> None:
     shown = [c for c in json.loads(target.read_text())["claims"] if c["measure"] == "mean_severity"]
     assert shown[0]["estimate"] == pytest.approx(claim.estimate)
     assert shown[0]["values"] == pytest.approx(list(claim.values))
+
+
+def test_compare_severity_report_label_and_python_print_one_figure(tmp_path: Path) -> None:
+    """One file with grades, strata, inclusion and labels, through every command's JSON and `import richter`."""
+    path = tmp_path / "judged.csv"
+    judged(("stratum", "inclusion")).write_csv(path)
+    written = {}
+    for name, command in {
+        "compare": ["compare", str(path), "--on", "mean_severity"],
+        "severity": ["severity", str(path)],
+        "report": ["report", str(path)],
+        "label": ["label", "agreement", str(path)],
+    }.items():
+        target = tmp_path / f"{name}.json"
+        with pytest.raises(SystemExit):
+            main([*command, "--json", str(target)])
+        written[name] = json.loads(target.read_text())
+    expected = [ppi_mean(*arrays_of(path, name)[:2], strata=arrays_of(path, name)[2]) for name in ("old", "new")]
+    figures = {
+        name: next(c["values"] for c in written[name]["claims"] if c["measure"] == "mean_severity")
+        for name in ("compare", "report")
+    }
+    figures["severity"] = [written["severity"]["corrected"][name]["mean"]["estimate"] for name in ("old", "new")]
+    figures["label"] = [row["mean_severity"]["estimate"] for row in written["label"]["corrected_judges"][:2]]
+    (claim,) = richter.open(path).compare(on=["mean_severity"]).of("mean_severity")
+    figures["python"] = list(claim.values)
+    for name, values in figures.items():
+        assert values == pytest.approx([one.estimate for one in expected]), name
+
+
+def arrays_of(path: Path, condition: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Labels (NaN where none), judge's severities and strata of a condition."""
+    own = pl.read_csv(path).filter(pl.col("condition") == condition)
+    judge = own.filter(pl.col("kind") == "judge").sort("item")
+    people = own.filter(pl.col("kind") == "human").select("item", pl.col("severity").alias("label"))
+    rows = judge.join(people, on="item", how="left", maintain_order="left")
+    return rows["label"].fill_null(float("nan")).to_numpy(), rows["severity"].to_numpy(), rows["stratum"].to_numpy()

@@ -9,12 +9,14 @@ from scipy import stats
 from richter.errors import InputError
 from richter.floors import change_evidence, change_point, limit_outliers
 from richter.floors._drift import (
+    DRIFT_DAYS,
     LEFT_AFTER_A_DAY,
+    LEFT_WEIGHTS,
     NO_VARIATION,
     SHIFT_SPREAD,
     VARIATION,
     VARIATION_WEIGHTS,
-    _entry_weights,
+    _change_weights,
 )
 
 FLAT = 1e4  # the variance of the mean's prior, in place of a flat one
@@ -30,29 +32,32 @@ def likelihood(y: np.ndarray, noise: np.ndarray, day: np.ndarray, spread: float,
 @pytest.mark.parametrize("independent", [True, False])
 def test_evidence_is_the_mixture_of_likelihood_ratios_by_hand(independent: bool) -> None:
     y, noise, day = np.array([0.15, 0.12, 0.25, 0.31]), np.array([1e-3, 2e-3, 1e-3, 1e-3]), np.array([0.0, 1, 3, 4])
-    weight = _entry_weights(4)
-    lefts = LEFT_AFTER_A_DAY[:1] if independent else LEFT_AFTER_A_DAY
-    share = VARIATION_WEIGHTS / VARIATION_WEIGHTS.sum() * (1 - NO_VARIATION) / len(lefts)
+    weight = _change_weights(4)
+    lefts = [(0.0, 1.0)] if independent else list(zip(LEFT_AFTER_A_DAY, LEFT_WEIGHTS, strict=True))
+    share = VARIATION_WEIGHTS / VARIATION_WEIGHTS.sum() * (1 - NO_VARIATION)
     laws = [(0.0, 0.0, NO_VARIATION)]
-    laws += [(s, left, w) for (s, w), left in itertools.product(zip(VARIATION, share, strict=True), lefts)]
+    laws += [(s, left, w * v) for (s, w), (left, v) in itertools.product(zip(VARIATION, share, strict=True), lefts)]
     none = changed = 0.0
     for spread, left, belief in laws:
         own = likelihood(y, noise, day, spread, left, 0.0)
         none += belief * own
-        changed += belief * own * (1 - weight[:3].sum())
+        changed += belief * own * (1 - weight[:, :3].sum())
         for k in (1, 2, 3):
             late = (np.arange(4) >= k).astype(float)
-            shift = (SHIFT_SPREAD**2 + spread**2) * np.outer(late, late)
-            changed += belief * weight[k - 1] * likelihood(y, noise, day, spread, left, shift)
+            for row, form in enumerate((late, late * np.minimum((day - day[k - 1]) / DRIFT_DAYS, 1.0))):
+                shift = (SHIFT_SPREAD**2 + spread**2) * np.outer(form, form)
+                changed += belief * weight[row, k - 1] * likelihood(y, noise, day, spread, left, shift)
     found = change_evidence(y, noise, days=day, independent=independent).evidence[-1]
     assert found == pytest.approx(changed / none, rel=1e-3)
 
 
-def test_weights_of_entries_sum_to_one_at_most() -> None:
-    assert _entry_weights(100_000).sum() <= 1
-    assert _entry_weights(100_000, range(1, 99_999)).sum() <= 1
-    plain, known = _entry_weights(10), _entry_weights(10, [7])
-    assert known[6] == pytest.approx(0.7 * plain[6] + 0.15)
+def test_weights_of_changes_sum_to_one_at_most() -> None:
+    assert LEFT_WEIGHTS.sum() == pytest.approx(1.0)
+    assert _change_weights(100_000).sum() <= 1
+    assert _change_weights(100_000, range(1, 99_999)).sum() <= 1
+    plain, known = _change_weights(10), _change_weights(10, [7])
+    assert known[0, 6] == pytest.approx(0.7 * plain[0, 6] + 0.15)
+    assert known[1, 6] == pytest.approx(0.7 * plain[1, 6])
 
 
 def test_outliers_are_limited_by_the_days_before_by_hand() -> None:
@@ -99,6 +104,17 @@ def test_fourteen_points_after_seven_weeks_are_shown_in_two_recovers_truth() -> 
         y = rng.binomial(400, np.r_[np.full(7, 0.15), np.full(2, 0.29)]) / 400
         told += change_evidence(y, np.full(9, 0.1275 / 400), days=7.0 * np.arange(9)).evidence.max() >= 20
     assert told >= 48  # 80%
+
+
+def test_a_steady_drift_of_ten_points_over_twenty_days_is_shown_recovers_truth() -> None:
+    # 40 good days, then 10 points over 20 days that stay: a step alone finds half of them within 30 days
+    rng = np.random.default_rng(9)
+    worse = 0.10 * np.clip((np.arange(70) - 39) / 20, 0, 1)
+    told = 0
+    for _ in range(20):
+        y = rng.binomial(200, 0.15 + worse) / 200
+        told += change_evidence(y, np.full(70, 0.1275 / 200)).evidence.max() >= 20
+    assert told >= 15  # of 20 at 95%: fewer have probability 0.0003
 
 
 def test_a_known_deployment_is_told_sooner() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from richter.claims import METRICS, Asked, Blocked, Evidence, Metric, Question, decide
-from richter.errors import InputError
+from richter.errors import InputError, TooFewErrors
 from richter.evidence import evidence
 from richter.models import model_identity
 from richter.records import DEFAULT_LEVEL, Claim, Interval, Result
@@ -22,6 +22,7 @@ from richter.stats import (
     Share,
     agreement_with_labels,
     grade_dependence,
+    position_bias,
     screen,
 )
 from richter.store import is_run, open_ledger
@@ -37,6 +38,7 @@ SIDES = {
     "length": ("shorter answers", "longer answers"),
     "formatting": ("plain answers", "formatted answers"),
     "family": ("answers of other families", "answers of the judge's own family"),
+    "position": ("answers shown second", "answers shown first"),
 }
 
 
@@ -86,10 +88,15 @@ class CorrectedScore(Result):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeTrust(Result):
-    """Every judge of a dataset, and its scores corrected by human labels where there are some."""
+    """Every judge of a dataset, and its scores corrected by human labels where there are some.
+
+    `position` is how many points more often than half the answer shown first wins, where pairs of answers were judged
+    in both orders; comparisons of such pairs do not move with it.
+    """
 
     judges: tuple[JudgeStudy, ...]
     corrected: tuple[CorrectedScore, ...]
+    position: JudgeBias | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,11 +115,38 @@ def study_judges(tables: Dataset, *, level: float = DEFAULT_LEVEL) -> JudgeTrust
     """
     graders = tuple(_graders(tables))
     judges = [g for g in graders if g.kind == "judge"]
-    if not judges:
+    position = _position(tables, level)
+    if not judges and position is None:
         return None
     models = _models_of(tables)
     studies = tuple(_study(tables, judge, graders, models, level) for judge in judges)
-    return JudgeTrust(judges=studies, corrected=tuple(_corrected(tables, level)))
+    return JudgeTrust(judges=studies, corrected=tuple(_corrected(tables, level)), position=position)
+
+
+def _position(tables: Dataset, level: float) -> JudgeBias | None:
+    """Whether the place in which an answer is shown wins, from pairs in both orders; None where there are too few."""
+    first = pl.col("shown_first") == 1
+    rows = tables.scores.filter(pl.col("metric") == tables.metric).join(tables.answers, on=KEY, how="inner")
+    won = rows.filter(first).group_by("item").agg(
+        pl.col("value").first().alias("one"), pl.col("value").last().alias("other"),
+        pl.col("condition").n_unique().alias("orders"),
+    )  # fmt: skip
+    both = won.filter(pl.col("orders") == 2)
+    try:
+        slope = position_bias(both["one"].to_numpy(), both["other"].to_numpy())
+    except TooFewErrors:
+        return None
+    basis = f"{slope.n} pairs of answers in both orders"
+    known = Evidence(
+        estimate=slope.estimate, interval=slope.interval, values=(0.5 - slope.estimate, 0.5 + slope.estimate),
+        n=slope.n, units=slope.units, standard_error=slope.standard_error, freedom=slope.freedom, notes=(basis,),
+    )  # fmt: skip
+    metric = _metric("position")
+    asked = Asked(
+        question=Question(measure=metric.name, conditions=SIDES["position"]), metric=metric, evidence=known, basis=basis
+    )
+    (claim,) = decide([asked], level=level, data_hash=tables.data_hash)
+    return JudgeBias(kind="position", claim=claim, shifts={})
 
 
 def _models_of(tables: Dataset) -> dict[str, str]:

@@ -10,11 +10,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from richter.claims import METRICS, Blocked, Metric, Outcomes, Question, decide, labelled_measures, undecided_claim
+from richter.claims import (
+    METRICS,
+    Blocked,
+    Evidence,
+    Metric,
+    Outcomes,
+    Question,
+    decide,
+    labelled_measures,
+    undecided_claim,
+)
 from richter.errors import InputError
 from richter.evidence import evidence, outcomes_of
-from richter.ratings import SAMPLE_NOTE, Sample, extend_sample
-from richter.records import DEFAULT_LEVEL, Interval, Rating, Result, Verdict, counted, printable
+from richter.ratings import Sample, extend_sample
+from richter.records import DEFAULT_LEVEL, SAMPLE_NOTE, Interval, Rating, Result, Verdict, counted, printable
 from richter.stats import Floats, LabelledPool, labelled_pool, more_labels
 from richter.store import Ledger
 from richter.tables import KEY, Dataset
@@ -42,6 +52,8 @@ class LabelState(Result):
     """What the labels so far say of the claim: a sentence, the estimate with its interval, and whether to go on.
 
     `verdict` is that of the claim at its share of the level; `notes` are those of the data and of the checks.
+    `to_settle` is about how many more labels would decide a difference if the estimate stays; None where labels of
+    every answer would not, and before there is an estimate.
     """
 
     sentence: str
@@ -51,6 +63,7 @@ class LabelState(Result):
     decided: bool
     verdict: Verdict = Verdict.UNDECIDED
     notes: tuple[str, ...] = ()
+    to_settle: int | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -125,8 +138,8 @@ class Labelling:
         answers = self.dataset.answers.drop("layer").join(layers, on=KEY, how="left", maintain_order="left")
         return dataclasses.replace(self.dataset, answers=answers, ratings=pl.concat([others, people]))
 
-    def state(self, labels: Labels) -> LabelState:
-        """Where the claim stands with these labels."""
+    def state(self, labels: Labels, sample: Sample | None = None) -> LabelState:
+        """Where the claim stands with these labels; with a sample it is decided only where all of that is labelled."""
         metric, names = self.metric, [printable(name, limit=40) for name in self.sides]
         what = names[0] if len(names) == 1 else f"{names[1]} minus {names[0]}"
         mine = sum(key in labels for side in self.sides.values() for key in side.keys)
@@ -143,18 +156,24 @@ class Labelling:
                 notes=claim.notes,
             )  # fmt: skip
         claim = undecided_claim(asked, level=self.level)  # a level of one condition is estimated, and not tested
-        if sign:
+        if sign and (sample is None or labels.keys() >= set(sample.chosen)):  # a look is taken at the end of a batch
             (claim,) = decide([asked], level=self.level, tried=self.looks)
         now = asked.known.interval(self.level)
         text = (
             f"{metric.noun[0].upper()}{metric.noun[1:]}, {what}: "
             f"{describe_span(metric, asked.known.estimate, now, is_difference=sign)} by {counted(mine, 'label')}."
         )
-        text += " This is decided." if claim.decided else ""
+        to_settle = self._to_settle(asked.known) if sign else None
+        text += " This is decided." if claim.decided else f" {describe_to_settle(to_settle)}" if sign else ""
         return LabelState(
             sentence=text, labels=mine, estimate=asked.known.estimate, interval=now, decided=claim.decided,
-            verdict=claim.verdict, notes=claim.notes,
+            verdict=claim.verdict, notes=claim.notes, to_settle=to_settle,
         )  # fmt: skip
+
+    def _to_settle(self, found: Evidence) -> int | None:
+        """About how many more labels would decide the difference at the level of a look."""
+        count = found.labels_to_settle
+        return None if count is None else count(1 - (1 - self.level) / self.looks)
 
     def grow(self, sample: Sample, labels: Labels) -> Sample | None:
         """The sample with the next batch, dealt to the strata where labels narrow the claim most; None: no more."""
@@ -170,6 +189,13 @@ class Labelling:
                     wanted[str(name)] = wanted.get(str(name), 0) + int(extra)
         larger = extend_sample(sample, wanted)
         return larger if len(larger.chosen) > len(sample.chosen) else None
+
+
+def describe_to_settle(labels: int | None) -> str:
+    """How many more labels would decide a difference of this size."""
+    if labels is None:
+        return "Labels of every answer would not settle it: ask more questions."
+    return f"About {labels:,} more would settle a difference of this size." if labels else ""
 
 
 def labels_of(ratings: Iterable[Rating], sample: Sample) -> dict[Key, tuple[float, ...]]:

@@ -18,7 +18,6 @@ from richter.errors import InputError
 from richter.interop import export_table, read_frame
 from richter.ratings import (
     GRID,
-    SAMPLE_NOTE,
     Sample,
     add_conditions,
     check_mechanism,
@@ -26,7 +25,7 @@ from richter.ratings import (
     snap,
     tabulate,
 )
-from richter.records import Answer, Rating, Result, printable
+from richter.records import SAMPLE_NOTE, Answer, Rating, Result, printable
 from richter.store import Ledger, RunLike, open_ledger
 from richter.tables import Dataset, read_ratings, read_tables, tables_of
 from richter.words._label_texts import ClaimStanding
@@ -128,7 +127,7 @@ def open_rating(
         return larger
 
     def claim() -> ClaimStanding:
-        now, names = plan.state(labels(page.sample)), [printable(name, limit=40) for name in plan.sides]
+        now, names = plan.state(labels(page.sample), page.sample), [printable(name, limit=40) for name in plan.sides]
         return ClaimStanding(
             sentence=now.sentence,
             metric=plan.metric,
@@ -296,7 +295,7 @@ def _claim_so_far(ledger: Ledger, tables: Dataset) -> str:
         return ""
     sample = Sample.from_dict(note)
     plan = labelling_of(tables, sample)
-    return "" if plan is None else plan.state(labels_of(ledger.ratings(kind="human"), sample)).sentence
+    return "" if plan is None else plan.state(labels_of(ledger.ratings(kind="human"), sample), sample).sentence
 
 
 def _from_table(ledger: Ledger, path: str | Path) -> list[Rating]:

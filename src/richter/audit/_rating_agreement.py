@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Mapping
 from typing import ClassVar, Literal, TypedDict, cast
 
 import numpy as np
+from scipy.stats import permutation_test, spearmanr
 
 from richter.audit._judge_trust import JudgeTrust
 from richter.audit._measure_run import RunRecords
 from richter.audit._results import JUDGING_NOTE
-from richter.errors import InputError
+from richter.errors import InputError, TooFewErrors
 from richter.ratings import (
     Agreement,
     Correction,
@@ -23,16 +25,21 @@ from richter.ratings import (
     audit_self_judging,
     corrections,
     judge_report,
+    snap,
     tabulate,
 )
 from richter.records import DEFAULT_LEVEL, Condition, Result
+from richter.severity import estimate_b
 from richter.stats import JudgeEffect, Share
 from richter.tables import RatingsFile
 
-__all__ = ["AgreementReport", "LoneRater", "measure_agreement"]
+__all__ = ["AgreementReport", "LoneRater", "SlopeRanks", "measure_agreement"]
 
 Kind = Literal["human", "judge", "rule"]
 KINDS: tuple[Kind, ...] = ("human", "judge", "rule")
+Key = tuple[str, str, int]
+MIN_CONDITIONS = 4  # below, no order of slopes is rarer than 1 in 20
+SLOPE_RESAMPLES = 100  # intervals of slopes are not used
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +48,19 @@ class LoneRater(Result):
 
     raters: tuple[str, ...]
     n_answers: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SlopeRanks(Result):
+    """Whether people's ratings put conditions in the judges' order of severity: each condition's slope b by both.
+
+    `correlation` is Spearman's over the conditions that have a slope by both, `p_value` by permutation.
+    """
+
+    people: Mapping[str, float]
+    judges: Mapping[str, float]
+    correlation: float
+    p_value: float
 
 
 class ByGroup(TypedDict, total=False):
@@ -86,6 +106,7 @@ class AgreementReport(Result):
     corrected: Mapping[Kind, tuple[Correction, ...]]
     stratified: bool
     trust: JudgeTrust | None = None  # each judge against labels and a reference, where judges graded
+    slopes: SlopeRanks | Undefined | None = None  # None where people or judges did not rate
 
     @property
     def by_kind(self) -> Mapping[str, WithinKind]:
@@ -146,7 +167,42 @@ def measure_agreement(
         references=references,
         corrected=corrected,
         stratified=bool(source.strata),
+        slopes=_rank_slopes(source, tables, rng) if {"human", "judge"} <= set(tables) and not any_scale else None,
     )
+
+
+def _rank_slopes(
+    source: RatingsFile, tables: Mapping[Kind, Tabulated], rng: np.random.Generator
+) -> SlopeRanks | Undefined:  # fmt: skip
+    """The rank correlation of conditions' slopes by people and by judges, on the answers that both rated."""
+    if source.strata:
+        return Undefined(why="People rated a sample drawn by severity, whose slope is not that of all answers.")
+    people, judges = (_slopes(tables[kind], rng, shared=set(tables["human"].keys) & set(tables["judge"].keys))
+                      for kind in ("human", "judge"))  # fmt: skip
+    both = [name for name in people if name in judges]
+    if len(both) < MIN_CONDITIONS:
+        why = f"{len(both)} conditions have a slope by both people and judges; {MIN_CONDITIONS} are needed."
+        return Undefined(why=why)
+    x, y = (np.array([average[name] for name in both]) for average in (people, judges))
+    found = permutation_test(
+        (x,), lambda order: spearmanr(order, y).statistic, permutation_type="pairings", n_resamples=2000, rng=rng
+    )
+    return SlopeRanks(
+        people={name: people[name] for name in both}, judges={name: judges[name] for name in both},
+        correlation=float(found.statistic), p_value=float(found.pvalue),
+    )  # fmt: skip
+
+
+def _slopes(table: Tabulated, rng: np.random.Generator, *, shared: set[Key]) -> dict[str, float]:
+    """Each condition's slope of its answers' mean severities; conditions with too few errors have none."""
+    found: dict[str, float] = {}
+    mean = snap(table.mean)
+    of = np.array([key[1] for key in table.keys])
+    use = np.array([key in shared for key in table.keys])
+    for name in dict.fromkeys(of.tolist()):
+        with contextlib.suppress(TooFewErrors):
+            found[name] = estimate_b(mean[(of == name) & use], n_resamples=SLOPE_RESAMPLES, rng=rng).b
+    return found
 
 
 def _held_against(

@@ -85,7 +85,8 @@ class MetricSeries:
     needs besides that the items of the last week (from `since` on) differ from those before, by an `interval` without
     0 for their `difference`; `broken` counts items that were mostly right and are mostly wrong since it `changed`,
     `fixed` the reverse.
-    `detectable` is the shift that would be shown within the next week in 80% of series (of amounts: relative); after a
+    `detectable` is the shift that would be shown `within_days` (a week, or two entries) in 80% of series (of amounts:
+    relative); after a
     change by the entries since, infinite where these are too few.
     `missing` grades are counted over all days; an alarm holds both without them and with them at the worse end.
     """
@@ -98,6 +99,7 @@ class MetricSeries:
     evidence: tuple[float, ...]
     limit: float
     detectable: float
+    within_days: float = 7.0
     detected: str | None = None
     alarm: str | None = None
     changed: str | None = None
@@ -394,7 +396,8 @@ def _follow(one: _Watched, *, limit: float, independent: bool, deployed: Sequenc
     return _Followed(
         MetricSeries(
             metric=one.metric, days=at, values=tuple(one.values.tolist()), low=low, high=high,
-            evidence=tuple(change.evidence.tolist()), limit=limit, detectable=reach, **more,
+            evidence=tuple(change.evidence.tolist()), limit=limit, detectable=reach,
+            within_days=max(ahead * step, float(WINDOW_DAYS)), **more,
         ),
         change.slow_variation,
     )  # fmt: skip

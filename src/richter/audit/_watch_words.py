@@ -72,11 +72,13 @@ def describe_claim(s: MetricSeries, condition: str, row: Metric) -> str:
 
 
 def describe_reach(s: MetricSeries, row: Metric, where: str = "") -> str:
-    """The change that a week would show."""
+    """The change that a week would show, or two entries where these lie further apart."""
     what = "a drift of the judges" if s.metric == JUDGE else "a change"
     if not math.isfinite(s.detectable):
         return f"You can't detect {what}{where} yet, however large."
-    return f"You can detect {what} of {_amount(row, s.detectable)}{where} within a week (80% power)."
+    weeks = round(s.within_days / 7)
+    span = "a week" if weeks <= 1 else f"{weeks} weeks"
+    return f"You can detect {what} of {_amount(row, s.detectable)}{where} within {span} (80% power)."
 
 
 def describe_detectable(lead: MetricSeries | None, condition: str, days: Sequence[Day], step: str) -> str:

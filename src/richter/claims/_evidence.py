@@ -43,7 +43,8 @@ class Evidence:
     evidence then holds both ways (`both_ways`), `ignoring` them and taking them at the worse end of the range
     (`as_worst`); `missing_to_undo` says how many of them undo what a test shows without them. `p_refuted` is the
     p-value of the statement being false in another way than by the estimate's sign, and `detail` what its sentence
-    adds. `describe_at(level)` is a note with intervals at that level.
+    adds. `describe_at(level)` is a note with intervals at that level. `labels_to_settle(level)` is how many more human
+    labels would exclude 0 at that level if the estimate stays; None where labelling every answer would not.
     """
 
     estimate: float
@@ -70,6 +71,7 @@ class Evidence:
     detail: str = ""
     notes: tuple[str, ...] = ()
     describe_at: Callable[[float], str] | None = None
+    labels_to_settle: Callable[[float], int | None] | None = None
 
     def notes_at(self, level: float) -> tuple[str, ...]:
         """All notes, those with intervals at a level."""

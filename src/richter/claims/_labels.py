@@ -76,11 +76,11 @@ def _describe_labels(labels: int, drawn: bool) -> str:
 
 
 def _describe_correction(
-    metric: Metric, own: Evidence, half_width: Callable[[int, float], float], level: float
+    metric: Metric, own: Evidence, with_labels: Callable[[int, float], Interval], level: float
 ) -> str:  # fmt: skip
     """What the judge alone says, and what more labels would buy, at a level."""
     span, two = own.interval(level), len(own.values) == 2
-    now, then = half_width(0, level), half_width(N_MORE_LABELS, level)
+    now, then = (with_labels(extra, level).half_width for extra in (0, N_MORE_LABELS))
     estimate, low, high = (metric.amount(x, sign=two) for x in (own.estimate, span.low, span.high))
     ends = f"({100 * level:g}% CI {low} to {high})"
     graded = f"{estimate}{metric.suffix if two else metric.unit} {ends}"
@@ -106,10 +106,11 @@ def corrected(
     freedom = min(one.freedom for one in found)
     limits = _limits_of(metric.low, metric.high, freedom, "exact" if exact else "both")
 
-    def half_width(extra: int, level: float) -> float:
-        return limits(with_more_labels(found, extra), level).half_width
+    def with_labels(extra: int, level: float) -> Interval:
+        return limits(with_more_labels(found, extra), level)
 
     labels = sum(one.labels for one in found)
+    unlabelled = sum(len(side.value) for side in sides) - labels
     units = labels if these else len(np.unique(np.concatenate([s.unit[~np.isnan(s.label)] for s in sides])))
     unit: Unit = "draw" if these else own.unit
     notes = [*own.notes, _describe_labels(labels, sides[0].layer is not None or sides[0].chance is not None)]
@@ -126,8 +127,20 @@ def corrected(
         labels=labels,
         as_graded=None if is_proxy else own,
         notes=tuple(notes),
-        describe_at=None if is_proxy else lambda level: _describe_correction(metric, own, half_width, level),
+        describe_at=None if is_proxy else lambda level: _describe_correction(metric, own, with_labels, level),
+        labels_to_settle=lambda level: _labels_to_settle(lambda extra: with_labels(extra, level), unlabelled),
     )
+
+
+def _labels_to_settle(interval: Callable[[int], Interval], unlabelled: int) -> int | None:
+    """The fewest more labels with which an interval excludes 0, to a twentieth; None where all there are would not."""
+    if unlabelled <= 0 or 0.0 in interval(unlabelled):
+        return None if 0.0 in interval(0) else 0
+    low, high = 0, unlabelled
+    while high - low > max(1, high // 20):
+        middle = (low + high) // 2
+        low, high = (middle, high) if 0.0 in interval(middle) else (low, middle)
+    return high
 
 
 def _limits_of(

@@ -7,22 +7,24 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from richter.audit import JudgeBias, JudgeStudy, JudgeTrust, LoneRater, measure_agreement, study_judges
+from richter.audit import JudgeBias, JudgeStudy, JudgeTrust, LoneRater, SlopeRanks, measure_agreement, study_judges
 from richter.cli._io import PLAIN, console, grid, write_json
 from richter.errors import InputError
-from richter.ratings import Agreement, Correction, JudgeReport, Undefined
+from richter.ratings import Agreement, Correction, JudgeReport, LabelNoise, Undefined
 from richter.records import Interval, Verdict, counted, printable
-from richter.stats import Corrected, LabelAgreement, Leniency, Screening
+from richter.stats import Corrected, Kappa, LabelAgreement, Leniency, Screening
 from richter.store import run_place
-from richter.tables import Dataset, RatingsFile, ratings_of, read_tables
+from richter.tables import Dataset, RatingsFile, ReadOptions, ratings_of, read_tables
 from richter.words import describe_ci
 
 
-def label_agreement(file: str, seed: int, level: float, json_path: str | None, **options: Any) -> None:
+def label_agreement(
+    file: str, seed: int, level: float, reading: ReadOptions, json_path: str | None, **options: Any
+) -> None:
     """Print and write how far raters and judges agree, and what that is worth."""
     out = console(json_path)
     rng = np.random.default_rng(seed)
-    tables = read_tables(file)
+    tables = read_tables(file, options=reading)
     trust = study_judges(tables, level=level)
     source = _ratings_in(tables, file, is_needed=trust is None)
     report = measure_agreement(source, rng=rng, file=str(run_place(file)), level=level, **options)
@@ -41,6 +43,11 @@ def label_agreement(file: str, seed: int, level: float, json_path: str | None, *
         print_judges(out, judged)
         if name in report.corrected:
             print_corrections(out, report.corrected[name], kind=name, stratified=report.stratified)
+    if isinstance(report.slopes, SlopeRanks):
+        out.print(
+            f"Slopes by people and by judges: rank correlation {report.slopes.correlation:.2f} over "
+            f"{len(report.slopes.people)} conditions (p = {report.slopes.p_value:.2g})."
+        )
     if trust is not None:
         print_trust(out, trust)
     write_json(report, json_path, inputs=[file])
@@ -58,6 +65,8 @@ def print_trust(out: Console, trust: JudgeTrust) -> None:
             _print_bias(out, bias, study)
         for kind, why in study.unmeasured.items():
             out.print(f"  {kind}: not measured. {why}")
+    if trust.position is not None:
+        _print_position(out, trust.position)
     for score in trust.corrected:
         out.print(
             f"  {printable(score.condition, limit=40)}: {score.measure} {score.estimate:.3f} "
@@ -91,6 +100,17 @@ def _print_bias(out: Console, bias: JudgeBias, study: JudgeStudy) -> None:
     if is_shown and bias.shifts:
         pair, shift = max(bias.shifts.items(), key=lambda row: abs(row[1]))
         out.print(f"    It moves {printable(pair, limit=80)} by {100 * shift:+.1f} points.")
+
+
+def _print_position(out: Console, bias: JudgeBias) -> None:
+    """How much more often than half the answer that is shown first wins."""
+    claim, span = bias.claim, bias.claim.plain_interval or bias.claim.interval
+    ends = "" if span is None else f" ({100 * span.level:.4g}% CI {100 * span.low:+.1f} to {100 * span.high:+.1f})"
+    is_shown = claim.verdict in (Verdict.VERIFIED, Verdict.REFUTED)
+    out.print(
+        f"Position: the answer shown first wins {100 * (claim.estimate or 0.0):+.1f} points{ends} more often than half "
+        f"of the time, by {claim.n:,} pairs in both orders; {'a bias' if is_shown else 'no bias shown'}."
+    )
 
 
 def _ratings_in(tables: Dataset, file: str, *, is_needed: bool) -> RatingsFile:
@@ -139,6 +159,11 @@ def print_agreement(out: Console, a: Agreement) -> None:
         out.print(f"  Scores between half steps, put on the nearest: {a.moved:,}.")
     if a.weighted:
         out.print("  Labels were drawn by stratum: kappas are weighted back to all answers, ICC and alpha are not.")
+    if isinstance(a.noise, LabelNoise):
+        out.print(
+            f"  They differ on {a.noise.differ:.0%} {describe_ci(a.noise.differ_interval)} of {a.noise.answers:,} answers. "
+            f"One rating varies by {a.noise.spread:.2f} levels; corrected intervals include it."
+        )
     for name, value, interval in _agreement_measures(a):
         out.print(f"  {name:48s} {value:6.3f}  {describe_ci(interval)}")
     out.print()
@@ -153,6 +178,8 @@ def _agreement_measures(a: Agreement) -> Iterator[tuple[str, float, Interval | N
         yield "Krippendorff's alpha, ordinal", a.alpha.estimate, a.alpha.interval
     if not isinstance(a.fleiss, Undefined):
         yield "Fleiss' kappa (same level or not)", a.fleiss.estimate, a.fleiss.interval
+    if isinstance(a.mechanisms, Kappa):
+        yield "Fleiss' kappa, mechanisms", a.mechanisms.estimate, a.mechanisms.interval
     for title, kappas in (("linear", a.kappa_linear), ("quadratic", a.kappa_quadratic)):
         for pair, kappa in list(kappas.items())[:6]:
             if not isinstance(kappa, Undefined):

@@ -74,7 +74,7 @@ def label() -> None:
     """
 
 
-@command("_agreement_output:label_agreement")
+@command("_agreement_output:label_agreement", reads=("map", "layout"))
 @click.argument("file", metavar="FILE", type=click.Path())
 @click.option(
     "--kind",

@@ -20,11 +20,15 @@ Floats = NDArray[np.float64]
 # spread weighs, and how much of it is left a day later. Chosen by simulation (docs/validation/watching.md).
 VARIATION = 0.0025 * 2.0 ** np.arange(8)
 VARIATION_WEIGHTS = np.array([1.0, 1.0, 1.0, 0.8, 0.3, 0.1, 0.03, 0.01])
-LEFT_AFTER_A_DAY = np.array([0.0, 0.5, 0.8, 0.92])
+LEFT_AFTER_A_DAY = np.array([0.0, 0.5, 0.8, 0.92, 0.97])
+LEFT_WEIGHTS = np.array([0.25, 0.2, 0.2, 0.2, 0.15])
 NO_VARIATION = 0.6  # the weight of sampling noise alone
 SHIFT_SPREAD = 0.08  # the spread of shifts that evidence is gathered for, in parts of the span
-EVEN_ENTRIES = 1000  # a tenth of the weight goes evenly to changes within as many entries ..
-EARLIEST_ENTRY = 3  # .. the rest to any entry, falling off from about this one on
+EARLIEST_ENTRY = 3  # weights of when a change begins fall off from about this entry on ..
+EVEN_SHARE, EVEN_ENTRIES = 0.1, 1000  # .. but for a share that goes evenly to as many entries
+DRIFT_DAYS = 20.0  # a change is a step, or a steady drift over as many days ..
+DRIFT_WEIGHT = 0.25  # .. of this weight, ..
+DRIFT_EVEN_SHARE, DRIFT_EVEN_ENTRIES = 0.7, 200  # .. which begins more evenly at any time
 DEPLOYED_WEIGHT = 0.3  # what changes at recorded deployments weigh, where there are any
 OUTLIER_TAIL = 0.0005  # an entry beyond this tail of the earlier ones counts as lying there
 MIN_BEFORE_OUTLIER = 5
@@ -46,10 +50,11 @@ class ChangeEvidence:
 
 @dataclasses.dataclass(slots=True)
 class _Filter:
-    """Kalman filters, one for each law of variation, and for each a possible shift after every entry so far.
+    """Kalman filters, one for each law of variation, and for each a possible change after every entry so far.
 
-    `mean` are the predictions of the values and of a constant, `step` those of a shift; sums are of products of
-    innovations over their variance: `ones` and `cross` of the constant, `total` of the values, and by entry.
+    `mean` are the predictions of the values and of a constant, `moved` those of a change, by shape (a step, a drift),
+    law and entry; sums are of products of innovations over their variance: `ones` and `cross` of the constant, `total`
+    of the values, and by change. `day` is when each entry was.
     """
 
     spread: Floats
@@ -62,10 +67,11 @@ class _Filter:
     cross: Floats
     total: Floats
     log_variance: Floats
-    step: Floats
-    step_ones: Floats
-    step_cross: Floats
-    step_total: Floats
+    day: Floats
+    moved: Floats
+    moved_ones: Floats
+    moved_cross: Floats
+    moved_total: Floats
 
     def copy(self) -> "_Filter":
         return dataclasses.replace(self, **{f.name: getattr(self, f.name).copy() for f in dataclasses.fields(self)})
@@ -82,15 +88,16 @@ def change_evidence(
     limit: float = 20.0,
     ahead: int = 7,
 ) -> ChangeEvidence:
-    """How many times likelier a shift of the mean is than none, after each entry of a series.
+    """How many times likelier a change of the mean is than none, after each entry of a series.
 
     An entry's value is a mean, plus what varies from entry to entry without a change, plus sampling error of variance
     `noise`. What varies is a stationary AR(1) in days (`days`: when entries were; none: a day apart). E_t is the
-    marginal likelihood with a shift N(0, s^2) after some entry over that without one; both are averaged over the laws
-    of variation by their weights (0.25% to 32% of the `span`, left after a day 0 to 0.92, or none), so that what the
-    entries do not tell of the variation is paid for. The mean has a flat prior. For values drawn by these laws with
-    their weights E is a martingale of mean 1, and the chance that it ever reaches 1 / alpha is at most alpha (Ville);
-    for each law by itself this is measured, not proved. Entries are clipped first (`limit_outliers`).
+    marginal likelihood with a change N(0, s^2) after some entry, at once or steadily over 20 days, over that without
+    one; both are averaged over the laws of variation by their weights (0.25% to 32% of the `span`, left after a day 0
+    to 0.97, or none), so that what the entries do not tell of the variation is paid for. The mean has a flat prior. For
+    values drawn by these laws with their weights E is a martingale of mean 1, and the chance that it ever reaches
+    1 / alpha is at most alpha (Ville); for each law by itself this is measured, not proved. Entries are clipped first
+    (`limit_outliers`).
 
     `deployed` are the entries that are known to be the first of another model or prompt: a change there weighs more,
     whatever the values. `independent`: variation that lasts for days is excluded. `detectable` is for a shift over the
@@ -102,7 +109,7 @@ def change_evidence(
     at = np.arange(len(y), dtype=np.float64) if days is None else np.asarray(days, dtype=np.float64)
     elapsed = np.maximum(np.diff(at, prepend=at[:1] - 1.0), 0.25)
     y = limit_outliers(y, v)
-    weight = _entry_weights(len(y) + ahead, deployed)
+    weight = _change_weights(len(y) + ahead, deployed)
     filters = _start(span, independent=independent)
     found = np.empty(len(y))
     for t in range(len(y)):
@@ -131,55 +138,69 @@ def limit_outliers(values: ArrayLike, noise: ArrayLike) -> Floats:
     return y
 
 
-def _entry_weights(n: int, deployed: Sequence[int] = ()) -> Floats:
-    """Of a change after entry 1, 2, .. n: a tenth evenly over EVEN_ENTRIES, else ln(F) / (m ln(m)^2), m = k + F.
+def _entry_weights(n: int, share: float, entries: int) -> Floats:
+    """Of a change after entry 1, 2, .. n: a share evenly over so many, else ln(F) / (m ln(m)^2), m = k + F.
 
-    F is EARLIEST_ENTRY; the second part's sum is below the integral from F on, which is 1. The j-th deployment has
-    1 / (j (j + 1)) of DEPLOYED_WEIGHT, so that the weights of all that may come sum to 1 at most.
+    F is EARLIEST_ENTRY; the second part's sum is below the integral from F on, which is 1.
     """
     k = np.arange(1, n + 1)
     falling = math.log(EARLIEST_ENTRY) / ((k + EARLIEST_ENTRY) * np.log(k + EARLIEST_ENTRY) ** 2)
-    weight = 0.9 * falling + 0.1 * np.where(k <= EVEN_ENTRIES, 1 / EVEN_ENTRIES, 0.0)
+    return np.asarray((1 - share) * falling + share * np.where(k <= entries, 1 / entries, 0.0))
+
+
+def _change_weights(n: int, deployed: Sequence[int] = ()) -> Floats:
+    """Of a step and of a drift (rows) after entry 1, 2, .. n.
+
+    The j-th deployment has 1 / (j (j + 1)) of DEPLOYED_WEIGHT for a step there, so that the weights of all that may
+    come sum to 1 at most.
+    """
+    step = (1 - DRIFT_WEIGHT) * _entry_weights(n, EVEN_SHARE, EVEN_ENTRIES)
+    drift = DRIFT_WEIGHT * _entry_weights(n, DRIFT_EVEN_SHARE, DRIFT_EVEN_ENTRIES)
+    weight = np.stack([step, drift])
     known = sorted(d for d in deployed if 0 < d < n)
     if known:
         weight *= 1 - DEPLOYED_WEIGHT
         for j, d in enumerate(known, 1):
-            weight[d - 1] += DEPLOYED_WEIGHT / (j * (j + 1))
-    return np.asarray(weight)
+            weight[0, d - 1] += DEPLOYED_WEIGHT / (j * (j + 1))
+    return weight
 
 
 def _start(span: float, *, independent: bool) -> _Filter:
     """Filters before the first entry."""
-    left = LEFT_AFTER_A_DAY[:1] if independent else LEFT_AFTER_A_DAY
+    left, belief = (LEFT_AFTER_A_DAY[:1], np.ones(1)) if independent else (LEFT_AFTER_A_DAY, LEFT_WEIGHTS)
     share = VARIATION_WEIGHTS / VARIATION_WEIGHTS.sum() * (1 - NO_VARIATION)
     spread = np.r_[0.0, np.repeat(VARIATION * span, len(left))]
-    weight = np.r_[NO_VARIATION, np.repeat(share / len(left), len(left))]
+    weight = np.r_[NO_VARIATION, np.outer(share, belief).ravel()]
     laws = len(spread)
-    empty = np.zeros((laws, 0))
+    empty = np.zeros((2, laws, 0))
     return _Filter(
         spread=spread, left=np.r_[0.0, np.tile(left, len(VARIATION))], log_weight=np.log(weight),
         variance=spread**2, mean=np.zeros(laws), constant=np.zeros(laws), ones=np.zeros(laws), cross=np.zeros(laws),
-        total=np.zeros(laws), log_variance=np.zeros(laws), step=empty, step_ones=empty, step_cross=empty,
-        step_total=empty,
+        total=np.zeros(laws), log_variance=np.zeros(laws), day=np.zeros(0), moved=empty, moved_ones=empty,
+        moved_cross=empty, moved_total=empty,
     )  # fmt: skip
 
 
 def _advance(f: _Filter, value: float, noise: float, elapsed: float, t: int) -> None:
     """Take in an entry, `elapsed` days after the one before it."""
+    now = float(f.day[-1]) + elapsed if t else 0.0
     if t:
         left = f.left**elapsed
-        f.mean, f.constant, f.step = left * f.mean, left * f.constant, left[:, None] * f.step
+        f.mean, f.constant, f.moved = left * f.mean, left * f.constant, left[:, None] * f.moved
         f.variance = left**2 * f.variance + f.spread**2 * (1 - left**2)
     expected = f.variance + noise
     gain = f.variance / expected
     gap, one = value - f.mean, 1 - f.constant
     f.ones, f.cross, f.total = f.ones + one**2 / expected, f.cross + one * gap / expected, f.total + gap**2 / expected
     f.log_variance = f.log_variance + np.log(expected)
-    moved = 1 - f.step
-    f.step_ones = np.c_[f.step_ones + moved * (one / expected)[:, None], np.zeros(len(gain))]
-    f.step_cross = np.c_[f.step_cross + moved * (gap / expected)[:, None], np.zeros(len(gain))]
-    f.step_total = np.c_[f.step_total + moved**2 / expected[:, None], np.zeros(len(gain))]
-    f.step = np.c_[f.step + gain[:, None] * moved, np.zeros(len(gain))]  # the next shift starts after this entry
+    shape = np.stack([np.ones(len(f.day)), np.minimum((now - f.day) / DRIFT_DAYS, 1.0)])
+    off = shape[:, None, :] - f.moved
+    next_one = np.zeros((2, len(gain), 1))  # the next change begins after this entry
+    f.moved_ones = np.append(f.moved_ones + off * (one / expected)[:, None], next_one, axis=2)
+    f.moved_cross = np.append(f.moved_cross + off * (gap / expected)[:, None], next_one, axis=2)
+    f.moved_total = np.append(f.moved_total + off**2 / expected[:, None], next_one, axis=2)
+    f.moved = np.append(f.moved + gain[:, None] * off, next_one, axis=2)
+    f.day = np.append(f.day, now)
     f.mean, f.constant = f.mean + gain * gap, f.constant + gain * one
     f.variance = f.variance * (1 - gain)
 
@@ -200,15 +221,16 @@ def _posterior(f: _Filter) -> Floats:
 def _log_evidence(f: _Filter, weight: Floats, entries: int, span: float) -> float:
     """The log of the likelihood with a change over that without one."""
     before = entries - 1  # a change after the last entry has not shown yet
-    weighed = weight[:before]
+    weighed = weight[:, :before]
     ones, ratio = f.ones[:, None], (f.cross / f.ones)[:, None]
-    information = f.step_total[:, :before] - f.step_ones[:, :before] ** 2 / ones
-    score = f.step_cross[:, :before] - f.step_ones[:, :before] * ratio
+    information = f.moved_total[..., :before] - f.moved_ones[..., :before] ** 2 / ones
+    score = f.moved_cross[..., :before] - f.moved_ones[..., :before] * ratio
     prior = ((SHIFT_SPREAD * span) ** 2 + f.spread**2)[:, None]
     spread = 1 + prior * information
     log = 0.5 * score**2 * prior / spread - 0.5 * np.log(spread)
-    top = log.max(axis=1, initial=0.0)
-    mixed = np.exp(log - top[:, None]) @ weighed + (1 - float(weighed.sum())) * np.exp(-top)
+    top = log.max(axis=(0, 2), initial=0.0)
+    mixed = np.einsum("slk,sk->l", np.exp(log - top[:, None]), weighed)
+    mixed += (1 - float(weighed.sum())) * np.exp(-top)
     none = _log_likelihood(f)
     changed = none + np.log(mixed) + top
     return float(_log_sum(changed) - _log_sum(none))

@@ -141,6 +141,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "clustered_by": ("clustered_by",),
     "human_cluster": ("human_cluster", "corrected_cluster", "cluster_corrected"),
     "token_probability": ("token_probability",),
+    "shown_first": ("shown_first",),
     "human": ("human", "human_correct", "human_grade"),
     "human_severity": ("human_severity", "severity_human"),
 }  # fmt: skip

@@ -1,6 +1,7 @@
 """A run's records as one table per kind, for other tools."""
 
 import io
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import polars as pl
 
 from richter.errors import InputError
 from richter.interop._croissant import About, DataFile, hub_header, write_dataset
-from richter.records import printable
+from richter.records import SAMPLE_NOTE, printable
 from richter.store import Ledger, replace_file
 
 __all__ = ["EXPORTS", "export_dataset", "export_table"]
@@ -37,7 +38,21 @@ def _ratings(ledger: Ledger) -> pl.DataFrame:
     ratings = ledger.ratings()
     columns = _columns_of(ratings, (*texts, *numbers))
     kinds = {**dict.fromkeys(texts, pl.String), **dict.fromkeys(numbers, pl.Float64), "draw": pl.Int64}
-    return pl.DataFrame(columns, schema_overrides=kinds)
+    stratum, chance = _label_design(ledger)
+    drawn = [stratum.get((r.item, r.condition, r.draw)) for r in ratings]
+    columns |= {"stratum": list(drawn), "inclusion": [None if name is None else chance[name] or None for name in drawn]}
+    kinds |= {"stratum": pl.String, "inclusion": pl.Float64}
+    frame = pl.DataFrame(columns, schema_overrides=kinds)
+    return frame if stratum else frame.drop("stratum", "inclusion")
+
+
+def _label_design(ledger: Ledger) -> tuple[dict[tuple[str, str, int], str], dict[str, float]]:
+    """The stratum in which each answer may be drawn for people, and each stratum's share that is."""
+    note = ledger.note(SAMPLE_NOTE) or {"strata": [], "chosen": []}
+    stratum = {(item, condition, int(draw)): str(name) for item, condition, draw, name in note["strata"]}
+    size = Counter(stratum.values())
+    drawn = Counter(stratum[item, condition, int(draw)] for item, condition, draw in note["chosen"])
+    return stratum, {name: drawn[name] / number for name, number in size.items()}
 
 
 def _answers(ledger: Ledger) -> pl.DataFrame:

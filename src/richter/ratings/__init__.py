@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from richter.ratings._disagreements import *
     from richter.ratings._guard import *
     from richter.ratings._judge_report import *
+    from richter.ratings._label_noise import *
     from richter.ratings._rating_page import *
     from richter.ratings._rubric import *
     from richter.ratings._sample import *

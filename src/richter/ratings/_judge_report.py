@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from richter import stats
 from richter.errors import InputError
+from richter.ratings._label_noise import LabelNoise, label_noise, mechanism_kappa
 from richter.ratings._rubric import check_mechanism, check_severity, snap
 from richter.records import DEFAULT_LEVEL, Rating, Result
 from richter.stats import Bools, Floats, Indices, icc, leniency
@@ -64,6 +65,7 @@ class Tabulated:
     raters: tuple[str, ...]
     values: Floats
     failed: Bools
+    mechanism: Indices  # the number of the one that a rater named, below 0 where none
     twice: int = 0
     moved: int = 0
 
@@ -92,6 +94,8 @@ def tabulate(ratings: Iterable[Rating], kind: Kind, *, any_scale: bool = False) 
     row, column = {key: i for i, key in enumerate(keys)}, {name: j for j, name in enumerate(raters)}
     values = np.full((len(keys), len(raters)), np.nan)
     failed, given = np.zeros(values.shape, dtype=bool), np.zeros(values.shape, dtype=bool)
+    names = sorted({r.mechanism for r in chosen if r.mechanism})
+    number, mechanism = {name: k for k, name in enumerate(names)}, np.full(values.shape, -1, dtype=np.intp)
     twice = moved = 0
     for r in chosen:
         at = row[r.item, r.condition, r.draw], column[r.rater]
@@ -99,9 +103,13 @@ def tabulate(ratings: Iterable[Rating], kind: Kind, *, any_scale: bool = False) 
         twice += bool(given[at])
         given[at], failed[at] = True, r.severity is None
         check_mechanism(r.mechanism, where=where)
+        mechanism[at] = number.get(r.mechanism, -1)
         values[at] = np.nan if r.severity is None else r.severity if any_scale else _on_grid(r.severity, where)
         moved += not any_scale and r.severity is not None and values[at] != r.severity
-    return Tabulated(kind=kind, keys=keys, raters=raters, values=values, failed=failed, twice=twice, moved=int(moved))
+    return Tabulated(
+        kind=kind, keys=keys, raters=raters, values=values, failed=failed, mechanism=mechanism, twice=twice,
+        moved=int(moved),
+    )  # fmt: skip
 
 
 def _on_grid(severity: float, where: str) -> float:
@@ -128,6 +136,8 @@ class Agreement(Result):
     kappa_linear: dict[str, stats.Kappa | Undefined]
     kappa_quadratic: dict[str, stats.Kappa | Undefined]
     weighted: bool = False  # kappas are of all answers that could be drawn, not of the rated ones
+    noise: LabelNoise | Undefined | None = None  # where several rated one answer
+    mechanisms: stats.Kappa | Undefined | None = None
 
 
 def agreement(
@@ -191,6 +201,8 @@ def agreement(
         kappa_linear=kappas("linear"),
         kappa_quadratic=kappas("quadratic"),
         weighted=item_weight is not None,
+        noise=_try(label_noise, values, level=level),
+        mechanisms=_try(mechanism_kappa, table.mechanism[use], level=level),
     )
 
 

@@ -1,7 +1,10 @@
 """Which answers people rate: a stratified random sample, blind, in another order for each rater."""
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,9 +12,7 @@ import numpy as np
 from richter.errors import InputError
 from richter.records import Answer, Result
 
-__all__ = ["SAMPLE_NOTE", "Sample", "add_conditions", "band", "draw_sample", "extend_sample"]
-
-SAMPLE_NOTE = "rating sample"  # the ledger's note of which answers people rate, and of every answer's stratum
+__all__ = ["Sample", "add_conditions", "band", "draw_sample", "extend_sample"]
 
 Key = tuple[str, str, int]  # item, condition, draw
 BANDS = ((0.0, "0"), (1.0, "0.5-1"), (2.0, "1.5-2"), (3.0, "2.5-3"), (4.0, "3.5-4"))
@@ -44,6 +45,12 @@ class Sample(Result):
         for size in self.batches or (len(self.chosen),):
             order += [len(order) + int(i) for i in rng.permutation(size)]
         return order
+
+    @property
+    def inclusion(self) -> dict[str, float]:
+        """The chance with which an answer of each stratum is drawn: the share of it that is."""
+        size, drawn = Counter(self.strata.values()), Counter(self.strata[key] for key in self.chosen)
+        return {name: drawn[name] / number for name, number in size.items()}
 
     @property
     def rows(self) -> list[tuple[str, str, int, str]]:
@@ -89,6 +96,33 @@ def _strata_of(
     return strata, members
 
 
+def _by_priority(keys: Iterable[Key], seed: int) -> list[Key]:
+    """Answers in a random order that is the same for an item's answers under all conditions.
+
+    The first n of a stratum are a simple random sample of it, and those of two conditions are answers to the same items
+    as far as their strata allow: labels of both then count as pairs, and their difference varies less.
+    """
+    return sorted(keys, key=lambda key: hashlib.blake2b(f"{seed}|{key[2]}|{key[0]}".encode(), digest_size=16).digest())
+
+
+def _deal(members: Mapping[str, Sequence[Key]], scores: Mapping[Key, float | None], n: int) -> dict[str, int]:
+    """How many of n answers are drawn from each stratum."""
+    size = {name: len(own) for name, own in members.items()}
+    spread = {
+        name: size[name] * math.sqrt(0.5 + sum(scores.get(key) or 0.0 for key in own) / size[name])
+        for name, own in members.items()
+    }
+    wanted = dict.fromkeys(sorted(members), 0)
+    for _ in range(n):  # one more to the stratum that lacks most of its part, those with too few first
+        unused = [name for name in wanted if wanted[name] < size[name]]
+        few = [name for name in unused if wanted[name] < ENOUGH]
+        if few:
+            wanted[min(few, key=lambda name: wanted[name])] += 1
+        else:
+            wanted[max(unused, key=lambda name: spread[name] / (wanted[name] + 1))] += 1
+    return wanted
+
+
 def draw_sample(
     answers: Sequence[Answer],
     scores: Mapping[Key, float | None],
@@ -97,45 +131,37 @@ def draw_sample(
     seed: int,
     conditions: Collection[str] = (),
 ) -> Sample:
-    """Draw n answers at random within strata of condition and score band, the strata as even as their sizes allow.
+    """Draw n answers at random within strata of condition and score band.
 
     With `conditions` only their answers are drawn; the others have strata of which nothing is drawn.
 
-    Even strata put labels where severe answers are, which are few; the correction weights them back. Every stratum
-    gets at least two labels, or all it has; neighbouring bands are joined where they would get fewer than five.
+    Each stratum gets five labels, or all it has, and the rest go by size times the root of half a level more than the
+    mean score: where errors are large or many, labels vary more. The correction weights them back. Neighbouring bands
+    are joined where they would get fewer than five.
     """
     keys = [(a.item, a.condition, a.draw) for a in answers if not a.error]
     asked = [key for key in keys if not conditions or key[1] in conditions]
     if not asked:
         raise InputError("There are no answers to rate.", remedy="Run `richter audit --only ask` first.")
     strata, members = _strata_of(keys, asked, scores, n)
-    wanted = {name: min(LEAST, len(own)) for name, own in members.items()}
-    least = sum(wanted.values())
+    least = sum(min(LEAST, len(own)) for own in members.values())
     if n < least:
         raise InputError(
             f"{n} ratings cannot cover {len(members)} strata of condition and score band.",
             remedy=f"Rate at least {least} answers.",
         )
-    for _ in range(min(n, len(asked)) - least):  # one more to whichever stratum has fewest and is not used up
-        unused = [name for name in sorted(members) if wanted[name] < len(members[name])]
-        wanted[min(unused, key=lambda name: wanted[name])] += 1
-    rng = np.random.default_rng(seed)
-    chosen: list[Key] = []
-    for name in sorted(members):
-        keys = sorted(members[name])
-        chosen += [keys[i] for i in sorted(rng.choice(len(keys), wanted[name], replace=False))]
+    wanted = _deal(members, scores, min(n, len(asked)))
+    chosen = [key for name in sorted(members) for key in _by_priority(members[name], seed)[: wanted[name]]]
     return Sample(chosen=tuple(chosen), strata=strata, seed=seed, batches=(len(chosen),))
 
 
 def extend_sample(sample: Sample, wanted: Mapping[str, int]) -> Sample:
     """The sample with so many more answers of each stratum, at random among those not drawn yet."""
-    rng = np.random.default_rng([sample.seed, len(sample.chosen)])
     drawn = set(sample.chosen)
     more: list[Key] = []
     for name in sorted(wanted):
-        left = sorted(key for key, stratum in sample.strata.items() if stratum == name and key not in drawn)
-        if left:
-            more += [left[i] for i in sorted(rng.choice(len(left), min(wanted[name], len(left)), replace=False))]
+        left = [key for key, stratum in sample.strata.items() if stratum == name and key not in drawn]
+        more += _by_priority(left, sample.seed)[: wanted[name]]
     return dataclasses.replace(
         sample,
         chosen=(*sample.chosen, *more),

@@ -8,7 +8,9 @@ from typing import Any, ClassVar, Literal
 
 from richter.records._plain import Result
 
-__all__ = ["Answer", "Condition", "Confidence", "Decoding", "Grade", "Item", "Rating", "call_key"]
+__all__ = ["SAMPLE_NOTE", "Answer", "Condition", "Confidence", "Decoding", "Grade", "Item", "Rating", "call_key"]
+
+SAMPLE_NOTE = "rating sample"  # the ledger's note of which answers people rate, and of every answer's stratum
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

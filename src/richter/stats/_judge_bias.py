@@ -27,12 +27,13 @@ class GradeDependence(Result):
     freedom: float
     n: int
     units: int
+    method: str = "t, given correctness"
 
     def interval(self, level: float, *, times: float = 1.0) -> Interval:
         """The interval of so many times the estimate."""
         reach = float(stdtrit(self.freedom, 0.5 + level / 2)) * self.standard_error * abs(times)
         middle = times * self.estimate
-        return Interval(low=middle - reach, high=middle + reach, level=level, method="t, given correctness")
+        return Interval(low=middle - reach, high=middle + reach, level=level, method=self.method)
 
 
 def grade_dependence(
@@ -97,8 +98,9 @@ def position_bias(first_then_second: ArrayLike, second_then_first: ArrayLike) ->
         raise TooFewErrors(f"{len(both)} pairs were judged in both orders.", n=len(both), needed=MIN_ANSWERS)
     error = float(np.std(both, ddof=1)) / math.sqrt(len(both))
     return GradeDependence(
-        estimate=float(both.mean()), standard_error=error, freedom=len(both) - 1.0, n=len(both), units=len(both)
-    )
+        estimate=float(both.mean()), standard_error=error, freedom=len(both) - 1.0, n=len(both), units=len(both),
+        method="t, pairs in both orders",
+    )  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,8 @@ __all__ = [
     "with_more_labels",
 ]
 
-MIN_EVENTS = 10  # labelled units of a stratum off either end of the scale below which errors are rare in it
+MIN_EVENTS = 10  # labelled units of a stratum off either end of the scale below which errors are rare in it ..
+MIN_GRADED_EVENTS = 5  # .. and as many where labels have levels between the ends: residuals then say more than counts
 MIN_DISAGREEMENTS = 10  # labels unlike the judge's score below which residuals say too little
 UNSEEN_DISAGREEMENT = 0.5  # of the scale, by one label, that is then added to the error
 MAX_LABEL_CORRELATION = 0.9  # of two conditions' labels on shared answers: one estimated from few events is not trusted
@@ -107,8 +108,9 @@ def correct_by_labels(
     `item`, else every answer). `probability` is the chance of every label, where labels were not drawn by stratum:
     answers of one chance are a stratum where each has 5 labels, else labels weigh 1 / chance.
 
-    A stratum with fewer than 5 labelled units off either end of [low, high] is cut further by the judge's score; its
-    estimate is that of its parts, each with limits of its own (`pool_interval`).
+    A stratum with fewer than 10 labelled units off either end of [low, high] is cut further by the judge's score; its
+    estimate is that of its parts, each with limits of its own (`pool_interval`). Where labels have levels between the
+    ends, 5 units are enough, and strata with fewer are joined: a label then weighs what it stands for, N_h / n_h.
     """
     y, f = np.asarray(human, dtype=np.float64), np.asarray(judge, dtype=np.float64)
     check_labels(y, f, low, high)
@@ -121,7 +123,9 @@ def correct_by_labels(
         y=y, f=f, known=known, code=code, unit=units, share=counts_for / counts_for.sum(),
         stands=counts_for if chance is None else label_weights(counts_for, known, chance), low=low, high=high,
     )  # fmt: skip
-    is_rare = drawn.rare_strata[code]
+    if drawn.is_graded and drawn.rare_strata.any():
+        drawn = drawn.joined()
+    is_rare = drawn.rare_strata[drawn.code]
     fitted, labelled, gain = np.zeros(len(y)), np.zeros(len(y)), np.zeros(len(y))
     freedom, floor, needs_floor, pool = math.inf, 0.0, False, None
     if not is_rare.all():
@@ -164,13 +168,30 @@ class _Drawn:
         return dataclasses.replace(self, code=code, **{name: getattr(self, name)[use] for name in names})
 
     @property
+    def is_graded(self) -> bool:
+        """Whether labels have levels between the ends: one alone is two people who disagree on right and wrong."""
+        return len(np.unique(self.y[(self.y > self.low) & (self.y < self.high)])) > 1
+
+    def joined(self) -> "_Drawn":
+        """All strata as one, in which a label weighs what it stands for; as they are where one has no label."""
+        labels, size = (
+            np.bincount(self.code, weights=w) for w in (self.known.astype(np.float64), np.ones(len(self.y)))
+        )
+        if len(size) < 2 or labels.min() < 1:
+            return self
+        return dataclasses.replace(
+            self, code=np.zeros(len(self.code), dtype=np.intp), stands=self.stands * (size / labels)[self.code]
+        )
+
+    @property
     def rare_strata(self) -> Bools:
-        """Of every stratum whether fewer than 10 of its labelled units lie off either end of the scale."""
+        """Of every stratum whether too few of its labelled units lie off either end of the scale for a regression."""
         strata = int(self.code.max()) + 1
+        least = MIN_GRADED_EVENTS if self.is_graded else MIN_EVENTS
         rare = np.zeros(strata, dtype=bool)
         for off in (self.y > self.low, self.y < self.high):
             events = np.unique(np.column_stack([self.code[off], self.unit[off]]), axis=0)[:, 0]
-            rare |= np.bincount(events, minlength=strata) < MIN_EVENTS
+            rare |= np.bincount(events, minlength=strata) < least
         return rare
 
 

@@ -36,7 +36,7 @@ from richter.tables._words import MISSING, TOTALS, brief, holds_grades, map_opti
 BINARY_NAMES = ("correct", "is_correct", "passed", "pass", "success", "solved", "resolved", "ok")
 SKIPPED_NAMES = ("skipped", "skip", "not_run", "excluded", "ignored", "not_graded", "not_applicable")
 NUMBERS = ("severity", "confidence", "weight", "inclusion", "money_usd", "latency_s", "tokens_in", "tokens_out",
-           "token_probability", "human", "human_severity")  # fmt: skip
+           "token_probability", "shown_first", "human", "human_severity")  # fmt: skip
 SPLIT_COLUMNS = ("split", "subset", "fold", "partition")
 SPLITS = frozenset({"train", "training", "dev", "val", "valid", "validation", "test", "testing", "holdout"})
 TEXTS = ("domain", "tier", "text", "error", "finish", "rater", "mechanism", "reason", "cluster", "clustered_by",

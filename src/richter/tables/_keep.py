@@ -21,7 +21,9 @@ def write_tables(tables: Dataset, run: RunLike, *, kind: RatingKind | None = Non
     rows = tables.rows
     items = _items(tables)
     notes = list(tables.notes)
-    lost = [name for name in ("run", "group_2", "human", "inclusion") if rows[name].null_count() < len(rows)]
+    lost = [
+        name for name in ("run", "group_2", "human", "inclusion", "shown_first") if rows[name].null_count() < len(rows)
+    ]
     if lost:
         notes.append(f"A run does not keep the columns {', '.join(lost)}: compare the file itself to use them.")
     with new_run(run) as ledger:

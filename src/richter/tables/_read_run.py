@@ -9,7 +9,7 @@ import polars as pl
 
 from richter.errors import LedgerCorrupt
 from richter.interop import IMPORT_NOTE
-from richter.records import Grade, Item, Note, Rating
+from richter.records import SAMPLE_NOTE, Grade, Item, Note, Rating
 from richter.store import SERVED_NOTE, Ledger
 from richter.tables._confidence_source import Key, Texts, confidences
 from richter.tables._part import GROUPINGS, OTHERS, ROW, Part, frame_of
@@ -35,8 +35,6 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
     conditions = [c.name for c in ledger.conditions()]
     answers = _with_rated(answers, ratings)
     answers = answers.join(_of_items(items), on="item", how="left", maintain_order="left")
-    from richter.ratings import SAMPLE_NOTE  # here, since files have no need of that room
-
     sample = _noted(ledger, ledger.note(SAMPLE_NOTE) or {}, _Sample)
     layers = pl.DataFrame(sample.strata, schema={**{k: ROW[k] for k in KEY}, "layer": pl.String}, orient="row")
     answers = answers.join(layers, on=KEY, how="left", maintain_order="left")

@@ -30,6 +30,7 @@ from richter.tables._words import (
 
 ORDER = "order"  # `--map draw=order`: rows of one item are its draws in their order
 ITEM, CONDITION, DRAW, VALUE, SECTION = "item\0", "condition\0", "draw\0", "value\0", "section\0"
+FIRST = "shown first\0"
 _PART = re.compile(r"[\s_./:|#–—-]+")
 _SPACED = re.compile(r"\s+[-–—|/:]\s+|[:|]\s+")
 _DRAWN = re.compile(
@@ -166,18 +167,36 @@ def _first_ones_share(frame: pl.DataFrame, sides: Sides) -> pl.Series | None:
 
 
 def _two_rows_each(frame: pl.DataFrame, sides: Sides, score: pl.Series, notes: list[str]) -> tuple[pl.DataFrame, Made]:
-    """The table with a row for each of the two models."""
+    """The table with a row for each of the two models; a question that was judged in both orders has two draws."""
     rest = frame.drop(sides.first, sides.second, sides.won)
     asked = [c for c in rest.columns if known_fields([c]) & {"item", "prompt"}]
-    has_ids = any(rest[c].n_unique() == frame.height for c in asked)
-    if not has_ids:
+    made = {"condition": CONDITION, "score": VALUE, "shown_first": FIRST}
+    swapped = next((c for c in asked if _is_judged_both_ways(frame, c, sides)), None)
+    if swapped is not None:
+        order = pl.int_range(pl.len()).over(swapped).alias(DRAW)
+        rest, made = rest.with_columns(order), made | {"item": swapped, "draw": DRAW}
+        notes.append("questions were judged in both orders: their two judgements are repeats")
+    elif all(rest[c].n_unique() < frame.height for c in asked):
         rest = rest.with_columns(pl.int_range(1, frame.height + 1).cast(pl.String).alias(ITEM))
+        made |= {"item": ITEM}
     rows = [
-        rest.with_columns(text_of(frame[sides.first]).alias(CONDITION), score),
-        rest.with_columns(text_of(frame[sides.second]).alias(CONDITION), (1 - score).alias(VALUE)),
+        rest.with_columns(text_of(frame[sides.first]).alias(CONDITION), score, pl.lit(1.0).alias(FIRST)),
+        rest.with_columns(
+            text_of(frame[sides.second]).alias(CONDITION), (1 - score).alias(VALUE), pl.lit(0.0).alias(FIRST)
+        ),
     ]
     notes.append(f"{brief(sides.won)} says who won: 1 for the winner, 0 for the other, 0.5 each for a tie")
-    return pl.concat(rows), {"condition": CONDITION, "score": VALUE} | ({} if has_ids else {"item": ITEM})
+    return pl.concat(rows), made
+
+
+def _is_judged_both_ways(frame: pl.DataFrame, question: str, sides: Sides) -> bool:
+    """Whether rows of one question are the same two models in both orders, each once."""
+    first, second = (text_of(frame[c]) for c in (sides.first, sides.second))
+    rows = pl.DataFrame({"question": text_of(frame[question]), "first": first, "second": second})
+    if rows.n_unique() < rows.height or rows["question"].n_unique() == rows.height:
+        return False
+    pair = pl.concat_list(pl.min_horizontal("first", "second"), pl.max_horizontal("first", "second"))
+    return bool((rows.group_by("question").agg(pair.n_unique().alias("pairs"))["pairs"] == 1).all())
 
 
 def _won(cell: str, a: str, b: str, one: str, two: str) -> float | None:

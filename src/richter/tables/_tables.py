@@ -53,6 +53,7 @@ ANSWERS: dict[str, type[pl.DataType]] = {
     "domain": pl.String, "tier": pl.String, "weight": pl.Float64, "cluster": pl.String, "clustered_by": pl.String,
     "human_cluster": pl.String,
     "token_probability": pl.Float64, "layer": pl.String, "inclusion": pl.Float64, "human": pl.Float64,
+    "shown_first": pl.Float64,
 }  # fmt: skip
 SCORES: dict[str, type[pl.DataType]] = {
     **_KEY, "metric": pl.String, "value": pl.Float64, "kind": pl.String, "low": pl.Float64, "high": pl.Float64,

@@ -18,8 +18,6 @@ GLOSSARY: dict[str, str] = {
     "ranges hold together at the stated level.",
     "tier": "A set of models of which no two can be told apart with these data. Tiers may overlap: a model can be "
     "in two.",
-    "rank": "A model's place by the main measure. A range such as 1 to 2 says that the data can't tell it from its "
-    "neighbours.",
     "paired": "Both models answered the same questions, so each question is compared with itself. This needs fewer "
     "questions.",
     "unpaired": "The two models answered different questions, as in a test with other users on each side. Their "
