@@ -26,7 +26,7 @@ from richter.stats import Floats, Mapper, wilson
 from richter.stats._bootstrap import percentiles
 from richter.tail import _gpd_kernels as _kernels
 from richter.tail._condition import ConditionTail, exceedances_above, stability_of
-from richter.tail._gates import GATES, evaluate_gates, verdict_of
+from richter.tail._gates import GATES, decide_pair, evaluate_gates
 from richter.tail._gof import GofResult, gof_p_value
 from richter.tail._gpd import GpdFit, bootstrap_xi, seeds_from, tvar
 from richter.tail._tail_plan import TailPlan
@@ -268,7 +268,7 @@ def _trial(setting: _Setting, rng: np.random.Generator) -> _Trial:
         shapes=shapes,
         shapes_single=shapes,
     )
-    return (tuple(g.passed for g in gates), *verdict_of(gates))
+    return (tuple(g.passed for g in gates), *decide_pair(gates))
 
 
 def _side(

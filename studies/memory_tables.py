@@ -24,11 +24,12 @@ def memory_tables(
     failed: Bools | None = None,
     draws: NDArray[np.intp] | None = None,
     group: NDArray[np.intp] | None = None,
+    domain: NDArray[np.intp] | None = None,
     weight: Floats | None = None,
 ) -> Dataset:
     """A dataset of items x conditions (x draws), NaN being no grade; `is_there` leaves rows out, `failed` marks calls.
 
-    `draws` are the numbers of the draws, 0, 1, ... where they are not given. `group` and `weight` are by item.
+    `draws` are the numbers of the draws, else 0, 1, ... `group`, `domain` and `weight` are by item.
     """
     cube = {name: np.atleast_3d(value) for name, value in scores.items()}
     shape = next(iter(cube.values())).shape
@@ -46,6 +47,8 @@ def memory_tables(
         own["refused"] = np.atleast_3d(refused)[has_row]
     if group is not None:
         own["group"] = pl.Series(group[item]).cast(pl.String)
+    if domain is not None:
+        own["domain"] = pl.Series(domain[item]).cast(pl.String)
     if weight is not None:
         own["weight"] = weight[item]
     rows = pl.concat(

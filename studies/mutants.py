@@ -2,20 +2,22 @@
 
 A mutant is killed when a test fails. Prints one line a mutant and the survivors; exit status 1 where one survives.
 `--fast` runs the first of each file, for continuous integration; `--named` those of the wiring that a review found
-unguarded. `--whole N` takes N changes at random of all that can
-be made to operators, numbers and conditions in the modules that decide verdicts (0: all), kept in a file as they are
-done; only quick tests that reach the change count there.
+unguarded. `--whole N` takes, in each module that decides verdicts, N changes at random of all that can be made to its
+operators, numbers and conditions (0: all), kept in a file as they are done; only quick tests that reach the change
+count there.
 
     python studies/mutants.py [--fast | --named] [word in the name]
-    python studies/mutants.py --whole 200 [file [word in a module's path]..]
+    python studies/mutants.py --whole 25 [file [word in a module's path]..]
 """
 
 import ast
 import copy as copying
 import hashlib
 import json
+import math
 import os
 import random
+import resource
 import signal
 import sys
 import time
@@ -64,11 +66,24 @@ WATCH = ("audit/_watch.py", "tests/audit/test_watch.py")
 # modules that decide verdicts or hand on what they rest on, whole, and the quick tests that must notice
 DECIDING = " ".join(
     f"{TESTS}{name}.py"
-    for name in ("control", "decide", "equivalence", "evidence", "measures", "pairs", "require", "subgroups", "suite")
+    for name in (
+        "control",
+        "decide",
+        "equivalence",
+        "evidence",
+        "measures",
+        "pairs",
+        "passes",
+        "require",
+        "subgroups",
+        "suite",
+        "totals",
+        "verdict_rules",
+    )
 )
 SENTENCES = "tests/words/test_claim_sentences.py tests/words/test_headline.py"
 PAGES = "tests/evidence tests/wiring/test_one_rule.py " + " ".join(
-    f"tests/audit/test_{name}.py" for name in ("page_claims", "compare_options", "gate")
+    f"tests/audit/test_{name}.py" for name in ("page_claims", "page_figures", "compare_options", "gate")
 )
 SURFACES = f"{DECIDING} {PAGES}"
 WEIGHED = f"{SURFACES} tests/severity/test_severity_wiring.py"
@@ -132,7 +147,7 @@ SAME = {
     ("floors/_sizing.py", "condition", "ahead ="): "a look that is cut short elsewhere",
     ("floors/_sizing.py", "constant 60", "range(60)"): "one more halving changes nothing to see",
 }
-LONGEST_S = 12.0  # of the tests that a change is tried with: those that reach it, the quickest first
+LONGEST_S = 12.0  # of CPU of the tests that a change is tried with: those that reach it, the quickest first
 SWAPS: dict[type, Any] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And,
@@ -354,13 +369,14 @@ def _changed(node: ast.AST) -> tuple[str, ast.expr, ast.expr] | None:
 
 
 def whole(number: int, file: Path, words: list[str]) -> None:
-    """Changes at random over the modules of `WHOLE` whose names have one of the words; those in the file are done."""
+    """Try changes at random in each module of `WHOLE` whose name has one of the words; skip those in the file."""
     chosen = list(dict.fromkeys(name for word in words or ("",) for name in WHOLE if word in name))
     texts = {name: (ROOT / "src" / "richter" / name).read_text(encoding="utf-8") for name in chosen}
-    todo = [(name, change) for name, text in texts.items() for change in changes(text)]
-    print(f"{len(todo)} changes can be made", flush=True)
-    random.Random(0).shuffle(todo)
-    todo = sorted(todo[: number or None], key=lambda one: chosen.index(one[0]))
+    possible = {name: list(changes(text)) for name, text in texts.items()}
+    print(f"{sum(map(len, possible.values()))} changes can be made", flush=True)
+    for of_module in possible.values():
+        random.Random(0).shuffle(of_module)
+    todo = [(name, change) for name, of_module in possible.items() for change in of_module[: number or None]]
     done = _read_rows(file)
     todo = [(name, change) for name, change in todo if (name, change.key) not in done]
     if todo:
@@ -409,7 +425,8 @@ class Trying:
 
     def __init__(self, texts: dict[str, str], todo: list[tuple[str, Change]], file: Path) -> None:
         self.texts, self.todo, self.file = texts, todo, file
-        self.durations: dict[str, float] = {}
+        self.durations: dict[str, float] = {}  # seconds of CPU, which a busy machine does not change
+        self.started = 0.0
         self.reached: dict[str, list[tuple[str, int]]] = {}
         self.hits: set[tuple[str, int]] = set()
 
@@ -418,8 +435,9 @@ class Trying:
         if report.failed:
             self.file.with_suffix(".failed.txt").write_text(f"{report.nodeid}\n{report.longreprtext}\n")
             os._exit(1)
-        self.durations[report.nodeid] = self.durations.get(report.nodeid, 0.0) + report.duration
         if report.when == "teardown":
+            now = time.process_time()
+            self.durations[report.nodeid], self.started = now - self.started, now
             self.reached[report.nodeid] = sorted(self.hits)
             self.hits.clear()
 
@@ -452,6 +470,7 @@ class Trying:
     def _run_noting(self, items: list[pytest.Item], notes: Path) -> None:
         for name, text in self.texts.items():
             _swap(name, _noting(text, name), hits=self.hits)
+        self.started = time.process_time()
         self._run(items)
         notes.write_text(json.dumps([self.durations, self.reached]))
 
@@ -487,15 +506,19 @@ def _try_all(texts: dict[str, str], todo: list[tuple[str, Change]], file: Path) 
 
 
 def _forked(work: Callable[[], None], most_s: float = 600) -> bool:
-    """Whether work fails in a fork of this process; a loop without end is a failure too."""
+    """Whether work fails in a fork of this process; a loop without end is a failure too.
+
+    It may take `most_s` seconds of CPU, and ten times as long on a busy machine.
+    """
     pid = os.fork()
     if not pid:
         try:
+            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(most_s), resource.RLIM_INFINITY))
             work()
         except BaseException:
             os._exit(1)
         os._exit(0)
-    until = time.monotonic() + most_s
+    until = time.monotonic() + 10 * most_s
     while time.monotonic() < until:
         found, status = os.waitpid(pid, os.WNOHANG)
         if found:

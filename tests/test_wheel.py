@@ -32,7 +32,7 @@ def test_the_wheel_alone_compares_and_reports_and_with_its_extras_shows_the_demo
     richter = tmp_path / "env" / "bin" / "richter"
     rows = [f"q{i},{c},{int(i % k > 0)}" for k, c in ((3, "old"), (9, "new")) for i in range(500)]
     (tmp_path / "grades.csv").write_text("\n".join(["item,condition,correct", *rows]) + "\n")
-    assert "new is more accurate than old" in run(richter, "compare", "grades.csv", folder=tmp_path)
+    assert "new is better than old" in run(richter, "compare", "grades.csv", folder=tmp_path)
     run(richter, "report", "grades.csv", "-o", "page.html", folder=tmp_path)
     assert "<title>" in (tmp_path / "page.html").read_text()
     assert "richter[audit]" in run(richter, "view", "grades.csv", folder=tmp_path, code=1)

@@ -240,3 +240,47 @@ def test_questions_without_options_are_counted_and_left_out_of_a_cloze(tmp_path)
     assert found.unfinished == 0
     with pytest.raises(InputError, match="which --style cloze needs"):
         search("none", range(0, 10, 2))
+
+
+def _search(folder, base, name, *, generator, budget, **settings):
+    return run_search(
+        folder / name,
+        base,
+        Condition(name="liar", model="simulated/liar", decoding=Decoding(max_tokens=8)),
+        SearchSettings(batch=4, phrasings=1, seed=3, **settings),
+        budget=parse_budget(budget),
+        model=SimulatedLiar(),
+        generator=generator,
+    )
+
+
+def test_what_a_second_reading_rejected_is_not_written_again_by_its_generator(tmp_path, base):
+    class Sour(SimulatedGenerator):
+        """Writes questions as the generator does, and finds no key of its own right."""
+
+        async def ask(self, messages, decoding, draw):
+            if "check quiz questions" in messages[0]["content"]:
+                return Answer(text='{"right": []}', tokens_in=9, tokens_out=9, money_usd=0.0)
+            return await super().ask(messages, decoding, draw)
+
+    _search(tmp_path, base, "first", generator=Sour(), budget="90calls")
+    again = open_base(base.folder)
+    rejected = set(again.rejected_rows("simulated/generator", len(again.stored)))
+    assert len(rejected) == len({q.row for q in again.stored}) > 5
+    second = SimulatedGenerator()
+    _search(tmp_path, again, "second", generator=second, budget="60calls")
+    with open_ledger(tmp_path / "second") as ledger:
+        assert not rejected & {row for row, _, _ in ledger.picks()}
+
+
+def test_a_rate_is_of_all_paragraphs_or_of_none_where_a_search_chose_the_questions(tmp_path, base):
+    first = _search(tmp_path, base, "first", generator=SimulatedGenerator(), budget="60calls")
+    assert (first.frame.kind, first.frame.size) == ("all", len(base))
+    assert first.population.error_rate == 1
+    later = open_base(base.folder)
+    assert 0 < later.askable.sum() < len(base)
+    found = _search(tmp_path, later, "later", generator=None, budget="8calls")
+    assert found.answers > 0
+    assert (found.frame.kind, found.frame.chosen) == ("chosen", int(later.askable.sum()))
+    assert found.population.error_rate is None
+    assert found.by_category == {}

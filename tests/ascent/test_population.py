@@ -16,11 +16,14 @@ def test_with_one_question_a_paragraph_it_is_wilsons_interval_by_hand():
     assert found.interval.high == pytest.approx(reference.high, abs=5e-4)
 
 
-def test_nothing_drawn_is_unknown_and_everything_drawn_is_exact():
+def test_nothing_drawn_is_unknown_and_everything_drawn_is_not_certain_by_hand():
     assert population_rate([], size=50).error_rate is None
     assert population_rate([], size=50).interval is None
-    census = population_rate([1.0, 0.0, 0.0, 1.0], size=4)
-    assert (census.interval.low, census.interval.high) == (0.5, 0.5)
+    everything = population_rate([1.0, 0.0, 0.0, 1.0], size=4).interval
+    reference = wilson(1.5, 3)  # s^2 = 1/3 is p (1 - p) 4 / 3: an effective size of 3
+    assert (everything.low, everything.high) == pytest.approx((reference.low, reference.high))
+    none_wrong = population_rate([0.0] * 20, size=20).interval
+    assert none_wrong.high == pytest.approx(wilson(0, 20).high)
 
 
 def test_no_error_seen_is_a_bound_not_zero():

@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -5,7 +7,7 @@ from helpers.small_base import SimulatedTestee, small_base
 from richter.errors import InputError, TooFewErrors
 from richter.records import Answer, Condition, Decoding
 from richter.store import Call, open_ledger
-from richter_audit.ascent import SearchSettings, prepare_retest, run_search, score_retest
+from richter_audit.ascent import SearchSettings, plan_pilot, prepare_retest, run_search, score_pilot, score_retest
 from richter_audit.llm import messages_for, parse_budget
 
 CONDITION = Condition(name="simulated", model="simulated/testee", decoding=Decoding(max_tokens=8), style="cloze")
@@ -49,6 +51,7 @@ def test_open_answers_are_graded_by_their_text(searched, tmp_path):
     items, condition = prepare_retest(run, base, kind="open", limit=4, rng=np.random.default_rng(1))
     assert condition.style == "chat"
     with open_ledger(tmp_path / "again", mode="write") as ledger:
+        ledger.add_items(items)
         for i, item in enumerate(items):
             text = f"It is {item.reference}." if i == 0 else "It is something else."
             answer = Answer(text=text, item=item.id, condition=condition.name)
@@ -64,3 +67,35 @@ def test_another_base_is_refused(searched, tmp_path):
     other = small_base(tmp_path / "other", documents=2)
     with pytest.raises(InputError, match="not the base"):
         prepare_retest(run, other, kind="open", limit=4, rng=np.random.default_rng(1))
+
+
+def _answer_by_letter(run, items, condition, option_of):
+    """Put items with their options reversed into a run, each answered by the letter of an option as shown there."""
+    with open_ledger(run, mode="write") as ledger:
+        shown = [dataclasses.replace(item, options=item.options[::-1]) for item in items]
+        ledger.add_items(shown)
+        for i, item in enumerate(shown):
+            letter = "ABCD"[item.options.index(option_of(item))]
+            answer = Answer(text=f"Answer: {letter}", item=item.id, condition=condition.name)
+            ledger._commit([Call(key=str(i), model="m", request="{}", answer=answer)])
+
+
+def test_letters_are_graded_by_the_order_of_options_that_the_retest_showed_by_hand(searched, tmp_path):
+    base, run, _ = searched
+    items, condition = prepare_retest(run, base, kind="context", limit=6, rng=np.random.default_rng(1))
+    condition = dataclasses.replace(condition, style="choice")
+    _answer_by_letter(tmp_path / "again", items, condition, lambda item: item.reference)
+    found = score_retest(tmp_path / "again", items, condition, kind="context")
+    assert (found.n, found.right) == (6, 6)
+
+
+def test_letters_are_graded_by_the_order_of_options_that_the_pilot_showed_by_hand(tmp_path):
+    base = small_base(tmp_path / "kb", documents=30)
+    settings = SearchSettings(seed=1)
+    pilot = plan_pilot(base, settings, rng=np.random.default_rng(1))
+    condition = dataclasses.replace(CONDITION, style="choice")
+    _answer_by_letter(tmp_path / "pilot", pilot.items(), condition, lambda item: item.reference)
+    found = score_pilot(
+        tmp_path / "pilot", pilot, base, condition, settings, paragraphs=40, n_resamples=1, rng=np.random.default_rng(1)
+    )
+    assert found.topics.error_rate == 0

@@ -195,8 +195,9 @@ def test_a_base_smaller_than_a_batch_is_asked_about_whole(tmp_path):
     summary, model = go(tmp_path / "run", tiny, SearchSettings(questions=2, phrasings=2, wordings="all"), "1000calls")
     assert len(model.asked) == 6 * 4
     assert [s.paragraphs for s in summary.steps] == [6]
-    # the uniform share of the only batch is 20% of 40 = 8 >= 6: a census
-    assert summary.population.interval.method == "census"
+    # the uniform share of the only batch is 20% of 40 = 8 >= 6: all paragraphs, by two of their questions
+    assert (summary.population.n, summary.population.size) == (6, 6)
+    assert summary.population.interval.high > summary.population.interval.low
 
 
 def test_bad_input_is_refused(tmp_path, base):

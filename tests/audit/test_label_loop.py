@@ -126,3 +126,32 @@ def test_a_plan_for_labels_exists_beside_grades_by_references(run: Path) -> None
     assert plan is not None
     assert plan.metric.name == "accuracy"
     assert label_conflicts(read_tables(run)) == ()
+
+
+def test_only_the_conditions_that_are_compared_are_drawn(tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    rights = {name: rng.random(N) < 0.6 for name in ("old", "new", "other", "fourth")}
+    run = graded_run(tmp_path / "run", rights)
+    with open_ledger(run, mode="write") as ledger:
+        sample = shared_sample(ledger, n=40, seed=0, conditions=("old", "new"))
+        assert {condition for _, condition, _ in sample.chosen} == {"old", "new"}
+        assert len(sample.chosen) == 40
+        assert len(sample.strata) == 4 * N  # every answer has a stratum: what was not drawn is known, too
+        assert shared_sample(ledger, n=40, seed=0, conditions=("new", "old")).chosen == sample.chosen
+        later = shared_sample(ledger, n=40, seed=0, conditions=("new", "other"))
+        assert later.chosen[:40] == sample.chosen
+        assert {condition for _, condition, _ in later.chosen[40:]} == {"other"}
+        assert len(later.chosen) == 60
+        assert shared_sample(ledger, n=40, seed=0).chosen == later.chosen
+
+
+def test_a_third_condition_without_labels_is_as_graded_and_not_corrected(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    rights = {name: rng.random(N) < 0.6 for name in ("old", "new", "other")}
+    run = graded_run(tmp_path / "run", rights)
+    truth = {(f"q{i:03d}", name): 0.0 if right[i] else 4.0 for name, right in rights.items() for i in range(N)}
+    fill_sheet(run, tmp_path / "sheet.csv", truth, n=60, conditions=("old", "new"))
+    claims = {c.conditions: c for c in compare_tables(read_tables(run), **FEW).claims if c.measure == "accuracy"}
+    assert claims["old", "new"].labels == 60
+    assert claims["old", "other"].labels == claims["new", "other"].labels == 0
+    assert claims["old", "other"].estimate == pytest.approx(np.mean(rights["other"]) - np.mean(rights["old"]))

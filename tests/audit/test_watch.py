@@ -44,7 +44,7 @@ def test_a_drop_is_told_with_its_day_and_exit_three(tmp_path: Path, capsys: pyte
     folder = series(tmp_path / "days", [0.1] * 60 + [0.25] * 25)
     out = tmp_path / "watch.json"
     assert run("watch", folder, "--json", out) == 3
-    assert "bot got worse by error rate" in capsys.readouterr().out
+    assert "bot got worse: error rate +" in capsys.readouterr().out
     found = json.loads(out.read_text())
     lead = found["series"][0]
     assert lead["metric"] == "error_rate"
@@ -52,7 +52,7 @@ def test_a_drop_is_told_with_its_day_and_exit_three(tmp_path: Path, capsys: pyte
     assert lead["alarm"] > "2026-03-02"
     assert found["claims"][0]["verdict"] == "verified"
     assert found["claims"][0]["family"]["size"] == len(found["series"])
-    assert "verify again on data since" in found["reliance"]
+    assert "check again with data since" in found["reliance"]
     assert not list(folder.glob("*.jsonl"))  # it only reads
 
 
@@ -61,8 +61,8 @@ def test_no_change_is_exit_zero_and_says_how_long_a_verdict_holds(
 ) -> None:
     assert run("watch", series(tmp_path / "days", [0.1] * 40)) == 0
     text = capsys.readouterr().out
-    assert "No change of bot is shown in 40 days" in text
-    assert "may be relied on for" in text
+    assert "The data show no change of bot in 40 days" in text
+    assert "holds for about" in text
     assert "at most 5%" in text
 
 
@@ -89,7 +89,7 @@ def test_ratings_are_a_mean_score_with_its_own_way_and_no_error_rate(
     assert run("watch", tmp_path, "--scale", "1:5", "--json", out, *(("--better", *more) if more else ())) == code
     assert json.loads(out.read_text())["claims"][0]["better"] == ("lower" if more else "higher")
     text = capsys.readouterr().out
-    assert f"bot got {'worse' if code else 'better'} by mean score: " in text
+    assert f"bot got {'worse' if code else 'better'}: mean score " in text
     assert "error" not in text
 
 
@@ -105,8 +105,8 @@ def test_gaps_changed_items_and_small_days_are_said(tmp_path: Path) -> None:
     report = watch_series(condition, days, notes=notes)
     assert report.n_days == 27
     assert report.n_items == 99
-    assert any("less than half of the usual items" in n for n in report.notes)
-    assert any("the items changed on 2026-01-21: 1 new, 1 gone" in c for c in report.changes)
+    assert any("fewer than half of the usual questions" in n for n in report.notes)
+    assert any("the questions changed on 2026-01-21: 1 new, 1 gone" in c for c in report.changes)
     assert any("has 2 gaps, the longest from 2026-01-04 to 2026-01-07" in n for n in report.notes)  # the small day too
 
 
@@ -121,8 +121,25 @@ def test_fresh_items_every_day_are_a_draw_of_their_own(tmp_path: Path) -> None:
         )
     condition, days, notes = read_series(folder)
     report = watch_series(condition, days, notes=notes)
-    assert any("items of their own" in n for n in report.notes)
+    assert any("questions of its own" in n for n in report.notes)
     assert report.flipped == ()
+
+
+def test_the_questions_that_are_named_are_those_that_are_counted(tmp_path: Path) -> None:
+    """One window counts and names: no list of flips under a count of none, and no list where nothing changed."""
+    rng, folder = np.random.default_rng(3), tmp_path / "drop"
+    folder.mkdir()
+    for day in range(85):
+        chance = np.where(np.arange(100) < (10 if day < 60 else 40), 0.9, 0.05)  # 30 questions break on day 60
+        table = pl.DataFrame({"item": ITEMS, "condition": "bot", "correct": 1 - rng.binomial(1, chance)})
+        table.write_csv(folder / f"{np.datetime64('2026-01-01') + day}.csv")
+    condition, days, notes = read_series(folder)
+    report = watch_series(condition, days, notes=notes)
+    lead = report.series[0]
+    assert report.exit_code == 3
+    assert lead.broken == len(report.flipped) > 0
+    condition, days, notes = read_series(series(tmp_path / "same", [0.3] * 40))
+    assert watch_series(condition, days, notes=notes).flipped == ()
 
 
 def test_which_condition_and_which_files_is_asked(tmp_path: Path) -> None:
@@ -203,7 +220,7 @@ def test_a_judge_that_drifts_is_not_taken_for_the_model() -> None:
     lead = other.series[0]  # on its own scale: the fixed answers' changes are taken out, not their level
     assert (lead.metric, len(lead.values)) == ("error_rate", 89)
     assert np.mean(lead.values[:59]) == pytest.approx(np.mean([d.values["error_rate"].mean() for d in days[1:60]]))
-    assert any(n.endswith("not in judged metrics: 2026-01-01") for n in other.notes)
+    assert any(n.endswith("fixed answers are missing: 2026-01-01") for n in other.notes)
     assert other.exit_code == 3
     assert next(s for s in other.series if s.metric == "judge").alarm is None
 
@@ -272,14 +289,14 @@ def test_a_folder_without_models_and_one_table_with_dates_say_what_a_folder_with
         assert found.condition == name
         assert found.series == known.series
         assert not found.changes
-        assert found.sentence.startswith(f"No change of {name} is shown in 12 days.")
+        assert found.sentence.startswith(f"The data show no change of {name} in 12 days.")
     weeks = watch_series(*read_series(tmp_path / "weeks")[:2])
     assert [s.values for s in weeks.series] == [s.values for s in known.series]
     assert weeks.series[0].days[:2] == ("2024-12-30", "2025-01-06")  # Mondays of the first two weeks of 2025
     assert weeks.step == "week"
     assert not weeks.notes
     months = watch_series(*read_series(tmp_path / "months")[:2])
-    assert months.sentence.startswith("No change of months is shown in 12 months.")
+    assert months.sentence.startswith("The data show no change of months in 12 months.")
     assert months.series[0].days[-1] == "2025-12-01"
 
 
@@ -288,7 +305,7 @@ def test_the_column_of_dates_may_be_named(tmp_path: Path, capsys: pytest.Capture
     path = tmp_path / "asked.csv"
     path.write_text("\n".join(["asked_on,item,correct", *rows]))
     assert run("watch", path, "--date", "asked_on") == 0
-    assert "No change of asked is shown in 12 days." in capsys.readouterr().out
+    assert "The data show no change of asked in 12 days." in capsys.readouterr().out
     assert run("watch", path, "--date", "asked") == 1
     assert "It has asked_on, item, correct." in capsys.readouterr().err
 
@@ -472,4 +489,4 @@ def test_canaries_say_which_drift_of_the_judges_they_would_show() -> None:
     judge = next(s for s in report.series if s.metric == "judge")
     assert 0 < judge.detectable < 4
     claim = next(c for c in report.claims if c.measure == "change:judge")
-    assert "A drift of the judges of" in claim.sentence
+    assert "a drift of the judges of" in claim.sentence

@@ -173,13 +173,16 @@ def test_a_pattern_means_what_it_means_to_python_and_what_could_take_for_ever_is
 @pytest.mark.real_data
 @pytest.mark.skipif(not SHARED.exists() and "RICHTER_DATA" not in os.environ, reason="the shared data are not here")
 def test_free_answers_against_labels_of_people() -> None:
-    """NQ-open with labels of others: nine of the twelve 'wrong' that are called right name the reference."""
+    """NQ-open with labels of others: nine of the twelve 'wrong' that are called right name the reference.
+
+    Of the eight 'right' that are called wrong one offers two years ("1603 or 1604"), which is no answer to grade.
+    """
     rows = json.loads(SHARED.read_text())
     grades = [grade_answer(item(r["right_answer"][0], prompt=r["question"]), r["generated_answer"][0]) for r in rows]
     labels = [r["label"] == "True" for r in rows]
     missed = sum(y and not g for g, y in zip(grades, labels, strict=True))
     granted = sum(g and not y for g, y in zip(grades, labels, strict=True))  # type: ignore[misc]
-    assert (missed, granted) == (7, 12)
+    assert (missed, granted) == (8, 12)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +202,7 @@ def test_free_answers_against_labels_of_people() -> None:
         ("A. Marie Curie\nB. Sir Ernest Rutherford\nC. Niels Bohr\n\nThe correct answer is:\nC. Niels", "Niels Bohr"),
         ("A. Marie Curie\nB. Sir Ernest Rutherford\nC. Niels Bohr\n\nIt was Niels Bohr.", "Niels Bohr"),
         ('Answer: "C"', "Niels Bohr"),
-        ("The right one is 'C'", None),  # no letter at the end, nor an option's text
+        ("The right one is 'C'", "Niels Bohr"),
         ("C. Niels Bohr", "Niels Bohr"),
         ("C is correct.", "Niels Bohr"),
         ("C is the right answer, of course.", "Niels Bohr"),

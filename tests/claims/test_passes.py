@@ -1,12 +1,13 @@
 """pass@k and pass^k from draws."""
 
+import dataclasses
 import itertools
 
 import numpy as np
 import pytest
 
 from helpers.outcomes import dataset_of, outcomes
-from richter.claims import Question, passes, unit_means
+from richter.claims import METRICS, Question, passes, tries_of, unit_means
 from richter.errors import InputError
 from richter.evidence import evidence
 
@@ -60,3 +61,27 @@ def test_tries_that_are_missing_are_counted_as_failed_by_hand() -> None:
     assert asked.known.as_worst.values[1] == pytest.approx((19 + 5 / 6) / 20)  # 1 - C(2, 2) / C(4, 2)
     few = evidence(dataset, Question(measure="pass@3", conditions=("a", "b")))
     assert getattr(few.evidence, "gate", "") is None
+
+
+def test_a_score_whose_name_begins_like_tries_is_its_own_measure_by_hand() -> None:
+    """`pass_rate` of 10 items: a has 0.5 everywhere, b 0.75 but for one failed call, which counts as 0."""
+    x = np.tile([0.5, 0.75], (10, 1))
+    x[0, 1] = np.nan
+    row = dataclasses.replace(METRICS["mean_score"], name="pass_rate", low=0.0, high=1.0)
+    values = dataclasses.replace(outcomes(x, "mean_score"), metric=row)
+    dataset = dataset_of(values, failed=[("q0000", "b", 0)])
+    asked = evidence(dataset, Question(measure="pass_rate", conditions=("a", "b")))
+    assert asked.known.missing == {"a": 0, "b": 1}
+    assert asked.known.ignoring is not None
+    assert asked.known.as_worst is not None
+    assert asked.known.ignoring.values == pytest.approx((0.5, 0.75))
+    assert asked.known.as_worst.values == pytest.approx((0.5, 0.675))
+
+
+@pytest.mark.parametrize(
+    ("measure", "tries"),
+    [("pass@1", (1, False)), ("pass^12", (12, True)), ("pass@0", None), ("pass@", None), ("pass_rate", None),
+     ("passed", None), ("pass@1234567", None), ("accuracy", None)],
+)  # fmt: skip
+def test_tries_are_told_by_the_whole_name(measure: str, tries: tuple[int, bool] | None) -> None:
+    assert tries_of(measure) == tries

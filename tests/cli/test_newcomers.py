@@ -135,7 +135,7 @@ def test_an_ab_test_with_other_users_on_each_side(folder: Path, capsys: pytest.C
     more = run(capsys, f"compare {confirmed[1]} --verbose")[1]
     assert "100 and 100 different questions in 100 groups" in more
     assert "column user_id is taken for the group" in said
-    for false in ("has no grade", "items have no grade", "begin again", "cannot be checked", "Refused", "missing"):
+    for false in ("has no grade", "items have no grade", "begin again", "assuming that", "Refused", "missing"):
         assert false not in said
     code, paged = run(capsys, f"report {confirmed[1]} -o ab.html")
     assert code == 0
@@ -391,7 +391,7 @@ def test_a_page_of_scores_where_less_is_better_ranks_and_names_them(
         page.index(f'data-condition="{c}"') for c in "abcd"
     )
     forest = page[page.index('id="figure-floors-forest"') :]
-    assert "var(--bad)" in forest[: forest.index("</figure>")]  # d - b costs more
+    assert "var(--worse)" in forest[: forest.index("</figure>")]  # d - b costs more
     assert "Better or worse" in page
     assert ">Worse<" not in page
     assert "| name | n | score |" in Path("page.md").read_text()

@@ -5,8 +5,7 @@ import pytest
 
 from helpers.outcomes import dataset_of, keys_of, outcomes
 from richter.claims import Blocked, Question, ece_difference, ece_evidence, ece_side
-from richter.evidence import Policy, evidence, graded_rows
-from richter.evidence._calibration_evidence import confident_counts
+from richter.evidence import Policy, confident_counts, evidence, graded_rows
 from richter.tables import Dataset
 
 PAIR = Question(measure="ece", conditions=("a", "b"))

@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from helpers.outcomes import dataset_of, keys_of, outcomes
-from richter.claims import METRICS, Blocked, Outcomes, Question, decide
-from richter.evidence import CHECKS, Policy, RaterShares, blocked_claim, evidence, run_checks
+from richter.claims import METRICS, Blocked, Outcomes, Question, block_claim, decide
+from richter.evidence import CHECKS, Policy, RaterShares, evidence, run_checks
 from richter.records import Item, Verdict, of_kind
 from richter.tables import Dataset
 
@@ -425,14 +425,14 @@ def test_what_the_data_do_not_hold_is_untestable_with_the_reason() -> None:
     assert claim.verdict is Verdict.UNTESTABLE
 
 
-def test_a_claim_decided_elsewhere_loses_its_numbers_to_a_block() -> None:
+def test_a_claim_decided_elsewhere_is_blocked_with_the_reason() -> None:
     (claim,) = decide([evidence(dataset_of(grades()), PAIR)])
     block = Blocked(gate="raters", reason="no rater rated both", remedy="Rate again.", override="--trust-raters")
-    found = blocked_claim(claim, block)
+    found = block_claim(claim, block, sentence="Not compared.")
+    assert found.sentence == "Not compared."
     assert (found.verdict, found.blocked_by, found.reason) == (Verdict.BLOCKED, "raters", block.reason)
     assert (found.remedy, found.override) == (block.remedy, block.override)
-    assert (found.interval, found.p, found.p_adjusted) == (None, None, None)
-    none = blocked_claim(claim, dataclasses.replace(block, gate=None))
+    none = block_claim(claim, dataclasses.replace(block, gate=None), sentence="")
     assert (none.verdict, none.blocked_by) == (Verdict.UNTESTABLE, None)
 
 

@@ -10,11 +10,13 @@ import pytest
 
 from helpers.outcomes import dataset_of, keys_of, outcomes
 from richter.audit import compare_tables
-from richter.claims import Outcomes, Question, Trade, decide
+from richter.claims import METRICS, Outcomes, Question, Trade, decide
 from richter.evidence import (
     Policy,
     alignment_of,
     evidence,
+    group_shares,
+    label_conflicts,
     lacking_grades,
     once,
     outcomes_of,
@@ -22,6 +24,7 @@ from richter.evidence import (
     sample_of,
     trade,
 )
+from richter.evidence._facts import describe_out_of_range
 from richter.records import Verdict
 from richter.tables import Dataset
 
@@ -166,3 +169,79 @@ def test_a_trade_joins_the_evidence_on_quality_and_cost() -> None:
     assert decide([both])[0].verdict is Verdict.VERIFIED
     nothing = evidence(dataset, Question(measure="latency", conditions=("a", "b")))
     assert trade(quality, nothing).evidence == nothing.evidence  # one half that is blocked blocks the trade
+
+
+# ------------------------------------------------------------------ ranges, groups, labels
+
+
+@pytest.mark.parametrize(("outside", "more"), [(1, ""), (3, ", and 2 more")])
+def test_values_out_of_range_are_counted_by_hand(outside: int, more: str) -> None:
+    x = np.full((10, 2), 0.5)
+    x[:outside, 1] = 1.5
+    row = dataclasses.replace(METRICS["mean_score"], low=0.0, high=1.0)
+    dataset = dataset_of(dataclasses.replace(outcomes(x, "mean_score"), metric=row))
+    found = describe_out_of_range(dataset, "mean_score")
+    assert found == f"mean score is 1.5 in item q0000 of b{more}: outside 0 to 1"
+
+
+@pytest.mark.parametrize(("low", "high"), [(None, None), (None, 1.0)])
+def test_a_scale_without_a_lower_end_has_nothing_below_it(low: float | None, high: float | None) -> None:
+    row = dataclasses.replace(METRICS["mean_score"], low=low, high=high)
+    values = outcomes(np.full((4, 2), -7.0), "mean_score")
+    dataset = dataset_of(dataclasses.replace(values, metric=row))
+    assert describe_out_of_range(dataset, "mean_score") == ""
+
+
+def test_groups_are_those_of_the_items_that_two_conditions_share_by_hand() -> None:
+    """Eight items in groups of two; b lacks the last four: two groups are shared, four are of either."""
+    x = np.ones((8, 2))
+    x[4:, 1] = np.nan
+    dataset = dataset_of(outcomes(x, group=np.repeat(np.arange(4), 2)))
+    (shared,) = group_shares(dataset, "accuracy", ("a", "b"), "", "")
+    (alone,) = group_shares(dataset, "accuracy", ("a",), "", "")
+    assert (shared.number, shared.share, alone.number, alone.share) == (2, 0.5, 4, 0.25)
+
+
+def test_groups_of_conditions_with_items_of_their_own_are_all_by_hand() -> None:
+    x = np.ones((8, 2))
+    x[4:, 1], x[:4, 0] = np.nan, np.nan
+    dataset = dataset_of(outcomes(x, group=np.repeat(np.arange(4), 2)))
+    (found,) = group_shares(dataset, "accuracy", ("a", "b"), "", "")
+    assert found.number == 4
+
+
+@pytest.mark.parametrize(("shift", "contradicted"), [(0.15, False), (0.25, True)])
+def test_labels_contradict_grades_from_a_twentieth_of_the_scale_by_hand(shift: float, contradicted: bool) -> None:
+    """Severities of which people say `shift` more, of every answer alike: a twentieth of 4 is 0.2."""
+    graded = np.tile([1.0, 2.0, 3.0], 100)[:, None]
+    dataset = dataset_of(outcomes(graded, "mean_severity", label=graded.ravel() + shift), kind="judge")
+    found = [(c.condition, c.graded, c.corrected) for c in label_conflicts(dataset)]
+    assert found == ([("a", 2.0, pytest.approx(2.0 + shift))] if contradicted else [])
+
+
+def test_few_labels_contradict_nothing() -> None:
+    """Ten labels, of which one says otherwise: 10 points of difference, and an interval that holds the grades."""
+    graded = np.tile([1.0, 0.0], 100)[:, None]
+    label = np.full(200, np.nan)
+    label[:10] = graded[:10, 0]
+    label[1] = 1.0
+    dataset = dataset_of(outcomes(graded, label=label, layer=np.zeros(200, dtype=int)))
+    assert label_conflicts(dataset) == ()
+
+
+def test_without_a_main_measure_labels_contradict_nothing() -> None:
+    dataset = dataset_of(outcomes(np.ones((5, 2)), "latency"))
+    assert dataset.metric is None
+    assert label_conflicts(dataset) == ()
+
+
+def test_a_stated_chance_decides_which_accuracies_are_near_it(rng: np.random.Generator) -> None:
+    """Five conditions see one difficulty and one guesses at 70%: unchecked where that is chance, else misaligned."""
+    hard = rng.normal(size=(2000, 1))
+    right = (rng.normal(size=(2000, 6)) * 0.7 + 0.5 > hard).astype(float)
+    right[:, 0] = rng.random(2000) < 0.7
+    dataset = dataset_of(outcomes(right))
+    near, far, unstated = (alignment_of(dataset, False, chance) for chance in (0.7, 0.25, None))
+    assert (near.unchecked, near.refused) == (("a",), ())
+    assert far.unchecked == unstated.unchecked == ()
+    assert [one.conditions for one in far.refused] == [one.conditions for one in unstated.refused] == [("a",)]

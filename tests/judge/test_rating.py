@@ -230,7 +230,8 @@ def test_a_database_that_is_lost_while_rating_holds_up_nobody_else(run: Path, mo
 
 def test_every_reply_forbids_scripts_and_frames(run: Path) -> None:
     async def act(client: aiohttp.ClientSession, base: str, page: RatingPage) -> None:
-        paths = (f"/?token={page.guard.token}", "/", "/page.js", "/page.css", "/api/next", "/api/scale", "/nowhere")
+        files = ("/", "/page.js", "/page.css", "/app_frame.css", "/tokens.css")
+        paths = (f"/?token={page.guard.token}", *files, "/api/next", "/api/scale", "/api/disagreements", "/nowhere")
         for path in paths:
             async with client.get(base + path) as reply:
                 policy = reply.headers["Content-Security-Policy"]
@@ -474,7 +475,7 @@ def rate_all(run: Path, truth: dict[tuple[str, str, int], float], *, most: int) 
         while state["task"] is not None:
             key = page._key(state["task"]["number"])
             state = page.rate({"task": state["task"]["number"], "severity": truth[key]})
-            said.append(state["claim"])
+            said.append(state["sentence"])
         return len(page.sample.chosen), said
 
 
@@ -482,8 +483,8 @@ def test_labelling_stops_when_a_large_difference_is_decided(tmp_path: Path, rng:
     run, truth = judged_run(tmp_path / "run", rng, gap=0.35)
     labels, said = rate_all(run, truth, most=200)
     assert 40 < labels < 200
-    assert said[-1].endswith(f"by {labels} labels; decided")
-    assert "accuracy, new minus old: +" in said[-1]
+    assert said[-1].endswith(f"by {labels} labels. This is decided.")
+    assert "Accuracy, new minus old: +" in said[-1]
     assert not any(text.endswith("decided") for text in said[:39])  # looks are taken at the end of a batch
     with open_ledger(run) as ledger:
         sample = Sample.from_dict(ledger.note("rating sample"))
@@ -513,7 +514,7 @@ def test_a_sheet_again_is_the_next_batch_and_changed_answers_count(tmp_path: Pat
     found = import_ratings(run, filled(first, fill), rater="anna")
     assert (found.taken, found.replaced, found.changed) == (39, 0, 1)
     assert "1 rate an answer that has changed since" in str(found)
-    assert "accuracy, new minus old" in str(found)
+    assert "Accuracy, new minus old" in str(found)
     rest = tmp_path / "two.csv"
     assert write_sheet(run, rest, rater="anna", n=40) == 1  # what is not rated yet
     import_ratings(run, filled(rest, lambda _, row: row.update(severity="0")), rater="anna")

@@ -19,10 +19,12 @@ from scipy.stats import binomtest
 
 pytest.importorskip("inspect_ai", reason="Inspect is not installed")
 
+from inspect_ai import Epochs, Task
 from inspect_ai import eval as inspect_eval
+from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalLog
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
-from inspect_ai.scorer import SampleScore, Score
+from inspect_ai.scorer import SampleScore, Score, answer, exact, f1, includes, match, pattern
 
 import richter
 from richter.errors import InputError
@@ -114,6 +116,38 @@ def test_metrics_take_every_epoch_by_hand() -> None:
     assert extension.mean_severity()(rows)["mean_severity"] == 1.0
     assert extension.tail_mean(share=0.25)(rows)["tail_mean"] == 4.0
     assert math.isnan(extension.slope_b()(rows)["b"])  # too few errors: undefined, not 0
+
+
+def test_grades_in_letters_are_errors_and_no_severities_by_hand() -> None:
+    """Of C, I, N and true one half is wrong; how bad is not known, and right answers alone would say 0."""
+    rows = [SampleScore(score=Score(value=v), sample_id=str(k)) for k, v in enumerate(("C", "I", "N", True))]
+    assert extension.error_rate()(rows)["error_rate"] == 0.5
+    for metric in (extension.mean_severity(), extension.severity_rate(), extension.tail_mean(), extension.slope_b()):
+        assert all(math.isnan(v) for v in metric(rows).values())
+
+
+@pytest.mark.parametrize("epochs", [None, Epochs(3, "mode"), Epochs(2, ["mean", "at_least_2"])])
+@pytest.mark.parametrize(
+    "scorer",
+    [match(), includes(), exact(), f1(), pattern("(.*)"), answer("word")],
+    ids=["match", "includes", "exact", "f1", "pattern", "answer"],
+)
+def test_no_scorer_of_inspect_ends_an_eval_by_our_metrics(scorer: Any, epochs: Epochs | None, tmp_path: Path) -> None:
+    """Every metric on every scorer: what has no severity is NaN, and no sample is lost."""
+    ours = [
+        make()
+        for make in (
+            extension.error_rate, extension.mean_severity, extension.severity_rate, extension.slope_b,
+            extension.tail_mean, extension.tail_shape,
+        )
+    ]  # fmt: skip
+    task = Task(
+        dataset=[Sample(input=f"q{k}", target="yes" if k % 2 else "no", id=str(k)) for k in range(6)],
+        scorer=scorer, metrics=ours, epochs=epochs,
+    )  # fmt: skip
+    log = run(task, simulated(lambda _: "ANSWER: yes"), tmp_path)
+    names = {m.name for s in log.results.scores for m in s.metrics.values()}
+    assert {"error_rate", "mean_severity", "b", "tail_mean", "xi"} <= names
 
 
 def test_resampled_tail_means_are_those_of_the_resamples_by_hand(rng: np.random.Generator) -> None:

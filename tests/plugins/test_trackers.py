@@ -57,15 +57,30 @@ def test_a_missing_package_is_named_in_one_line(
 @pytest.mark.filterwarnings("ignore")  # of MLflow's own parts
 def test_mlflow_keeps_metrics_and_report(run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mlflow = pytest.importorskip("mlflow", reason="MLflow is no part of Richter")
-    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-    mlflow.set_tracking_uri((tmp_path / "store").as_uri())
-    made = log_to_mlflow(run_folder, experiment="audits")
-    kept = mlflow.get_run(made.id)
-    assert kept.data.metrics == pytest.approx(dict(made.metrics))
+    pytest.importorskip("alembic", reason="a database as the store takes it")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:///mlflow.db")  # as docs/commands/export.md has it
+    with pytest.raises(SystemExit) as stop:
+        main(["export", str(run_folder), "--mlflow", "audits"])
+    assert stop.value.code == 0
+    [kept] = mlflow.search_runs(experiment_names=["audits"], output_format="list")
+    assert kept.data.metrics == pytest.approx(metrics_of(measure_run(run_folder).to_dict()))
     assert kept.data.params["run"] == "run"
-    folder = Path(mlflow.artifacts.download_artifacts(run_id=made.id, dst_path=str(tmp_path / "back")))
+    folder = Path(mlflow.artifacts.download_artifacts(run_id=kept.info.run_id, dst_path=str(tmp_path / "back")))
     assert "<html" in (folder / "report.html").read_text()[:500]
     assert json.loads((folder / "results.json").read_text())["schema"] == "richter/results"
+
+
+@pytest.mark.filterwarnings("ignore")  # of MLflow's own parts
+def test_an_address_that_mlflow_cannot_use_is_named_before_measuring(
+    run_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("mlflow", reason="MLflow is no part of Richter")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "nowhere://x")
+    with pytest.raises(SystemExit) as stop:
+        main(["export", str(run_folder), "--mlflow", "audits"])
+    assert stop.value.code == 1
+    assert "sqlite:///mlflow.db" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -187,6 +187,28 @@ def test_opening_what_is_behind_a_figure(browser: Browser) -> None:
     assert "error rate" in tip
 
 
+def test_a_number_of_the_table_opens_its_comparison(browser: Browser) -> None:
+    link = "document.querySelector('.measures a.amount')"
+    browser.script(f"{link}.click()")
+    browser.wait(f"document.querySelector({link}.getAttribute('href')).open")
+
+
+def test_the_table_is_sorted_by_a_column(browser: Browser) -> None:
+    values = "return [...document.querySelectorAll('.measures tbody tr')].map((r) => Number(r.cells[1].dataset.value))"
+    for turned in (True, False):
+        browser.script("document.querySelector('.measures thead th:nth-child(2) button').click()")
+        found = browser.script(values)
+        assert found == sorted(found, reverse=turned)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_the_first_screen_holds_answer_figure_counts_and_next_step(browser: Browser, width: int, height: int) -> None:
+    browser.size(width, height)
+    for part in ("h1", ".lead-figure .panel", ".count.is-worse", ".step"):
+        bottom = browser.script(f"return document.querySelector('{part}').getBoundingClientRect().bottom")
+        assert bottom <= height, part
+
+
 @pytest.mark.slow  # measures a run
 def test_a_measured_run(driver: Browser, tmp_path: Path) -> None:
     """What `measure_run` really writes is drawn whole: no section with data stays without figures, none fails."""
@@ -218,7 +240,7 @@ def test_keyboard_reaches_everything(browser: Browser) -> None:
 
 
 def test_a_term_is_explained_where_it_stands(browser: Browser) -> None:
-    browser.script("document.querySelector('.verdict').click()")
+    browser.script("document.querySelector('.claim').open = true; document.querySelector('.claim .word').click()")
     assert browser.script("return document.querySelector('.term:popover-open').textContent").startswith("verified")
 
 
@@ -250,6 +272,7 @@ def test_a_page_of_the_worst_input_still_reads(driver: Browser, tmp_path: Path) 
     driver.go(write_report(whole, build_run(tmp_path / "run"), tmp_path / "report.html").as_uri())
     opened(driver)
     assert driver.script("return document.documentElement.scrollWidth") <= 390
+    driver.script("for (const d of document.querySelectorAll('details')) d.open = true")
     text = driver.script("return document.body.innerText")
     assert "It failed." in text
     assert "It is of a form that this version does not draw." in text
@@ -259,6 +282,6 @@ def test_a_page_of_the_worst_input_still_reads(driver: Browser, tmp_path: Path) 
 
 def test_theme_button_and_documentation(browser: Browser) -> None:
     browser.script("document.getElementById('theme').click()")
-    assert browser.script("return getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 26)"
+    assert browser.script("return getComputedStyle(document.body).backgroundColor") == "rgb(15, 18, 22)"
     browser.script("document.querySelector('#figure-severity-curve a').click()")
     browser.wait("document.querySelector('#docs-estimators-b-value details').open")

@@ -31,15 +31,14 @@ def severities(run: Path) -> dict[str, Counter[float]]:
     return counts
 
 
-def test_magnitude_and_frequency_by_counting(run: Path, drawn: dict[str, Figure]) -> None:
+def test_shares_of_severities_by_counting(run: Path, drawn: dict[str, Figure]) -> None:
     counts = severities(run)
-    rows: list[dict[str, Any]] = list(drawn["severity-curve"].rows)
+    rows: list[dict[str, Any]] = list(drawn["severity-distribution"].rows)
     assert {r["condition"] for r in rows} == set(counts)
     for row in rows:
         of = counts[row["condition"]]
-        above = sum(n for level, n in of.items() if level >= row["severity"])
-        assert row["exceed"] == pytest.approx(above / of.total())
-        assert row["fitted_exceed"] is None or 0 <= row["fitted_exceed"] <= 1
+        assert row["share"] == pytest.approx(of[row["severity"]] / of.total())
+        assert row["count"] == of[row["severity"]]
 
 
 def test_shares_lie_between_0_and_1(drawn: dict[str, Figure]) -> None:

@@ -52,7 +52,7 @@ def test_same_bytes_whatever_the_order_of_sets(run: Path) -> None:
 
 
 def test_first_screen(page: str) -> None:
-    text = html.unescape(re.sub(r"<[^>]+>", " ", own(page)))
+    text = html.unescape(re.sub(r"<[^>]+>", "", own(page)))
     for said in (
         "simulated new is better than simulated old.",
         "simulated new is better than simulated old: +1.0 points.",
@@ -87,8 +87,9 @@ def test_sections_without_data_say_so(run: Path) -> None:
     text = own(render_report(bare, run))
     assert "No &lt;nll&gt; column." in text
     assert "<code>richter score</code>" in text
-    assert text.count('class="missing-line"') == 6
-    assert not figures(bare)
+    assert text.count('class="missing-line"') == 5
+    assert "Not measured: severity, calibration, tail, search, judges" in text
+    assert set(figures(bare)) == {"floors-ranking"}  # of the conditions' own figures
 
 
 @pytest.mark.parametrize("state", ["empty", "in progress"])
@@ -135,10 +136,10 @@ def test_figures_as_files(form: str, head: bytes, tmp_path: Path) -> None:
     if form == "png":
         pytest.importorskip("resvg_py")
     whole = document()
-    small = {**whole, "sections": {"severity": {"curve": whole["sections"]["severity"]["curve"]}}}
+    small = {**whole, "sections": {}}
     [path] = write_figures(small, tmp_path / "figures", form)  # type: ignore[arg-type]
     data = path.read_bytes()
-    assert path.name == f"severity-curve.{form}"
+    assert path.name == f"floors-ranking.{form}"
     assert data.startswith(head)
     assert b"var(--" not in data
 
@@ -167,13 +168,13 @@ def test_an_undecided_claim_names_no_floor(run: Path) -> None:
     claim = next(c for c in document(("a", "b", "c"))["claims"] if c["verdict"] == "undecided")
     text = own(render_report({**document(), "claims": [claim]}, run))
     assert claim["sentence"] in html.unescape(text)
-    assert "floor" not in text.split('id="verdict"')[1].split("</section>")[0]
+    assert "floor" not in re.sub(r"<[^>]+>", "", text.split('id="verdict"')[1].split("</section>")[0])
 
 
 def test_the_answer_comes_first(run: Path) -> None:
     text = own(render_report(document(), run))
-    first = text.index('<h1 id="answer">simulated new is better than simulated old.</h1>')
-    assert first < text.index('class="conditions') < text.index('class="verdicts"')
+    places = [text.index(part) for part in ('<h1 id="answer"', 'id="evidence"', 'id="measures"', 'id="comparisons"')]
+    assert places == sorted(places)
     assert 'popover id="term-verified"' in text
 
 
@@ -185,7 +186,7 @@ def test_commands_to_type_are_told_from_words_and_a_table_cost_nothing_known() -
     ]
     document = {"next": steps, "methods": {"spent": {"calls": 160, "tokens": 0, "unpriced": 160, "money_usd": None}}}
     page = render_report(document, None)
-    assert "<li>ask 5 more items</li>" in page
+    assert '<p class="step"><b>Next</b> Ask 5 more items</p>' in page
     assert "<li>have people check: <code>richter import a.csv -o RUN; richter label RUN</code> (by rules)</li>" in page
     assert "unpriced" not in page
     document["methods"]["spent"] |= {"answers": 150, "tokens": 1200, "money_usd": 0.5, "unpriced": 0}  # type: ignore[index]

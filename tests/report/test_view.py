@@ -24,6 +24,7 @@ from report.simulated_report import HOSTILE, NAMES, build_run, document
 from richter.audit import label_page
 from richter.errors import InputError
 from richter.interop import evidence_of, write_evidence
+from richter.records import Item
 from richter.report import RunsApp, find_runs, read_evidence, write_report
 from richter.report._index import EvidenceIndex
 from richter.store import LEDGER_NAME, Ledger, open_ledger
@@ -98,7 +99,10 @@ async def get(client: aiohttp.ClientSession, url: str) -> dict:
 PATHS = (
     "/",
     "/view.js",
+    "/runs_table.js",
+    "/app_frame.css",
     "/api/runs",
+    "/api/runs/0",
     "/evidence.js",
     "/api/runs/0/evidence",
     "/api/runs/0/item?item=item-000",
@@ -288,30 +292,75 @@ def test_a_first_page_comes_while_the_run_is_read(run: Path, monkeypatch: pytest
     ask(app_of(run), act)
 
 
-def test_a_list_of_runs_says_what_each_found_with_its_history(tmp_path: Path) -> None:
+def test_a_list_of_runs_says_what_each_found_by_hand(tmp_path: Path) -> None:
+    """The page's answer and the models' accuracies: 1 minus the shares of wrong answers 0.3 and 0.5 - k / 10."""
     runs = [build_run(tmp_path / f"run{k}", items=3, hostile=False) for k in range(3)]
     for k, run in enumerate(runs):
         found = document(NAMES[:2])
         found["answer"] = f"Answer <b>{k}</b> & more."
-        found["conditions"][-1]["how_often"]["estimate"] = 0.5 - k / 10
+        found["conditions"][-1]["how_often"] |= {
+            "estimate": 0.5 - k / 10,
+            "interval": {"low": 0.4 - k / 10, "high": 0.7 - k / 10, "level": 0.9},
+        }
         write_report(found, run, run / "report.html")
 
     async def act(client: aiohttp.ClientSession, base: str) -> None:
         rows = (await get(client, f"{base}/api/runs"))["runs"]
-        assert [row["answer"] for row in rows] == [f"Answer <b>{k}</b> & more." for k in range(3)]
-        assert [row.get("history") for row in rows] == [[0.5], [0.5, 0.4], [0.5, 0.4, 0.3]]
+        assert [row["summary"]["answer"] for row in rows] == [f"Answer <b>{k}</b> & more." for k in range(3)]
+        assert [row["summary"]["side"] for row in rows] == ["better"] * 3
+        bars = [{bar["name"]: bar for bar in row["summary"]["bars"]} for row in rows]
+        assert [bar[NAMES[0]]["at"] for bar in bars] == [0.7, 0.7, 0.7]
+        ends = [[bar[NAMES[1]][key] for key in ("low", "at", "high", "amount")] for bar in bars]
+        assert ends == [[0.3, 0.5, 0.6, "50.0%"], [0.4, 0.6, 0.7, "60.0%"], [0.5, 0.7, 0.8, "70.0%"]]
         assert not any(row["stale"] for row in rows)
+        assert await get(client, f"{base}/api/runs/1") == rows[1]
 
     ask(app_of(*runs), act)
-    page = runs[0] / "report.html"
-    page.write_text(page.read_text("utf-8").replace(": 0.5}", ": NaN}", 1), "utf-8")
-    assert "NaN" in page.read_text("utf-8")
 
-    async def again(client: aiohttp.ClientSession, base: str) -> None:
-        async with client.get(f"{base}/api/runs") as response:
-            assert "NaN" not in await response.text()  # which no browser reads as JSON
 
-    ask(app_of(*runs), again)
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "[" * 4000 + "]" * 4000,
+        '{"answer": ' + "[" * 3000 + "]" * 3000 + "}",
+        '{"answer": "ok", "more": ' + "9" * 3000 + "}",
+        '{"answer": "ok", "bars": [{"name": "a", "amount": "1", "words": "", "low": 0, "at": NaN, "high": 1}]}',
+        '{"answer": "ok", "bars": [{"name": "a", "amount": "1", "words": "", "low": -5, "at": 0, "high": 1e308}]}',
+        '{"answer": 7, "side": {"a": 1}}',
+        "",
+    ],
+)
+def test_a_hostile_page_hides_no_run(run: Path, tmp_path: Path, summary: str) -> None:
+    other = build_run(tmp_path / "other", items=3, hostile=False)
+    (other / "report.html").write_text(f'<meta name="richter-summary" content="{html.escape(summary)}">')
+
+    async def act(client: aiohttp.ClientSession, base: str) -> None:
+        first, second = (await get(client, f"{base}/api/runs"))["runs"]
+        assert (first["items"], second["items"]) == (40, 3)
+        assert second["summary"].get("bars", []) == []
+
+    ask(app_of(run, other), act)
+
+
+def test_a_line_of_the_list_follows_its_run(tmp_path: Path) -> None:
+    """A line is remembered while no file of its run changes: each change shows in the next list all the same."""
+    run = build_run(tmp_path / "run", items=3, hostile=False)
+
+    async def act(client: aiohttp.ClientSession, base: str) -> None:
+        async def line() -> dict:
+            return (await get(client, f"{base}/api/runs"))["runs"][0]
+
+        assert (await line())["summary"] == {}
+        write_report(document(NAMES[:2]), run, run / "report.html")
+        assert (await line())["summary"]["answer"] == document()["answer"]
+        with open_ledger(run, mode="write") as ledger:
+            assert (await line())["writing"]
+            ledger.add_items([Item(id="more", prompt="?", reference="!")])
+            assert (await line())["items"] == 4
+        found = await line()
+        assert (found["items"], found["writing"], found["expected"], found["answered"]) == (4, False, 12, 9)
+
+    ask(app_of(run), act)
 
 
 def test_two_runs_are_compared_in_one_page(run: Path, tmp_path: Path) -> None:
@@ -411,9 +460,7 @@ def test_in_a_browser(tmp_path: Path) -> None:
         browser.wait("document.querySelectorAll('.card').length === 1")
         assert browser.script("return location.search") == ""
         browser.script("location.hash = '#/run/0'")
-        browser.wait(
-            "(document.querySelector('[role=status]') || {textContent: ''}).textContent.startsWith('Choose a mark')"
-        )
+        browser.wait("document.querySelector('iframe[data-loaded]')")
         # the report cannot reach the app it is shown in
         assert browser.script("return document.querySelector('iframe').contentDocument") is None
         # what its marks send opens the answers behind them; a message from anywhere else does nothing
@@ -586,11 +633,14 @@ def test_keys_record_what_they_say_and_the_interval_narrows(tmp_path: Path) -> N
         "t": "format",
     }
     wanted: dict[tuple[str, str], tuple[float, str]] = {}
+    begun = None  # the first interval
     app = app_of(run)
     with served(app) as base, open_browser(tmp_path) as browser:
         browser.go(f"{base}/?token={app.guard.token}")
-        browser.wait("document.querySelector('.card a[href$=rate]')")
-        browser.script("document.querySelector('.card a[href$=rate]').click()")
+        browser.wait("document.querySelector('.card .name')")
+        browser.script("document.querySelector('.card .name').click()")
+        browser.wait("document.querySelector('#tabs a[href$=rate]')")
+        browser.script("document.querySelector('#tabs a[href$=rate]').click()")
         browser.wait("document.querySelector('input[name=rater]')")
         browser.script("document.querySelector('input[name=rater]').value = 'simulated rater'")
         browser.script("document.querySelector('form').requestSubmit()")
@@ -605,17 +655,29 @@ def test_keys_record_what_they_say_and_the_interval_narrows(tmp_path: Path) -> N
             wanted[item, condition] = (float(keys[0]) + 0.5 * ("." in keys), names.get(keys[-1], ""))
             browser.press(keys)
             browser.press(ENTER)
+            if begun is None and k >= 5:
+                browser.wait(f"document.querySelector('#progress').textContent.startsWith('{k + 1} of')")
+                begun = browser.promise("fetch('api/next').then((reply) => reply.json())")["span"]
         browser.wait("document.querySelector('#progress').textContent.startsWith('50 of')")
         claim = browser.script("return document.getElementById('claim').textContent")
+        ended = browser.promise("fetch('api/next').then((reply) => reply.json())")
         drawn = browser.script(
-            "return ['first', 'now'].map((c) => ['x1', 'x2'].map((x) => "
-            "Number(document.querySelector(`#span .${c}`).getAttribute(x))))"
+            "return ['before', 'now'].map((c) => ['x1', 'x2'].map((x) => "
+            "Number(document.querySelector(`#span .reach.${c}`).getAttribute(x))))"
         )
+        effect = browser.script("return document.getElementById('effect').textContent")
         assert browser.barriers() == []
     assert "new minus old" in claim
-    assert claim.endswith("by 50 labels")
-    (begun, ended) = (b - a for a, b in drawn)
-    assert ended < 0.7 * begun
+    assert "95% CI" in claim
+    assert effect.startswith("Your last label ")
+    first_width, last_width = (span["high"] - span["low"] for span in (begun, ended["span"]))
+    assert last_width < 0.7 * first_width
+    before = ended["effect"]["before"]
+    assert begun is not None
+    # both intervals lie on one rail: their drawn widths are as their own
+    assert (drawn[0][1] - drawn[0][0]) / (drawn[1][1] - drawn[1][0]) == pytest.approx(
+        (before["high"] - before["low"]) / last_width, rel=0.01
+    )
     with open_ledger(run) as ledger:
         found = {(r.item, r.condition): (r.severity, r.mechanism) for r in ledger.ratings(kind="human")}
     assert found == wanted

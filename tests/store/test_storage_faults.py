@@ -13,7 +13,7 @@ from helpers.simulated import simulated_run
 from llm.test_http import ask_prompts
 from richter.cli._view_output import save_evidence
 from richter.errors import InputError, StorageError
-from richter.report._runs_app import _state
+from richter.report._run_list import run_row
 from richter.store import find_parts, open_ledger, run_file
 from richter.store._sqlite import RESERVE_NAME, SqliteDatabase
 
@@ -107,6 +107,14 @@ def test_a_ledger_or_a_part_that_lies_elsewhere_is_refused(tmp_path: Path) -> No
     open_ledger(tmp_path / "latest").close()
 
 
+def test_a_reader_that_stops_half_way_may_let_go_after_the_ledger_is_closed(tmp_path: Path) -> None:
+    run = simulated_run(tmp_path / "run")
+    with open_ledger(run) as ledger:
+        stream = ledger._database.stream("SELECT * FROM answers")
+        next(stream)
+    stream.close()
+
+
 @pytest.mark.parametrize(
     "summary", ["[" * 4000 + "]" * 4000, '{"rates": {"a": 1e999}}', '{"rates": 3, "answer": [1]}', "{", "null"]
 )
@@ -115,7 +123,7 @@ def test_a_strangers_page_hides_no_run(tmp_path: Path, summary: str) -> None:
     with open_ledger(run, mode="write") as ledger:
         ledger.set_note("about", {})
     (run / "report.html").write_text(f'<meta name="richter-summary" content="{summary.replace(chr(34), "&quot;")}">')
-    json.dumps(_state(0, str(run)), allow_nan=False)
+    json.dumps(run_row(0, str(run)), allow_nan=False)
     (run / "report.html").unlink()
     (run / "report.html").symlink_to("/etc/passwd")
-    assert "leads out" in _state(0, str(run))["error"]
+    assert "leads out" in run_row(0, str(run))["error"]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from richter.records import Gate, Interval, Verdict
-from richter.tail import TailPlan, evaluate_gates, verdict_of
+from richter.tail import TailPlan, decide_pair, evaluate_gates
 
 PLAN = TailPlan(tolerance_mean=0.1, tolerance_tvar=0.3)
 MOVED = SimpleNamespace(largest_move=0.9, low=-0.4, high=0.5, chance=0.0001)
@@ -131,7 +131,7 @@ def test_what_gates_say_by_hand() -> None:
     ],
 )
 def test_the_verdict_of_gates_by_hand(how: dict[str, Any], verdict: Verdict, blocked_by: str | None) -> None:
-    assert verdict_of(list(gates(**how).values())) == (verdict, blocked_by)
+    assert decide_pair(list(gates(**how).values())) == (verdict, blocked_by)
 
 
 def test_levels_are_printed_as_they_are_by_hand() -> None:

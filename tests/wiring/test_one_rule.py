@@ -1,5 +1,6 @@
 """Rules that two commands apply are one function: the same data, the same decision."""
 
+import ast
 import json
 import sys
 from pathlib import Path
@@ -104,3 +105,17 @@ def test_a_value_outside_its_range_blocks_on_every_surface(tmp_path: Path) -> No
         assert "q59 of new" in claims[0]["reason"]
     claims = richter.open(file).compare(on=["latency"]).of("latency")
     assert [c.blocked_by for c in claims] == ["range"]
+
+
+def test_only_decide_gives_verdicts() -> None:
+    """No call outside `claims/_decide.py` sets a verdict by its name."""
+    root = Path(richter.__file__).parents[1]
+    calls = [
+        f"{file.relative_to(root)}:{node.lineno}"
+        for file in sorted(root.glob("richter*/**/*.py"))
+        if file.parts[-2:] != ("claims", "_decide.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.keyword) and node.arg == "verdict"
+        and any(isinstance(x, ast.Attribute) and ast.unparse(x.value) == "Verdict" for x in ast.walk(node.value))
+    ]  # fmt: skip
+    assert not calls

@@ -14,20 +14,24 @@ from richter.claims import METRICS
 from richter.cli._screen import BAR, SIGNS
 from richter.cli._screen import _bar as terminal_bar
 from richter.records import Claim, Hypothesis, Interval, Verdict, plain
-from richter.report._first_screen import claim_rows, first_screen
+from richter.report._claim_list import claim_rows, pair_matrix
+from richter.report._first_screen import first_screen
 from richter.report._markdown import interval_bar
+from richter.report._measure_table import measure_table
 from richter.words import first_lines, side
+from richter.words._page_texts import describe_severe_rates
 
-QUESTIONS = (
-    "What changed", "By how much", "Who graded", "How often severe", "Does it know when it is wrong",
-    "Inconclusive", "Not measured", "What next",
-)  # fmt: skip
+QUESTIONS = ("By how much", "Who graded", "Severe errors", "Confidence", "Inconclusive")
+
+
+def without_marks(text: Any) -> str:
+    return html.unescape(re.sub(r"<[^>]+>", "", str(text)))
 
 
 def lines_of(document: dict[str, Any]) -> dict[str, str]:
     found = first_screen(document)
-    words = {term: html.unescape(re.sub(r"<[^>]+>", "", str(text))) for term, text in found["six"]}
-    return {"Which is better": found["answer"], **words}
+    words = {term: without_marks(text) for term, text in found["lines"]}
+    return {"Which is better": without_marks(found["answer"]), **words, "Next": found["step"]}
 
 
 def claim(measure: str, verdict: Verdict, estimate: float, half: float = 0.01, **more: Any) -> Claim:
@@ -57,15 +61,14 @@ def of(*claims: Claim, conditions: tuple[str, ...] = ("old", "new"), **more: Any
 def test_what_was_shown_is_said_with_its_interval_and_level_by_hand() -> None:
     words = lines_of(of(claim("accuracy", Verdict.VERIFIED, -0.07, 0.03, primary=True)))
     assert words["Which is better"] == "new is worse than old: -7.0 points (95% CI -10.0 to -4.0)."
-    assert words["By how much"] == "Accuracy -7.0 points (95% CI -10.0 to -4.0)."
+    assert "By how much" not in words  # the headline says it
     assert "Inconclusive" not in words
 
 
 def test_what_was_not_shown_is_named_once_by_hand() -> None:
     waiting = claim("accuracy", Verdict.UNDECIDED, 0.01, 0.03, units=100, min_detectable_difference=0.043)
     words = lines_of(of(waiting))
-    assert words["By how much"] == "Accuracy +1.0 points (95% CI -2.0 to +4.0)."
-    assert "Inconclusive" not in words  # the headline says it
+    assert set(words) == {"Which is better", "Next"}  # the headline says it
     other = dataclasses.replace(waiting, measure="ece", primary=False)
     assert lines_of(of(waiting, other))["Inconclusive"] == "Calibration error."
 
@@ -85,7 +88,7 @@ def test_of_many_the_best_is_held_against_the_nearest_by_hand() -> None:
     ]
     words = lines_of(of(*claims, conditions=("a", "b", "c")))
     assert words["Which is better"] == "On accuracy, c is best: it beats a and b."
-    assert words["By how much"] == "c - a: +7.0 points (95% CI +5.0 to +9.0) (the nearest)."
+    assert words["By how much"] == "c - a: +7.0 points (95% CI +5.0 to +9.0), its smallest lead."
 
 
 KINDS = {
@@ -98,28 +101,25 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_first_screen_answers_six_questions(kind: str) -> None:
-    """In their order, what has no answer left out; severe and known hold the document's own figures."""
+def test_the_first_screen_answers_in_one_order(kind: str) -> None:
+    """In their order, what has no answer left out; of one condition its own figures are there."""
     words = lines_of(KINDS[kind])
-    asked = [question for question in ("Which is better", *QUESTIONS) if question in words]
+    asked = [question for question in ("Which is better", *QUESTIONS, "Next") if question in words]
     assert list(words) == asked
-    assert {"Which is better", "By how much", "What next"} <= set(asked)
     assert all(len(text) > 5 for text in words.values()), words
-    for row in (KINDS[kind].get("conditions") or [])[:3]:
-        if row.get("how_badly"):
-            assert "10.0%" in words["How often severe"]
-        if row.get("knows"):
-            assert "by about 11 points" in words["Does it know when it is wrong"]
+    if kind == "one":
+        assert "10.0%" in words["Severe errors"]
+        assert "by about 11 points" in words["Confidence"]
     if kind in ("two", "many"):
-        assert "1,900" in words["What next"]
+        assert "1,900" in words["Next"]
 
 
-def test_a_board_of_thousands_of_claims_is_drawn_in_part_and_says_so() -> None:
+def test_a_board_of_thousands_of_claims_is_listed_in_part_and_says_so() -> None:
     whole = of(*(claim("accuracy", Verdict.VERIFIED, 0.1) for _ in range(1234)))
     (group,) = first_screen(whole)["groups"]
     assert len(group["shown"]) + len(group["more"]) == 100
-    assert group["more_words"].startswith("1,231 more, 97 of them here; JSON has all")
-    assert first_screen(whole)["tally"] == "Of 1,234 claims: 1,234 better."
+    assert group["size"] == 1234
+    assert group["more_words"].startswith("1,228 more, 94 of them here; JSON has all")
 
 
 measured = st.tuples(
@@ -161,7 +161,7 @@ def test_sentence_colour_side_and_sign_agree(drawn: list[tuple[str, Verdict, flo
     text = whole["answer"]
     assert text.startswith("new is worse than old:") <= ("worse" in sides)
     assert text.startswith("new is better than old:") <= ("better" in sides)
-    words = lines_of(whole)["By how much"].lower()
+    words = lines_of(whole).get("By how much", "").lower()
     for one, row in zip(claims, rows, strict=True):
         same = [r for c, r in zip(claims, rows, strict=True) if c.measure == one.measure]
         shown = [r for r in rows if r["side"] in ("better", "worse")]
@@ -174,19 +174,18 @@ def test_groups_follow_sides_and_nothing_is_lost() -> None:
     found = first_screen(whole)
     shown = [c["number"] for g in found["groups"] for c in (*g["shown"], *g["more"])]
     assert sorted(shown) == list(range(1, len(whole["claims"]) + 1))
-    held = {"differ": ("worse", "better")}  # all with all: nobody is the one who is better
+    held = {"differ": ("worse", "better")}
     assert all(c["side"] in held.get(g["side"], (g["side"],)) for g in found["groups"] for c in g["shown"])
-    assert "worse" not in {g["side"] for g in found["groups"]}
 
 
-def test_a_board_is_listed_best_first_and_says_the_best_ones_severity_by_hand() -> None:
+def test_a_board_is_listed_best_first_and_severity_names_both_ends_by_hand() -> None:
     whole = document(("a", "b", "c", "d"))
     wrong, severe = (0.4, 0.1, 0.3, 0.2), (0.01, 0.02, 0.03, 0.04)
     for condition, often, badly in zip(whole["conditions"], wrong, severe, strict=True):
         condition["how_often"] = {"estimate": often}
         condition["how_badly"] = {"estimate": badly}
-    assert [row["name"] for row in first_screen(whole)["conditions"]] == ["b", "d", "c", "a"]
-    assert lines_of(whole)["How often severe"] == (
+    assert [row["name"] for row in first_screen(whole)["table"]["rows"]] == ["b", "d", "c", "a"]
+    assert describe_severe_rates(whole) == (
         "From 1.0% (a) to 4.0% (d) of the answers; 2.0% (b). Severe means 3 or more on a scale of 0 (right) to 4 "
         "(dangerous or made up)."
     )
@@ -213,7 +212,7 @@ def test_whether_it_knows_is_said_in_words_by_hand(
     told = {"measure": "ece", "conditions": ["c"], "verdict": verdict or "undecided", "interval": verdict and span}
     words = lines_of({"conditions": [{"name": "c", "knows": found}], "claims": [{**told, "side": "worse"}]})
     averages = f" ({100 * sure:.0f}% sure on average, right in {100 * right:.0f}%)."
-    assert words["Does it know when it is wrong"] == text + averages
+    assert words["Confidence"] == text + averages
 
 
 def test_draws_with_settings_of_their_own_speak_for_their_condition() -> None:
@@ -222,20 +221,20 @@ def test_draws_with_settings_of_their_own_speak_for_their_condition() -> None:
     found = {"estimate": 0.35, "interval": span, "n": 60, "what": "x", "sure": 0.56, "right": 0.2, "drawn": "c (t=1)"}
     own = {"measure": "draws", "conditions": ["c (t=1)"], "verdict": "verified", "interval": span, "side": "worse"}
     words = lines_of({"conditions": [{"name": "c", "knows": found}], "claims": [own]})
-    assert words["Does it know when it is wrong"].startswith("c: over-confident by about 36 points")
+    assert words["Confidence"].startswith("c: over-confident by about 36 points")
 
 
 def test_figures_that_people_corrected_say_by_how_many_labels() -> None:
     span = {"low": 0.1, "high": 0.3, "level": 0.95, "method": "by hand"}
     figure = {"estimate": 0.2, "interval": span, "n": 60, "what": "x", "graded": {"estimate": 0.1, "interval": None}}
-    cells = [
-        first_screen({"conditions": [{"name": "c", key: {**figure, **more}}], "claims": []})["conditions"][0]["cells"]
-        for key, more in (("how_often", {"labels": 1}), ("how_badly", {"labels": 1200}), ("how_often", {}))
+    facts = [
+        measure_table({"conditions": [{"name": "c", "measures": {"accuracy": {**figure, **more}}}]})["rows"][0]["cells"]
+        for more in ({"labels": 1}, {"labels": 1200}, {})
     ]
-    assert [found[-1]["what"].split(", of ")[0] for found in cells] == [
-        "corrected by human labels (1 label)",
-        "severity 3 or more, corrected by human labels (1,200 labels)",
-        "corrected by human labels",
+    assert [cell["facts"] for (cell,) in facts] == [
+        "corrected by human labels (1 label), of 60 questions",
+        "corrected by human labels (1,200 labels), of 60 questions",
+        "corrected by human labels, of 60 questions",
     ]
 
 
@@ -244,11 +243,46 @@ def test_scores_are_read_on_their_own_scale_by_hand() -> None:
     span = {"low": 3.0, "high": 5.0, "level": 0.95, "method": "by hand"}
     scored = {"estimate": 4.0, "interval": span, "n": 12, "what": "mean score", "scale": [1.0, 5.0]}
     shown = claim("mean_score", Verdict.VERIFIED, 0.5, 0.2, primary=True)
-    found = {**of(shown), "conditions": [{"name": n, "scored": scored} for n in ("old", "new")]}
-    screen = first_screen(found)
-    assert screen["conditions"][0]["cells"][0]["bar"] == {"low": 50.0, "high": 100.0, "at": 75.0, "zero": None}
-    assert screen["columns"] == [{"title": "How well does it score?", "rail": "1 to 5"}]
-    assert lines_of(found)["By how much"] == "Mean score +0.50 (95% CI +0.30 to +0.70) on a scale of 1 to 5."
+    conditions = [{"name": n, "scored": scored, "measures": {"mean_score": scored}} for n in ("old", "new")]
+    table = first_screen({**of(shown), "conditions": conditions})["table"]
+    assert table["rows"][0]["cells"][0]["bar"] == {"low": 50.0, "high": 100.0, "at": 75.0, "zero": None}
+    assert table["columns"] == [{"title": "Mean score (1 to 5)", "rail": "1 to 5"}]
+
+
+def test_a_cell_is_marked_only_where_a_claim_shows_it_by_hand() -> None:
+    """b beats a, c is inconclusive with both: on a board b leads; against a control each is held to it alone."""
+    span = {"low": 0.3, "high": 0.5, "level": 0.95, "method": "by hand"}
+    conditions = [
+        {"name": n, "measures": {"accuracy": {"estimate": value, "interval": span, "n": 9}}}
+        for n, value in (("a", 0.3), ("b", 0.5), ("c", 0.4))
+    ]
+    pairs = [(("a", "b"), "better"), (("a", "c"), "open"), (("b", "c"), "open")]
+    claims = [{"measure": "accuracy", "conditions": list(pair), "side": side, "primary": True} for pair, side in pairs]
+    table = measure_table({"conditions": conditions, "claims": claims})
+    marks = {row["name"]: (row["cells"][0]["mark"], row["cells"][0]["claim"]) for row in table["rows"]}
+    assert marks == {"a": ("", 1), "b": ("better", 1), "c": ("", 2)}
+    floors = {"comparison": {"options": {"control": "b"}, "conditions": {"a": {}, "b": {}, "c": {}}}}
+    table = measure_table({"conditions": conditions, "claims": claims, "sections": {"floors": floors}})
+    assert {row["name"]: row["cells"][0]["mark"] for row in table["rows"]} == {"a": "worse", "b": "", "c": ""}
+    assert [row["name"] for row in table["rows"] if row["is_baseline"]] == ["b"]
+
+
+def test_a_matrix_says_the_same_of_a_pair_from_both_sides_by_hand() -> None:
+    pairs = [(("a", "b"), 0.10), (("a", "c"), -0.07), (("b", "c"), -0.20)]
+    shown = claim("accuracy", Verdict.VERIFIED, 0.1, 0.01, primary=True)
+    claims = [
+        dataclasses.replace(
+            shown, conditions=pair, estimate=d, interval=Interval(low=d - 0.01, high=d + 0.01, level=0.95, method="x")
+        )
+        for pair, d in pairs
+    ]
+    matrix = pair_matrix(of(*claims, conditions=("a", "b", "c")))
+    assert matrix is not None
+    cells = {(row, matrix["names"][k]): cell for row, own in matrix["rows"] for k, cell in enumerate(own) if cell}
+    assert (cells["b", "a"]["sign"], cells["b", "a"]["amount"]) == ("▲", "+10.0")
+    assert (cells["a", "b"]["sign"], cells["a", "b"]["amount"]) == ("▼", "-10.0")
+    assert cells["c", "b"]["claim"] == cells["b", "c"]["claim"] == 3
+    assert ("a", "a") not in cells
 
 
 def test_a_stricter_interval_says_why_by_hand() -> None:

@@ -28,5 +28,6 @@ if TYPE_CHECKING:
     from richter.audit._verify import *
     from richter.audit._watch import *
     from richter.audit._watch_days import *
+    from richter.audit._watch_words import *
 
 lazy(__name__)

@@ -26,9 +26,9 @@ from richter.claims import (
     check_weights,
     decide,
     decide_heterogeneity,
-    margin_on,
     mean_evidence,
     pairs_of,
+    rank_spans,
     severity_page_measures,
     tiers_of,
     variance_shares,
@@ -46,6 +46,7 @@ from richter.evidence import (
     has_values,
     joint_law_of,
     label_conflicts,
+    margins_of,
     metric_of,
     once,
     outcomes_of,
@@ -84,7 +85,8 @@ class CompareReport(Shown):
     """What `richter compare` says: claims in their families, and the figures that stand beside them.
 
     `refused` are the pairs that a check blocked by the main measure, a line a reason. `groups` are sets of conditions
-    of which no pair is told apart by the main measure. `label_conflicts` are conditions whose grades human labels
+    of which no pair is told apart by the main measure, `ranks` the best and worst rank of each condition by it, all
+    together at the level of the claims. `label_conflicts` are conditions whose grades human labels
     contradict. `tried` attempts are allowed for. `margins` are the differences that would matter, by measure.
     `first_lines` are what a first screen says. `options` are all that the claims were asked with, so that
     `richter verify` can make them again.
@@ -97,6 +99,7 @@ class CompareReport(Shown):
     conditions: Mapping[str, ConditionSummary]
     pairs: tuple[PairNote, ...]
     groups: tuple[tuple[str, ...], ...]
+    ranks: Mapping[str, tuple[int, int]]
     measures: Mapping[str, Mapping[str, float | None]]
     primary: str
     about: About
@@ -168,7 +171,7 @@ def page_questions(
         raise InputError(f"{main} alone is no trade.", remedy="Give grades or scores beside the costs.")
     pairs = pairs_of(dataset.conditions, control=control)
     questions = []
-    for measure in _measures(dataset, main, on):
+    for measure in measures_of(dataset, main, on):
         family: FamilyName = "main" if measure == main and not trades else "other"
         relation = _relation(dataset, measure, directed)
         questions += [
@@ -189,7 +192,7 @@ def _check_measures(dataset: Dataset, on: Sequence[str], margins: Mapping[str, f
         check_margin(metric_of(dataset, measure), margin)
 
 
-def _measures(dataset: Dataset, main: str, on: Sequence[str]) -> list[str]:
+def measures_of(dataset: Dataset, main: str, on: Sequence[str] = ()) -> list[str]:
     """The measures of a page, the main one first."""
     names = [main, *on, str(dataset.metric)]
     scores = dataset.scores.filter(pl.col("metric") == "accuracy")
@@ -299,13 +302,15 @@ def compare_tables(
     report_claims = (*claims, *tail_claims)
     notes = _notes(dataset, asked, claims, page, policy, subgroups)
     pairs = _pair_notes(dataset, asked, page)
+    is_board = control is None and not page.trades
     return CompareReport(
         claims=report_claims,
         refused=_refused(claims, page.main),
         conditions={c.name: c for c in condition_summaries(dataset, about=about, unpaired=unpaired, level=level,
                                                            n_resamples=n_resamples, rng=rng)},
         pairs=pairs,
-        groups=() if control is not None or page.trades else _tiers(dataset, claims, page, about),
+        groups=_tiers(dataset, claims, page, about) if is_board else (),
+        ranks=rank_spans(claims, dataset.conditions, metric_of(dataset, page.main)) if is_board else {},
         measures=_measure_table(dataset, page, about),
         primary=page.main,
         about=about,
@@ -356,15 +361,6 @@ def _check_suite(dataset: Dataset, suite: Mapping[str, float]) -> None:
     check_weights(names, suite)
     if dataset.metric is not None:
         check_groups(outcomes_of(dataset, dataset.metric), codes, "domain")
-
-
-def margins_of(dataset: Dataset, margin: float | Mapping[str, float] | None) -> dict[str, float]:
-    """The stated margins by measure, each on its measure's scale: a bare one is that of the main quality."""
-    if margin is None:
-        return {}
-    given = margin if isinstance(margin, Mapping) else {"": margin}
-    named = {name or str(dataset.metric): value for name, value in given.items()}
-    return {name: margin_on(value, metric_of(dataset, name)) for name, value in named.items()}
 
 
 def _without_unmeasured(asked: Sequence[Asked], page: Page, on: Sequence[str]) -> list[Asked]:
@@ -588,7 +584,7 @@ def _flags(a: Floats, b: Floats, c: Floats, d: Floats) -> tuple[str, ...]:
             return ("identical runs: every grade and confidence agrees; are they two runs at all?",)
         if len(shift) > 2 and np.ptp(shift) < 1e-9 and np.ptp(c[known]) > 1e-9 and abs(shift[0]) > 1e-9:
             return (f"constant shift: every confidence differs by {shift[0]:+.4g}",)
-    elif same and len(a) > 1 and 0 < np.mean(a) < 1:
+    elif same and 0 < a.sum() < len(a):
         return ("identical runs: every grade agrees; are they two runs at all?",)
     return ()
 

@@ -4,7 +4,7 @@ import dataclasses
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from richter.audit._pictures import Picture, gate_picture
 from richter.audit._plan import Plan, make_plan, read_plan
@@ -14,18 +14,20 @@ from richter.claims import (
     METRICS,
     Asked,
     Evidence,
+    GateOutcome,
     Question,
     apart_evidence,
     check_margin,
     claim_words,
     decide,
+    decide_gate,
 )
 from richter.errors import InputError, PlanError
 from richter.evidence import Policy, alignment_of, evidence, metric_of
 from richter.records import DEFAULT_LEVEL, Claim, Shown, Verdict
 from richter.stats import wilson
-from richter.tables import Dataset
-from richter.words import describe_gate, requirement_name
+from richter.tables import Dataset, name_again
+from richter.words import describe_gate, describe_gate_next, requirement_name
 
 __all__ = ["GateReport", "apply_gate_plan", "gate_status", "margin_plan", "run_gate", "stated_gate", "stated_result"]
 
@@ -40,7 +42,7 @@ class GateReport(Shown):
 
     `requirements` says in words what each claim requires, in the same order. `understood` says how the data were read.
     `obstacles` are the reasons why the gate does not pass whatever the data show: a plan that must be locked and is
-    not, or that differs from the base branch's.
+    not, or that differs from the base branch's. `next_step` is the one thing to do now.
     """
 
     schema: ClassVar = "richter/gate"
@@ -62,6 +64,7 @@ class GateReport(Shown):
     understood: str = ""
     notes: tuple[str, ...] = ()
     obstacles: tuple[str, ...] = ()
+    next_step: str = ""
 
     def _shown(self) -> Picture:
         return gate_picture(self)
@@ -294,16 +297,15 @@ def _report(
     """The outcome of all requirements; one that only an unchecked judge's grades meet does not pass by itself."""
     values, known = plan.values, None if status is None else status.attempts
     names = tuple(requirement_name(claim_words(c), c) for c in claims)
-    by_data = _outcome_of(claims, values, accept_judge=accept_judge)
-    ended = _stop_at(obstacles, by_data)
+    outcome = decide_gate(claims, accept_judge=accept_judge, is_stopped=bool(obstacles))
     sentence = describe_gate(
-        values["candidate"], claims, names, outcome=by_data.outcome, is_judge_only=by_data.is_judge_only,
+        values["candidate"], claims, names, outcome=outcome.by_data, is_judge_only=outcome.is_judge_only,
         obstacles=obstacles,
     )  # fmt: skip
     return GateReport(
         sentence=sentence,
-        outcome=ended.outcome,
-        exit_code=ended.exit_code,
+        outcome=outcome.verdict,
+        exit_code=_exit_code(outcome, values["on_undecided"], is_stopped=bool(obstacles)),
         claims=claims,
         requirements=names,
         on_undecided=values["on_undecided"],
@@ -316,35 +318,17 @@ def _report(
         level=values["level"],
         vouched="" if status is None else status.vouched,
         understood=tables.understood,
-        notes=tuple(dict.fromkeys((*tables.notes, *notes, *ended.notes))),
+        notes=tuple(dict.fromkeys((*tables.notes, *notes))),
         obstacles=tuple(obstacles),
-    )
+        next_step=describe_gate_next(
+            claims, outcome=outcome.verdict, is_judge_only=outcome.is_judge_only, obstacles=obstacles,
+            again=name_again(tables),
+        ),
+    )  # fmt: skip
 
 
-class _Outcome(NamedTuple):
-    """How a gate ends: its outcome, exit status, whether only a judge says so, and what is to be done."""
-
-    outcome: Verdict
-    exit_code: int
-    is_judge_only: bool = False
-    notes: tuple[str, ...] = ()
-
-
-def _outcome_of(claims: Sequence[Claim], values: Mapping[str, Any], *, accept_judge: bool) -> _Outcome:
-    """The outcome of requirements."""
-    verdicts = {claim.verdict for claim in claims}
-    if Verdict.REFUTED in verdicts:
-        return _Outcome(Verdict.REFUTED, 3)
-    if verdicts - {Verdict.VERIFIED}:
-        return _Outcome(Verdict.UNDECIDED, 4 if values["on_undecided"] == "fail" else 0)
-    if any(claim.judged for claim in claims) and not accept_judge:
-        advice = "label some answers (richter label), or accept the judge: --accept-judge"
-        return _Outcome(Verdict.UNDECIDED, 4, is_judge_only=True, notes=(advice,))
-    return _Outcome(Verdict.VERIFIED, 0)
-
-
-def _stop_at(obstacles: Sequence[str], ended: _Outcome) -> _Outcome:
-    """The outcome where the gate does not pass whatever the data show; a violation stays one."""
-    if not obstacles or ended.outcome is Verdict.REFUTED:
-        return ended
-    return ended._replace(outcome=Verdict.UNDECIDED, exit_code=4)
+def _exit_code(outcome: GateOutcome, on_undecided: str, *, is_stopped: bool) -> int:
+    """The exit status: 3 violated, 0 met, 4 undecided, unless the plan lets what the data leave undecided pass."""
+    if outcome.verdict is not Verdict.UNDECIDED:
+        return 3 if outcome.verdict is Verdict.REFUTED else 0
+    return 4 if on_undecided == "fail" or is_stopped or outcome.is_judge_only else 0

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from richter.claims import METRICS, Blocked, Metric, Outcomes, Question, decide, labelled_measures
+from richter.claims import METRICS, Blocked, Metric, Outcomes, Question, decide, labelled_measures, undecided_claim
 from richter.errors import InputError
 from richter.evidence import evidence, outcomes_of
 from richter.ratings import SAMPLE_NOTE, Sample, extend_sample
@@ -19,10 +19,12 @@ from richter.stats import Floats, LabelledPool, labelled_pool, more_labels
 from richter.store import Ledger
 from richter.tables import KEY, Dataset
 from richter.tables._tables import ANSWERS, RATINGS
+from richter.words import describe_span
 
 __all__ = ["LabelState", "Labelling", "labelling_of"]
 
 Key = tuple[str, str, int]
+Labels = Mapping[Key, Sequence[float]]  # of each labelled answer every person's severity
 MOST = 200  # labels at most, unless told
 
 
@@ -83,19 +85,22 @@ class Labelling:
         self.batch, self.most = batch, most
         self.looks = max(1, 1 + math.ceil(max(most - first, 0) / batch))
 
-    def pools(self, labels: Mapping[Key, float]) -> list[LabelledPool] | None:
+    def pools(self, labels: Labels) -> list[LabelledPool] | None:
         """The conditions' answers with these labels, to deal the next batch by; None while one has fewer than two."""
         found = []
         for side in self.sides.values():
-            given = self.metric.of_severity(np.array([labels.get(key, math.nan) for key in side.keys]))
-            given = np.where([key in labels for key in side.keys], given, math.nan)
+            given = np.array([self._value(labels[key]) if key in labels else math.nan for key in side.keys])
             if int((~np.isnan(given)).sum()) < 2:
                 return None
             low, high = self.metric.low or 0.0, self.metric.high or 0.0
             found.append(labelled_pool(given, side.value, strata=side.layer, low=low, high=high))
         return found
 
-    def _labelled(self, labels: Mapping[Key, float]) -> Dataset:
+    def _value(self, severities: Sequence[float]) -> float:
+        """The measure's value as people say it of one answer: of several the median."""
+        return float(np.median(self.metric.of_severity(np.array(severities))))
+
+    def _labelled(self, labels: Labels) -> Dataset:
         """The data with these labels and no others, each in the stratum that its answer was drawn in."""
         strata = {
             key: str(name) for side in self.sides.values() for key, name in zip(side.keys, side.layer, strict=True)
@@ -106,49 +111,52 @@ class Labelling:
         rows = [
             dict(zip(KEY, key, strict=True))
             | {
-                "rater": "labels",
+                "rater": f"label {number}",
                 "kind": "human",
                 "severity": value,
                 "inclusion": drawn[strata[key]] / size[strata[key]],
             }
-            for key, value in labels.items()
+            for key, severities in labels.items()
             if key in strata
+            for number, value in enumerate(severities, start=1)
         ]
         people = pl.DataFrame(rows, schema=RATINGS)
         others = self.dataset.ratings.filter(pl.col("kind") != "human").select(list(RATINGS))
         answers = self.dataset.answers.drop("layer").join(layers, on=KEY, how="left", maintain_order="left")
         return dataclasses.replace(self.dataset, answers=answers, ratings=pl.concat([others, people]))
 
-    def state(self, labels: Mapping[Key, float]) -> LabelState:
+    def state(self, labels: Labels) -> LabelState:
         """Where the claim stands with these labels."""
         metric, names = self.metric, [printable(name, limit=40) for name in self.sides]
         what = names[0] if len(names) == 1 else f"{names[1]} minus {names[0]}"
         mine = sum(key in labels for side in self.sides.values() for key in side.keys)
         if self.pools(labels) is None:
-            text = f"{what}: {counted(mine, 'label')}, no interval before each condition has two"
+            text = f"{what}: {counted(mine, 'label')}. Each needs two before there is an interval."
             return LabelState(sentence=text, labels=mine, estimate=None, interval=None, decided=False)
         asked = evidence(self._labelled(labels), Question(measure=metric.name, conditions=tuple(self.sides)))
-        (claim,) = decide([asked], level=self.level, tried=self.looks)
         sign = len(names) == 2
         if isinstance(asked.evidence, Blocked):
+            (claim,) = decide([asked])
             text = f"{what}: {counted(mine, 'label')}, {asked.evidence.reason}"
             return LabelState(
                 sentence=text, labels=mine, estimate=None, interval=None, decided=False, verdict=claim.verdict,
                 notes=claim.notes,
             )  # fmt: skip
-        now, decided = asked.known.interval(self.level), sign and claim.verdict in (Verdict.VERIFIED, Verdict.REFUTED)
+        claim = undecided_claim(asked, level=self.level)  # a level of one condition is estimated, and not tested
+        if sign:
+            (claim,) = decide([asked], level=self.level, tried=self.looks)
+        now = asked.known.interval(self.level)
         text = (
-            f"{metric.noun}, {what}: {metric.amount(asked.known.estimate, sign=sign)} "
-            f"[{metric.amount(now.low, sign=sign)}, {metric.amount(now.high, sign=sign)}]{metric.suffix} "
-            f"by {counted(mine, 'label')}"
+            f"{metric.noun[0].upper()}{metric.noun[1:]}, {what}: "
+            f"{describe_span(metric, asked.known.estimate, now, is_difference=sign)} by {counted(mine, 'label')}."
         )
-        text += "; decided" if decided else ""
+        text += " This is decided." if claim.decided else ""
         return LabelState(
-            sentence=text, labels=mine, estimate=asked.known.estimate, interval=now, decided=decided,
-            verdict=claim.verdict if sign else Verdict.UNDECIDED, notes=claim.notes,
+            sentence=text, labels=mine, estimate=asked.known.estimate, interval=now, decided=claim.decided,
+            verdict=claim.verdict, notes=claim.notes,
         )  # fmt: skip
 
-    def grow(self, sample: Sample, labels: Mapping[Key, float]) -> Sample | None:
+    def grow(self, sample: Sample, labels: Labels) -> Sample | None:
         """The sample with the next batch, dealt to the strata where labels narrow the claim most; None: no more."""
         left = min(self.batch, self.most - len(sample.chosen))
         pools = self.pools(labels)
@@ -164,15 +172,15 @@ class Labelling:
         return larger if len(larger.chosen) > len(sample.chosen) else None
 
 
-def labels_of(ratings: Iterable[Rating], sample: Sample) -> dict[Key, float]:
-    """People's labels of the answers that were drawn: of several people the median."""
+def labels_of(ratings: Iterable[Rating], sample: Sample) -> dict[Key, tuple[float, ...]]:
+    """People's labels of the answers that were drawn, each person's own."""
     drawn = set(sample.chosen)
     given: dict[Key, list[float]] = {}
     for r in ratings:
         key = (r.item, r.condition, r.draw)
         if r.kind == "human" and r.severity is not None and key in drawn:
             given.setdefault(key, []).append(r.severity)
-    return {key: float(np.median(values)) for key, values in given.items()}
+    return {key: tuple(values) for key, values in given.items()}
 
 
 def labelling_of(

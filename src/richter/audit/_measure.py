@@ -20,7 +20,7 @@ from richter import __version__
 from richter.audit._calibration_audit import draws_table, measure_calibration
 from richter.audit._calibration_map import CalibrationSection, drawn_questions
 from richter.audit._calibration_results import CalibrationReport
-from richter.audit._comparison import CompareReport, compare_tables, margins_of
+from richter.audit._comparison import CompareReport, compare_tables
 from richter.audit._floors_audit import FloorsSection
 from richter.audit._gate_check import run_gate
 from richter.audit._judge_trust import study_judges
@@ -51,6 +51,7 @@ from richter.audit._severity_audit import weigh_scores
 from richter.audit._tail_audit import SCORES, TailSection, study_column, tail_column, tail_section
 from richter.claims import Asked
 from richter.errors import InputError
+from richter.evidence import margins_of
 from richter.interop import Source
 from richter.records import DEFAULT_LEVEL, Claim, Refused, Result, Shown, schema_of
 from richter.stats import Mapper, in_threads
@@ -306,7 +307,7 @@ def _measure_floors(study: RunStudy) -> FloorsSection | NoSection:
             f"There is one condition ({tables.conditions[0]}); a comparison needs two.",
             f"richter audit --only ask {study.records.command} --bench ITEMS --model ANOTHER",
         )
-    margins = {} if study.margin is None else margins_of(tables, study.margin)
+    margins = margins_of(tables, study.margin)
     tail, severity = study.plan_of("tail"), study.plan_of("severity")
     if severity is not None and severity.values.get("margin"):
         margins["severity_given_error"] = severity.values["margin"]

@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,12 @@ import polars as pl
 import scipy
 
 from richter.audit._calibration_results import CalibrationReport
+from richter.audit._comparison import measures_of
 from richter.audit._measure_run import RunRecords
 from richter.audit._results import ConditionResults, Estimated, Figure, Group
-from richter.claims import Evidence, Outcomes, Sample, as_errors, as_sample, mean_evidence, rate_interval
+from richter.claims import Evidence, Sample, mean_evidence, rate_interval
 from richter.errors import InputError
-from richter.evidence import outcomes_of
+from richter.evidence import metric_of, sample_of
 from richter.stats import Bools, Indices, benjamini_hochberg
 from richter.tables import CATASTROPHIC, Dataset
 
@@ -35,14 +36,13 @@ def measure_conditions(
     # answers that are themselves the draws and carry confidences are known by these, which the claims are on
     knows = stated | repeated if records.drawn else repeated | stated
     tables = records.tables
-    graded = known_outcomes(tables, "accuracy")
-    wrong = None if graded is None else as_errors(graded)
+    wrong = known_sample(tables, "error_rate")
     often = _figures(wrong, "share of wrong answers", level)
-    severe = known_outcomes(tables, "catastrophic_rate")
+    severe = known_sample(tables, "catastrophic_rate")
     badly = _figures(severe, f"share of answers of severity {CATASTROPHIC:g} or more", level)
-    mean = _figures(known_outcomes(tables, "mean_severity"), "mean severity of all answers, 0 where correct", level)
-    where = {} if wrong is None else _where(wrong, _attributes(records, wrong.items), level)
-    scored = _scored(records, level)
+    mean = _figures(known_sample(tables, "mean_severity"), "mean severity of all answers, 0 where correct", level)
+    where = {} if wrong is None else _where(wrong, _attributes(records, wrong.outcomes.items), level)
+    scored, measures = _scored(records, level), _measure_figures(tables, level)
     rated = dict(records.rows.filter(pl.col("correct").is_not_null())["condition"].value_counts().iter_rows())
     badly = {name: dataclasses.replace(figure, mean=mean.get(name)) for name, figure in badly.items()}
     found = []
@@ -67,35 +67,35 @@ def measure_conditions(
                 scored=scored.get(name),
                 knows=knows.get(name),
                 where=where.get(name, ()),
+                measures={measure: figures[name] for measure, figures in measures.items() if name in figures},
             )
         )
     return tuple(found)
 
 
-def known_outcomes(tables: Dataset, measure: str) -> Outcomes | None:
-    """One measure's values on units, as every claim has them; None where no answer has it."""
+def known_sample(tables: Dataset, measure: str) -> Sample | None:
+    """One measure as items x conditions, as every claim has it; None where no answer has it."""
     try:
-        return outcomes_of(tables, measure)
+        return sample_of(tables, measure)
     except InputError:
         return None
 
 
-def _figures(found: Outcomes | None, what: str, level: float) -> dict[str, Figure]:
+def _figures(sample: Sample | None, what: str, level: float) -> dict[str, Figure]:
     """Each condition's mean with its interval; as people would grade where some answers have their labels, the mean as
     graded then beside it.
     """
-    if found is None:
+    if sample is None:
         return {}
-    sample, unlabelled = as_sample(found), as_sample(dataclasses.replace(found, label=None))
     figures: dict[str, Figure] = {}
-    for name in found.conditions:
+    for name in sample.outcomes.conditions:
         if np.isnan(sample.mean[:, sample.place(name)]).all():
             continue
         evidence = mean_evidence(sample, name)
         span = rate_interval(evidence, level=level)
         figure = Figure(estimate=evidence.estimate, interval=span, n=evidence.n, what=what)
         if evidence.labels:
-            own = mean_evidence(unlabelled, name)
+            own = mean_evidence(without_labels(sample), name)
             figure = dataclasses.replace(
                 figure,
                 n=own.n,
@@ -107,17 +107,38 @@ def _figures(found: Outcomes | None, what: str, level: float) -> dict[str, Figur
     return figures
 
 
+def _measure_figures(tables: Dataset, level: float) -> dict[str, dict[str, Figure]]:
+    """By measure each condition's mean with its interval, for all that a comparison of these data asks about."""
+    found: dict[str, dict[str, Figure]] = {}
+    for measure in () if tables.metric is None else measures_of(tables, tables.metric):
+        sample = known_sample(tables, measure) if metric_of(tables, measure).estimator == "mean" else None
+        if sample is not None:
+            found[measure] = _with_scale(_figures(sample, sample.metric.noun, level), sample)
+    return found
+
+
+def _with_scale(figures: Mapping[str, Figure], sample: Sample) -> dict[str, Figure]:
+    """Figures that say the ends of their scale, where it has any, and which of them is good."""
+    metric = sample.metric
+    known = metric.kind != "real" and metric.low is not None and metric.high is not None
+    ends = (float(metric.low or 0), float(metric.high or 0)) if known else None  # an amount has only what was seen
+    return {name: dataclasses.replace(figure, scale=ends, better=metric.better) for name, figure in figures.items()}
+
+
+def without_labels(sample: Sample) -> Sample:
+    """The values as they were graded."""
+    return dataclasses.replace(sample, outcomes=dataclasses.replace(sample.outcomes, label=None))
+
+
 def _scored(records: RunRecords, level: float) -> dict[str, Figure]:
     """Each condition's mean score with its interval, where answers have a score that is not right or wrong."""
     if records.tables.metric in (None, "accuracy", "mean_severity"):
         return {}
-    found = outcomes_of(records.tables, str(records.tables.metric))
+    found = sample_of(records.tables, str(records.tables.metric))
     metric = found.metric
-    known = metric.kind != "real" and metric.low is not None and metric.high is not None
-    ends = (float(metric.low or 0), float(metric.high or 0)) if known else None  # an amount has only what was seen
-    what = f"{metric.noun}{f' from {ends[0]:g} to {ends[1]:g}' if ends else ''}, {metric.better} is better"
-    figures = _figures(found, what, level).items()
-    return {name: dataclasses.replace(figure, scale=ends, better=metric.better) for name, figure in figures}
+    has_ends = metric.kind != "real" and metric.low is not None and metric.high is not None
+    ends = f" from {metric.low:g} to {metric.high:g}" if has_ends else ""
+    return _with_scale(_figures(found, f"{metric.noun}{ends}, {metric.better} is better", level), found)
 
 
 def _confidence_figures(report: CalibrationReport | None, what: str, records: RunRecords) -> dict[str, Figure]:
@@ -180,15 +201,15 @@ def _attribute(name: str, texts: Sequence[str]) -> _Attribute:
     return _Attribute(name, tuple(values), np.array([place.get(text, -1) for text in texts], dtype=np.intp))
 
 
-def _where(wrong: Outcomes, attributes: Sequence[_Attribute], level: float) -> dict[str, tuple[Group, ...]]:
+def _where(wrong: Sample, attributes: Sequence[_Attribute], level: float) -> dict[str, tuple[Group, ...]]:
     """By condition its error rates by domain and tier, and pairs of attributes that fail more than the rest.
 
     Surely worst first, by the lower end of the interval: a rate of 100% in two items is not the worst that is known.
     """
-    sample = as_sample(dataclasses.replace(wrong, label=None))
-    by_item = wrong.group is None  # patterns take items that do not depend on each other
+    sample = without_labels(wrong)
+    by_item = wrong.outcomes.group is None  # patterns take items that do not depend on each other
     found: dict[str, tuple[Group, ...]] = {}
-    for name in wrong.conditions:
+    for name in wrong.outcomes.conditions:
         rows = [group for one in attributes if one.name != "form" for group in _groups(sample, name, one, level)]
         rows += _patterns(sample, name, attributes, level) if by_item else []
         found[name] = tuple(sorted(rows, key=lambda row: (-row.interval.low, -row.n, row.kind, row.group)))

@@ -1,6 +1,5 @@
 """What a document says beside its claims: first lines, the checks made, what to do next, what a signatory can sign."""
 
-import dataclasses
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -12,14 +11,13 @@ from richter import severity as sev
 from richter.audit._comparison import changed_items
 from richter.audit._floors_audit import gap_claims
 from richter.audit._measure_claims import ECE_MARGIN, RunStudy, calibration_claims_of
-from richter.audit._measure_conditions import SIMULATED, known_outcomes
+from richter.audit._measure_conditions import SIMULATED, known_sample, without_labels
 from richter.audit._measure_run import BASES, RunRecords
 from richter.audit._plan_lock import PlanStatus
 from richter.audit._rating_agreement import self_judging
 from richter.audit._results import Bound, Check, ConditionResults, NoSection, Signature
-from richter.claims import METRICS, Evidence, as_sample, mean_evidence
+from richter.claims import METRICS, Evidence, mean_evidence
 from richter.errors import InputError
-from richter.evidence import sample_of
 from richter.ratings import ACCEPTED_ALPHA, Agreement, Undefined, panel_failures
 from richter.records import Claim, Verdict, counted, printable, refusals
 from richter.tables import CATASTROPHIC
@@ -256,7 +254,7 @@ def _first_step(study: RunStudy) -> list[str]:
     changed = () if study.comparison is None else study.comparison.pairs
     if len(main) == 1 and main[0].decided and changed and changed[0].fixed is not None:
         pair = changed[0]
-        return [f"look at what changed under Evidence: {pair.fixed:,} fixed, {pair.broken:,} broken"]
+        return [f"look at the {pair.fixed:,} fixed and {pair.broken:,} broken questions"]
     return []
 
 
@@ -377,10 +375,10 @@ def signature_of(study: RunStudy, conditions: Sequence[ConditionResults]) -> Sig
 def _bounds(study: RunStudy, conditions: Sequence[ConditionResults]) -> tuple[Bound, ...]:
     """The upper limit on every condition's rate of catastrophic answers."""
     tables = study.records.tables
-    rated = known_outcomes(tables, "catastrophic_rate")
-    if rated is None:
+    labelled = known_sample(tables, "catastrophic_rate")
+    if labelled is None:
         return ()
-    labelled, judged = sample_of(tables, "catastrophic_rate"), as_sample(dataclasses.replace(rated, label=None))
+    judged, rated = without_labels(labelled), labelled.outcomes
     bounds = []
     for row in conditions:
         if row.how_badly is None:
@@ -428,7 +426,7 @@ def _basis_words(records: RunRecords) -> str:
     return describe_raters(
         BASES[records.basis],
         records.rated[records.basis],
-        checked=records.rated.get("human") or 0,
+        checked=records.rated.get("human") or int(records.tables.answers["human"].count()),
         is_human=records.basis == "human",
     )
 

@@ -13,21 +13,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 import polars as pl
 
-from richter.audit._labelling import MOST, Key, Labelling, LabelOptions, keep_sample, labelling_of, labels_of
+from richter.audit._labelling import MOST, Key, Labelling, LabelOptions, Labels, keep_sample, labelling_of, labels_of
 from richter.errors import InputError
 from richter.interop import export_table, read_frame
 from richter.ratings import (
     GRID,
     SAMPLE_NOTE,
     Sample,
+    add_conditions,
     check_mechanism,
     draw_sample,
     snap,
     tabulate,
 )
-from richter.records import Answer, Rating, Result
+from richter.records import Answer, Rating, Result, printable
 from richter.store import Ledger, RunLike, open_ledger
 from richter.tables import Dataset, read_ratings, read_tables, tables_of
+from richter.words._label_texts import ClaimStanding
 
 if TYPE_CHECKING:
     from richter.ratings import RatingPage
@@ -56,18 +58,24 @@ def with_text(answers: Sequence[Answer], run: str) -> list[Answer]:
     return [a for a in answers if not a.error]
 
 
-def shared_sample(ledger: Ledger, *, n: int, seed: int) -> Sample:
+def shared_sample(ledger: Ledger, *, n: int, seed: int, conditions: Sequence[str] = ()) -> Sample:
     """The run's sample for people: drawn once, then the same for every rater, so that raters can be compared.
 
-    Strata are condition and band of severity by judges, else by rules, else right or wrong by grades, else none.
+    Strata are condition and band of severity by judges, else by rules, else right or wrong by grades, else none. With
+    `conditions` only their answers are drawn, and those of a condition that was not named before are added.
     """
     note = ledger.note(SAMPLE_NOTE)
-    if note is not None:
-        return Sample.from_dict(note)
+    before = None if note is None else Sample.from_dict(note)
+    drawn = set() if before is None else {condition for _, condition, _ in before.chosen}
+    new = [name for name in conditions if name not in drawn]
+    if before is not None and not new:
+        return before
     ratings, answers = ledger.ratings(), list(ledger.answers())
     with_text(answers, ledger.name)
     scores = _scores_by_kind(ratings) or _scores_by_grade(ledger)
-    sample = draw_sample(answers, scores, n, seed=seed)
+    number = n if len(new) == len(conditions) else max(n * len(new) // len(conditions), 1)
+    sample = draw_sample(answers, scores, number, seed=seed, conditions=new)
+    sample = sample if before is None else add_conditions(before, sample)
     ledger.set_note(SAMPLE_NOTE, sample.to_dict())
     return sample
 
@@ -94,6 +102,7 @@ def open_rating(
     *,
     n: int = 60,
     seed: int = 0,
+    conditions: Sequence[str] = (),
     labelling: Callable[[Sample], Labelling | None] | None = None,
 ) -> RatingPage:
     """A rater's page on the run's sample, over a ledger that is open for writing.
@@ -102,14 +111,14 @@ def open_rating(
     """
     from richter.ratings import RatingPage  # the page alone needs aiohttp, which the core does not bring
 
-    sample = shared_sample(ledger, n=n, seed=seed)
+    sample = shared_sample(ledger, n=n, seed=seed, conditions=conditions)
     items = {item.id: item for item in ledger.items()}
     answers = {(a.item, a.condition, a.draw): a for a in ledger.answers()}
     plan = None if labelling is None else labelling(sample)
     if plan is None:
         return RatingPage(ledger, sample, rater, items, answers)
 
-    def labels(of: Sample) -> dict[tuple[str, str, int], float]:
+    def labels(of: Sample) -> Labels:
         return labels_of(ledger.ratings(kind="human"), of)
 
     def more(now: Sample) -> Sample | None:
@@ -118,12 +127,17 @@ def open_rating(
             keep_sample(ledger, larger)
         return larger
 
-    def claim() -> dict[str, Any]:
-        now, two = plan.state(labels(page.sample)), len(plan.sides) == 2
-        if now.interval is None:
-            return {"claim": now.sentence, "span": None}
-        ends = {"low": now.interval.low, "estimate": now.estimate, "high": now.interval.high}
-        return {"claim": now.sentence, "span": {**ends, "better": plan.metric.better if two else None}}
+    def claim() -> ClaimStanding:
+        now, names = plan.state(labels(page.sample)), [printable(name, limit=40) for name in plan.sides]
+        return ClaimStanding(
+            sentence=now.sentence,
+            metric=plan.metric,
+            subject=names[0] if len(names) == 1 else f"{names[1]} minus {names[0]}",
+            estimate=now.estimate,
+            interval=now.interval,
+            is_difference=len(names) == 2,
+            is_decided=now.decided,
+        )
 
     page = RatingPage(ledger, sample, rater, items, answers, claim=claim, more=more)
     return page
@@ -159,7 +173,12 @@ def serve_rating(
     claim["most"] = max(claim.get("most", MOST), n)
     with open_ledger(run, mode="write") as ledger:
         page = open_rating(
-            ledger, rater, n=n, seed=seed, labelling=lambda sample: labelling_of(tables, sample, **claim)
+            ledger,
+            rater,
+            n=n,
+            seed=seed,
+            conditions=claim.get("conditions", ()),
+            labelling=lambda sample: labelling_of(tables, sample, **claim),
         )
         from richter.ratings import serve_loopback
 
@@ -167,12 +186,12 @@ def serve_rating(
             page.app(),
             port=port,
             ready=lambda base: ready(f"{base}/?token={page.guard.token}", len(page.order)),
-            ended=lambda: page.state()["task"] is None,
+            ended=page.is_finished,
         )
         with contextlib.suppress(KeyboardInterrupt):  # how a rater stops for today: everything is in the ledger
             asyncio.run(serving)
         state = page.state()
-        return Rated(int(state["done"]), str(state["claim"]))
+        return Rated(int(state["done"]), str(state["sentence"]) if state["claim"] else "")
 
 
 def _code(sample: Sample, position: int) -> str:
@@ -189,7 +208,7 @@ def write_sheet(
     """
     tables = read_tables(run)
     with open_ledger(run, mode="write") as ledger:
-        sample = shared_sample(ledger, n=n, seed=seed)
+        sample = shared_sample(ledger, n=n, seed=seed, conditions=claim.get("conditions", ()))
         people = ledger.ratings(kind="human")
         done = {(r.item, r.condition, r.draw) for r in people if r.rater == rater}
         if rater and done >= set(sample.chosen):

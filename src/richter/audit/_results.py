@@ -90,6 +90,7 @@ class ConditionResults(Result):
 
     `how_often` is the error rate, `how_badly` the rate of severity 3 and above, `scored` the mean of a score that is
     not right or wrong, `knows` the debiased calibration error, `where` it fails most, by the interval's lower end.
+    `measures` holds the mean of every measure that answers have values of, the main one first.
     """
 
     name: str
@@ -109,6 +110,7 @@ class ConditionResults(Result):
     scored: Figure | None
     knows: Figure | None
     where: tuple[Group, ...]
+    measures: Mapping[str, Figure]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

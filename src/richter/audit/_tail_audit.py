@@ -18,9 +18,9 @@ from richter.audit._pictures import Picture, tail_picture
 from richter.audit._plan import Plan, read_plan
 from richter.audit._plan_lock import PlanStatus, open_data, record_use
 from richter.audit._plan_tail import FIELDS, tail_plan
-from richter.claims import Question
+from richter.claims import Question, block_claim
 from richter.errors import InputError, TooFewErrors
-from richter.evidence import MissingPolicy, Policy, blocked_claim, run_checks
+from richter.evidence import MissingPolicy, Policy, run_checks
 from richter.interop import Source, less_is_better, read_frame
 from richter.records import Claim, Result, Shown, Verdict, of_kind, printable
 from richter.stats import Floats, Mapper
@@ -265,7 +265,12 @@ def check_claim(tables: Dataset, policy: Policy, claim: Claim) -> Claim:
         return claim
     checked = run_checks(tables, Question(measure="xi", conditions=claim.conditions), policy)
     claim = dataclasses.replace(claim, notes=tuple(dict.fromkeys((*claim.notes, *checked.notes))))
-    return claim if checked.block is None else blocked_claim(claim, checked.block)
+    if checked.block is None:
+        return claim
+    first, second = claim.conditions
+    without_numbers = dataclasses.replace(claim, interval=None, p=None, p_adjusted=None)
+    sentence = f"{second} and {first} are not compared: {checked.block.reason}."
+    return block_claim(without_numbers, checked.block, sentence=sentence)
 
 
 def _of_severities(tables: Dataset) -> Dataset:

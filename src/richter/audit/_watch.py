@@ -47,7 +47,17 @@ from richter.audit._watch_words import (
     describe_no_alarm,
     describe_slow_variation,
 )
-from richter.claims import METRICS, Evidence, Metric, check_margin, measure_words, watched_measures
+from richter.claims import (
+    METRICS,
+    Alarm,
+    Evidence,
+    Metric,
+    check_margin,
+    decide_change,
+    find_change,
+    measure_words,
+    watched_measures,
+)
 from richter.errors import InputError
 from richter.records import DEFAULT_LEVEL, Claim, Family, Hypothesis, Interval, Result, Verdict, counted, plain
 from richter.stats import bin_gaps
@@ -73,7 +83,8 @@ class MetricSeries:
     `low` and `high` are limits of the mean, as long as nothing changed; none where a value has no bounds. `evidence` is
     how many times likelier a change is than none; it is `detected` when that first reaches the `limit`. An `alarm`
     needs besides that the items of the last week (from `since` on) differ from those before, by an `interval` without
-    0 for their `difference`; `broken` counts items that were mostly right and are mostly wrong, `fixed` the reverse.
+    0 for their `difference`; `broken` counts items that were mostly right and are mostly wrong since it `changed`,
+    `fixed` the reverse.
     `detectable` is the shift that would be shown within the next week in 80% of series (of amounts: relative); after a
     change by the entries since, infinite where these are too few.
     `missing` grades are counted over all days; an alarm holds both without them and with them at the worse end.
@@ -99,6 +110,7 @@ class MetricSeries:
     interval: Interval | None = None
     broken: int | None = None
     fixed: int | None = None
+    broken_items: tuple[str, ...] = ()
     missing: int = 0
 
 
@@ -108,6 +120,7 @@ class WatchReport(Result):
 
     `step` is what an entry is by how far they lie apart: a day, a week, a month, else a run. `understood` says how the
     newest entry was read, `basis` who graded it, and `notes` are those of all entries and of the series.
+    `flipped` are the items that the error rate counts as broken: none where nothing changed.
     """
 
     schema: ClassVar = "richter/watch"
@@ -217,7 +230,7 @@ def watch_series(
         n_items=len(items) if items is not None else 0,
         level=level,
         changes=tuple(changes),
-        flipped=_flipped(watched, deployed),
+        flipped=next((s.broken_items for s in series if s.metric == "error_rate"), ()),
         reliance=_reliance(series, days, margin, level),
         notes=tuple(dict.fromkeys(found)),
         understood=days[-1].understood,
@@ -336,8 +349,9 @@ def _watch_metric(
     note = f"{counted(missing, 'grade is', 'grades are')} missing in {noun_of(one.metric)}"
     if held.alarm is None and filled.alarm is None:
         return held, [*notes, note]
-    if held.alarm is not None and filled.alarm is not None and held.worse is filled.worse:
-        both = dataclasses.replace(held, alarm=max(held.alarm, filled.alarm))
+    verdict = decide_change(Alarm(held.alarm, held.worse), Alarm(filled.alarm, filled.worse))
+    if verdict is Verdict.VERIFIED:
+        both = dataclasses.replace(held, alarm=max(str(held.alarm), str(filled.alarm)))
         return both, [*notes, f"{note}: the alarm holds both ways"]
     return dataclasses.replace(held, alarm=None, worse=None), [*notes, f"{note}: {describe_no_alarm(held, filled)}"]
 
@@ -359,15 +373,13 @@ def _follow(one: _Watched, *, limit: float, independent: bool, deployed: Sequenc
         values, noise, span=one.span, days=when, deployed=known,
         independent=independent, limit=limit, ahead=ahead,
     )  # fmt: skip
-    reached = np.flatnonzero(change.evidence >= limit)
-    first = int(reached[0]) if len(reached) else None
-    last = len(at) - 1
-    shown = None if first is None else _first_shown(one, first, when, known, limit)
-    look = last if shown is None else shown
+    first, shown = find_change(change.evidence, lambda look: _window_difference(one, look, when, known), limit=limit)
+    look = len(at) - 1 if shown is None else shown
     more: dict[str, Any] = {}
     if first is not None:
         more |= _window_fields(one, look, when, known, limit, is_shown=shown is not None)
         more |= {"detected": at[first], "alarm": None if shown is None else at[shown]} | _change_fields(one, at)
+        more |= _moved_fields(one, at.index(more["changed"]))
     low, high = _mean_limits(one, limit)
     settled = change.detectable
     if first is not None:
@@ -388,19 +400,16 @@ def _follow(one: _Watched, *, limit: float, independent: bool, deployed: Sequenc
     )  # fmt: skip
 
 
-def _first_shown(one: _Watched, first: int, when: Floats, known: Sequence[int], limit: float) -> int | None:
-    """The first look, from the one that detected a change on, whose window differs from the entries before it."""
-    for last in range(first, len(when)):
-        start = window_start(when, last, known)
-        if start > 0 and 0.0 not in one.difference(start, last).interval(1 - 1 / limit):
-            return last
-    return None
+def _window_difference(one: _Watched, look: int, when: Floats, known: Sequence[int]) -> Evidence | None:
+    """How the window of a look differs from the entries before it; None where there are none."""
+    start = window_start(when, look, known)
+    return one.difference(start, look) if start > 0 else None
 
 
 def _window_fields(
     one: _Watched, look: int, when: Floats, known: Sequence[int], limit: float, *, is_shown: bool
 ) -> dict[str, Any]:
-    """What the window of a look says: its difference, and which items broke."""
+    """What the window of a look says: its difference, and whether that is a loss."""
     start = window_start(when, look, known)
     if start == 0:
         return {}
@@ -408,16 +417,21 @@ def _window_fields(
     fields: dict[str, Any] = {
         "since": one.days[start].at, "difference": found.estimate, "interval": found.interval(1 - 1 / limit)
     }  # fmt: skip
-    if one.sides is not None and one.row.kind == "binary":
-        broken, fixed = _moved_items(one, start, look)
-        fields |= {"broken": len(broken), "fixed": len(fixed)}
     if is_shown and one.metric != JUDGE:
         fields["worse"] = (found.estimate > 0) is (one.row.better == "lower")
     return fields
 
 
+def _moved_fields(one: _Watched, start: int) -> dict[str, Any]:
+    """How many items broke and were fixed from the change on, and which broke; empty of what is not right or wrong."""
+    if one.sides is None or one.row.kind != "binary" or start == 0:
+        return {}
+    broken, fixed = _moved_items(one, start, len(one.days) - 1)
+    return {"broken": len(broken), "fixed": len(fixed), "broken_items": tuple(broken)}
+
+
 def _moved_items(one: _Watched, start: int, look: int) -> tuple[list[str], list[str]]:
-    """Items that were mostly right before the window and are mostly wrong in it, and the reverse."""
+    """Items that were mostly right before an entry and are mostly wrong from it on, and the reverse."""
     assert one.sides is not None
     before, after = one.sides(start, look)
     then = dict(zip(before.item, before.value, strict=True))
@@ -496,7 +510,7 @@ def _claim(s: MetricSeries, condition: str, size: int, level: float, days: Seque
     return Claim(
         measure=f"change:{s.metric}",
         conditions=(condition,),
-        verdict=Verdict.VERIFIED if s.alarm is not None else Verdict.UNDECIDED,
+        verdict=decide_change(Alarm(s.alarm, s.worse)),
         sentence=describe_claim(s, condition, row),
         estimate=s.difference,
         interval=s.interval,
@@ -514,16 +528,6 @@ def _claim(s: MetricSeries, condition: str, size: int, level: float, days: Seque
     )
 
 
-def _flipped(watched: Sequence[_Watched], deployed: Sequence[str]) -> tuple[str, ...]:
-    """Items mostly right before the last window and mostly wrong in it."""
-    lead = next((one for one in watched if one.metric == "error_rate"), None)
-    if lead is None or lead.sides is None:
-        return ()
-    when = days_of([day.at for day in lead.days])
-    start = window_start(when, len(when) - 1, deployments(lead.days, deployed))
-    return tuple(_moved_items(lead, start, len(when) - 1)[0]) if start > 0 else ()
-
-
 def _reliance(series: Sequence[MetricSeries], days: Sequence[Day], margin: float | None, level: float) -> str:
     """How long the last verdict may be relied on: the margin over the fastest drift that days do not exclude."""
     lead = series[0] if series else None
@@ -535,7 +539,7 @@ def _reliance(series: Sequence[MetricSeries], days: Sequence[Day], margin: float
     loss = DEFAULT_MARGIN * (words.high - words.low) if margin is None else margin
     check_margin(words, loss)
     if lead.alarm is not None:
-        return f"The last verdict is from before a change: verify again on data since {lead.changed}."
+        return f"Your last result is from before this change: check again with data since {lead.changed}."
     day = days_of(lead.days)
     if float(np.ptp(day)) < 1:
         return ""
@@ -545,6 +549,6 @@ def _reliance(series: Sequence[MetricSeries], days: Sequence[Day], margin: float
     span = words.high - words.low
     holds = floors.half_life(loss / span, fastest / span).expires_after
     return (
-        f"A verdict with a margin of {words.scale * loss:.3g}{words.suffix} may be relied on for {holds:,.0f} days: "
-        f"the data do not exclude a drift of {words.scale * fastest:.2g}{words.suffix} a day."
+        f"A result with a margin of {words.scale * loss:.3g}{words.suffix} holds for about {holds:,.0f} days: "
+        f"the data allow a drift of up to {words.scale * fastest:.2g}{words.suffix} per day."
     )

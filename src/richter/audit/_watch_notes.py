@@ -25,14 +25,16 @@ def shared_items(days: Sequence[Day]) -> tuple[set[str] | None, list[str], list[
     typical = float(np.median(sizes))
     small = [d.at for d, n in zip(days, sizes, strict=True) if n < typical / 2]
     kept = [(d, s) for d, s in zip(days, sets, strict=True) if len(s) >= typical / 2]
-    said = [f"those with less than half of the usual items are left out: {', '.join(small)}"] if small else []
+    said = [f"entries with fewer than half of the usual questions are left out: {', '.join(small)}"] if small else []
     common = set.intersection(*(s for _, s in kept))
     if len(common) >= typical / 2:
         left = max(len(s) for _, s in kept) - len(common)
         if left:
-            said.append(f"the items changed: {len(common):,} that all entries have are watched, up to {left:,} are not")
+            said.append(
+                f"the questions changed: {len(common):,} that all entries have are watched, up to {left:,} are not"
+            )
         return common, said, [d for d, _ in kept]
-    said.append("the entries have items of their own: how hard an entry's items are is in its spread")
+    said.append("each entry has questions of its own, so some of the spread is how hard they are")
     return None, said, [d for d, _ in kept]
 
 
@@ -56,11 +58,11 @@ def describe_gaps(days: Sequence[Day]) -> list[str]:
         longest = max(wide, key=lambda k: steps[k])
         said.append(
             f"the series has {counted(len(wide), 'gap')}, the longest from {days[longest].at} to "
-            f"{days[longest + 1].at}: what was not run does not count"
+            f"{days[longest + 1].at}: missing days do not count"
         )
     bare = [day.at for day in days if not day.judge]
     if days[0].judged and 0 < len(bare) < len(days):
-        said.append(f"without fixed answers, and so not in judged metrics: {', '.join(bare)}")
+        said.append(f"left out of judged measures, since the fixed answers are missing: {', '.join(bare)}")
     return said
 
 
@@ -94,4 +96,4 @@ def _item_changes(days: Sequence[Day]) -> Iterator[str]:
     for (before, after), day in zip(itertools.pairwise(items), days[1:], strict=True):
         new, gone = len(after - before), len(before - after)
         if (new or gone) and after & before:
-            yield f"the items changed on {day.at}: {new:,} new, {gone:,} gone"
+            yield f"the questions changed on {day.at}: {new:,} new, {gone:,} gone"

@@ -11,6 +11,8 @@ from richter.audit._watch_notes import JUDGE, noun_of
 from richter.claims import Metric
 from richter.records import counted, printable
 
+__all__ = ["describe_false_alarms", "describe_flipped", "describe_watch_next"]
+
 if TYPE_CHECKING:
     from richter.audit._watch import MetricSeries
 
@@ -31,26 +33,30 @@ def _span(s: MetricSeries, row: Metric) -> str:
 
 
 def _moved(s: MetricSeries) -> str:
-    return "" if s.broken is None else f"{s.broken:,} broken, {s.fixed:,} fixed"
+    """How many questions broke and were fixed since a change; empty of a measure that is not right or wrong."""
+    if s.broken is None:
+        return ""
+    fixed = f"{s.fixed or 0:,} {'was' if s.fixed == 1 else 'were'} fixed"
+    return f" Since then {counted(s.broken, 'question')} broke and {fixed}."
 
 
 def describe_alarm(s: MetricSeries, condition: str, row: Metric) -> str:
-    """That a series got worse or better, by how much, when, and on how many items."""
+    """That a series got worse or better, by how much, on how many questions, and when."""
     way = "changed" if s.worse is None else "got worse" if s.worse else "got better"
-    moved = f"; {_moved(s)}" if s.broken is not None else ""
-    about = f" It changed about {s.changed}"
-    about += f" (between {s.changed_between[0]} and {s.changed_between[1]})" if s.changed_between else ""
+    around = f"about {s.changed}"
+    if s.changed_between and s.changed_between[0] != s.changed_between[1]:
+        around += f" (between {s.changed_between[0]} and {s.changed_between[1]})"
+    noun = noun_of(s.metric)
     return (
-        f"{printable(condition)} {way} by {noun_of(s.metric)}: {_span(s, row)} since {s.since}, against the entries "
-        f"before{moved}.{about}; shown on {s.alarm}."
+        f"{printable(condition)} {way}: {noun} {_span(s, row)} since {s.since}, against the time before. "
+        f"It changed {around}, and the data showed it on {s.alarm}.{_moved(s)}"
     )
 
 
 def describe_change(s: MetricSeries, condition: str, row: Metric) -> str:
     """That a series changed and no loss is shown."""
-    moved = f"{_moved(s)}; " if s.broken is not None else ""
-    shown = f"no loss shown by {noun_of(s.metric)}, {_span(s, row)}"
-    return f"{printable(condition)} changed about {s.changed}: {moved}{shown}."
+    numbers = f"{noun_of(s.metric)} {_span(s, row)}"
+    return f"{printable(condition)} changed about {s.changed}.{_moved(s)} No loss is shown: {numbers}."
 
 
 def describe_claim(s: MetricSeries, condition: str, row: Metric) -> str:
@@ -60,35 +66,58 @@ def describe_claim(s: MetricSeries, condition: str, row: Metric) -> str:
     if s.detected is not None:
         return describe_change(s, condition, row)
     return (
-        f"No change of the {noun_of(s.metric)} of {printable(condition)} is shown: the evidence is "
-        f"{s.evidence[-1]:.2g}, an alarm needs {s.limit:.3g}. {describe_reach(s, row)}"
+        f"The data show no change in the {noun_of(s.metric)} of {printable(condition)}: the evidence is "
+        f"{s.evidence[-1]:.2g}, and an alarm needs {s.limit:.3g}. {describe_reach(s, row)}"
     )
 
 
-def describe_reach(s: MetricSeries, row: Metric) -> str:
-    """What would be shown within a week."""
-    what = "A drift of the judges" if s.metric == JUDGE else "A change"
+def describe_reach(s: MetricSeries, row: Metric, where: str = "") -> str:
+    """The change that a week would show."""
+    what = "a drift of the judges" if s.metric == JUDGE else "a change"
     if not math.isfinite(s.detectable):
-        return f"{what} of any size could not be shown yet."
-    return f"{what} of {_amount(row, s.detectable)} would be shown within a week in 80% of series."
+        return f"You can't detect {what}{where} yet, however large."
+    return f"You can detect {what} of {_amount(row, s.detectable)}{where} within a week (80% power)."
 
 
 def describe_detectable(lead: MetricSeries | None, condition: str, days: Sequence[Day], step: str) -> str:
     """That no change is shown, and which one would be."""
     entries = counted(len(days), step)
     if lead is None:
-        return f"{entries} of {printable(condition)} hold no measure that can be followed."
-    reach = describe_reach(lead, days[0].metric(lead.metric))
-    reach = reach.replace("A change", f"A change of the {noun_of(lead.metric)}")
-    return f"No change of {printable(condition)} is shown in {entries}. {reach}"
+        return f"There is nothing to watch: {entries} of {printable(condition)} hold no measure that can be followed."
+    reach = describe_reach(lead, days[0].metric(lead.metric), where=f" in the {noun_of(lead.metric)}")
+    return f"The data show no change of {printable(condition)} in {entries}. {reach}"
+
+
+def describe_flipped(items: Sequence[str], shown: int = 8) -> str:
+    """The questions that were mostly right and are mostly wrong, the first few by name; empty without any."""
+    if not items:
+        return ""
+    named = ", ".join(printable(item, limit=40) for item in items[:shown])
+    return f"Broken: {named}{f' and {len(items) - shown:,} more' if len(items) > shown else ''}."
+
+
+def describe_false_alarms(level: float, *, entries: str, measures: int) -> str:
+    """How often a series like this one raises a false alarm."""
+    together = f" in any of its {measures} measures" if measures > 1 else ""
+    most = f"at most {100 * (1 - level):.3g}% of cases"
+    return f"{entries}. A series without a change ever raises a false alarm{together} in {most}."
+
+
+def describe_watch_next(exit_code: int, changed: str | None) -> str:
+    """The one thing to do after looking at a series."""
+    if exit_code == 4:
+        return "Next: add entries. These are too few to show a large change."
+    if changed is not None:
+        return f"Next: look for what changed about {changed}: model, prompt, judge or questions."
+    return "Next: run this again when the next entry is there. You may look as often as you like."
 
 
 def describe_no_alarm(ignoring: MetricSeries, filled: MetricSeries) -> str:
     """Why missing grades leave no alarm."""
     if ignoring.alarm is not None and filled.alarm is not None:
-        return "without them and with them at the worse end it changed in different directions"
-    shown, way = (ignoring, "without them") if ignoring.alarm is not None else (filled, "with them at the worse end")
-    return f"{way} it got {'worse' if shown.worse else 'better'} about {shown.changed}, else no change is shown"
+        return "without them and with all of them wrong, it changed in different directions"
+    shown, way = (ignoring, "without them") if ignoring.alarm is not None else (filled, "with all of them wrong")
+    return f"{way} it got {'worse' if shown.worse else 'better'} about {shown.changed}, otherwise there is no change"
 
 
 def describe_slow_variation(noun: str, slow: float, span: float, least: float, row: Metric) -> list[str]:

@@ -135,7 +135,8 @@ def _describe_displaced(wrong: int, n: int) -> str:
 def _describe_unchecked(unchecked: Mapping[int, str], short: Sequence[str]) -> Iterator[str]:
     """One line for each reason why the order of conditions cannot be checked."""
     for why, some in itertools.groupby(sorted(unchecked, key=lambda k: unchecked[k]), key=lambda k: unchecked[k]):
-        yield f"cannot be checked whether ids mean the same questions for {_listed(short[k] for k in some)}: {why}"
+        names = _listed(short[k] for k in some)
+        yield f"assuming that question IDs match for {names}: there is no question text, and {why}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -196,7 +197,7 @@ def _by_grades(
         if not why and (
             is_loose or not _would_be_seen(agree, members, inside, near, accuracy, close, outcomes, chance)
         ):
-            why = "too little agreement is to be expected on so many items"
+            why = "these questions are too few to show it"
         if why:
             unchecked |= dict.fromkeys(members.tolist(), why)
         else:
@@ -224,12 +225,13 @@ def _why_unchecked(
 ) -> str:
     """Why conditions outside the main set cannot be checked, whatever agreement is to be expected; else empty."""
     if inside.sum() < 2:
-        return "two conditions alone do not show it" if len(inside) == 2 else "no two conditions agree with each other"
+        few = "two sets of grades alone can't show it"
+        return few if len(inside) == 2 else "no two of them agree with each other"
     if max(agree.shared[np.ix_(members, inside)].max(initial=0), 0) < MIN_SHARED_ITEMS:
-        return f"fewer than {MIN_SHARED_ITEMS} shared items"
+        return f"fewer than {MIN_SHARED_ITEMS} questions are shared"
     if all(near[members]):
-        return "near chance" if chance is not None else "possibly near chance"
-    return "some conditions agree less than by chance, as with habits of position" if habits else ""
+        return f"the grades are {'possibly ' if chance is None else ''}near chance"
+    return "some agree less than by chance, as with habits of position" if habits else ""
 
 
 def _would_be_seen(

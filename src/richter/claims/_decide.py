@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from richter.claims._sizes import min_detectable_difference, needed_units, requi
 from richter.claims._subgroups import Subgroups
 from richter.claims._suite import Trade
 from richter.errors import InputError
-from richter.records import DEFAULT_LEVEL, Claim, Family, Hypothesis, Interval, Reckoning, Verdict
-from richter.stats import holm
+from richter.records import DEFAULT_LEVEL, Claim, Family, Gate, GradedResult, Hypothesis, Interval, Reckoning, Verdict
+from richter.stats import Floats, holm
 from richter.words._claim_sentences import (
     describe_blocked,
     describe_claim,
@@ -26,7 +26,22 @@ from richter.words._claim_sentences import (
     describe_trade,
 )
 
-__all__ = ["decide", "decide_by_limits", "decide_heterogeneity"]
+__all__ = [
+    "Alarm",
+    "Change",
+    "GateOutcome",
+    "GatedVerdict",
+    "block_claim",
+    "decide",
+    "decide_by_gates",
+    "decide_by_limits",
+    "decide_change",
+    "decide_gate",
+    "decide_heterogeneity",
+    "find_change",
+    "undecided_claim",
+    "untestable_claim",
+]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -208,6 +223,7 @@ def undecided_claim(asked: Asked, *, level: float) -> Claim:
         judged=evidence.judged,
         apart=bool(evidence.sides),
         missing=dict(evidence.missing),
+        labels=evidence.labels,
         gates=asked.gates,
         notes=(*asked.notes, *evidence.notes_at(level)),
     )
@@ -246,10 +262,35 @@ def _difference_claim(
         min_detectable_difference=min_detectable_difference(evidence, asked.metric, tail=differs.alpha / 2),
         sizes=() if question.margin is not None else size_steps(evidence, asked.metric, alpha=differs.alpha),
         family=family,
+        as_graded=_difference_as_graded(asked, differs.alpha, None if within is None else within.alpha),
         notes=(*asked.notes, *evidence.notes_at(level), *undone),
         **_ways_with_missing(evidence, verdict, value=question.value, level=interval.level),
     )
     return dataclasses.replace(claim, sentence=describe_claim(asked, claim, is_real=differs.shown))
+
+
+def _difference_as_graded(asked: Asked, alpha: float, within: float | None) -> GradedResult | None:
+    """What the grades alone would show at the levels that decided a claim; None where no labels corrected them."""
+    graded, question = asked.known.as_graded, asked.question
+    if graded is None:
+        return None
+    interval, verdict = graded.interval(1 - alpha), Verdict.UNDECIDED
+    if within is not None and is_within(graded, question.margin or 0.0, alpha=within, value=question.value):
+        verdict = Verdict.EQUIVALENT
+    elif question.value not in interval:
+        against = question.relation == ("below" if graded.estimate > question.value else "above")
+        verdict = Verdict.REFUTED if against else Verdict.VERIFIED
+    return GradedResult(estimate=graded.estimate, interval=interval, verdict=verdict)
+
+
+def _requirement_as_graded(asked: Asked, alpha: float) -> GradedResult | None:
+    """What the grades alone would show of one requirement; None where no labels corrected them."""
+    graded, question = asked.known.as_graded, asked.question
+    if graded is None:
+        return None
+    interval = graded.interval(one_sided_level(alpha))
+    verdict = decide_by_limits(interval, value=question.value, above=question.relation == "above")
+    return GradedResult(estimate=graded.estimate, interval=interval, verdict=verdict)
 
 
 def _ways_with_missing(evidence: Evidence, verdict: Verdict, *, value: float, level: float) -> dict[str, Any]:
@@ -371,6 +412,7 @@ def _decide_requirements(asked: Sequence[Asked], level: float, tried: int) -> tu
                 needed=None if needed is None else needed[0],
                 needed_for=None if needed is None else needed[1],
                 min_detectable_difference=min_detectable_difference(evidence, one.metric, tail=alpha),
+                as_graded=_requirement_as_graded(one, alpha),
                 notes=(*one.notes, *evidence.notes_at(level), *_undone_by_missing(evidence, is_met)),
                 family=Family(
                     method="intersection-union to pass, holm to violate", size=len(asked), name="requirement"
@@ -411,20 +453,108 @@ def _is_beyond(evidence: Evidence, *, value: float, above: bool, alpha: float) -
 def _blocked_claim(asked: Asked, blocked: Blocked) -> Claim:
     """A question that a check blocked, or that the data cannot answer: no numbers, the reason and the remedy."""
     question = asked.question
-    return Claim(
-        measure=question.name,
-        conditions=question.conditions,
-        verdict=Verdict.UNTESTABLE if blocked.gate is None else Verdict.BLOCKED,
-        sentence=describe_blocked(asked, blocked),
+    claim = untestable_claim(
+        question.name,
+        question.conditions,
+        "",
         hypothesis=Hypothesis(relation=question.relation, value=question.value),
         margin=question.margin,
         better=asked.metric.better,
         primary=question.family in ("main", "requirement"),
-        blocked_by=blocked.gate,
-        reason=blocked.reason,
-        remedy=blocked.remedy,
-        override=blocked.override,
         gates=asked.gates,
         basis=asked.basis,
         notes=asked.notes,
     )
+    return block_claim(claim, blocked, sentence=describe_blocked(asked, blocked))
+
+
+def untestable_claim(measure: str, conditions: tuple[str, ...], sentence: str, **fields: Any) -> Claim:
+    """A claim that the data cannot answer, without evidence; the sentence says why."""
+    return Claim(measure=measure, conditions=conditions, verdict=Verdict.UNTESTABLE, sentence=sentence, **fields)
+
+
+def block_claim(claim: Claim, blocked: Blocked, *, sentence: str) -> Claim:
+    """A claim that a check took its verdict from: blocked, or untestable where the check has no name."""
+    return dataclasses.replace(
+        claim, verdict=Verdict.UNTESTABLE if blocked.gate is None else Verdict.BLOCKED, sentence=sentence,
+        blocked_by=blocked.gate, reason=blocked.reason, remedy=blocked.remedy, override=blocked.override,
+    )  # fmt: skip
+
+
+class GatedVerdict(NamedTuple):
+    """A verdict, and the gate that blocked it if one did."""
+
+    verdict: Verdict
+    blocked_by: str | None
+
+
+def decide_by_gates(admitting: Sequence[Gate], passing: Sequence[Gate]) -> GatedVerdict:
+    """The verdict of a claim that stands behind gates, and which of them blocks it.
+
+    A gate that admits the claim and failed blocks it. Where one of either kind could not be run, or is short of data,
+    the claim is undecided whatever those that it must pass say: neither their pass nor their failure has the planned
+    power. Else one that it does not pass blocks it.
+    """
+    blocked = next((gate.name for gate in admitting if gate.passed is False), None)
+    if blocked is None and any(gate.passed is None for gate in (*admitting, *passing)):
+        return GatedVerdict(Verdict.UNDECIDED, None)
+    blocked = blocked or next((gate.name for gate in passing if gate.passed is False), None)
+    return GatedVerdict(Verdict.BLOCKED if blocked else Verdict.VERIFIED, blocked)
+
+
+class GateOutcome(NamedTuple):
+    """How a gate ends: by its data alone, with what stops it besides, and whether only an unchecked judge passes it."""
+
+    by_data: Verdict
+    verdict: Verdict
+    is_judge_only: bool
+
+
+def decide_gate(claims: Sequence[Claim], *, accept_judge: bool, is_stopped: bool = False) -> GateOutcome:
+    """The outcome of requirements that must all be met: refuted where one is violated, verified where all are met.
+
+    What only the grades of a judge meet whom nobody checked is undecided, unless the user accepts the judge. A gate
+    that is stopped does not pass whatever the data show; a violation stays one.
+    """
+    verdicts = {claim.verdict for claim in claims}
+    by_data = Verdict.UNDECIDED if verdicts - {Verdict.VERIFIED} else Verdict.VERIFIED
+    if Verdict.REFUTED in verdicts:
+        by_data = Verdict.REFUTED
+    is_judge_only = by_data is Verdict.VERIFIED and not accept_judge and any(claim.judged for claim in claims)
+    by_data = Verdict.UNDECIDED if is_judge_only else by_data
+    verdict = Verdict.UNDECIDED if is_stopped and by_data is Verdict.VERIFIED else by_data
+    return GateOutcome(by_data, verdict, is_judge_only)
+
+
+class Alarm(NamedTuple):
+    """When a watched measure is shown to have changed, and whether for the worse; None where nothing is shown."""
+
+    at: str | None
+    worse: bool | None
+
+
+class Change(NamedTuple):
+    """The look that first detects a change, and the one that first shows it; None where none does."""
+
+    detected: int | None
+    shown: int | None
+
+
+def find_change(e_values: Floats, difference_at: Callable[[int], Evidence | None], *, limit: float) -> Change:
+    """The first look whose evidence of a change reaches the limit, and the first from there on that shows it.
+
+    A look shows it where its window's difference from what was before excludes 0 at level 1 - 1 / `limit`; it has none
+    where nothing was before its window.
+    """
+    detected = next(iter(np.flatnonzero(e_values >= limit).tolist()), None)
+    for look in range(len(e_values) if detected is None else detected, len(e_values)):
+        difference = difference_at(look)
+        if difference is not None and 0.0 not in difference.interval(1 - 1 / limit):
+            return Change(detected, look)
+    return Change(detected, None)
+
+
+def decide_change(*ways: Alarm) -> Verdict:
+    """Verified where every way to count missing grades shows a change, and all in one direction; else undecided."""
+    is_shown = all(way.at is not None for way in ways) and len({way.worse for way in ways}) == 1
+    return Verdict.VERIFIED if is_shown else Verdict.UNDECIDED

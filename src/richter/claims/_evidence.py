@@ -35,7 +35,8 @@ class Evidence:
     first; `values` are the conditions' own. `standard_error` is for sizing only, None where there is none; a t
     test takes it with `freedom` degrees. Where limits do not follow from these, `detectable(units, tail,
     power)` is the distance that so many units show at a tail with a power, of a ratio that of logarithms.
-    `labels` counts the human labels that corrected what others graded; 0 where none did. `judged` says whose grades
+    `labels` counts the human labels that corrected what others graded, 0 where none did; `as_graded` is the evidence
+    of those grades alone. `judged` says whose grades
     these are where judge models gave them and no labels corrected them. `relative`: the estimate is the second over the
     first, minus 1 (amounts that are paid). `sides`: where two conditions have different items, how many each. `counts`:
     both are plain rates, with these limits of their counts. `missing` counts the grades that each condition lacks; the
@@ -56,6 +57,7 @@ class Evidence:
     freedom: float = math.inf
     detectable: Callable[[float, float, float], float] | None = None
     labels: int = 0
+    as_graded: "Evidence | None" = None
     judged: str = ""
     relative: bool = False
     sides: tuple[int, ...] = ()

@@ -124,6 +124,7 @@ def corrected(
         units=units,
         unit=unit,
         labels=labels,
+        as_graded=None if is_proxy else own,
         notes=tuple(notes),
         describe_at=None if is_proxy else lambda level: _describe_correction(metric, own, half_width, level),
     )

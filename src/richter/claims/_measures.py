@@ -8,7 +8,7 @@ import contextlib
 import dataclasses
 import math
 import re
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ __all__ = [
     "pass_metric",
     "sequential_measures",
     "severity_page_measures",
+    "tries_of",
     "watched_measures",
 ]
 
@@ -259,6 +260,19 @@ def pass_metric(k: int, *, every: bool = False) -> Metric:
     )
 
 
+class Tries(NamedTuple):
+    """How many tries a measure is about, and whether every one must pass."""
+
+    number: int
+    every: bool
+
+
+def tries_of(measure: str) -> Tries | None:
+    """The tries of `pass@K` (one of them passes) or `pass^K` (all do); None of any other measure, whatever its name."""
+    found = re.fullmatch(r"pass([@^])([1-9]\d{0,5})", measure)
+    return None if found is None else Tries(number=int(found[2]), every=found[1] == "^")
+
+
 def measure_words(measure: str, scale: Scale | None = None) -> Metric:
     """The words of a measure; for one without a line of its own its name serves.
 
@@ -268,8 +282,8 @@ def measure_words(measure: str, scale: Scale | None = None) -> Metric:
     known = METRICS.get(measure.split(":")[0])
     if known is not None:
         return dataclasses.replace(known, low=low, high=high) if known.name == "mean_score" else known
-    if tries := re.fullmatch(r"pass([@^])([1-9]\d{0,5})", measure):
-        return pass_metric(int(tries[2]), every=tries[1] == "^")
+    if (tries := tries_of(measure)) is not None:
+        return pass_metric(tries.number, every=tries.every)
     noun = measure.replace("_", " ")
     return Metric(
         name=measure,

@@ -13,7 +13,7 @@ from richter.errors import InputError
 from richter.records import Claim, Verdict, printable
 from richter.stats import Bools
 
-__all__ = ["Shared", "maximal_sets", "pairs_of", "shared_items", "tiers_of", "too_few_shared"]
+__all__ = ["Shared", "maximal_sets", "pairs_of", "rank_spans", "shared_items", "tiers_of", "too_few_shared"]
 
 MAX_PAIRS = 200_000  # some minutes; more are a column that holds no conditions
 
@@ -102,6 +102,26 @@ def tiers_of(claims: Sequence[Claim], values: Mapping[str, float], metric: Metri
         alike[i, j] = alike[j, i] = claim.verdict in (Verdict.UNDECIDED, Verdict.EQUIVALENT)
     sets = (tuple(ranked[k] for k in members) for members in maximal_sets(alike))
     return tuple(members for members in sets if compared.issuperset(members))
+
+
+def rank_spans(claims: Sequence[Claim], conditions: Sequence[str], metric: Metric) -> dict[str, tuple[int, int]]:
+    """The best and the worst rank that each condition may have, 1 being the best, from the decided claims of all pairs.
+
+    The best is one more than the number of conditions that are shown to be better, the worst the number of conditions
+    less those that are shown to be worse. All spans hold together at the level of the claims' family, since they say
+    nothing that a claim does not say; a pair that is blocked or not compared widens them.
+    """
+    better, worse = dict.fromkeys(conditions, 0), dict.fromkeys(conditions, 0)
+    for claim in claims:
+        if claim.measure != metric.name or len(claim.conditions) != 2 or claim.estimate is None:
+            continue
+        if claim.verdict in (Verdict.VERIFIED, Verdict.REFUTED):
+            first, second = claim.conditions
+            is_second = (claim.estimate > 0) == (metric.better == "higher")
+            winner, loser = (second, first) if is_second else (first, second)
+            better[loser] += 1
+            worse[winner] += 1
+    return {name: (1 + better[name], len(conditions) - worse[name]) for name in conditions}
 
 
 def _ranked_conditions(main: Sequence[Claim], values: Mapping[str, float], metric: Metric) -> list[str]:

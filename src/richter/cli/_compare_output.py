@@ -30,13 +30,12 @@ from richter.cli._io import (
     write_json,
     write_text,
 )
-from richter.cli._margins import margins_on_scale
 from richter.errors import without_passwords
 from richter.interop import named_source, read_frame
 from richter.records import Claim, Verdict, counted, markdown_safe, printable, refusals
 from richter.report._markdown import how_read
 from richter.tables import Dataset, ReadOptions, as_options
-from richter.words import describe_next, describe_pairs, describe_verdict
+from richter.words import describe_next, describe_pairs, describe_registration, describe_terms, describe_verdict
 
 ABOUT = {  # what a result is generalised to
     "such-items": "The result speaks of questions like these, for this checkpoint and this prompt.",
@@ -62,7 +61,6 @@ def compare(
     if by is not None and by not in ("domain", "tier", "group"):  # any other column of a table stands in for a domain
         reading, by = dataclasses.replace(reading, map={**reading.map, "domain": by}), "domain"
     tables = read_given(files, reading)
-    options["margin"] = margins_on_scale(options["margin"], tables)
     report = compare_tables(
         tables,
         conditions=names,
@@ -152,6 +150,8 @@ def show(out: Console, report: CompareReport, *, again: str = "FILE", verbose: b
         out.print(printable(line, limit=600), soft_wrap=True)
     if verbose:
         _print_details(out, report)
+    if terms := describe_terms(f"{first.headline} {first.sizes}"):
+        out.print(terms, style="dim", soft_wrap=True)
     if step := describe_next(report.claims, again=again):
         out.print(printable(step), soft_wrap=True)
 
@@ -206,7 +206,7 @@ def small_print(report: CompareReport) -> str:
         text += f" {measure_words(report.primary).noun.capitalize()} has {risk} of its own, all other measures another."
     if report.tried > 1:
         text += f" The best of {report.tried} attempts is allowed for."
-    return f"{text} {ABOUT[report.about]} Not pre-registered (richter plan new gate)."
+    return f"{text} {ABOUT[report.about]} {describe_registration(is_registered=False)} (richter plan new gate)"
 
 
 def markdown(report: CompareReport) -> str:

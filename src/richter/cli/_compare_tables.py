@@ -1,7 +1,7 @@
 """The tables and the picture under a comparison's answer: each condition, each measure, tiers and pairs."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
@@ -11,7 +11,7 @@ from richter.claims import Metric, claim_words, measure_words
 from richter.cli._io import PLAIN, cells, grid
 from richter.floors import ConditionSummary
 from richter.records import Claim, Interval, Verdict, at_most, counted, distinct_names, markdown_safe, printable
-from richter.words import describe_span, describe_verdict
+from richter.words import CORRECTED, CORRECTED_MEANS, describe_span, describe_verdict
 
 SHOWN = (Verdict.VERIFIED, Verdict.REFUTED)
 SHOWN_PAIRS = 15  # pairs that differ: all of them, else those of the best condition
@@ -30,21 +30,31 @@ def condition_chart(out: Console, report: CompareReport) -> None:
     names = [printable(name) for name in _short(report).values()]
     wide = max(map(cell_len, names))
     line, point = BAR[out.options.ascii_only]
+    is_marked = any(row.labels for row in rows)
     for name, row, span in zip(names, rows, spans, strict=True):
         reach = (CHART - 1) / ((high - low) or 1.0)
         first, at, last = (round((v - low) * reach) for v in (span.low, row.accuracy or 0.0, span.high))
         bar = " " * first + line * (at - first) + point + line * (last - at)
         right = f"{100 * (row.accuracy or 0.0):.1f}%"
         ends = f"{100 * span.level:.3g}% CI {100 * span.low:.1f} to {100 * span.high:.1f}"
-        out.print(f"  {set_cell_size(name, wide)}  {right:>6}  {bar:<{CHART}}  {ends}", soft_wrap=True)
+        right += CORRECTED * bool(row.labels)
+        out.print(f"  {set_cell_size(name, wide)}  {right:>{6 + is_marked}}  {bar:<{CHART}}  {ends}", soft_wrap=True)
+    _print_mark(out, rows)
     out.print()
+
+
+def _print_mark(out: Console, rows: Iterable[ConditionSummary]) -> None:
+    """Print what the mark means where a figure has it."""
+    if any(row.labels for row in rows):
+        out.print(f"  {CORRECTED_MEANS}")
 
 
 def _charted(report: CompareReport) -> list[ConditionSummary]:
     """The conditions of a chart: all of them, or none where one has no share of right answers to draw."""
     if report.primary not in ("accuracy", "error_rate"):
         return []
-    if any(c.without_missing is not None for c in report.claims if c.primary):  # each has answers of its own
+    lacking = any(pair.first_only or pair.second_only for pair in report.pairs)
+    if lacking and not any(c.apart for c in report.claims if c.primary):  # bars of other questions than the headline's
         return []
     rows = [c for c in report.conditions.values() if c.accuracy is not None and c.error_rate_interval is not None]
     return rows if len(rows) == len(report.conditions) else []
@@ -81,7 +91,7 @@ def _difference(claim: Claim) -> str:
 
 
 def tier_table(out: Console, report: CompareReport) -> None:
-    """Print each condition with its tier, the share that it gets right and its other measures, the best first."""
+    """Print each condition with its possible ranks, its share of right answers and other measures, the best first."""
     short, graded = _short(report), [c for c in report.conditions.values() if c.error_rate is not None]
     heads, values = _other_measures(report)
     ranked = [c.name for c in sorted(graded, key=lambda c: c.error_rate or 0.0)] if graded else list(values)
@@ -90,11 +100,12 @@ def tier_table(out: Console, report: CompareReport) -> None:
     for name in ranked[:SHOWN_MODELS]:
         summary = report.conditions[name]
         right = "-" if summary.accuracy is None else _right(summary)
-        rows.append([_tiers_of(name, report.groups), short[name], right, *values[name]])
+        rows.append([_rank(report.ranks.get(name)), short[name], right, *values[name]])
     if rows:
-        out.print(grid(["tier", "name", f"right ({100 * level:.3g}% CI)", *heads], rows, **PLAIN))
+        out.print(grid(["rank", "name", f"right ({100 * level:.3g}% CI)", *heads], rows, **PLAIN))
     if len(ranked) > SHOWN_MODELS:
         out.print(f"  and {len(ranked) - SHOWN_MODELS} more (--json has all)")
+    _print_mark(out, (report.conditions[name] for name in ranked[:SHOWN_MODELS]))
     out.print()
 
 
@@ -102,8 +113,8 @@ def _right(summary: ConditionSummary) -> str:
     """The share of right answers with its interval; with no error seen its lower limit."""
     if summary.error_rate_interval is None:
         return f"{100 * (summary.accuracy or 0.0):.1f}%"
-    span = _right_span(summary)
-    return f"{100 * (summary.accuracy or 0.0):.1f}% ({100 * span.low:.0f} to {100 * span.high:.0f})"
+    span, mark = _right_span(summary), CORRECTED * bool(summary.labels)
+    return f"{100 * (summary.accuracy or 0.0):.1f}%{mark} ({100 * span.low:.0f} to {100 * span.high:.0f})"
 
 
 def _rate(summary: ConditionSummary) -> str:
@@ -113,15 +124,15 @@ def _rate(summary: ConditionSummary) -> str:
     span = summary.error_rate_interval
     if summary.error_rate == 0:
         return f"< {at_most(100 * span.high, digits=2)}%"
-    level = f"{100 * span.level:.3g}% CI"
-    return f"{100 * summary.error_rate:.1f}% ({level} {100 * span.low:.1f} to {100 * span.high:.1f})"
+    level, mark = f"{100 * span.level:.3g}% CI", CORRECTED * bool(summary.labels)
+    return f"{100 * summary.error_rate:.1f}%{mark} ({level} {100 * span.low:.1f} to {100 * span.high:.1f})"
 
 
-def _tiers_of(name: str, tiers: Sequence[Sequence[str]]) -> str:
-    """The tiers that a condition is in, as a range where they follow each other."""
-    own = [k for k, members in enumerate(tiers, 1) if name in members]
-    is_range = len(own) > 2 and own[-1] - own[0] == len(own) - 1
-    return f"{own[0]}-{own[-1]}" if is_range else ", ".join(map(str, own)) or "-"
+def _rank(span: tuple[int, int] | None) -> str:
+    """The ranks that a condition may have."""
+    if span is None:
+        return "-"
+    return str(span[0]) if span[0] == span[1] else f"{span[0]} to {span[1]}"
 
 
 def subgroup_table(out: Console, report: CompareReport) -> None:
@@ -152,6 +163,7 @@ def condition_table(out: Console, report: CompareReport) -> None:
     ]
     if rows:
         out.print(grid("name|n|error rate|ECE (debiased)|ECE interval", rows, box=None))
+    _print_mark(out, graded)
 
 
 def _ece_interval(summary: ConditionSummary) -> str:
@@ -242,7 +254,8 @@ def markdown_table(report: CompareReport) -> list[str]:
     heads = ["name", *(["n", "accuracy", "error rate"] if graded else []), *heads]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for c in conditions:
-        right = "-" if c.accuracy is None else f"{c.accuracy:.1%}"
-        row = [*([f"{c.n:,}", right, _rate(c)] if graded else []), *values[c.name]]
+        right = "-" if c.accuracy is None else f"{c.accuracy:.1%}{CORRECTED * bool(c.labels)}"
+        own = [text.replace(CORRECTED, f"\\{CORRECTED}") for text in (right, _rate(c))]
+        row = [*([f"{c.n:,}", *own] if graded else []), *values[c.name]]
         lines.append(f"| {' | '.join([markdown_safe(c.name), *row])} |")
-    return lines
+    return [*lines, *(["", f"\\{CORRECTED_MEANS}"] if any(c.labels for c in conditions) else [])]

@@ -155,6 +155,7 @@ def look() -> None:
 )
 @level_option
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
+@click.option("--badge", "badge_path", metavar="PATH", help="Write PASS, FAIL or INCONCLUSIVE as a picture (SVG).")
 @md_option
 @click.option("--history", metavar="SERIES", help="Put the last ten runs of this series into the Markdown.")
 @json_option

@@ -10,7 +10,7 @@ from richter.cli._io import as_run, console, is_plain
 from richter.errors import InputError
 from richter.interop import EXPORTS, export_dataset, export_table
 from richter.store import Place, is_run, open_ledger, run_place
-from richter.tables import Dataset, ReadOptions, read_tables
+from richter.tables import Dataset, ReadOptions, graded_answers, read_tables, tables_of
 
 
 def export(
@@ -43,7 +43,10 @@ def export(
     if hub is not None:
         name = source.resolve().name if isinstance(source, Path) else source.name
         with open_ledger(source) as ledger:
-            rows = export_dataset(ledger, hub, name=name, license_name=license_name, creator=creator, force=force)
+            answers = graded_answers(ledger, tables_of(ledger, reading))
+            rows = export_dataset(
+                ledger, answers, hub, name=name, license_name=license_name, creator=creator, force=force
+            )
         say(f"{hub}: " + ", ".join(f"{n:,} {kind}" for kind, n in rows.items()) + ".")
         return
     if evidence is not None:
@@ -82,7 +85,7 @@ def _table_of(source: Place, sources: tuple[str, ...], table: str, reading: Read
     if not is_run(source):
         return _of_tables(read_tables(*sources, options=reading), table)
     with open_ledger(source) as ledger:
-        return EXPORTS[table](ledger)
+        return graded_answers(ledger, tables_of(ledger, reading)) if table == "answers" else EXPORTS[table](ledger)
 
 
 def _of_tables(tables: Dataset, table: str) -> pl.DataFrame:

@@ -18,13 +18,12 @@ from richter.cli._io import (
     write_json,
     write_text,
 )
-from richter.cli._margins import margins_on_scale
 from richter.errors import RichterError
-from richter.evidence import Policy
+from richter.evidence import Policy, margins_of
 from richter.records import Verdict, printable
-from richter.report import gate_comment, history_line
+from richter.report import badge_svg, gate_comment, history_line
 from richter.tables import Dataset, ReadOptions, read_tables
-from richter.words import describe_gate_context, describe_verdict
+from richter.words import describe_gate_context, describe_registration, describe_terms, describe_verdict
 
 
 def gate(
@@ -39,6 +38,7 @@ def gate(
     level: float,
     reading: ReadOptions,
     junit_path: str | None,
+    badge_path: str | None,
     md_path: str | None,
     history: str | None,
     json_path: str | None,
@@ -60,7 +60,7 @@ def gate(
     if plan is None or plan_path is None:
         tables = read_tables(*files, options=reading)
         tables = tables.select(names) if names else tables
-        margins = margins_on_scale(margin, tables, metric)
+        margins = margins_of(tables, margin, metric)
         report = _gate_by_margins(
             tables, margins, stated, level=level, accept_judge=accept_judge, vouched=vouched, obstacles=obstacles
         )
@@ -74,15 +74,17 @@ def gate(
     write_json(report, json_path, inputs=[*([plan_path] if plan_path else []), *files])
     comment = gate_comment(
         report.sentence, report.claims, report.requirements, tables, small=small_print(report), page=page,
-        notes=report.notes, outcome=report.outcome,
+        notes=report.notes, outcome=report.outcome, next_step=report.next_step,
     )  # fmt: skip
     if history is not None:
         candidate = tables.conditions[-1] if plan is None else plan.values["candidate"]
         comment += _describe_history(history, condition=candidate, options=reading, level=level)
     if junit_path is not None:
         write_text(junit(report), junit_path)
+    if badge_path is not None:
+        write_text(badge_svg(report.sentence.partition(":")[0]), badge_path)
     write_text(comment, md_path)
-    _print_report(console(json_path, md_path, junit_path), report)
+    _print_report(console(json_path, md_path, junit_path, badge_path), report)
     return report.exit_code
 
 
@@ -145,7 +147,7 @@ def _print_report(out: Console, report: audit.GateReport) -> None:
     """Print the outcome, each of several requirements, what they do not show, and what to know of the data."""
     status = "" if report.exit_code in (0, 3) else f" Exit status {report.exit_code}."
     out.print(printable(f"{report.sentence}{status}"), soft_wrap=True)
-    if len(report.claims) > 1 or report.sentence.find(report.claims[0].sentence) < 0:
+    if len(report.claims) > 1 or report.claims[0].sentence.lower() not in report.sentence.lower():
         for claim in report.claims:
             out.print(printable(f"  {describe_verdict(claim)}: {claim.sentence}"), soft_wrap=True)
     for text in filter(None, map(describe_gate_context, report.claims)):
@@ -158,12 +160,19 @@ def _print_report(out: Console, report: audit.GateReport) -> None:
     if report.understood:
         out.print(f"Read as: {printable(report.understood)}.", soft_wrap=True)
     out.print(small_print(report), soft_wrap=True)
+    context = " ".join(map(describe_gate_context, report.claims))
+    if terms := describe_terms(f"{report.sentence} {context}"):
+        out.print(terms, style="dim", soft_wrap=True)
+    out.print(printable(report.next_step), soft_wrap=True)
 
 
 def small_print(report: audit.GateReport) -> str:
     """A line on whether the result is confirmatory, and on how often the plan has been used."""
-    why = "; ".join(map(printable, report.reasons)) or "no plan was locked before the data were seen"
-    text = f"Pre-registered: {printable(report.vouched)}." if report.confirmatory else f"Not pre-registered: {why}."
+    text = describe_registration(
+        is_registered=report.confirmatory,
+        vouched=printable(report.vouched),
+        reasons=[printable(reason) for reason in report.reasons],
+    )
     if report.tried > 1:
         text += f" The level is shared by {report.tried} attempts."
     elif report.attempts is not None and report.attempts > 1:

@@ -1,14 +1,10 @@
-"""Margins as every command takes them: one parser, one rule of scale."""
+"""Margins as every command takes them: one parser."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from richter.errors import InputError
-
-if TYPE_CHECKING:
-    from richter.tables import Dataset
 
 MAIN = ""  # the key of the main measure's margin
 
@@ -61,22 +57,3 @@ margin_option = click.option(
     metavar="2pt|MEASURE=0.5pt",
     help="The difference that would matter, of the main measure or of MEASURE. Points are hundredths of its range.",
 )
-
-
-def margins_on_scale(given: Mapping[str, float], tables: "Dataset", main: str | None = None) -> dict[str, float]:
-    """The margins by measure, each on its measure's own scale; that without a name is the `main` measure's.
-
-    The main measure is that of the data where none is named.
-    """
-    from richter.claims import check_margin, margin_on
-    from richter.evidence import metric_of
-
-    first = main or tables.metric or "accuracy"
-    found: dict[str, float] = {}
-    for name, margin in given.items():
-        measure = name or first
-        if measure in found:
-            raise InputError(f"The margin of {measure} is given twice.", remedy="Give it once.")
-        found[measure] = margin_on(margin, metric_of(tables, measure))
-        check_margin(metric_of(tables, measure), found[measure])
-    return found

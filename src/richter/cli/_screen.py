@@ -10,7 +10,7 @@ from rich.cells import cell_len, set_cell_size
 
 from richter.claims import measure_words
 from richter.records import counted, printable
-from richter.words import rail, verdict_word
+from richter.words import CORRECTED, CORRECTED_MEANS, rail, verdict_word
 from richter.words._numbers import number
 from richter.words._page_texts import describe_claim_row
 
@@ -52,7 +52,7 @@ def _head(document: Row, width: int) -> Iterator[str]:
         if first.get(key):
             yield from _wrap(printable(first[key], limit=LONGEST), width)
     items = counted(run["items"], "question") + (f" of {printable(run['bench'], limit=40)}" if run["bench"] else "")
-    facts = [items, printable(str(document["signature"]["basis"]), limit=60)]
+    facts = [items, printable(str(document["signature"]["basis"]), limit=LONGEST)]
     if run["state"] != "complete":
         facts.insert(0, f"the run is {'empty' if run['state'] == 'empty' else 'still in progress'}")
     yield from _wrap(f"{'; '.join(facts)}.", width)
@@ -104,6 +104,7 @@ def _conditions(document: Row, ascii_only: bool, width: int) -> Iterator[str]:
     if columns:
         rest = [] if shown is rows else ["most errors first, others in the report"]
         meant = [MEANT[HEADS[k]] for k in columns if HEADS[k] in MEANT]
+        meant += [CORRECTED_MEANS] if any((row["how_often"] or {}).get("graded") for row in shown) else []
         yield from _wrap("; ".join([*meant, *rest]), width)
 
 
@@ -164,7 +165,7 @@ def _two_ends(span: Row) -> tuple[float, float]:
 
 def _percent(rate: Row) -> str:
     low, high = (100 * rate["interval"][end] for end in ("low", "high"))
-    return f"{rate['estimate']:.0%} ({low:.0f} to {high:.0f})"
+    return f"{rate['estimate']:.0%}{CORRECTED * bool(rate.get('graded'))} ({low:.0f} to {high:.0f})"
 
 
 def _rate_bar(rate: Row, ascii_only: bool) -> str:
@@ -232,7 +233,7 @@ def _counted(between: Sequence[Row], document: Row, width: int) -> Iterator[str]
     if len(sets) > TIERS:
         yield f"and {len(sets) - TIERS} more tiers in the report"
     if sets:
-        yield "Within a tier no two can be told apart."
+        yield "A tier holds those that these data can't tell apart."
 
 
 def _pair_word(claim: Row) -> str:
@@ -277,7 +278,7 @@ def _searches(document: Row, width: int) -> Iterator[str]:
         limits = ""
         if span is not None:
             limits = f" ({100 * span['level']:.3g}% CI {100 * span['low']:.0f} to {100 * span['high']:.0f})"
-        base = "" if rate is None else f"; whole base {rate:.0%} wrong{limits}"
+        base = "" if rate is None else f"; {rate:.0%} of paragraphs drawn at random wrong{limits}"
         words = (
             f"{row['errors_found']:,} errors in {row['answers']:,} answers, {row['sources_found']:,} failing paragraphs"
         )

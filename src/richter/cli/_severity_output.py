@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from richter.audit import SeverityReport, read_plan, weigh_scores
-from richter.claims import margin_on
+from richter.claims import decide_gate, margin_on
 from richter.cli._engine_options import open_mapper
 from richter.cli._io import (
     DEFAULT_MAP,
@@ -71,8 +71,8 @@ def severity(
     given = [options[name] for name in TABLES if isinstance(options[name], str)]
     out = publish(report, json_path, inputs=[*files, *given])
     _print(out, report, everything=everything)
-    verdicts = {check.verdict for check in report.requirements}
-    return 3 if Verdict.REFUTED in verdicts else 4 if verdicts - {Verdict.VERIFIED} else 0
+    outcome = decide_gate(report.requirements, accept_judge=True)
+    return {Verdict.REFUTED: 3, Verdict.UNDECIDED: 4}.get(outcome.verdict, 0)
 
 
 def _print(out: Console, report: SeverityReport, *, everything: bool) -> None:

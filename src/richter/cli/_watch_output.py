@@ -5,7 +5,17 @@ from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 
-from richter.audit import Day, MetricSeries, WatchReport, noun_of, read_series, watch_series
+from richter.audit import (
+    Day,
+    MetricSeries,
+    WatchReport,
+    describe_false_alarms,
+    describe_flipped,
+    describe_watch_next,
+    noun_of,
+    read_series,
+    watch_series,
+)
 from richter.claims import Metric, check_margin, margin_on, measure_words
 from richter.cli._io import publish
 from richter.records import counted, printable, sparkline
@@ -55,11 +65,11 @@ def _loss(given: Mapping[str, float], days: Sequence[Day]) -> float | None:
 
 
 def _detects(s: MetricSeries, words: Metric) -> str:
-    """What a week would show, in few words."""
+    """The change that a week would show, in few words."""
     if not math.isfinite(s.detectable):
-        return "detects nothing yet"
+        return "detects no change yet"
     if words.is_cost and s.detectable > LARGEST_RELATIVE_CHANGE:
-        return f"detects nothing below {LARGEST_RELATIVE_CHANGE + 1:.0f}-fold"
+        return f"detects only changes above {LARGEST_RELATIVE_CHANGE + 1:.0f}-fold"
     amount = f"{100 * s.detectable:.0f}%" if words.is_cost else f"{words.amount(s.detectable)}{words.suffix}"
     return f"detects {amount}"
 
@@ -75,15 +85,11 @@ def show(out: Console, report: WatchReport) -> None:
         out.print(
             f"  {noun_of(s.metric):{wide}} {line} {words.amount(s.values[-1])}{words.unit}  {mark}", soft_wrap=True
         )
-    lines = [*report.changes]
-    if report.flipped:
-        shown = ", ".join(printable(item, limit=40) for item in report.flipped[:8])
-        more = f" and {len(report.flipped) - 8} more" if len(report.flipped) > 8 else ""
-        lines.append(f"right before, wrong now: {shown}{more}")
-    lines += [*([report.reliance] if report.reliance else []), report.understood, report.basis, *report.notes]
-    chance, series = f"{100 * (1 - report.level):.3g}%", len(report.series)
-    entries = counted(report.n_days, report.step)
-    together = f" and all {series} metrics" if series > 1 else ""
-    lines.append(f"{entries}; false alarms over the whole life{together}: at most {chance}.")
+    read = [f"Read as: {'; '.join(filter(None, (report.understood, report.basis)))}."] if report.understood else []
+    noted = [f"Note: {line}" for line in (*report.changes, *report.notes)]
+    entries, lead = counted(report.n_days, report.step), next(iter(report.series), None)
+    lines = [describe_flipped(report.flipped), report.reliance, *noted, *read]
+    lines.append(describe_false_alarms(report.level, entries=entries, measures=len(report.series)))
+    lines.append(describe_watch_next(report.exit_code, None if lead is None else lead.changed))
     for line in filter(None, lines):
-        out.print(f"  {printable(line)}", soft_wrap=True)
+        out.print(printable(line), soft_wrap=True)

@@ -1,7 +1,7 @@
 """From questions to evidence by the one path: every check, then the measure's estimator."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -14,7 +14,9 @@ from richter.claims import (
     Question,
     Sample,
     Trade,
+    check_margin,
     joint_tests,
+    margin_on,
     measure_words,
 )
 from richter.errors import InputError, TooFewErrors
@@ -22,14 +24,14 @@ from richter.evidence._checks import CHECKS, Finding, is_unpaired
 from richter.evidence._estimators import ESTIMATORS, filled_sample, lacking_of
 from richter.evidence._facts import metric_of, outcomes_of, sample_of
 from richter.evidence._policy import Policy
-from richter.records import Claim, Gate, Verdict
+from richter.records import Gate
 from richter.tables import Dataset
 
 __all__ = [
-    "blocked_claim",
     "evidence",
     "has_values",
     "joint_law_of",
+    "margins_of",
     "run_checks",
     "trade",
     "worst_sample",
@@ -55,6 +57,23 @@ def evidence(dataset: Dataset, question: Question, policy: Policy | None = None)
     except (InputError, TooFewErrors) as fault:
         block = Blocked(gate=None, reason=fault.what.rstrip("."), remedy=fault.remedy)
         return dataclasses.replace(asked, evidence=block)
+
+
+def margins_of(
+    dataset: Dataset, margin: float | Mapping[str, float] | None, main: str | None = None
+) -> dict[str, float]:
+    """The stated margins by measure, each on its measure's scale; one without a name is the `main` measure's.
+
+    The main measure is that of the data where none is named.
+    """
+    found: dict[str, float] = {}
+    for name, stated in ({} if margin is None else margin if isinstance(margin, Mapping) else {"": margin}).items():
+        measure = name or main or dataset.metric or "accuracy"
+        if measure in found:
+            raise InputError(f"The margin of {measure} is given twice.", remedy="Give it once.")
+        found[measure] = margin_on(stated, metric_of(dataset, measure))
+        check_margin(metric_of(dataset, measure), found[measure])
+    return found
 
 
 def has_values(dataset: Dataset, measure: str) -> bool:
@@ -84,17 +103,6 @@ def run_checks(dataset: Dataset, question: Question, policy: Policy) -> Finding:
         if finding.block is not None:
             return Finding(notes=tuple(notes), block=finding.block)
     return Finding(notes=tuple(notes))
-
-
-def blocked_claim(claim: Claim, block: Blocked) -> Claim:
-    """A claim that was decided elsewhere, blocked by a check of the data: its numbers are gone."""
-    verdict = Verdict.UNTESTABLE if block.gate is None else Verdict.BLOCKED
-    first, second = claim.conditions
-    return dataclasses.replace(
-        claim, verdict=verdict, blocked_by=block.gate, reason=block.reason, remedy=block.remedy,
-        override=block.override, interval=None, p=None, p_adjusted=None,
-        sentence=f"{second} and {first} are not compared: {block.reason}.",
-    )  # fmt: skip
 
 
 def _gates_of(dataset: Dataset, question: Question, policy: Policy) -> tuple[Gate, ...]:

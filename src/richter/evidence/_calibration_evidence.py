@@ -4,7 +4,6 @@ import dataclasses
 import functools
 
 import numpy as np
-import polars as pl
 
 from richter.claims import (
     EceSide,
@@ -16,71 +15,12 @@ from richter.claims import (
     ece_side,
 )
 from richter.errors import InputError
-from richter.evidence._facts import once, sample_of
+from richter.evidence._facts import confident_counts, graded_rows, once
 from richter.evidence._policy import Policy
-from richter.stats import Bools, Floats, Indices
-from richter.tables import KEY, Dataset, judges_of
+from richter.stats import Bools
+from richter.tables import Dataset, judges_of
 
-__all__ = ["GradedRows", "confident_counts", "estimate_ece", "graded_rows"]
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class GradedRows:
-    """Every answer graded right or wrong: codes of its item and condition, its grade, and its confidence or NaN."""
-
-    item: Indices
-    condition: Indices
-    correct: Floats
-    confidence: Floats
-    group: Indices | None
-    weight: Floats | None
-    run: Indices | None = None
-
-    def of(self, condition: int) -> tuple[Floats, Floats, Indices]:
-        """One condition's confidence, grade and item, row by row."""
-        use = self.condition == condition
-        return self.confidence[use], self.correct[use], self.item[use]
-
-
-@once
-def graded_rows(dataset: Dataset) -> GradedRows:
-    """The rows of right and wrong answers with their confidences, in the order of the dataset's items."""
-    right = sample_of(dataset, "accuracy").outcomes
-    rows = dataset.scores.filter(pl.col("metric") == "accuracy", pl.col("value").is_in([0.0, 1.0]))
-    if rows["confidence"].null_count() < len(rows):
-        rows = rows.sort("item", "condition", "draw")
-    codes = {
-        name: rows[name].cast(pl.Enum(order)).to_physical().to_numpy().astype(np.intp)
-        for name, order in (("item", right.items), ("condition", dataset.conditions))
-    }
-    return GradedRows(
-        item=codes["item"],
-        condition=codes["condition"],
-        correct=rows["value"].to_numpy(),
-        confidence=rows["confidence"].fill_null(float("nan")).to_numpy(),
-        group=right.group,
-        weight=right.weight,
-        run=_run_codes(dataset, rows),
-    )
-
-
-def _run_codes(dataset: Dataset, rows: pl.DataFrame) -> Indices | None:
-    """The run of each row as a code; None where there are none."""
-    answers = dataset.answers
-    if answers["run"].null_count() == len(answers):
-        return None
-    runs = rows.select(KEY).join(answers.select(*KEY, "run"), on=KEY, how="left", maintain_order="left")["run"]
-    return (runs.fill_null("").rank("dense") - 1).to_numpy().astype(np.intp)
-
-
-@once
-def confident_counts(dataset: Dataset) -> Indices:
-    """Answers with a grade and a confidence, by item and condition."""
-    rows = graded_rows(dataset)
-    known = ~np.isnan(rows.confidence)
-    shape = (len(dataset.item_ids), len(dataset.conditions))
-    cell = rows.item[known] * shape[1] + rows.condition[known]
-    return np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(np.intp)
+__all__ = ["estimate_ece"]
 
 
 @once

@@ -24,6 +24,7 @@ from richter.claims import (
     subgroups_both_ways,
     suite_evidence,
     total_evidence,
+    tries_of,
     unpaired_evidence,
     with_gate_limit,
     with_missing_at,
@@ -128,10 +129,11 @@ def filled_sample(
     dataset: Dataset, measure: str, lacking: np.ndarray, end: Literal["worst", "best"] = "worst"
 ) -> Sample:  # fmt: skip
     """The sample of a measure with missing grades at the worse (or better) end."""
-    if not measure.startswith("pass"):
+    tries = tries_of(measure)
+    if tries is None:
         return as_sample(with_missing_at(outcomes_of(dataset, measure), lacking, end))
     filled = with_missing_at(outcomes_of(dataset, "accuracy"), lacking, end)
-    return as_sample(passes(filled, int(measure[5:]), every=measure[4] == "^"))
+    return as_sample(passes(filled, tries.number, every=tries.every))
 
 
 def _asked_of(dataset: Dataset, question: Question, sample: Sample) -> Sample:

@@ -16,23 +16,29 @@ from richter.claims import (
     Outcomes,
     RatedPair,
     Sample,
+    as_errors,
     as_sample,
     check_alignment,
     mean_evidence,
     measure_words,
+    passes,
+    tries_of,
 )
 from richter.records import Interval, Result
-from richter.stats import Bools, Indices
-from richter.tables import Dataset, chance_of, item_codes, outcomes, question_codes
+from richter.stats import Bools, Floats, Indices
+from richter.tables import KEY, Dataset, chance_of, item_codes, outcomes, question_codes
 
 __all__ = [
+    "GradedRows",
     "GroupShares",
     "LabelConflict",
     "LackingGrades",
     "RaterShares",
     "alignment_of",
+    "confident_counts",
     "describe_lacking",
     "expected_draws",
+    "graded_rows",
     "group_shares",
     "has_shared_items",
     "label_conflicts",
@@ -65,14 +71,21 @@ def once(fact: Callable[..., T]) -> Callable[..., T]:
 
 @once
 def outcomes_of(dataset: Dataset, measure: str) -> Outcomes:
-    """One measure's values on units."""
-    return outcomes(dataset, measure)
+    """One measure's values on units; errors and passes are made from the grades that accuracy has."""
+    tries = tries_of(measure)
+    if tries is not None:
+        return passes(outcomes_of(dataset, "accuracy"), tries.number, every=tries.every)
+    return as_errors(outcomes_of(dataset, "accuracy")) if measure == "error_rate" else outcomes(dataset, measure)
 
 
 @once
 def sample_of(dataset: Dataset, measure: str) -> Sample:
-    """One measure as items x conditions."""
-    return as_sample(outcomes_of(dataset, measure))
+    """One measure as items x conditions; errors are what accuracy lacks to 1."""
+    values = outcomes_of(dataset, measure)
+    if measure != "error_rate":
+        return as_sample(values)
+    right = sample_of(dataset, "accuracy")
+    return dataclasses.replace(right, outcomes=values, mean=1 - right.mean)
 
 
 @once
@@ -119,6 +132,68 @@ def has_shared_items(dataset: Dataset, measure: str) -> bool:
     """Whether any two conditions have a value for the same item."""
     known = ~np.isnan(sample_of(dataset, measure).mean)
     return bool((known.sum(axis=1) > 1).any())
+
+
+# ------------------------------------------------------------------ confidences
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class GradedRows:
+    """Every answer graded right or wrong: codes of its item and condition, its grade, and its confidence or NaN."""
+
+    item: Indices
+    condition: Indices
+    correct: Floats
+    confidence: Floats
+    group: Indices | None
+    weight: Floats | None
+    run: Indices | None = None
+
+    def of(self, condition: int) -> tuple[Floats, Floats, Indices]:
+        """One condition's confidence, grade and item, row by row."""
+        use = self.condition == condition
+        return self.confidence[use], self.correct[use], self.item[use]
+
+
+@once
+def graded_rows(dataset: Dataset) -> GradedRows:
+    """The rows of right and wrong answers with their confidences, in the order of the dataset's items."""
+    right = sample_of(dataset, "accuracy").outcomes
+    rows = dataset.scores.filter(pl.col("metric") == "accuracy", pl.col("value").is_in([0.0, 1.0]))
+    if rows["confidence"].null_count() < len(rows):
+        rows = rows.sort("item", "condition", "draw")
+    codes = {
+        name: rows[name].cast(pl.Enum(order)).to_physical().to_numpy().astype(np.intp)
+        for name, order in (("item", right.items), ("condition", dataset.conditions))
+    }
+    return GradedRows(
+        item=codes["item"],
+        condition=codes["condition"],
+        correct=rows["value"].to_numpy(),
+        confidence=rows["confidence"].fill_null(float("nan")).to_numpy(),
+        group=right.group,
+        weight=right.weight,
+        run=_run_codes(dataset, rows),
+    )
+
+
+def _run_codes(dataset: Dataset, rows: pl.DataFrame) -> Indices | None:
+    """The run of each row as a code; None where there are none."""
+    answers = dataset.answers
+    if answers["run"].null_count() == len(answers):
+        return None
+    runs = rows.select(KEY).join(answers.select(*KEY, "run"), on=KEY, how="left", maintain_order="left")["run"]
+    return (runs.fill_null("").rank("dense") - 1).to_numpy().astype(np.intp)
+
+
+@once
+def confident_counts(dataset: Dataset) -> Indices:
+    """Answers with a grade and a confidence, by item and condition."""
+    rows = graded_rows(dataset)
+    known = ~np.isnan(rows.confidence)
+    shape = (len(dataset.item_ids), len(dataset.conditions))
+    cell = rows.item[known] * shape[1] + rows.condition[known]
+    return np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(np.intp)
 
 
 # ------------------------------------------------------------------ groups
@@ -232,15 +307,14 @@ def valued_by(dataset: Dataset, measure: str) -> str:
         return str(dataset.metric)
     if row.source == "severity":
         return "mean_severity"
-    return "accuracy" if row.source in ("confidence", "draws") or measure.startswith("pass") else measure
+    is_by_grades = row.source in ("confidence", "draws") or tries_of(measure) is not None
+    return "accuracy" if is_by_grades else measure
 
 
 @once
 def grade_counts(dataset: Dataset, measure: str) -> Indices:
     """How many values of a measure each item and condition has."""
     if measure_words(measure).estimator == "ece":
-        from richter.evidence._calibration_evidence import confident_counts
-
         return confident_counts(dataset)
     return sample_of(dataset, valued_by(dataset, measure)).draws
 
@@ -303,7 +377,7 @@ def describe_lacking(found: LackingGrades) -> list[str]:
 
 # ------------------------------------------------------------------ human labels
 
-CONFLICT_SIZE = 0.05  # of the scale: what grades and labels may differ by without contradicting each other
+CONFLICT_SIZE = 0.05  # of the scale, which begins at 0: what grades and labels may differ by without contradicting
 CONFLICT_LEVEL = 0.99
 
 
@@ -329,7 +403,7 @@ def label_conflicts(dataset: Dataset) -> tuple[LabelConflict, ...]:
         return ()
     sample = sample_of(dataset, dataset.metric)
     rows, metric = sample.outcomes, sample.metric
-    if rows.label is None or rows.label_fault or metric.low is None or metric.high is None:
+    if rows.label is None or rows.label_fault or metric.high is None:
         return ()
     found = []
     for k, name in enumerate(dataset.conditions):
@@ -339,7 +413,7 @@ def label_conflicts(dataset: Dataset) -> tuple[LabelConflict, ...]:
         known = ~np.isnan(sample.mean[:, k])
         graded = float(np.average(sample.mean[known, k], weights=weight[known]))
         span = one.interval(CONFLICT_LEVEL)
-        if graded not in span and abs(graded - one.estimate) >= CONFLICT_SIZE * (metric.high - metric.low):
+        if graded not in span and abs(graded - one.estimate) >= CONFLICT_SIZE * metric.high:
             found.append(LabelConflict(condition=name, measure=dataset.metric, graded=graded, corrected=one.estimate,
                                        interval=span, labels=one.labels))  # fmt: skip
     return tuple(found)

@@ -197,7 +197,7 @@ class ConditionSummary(Shown):
 
     `error_rate` None: nothing was graded right or wrong. With zero errors it is 0 and what is known is the upper end
     of its interval. `floor` is the passive rate at the estimated L for as many independent labels as these are worth;
-    None where L is undefined.
+    None where L is undefined. `labels` of people corrected the error rate.
     """
 
     unwritten: ClassVar = ("name",)
@@ -216,6 +216,7 @@ class ConditionSummary(Shown):
     lipschitz: float | None = None
     lipschitz_detail: Lipschitz | None = None
     floor: float | None = None
+    labels: int = 0
     warnings: tuple[str, ...] = ()
 
 
@@ -259,7 +260,14 @@ def summarise_condition(
     if n < MIN_ITEMS:
         warnings.append(f"only {counted(n, 'graded item')}: every figure here is rough")
     summary = ConditionSummary(
-        name=name, n=n, failed=failed, missing=missing, error_rate=rate, error_rate_interval=interval, accuracy=1 - rate
+        name=name,
+        n=n,
+        failed=failed,
+        missing=missing,
+        error_rate=rate,
+        error_rate_interval=interval,
+        accuracy=1 - rate,
+        labels=error.labels,
     )
     known = ~np.isnan(confidence)
     if not known.any():

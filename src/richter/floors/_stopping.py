@@ -12,6 +12,7 @@ from richter.claims import (
     METRICS,
     Metric,
     block_by_missing,
+    block_claim,
     decide_by_limits,
     sequential_measures,
     spanning_both,
@@ -294,10 +295,7 @@ def _blocked_by_missing(rule: StopRule, claim: Claim, count: int, total: int) ->
     block = block_by_missing(count, total, why=f"{rule.metric.noun} has no worst value")
     if not claim.decided or block is None:
         return noted
-    return dataclasses.replace(
-        noted, verdict=Verdict.BLOCKED, blocked_by=block.gate, reason=block.reason, remedy=block.remedy,
-        sentence=f"{rule.text}: blocked, {block.reason}.",
-    )  # fmt: skip
+    return block_claim(noted, block, sentence=f"{rule.text}: blocked, {block.reason}.")
 
 
 def _decide_rows(
@@ -315,7 +313,8 @@ def _decide_rows(
     errors = claim.metric.estimator == "given_error"
     if len(values) == 0 or (errors and not (values > 0).any()):
         what = "wrong" if errors and len(values) else "graded"
-        return _claim(claim, Verdict.UNDECIDED, f"{claim.text}: undecided, nothing was {what} yet.")
+        verdict = decide_by_limits(None, value=claim.threshold, above=not claim.below)
+        return _claim(claim, verdict, f"{claim.text}: {verdict.value}, nothing was {what} yet.")
     sequence = _sequence(claim, _measured_values(claim, values), others, units, level)
     interval = sequence.interval
     is_empty = interval.low > interval.high  # it happens with probability below 1 - level where the order is random

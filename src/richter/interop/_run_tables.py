@@ -123,10 +123,17 @@ def _for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def export_dataset(
-    ledger: Ledger, folder: str | Path, *, name: str, license_name: str = "", creator: str = "", force: bool = False
+    ledger: Ledger,
+    answers: pl.DataFrame,
+    folder: str | Path,
+    *,
+    name: str,
+    license_name: str = "",
+    creator: str = "",
+    force: bool = False,
 ) -> dict[str, int]:
-    """Write all tables of a run as a data set in the Hub's layout, Croissant beside them; gives rows by table."""
-    frames = {table: make(ledger) for table, make in sorted(EXPORTS.items())}
+    """Write the answers given and a run's other tables in the Hub's layout, Croissant beside them; rows by table."""
+    frames = {table: make(ledger) for table, make in sorted(EXPORTS.items())} | {"answers": answers}
     frames = {table: frame for table, frame in frames.items() if not frame.is_empty()}
     files = [
         DataFile(

@@ -34,11 +34,10 @@ from richter.audit import (
     watch_series,
     weigh_scores,
 )
-from richter.audit._comparison import margins_of
 from richter.audit._plan_tail import tail_plan as tail_plan_of
 from richter.claims import About, parse_margin
 from richter.errors import InputError, UnconfirmedReading
-from richter.evidence import MissingPolicy, Policy
+from richter.evidence import MissingPolicy, Policy, margins_of
 from richter.interop import RatingKind, Source, is_frame, named_source, source_name
 from richter.notebook._python_words import speaks_python
 from richter.notebook._shown_results import Claims, Comparison, GateResult

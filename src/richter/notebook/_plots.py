@@ -15,10 +15,10 @@ PlotKind = Literal["forest", "tiers", "fixed", "reliability", "severity"]
 # what people ask for -> the figures of a report that show it, the first that there is
 _FIGURES: Mapping[PlotKind, tuple[str, ...]] = {
     "forest": ("floors-forest",),
-    "tiers": ("floors-sets",),
+    "tiers": ("floors-ranking",),
     "fixed": ("floors-flips",),
     "reliability": ("calibration-reliability",),
-    "severity": ("severity-curve", "severity-per-million"),
+    "severity": ("severity-distribution", "severity-per-million"),
 }
 _NEEDS: Mapping[PlotKind, str] = {
     "forest": "two conditions that are compared",

@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from richter.audit import measure_run
-from richter.errors import MissingPart
-from richter.records import Result, json_text
+from richter.errors import InputError, MissingPart
+from richter.records import Result, json_text, printable
 from richter.report import write_report
 from richter.store import RunLike, write_file
 from richter.tables import Dataset
 
 __all__ = ["Tracked", "log_to_mlflow", "log_to_wandb", "metrics_of", "params_of"]
+
+MLFLOW_PACKAGES = "mlflow-skinny sqlalchemy alembic"  # with what a database as the store takes
 
 # the results document's three numbers of a condition, as trackers call them
 _NUMBERS = {"how_often": "error_rate", "how_badly": "catastrophic_rate", "knows": "ece_debiased"}
@@ -97,11 +99,17 @@ def log_to_mlflow(run: RunLike, *, experiment: str, seed: int = 0) -> Tracked:
     try:
         import mlflow
     except ImportError as error:
-        raise MissingPart("Logging to MLflow needs MLflow.", remedy="pip install mlflow-skinny") from error
+        raise MissingPart("Logging to MLflow needs MLflow.", remedy=f"pip install {MLFLOW_PACKAGES}") from error
+    try:  # before anything is measured: an address that cannot be used is MLflow's own error, of many kinds
+        mlflow.set_experiment(experiment)
+    except mlflow.exceptions.MlflowException as error:
+        raise InputError(
+            f"MLflow cannot store at {mlflow.get_tracking_uri()}: {printable(str(error), limit=200)}",
+            remedy=f"pip install {MLFLOW_PACKAGES}, then set MLFLOW_TRACKING_URI=sqlite:///mlflow.db",
+        ) from error
     results = measure_run(run, seed=seed)
     document = results.to_dict()
     metrics = metrics_of(document)
-    mlflow.set_experiment(experiment)
     with (
         _artifacts(document, results.tables) as files,
         mlflow.start_run(run_name=str(document["run"]["name"])) as started,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
+    from richter.ratings._disagreements import *
     from richter.ratings._guard import *
     from richter.ratings._judge_report import *
     from richter.ratings._rating_page import *

@@ -2,26 +2,32 @@
 
 import asyncio
 import json
+import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 
 from richter.errors import InputError
+from richter.ratings._disagreements import Disagreement, find_disagreements, rater_progress
 from richter.ratings._guard import LoopbackGuard, error_reply
-from richter.ratings._rubric import check_mechanism, check_severity, rubric
+from richter.ratings._rubric import GRID, check_mechanism, check_severity, rubric
 from richter.ratings._sample import Key, Sample
-from richter.records import Answer, Item, Rating
+from richter.records import Answer, Item, Rating, printable
 from richter.store import Ledger
+from richter.words._label_texts import ClaimStanding, describe_label_effect, describe_standing
 
 __all__ = ["RatingPage"]
 
 FILES = {
-    "": ("index.html", "text/html"),
-    "page.js": ("page.js", "text/javascript"),
-    "page.css": ("page.css", "text/css"),
+    "": ("ratings/page/index.html", "text/html"),
+    "page.js": ("ratings/page/page.js", "text/javascript"),
+    "page.css": ("ratings/page/page.css", "text/css"),
+    "app_frame.css": ("ratings/page/app_frame.css", "text/css"),
+    "tokens.css": ("report/page/tokens.css", "text/css"),  # a file that all pages share, no code
 }
 LONGEST_BODY = 10_000
 
@@ -29,9 +35,9 @@ LONGEST_BODY = 10_000
 class RatingPage:
     """One rater's session on one sample. Every rating is in the ledger before the next answer is shown.
 
-    What the rater sees is blind: neither condition, item id, judge score nor other raters. `claim` says where the
-    labelled claim stands: `claim` in words, `span` with `low`, `estimate`, `high` and which end is `better`. `more`
-    gives the sample with its next batch once this one is rated, or None to end.
+    What the rater sees is blind: neither condition, item id, judge score nor other people's labels; only where two
+    others differ does a third person see their labels, to settle it. `claim` says where the labelled claim stands.
+    `more` gives the sample with its next batch once this one is rated, or None to end.
     """
 
     def __init__(
@@ -42,7 +48,7 @@ class RatingPage:
         items: Mapping[str, Item],
         answers: Mapping[Key, Answer],
         *,
-        claim: Callable[[], Mapping[str, Any]] | None = None,
+        claim: Callable[[], ClaimStanding] | None = None,
         more: Callable[[Sample], Sample | None] | None = None,
     ) -> None:
         if not rater.strip():
@@ -53,11 +59,15 @@ class RatingPage:
         self.guard = LoopbackGuard(cookie="richter-rate", command="richter label")
         self.turn = asyncio.Lock()
         self._again: int | None = None  # a task that was taken back
+        self._standing: ClaimStanding | None = None  # of the claim, with the labels so far
+        self._before: ClaimStanding | None = None  # the same before the last label
         self.actions: dict[tuple[str, str], Callable[[Mapping[str, Any]], dict[str, Any]]] = {
             ("GET", "api/scale"): lambda _: rubric().to_dict(),
             ("GET", "api/next"): lambda _: self.state(),
             ("POST", "api/rate"): self.rate,
             ("POST", "api/undo"): lambda _: self.undo(),
+            ("GET", "api/disagreements"): lambda _: self.disagreements(),
+            ("POST", "api/settle"): self.settle,
         }
         self.rated = {(r.item, r.condition, r.draw): r for r in ledger.ratings(kind="human") if r.rater == rater}
 
@@ -89,8 +99,121 @@ class RatingPage:
                 "severity": before.severity if before else None,
                 "mechanism": before.mechanism if before else "",
             }
-        claim = {"claim": "", "span": None} if self._claim is None else self._claim()
-        return {"done": done, "total": len(self.order), "task": task, **claim}
+        people = self.ledger.ratings(kind="human")
+        return {
+            "done": done,
+            "total": len(self.order),
+            "run": printable(Path(self.ledger.name).name, limit=80),
+            "rater": self.rater,
+            "task": task,
+            "raters": self._progress(people),
+            "disagreements": len([d for d in self._disputed(people) if self.rater not in d.raters and d.third is None]),
+            **self._claim_now(),
+        }
+
+    def is_finished(self) -> bool:
+        """Whether this rater has nothing left to do: no answer to label, no disagreement to settle."""
+        state = self.state()
+        return state["task"] is None and not state["disagreements"]
+
+    def _progress(self, people: Sequence[Rating]) -> list[dict[str, Any]]:
+        counts = {self.rater: 0} | rater_progress(people, self.sample.chosen)
+        total = len(self.sample.chosen)
+        return [
+            {"name": printable(name, limit=80), "done": done, "total": total, "is_you": name == self.rater}
+            for name, done in counts.items()
+        ]
+
+    def _claim_now(self) -> dict[str, Any]:
+        """Where the claim stands in words and on its rail, and what the last label did to it."""
+        if self._claim is None:
+            return {"claim": "", "span": None, "effect": None}
+        if self._standing is None:
+            self._standing = self._claim()
+        now, before = self._standing, self._before
+        words = describe_label_effect(before, now)
+        effect = {"words": words, "before": _ends(before) if before else None} if words else None
+        return {"claim": describe_standing(now), "sentence": now.sentence, "span": _ends(now), "effect": effect}
+
+    def _save(self, rating: Rating) -> None:
+        """Put a label into the ledger, and remember where the claim stood before it."""
+        before = self._standing
+        self.ledger.add_ratings([rating])
+        self.rated[rating.item, rating.condition, rating.draw] = rating
+        self._before, self._standing = before, None
+
+    # ---- what two others differ on -------------------------------------------------------------------------------
+
+    def _disputed(self, people: Sequence[Rating]) -> list[Disagreement]:
+        return find_disagreements(people, self.sample.chosen)
+
+    def disagreements(self) -> dict[str, Any]:
+        """The answers that two others labelled differently, and how many await a third label because of this rater's.
+
+        Of the latter nothing more is told: a rater who saw them would not label blind any longer.
+        """
+        people = self.ledger.ratings(kind="human")
+        found = self._disputed(people)
+        numbers = {key: number for number, key in enumerate(self.sample.chosen)}
+        rows = [self._disputed_row(d, numbers[d.key]) for d in found if self.rater not in d.raters]
+        own = [d for d in found if self.rater in d.raters]
+        return {
+            "rows": rows,
+            "yours": len([d for d in own if d.third is None]),
+            "raters": self._progress(people),
+            **self._claim_now(),
+        }
+
+    def _disputed_row(self, found: Disagreement, number: int) -> dict[str, Any]:
+        low, high = found.ends
+        third = found.third
+        return {
+            "number": number,
+            "question": self.items[found.key[0]].prompt,
+            "reference": self.items[found.key[0]].reference,
+            "answer": self.answers[found.key].text,
+            "labels": [
+                {"rater": printable(r.rater, limit=80), "severity": r.severity, "mechanism": r.mechanism}
+                for r in (found.first, found.second)
+            ],
+            "levels": [level for level in GRID if low <= level <= high],
+            "settled": None if third is None else third.severity,
+            "settled_by": None if third is None else printable(third.rater, limit=80),
+            "is_yours": third is None or third.rater == self.rater,
+        }
+
+    def settle(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Store a third label between the two that differ, and list what is left."""
+        number, severity = body.get("answer"), body.get("severity")
+        if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < len(self.sample.chosen):
+            raise InputError("That answer does not exist.", remedy="Load the page again.")
+        key = self.sample.chosen[number]
+        found = next((d for d in self._disputed(self.ledger.ratings(kind="human")) if d.key == key), None)
+        if found is None or self.rater in found.raters or (found.third and found.third.rater != self.rater):
+            raise InputError("That disagreement is not yours to settle.", remedy="Load the page again.")
+        if isinstance(severity, bool) or not isinstance(severity, int | float) or severity not in GRID:
+            raise InputError("A label needs a severity.", remedy="Choose one of the levels.")
+        low, high = found.ends
+        if not low <= severity <= high:
+            raise InputError(
+                "The third label lies between the two.", remedy=f"Choose a level from {low:g} to {high:g}."
+            )
+        item, condition, draw = key
+        nearest = min((found.first, found.second), key=lambda r: abs(float(r.severity or 0.0) - severity))
+        self._save(
+            Rating(
+                item=item,
+                condition=condition,
+                draw=draw,
+                rater=self.rater,
+                kind="human",
+                severity=float(severity),
+                mechanism=nearest.mechanism if severity else "",
+                started_at=_moment(body.get("started_at")),
+                ended_at=time.time(),
+            )
+        )
+        return self.disagreements()
 
     def rate(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Store one rating and go on."""
@@ -103,7 +226,7 @@ class RatingPage:
         if severity == 0:
             mechanism = ""
         started = body.get("started_at")
-        item, condition, draw = key = self._key(number)
+        item, condition, draw = self._key(number)
         rating = Rating(
             item=item,
             condition=condition,
@@ -115,8 +238,7 @@ class RatingPage:
             started_at=_moment(started),
             ended_at=time.time(),
         )
-        self.ledger.add_ratings([rating])
-        self.rated[key] = rating
+        self._save(rating)
         self._again = None
         return self.state()
 
@@ -169,5 +291,19 @@ def _moment(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and 0 < value < 1e11 else None
 
 
+def _ends(standing: ClaimStanding) -> dict[str, Any] | None:
+    """A claim's estimate and interval for its rail, and which end of it is better; None before there are any."""
+    ends = standing.interval
+    if ends is None or not (math.isfinite(ends.low) and math.isfinite(ends.high)):
+        return None
+    better = standing.metric.better if standing.is_difference else None
+    return {
+        "low": ends.low,
+        "estimate": standing.estimate,
+        "high": ends.high,
+        "better": better,
+    }
+
+
 def _read(name: str) -> str:
-    return resources.files("richter.ratings").joinpath("page").joinpath(name).read_text(encoding="utf-8")
+    return resources.files("richter").joinpath(*name.split("/")).read_text(encoding="utf-8")

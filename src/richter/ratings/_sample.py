@@ -1,7 +1,7 @@
 """Which answers people rate: a stratified random sample, blind, in another order for each rater."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from richter.errors import InputError
 from richter.records import Answer, Result
 
-__all__ = ["SAMPLE_NOTE", "Sample", "band", "draw_sample", "extend_sample"]
+__all__ = ["SAMPLE_NOTE", "Sample", "add_conditions", "band", "draw_sample", "extend_sample"]
 
 SAMPLE_NOTE = "rating sample"  # the ledger's note of which answers people rate, and of every answer's stratum
 
@@ -74,31 +74,41 @@ def band(severity: float | None, bands: int = len(BANDS)) -> str:
 
 
 def _strata_of(
-    keys: Sequence[Key], scores: Mapping[Key, float | None], n: int
+    keys: Sequence[Key], wanted: Sequence[Key], scores: Mapping[Key, float | None], n: int
 ) -> tuple[dict[Key, str], dict[str, list[Key]]]:
-    """The stratum of every answer, and the answers of every stratum: as fine as n ratings allow."""
+    """The stratum of every answer, and the wanted answers of every stratum: as fine as n ratings allow."""
     strata: dict[Key, str] = {}
     members: dict[str, list[Key]] = {}
     for bands in (len(BANDS), *_JOINED):
         strata = {key: f"{key[1]} | {band(scores.get(key), bands)}" for key in keys}
         members = {}
-        for key, stratum in strata.items():
-            members.setdefault(stratum, []).append(key)
+        for key in wanted:
+            members.setdefault(strata[key], []).append(key)
         if sum(min(ENOUGH, len(own)) for own in members.values()) <= n:
             break
     return strata, members
 
 
-def draw_sample(answers: Sequence[Answer], scores: Mapping[Key, float | None], n: int, *, seed: int) -> Sample:
+def draw_sample(
+    answers: Sequence[Answer],
+    scores: Mapping[Key, float | None],
+    n: int,
+    *,
+    seed: int,
+    conditions: Collection[str] = (),
+) -> Sample:
     """Draw n answers at random within strata of condition and score band, the strata as even as their sizes allow.
+
+    With `conditions` only their answers are drawn; the others have strata of which nothing is drawn.
 
     Even strata put labels where severe answers are, which are few; the correction weights them back. Every stratum
     gets at least two labels, or all it has; neighbouring bands are joined where they would get fewer than five.
     """
     keys = [(a.item, a.condition, a.draw) for a in answers if not a.error]
-    if not keys:
+    asked = [key for key in keys if not conditions or key[1] in conditions]
+    if not asked:
         raise InputError("There are no answers to rate.", remedy="Run `richter audit --only ask` first.")
-    strata, members = _strata_of(keys, scores, n)
+    strata, members = _strata_of(keys, asked, scores, n)
     wanted = {name: min(LEAST, len(own)) for name, own in members.items()}
     least = sum(wanted.values())
     if n < least:
@@ -106,7 +116,7 @@ def draw_sample(answers: Sequence[Answer], scores: Mapping[Key, float | None], n
             f"{n} ratings cannot cover {len(members)} strata of condition and score band.",
             remedy=f"Rate at least {least} answers.",
         )
-    for _ in range(min(n, len(strata)) - least):  # one more to whichever stratum has fewest and is not used up
+    for _ in range(min(n, len(asked)) - least):  # one more to whichever stratum has fewest and is not used up
         unused = [name for name in sorted(members) if wanted[name] < len(members[name])]
         wanted[min(unused, key=lambda name: wanted[name])] += 1
     rng = np.random.default_rng(seed)
@@ -130,4 +140,16 @@ def extend_sample(sample: Sample, wanted: Mapping[str, int]) -> Sample:
         sample,
         chosen=(*sample.chosen, *more),
         batches=(*(sample.batches or (len(sample.chosen),)), *([len(more)] if more else [])),
+    )
+
+
+def add_conditions(sample: Sample, other: Sample) -> Sample:
+    """The sample with a later one of conditions of which nothing was drawn, and with that one's strata for them."""
+    drawn = {condition for _, condition, _ in other.chosen}
+    strata = {key: other.strata[key] if key[1] in drawn else name for key, name in sample.strata.items()}
+    return dataclasses.replace(
+        sample,
+        chosen=(*sample.chosen, *other.chosen),
+        strata=strata,
+        batches=(*(sample.batches or (len(sample.chosen),)), len(other.chosen)),
     )

@@ -12,8 +12,8 @@ from richter.records._plain import Result
 
 __all__ = [
     "DEFAULT_LEVEL",
-    "Better", "Claim", "Family", "Gate", "Hypothesis", "Interval", "Reckoning", "Refused", "SizeStep", "Unit",
-    "Verdict", "at_least", "at_most", "refusals",
+    "Better", "Claim", "Family", "Gate", "GradedResult", "Hypothesis", "Interval", "Reckoning", "Refused", "SizeStep",
+    "Unit", "Verdict", "at_least", "at_most", "refusals",
 ]  # fmt: skip
 
 
@@ -143,6 +143,15 @@ class Reckoning(Result):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class GradedResult(Result):
+    """What the grades alone say of a claim that human labels corrected."""
+
+    estimate: float
+    interval: Interval
+    verdict: Verdict
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Claim(Result):
     """The only carrier of a verdict.
 
@@ -153,7 +162,8 @@ class Claim(Result):
     says what that is). `needed` units would settle an undecided claim for a difference of `needed_for`, with 80% power;
     never for the difference that was seen. `min_detectable_difference` is the smallest difference that these data would
     have shown with 80% power. `sizes` say what differences that nobody stated would take. Where missing grades change
-    the verdict, `without_missing` and `missing_as_worst` are the two ways to count them. `basis` says who graded
+    the verdict, `without_missing` and `missing_as_worst` are the two ways to count them. `labels` of people corrected
+    the grades, and `as_graded` is what these say alone. `basis` says who graded
     ("judge, unchecked" where a judge did whom nobody checked);
     `judged` names that judge and `apart` says that conditions have different items: neither is written. A blocked claim
     has the `reason`, the `remedy`, and the option that overrides the check. `missing` counts the grades that each
@@ -182,6 +192,8 @@ class Claim(Result):
     sizes: tuple[SizeStep, ...] = ()
     without_missing: Reckoning | None = None
     missing_as_worst: Reckoning | None = None
+    labels: int = 0
+    as_graded: GradedResult | None = None
     hypothesis: Hypothesis | None = None
     margin: float | None = None
     better: Better | None = None

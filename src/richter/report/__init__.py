@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
+    from richter.report._badge import *
     from richter.report._figure import *
     from richter.report._figures import *
     from richter.report._history import *

@@ -86,7 +86,7 @@ def _reliability(
     yield figure(
         figure_name,
         title=title,
-        sentence=describe_reliability(studies, has_enough=has_enough),
+        says=describe_reliability(studies, has_enough=has_enough),
         panels=panels if has_enough else [],
         rows=rows,
         columns="condition, source: confidence from, from: bin from, to, n: answers, confidence: mean confidence, "
@@ -109,7 +109,7 @@ def _phase(conditions: Mapping[str, Any]) -> Iterator[Figure]:
     yield figure(
         "calibration-phase",
         title="How many labels it takes",
-        sentence=describe_phase(rows),
+        says=describe_phase(rows),
         panels=panels_by(
             rows,
             axis_of(rows, "errors", "labels times the error rate", log=True),
@@ -138,7 +138,7 @@ def _coverage(conditions: Mapping[str, Any]) -> Iterator[Figure]:
     yield figure(
         "calibration-coverage",
         title="When may it answer alone?",
-        sentence=describe_coverage(conditions),
+        says=describe_coverage(conditions),
         panels=[]
         if few
         else panels_by(
@@ -171,7 +171,7 @@ def _groups(conditions: Mapping[str, Any]) -> Iterator[Figure]:
     yield figure(
         "calibration-groups",
         title="Calibration by group",
-        sentence=describe_groups(rows),
+        says=describe_groups(rows),
         panels=panels_by(
             rows,
             axis_of(rows, "n", "items of the group", log=True),
@@ -214,7 +214,7 @@ def _margins(draws: Mapping[str, Any]) -> Iterator[Figure]:
     yield figure(
         "calibration-margins",
         title="Where the two ways of counting agree",
-        sentence=describe_margins(rows),
+        says=describe_margins(rows),
         panels=panels_by(
             rows,
             axis_of(rows, "margin", "lead of the commonest answer"),
@@ -256,7 +256,7 @@ def _regimes(questions: list[Mapping[str, Any]]) -> Iterator[Figure]:
     yield figure(
         "calibration-regimes",
         title="Which questions are close races",
-        sentence=describe_regimes(rows, REGIMES["large"]),
+        says=describe_regimes(rows, REGIMES["large"]),
         panels=panels_by(
             rows,
             Axis(title="lead of the first answer"),

@@ -1,8 +1,7 @@
-"""What every figure shares: the colours, how conditions are told apart, and the figure as a record and as a file.
+"""What every figure shares: how conditions are told apart, and the figure as a record and as a file.
 
-Colours are CSS variables, so one drawing serves the light page, the dark page and paper; `figure_svg` writes the light
-ones in for files that stand alone. Hues follow Okabe and Ito (told apart by all common forms of colour blindness),
-darkened or lightened until each has a contrast of 3 to 1 with its background.
+Colours are CSS variables (`page/tokens.css`), so one drawing serves the light page, the dark page and paper;
+`figure_svg` writes the light ones in for files that stand alone.
 """
 
 import dataclasses
@@ -12,6 +11,7 @@ from html import escape
 from typing import Any
 
 from richter.report._svg import SHAPES, WIDTH, Axis, Mark, Panel, axis, lanes, panel_svg, shape_svg
+from richter.report._tokens import light_colours
 
 __all__ = ["Figure", "figure_svg"]
 
@@ -19,34 +19,10 @@ Row = dict[str, Any]
 Numbered = Sequence[tuple[int, Row]]
 Layer = Callable[[Numbered], Iterable[Mark]]  # of a panel: the marks for its rows, which are numbered
 
-COLOURS = {  # CSS variable: on light, on dark
-    "--paper": ("#ffffff", "#14171a"),
-    "--ink": ("#1b1f23", "#e8e6e1"),
-    "--muted": ("#57606a", "#a6adb5"),
-    "--line": ("#e3e6ea", "#2c3238"),
-    "--shade": ("#eef1f4", "#20262c"),
-    "--c0": ("#0072b2", "#56b4e9"),
-    "--c1": ("#d55e00", "#f08a3c"),
-    "--c2": ("#00835f", "#2cc79a"),
-    "--c3": ("#b0548a", "#e39bc4"),
-    "--c4": ("#946200", "#e6c34a"),
-    "--c5": ("#4a52b5", "#a7b0ff"),
-    "--c6": ("#555b61", "#b9bec4"),
-    "--good": ("#00734f", "#2cc79a"),
-    "--bad": ("#b3361b", "#ff8a66"),
-    "--wait": ("#7a5b00", "#e6c34a"),
-    "--none": ("#656d76", "#99a1a9"),
-    "--r0": ("#f7ecd3", "#2b241a"),
-    "--r1": ("#f1cf8b", "#5a3f18"),
-    "--r2": ("#e3a046", "#8f5b1b"),
-    "--r3": ("#c06d1f", "#c98227"),
-    "--r4": ("#8a430f", "#eeb24f"),
-    "--r5": ("#522407", "#ffe1a1"),
-}
 MOST_PANELS = 24
 TEXT = (  # of a file that stands alone
     "text{font:11px system-ui,sans-serif;fill:var(--muted)}.h{font-size:12px;fill:var(--ink);font-weight:600}"
-    ".g{stroke:var(--line);fill:none}"
+    ".g{stroke:var(--line);fill:none}.v,.c{fill:var(--ink)}.c.on{fill:var(--paper)}"
 )
 
 
@@ -66,14 +42,16 @@ PLAIN = Key(name="", colour="var(--c0)")
 class Figure:
     """One figure: the sentence that says what it shows, its panels, its numbers, and where its estimator is explained.
 
+    `finding` is what the figure shows, a sentence that heads it; `reading` says how to read it; `title` is its name.
     `rows` are at once what the marks stand for, the figure's table and its download; `columns` names the columns for
-    people. `docs` is a page of the documentation. Without panels the sentence is all there is to show at this n.
+    people. `docs` is a page of the documentation. Without panels the finding is all there is to show at this n.
     """
 
     name: str
     section: str
     title: str
-    sentence: str
+    finding: str
+    reading: str = ""
     panels: Sequence[Panel]
     rows: Sequence[Row]
     columns: Mapping[str, str]
@@ -82,9 +60,18 @@ class Figure:
     drills: bool = False  # a mark stands for answers that the evidence can show
     folded: bool = False  # detail for those who ask
 
+    @property
+    def sentence(self) -> str:
+        """The finding and how to read it."""
+        return " ".join(filter(None, (self.finding, self.reading)))
 
-def figure(name: str, *, columns: str, **parts: Any) -> Figure:
-    """A figure; its section is the first word of its name. `columns`: "field, field: words for people, ..."."""
+
+def figure(name: str, *, columns: str, says: tuple[str, str], more: str = "", **parts: Any) -> Figure:
+    """A figure; its section is the first word of its name. `columns`: "field, field: words for people, ...".
+
+    `says`: its finding, and how to read it, to which `more` is added.
+    """
+    parts |= {"finding": says[0], "reading": f"{says[1]}{more}".strip()}
     pairs = [(field, words or field) for field, _, words in (c.partition(": ") for c in columns.split(", "))]
     return Figure(name=name, section=name.split("-")[0], columns=dict(pairs), **parts)
 
@@ -264,6 +251,6 @@ def figure_svg(drawn: Figure, *, width: int = 3 * WIDTH + 80) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="{y}" viewBox="0 0 {whole} {y}">'
         f'<style>{TEXT}</style><rect width="100%" height="100%" fill="var(--paper)"/>{"".join(body)}</svg>\n'
     )
-    for variable, pair in COLOURS.items():
-        text = text.replace(f"var({variable})", pair[0])
+    for variable, colour in light_colours().items():
+        text = text.replace(f"var({variable})", colour)
     return text

@@ -22,7 +22,6 @@ SECTIONS: dict[str, Drawer] = {
     "severity": severity_figures,
     "tail": tail_figures,
     "calibration": calibration_figures,
-    "floors": floors_figures,
     "search": search_figures,
     "judges": judges_figures,
 }
@@ -34,14 +33,19 @@ def figures(document: Mapping[str, Any]) -> dict[str, Figure]:
     A section of an older form, or one that failed, has no figures; it never keeps the others from being drawn.
     """
     sections = document.get("sections") or {}
-    found: dict[str, Figure] = {}
+    found = _drawn(floors_figures, document)
     for name, draw in SECTIONS.items():
         section = sections.get(name)
-        if not section or (isinstance(section, Mapping) and "missing" in section):
-            continue
-        with contextlib.suppress(KeyError, TypeError, AttributeError, ValueError, IndexError):  # it is from outside
-            found |= {f.name: f for f in draw(section)}
+        if section and not (isinstance(section, Mapping) and "missing" in section):
+            found |= _drawn(draw, section)
     return found
+
+
+def _drawn(draw: Drawer, content: Any) -> dict[str, Figure]:
+    """The figures of a part of a document by name; none where it is of a form that cannot be drawn."""
+    with contextlib.suppress(KeyError, TypeError, AttributeError, ValueError, IndexError):  # it is from outside
+        return {f.name: f for f in draw(content)}
+    return {}
 
 
 def write_figures(

@@ -1,27 +1,201 @@
-"""Is there enough evidence: differences with their margin, who cannot be told apart, and what was fixed and broken."""
+"""What is better and by how much: the difference of two, the ranking of several, every difference, fixed and broken."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from richter.claims import measure_words
-from richter.report._figure import Figure, Row, figure, interval_panel, leading
-from richter.report._svg import Mark, Panel, axis, lanes
-from richter.words._figure_texts import describe_differences_figure, describe_flips, describe_sets
+from richter.records import DEFAULT_LEVEL
+from richter.report._figure import Figure, Row, dashed, ends, figure, interval_panel, leading
+from richter.report._measure_table import figures_of
+from richter.report._svg import Axis, Mark, Panel, axis, lanes
+from richter.words._figure_texts import (
+    describe_difference,
+    describe_differences_figure,
+    describe_flips,
+    describe_ranking,
+)
 from richter.words._numbers import name
+from richter.words._spans import describe_level, digits_by_width
 
 SHOWN = ("verified", "refuted")
+MOST_RANKED = 12  # models of a ranking; the table of measures has all
+MOST_TIERS = 4  # lines beside a ranking
+COLOURS = {"better": "var(--better)", "worse": "var(--worse)"}
 
 
-def floors_figures(section: Mapping[str, Any]) -> Iterator[Figure]:
-    """The figures that the floors section of a results document allows."""
+def floors_figures(document: Mapping[str, Any]) -> Iterator[Figure]:
+    """The figures on which model is better that a results document allows."""
+    section = (document.get("sections") or {}).get("floors") or {}
     comparison = section.get("comparison") or {}
     claims, pairs = comparison.get("claims") or [], comparison.get("pairs") or []
     order = {tuple(pair["conditions"]): k for k, pair in enumerate(pairs)}
     gaps = [c for c in claims if c["measure"] not in ("b", "xi") and tuple(c["conditions"]) in order]
     gaps.sort(key=lambda c: order[tuple(c["conditions"])])
+    rows = [_gap(c) for c in gaps if c.get("estimate") is not None]
+    main = [_gap(c) for c in gaps if c.get("estimate") is not None and _is_main(c, comparison)]
+    yield from _lead(document, comparison, main)
     yield from _flips([pair for pair in pairs if pair.get("fixed") is not None])
-    yield from _sets(comparison.get("groups") or [], comparison)
-    yield from _forest([_gap(c) for c in gaps if c.get("estimate") is not None])
+    yield from _forest(rows)
+
+
+def _is_main(claim: Mapping[str, Any], comparison: Mapping[str, Any]) -> bool:
+    """Whether a claim is on the main measure, also in a document that marks none as primary."""
+    return bool(claim.get("primary")) or (
+        "primary" not in claim and claim["measure"] == (comparison.get("primary") or "accuracy")
+    )
+
+
+def _lead(document: Mapping[str, Any], comparison: Mapping[str, Any], main: Sequence[Row]) -> Iterator[Figure]:
+    """The figure of the first screen: the difference of two that were compared, else the ranking of all."""
+    names = {row[key] for row in main for key in ("condition", "other")}
+    if len(main) == 1 and len(names) == 2 and len(comparison.get("conditions") or names) == 2:
+        yield from _difference(main[0])
+    else:
+        yield from _ranking(document, comparison)
+
+
+def _difference(row: Row) -> Iterator[Figure]:
+    """The main difference of two with its interval, its margin, and which side is whose."""
+    if row["low"] is None or row["high"] is None:
+        return
+    margin = row["margin"] or 0.0
+    reach = max(abs(v) for v in (row["low"], row["high"], row["delta"], 1.3 * margin) if math.isfinite(v)) * 1.08
+    good = 1 if row["better"] == "higher" else -1
+    sides = {good: row["other"], -good: row["condition"]}
+    colour, middle = COLOURS.get(row["side"], "var(--muted)"), 0.36
+    marks = [Mark(kind="area", at=[(-margin,), (margin,)], colour="var(--shade)")] if margin else []
+    marks += [
+        dashed((0, 0), (0, 1)),
+        Mark(kind="span", at=[(row["low"], middle), (row["high"], middle)], colour=colour, size=10, row=0),
+        Mark(kind="dot", at=[(row["delta"], middle)], colour=colour, size=7, row=0),
+        Mark(kind="label", at=[(row["delta"], 0.56)], text=row["shown"]),
+    ]
+    level = describe_level(row["level"])
+    x = Axis(low=-reach or -1.0, high=reach or 1.0, title=f"difference in {row['measure']}")
+    whose = {x.low: f"← {name(sides[-1], limit=20)} better", x.high: f"{name(sides[1], limit=20)} better →"}
+    marks += [Mark(kind="label", at=[(at, 0.92)], text=text, faint=True) for at, text in whose.items()]
+    yield figure(
+        "floors-difference",
+        title="The difference",
+        says=describe_difference(row, row["measure"].split(" (")[0], level),
+        panels=[Panel(x=x, y=Axis(silent=True), marks=marks, short=True)],
+        rows=[row],
+        columns="condition: from, other: to, measure, delta: difference, low: from, high: to, margin, n: questions",
+        docs="estimators/comparison",
+        drills=True,
+    )
+
+
+def _ranking(document: Mapping[str, Any], comparison: Mapping[str, Any]) -> Iterator[Figure]:
+    """Every condition on the main measure with its interval, best first; lines join those that no claim tells apart."""
+    primary, rows = _ranked_rows(document, comparison)
+    if not rows:
+        return
+    words = measure_words(primary)
+    control = (comparison.get("options") or {}).get("control")
+    groups = [[name(n) for n in group] for group in comparison.get("groups") or [] if group]
+    leaders = set(groups[0]) if len(groups) > 1 else set()
+    drawn, more = leading([r["condition"] for r in rows], "models, the best ones", most=MOST_RANKED)
+    lane = {member: k for k, member in enumerate(drawn)}
+    marks = list(_tier_lines(groups, lane))
+    for k, row in enumerate(rows):
+        if row["condition"] not in lane:
+            continue
+        y, is_control = lane[row["condition"]], row["condition"] == name(control) and control is not None
+        colour = "var(--accent)" if row["condition"] in leaders or not leaders else "var(--muted)"
+        if is_control:
+            marks.append(dashed((row["value"], 0), (row["value"], len(drawn) - 1)))
+        if row["low"] is not None and row["high"] is not None:
+            marks.append(Mark(kind="span", at=[(row["low"], y), (row["high"], y)], colour=colour, size=6, row=k))
+        shape = "diamond" if is_control else "circle"
+        marks.append(Mark(kind="dot", at=[(row["value"], y)], colour=colour, size=5.5, row=k, shape=shape))
+        marks.append(Mark(kind="label", at=[(math.inf, y)], text=row["shown"]))
+    rates = words.suffix == " points"
+    noun = words.noun
+    x = axis(
+        (row[key] for row in rows if row["condition"] in lane for key in ("low", "value", "high")), noun, percent=rates
+    )
+    levels = {describe_level(row["level"]) for row in rows if row["level"]}
+    says = describe_ranking(
+        groups, [r["condition"] for r in rows], noun, f"{levels.pop()} CI" if len(levels) == 1 else ""
+    )
+    baseline = f" The diamond and the dashed line are the baseline, {name(control)}." if control else ""
+    yield figure(
+        "floors-ranking",
+        title="The ranking",
+        says=says,
+        more=f"{baseline}{more}",
+        panels=[Panel(x=x, y=lanes(drawn), marks=marks, beside=True)],
+        rows=rows,
+        columns=f"condition: model, value: {noun}, low: from, high: to, n: questions, tiers",
+        docs="estimators/comparison",
+    )
+
+
+def _ranked_rows(document: Mapping[str, Any], comparison: Mapping[str, Any]) -> tuple[str, list[Row]]:
+    """The main measure, and each condition's mean with its interval, the best first."""
+    found: dict[str, Mapping[str, Any]] = {}
+    primary = str(comparison.get("primary") or "")
+    for condition in document.get("conditions") or []:
+        measures = figures_of(condition)
+        primary = primary or next(iter(measures), "")
+        if isinstance(measures.get(primary), Mapping):
+            found[name(condition.get("name"))] = measures[primary]
+    if not found:  # a comparison alone
+        found = _compared_figures(comparison, primary)
+    words = measure_words(primary or "accuracy")
+    better = next((f["better"] for f in found.values() if f.get("better")), words.better)
+    tiers = [[name(n) for n in group] for group in comparison.get("groups") or []]
+    rows = [
+        {
+            "condition": who,
+            "value": figure["estimate"],
+            **ends(figure.get("interval")),
+            "level": (figure.get("interval") or {}).get("level"),
+            "n": figure.get("n"),
+            "tiers": ", ".join(str(k) for k, tier in enumerate(tiers, start=1) if who in tier),
+            "shown": _amount(words, figure),
+        }
+        for who, figure in found.items()
+        if isinstance(figure.get("estimate"), int | float)
+    ]
+    return primary, sorted(rows, key=lambda r: -r["value"] if better == "higher" else r["value"])
+
+
+def _compared_figures(comparison: Mapping[str, Any], primary: str) -> dict[str, Mapping[str, Any]]:
+    """Each condition's mean of the main measure as a comparison has it; of right and wrong with its interval."""
+    found: dict[str, Mapping[str, Any]] = {}
+    values = (comparison.get("measures") or {}).get(primary) or {}
+    for who, own in (comparison.get("conditions") or {}).items():
+        span = own.get("error_rate_interval") if primary == "accuracy" else None
+        interval = span and {**span, "low": 1 - span["high"], "high": 1 - span["low"]}
+        found[name(who)] = {"estimate": values.get(who, own.get(primary)), "interval": interval, "n": own.get("n")}
+    return found
+
+
+def _amount(words: Any, figure: Mapping[str, Any]) -> str:
+    """A mean as people read it, with the digits that its interval deserves."""
+    span = figure.get("interval") or {}
+    known = [e for e in (span.get("low"), span.get("high")) if isinstance(e, int | float)]
+    shown = digits_by_width(words, *known) if len(known) == 2 else words
+    return f"{shown.amount(figure['estimate'])}{words.unit}"
+
+
+def _tier_lines(groups: Sequence[Sequence[str]], lane: Mapping[str, int]) -> Iterator[Mark]:
+    """A line beside the lanes of every tier of two or more, those that overlap in columns of their own."""
+    spans = []
+    for group in groups:
+        places = [lane[m] for m in group if m in lane]
+        if len(places) > 1 and (min(places), max(places)) not in spans:
+            spans.append((min(places), max(places)))
+    ends_by_column: list[int] = []
+    for first, last in sorted(spans):
+        column = next((k for k, end in enumerate(ends_by_column) if end < first), len(ends_by_column))
+        if column >= MOST_TIERS:
+            continue
+        ends_by_column[column : column + 1] = [last]
+        yield Mark(kind="tier", at=[(column, first), (column, last)], colour="var(--better)")
 
 
 def _gap(claim: Mapping[str, Any]) -> Row:
@@ -33,12 +207,14 @@ def _gap(claim: Mapping[str, Any]) -> Row:
     def scaled(value: Any) -> float | None:
         return scale * value if isinstance(value, int | float) else None
 
-    return {
+    row: Row = {
         "pair": f"{name(second, limit=40)} − {name(first, limit=40)}",
         "condition": name(first),
         "other": name(second),
         "measure": name(words.noun) + " (points)" * (scale != 1.0),
         "better": claim.get("better") or words.better,
+        "level": interval.get("level") or DEFAULT_LEVEL,
+        "shown": f"{_difference_words(words, claim, interval)}",
         "delta": scaled(claim["estimate"]),
         "low": scaled(interval.get("low")),
         "high": scaled(interval.get("high")),
@@ -49,13 +225,25 @@ def _gap(claim: Mapping[str, Any]) -> Row:
         "unit": name(claim.get("unit") or "item"),
         "n": claim.get("n"),
     }
+    return row | {"side": _side(row)}
+
+
+def _difference_words(words: Any, claim: Mapping[str, Any], interval: Mapping[str, Any]) -> str:
+    """The difference with its sign and unit, and the digits that its interval deserves."""
+    known = [e for e in (interval.get("low"), interval.get("high")) if isinstance(e, int | float)]
+    shown = digits_by_width(words, *known) if len(known) == 2 else words
+    return f"{shown.amount(claim['estimate'], sign=True)}{words.suffix}"
+
+
+def _side(row: Row) -> str:
+    """Better or worse for the second condition where a difference was shown; alike, or open."""
+    if row["verdict"] not in SHOWN:
+        return "alike" if row["verdict"] == "equivalent" else "open"
+    return "better" if (row["delta"] > 0) == (row["better"] == "higher") else "worse"
 
 
 def _colour(row: Row) -> str:
-    """Good or bad for the second condition where a difference was shown; grey where it was not."""
-    if row["verdict"] not in SHOWN:
-        return "var(--none)"
-    return "var(--good)" if (row["delta"] > 0) == (row["better"] == "higher") else "var(--bad)"
+    return COLOURS.get(row["side"], "var(--muted)")
 
 
 def _relative_size(row: Row) -> float:
@@ -80,7 +268,8 @@ def _forest(rows: Sequence[Row]) -> Iterator[Figure]:
     yield figure(
         "floors-forest",
         title="Every difference",
-        sentence=describe_differences_figure(rows) + more,
+        says=describe_differences_figure(rows),
+        more=more,
         panels=[
             interval_panel(
                 [(k, r) for k, r in enumerate(rows) if r["measure"] == measure],
@@ -96,67 +285,15 @@ def _forest(rows: Sequence[Row]) -> Iterator[Figure]:
         ],
         rows=rows,
         columns="condition: from, other: to, measure, delta: difference, low: from, high: to, margin, "
-        "visible: could have shown, labels_needed: needed, unit: of these, verdict, n: items",
+        "visible: detectable (80% power), labels_needed: needed, unit: of these, verdict, n: questions",
         docs="estimators/comparison",
         drills=True,
         folded=True,
     )
 
 
-def _sets(sets: Sequence[Sequence[str]], comparison: Mapping[str, Any]) -> Iterator[Figure]:
-    groups = [[name(n) for n in group] for group in sets if group]
-    if not groups:
-        return
-    primary = str(comparison.get("primary") or "accuracy")
-    words, found = measure_words(primary), _main_means(comparison, primary)
-    better = next((c.get("better") for c in comparison.get("claims") or [] if c["measure"] == primary), None)
-    sign = 1 if (better or words.better) == "lower" else -1
-    rows: list[Row] = [
-        {"set": k, "condition": member, "value": found.get(member)}
-        for k, group in enumerate(groups, start=1)
-        for member in group
-    ]
-    members = sorted(dict.fromkeys(r["condition"] for r in rows), key=lambda m: sign * (found.get(m) or 0.0))
-    drawn, more = leading(members, "conditions, the best ones")
-    lane = {member: k for k, member in enumerate(drawn)}
-    marks = [*_set_bars(groups, lane), *_set_dots(rows, lane)]
-    x = axis([0.0, 1 + max((r["set"] for r in rows if r["condition"] in lane), default=0)], "set")
-    yield figure(
-        "floors-sets",
-        title="Which conditions cannot be told apart",
-        sentence=describe_sets(groups, len(members), words.noun) + more,
-        panels=[Panel(x=x, y=lanes(drawn), marks=marks)] if len(members) > 2 else [],
-        rows=rows,
-        columns=f"set, condition, value: {words.noun}",
-        docs="estimators/comparison",
-    )
-
-
-def _main_means(comparison: Mapping[str, Any], primary: str) -> dict[str, Any]:
-    """Each condition's mean of the main measure."""
-    own = (comparison.get("measures") or {}).get(primary) or {}
-    if own or primary != "accuracy":
-        return {name(k): v for k, v in own.items()}
-    return {name(k): v.get("accuracy") for k, v in (comparison.get("conditions") or {}).items()}
-
-
-def _set_bars(groups: Sequence[Sequence[str]], lane: Mapping[str, int]) -> Iterator[Mark]:
-    """A bar over the conditions of each set that are drawn."""
-    for k, group in enumerate(groups, start=1):
-        places = [lane[m] for m in group if m in lane]
-        if places:
-            yield Mark(kind="line", at=[(k, min(places)), (k, max(places))], size=8, faint=True)
-
-
-def _set_dots(rows: Sequence[Row], lane: Mapping[str, int]) -> Iterator[Mark]:
-    """A dot for each condition of a set that is drawn."""
-    for k, row in enumerate(rows):
-        if row["condition"] in lane:
-            yield Mark(kind="dot", at=[(row["set"], lane[row["condition"]])], row=k)
-
-
 def _flips(flips: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
-    changes = {"fixed": "var(--good)", "broken": "var(--bad)"}
+    changes = {"fixed": "var(--better)", "broken": "var(--worse)"}
     rows: list[Row] = [
         {
             "pair": f"{name(flip['conditions'][0], limit=40)} → {name(flip['conditions'][1], limit=40)}",
@@ -180,11 +317,11 @@ def _flips(flips: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
     ]
     yield figure(
         "floors-flips",
-        title="Fixed and broken items",
-        sentence=describe_flips(rows, more),
-        panels=[Panel(x=axis(signed.values(), "broken ← items → fixed", zero=True), y=lanes(pairs), marks=marks)],
+        title="Fixed and broken",
+        says=describe_flips(rows, more),
+        panels=[Panel(x=axis(signed.values(), "questions broken ← → fixed", zero=True), y=lanes(pairs), marks=marks)],
         rows=rows,
-        columns="condition: from, other: to, change, items",
+        columns="condition: from, other: to, change, items: questions",
         docs="estimators/comparison",
         drills=True,
     )

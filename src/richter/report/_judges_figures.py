@@ -46,7 +46,7 @@ def _agreement(kinds: Mapping[str, Any]) -> Iterator[Figure]:
     yield figure(
         "judges-agreement",
         title="Do raters agree?",
-        sentence=describe_agreement(rows, ACCEPTED_ALPHA),
+        says=describe_agreement(rows, ACCEPTED_ALPHA),
         panels=[
             interval_panel(list(enumerate(rows)), "label", title="agreement (1 is perfect)", against=ACCEPTED_ALPHA)
         ],
@@ -80,7 +80,7 @@ def _leniency(leniency: Mapping[str, Any]) -> Iterator[Figure]:
     yield figure(
         "judges-leniency",
         title="Who is lenient?",
-        sentence=describe_leniency(rows),
+        says=describe_leniency(rows),
         panels=[interval_panel(list(enumerate(rows)), "judge", title="severity above the judges' mean", against=0.0)],
         rows=rows,
         columns="judge, estimate: effect, low: from, high: to, mean: mean severity, n: answers",
@@ -105,7 +105,7 @@ def _biases(trust: Mapping[str, Any]) -> Iterator[Figure]:
     yield figure(
         "judges-biases",
         title="Can I trust the judge?",
-        sentence=describe_biases(rows),
+        says=describe_biases(rows),
         panels=[
             interval_panel(list(enumerate(rows)), "label", title="points, given the same correctness", against=0.0)
         ],
@@ -126,7 +126,7 @@ def _overcall(overcall: Mapping[str, Any], judges: Mapping[str, Any]) -> Iterato
     yield figure(
         "judges-overcall",
         title="Overcall",
-        sentence=describe_overcall(rows, judges.get("reference")),
+        says=describe_overcall(rows, judges.get("reference")),
         panels=[interval_panel(list(enumerate(rows)), "judge", title="overcalled", percent=True)]
         if len(rows) > 1
         else [],
@@ -154,7 +154,7 @@ def _screening(judges: Mapping[str, Any]) -> Iterator[Figure]:
     yield figure(
         "judges-screening",
         title="What judges find and miss",
-        sentence=describe_screening(first),
+        says=describe_screening(first),
         panels=panels_by(
             rows,
             Axis(title="severity of at least", low=0.3, high=4.2),

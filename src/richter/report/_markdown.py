@@ -11,7 +11,14 @@ from richter.claims import claim_words, measure_words
 from richter.records import Claim, Verdict, at_most, markdown_safe, refusals
 from richter.report._side_by_side import judged_answers
 from richter.tables import Dataset
-from richter.words import describe_gate_context, describe_span, describe_verdict, rail, verdict_word
+from richter.words import (
+    describe_gate_context,
+    describe_registration,
+    describe_span,
+    describe_verdict,
+    rail,
+    verdict_word,
+)
 from richter.words._numbers import count, interval_words, number, percent
 from richter.words._page_texts import describe_warnings, signature_rows
 
@@ -39,6 +46,7 @@ def gate_comment(
     outcome: Verdict,
     page: str = "",
     notes: Sequence[str] = (),
+    next_step: str = "",
 ) -> str:
     """A gate for a pull request: the verdict, each requirement with its interval as a bar, what broke and what got
     fixed with both answers, what it would take, and where the page is.
@@ -47,6 +55,7 @@ def gate_comment(
     """
     mark = {Verdict.REFUTED: "❌", Verdict.VERIFIED: "✅"}.get(outcome, "❔")
     lines = [f"## {mark} {markdown_safe(sentence, limit=600)}", ""]
+    lines += [markdown_safe(next_step, limit=600), ""] if next_step else []
     lines += ["| requirement | verdict | measured | worse ← · → better |", "|---|---|---|---|"]
     lines += [_requirement_row(required, claim) for required, claim in zip(requirements, claims, strict=True)]
     lines.append("")
@@ -171,7 +180,8 @@ def _about(document: Row) -> Iterator[str]:
     if warnings:
         yield f"**{markdown_safe(warnings, limit=600)}**"
     if document["methods"]["exploratory"]:
-        yield "Not pre-registered: " + ("the plan does not confirm it." if document["methods"]["plan"] else "no plan.")
+        reasons = ["the plan does not confirm it"] if document["methods"]["plan"] else []
+        yield describe_registration(is_registered=False, reasons=reasons)
 
 
 def _claims(claims: Sequence[Row]) -> Iterator[str]:

@@ -11,31 +11,45 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import msgspec
 from markupsafe import Markup
 
 from richter.errors import InputError
 from richter.records import printable
+from richter.report._claim_list import claim_rows, lead_pair, pair_matrix
 from richter.report._docs import docs_id, docs_pages
-from richter.report._figure import COLOURS, Figure
+from richter.report._figure import Figure
 from richter.report._figures import figures
-from richter.report._first_screen import POPOVERS, claim_rows, first_screen, with_terms
+from richter.report._first_screen import first_screen
+from richter.report._floors_figures import MOST_RANKED
 from richter.report._history import history_section
+from richter.report._run_summary import summary_of
 from richter.report._side_by_side import MOST_ITEMS, read_evidence
 from richter.report._svg import panel_svg, shape_svg
+from richter.report._terms import POPOVERS, with_terms
+from richter.report._tokens import tokens_css
 from richter.store import RunLike, write_file
 from richter.tables import Dataset
 from richter.words import GLOSSARY
 from richter.words._numbers import name
-from richter.words._page_texts import check_rows, describe_evidence, method_rows, signature_rows
+from richter.words._page_texts import (
+    check_rows,
+    describe_absent,
+    describe_confidence,
+    describe_evidence,
+    describe_severe_rates,
+    method_rows,
+    signature_rows,
+)
 
 __all__ = ["render_report", "write_report"]
 
 SECTIONS = {  # id: title, what it answers
-    "severity": ("Severity", "How badly does it fail?"),
-    "tail": ("Tail", "Is one condition's tail really heavier than another's?"),
+    "floors": ("Comparison", "Which is better?"),
+    "severity": ("Severity", "How bad are the errors?"),
     "calibration": ("Calibration", "Does it know when it is wrong?"),
-    "floors": ("Floors", "Is there enough evidence to say so?"),
-    "search": ("Search", "Where does it fail?"),
+    "tail": ("Tail", "How bad are the worst errors?"),
+    "search": ("Search", "Where else does it fail?"),
     "judges": ("Judges", "Can the ratings be trusted?"),
 }
 COMMAND = re.compile(r"(\brichter [a-z][^()]*?)(?= \(|$)")  # a command within a step
@@ -70,31 +84,45 @@ def render_report(
     """
     drawn = figures(document)
     evidence = read_evidence(run, redact=redact)
-    css = Markup(colours() + _part("report.css"))  # noqa: S704 (packaged text)
+    css = Markup(tokens_css() + _part("report.css"))  # noqa: S704 (packaged text)
     scripts = [_script(_part("evidence.js")), _script(_part("report.js"))]
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     claims = document.get("claims") or []
     methods = document.get("methods") or {}
     plan = methods.get("plan") or {}
     sections = [_section(key, document, drawn) for key in SECTIONS]
+    absent = [s for s in sections if (not s["figures"] and s["id"] != "floors") or s["failed"]]
+    requirement = (document.get("signature") or {}).get("requirement")
+    screen = first_screen(document)
+    table, lead = screen["table"], _lead_figure(drawn)
+    is_in_figure = lead is not None and len(table["columns"]) == 1 and 2 < len(table["rows"]) <= MOST_RANKED
     return environment.from_string(_part("report.html.j2")).render(
-        first_screen(document),
+        screen,
+        with_claims=len(claims) > 1 or (len(claims) == 1 and not screen["pill"]),
+        with_table=bool(table["rows"] and table["columns"]) and not is_in_figure,
+        listed={claim["number"] for group in screen["groups"] for claim in (*group["shown"], *group["more"])},
         version=name(document.get("richter") or ""),
-        summary=json.dumps(summary_of(document), ensure_ascii=False),
+        summary=msgspec.json.encode(summary_of(document)).decode(),
         built_at=built_at,
         policy=_policy(css, *scripts),
         css=css,
         scripts=scripts,
+        lead=lead,
+        floors=[_figure(drawn[f]) for f in ("floors-flips", "floors-forest") if f in drawn],
+        matrix=pair_matrix(document),
         claims=claim_rows(claims[:MOST_TESTS]),
         n_claims=len(claims),
         terms=GLOSSARY,
         popovers={word: GLOSSARY[word] for word in POPOVERS if word in GLOSSARY},
         exploratory=bool(claims) and bool(methods.get("exploratory", not plan)),
+        understood=printable(str(document.get("understood") or ""), limit=600),
+        notes=[printable(str(note), limit=600) for note in document.get("notes") or ()],
         checks=check_rows(document.get("checks") or []),
         next=[COMMAND.split(printable(str(step), limit=400)) for step in document.get("next") or []],
-        signature=signature_rows(document),
-        sections=[s for s in sections if s["figures"]],
-        absent=[s for s in sections if not s["figures"]],
+        signature=signature_rows(document) if plan or requirement else [],
+        sections=[s for s in sections if s["figures"] and s["id"] != "floors"],
+        absent=absent,
+        absent_words=describe_absent([s["title"].lower() for s in absent]),
         evidence={
             "words": describe_evidence(None if run is None else evidence, redact=redact, most=MOST_ITEMS),
             "shown": evidence.shown,
@@ -105,28 +133,8 @@ def render_report(
         plan_fields=_plan_fields(plan),
         docs=docs_pages(f.docs for f in drawn.values()),
         figures_json=_data({n: _in_page(f) for n, f in drawn.items()}),
-        settings_json=_data({"pair": _pair(document)}),
+        settings_json=_data({"pair": [name(c) for c in lead_pair(document)]}),
     )
-
-
-def summary_of(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What a list of runs says of one: its answer, its questions, and how often each condition is wrong."""
-    rates = {}
-    for row in (document.get("conditions") or [])[:10]:
-        found = row.get("how_often")
-        if isinstance(found, Mapping) and isinstance(found.get("estimate"), int | float):
-            rates[name(row.get("name"))] = round(float(found["estimate"]), 4)
-    answer = printable(document.get("answer") or "", limit=600)
-    return {"answer": answer, "bench": name((document.get("run") or {}).get("bench") or ""), "rates": rates}
-
-
-def _pair(document: Mapping[str, Any]) -> list[str]:
-    """The two conditions that the evidence opens with: those of the first claim that was decided, else of the first."""
-    pairs = [c for c in document.get("claims") or [] if len(c.get("conditions") or ()) == 2]
-    decided = [c for c in pairs if c.get("side") in ("worse", "better")]
-    if pairs:
-        return [name(c) for c in (decided or pairs)[0]["conditions"]]
-    return [name(c.get("name")) for c in (document.get("conditions") or [])[:2]]
 
 
 # ---- what the page is made of ------------------------------------------------------------------------------------
@@ -162,20 +170,6 @@ def _policy(css: str, *scripts: str) -> str:
     )
 
 
-def colours() -> str:
-    """The palette as CSS variables: light, dark by preference or by choice, and light on paper."""
-
-    def block(place: int) -> str:
-        return "".join(f"{variable}:{pair[place]};" for variable, pair in COLOURS.items())
-
-    return (
-        f":root{{color-scheme:light;{block(0)}}}\n"
-        "@media screen and (prefers-color-scheme:dark)"
-        f"{{:root:not([data-theme=light]){{color-scheme:dark;{block(1)}}}}}\n"
-        f"@media screen{{:root[data-theme=dark]{{color-scheme:dark;{block(1)}}}}}\n"
-    )
-
-
 def _in_page(figure: Figure) -> dict[str, Any]:
     """A figure's numbers for the script: the names of its fields once, not in every row."""
     fields = list(dict.fromkeys(key for row in figure.rows for key in row))
@@ -203,18 +197,20 @@ def _section(key: str, document: Mapping[str, Any], drawn: Mapping[str, Figure])
             with contextlib.suppress(TypeError, ValueError):  # a number from outside is missing: the others are drawn
                 shown.append(_figure(figure))
     missing = content.get("missing") if isinstance(content, Mapping) else None
+    failed = isinstance(missing, Mapping)
     if not isinstance(missing, Mapping):
         missing = (
             {"reason": "It is of a form that this version does not draw.", "remedy": "richter report"}
             if content
             else {"reason": "This run holds nothing for it.", "remedy": "richter audit"}
         )
-    most = max((len(f["panels"]) for f in shown if not f["folded"]), default=0)
+    leads = {"severity": describe_severe_rates, "calibration": describe_confidence}
     return {
         "id": key,
-        "wide": most > 1,
+        "failed": failed,
         "title": title,
         "lead": lead,
+        "words": with_terms(leads[key](document)) if key in leads else "",
         "missing": {k: printable(str(missing.get(k) or ""), limit=400) for k in ("reason", "remedy")},
         "figures": shown,
         "open": [f for f in shown if not f["folded"]] or shown[:1],
@@ -222,12 +218,19 @@ def _section(key: str, document: Mapping[str, Any], drawn: Mapping[str, Figure])
     }
 
 
+def _lead_figure(drawn: Mapping[str, Figure]) -> dict[str, Any] | None:
+    """The figure of the first screen."""
+    found = drawn.get("floors-difference") or drawn.get("floors-ranking")
+    return None if found is None else _figure(found)
+
+
 def _figure(figure: Figure) -> dict[str, Any]:
     """A figure for the template, its panels drawn (our own marks; every text in them is escaped)."""
     return {
         "name": figure.name,
         "title": figure.title,
-        "sentence": with_terms(figure.sentence),
+        "finding": with_terms(figure.finding),
+        "reading": with_terms(figure.reading),
         "plain": figure.sentence,
         "drills": figure.drills,
         "folded": figure.folded,

@@ -3,9 +3,6 @@
 import asyncio
 import contextlib
 import ctypes
-import html
-import json
-import re
 import tempfile
 import threading
 import time
@@ -15,6 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 import polars as pl
 from aiohttp import web
 
@@ -23,32 +21,34 @@ from richter.interop import EXPORTS, export_table
 from richter.ratings import LoopbackGuard, RatingPage, error_reply, serve_loopback
 from richter.records import json_text, printable
 from richter.report._index import EvidenceIndex, first_items
-from richter.report._page import colours, render_report, summary_of
+from richter.report._page import render_report
+from richter.report._run_list import RunRows
+from richter.report._run_summary import summary_of
 from richter.report._side_by_side import read_item_tables, read_run_tables, visible
+from richter.report._tokens import tokens_css
 from richter.store import (
     LEDGER_NAME,
     DatabaseRun,
     Ledger,
-    ensure_inside,
     has_ledger,
     open_ledger,
     run_part,
     run_place,
 )
 from richter.store import find_runs as find_runs_in
-from richter.tables import read_tables
+from richter.tables import graded_answers, read_tables
 
 __all__ = ["RunsApp", "find_runs", "serve_runs"]
 
 FILES = {
-    "/": ("view/index.html", "text/html"),
-    "/view.js": ("view/view.js", "text/javascript"),
-    "/view.css": ("view/view.css", "text/css"),
-    "/evidence.js": ("page/evidence.js", "text/javascript"),
-    "/report.css": ("page/report.css", "text/css"),
+    "/": ("report/view/index.html", "text/html"),
+    "/view.js": ("report/view/view.js", "text/javascript"),
+    "/runs_table.js": ("report/view/runs_table.js", "text/javascript"),
+    "/view.css": ("report/view/view.css", "text/css"),
+    "/evidence.js": ("report/page/evidence.js", "text/javascript"),
+    "/report.css": ("report/page/report.css", "text/css"),
+    "/app_frame.css": ("ratings/page/app_frame.css", "text/css"),
 }
-HEAD = 8192  # characters in which a page says what it found
-SUMMARY = re.compile(r'<meta name="richter-summary" content="([^"]*)">')
 LONGEST_BODY = 10_000
 FIRST_S = 0.5  # how long a first page waits for all of the run to be read
 NARROWING = ("show", "search", "item", "domain", "tier", "severity", "mechanism", "offset")
@@ -98,6 +98,7 @@ class RunsApp:
     ) -> None:
         self.runs, self.measure, self.rating, self.archive = list(runs), measure, rating, archive
         self.guard = LoopbackGuard(cookie="richter-view", command="richter view")
+        self._list_rows = RunRows()
         self._documents: dict[str, tuple[object, Mapping[str, Any]]] = {}
         self._indexes: dict[str, tuple[object, asyncio.Task[EvidenceIndex], list[float]]] = {}
         self._indexing = asyncio.Lock()
@@ -112,6 +113,7 @@ class RunsApp:
         for path in FILES:
             app.router.add_get(path, self._file)
         app.router.add_get("/api/runs", self._list)
+        app.router.add_get(r"/api/runs/{run:\d+}", self._one_run)
         app.router.add_get(r"/api/runs/{run:\d+}/evidence", self._evidence)
         app.router.add_get(r"/api/runs/{run:\d+}/item", self._item)
         app.router.add_post(r"/api/runs/{run:\d+}/rate", self._open_rating)
@@ -138,21 +140,27 @@ class RunsApp:
 
     async def _file(self, request: web.Request) -> web.Response:
         name, kind = FILES[request.path]
-        text = resources.files("richter.report").joinpath(*name.split("/")).read_text(encoding="utf-8")
-        return web.Response(text=colours() + text if name == "page/report.css" else text, content_type=kind)
+        text = resources.files("richter").joinpath(*name.split("/")).read_text(encoding="utf-8")
+        return web.Response(text=tokens_css() + text if name == "report/page/report.css" else text, content_type=kind)
 
     # ---- runs, and how far one has come --------------------------------------------------------------------------
 
     async def _list(self, _: web.Request) -> web.Response:
         # a few at once: a database far away takes its time for each
-        rows = await asyncio.gather(*(asyncio.to_thread(self._state, n, run) for n, run in enumerate(self.runs)))
-        return web.json_response({"runs": _with_history(rows), "now": time.time()})
+        rows = await asyncio.gather(*(asyncio.to_thread(self._row, n, run) for n, run in enumerate(self.runs)))
+        return web.json_response({"runs": rows, "now": time.time()})
 
-    def _state(self, number: int, run: str) -> dict[str, Any]:
+    async def _one_run(self, request: web.Request) -> web.Response:
+        run = self._run(request)
+        return web.json_response(await asyncio.to_thread(self._row, int(request.match_info["run"]), run))
+
+    def _row(self, number: int, run: str) -> dict[str, Any]:
         """One line of the list: what is known of it now, with what its last measurement said."""
-        row = _state(number, run)
+        row = self._list_rows.row(number, run)
         known = self._documents.get(run)
-        return row if known is None else {**row, **summary_of(known[1]), "stale": False}
+        if known is None or "error" in row:
+            return row
+        return {**row, "summary": msgspec.to_builtins(summary_of(known[1])), "stale": _has_changed(run, known[0])}
 
     # ---- items and answers ---------------------------------------------------------------------------------------
 
@@ -204,6 +212,8 @@ class RunsApp:
 
     async def _report(self, request: web.Request) -> web.Response:
         text = await self._rendered(request)
+        if request.query.get("in") == "app":  # which has a bar of its own at the top
+            text = text.replace('<html lang="en">', '<html lang="en" data-in="app">', 1)
         return web.Response(text=text, content_type="text/html", headers=REPORT_HEADERS)
 
     async def _rendered(self, request: web.Request) -> str:
@@ -330,9 +340,9 @@ def _download(body: bytes, name: str, kind: str) -> web.Response:
 
 
 def _table(run: str, table: str, ending: str) -> bytes:
-    read_run_tables(run)  # its outcomes are shown now
+    dataset = read_run_tables(run)  # its outcomes are shown now
     with open_ledger(run) as ledger:
-        frame = EXPORTS[table](ledger)
+        frame = graded_answers(ledger, dataset) if table == "answers" else EXPORTS[table](ledger)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"table.{ending}"
         export_table(frame, path)
@@ -345,77 +355,16 @@ def _stamp(run: str) -> object:
         return ledger.state()
 
 
+def _has_changed(run: str, stamp: object) -> bool:
+    """Whether a run is not what it was when it was measured; one that cannot be read now says so in its line."""
+    try:
+        return [_stamp(run)] != stamp
+    except RichterError:
+        return True
+
+
 def _render(document: Mapping[str, Any], source: str | list[str]) -> str:
     return render_report(document, read_tables(*source) if isinstance(source, list) else source)
-
-
-def _state(number: int, run: str) -> dict[str, Any]:
-    """One line of the list. A run that cannot be read says why and does not hide the others."""
-    place = run_place(run)
-    row: dict[str, Any] = {"run": number, "name": place.name}
-    try:
-        with open_ledger(run, checked=False) as ledger:  # what reads all of it is what holds it against its hashes
-            items, counts, spent, times = ledger.n_items(), ledger.counts(), ledger.spent(), ledger.times()
-            writing = ledger.being_written()
-            names = [c.name for c in ledger.conditions()]
-        page = _page_summary(place, None if times is None else times[1])
-    except Exception as error:  # a stranger's run may hold anything, and the others are shown all the same
-        return {**row, "error": str(error) if isinstance(error, RichterError) else "The run cannot be read."}
-    conditions = [
-        {
-            "name": visible(name),
-            "expected": items,
-            "answered": counts.get(name, (0, 0))[0],
-            "failed": counts.get(name, (0, 0))[1],
-        }
-        for name in names
-    ]
-    return {
-        **row,
-        "items": items,
-        "conditions": conditions,
-        "writing": writing,
-        "ended_at": None if times is None else times[1],
-        "calls": spent.calls,
-        "tokens": spent.tokens,
-        "money_usd": spent.money_usd,
-        **page,
-    }
-
-
-def _page_summary(place: object, ended_at: float | None) -> dict[str, Any]:
-    """What the page in the run's folder says that it found, and whether answers have come since."""
-    page = place / "report.html" if isinstance(place, Path) else None
-    if page is None or not page.is_file():
-        return {}
-    with ensure_inside(page, page.parent).open(encoding="utf-8", errors="replace") as file:
-        found = SUMMARY.search(file.read(HEAD))
-    if found is None:
-        return {}
-    try:
-        said = json.loads(html.unescape(found[1]))
-    except (ValueError, RecursionError):
-        return {}
-    known = said if isinstance(said, dict) else {}
-    rates = known.get("rates")
-    return {
-        "answer": visible(str(known.get("answer") or ""))[:600],
-        "bench": str(known.get("bench") or "")[:200],
-        "rates": {str(k): float(v) for k, v in rates.items() if isinstance(v, int | float) and 0 <= v <= 1}
-        if isinstance(rates, dict)
-        else {},
-        "stale": ended_at is not None and page.stat().st_mtime < ended_at,
-    }
-
-
-def _with_history(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each run with the error rates of its last condition in the runs of the same questions up to it, oldest first."""
-    dated = sorted((r for r in rows if r.get("rates") and r.get("ended_at")), key=lambda r: float(r["ended_at"]))
-    for row in dated:
-        name = next(reversed(row["rates"]))
-        before = [r for r in dated if r.get("bench") == row.get("bench") and name in r["rates"]]
-        row["history"] = [r["rates"][name] for r in before if r["ended_at"] <= row["ended_at"]][-30:]
-    return [{k: v for k, v in row.items() if k != "rates"} for row in rows]
 
 
 def _one_item(run: str, item_id: str) -> dict[str, Any]:

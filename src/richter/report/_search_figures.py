@@ -17,7 +17,7 @@ from richter.words._numbers import name
 
 MOST_CATEGORIES = 6  # told apart on the map
 OTHERS = draw.Key(name="others", colour="var(--c6)")
-PASSES = draw.Key(name="passes", colour="var(--none)")
+PASSES = draw.Key(name="passes", colour="var(--muted)")
 
 
 def search_figures(section: Sequence[Mapping[str, Any]]) -> Iterator[draw.Figure]:
@@ -59,7 +59,7 @@ def _steps(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figure]:
     yield draw.figure(
         "search-steps",
         title="How the search went",
-        sentence=describe_steps(*next(iter(searches.items()))),
+        says=describe_steps(*next(iter(searches.items()))),
         panels=[panel] if len({r["step"] for r in rows}) > 1 else [],
         legend=list(legend_keys.values()) if len(legend_keys) > 1 else [],
         rows=rows,
@@ -84,7 +84,7 @@ def _failing(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figure]
     yield draw.figure(
         "search-failing",
         title="Failing questions",
-        sentence=describe_failing(rows, list(searches.values())),
+        says=describe_failing(rows, list(searches.values())),
         panels=[],
         rows=rows,
         columns="condition: search, mode, question, right, answered, reworded: wrong in other words, source",
@@ -124,7 +124,7 @@ def _map(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figure]:
     yield draw.figure(
         "search-map",
         title="Map of errors",
-        sentence=describe_map(rows, ranked, has_shared_places=shared),
+        says=describe_map(rows, ranked, has_shared_places=shared),
         panels=draw.panels_by(
             rows,
             lambda own: silent(own, "x"),
@@ -164,7 +164,8 @@ def _patterns(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figure
     yield draw.figure(
         "search-patterns",
         title="What failing paragraphs share",
-        sentence=describe_patterns(rows) + more,
+        says=describe_patterns(rows),
+        more=more,
         panels=[
             draw.interval_panel(
                 list(enumerate(rows)), "group", title="wrong answers", value="error", percent=True, most=groups
@@ -193,7 +194,8 @@ def _categories(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[draw.Figu
     yield draw.figure(
         "search-categories",
         title="Error rate of the base, by category",
-        sentence=describe_categories(rows) + more,
+        says=describe_categories(rows),
+        more=more,
         panels=[
             draw.interval_panel(
                 own,

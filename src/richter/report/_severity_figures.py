@@ -2,21 +2,27 @@
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from richter.report import _figure as draw
 from richter.report._svg import RAMP, Axis, Mark, Panel, axis, lanes
 from richter.words._figure_texts import (
+    CATASTROPHIC,
     FEW_A_CELL,
     FEW_ERRORS,
     describe_curve,
+    describe_distribution,
     describe_families,
     describe_heatmap,
     describe_mechanisms,
     describe_rates_figure,
 )
 from richter.words._numbers import name, number
+
+MOST_DOMAINS = 40
+MOST_COLUMNS = 6
+HEAT = {0: "below 0.7", 1: "0.7 to 1.3", 2: "1.3 to 2", 3: "2 to 2.7", 4: "2.7 to 3.3", 5: "3.3 to 4"}
 
 
 def severity_figures(section: Mapping[str, Any]) -> Iterator[draw.Figure]:
@@ -25,18 +31,67 @@ def severity_figures(section: Mapping[str, Any]) -> Iterator[draw.Figure]:
     conditions: Mapping[str, Any] = study.get("conditions") or {}
     unused = [name(str(note), limit=200) for note in section.get("unused") or ()]
     for found in (
+        *_distribution(section.get("curve") or [], conditions),
         *_curve(section.get("curve") or [], conditions),
         *_heatmap(section.get("heatmap") or []),
         *_mechanisms(section.get("mechanisms") or []),
         *_per_million(conditions),
         *_families(conditions),
     ):  # draws and weights that the first screen counts, and these figures do not
-        yield dataclasses.replace(found, sentence=" ".join([found.sentence, *unused]))
+        yield dataclasses.replace(found, reading=" ".join([found.reading, *unused]).strip())
+
+
+def _distribution(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) -> Iterator[draw.Figure]:
+    """Each condition's share of answers at every severity, as one bar."""
+    rows: list[draw.Row] = []
+    for point in curve:
+        n = (conditions.get(point["condition"]) or {}).get("n")
+        if n and point["severity"] > 0:
+            share = (point.get("count") or 0) / n
+            rows.append(
+                {"condition": name(point["condition"]), "share": share, "n": n} | draw.copied(point, "severity count")
+            )
+    if sum(row["count"] or 0 for row in rows) < FEW_ERRORS:
+        return
+    severe: Counter[str] = Counter({row["condition"]: 0 for row in rows})
+    for row in rows:
+        severe[row["condition"]] += row["share"] if row["severity"] >= CATASTROPHIC else 0.0
+    ranked = sorted(severe, key=lambda c: severe[c])
+    shown, more = draw.leading(ranked, "models")
+    levels = sorted({row["severity"] for row in rows if row["count"]})
+    ramp = {level: RAMP[min(5, 1 + int(level / 4 * 4.99))] for level in levels}
+    marks, reached = [], Counter[str]()
+    for k, row in sorted(enumerate(rows), key=lambda pair: -pair[1]["severity"]):
+        start, who = reached[row["condition"]], row["condition"]
+        reached[who] += row["share"]
+        if who in shown and row["count"]:
+            bar = [(start, shown.index(who)), (start + row["share"], shown.index(who))]
+            marks.append(Mark(kind="bar", at=bar, colour=ramp[row["severity"]], row=k))
+    marks += [
+        Mark(kind="label", at=[(float("inf"), k)], text=f"{100 * severe[who]:.1f}%") for k, who in enumerate(shown)
+    ]
+    x = axis(
+        reached.values(), "share of answers, the most severe first; at the right severe ones", percent=True, zero=True
+    )
+    yield draw.figure(
+        "severity-distribution",
+        title="How severe the errors are",
+        says=describe_distribution(rows, severe),
+        more=more,
+        panels=[Panel(x=x, y=lanes(shown), marks=marks, beside=True)],
+        legend=[draw.Key(name=f"severity {number(v)}", colour=ramp[v], shape="square") for v in reversed(levels)],
+        rows=rows,
+        columns="condition: model, severity, count: answers at it, share: share of answers, n: answers",
+        docs="estimators/deployment-table",
+        drills=True,
+    )
 
 
 def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) -> Iterator[draw.Figure]:
+    """The law of magnitude and frequency, where it describes the errors of some condition."""
     rows = [_curve_row(point, (conditions.get(point["condition"]) or {}).get("n")) for point in curve]
-    if not rows:
+    is_adequate = any((found.get("slope") or {}).get("adequate") for found in conditions.values())
+    if not is_adequate or sum(r["count"] or 0 for r in rows) < FEW_ERRORS:
         return
     legend_keys = draw.keys(list(dict.fromkeys(r["condition"] for r in rows)))
     x = Axis(title="severity of at least", low=0.4, high=4.1)
@@ -50,21 +105,19 @@ def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) ->
         lambda key: draw.some(lambda r: bool(r["exceed"]), draw.dots("severity", "exceed", key)),
     )
     together = len(legend_keys) <= len({k.colour for k in legend_keys.values()})
-    panels: Sequence[Panel] = []
-    if sum(r["count"] or 0 for r in rows) >= FEW_ERRORS:
-        whole = Panel(x=x, y=y, marks=list(seen(list(enumerate(rows)))))
-        panels = [whole] if together else draw.panels_by(rows, x, y, seen)
+    whole = Panel(x=x, y=y, marks=list(seen(list(enumerate(rows)))))
     yield draw.figure(
         "severity-curve",
         title="Magnitude and frequency",
-        sentence=describe_curve(rows, conditions),
-        panels=panels,
-        legend=list(legend_keys.values()) if together and len(legend_keys) > 1 and panels else [],
+        says=describe_curve(rows, conditions),
+        panels=[whole] if together else draw.panels_by(rows, x, y, seen),
+        legend=list(legend_keys.values()) if together and len(legend_keys) > 1 else [],
         rows=rows,
-        columns="condition, severity, count: answers at it, exceed: share at or above, fitted_exceed: fitted share, "
-        "n: answers",
+        columns="condition: model, severity, count: answers at it, exceed: share at or above, "
+        "fitted_exceed: fitted share, n: answers",
         docs="estimators/b-value",
         drills=True,
+        folded=True,
     )
 
 
@@ -94,7 +147,7 @@ def _per_million(conditions: Mapping[str, Any]) -> Iterator[draw.Figure]:
     yield draw.figure(
         "severity-per-million",
         title="Exceedances per million answers",
-        sentence=describe_rates_figure(rows, level),
+        says=describe_rates_figure(rows, level),
         panels=[
             draw.interval_panel(own, "at", title="per million answers", value="per_million", heading=c)
             for c, own in list(whole.items())[:12]
@@ -124,34 +177,49 @@ def _heatmap(cells: Sequence[Mapping[str, Any]]) -> Iterator[draw.Figure]:
         return
     enough = [r for r in rows if r["n"] >= FEW_A_CELL and r["mean_severity"] is not None]
     has_enough = len(enough) * 2 >= len(rows)
-    top = max((r["mean_severity"] or 0.0) for r in rows) or 1.0
-    domains = sorted({r["domain"] for r in rows})[:40]
+    domains = sorted({r["domain"] for r in rows})[:MOST_DOMAINS]
     tiers = sorted({str(r["tier"]) for r in rows})
+    conditions = list(dict.fromkeys(r["condition"] for r in rows))
+    is_flat = len(tiers) == 1 and 1 < len(conditions) <= MOST_COLUMNS  # one panel of domains by models
+    columns = conditions if is_flat else tiers
+    marks = _heat_cells(domains, columns, "condition" if is_flat else "tier")
+    y, x = lanes(domains), Axis(title="" if is_flat or len(tiers) == 1 else "tier", names=tuple(columns))
+    panels = (
+        [Panel(x=x, y=y, marks=marks(list(enumerate(rows))), cells=True)]
+        if is_flat
+        else draw.panels_by(rows, x, y, marks, cells=True)
+    )
+    yield draw.figure(
+        "severity-heatmap",
+        title="Where the errors are severe",
+        says=describe_heatmap(rows, has_enough=has_enough),
+        panels=panels if has_enough else [],
+        legend=[draw.Key(name=text, colour=RAMP[k], shape="square") for k, text in HEAT.items()] if has_enough else [],
+        rows=rows,
+        columns="condition: model, domain, tier, n: answers, errors: wrong, error_rate: error rate, "
+        "mean_severity: mean severity, catastrophic: severity 3 and over",
+        docs="estimators/deployment-table",
+        drills=True,
+    )
+
+
+def _heat_cells(domains: Sequence[str], columns: Sequence[str], field: str) -> Callable[[draw.Numbered], list[Mark]]:
+    """A cell for each domain and column, with its mean severity as colour and number."""
 
     def marks(own: draw.Numbered) -> list[Mark]:
         return [
             Mark(
                 kind="cell",
-                at=[(tiers.index(str(r["tier"])), domains.index(r["domain"]))],
-                colour=RAMP[min(5, int(6 * (r["mean_severity"] or 0.0) / top))],
+                at=[(columns.index(str(r[field])), domains.index(r["domain"]))],
+                colour=RAMP[min(5, int(6 * (r["mean_severity"] or 0.0) / 4))],
                 row=k,
+                text="–" if r["mean_severity"] is None else f"{r['mean_severity']:.1f}",
             )
             for k, r in own
             if r["domain"] in domains
         ]
 
-    x = Axis(title="tier", names=tuple(tiers))
-    yield draw.figure(
-        "severity-heatmap",
-        title="Where: domain by tier",
-        sentence=describe_heatmap(rows, has_enough=has_enough),
-        panels=draw.panels_by(rows, x, lanes(domains), marks, cells=True) if has_enough else [],
-        rows=rows,
-        columns="condition, domain, tier, n: answers, errors: wrong, error_rate: error rate, "
-        "mean_severity: mean severity, catastrophic: severity 3 and over",
-        docs="estimators/deployment-table",
-        drills=True,
-    )
+    return marks
 
 
 def _mechanisms(found: Sequence[Mapping[str, Any]]) -> Iterator[draw.Figure]:
@@ -188,7 +256,7 @@ def _mechanisms(found: Sequence[Mapping[str, Any]]) -> Iterator[draw.Figure]:
     yield draw.figure(
         "severity-mechanisms",
         title="Mechanism by severity",
-        sentence=describe_mechanisms(totals, ranked),
+        says=describe_mechanisms(totals, ranked),
         panels=draw.panels_by(rows, x, lanes(shown), marks) if len(ranked) > 1 else [],
         legend=[draw.Key(name=f"severity {number(level)}", colour=ramp[level], shape="square") for level in levels],
         rows=rows,
@@ -221,7 +289,7 @@ def _families(conditions: Mapping[str, Any]) -> Iterator[draw.Figure]:
     yield draw.figure(
         "severity-families",
         title="Which law fits",
-        sentence=describe_families(rows),
+        says=describe_families(rows),
         panels=[],
         rows=rows,
         columns="condition, family: law, bic: BIC, delta_bic: above the best, best, decisive",

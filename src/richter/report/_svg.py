@@ -12,9 +12,14 @@ from typing import Any, Literal
 
 WIDTH = 340  # of a panel, in pixels
 HEIGHT = 150  # of the room for marks where y is a number
+SHORT = 84  # ... and where y measures nothing
 LANE = 30  # height of a lane with its label
+CLOSE = 22  # height of a lane where there are many beside their names
 CELL = 22  # height of a row of cells
+VALUES = 50  # width of the values at the right of lanes
+TIER = 7  # width of a tier's line with its room
 LETTER = 6.2  # width of a letter, about
+BOLD = 7.4  # ... and of a bold one beside a lane
 RAMP = [f"var(--r{k})" for k in range(6)]
 SHAPES = {  # on a square of -1..1
     "circle": "",
@@ -71,9 +76,11 @@ class Axis:
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
     """One mark. `at` holds its points: (x, y) of a dot, a line, a bar's or an interval's two ends; (x, low, high) of a
-    band. `row` is the figure's row that it shows."""
+    band; (x,) of the two sides of an area as high as the panel. `row` is the figure's row that it shows. `text` stands
+    in a cell, or is a label: at a point, or where its x is infinite at the panel's right end. A tier is a line beside
+    the names of its lanes, in the column that its points' x counts from the right."""
 
-    kind: Literal["dot", "line", "band", "bar", "span", "cell"]
+    kind: Literal["dot", "line", "band", "bar", "span", "cell", "area", "label", "tier"]
     at: Sequence[tuple[float, ...]]
     colour: str = "var(--c0)"
     row: int | None = None
@@ -81,17 +88,23 @@ class Mark:
     size: float = 4.0
     dash: bool = False
     faint: bool = False
+    text: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """Marks on two axes, with a heading where there are several panels."""
+    """Marks on two axes, with a heading where there are several panels.
+
+    `beside` puts the names of lanes at the left and keeps room for values at the right, and for tiers.
+    """
 
     x: Axis
     y: Axis
     marks: Sequence[Mark]
     title: str = ""
     cells: bool = False  # names of y stand at the left, and the lanes touch
+    beside: bool = False
+    short: bool = False  # half as high, where y is no measure
 
 
 def axis(
@@ -138,7 +151,7 @@ class _Frame:
 
     @property
     def right(self) -> float:
-        return WIDTH - 8
+        return WIDTH - (VALUES if self.panel.beside else 8)
 
     @property
     def bottom(self) -> float:
@@ -157,20 +170,24 @@ class _Frame:
     def down(self, value: float) -> float:
         """The place of a value of y."""
         if self.panel.y.names:
-            return self.top + value * self.lane + (self.lane / 2 if self.panel.cells else self.lane - 8)
+            middle = self.panel.cells or self.panel.beside
+            return self.top + value * self.lane + (self.lane / 2 if middle else self.lane - 8)
         return self.bottom - self.panel.y.share(value) * self.height
 
 
 def _frame_of(panel: Panel) -> _Frame:
-    y = panel.y
-    widest = max((len(n) for n in y.names), default=0) if panel.cells else 0
-    lane = (CELL if panel.cells else LANE) if y.names else 0
+    y, named = panel.y, panel.cells or panel.beside
+    widest = max((len(n) for n in y.names), default=0) if named else 0
+    lane = (CELL if panel.cells else CLOSE if panel.beside and len(y.names) > 6 else LANE) if y.names else 0
+    columns = [mark.at[0][0] for mark in panel.marks if mark.kind == "tier"]
+    tiers = TIER * (max(columns) + 1) + 4 if columns else 0.0
+    letter, unnamed = BOLD if panel.beside else LETTER, 2 if y.names else 8 if y.silent else 38
     return _Frame(
         panel=panel,
         top=(20 if panel.title else 4) + (17 if y.title else 0),
-        left=min(widest * LETTER + 6, 120) if panel.cells else 2 if y.names else 38,
+        left=min(widest * letter + 8, 120) + tiers if named else unnamed,
         lane=lane,
-        height=lane * len(y.names) if y.names else HEIGHT,
+        height=lane * len(y.names) if y.names else SHORT if panel.short else HEIGHT,
     )
 
 
@@ -216,6 +233,8 @@ def _draw_y(frame: _Frame) -> Iterator[str]:
     for k, name in enumerate(y.names):
         if frame.panel.cells:
             yield _text((frame.left - 6, frame.down(k) + 4), _cut(name, frame.left), anchor="end")
+        elif frame.panel.beside:
+            yield _text((0, frame.down(k) + 4), _cut(name, min(frame.left, 120) * LETTER / BOLD), "h")
         else:
             yield _text((0, frame.top + k * frame.lane + 11), _cut(name, WIDTH))
     for tick in [] if y.names or y.silent else y.ticks():
@@ -224,13 +243,11 @@ def _draw_y(frame: _Frame) -> Iterator[str]:
 
 
 def _mark(mark: Mark, frame: _Frame) -> str:
-    across, down, step, lane = frame.across, frame.down, frame.step, frame.lane
+    across, down = frame.across, frame.down
     row = "" if mark.row is None else f' data-row="{mark.row}"'
     faint = ' opacity=".55"' if mark.faint else ""
-    if mark.kind == "cell":
-        x, y = across(mark.at[0][0]), down(mark.at[0][1])
-        place = f'x="{x - step / 2 + 0.7:.1f}" y="{y - lane / 2 + 0.7:.1f}"'
-        return f'<rect {place} width="{step - 1.4:.1f}" height="{lane - 1.4:.1f}" fill="{mark.colour}"{row}/>'
+    if mark.kind in ("cell", "area", "label", "tier"):
+        return _placed_mark(mark, frame, row)
     if mark.kind == "dot":
         x, y = mark.at[0]
         return shape_svg(mark.shape, across(x), down(y), mark.size, f' fill="{mark.colour}"{row}{faint}')
@@ -248,3 +265,27 @@ def _mark(mark: Mark, frame: _Frame) -> str:
     return (
         f'<path d="M{path}" stroke="{mark.colour}" stroke-width="{mark.size / 2:.1f}" fill="none"{dash}{row}{faint}/>'
     )
+
+
+def _placed_mark(mark: Mark, frame: _Frame, row: str) -> str:
+    """A mark that fills a cell or a part of the panel, stands beside its lanes, or is a text."""
+    first, step, lane = mark.at[0], frame.step, frame.lane
+    if mark.kind == "cell":
+        x, y = frame.across(first[0]), frame.down(first[1])
+        place = f'x="{x - step / 2 + 0.7:.1f}" y="{y - lane / 2 + 0.7:.1f}"'
+        cell = f'<rect {place} width="{step - 1.4:.1f}" height="{lane - 1.4:.1f}" fill="{mark.colour}"{row}/>'
+        kind = "c on" if mark.colour in RAMP[3:] else "c"  # paper-coloured letters on the strong half of the ramp
+        return cell + (_text((x, y + 4), escape(mark.text), kind, "middle") if mark.text else "")
+    if mark.kind == "area":
+        low, high = sorted(frame.across(x) for (x,) in mark.at)
+        place = f'x="{low:.1f}" y="{frame.top}" width="{high - low:.1f}" height="{frame.height:.1f}"'
+        return f'<rect {place} fill="{mark.colour}"{row}/>'
+    if mark.kind == "tier":
+        x = frame.left - 4 - TIER * first[0]
+        path = f"M{x:.1f} {frame.down(first[1]) - 7:.1f}V{frame.down(mark.at[1][1]) + 7:.1f}"
+        return f'<path d="{path}" stroke="{mark.colour}" stroke-width="3" stroke-linecap="round" fill="none"{row}/>'
+    if math.isinf(first[0]):
+        return _text((WIDTH, frame.down(first[1]) + 4), escape(mark.text), "v", "end")
+    anchor = {frame.panel.x.low: "start", frame.panel.x.high: "end"}.get(first[0], "middle")
+    kind = "t" if mark.faint else "v"
+    return _text((frame.across(first[0]), frame.down(first[1])), escape(mark.text), kind, anchor)

@@ -10,9 +10,9 @@ from richter.words._figure_texts import GATES, describe_excesses, describe_gates
 from richter.words._numbers import name
 
 OUTCOMES = {
-    "passed": Key(name="passed", colour="var(--good)"),
-    "failed": Key(name="failed", colour="var(--bad)", shape="cross"),
-    "not run": Key(name="not run", colour="var(--none)", shape="diamond"),
+    "passed": Key(name="passed", colour="var(--better)"),
+    "failed": Key(name="failed", colour="var(--worse)", shape="cross"),
+    "not run": Key(name="not run", colour="var(--muted)", shape="diamond"),
 }
 
 
@@ -46,7 +46,8 @@ def _ladder(study: Mapping[str, Any]) -> Iterator[Figure]:
     yield figure(
         "tail-gates",
         title="The gates",
-        sentence=describe_gates(pairs, gates) + more,
+        says=describe_gates(pairs, gates),
+        more=more,
         panels=[Panel(x=Axis(names=tuple(gates)), y=lanes(drawn), marks=marks)] if len(drawn) > 1 else [],
         legend=[key for key in OUTCOMES.values() if any(r["outcome"] == key.name for r in rows)],
         rows=rows,
@@ -83,7 +84,7 @@ def _stability(section: Mapping[str, Any], study: Mapping[str, Any]) -> Iterator
     yield figure(
         "tail-stability",
         title="Does the shape hold still?",
-        sentence=describe_stability(section.get("column"), study.get("q")),
+        says=describe_stability(section.get("column"), study.get("q")),
         panels=panels_by(
             rows,
             axis_of(rows, "q", "threshold quantile"),
@@ -113,7 +114,7 @@ def _qq(section: Mapping[str, Any]) -> Iterator[Figure]:
     yield figure(
         "tail-qq",
         title="Is it the right law?",
-        sentence=describe_excesses(rows),
+        says=describe_excesses(rows),
         panels=panels_by(
             rows,
             lambda own: axis_of(own, "model", "excess by the fitted law", zero=True),

@@ -18,7 +18,7 @@ from richter.store._database import Stream, Transaction, UnstorableValue, Values
 from richter.store._hashes import HashedTransaction, check_hashes, has_hashes
 from richter.store._schema import APPLICATION_ID, MIGRATIONS, check_version
 
-__all__ = ["LEDGER_NAME", "ensure_inside"]
+__all__ = ["LEDGER_NAME", "ensure_inside", "is_locked"]
 
 LEDGER_NAME = "ledger.sqlite"
 LOCK_NAME = "ledger.lock"
@@ -199,7 +199,9 @@ class SqliteDatabase:
     def stream(self, sql: str, values: Values = ()) -> Iterator[Any]:
         """Read row by row."""
         with self._translate_errors():
-            yield from self._reader.execute(sql, values)
+            # `yield from` would close the cursor of a reader that stops half way, which fails once the file is closed
+            for row in self._reader.execute(sql, values):  # noqa: UP028
+                yield row
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Stream]:

@@ -35,6 +35,7 @@ ROW: dict[str, type[pl.DataType]] = {
 OTHERS: dict[str, type[pl.DataType]] = {name: SCORES[name] for name in (*KEY, "metric", "value")}
 GROUPINGS: dict[str, type[pl.DataType]] = {"item": pl.String, "column": pl.String, "value": pl.String}
 MAX_GROUPINGS = 2
+UNNAMED = "frame"  # the name of a single table that came without one
 MAX_NAMED_UNUSED = 20  # columns in the note on those that are not used
 SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 5.0), (1.0, 7.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0))
 TOP = 4.0
@@ -122,7 +123,9 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     answers, ratings, others = _without_failures(answers, ratings, others, failed, notes)
     answers, is_lower = _turn_faults(answers, parts, options, notes)
     notes += doubts(answers, conditions, options, what)
-    counting = counting_kind(ratings, options.ratings, what)
+    is_labelled = answers["human"].count() > 0 or bool((ratings["kind"] == "human").any())
+    is_graded = any(part.score for part in parts)
+    counting = counting_kind(ratings, options.ratings, what, has_labelled_grades=is_labelled and is_graded)
     draft = Dataset(
         name=what, answers=answers, scores=pl.DataFrame(schema=SCORES), ratings=ratings, conditions=conditions,
         counting=counting,  # type: ignore[arg-type]
@@ -579,7 +582,7 @@ def _understood(
     shown = ", ".join(printable(name, limit=30) for name in conditions[:4]) + (", …" if len(conditions) > 4 else "")
     several = f"{len(conditions)} ({shown})" if len(conditions) > 1 else shown
     items = answers["item"].n_unique()
-    said = [f"{counted(items, 'question')} x {several}"]
+    said = [counted(items, "question") + (f" x {several}" if several != UNNAMED else "")]
     if len(scores):
         said += _describe_scores(scores, names)
     elif not rated:

@@ -24,7 +24,7 @@ from richter.interop import (
 from richter.records import printable
 from richter.store import DatabaseRun, Ledger, Place, is_run, open_ledger
 from richter.tables._log_rows import part_of_logs
-from richter.tables._part import Part, assemble, rename_conditions
+from richter.tables._part import UNNAMED, Part, assemble, rename_conditions
 from richter.tables._read_files import name_by_files, part_of_frame, read_file, read_folder
 from richter.tables._read_run import part_of_ledger
 from richter.tables._reading import options_for, proposal_of
@@ -97,7 +97,7 @@ def _read(sources: Sequence[tuple[Source, Source]], options: ReadOptions, what: 
     chosen = [_options_of_source(given, options) for given, _ in sources]
     for k, ((given, source), own) in enumerate(zip(sources, chosen, strict=True)):
         if is_frame(source) or str(source) not in logs:
-            found = _parts(source, own, stem=f"frame {k + 1}" if len(sources) > 1 else "frame")
+            found = _parts(source, own, stem=f"{UNNAMED} {k + 1}" if len(sources) > 1 else UNNAMED)
             parts += [_of_source(part, given, source, own) for part in found]
         elif str(source) == logs[0]:
             parts.append(part_of_logs(logs, options))
@@ -191,7 +191,13 @@ def _parts(source: Source, options: ReadOptions, *, stem: str) -> list[Part]:
             return [rename_conditions(part, {c: f"{name}: {c}" for c in part.conditions})]
         parts = [part]
     elif path.is_dir():
-        parts = read_folder(path, _tables_inside(path), options)
+        exported = path / "data" / "answers.parquet"  # as `richter export --hub` writes it, grades and all
+        is_exported = exported.is_file() and (path / "croissant.json").is_file()
+        parts = (
+            read_file(exported, options, named=name is not None)
+            if is_exported
+            else read_folder(path, _tables_inside(path), options)
+        )
     else:
         parts = read_file(path, options, named=name is not None)
     return parts if name is None else [_named(part, name) for part in parts]

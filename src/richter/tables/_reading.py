@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import cast
 
-from richter.errors import ReadingProposed
+from richter.errors import ReadingProposed, without_passwords
 from richter.records import printable
-from richter.tables._tables import ReadOptions
+from richter.tables._tables import Dataset, ReadOptions
 from richter.tables._words import brief, map_option, wide_option
 
-__all__ = ["Reading", "Role", "as_options", "options_for", "proposal_of", "saved_entry"]
+__all__ = ["Reading", "Role", "as_options", "name_again", "options_for", "proposal_of", "saved_entry"]
 
 MAX_LINES = 8
 MAX_SHOWN = 4  # names in a line
@@ -116,6 +116,15 @@ def as_options(reading: ReadOptions) -> list[str]:
         *([] if reading.wide is None else [wide_option(reading.wide) if reading.wide else "--wide all"]),
         *(["--yes"] if reading.confirm else []),
     ]
+
+
+def name_again(dataset: Dataset) -> str:
+    """How a command names these data and reads them the same way; empty for data that no file holds."""
+    if not dataset.places:
+        return ""
+    names = {place: name for name, place in dataset.named_places.items()}
+    given = [f"{names[place]}={place}" if place in names else str(place) for place in dataset.places]
+    return " ".join([*(without_passwords(shlex.quote(text)) for text in given), *as_options(dataset.options)])
 
 
 def _grade_words(grade: Mapping[str, float | None]) -> dict[str, str]:

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from richter.claims import METRICS, Metric, Outcomes, as_errors, passes
+from richter.claims import METRICS, Metric, Outcomes
 from richter.errors import InputError
 from richter.interop import RatingKind
 from richter.records import Better, Item, Rating, counted, printable
@@ -263,11 +263,16 @@ def decisions_of(tables: Dataset, says: pl.Expr) -> pl.DataFrame:
     return severity_of(tables).select(KEY).join(voted, on=KEY, how="left", maintain_order="left")
 
 
-def counting_kind(ratings: pl.DataFrame, wanted: str | None, name: str) -> str | None:
-    """Whose severities count: the kind named, else the table's own, else the kind that rated most answers."""
+def counting_kind(ratings: pl.DataFrame, wanted: str | None, name: str, *, has_labelled_grades: bool) -> str | None:
+    """Whose severities count: the kind named, else the table's own, else the kind that rated most answers.
+
+    With `has_labelled_grades` rules or judges may have given grades and no severities: then none count.
+    """
     rated = ratings.filter(pl.col("severity").is_not_null())
     counts = dict(rated.group_by("kind").agg(pl.struct(KEY).n_unique()).iter_rows())
     if wanted is not None:
+        if has_labelled_grades and wanted != "human" and wanted not in counts:
+            return None
         if counts and wanted not in counts:
             raise InputError(f"{name} holds no {wanted} ratings.", remedy=f"It has {', '.join(sorted(counts))}.")
         if not counts:
@@ -311,13 +316,8 @@ def outcomes(tables: Dataset, metric: str) -> Outcomes:
 
     `accuracy`, `mean_score` and other scores by their name come from the scores; `mean_severity` and
     `catastrophic_rate` (a severity of 3 or more) from `severity_of`; `refusal_rate`, `tokens` (of the answer),
-    `latency` and `money` from answers that came, `failure_rate` from all; `pass@K` and `pass^K` from draws.
+    `latency` and `money` from answers that came, `failure_rate` from all.
     """
-    tries = re.fullmatch(r"pass([@^])([1-9]\d{0,5})", metric)
-    if tries:
-        return passes(outcomes(tables, "accuracy"), int(tries[2]), every=tries[1] == "^")
-    if metric == "error_rate":
-        return as_errors(outcomes(tables, "accuracy"))
     rows, described = _rows(tables, metric)
     have = rows.filter(pl.col("value").is_not_null() & pl.col("value").is_not_nan())
     if have.is_empty():
@@ -407,12 +407,12 @@ def is_label_sample(tables: Dataset) -> bool:
 def _labels(tables: Dataset, metric: Metric, have: pl.DataFrame) -> tuple[dict[str, Any], list[str]]:
     """What people say of the answers, by row, and the strata in which these were drawn; empty where they graded all.
 
-    Of several people the median of severities counts, and the mean of their decisions on right or wrong. Labels are a
-    random sample of each stratum where the stratum of every answer is known; else they weigh by the chance of each,
-    where every labelled answer's is known. Without either they are taken as one random sample, with a note. Where they
-    were drawn by stratum and some strata are not known, labels stand for nothing: `label_fault` says so, and a check
-    blocks what they should correct. Labels of answers that were not drawn (given of somebody's own accord) are left out
-    and counted.
+    Of several people the median counts, of severities as of decisions on right or wrong: two who differ make an answer
+    half wrong, and a third settles it. Labels are a random sample of each stratum where the stratum of every answer is
+    known; else they weigh by the chance of each, where every labelled answer's is known. Without either they are taken
+    as one random sample, with a note. Where they were drawn by stratum and some strata are not known, labels stand for
+    nothing: `label_fault` says so, and a check blocks what they should correct. Labels of answers that were not drawn
+    (given of somebody's own accord) are left out and counted.
     """
     is_theirs = metric.source == "severity" or not tables.scored_by  # values that people gave need no correction
     if not _is_correctable(metric) or (tables.counting == "human" and is_theirs and not is_label_sample(tables)):
@@ -425,12 +425,8 @@ def _labels(tables: Dataset, metric: Metric, have: pl.DataFrame) -> tuple[dict[s
         people = graded.select(*KEY, (1 - pl.col("human")).alias("severity"), pl.lit(None).alias("inclusion"))
     if people.is_empty():
         return {}, []
-    # right or wrong is decided by each person and averaged: of two who disagree the answer is half wrong
-    is_decision = metric.name == "accuracy" or metric.at is not None
-    said = _of_severity(metric).cast(pl.Float64)
-    label = people.group_by(KEY).agg(
-        (said.mean() if is_decision else said.median()).alias("severity"), pl.col("inclusion").max().alias("drawn")
-    )
+    value_of_each = _of_severity(metric).cast(pl.Float64)
+    label = people.group_by(KEY).agg(value_of_each.median().alias("severity"), pl.col("inclusion").max().alias("drawn"))
     rows = have.select(*KEY).join(label, on=KEY, how="left", maintain_order="left")
     rows = rows.join(tables.answers.select(*KEY, "layer", "inclusion"), on=KEY, how="left", maintain_order="left")
     rows = rows.with_columns(pl.coalesce("inclusion", "drawn").alias("drawn"))

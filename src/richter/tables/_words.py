@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -114,9 +115,17 @@ def text_of(column: pl.Series) -> pl.Series:
     """A column as texts without spaces around them."""
     if column.dtype == pl.String:
         return column.str.strip_chars()
+    if column.dtype.is_nested():
+        return column.map_elements(_json_of, return_dtype=pl.String)
     if column.dtype.is_float() and (column.drop_nulls() == column.drop_nulls().round()).all():
         column = column.cast(pl.Int64, strict=False)  # 7.0 as another program wrote 7
     return column.cast(pl.String, strict=False)
+
+
+def _json_of(cell: Any) -> str:
+    """A list or a record of a cell as JSON, as it stands in a CSV file."""
+    value = cell.to_list() if isinstance(cell, pl.Series) else cell
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def has_unique_rows(frame: pl.DataFrame, columns: Sequence[str]) -> bool:

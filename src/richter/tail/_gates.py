@@ -2,22 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from richter.claims import is_inside
-from richter.records import Gate, Interval, Verdict, counted
+from richter.claims import GatedVerdict, decide_by_gates, is_inside
+from richter.records import Gate, Interval, counted
 from richter.tail._condition import ConditionTail
 from richter.tail._tail_plan import TailPlan
 from richter.tail._tail_size import required_exceedances
 
-__all__ = ["GATES", "GatedVerdict", "evaluate_gates", "verdict_of"]
-
-
-class GatedVerdict(NamedTuple):
-    """A verdict, and the gate that blocked it if one did."""
-
-    verdict: Verdict
-    blocked_by: str | None
+__all__ = ["GATES", "decide_pair", "evaluate_gates"]
 
 
 GATES = ("G1", "G2", "G3", "G4", "G5", "P1", "P2")
@@ -174,19 +166,6 @@ def _difference_gate(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gate
     )
 
 
-def first_failed(gates: Sequence[Gate]) -> str | None:
-    """The first gate that failed (one that could not be run, or is only short of data, has not)."""
-    return next((g.name for g in gates if g.passed is False), None)
-
-
-def verdict_of(gates: Sequence[Gate]) -> GatedVerdict:
-    """The verdict and what blocked it.
-
-    An admissibility or stability gate that failed blocks. Short of eq. (2)'s exceedances, with all those gates
-    passed, the claim is undecided whatever P1 and P2 say: neither their pass nor their failure has the planned power.
-    """
-    blocked = first_failed(gates[:5])
-    if blocked is None and any(g.passed is None for g in gates):
-        return GatedVerdict(Verdict.UNDECIDED, None)
-    blocked = blocked or first_failed(gates)
-    return GatedVerdict(Verdict.BLOCKED if blocked else Verdict.VERIFIED, blocked)
+def decide_pair(gates: Sequence[Gate]) -> GatedVerdict:
+    """The verdict and what blocked it: G1 to G5 admit a pair, and it must pass P1 and P2."""
+    return decide_by_gates(gates[:5], gates[5:])

@@ -15,7 +15,7 @@ from richter.stats import Floats, Indices, Mapper
 from richter.stats._bootstrap import percentiles
 from richter.tail import _gpd_kernels as _kernels
 from richter.tail._condition import ConditionTail, exceedances_above
-from richter.tail._gates import evaluate_gates, verdict_of
+from richter.tail._gates import decide_pair, evaluate_gates
 from richter.tail._gpd import seeds_from
 from richter.tail._tail_plan import TailPlan
 
@@ -121,7 +121,7 @@ def compare_pair(
         shapes=(percentiles(x, level=level), percentiles(y, level=level)) if fitted else None,
         shapes_single=(percentiles(x, level=single), percentiles(y, level=single)) if fitted else None,
     )
-    verdict, blocked_by = verdict_of(gates)
+    verdict, blocked_by = decide_pair(gates)
     interval = percentiles(y - x, level=single) if fitted else None
     return Claim(
         measure="xi",

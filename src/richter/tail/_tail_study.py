@@ -9,13 +9,13 @@ from typing import ClassVar, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike
 
-from richter.claims import is_inside
+from richter.claims import Blocked, block_claim, is_inside, untestable_claim
 from richter.errors import InputError
 from richter.records import Claim, Family, Gate, Shown, Verdict, counted
 from richter.stats import Floats, Indices, Mapper
 from richter.stats._bootstrap import percentiles
 from richter.tail._condition import ConditionTail, condition_tail
-from richter.tail._gates import GATES, verdict_of
+from richter.tail._gates import GATES, decide_pair
 from richter.tail._gof import rounding_step
 from richter.tail._gpd import interval_by_group
 from richter.tail._tail_pairs import compare_pair, describe_tail, resample
@@ -354,7 +354,7 @@ def _sensitivity(pairs: Sequence[Claim], plan: TailPlan) -> tuple[ToleranceRow, 
                 tolerance = gates[k].observed["tolerance"] * factor
                 gates[k] = dataclasses.replace(gates[k], passed=is_inside(gates[k].observed["interval"], tolerance))
             admissible += all(g.passed for g in gates[:4])
-            verified += verdict_of(gates)[0] is Verdict.VERIFIED
+            verified += decide_pair(gates).verdict is Verdict.VERIFIED
         rows.append(
             {
                 "factor": factor,
@@ -371,13 +371,7 @@ def _sensitivity(pairs: Sequence[Claim], plan: TailPlan) -> tuple[ToleranceRow, 
 def _study_claim(headline: Sequence[Claim], over_band: Mapping[float, Sequence[Claim]], locked: str | None) -> Claim:
     """Whether some pair differs in shape: what its furthest pair is, if the difference keeps its sign over the band."""
     if not headline:
-        return Claim(
-            measure="xi",
-            conditions=(),
-            verdict=Verdict.UNTESTABLE,
-            sentence="One condition: its tail is described, nothing is compared.",
-            plan=locked,
-        )
+        return untestable_claim("xi", (), "One condition: its tail is described, nothing is compared.", plan=locked)
     passed = [
         _judge_over_band(pair, [claims[k] for claims in over_band.values() if claims[k].gates[2].passed is not False])
         for k, pair in enumerate(headline)
@@ -405,7 +399,7 @@ def _judge_over_band(pair: Claim, usable: Sequence[Claim]) -> Claim:
         f"No claim: {a} against {b} passes at the headline threshold, but the difference changes its "
         f"sign within the band ({kept} of {len(usable)} usable thresholds agree)."
     )
-    return dataclasses.replace(pair, verdict=Verdict.BLOCKED, blocked_by="band", sentence=sentence)
+    return block_claim(pair, Blocked(gate="band", reason=""), sentence=sentence)
 
 
 def _furthest_claim(headline: Sequence[Claim], over_band: Mapping[float, Sequence[Claim]]) -> Claim:
@@ -493,14 +487,8 @@ def _untestable_study(
         for name, v in raw.items()
     }
     claims = tuple(
-        Claim(
-            measure="xi",
-            conditions=couple,
-            verdict=Verdict.UNTESTABLE,
-            sentence=f"Tail shape cannot be tested: {why}.",
-            gates=gates,
-            plan=locked,
-            notes=tuple(notes),
+        untestable_claim(
+            "xi", couple, f"Tail shape cannot be tested: {why}.", gates=gates, plan=locked, notes=tuple(notes)
         )
         for couple in (*couples, ())
     )

@@ -3,19 +3,21 @@
 import dataclasses
 import math
 import re
-import string
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from richter.errors import InputError
 from richter.records import Item, json_objects, storable
+from richter.texts._choices import bare_text, named_letters, reference_names, right_letters, unwrap_answer
+from richter.texts._hedges import is_hedged
 from richter.texts._normalise import content_words, find_dates, is_denied_at, matches_reference, normalise, same_date
+from richter.texts._reply_text import answer_window, remove_thoughts
 
-__all__ = ["GRADERS", "Graders", "choose_grader", "choose_graders", "grade_answer", "read_choice"]
+__all__ = ["GRADERS", "Graders", "choose_grader", "choose_graders", "grade_answer"]
 
-LONGEST = 20_000  # characters of an answer that are looked at: a pattern must not be fed a novel
-LETTERS = string.ascii_uppercase[:10]
+HEDGED = ("says", "number", "date")  # an answer that offers the reference beside another is not right by these
+WHOLE = ("exact", "ends", "includes", "regex", "json")  # of these graders a long answer is looked at whole
 
 # ---- numbers and units -----------------------------------------------------------------------------------------------
 
@@ -126,13 +128,13 @@ def _number(item: Item, text: str, tolerance: float | None) -> bool:
     asked = {q.value for q in _quantities(item.prompt)}
     text = re.sub(r"\b(\d{4})-\d\d-\d\d\b", r"\1", text)  # of a date the year: it is no range
     text = re.sub(r"(?<![\d)]\s)\bminus\s+(?=\d)", "-", text, flags=re.IGNORECASE)
-    if not any(map(_DECADE.search, _names(item))):  # the nineties are not 1990
+    if not any(map(_DECADE.search, reference_names(item))):  # the nineties are not 1990
         text = _DECADE.sub("", text)
     stated = _quantities(text)
     if not stated:
-        return matches_reference(text, _names(item))  # "twelve"
+        return matches_reference(text, reference_names(item))  # "twelve"
     stated = _final_quantities(text, [q for q in stated if not is_denied_at(text, q.start)], asked)
-    wanted = [found[0] for name in _names(item) if (found := _quantities(name))]
+    wanted = [found[0] for name in reference_names(item) if (found := _quantities(name))]
     return any(_close(q, one, tolerance) for one in wanted for q in stated)
 
 
@@ -152,90 +154,10 @@ def _without_ranges(text: str, found: list[_Quantity]) -> list[_Quantity]:
 
 # ---- choices ---------------------------------------------------------------------------------------------------------
 
-_QUOTES = "\"'“”‘’`"
-_SAID_LETTER = (
-    re.compile(rf"(?im)^[\s*]*answer\s*:[\s*({_QUOTES}]*([A-J](?:(?:\s*,\s*|\s+and\s+|\s+)[A-J])*)\b(?!\w|'\w)"),
-    re.compile(
-        rf"(?i:\banswer\s*(?:is|:|=)[\s:*(\[{_QUOTES}]*|\\boxed\{{\s*(?:\\text\{{)?|\boption\s+|\bchoice\s+|<answer>\s*)"
-        r"([A-J])\b(?!\w|'\w)"
-    ),
-    re.compile(
-        rf"^[\s*(\[{_QUOTES}]*([A-J])[\s*]*(?:[).:,\]{_QUOTES}]|$|is (?:the )?(?:correct|right|best|most|answer)\b)"
-    ),
-    re.compile(r"\(([A-J])\)|\b([A-J])[.)]?\s*$"),
-)
-_LISTED = re.compile(r"(?m)^[\s*(]*([A-J])[).:](?:\s.*)?$")
-
 
 def _choice(item: Item, text: str, tolerance: float | None) -> bool:
-    letters = _said_letters(item, text)
-    return bool(letters) and letters == _right_letters(item)
-
-
-def _said_letters(item: Item, text: str) -> set[str]:
-    """The letter that is said, else the one option whose text is said; several options are no choice.
-
-    Options that are only listed again are not said, and a letter with another option's text says both.
-    """
-    text = text.strip()
-    if re.fullmatch(rf"[\s*(\[{_QUOTES}]*[a-j][\s*)\].:{_QUOTES}]*", text):  # nothing but a letter, however written
-        text = text.upper()
-    own = _LISTED.sub("", text).strip() if len(set(_LISTED.findall(text))) > 1 else text
-    answered = re.findall(r"(?im)^[\s*]*answer\s*:\s*(.+)$", text)[-1:]
-    options = dict(zip(LETTERS, item.options, strict=False))
-    for part in (*answered, own):  # "Answer: A dog" is no letter where an option is a dog
-        same = {a for a, option in options.items() if len(_bare(option)) > 1 and _bare(option) == _bare(part)}
-        if len(same) == 1:
-            return same
-    for part, pattern in zip((text, text, own, own), _SAID_LETTER, strict=True):
-        if letters := _letters_by_pattern(part, pattern, options):
-            return letters
-    return next(filter(None, (_letters_by_text(part, item.options) for part in (*answered, own))), set())
-
-
-def _letters_by_pattern(text: str, pattern: re.Pattern[str], options: Mapping[str, str]) -> set[str]:
-    """The letter of the last match that is an option's and is not denied, with the option whose text follows it."""
-    for match in reversed(list(pattern.finditer(text))):
-        letters = set(re.findall(r"[A-J]", next(g for g in match.groups() if g).upper()))
-        if (options and not letters & options.keys()) or is_denied_at(text, match.start(match.lastindex or 0)):
-            continue  # "Answer: I think ...", "It is not A."
-        if pattern is _SAID_LETTER[-1] and (ends := _option_at_end(text, options)):
-            return ends  # "It is vitamin C."
-        rest = normalise(text[match.end() :].lstrip().partition("\n")[0])
-        also = {a for a, option in options.items() if rest and normalise(option) == rest}
-        return letters if len(letters) > 1 or letters & also else letters | also
-    return set()
-
-
-def _option_at_end(text: str, options: Mapping[str, str]) -> set[str]:
-    """The letter of the one option, of more than a letter, with which a text ends."""
-    ends = [a for a, option in options.items() if f" {normalise(text)}".endswith(f" {normalise(option)}")]
-    return set(ends) if len(ends) == 1 and len(_bare(options[ends[0]])) > 1 else set()
-
-
-def _letters_by_text(text: str, options: Sequence[str]) -> set[str]:
-    """The letters of the options that a text names, without those whose text is part of another's."""
-    named = [k for k, option in enumerate(options) if matches_reference(text, [option])]
-    longest = [k for k in named if not any(k != j and _inside(options[k], options[j]) for j in named)]
-    return {LETTERS[k] for k in longest if k < len(LETTERS)}
-
-
-def read_choice(item: Item, text: str) -> str | None:
-    """The option that a reply chooses, by letter or text; None where it chooses none, or several."""
-    letters = _said_letters(item, text[:LONGEST])
-    chosen = [option for letter, option in zip(LETTERS, item.options, strict=False) if letter in letters]
-    return chosen[0] if len(chosen) == 1 == len(letters) else None
-
-
-def _inside(short: str, long: str) -> bool:
-    return f" {normalise(short)} " in f" {normalise(long)} "
-
-
-def _right_letters(item: Item) -> set[str]:
-    names = {_bare(name) for name in _names(item)}
-    by_text = {LETTERS[k] for k, option in enumerate(item.options[: len(LETTERS)]) if _bare(option) in names}
-    letters = (re.findall(r"[A-J]", name) for name in _names(item) if re.fullmatch(r"[A-J\W]+(?:and [A-J\W]+)?", name))
-    return by_text or {letter for group in letters for letter in group}
+    letters = named_letters(item, text)
+    return bool(letters) and letters == right_letters(item)
 
 
 # ---- dates, lists, fields, patterns ----------------------------------------------------------------------------------
@@ -243,7 +165,7 @@ def _right_letters(item: Item) -> set[str]:
 
 def _date(item: Item, text: str, tolerance: float | None) -> bool:
     """A date that agrees in every part which the reference states."""
-    return any(same_date(find_dates(text), find_dates(name)) for name in _names(item))
+    return any(same_date(find_dates(text), find_dates(name)) for name in reference_names(item))
 
 
 def _parts(text: str) -> list[str]:
@@ -260,7 +182,7 @@ def _parts(text: str) -> list[str]:
 
 def _list(item: Item, text: str, tolerance: float | None) -> bool:
     """All members, in any order; of an answer that is nothing but a list also no others."""
-    for name in _names(item):
+    for name in reference_names(item):
         wanted = {normalise(part) for part in _parts(name)}
         parts = [normalise(part) for part in _parts(text)]
         if set(parts) == wanted:
@@ -316,33 +238,25 @@ def _regex(item: Item, text: str, tolerance: float | None) -> bool:
 # ---- texts -----------------------------------------------------------------------------------------------------------
 
 
-def _names(item: Item) -> list[str]:
-    return [item.reference, *item.aliases]
-
-
 def _exact(item: Item, text: str, tolerance: float | None) -> bool:
-    return text in _names(item)
+    return text in reference_names(item)
 
 
 def _equal(item: Item, text: str, tolerance: float | None) -> bool:
     answer = normalise(text)
-    return answer != "" and any(normalise(name) == answer for name in _names(item))
+    return answer != "" and any(normalise(name) == answer for name in reference_names(item))
 
 
 def _says(item: Item, text: str, tolerance: float | None) -> bool:
-    return matches_reference(text, _names(item))
-
-
-def _bare(text: str) -> str:
-    return text.casefold().strip(string.whitespace + string.punctuation)
+    return matches_reference(text, reference_names(item))
 
 
 def _ends(item: Item, text: str, tolerance: float | None) -> bool:
-    return any(_bare(text).endswith(_bare(name)) for name in _names(item))
+    return any(bare_text(text).endswith(bare_text(name)) for name in reference_names(item))
 
 
 def _includes(item: Item, text: str, tolerance: float | None) -> bool:
-    return any(name.casefold() in text.casefold() for name in _names(item))
+    return any(name.casefold() in text.casefold() for name in reference_names(item))
 
 
 # What each grader asks of an answer; the order is that of the help text.
@@ -373,9 +287,18 @@ def grade_answer(item: Item, text: str, grader: str | None = None, *, tolerance:
     if name not in GRADERS:
         raise InputError(f"There is no grader {name!r}.", remedy=f"There are {', '.join(GRADERS)}.")
     try:
-        return GRADERS[name][0](item, storable(text[:LONGEST]), tolerance)
+        right = GRADERS[name][0](item, _graded_text(text, name), tolerance)
+        return right and not (name in HEDGED and is_hedged(item, text))
     except RecursionError:  # as deep as the reference, which is too deep to compare
         return False
+
+
+def _graded_text(text: str, grader: str) -> str:
+    """What a grader is given of an answer: without its thoughts, of a long one beginning and end, out of its JSON."""
+    reply = storable(remove_thoughts(text).text)
+    if grader in WHOLE:
+        return reply
+    return answer_window(reply) if grader == "choice" else unwrap_answer(answer_window(reply))
 
 
 def choose_grader(item: Item) -> str:

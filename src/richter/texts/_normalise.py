@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import partial
 
+from richter.texts._reply_text import remove_thoughts
+
 __all__ = ["content_words", "is_refusal", "matches_reference", "normalise", "statements"]
 
 _UNITS = {
@@ -62,6 +64,8 @@ _VERB = (
 _DISCLAIMER = re.compile(
     r"\bas an ai\b|\bi(?:'m| am) (?:sorry|unable|not (?:sure|certain|aware|able))\b"
     rf"|\bi (?:do not|don't|dont|cannot|can't|cant|could not|couldn't)(?: \w+){{0,2}}? {_VERB}\b"
+    r"|\bi (?:won't|wont|will not|must decline to|have to decline to|decline to|prefer not to|would rather not) "
+    r"(?:answer|help|say|choose|comment|do)"
     r"|\bi have no (?:answer|information|idea|knowledge)\b"
     r"|\bmy (?:(?:last|latest) update|knowledge|training|database|responses)\b"
     r"|\bplease (?:provide|note|check|specify|clarify|refer|consult)\b"
@@ -132,8 +136,8 @@ class _SpelledNumber:
         return True
 
 
-def _plain(text: str) -> str:
-    """NFKC, lower case, no accents, straight apostrophes."""
+def plain_text(text: str) -> str:
+    """The text in NFKC, lower case, no accents, straight apostrophes."""
     if text.isascii():
         return text.casefold()
     text = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("‘", "'").replace("−", "-")
@@ -148,7 +152,7 @@ def _date(match: re.Match[str], order: tuple[int, int, int]) -> str:
 
 def content_words(text: str) -> list[str]:
     """The words of a text in one form: no case, accents, punctuation or articles; numbers and dates in digits."""
-    text = _plain(text)
+    text = plain_text(text)
     for pattern, order in _DATES:
         text = pattern.sub(partial(_date, order=order), text)
     text = _INITIALS.sub(r"\1", text)  # U.S.A. -> USA.
@@ -179,7 +183,7 @@ def statements(text: str) -> list[str]:
 
 
 def _statements(text: str) -> Iterator[str]:
-    plain = _plain(text)
+    plain = plain_text(remove_thoughts(text).text)
     if plain.strip(" .!?") in _NO_ANSWER:
         return
     sentences = _sentences(plain)
@@ -228,7 +232,7 @@ _SLASHED = re.compile(r"\b(\d{1,2})[/.](\d{1,2})[/.](\d{4})\b")
 
 def find_dates(text: str) -> list[Date]:
     """Dates in a text: day, month and year, or month and year. 3/4/1990 is both readings, 13/4/1990 has one."""
-    plain = _plain(text)
+    plain = plain_text(text)
     dates: list[Date] = []
     for pattern, (year, month, day) in _DATES:
         dates += [(int(m[year]), _MONTHS[m[month]], int(m[day])) for m in pattern.finditer(plain)]
@@ -261,7 +265,7 @@ LOOSE = 5  # words that may stand between the words of a reference of three or m
 
 def _reference_words(text: str) -> list[str]:
     """`content_words` after what names and quantities are abbreviated by."""
-    text = _plain(text)
+    text = plain_text(text)
     for pattern, by in _DRESS:
         text = pattern.sub(by, text)
     return content_words(text)
@@ -295,6 +299,7 @@ def matches_reference(answer: str, references: Iterable[str]) -> bool:
     the reference wherever it names it ("not Paris"). Of yes and no the one that an answer begins with counts, else the
     last. This is lenient: "Paris or Rome" matches both. A judge is the stricter tool.
     """
+    answer = remove_thoughts(answer).text
     sentences, words = statements(answer), _reference_words(answer)
     for reference in references:
         wanted = _reference_words(reference)
@@ -303,7 +308,7 @@ def matches_reference(answer: str, references: Iterable[str]) -> bool:
         if not wanted or not sentences or _is_denied(answer, reference):
             continue
         if _names_reference(words, wanted, reference):
-            return not _OPEN.search(_plain(answer))
+            return not _OPEN.search(plain_text(answer))
         if _matches_loosely(answer, sentences, words, wanted, reference):
             return True
     return False
@@ -349,7 +354,7 @@ def is_denied_at(text: str, at: int) -> bool:
 
 def _is_denied(answer: str, reference: str) -> bool:
     """Whether an answer names a reference in its own words, and denies it each time."""
-    text, name = _plain(answer), _plain(reference).strip()
+    text, name = plain_text(answer), plain_text(reference).strip()
     places = [m.start() for m in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
     return bool(places) and all(is_denied_at(text, at) for at in places)
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from richter.claims._measures import measure_words
+from richter.claims._measures import claim_words, measure_words
 from richter.records import Claim, Verdict
+from richter.words._claim_sentences import describe_label_change
 from richter.words._headline import side
 
 __all__ = ["describe_next", "describe_pairs", "describe_verdict", "verdict_word"]
@@ -46,7 +47,7 @@ def describe_pairs(claims: Sequence[Claim], n_items: int, *, grouped: bool) -> s
     refused = len(claims) - len(tested)
     parts += [f"{refused} could not be compared"] if refused else []
     text = f"{'; '.join(parts)} ({n_items:,} questions)."
-    return f"{text} Within a tier no two can be told apart." if grouped else text
+    return f"{text} Ranks are ranges where pairs can't be told apart." if grouped else text
 
 
 def describe_next(claims: Sequence[Claim], *, again: str) -> str:
@@ -61,7 +62,10 @@ def describe_next(claims: Sequence[Claim], *, again: str) -> str:
         return "Next: ask the missing questions again, or say how they went missing: --missing at-random"
     if any(c.judged for c in main):
         return f"Next: check the judge by hand: richter import {again} -o run1; richter label run1 --rater me"
-    if len(main) == 1 and main[0].verdict is Verdict.UNDECIDED:
+    is_open = len(main) == 1 and main[0].verdict is Verdict.UNDECIDED
+    if any(describe_label_change(c, claim_words(c)) for c in main) or (is_open and main[0].labels):
+        return f"Next: label more answers, or see the automatic grades alone: richter compare {again} --ratings rule"
+    if is_open:
         return f"Next: add questions, or run each one several times: richter size {again}"
     why = "   see what was fixed and broken" if len(main) == 1 else ""
     return f"Next: richter report {again} -o page.html{why}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from richter.claims._evidence import TOTALS, Evidence, one_sided_level
 from richter.claims._measures import Metric
 from richter.claims._question import Asked, Blocked
-from richter.records import Claim, Interval, Verdict
+from richter.records import Claim, GradedResult, Interval, Verdict, of_kind
 from richter.words._spans import (
     amount_of,
     count_units,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from richter.claims._subgroups import Subgroups
     from richter.claims._suite import Trade
 
-__all__ = ["describe_gap", "requirement_name"]
+__all__ = ["describe_gap", "describe_label_change", "requirement_name"]
 
 JUDGE_ERROR_RATE = 0.1  # of a judge that nobody checked, for the number of labels that would settle a claim
 INCONCLUSIVE = "Inconclusive"
@@ -247,6 +247,28 @@ def describe_judge_bias(claim: Claim, words: Metric) -> str:
     labels = labels_to_settle(claim, words)
     more = "" if labels is None else f" About {labels:,} human labels would settle it."
     return f"{text} This result disappears if the judge is {amount} {towards}.{more}"
+
+
+def describe_label_change(claim: Claim, words: Metric) -> str:
+    """That human labels changed the verdict, with the figure before and after; empty where they did not."""
+    graded = claim.as_graded
+    if graded is None or claim.estimate is None or not _is_other_verdict(claim, graded):
+        return ""
+    is_difference = len(claim.conditions) == 2
+    shown = digits_by_width(words, graded.interval.low, graded.interval.high)
+    before, after = (shown.amount(x, sign=is_difference) for x in (graded.estimate, claim.estimate))
+    unit = unit_of(words, is_difference=is_difference)
+    labels = f"{claim.labels:,} label{'s' if claim.labels != 1 else ''}"
+    if of_kind(claim.notes, "label conflict"):
+        return f"Your {labels} disagree with the automatic grades: {before}{unit} became {after}."
+    return f"Corrected by your {labels}, {before}{unit} became {after}."
+
+
+def _is_other_verdict(claim: Claim, graded: GradedResult) -> bool:
+    """Whether grades alone would give another verdict, or the same one of the other sign."""
+    if graded.verdict is not claim.verdict:
+        return True
+    return claim.verdict in _SHOWN and (graded.estimate > _value_of(claim)) != _is_rising(claim)
 
 
 def describe_trade(trade: "Trade", conditions: tuple[str, ...], verdict: Verdict, alpha: float) -> str:

@@ -7,6 +7,8 @@ from richter.records import Interval, at_most, counted, odd_characters, printabl
 from richter.words._spans import describe_level
 
 __all__ = [
+    "CORRECTED",
+    "CORRECTED_MEANS",
     "describe_alone",
     "describe_bound",
     "describe_counts_by_name",
@@ -20,6 +22,8 @@ __all__ = [
     "describe_stop",
 ]
 
+CORRECTED = "*"  # the mark of a figure that human labels corrected
+CORRECTED_MEANS = f"{CORRECTED} corrected by human labels; figures without it are as graded"
 CATASTROPHIC = METRICS["catastrophic_rate"].at or 3.0
 SECTION_QUESTIONS = {  # what a section that is not there would tell
     "severity": "how bad the errors are",

@@ -1,15 +1,16 @@
-"""The sentence of every figure: what it shows, then the number that stands out. Nothing here draws."""
+"""What every figure says: its finding, which heads it, and how to read it. Nothing here draws."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from richter.claims import METRICS
+from richter.claims import METRICS, measure_words
 from richter.records import at_most
 from richter.words._numbers import among, count, name, number, percent, signed
 
 Found = Mapping[str, Any]
 Row = dict[str, Any]
+Says = tuple[str, str]  # the finding, and how to read the figure
 CATASTROPHIC = METRICS["catastrophic_rate"].at or 3.0
 MILLION = 1e6
 FEW_ERRORS = 10  # below, a curve shows the luck of single answers
@@ -25,360 +26,411 @@ GATES = {
 }
 
 
-# ---- floors ------------------------------------------------------------------------------------------------------
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
 
-def describe_differences_figure(rows: Sequence[Row]) -> str:
-    """How many differences lie on one side of zero, how many could be seen, and what the costliest takes."""
+# ---- differences -------------------------------------------------------------------------------------------------
+
+
+def describe_difference(row: Row, noun: str, level: str) -> Says:
+    """Which way the difference of two goes, and what the marks are."""
+    margin = "" if row["margin"] is None else " The band is the margin within which a difference does not matter."
+    sides = {"better": "lies on the better side of zero", "worse": "lies on the worse side of zero"}
+    finding = f"The {level} CI {sides.get(row['side'], 'holds differences on both sides of zero')}."
+    if row["side"] == "alike":
+        finding = f"The {level} CI lies within the margin."
+    return finding, f"{row['other']} less {row['condition']} on {noun}; the line is the {level} CI.{margin}"
+
+
+def describe_ranking(groups: Sequence[Sequence[str]], names: Sequence[str], noun: str, level: str) -> Says:
+    """Which models cannot be told apart, best first."""
+    together = [g for g in groups if len(g) > 1]
+    reading = f"{_capital(noun)} with {level}.".replace("with .", "as measured.")
+    if len(names) < 2:
+        return f"{_capital(noun)} of {among(names)}.", reading
+    if not groups:
+        return f"No two of the {len(names)} could be compared on {noun}.", reading
+    if not together:
+        return f"All {len(names)} differ on {noun}.", reading
+    largest = max(together, key=len)
+    joined = "" if len(names) < 3 else " A green bar joins those that are statistically indistinguishable."
+    if len(largest) == len(names):
+        return f"The {len(names)} are statistically indistinguishable on {noun}.", f"{reading}{joined}"
+    return f"{_capital(among(largest))} are statistically indistinguishable on {noun}.", f"{reading}{joined}"
+
+
+def describe_differences_figure(rows: Sequence[Row]) -> Says:
+    """How many differences lie on one side of zero, and what the costliest to settle takes."""
     one_sided = [r for r in rows if r["low"] is not None and (r["low"] > 0 or r["high"] < 0)]
-    seen = [r for r in rows if r["visible"] is not None and abs(r["delta"]) >= r["visible"]]
     needed = [r for r in rows if isinstance(r["labels_needed"], int | float) and r["labels_needed"] > 0]
-    sentence = (
-        f"Every difference between two conditions with its interval, green where the first named is better, red where "
-        f"it is worse, grey where neither was shown. {count(len(one_sided), 'of the intervals', 'of the intervals')} "
-        f"out of {len(rows)} {'lies' if len(one_sided) == 1 else 'lie'} wholly on one side of zero; {len(seen)} "
-        f"{'is' if len(seen) == 1 else 'are'} as large as these items can show with 80% power."
-    )
+    verb = "lies" if len(one_sided) == 1 else "lie"
+    finding = f"{len(one_sided)} of {count(len(rows), 'interval')} {verb} wholly on one side of zero."
+    reading = "Each line is a difference (first minus second) with its CI. Green is better, red worse, grey neither."
     if needed:
         most = max(needed, key=lambda r: r["labels_needed"])
-        sentence += (
-            f" The most expensive to settle is {most['pair']} on {most['measure'].split(' (')[0]}: "
-            f"{count(most['labels_needed'], most['unit'])}."
-        )
-    return sentence
+        measure, unit = most["measure"].split(" (")[0], {"item": "question"}.get(most["unit"], most["unit"])
+        reading += f" {most['pair']} on {measure} takes most to settle: {count(most['labels_needed'], unit)}."
+    return finding, reading
 
 
-def describe_sets(groups: Sequence[Sequence[str]], n_conditions: int, noun: str) -> str:
-    """Which conditions cannot be told apart."""
-    together = [g for g in groups if len(g) > 1]
-    if not together:
-        return f"Every one of the {count(n_conditions, 'condition')} can be told from every other on {noun}."
-    return (
-        f"Conditions joined by a bar cannot be told apart on {noun}: {count(len(groups), 'set')} of "
-        f"{count(n_conditions, 'condition')}; the largest holds {among(max(together, key=len))}."
-    )
-
-
-def describe_flips(rows: Sequence[Row], more: str) -> str:
-    """How many items one condition has right and the other wrong."""
+def describe_flips(rows: Sequence[Row], more: str) -> Says:
+    """How many questions one has right and the other wrong."""
+    reading = f"A small net change may hide many of both.{more}"
     if len({r["pair"] for r in rows}) == 1:
         fixed, broken = (r["items"] for r in rows)
-        return (
-            f"{count(fixed, 'item')} got right and {count(broken, 'item')} got wrong from {rows[0]['condition']} to "
-            f"{rows[0]['other']}; a small net change may hide many of both."
-        )
+        return (f"{rows[0]['condition']} → {rows[0]['other']}: {fixed:,} fixed, {broken:,} broken.", reading)
     most = max(rows, key=lambda r: r["items"])
-    return (
-        f"Items that one condition has wrong and the other right; a small net gain may hide many of both. The most "
-        f"are {count(most['items'], 'item')} {most['change']} from {most['condition']} to {most['other']}.{more}"
-    )
+    return (f"Most change: {most['items']:,} {most['change']} from {most['condition']} to {most['other']}.", reading)
 
 
 # ---- severity ----------------------------------------------------------------------------------------------------
 
 
-def describe_curve(rows: Sequence[Row], conditions: Found) -> str:
-    """Whether the fitted law describes the errors, and whose slope is the flattest."""
-    errors = sum(r["count"] or 0 for r in rows)
-    if errors < FEW_ERRORS:
-        return f"There are {number(errors)} errors: too few to draw how often each severity comes."
+def describe_distribution(rows: Sequence[Row], severe: Mapping[str, float]) -> Says:
+    """Who errs severely most and least often."""
+    reading = f"All answers by severity (1 slight to 4 dangerous or made up). Severe is {CATASTROPHIC:g} or more."
+    if not severe or not any(severe.values()):
+        return f"No answer has a severity of {CATASTROPHIC:g} or more.", reading
+    most, least = max(severe, key=lambda c: severe[c]), min(severe, key=lambda c: severe[c])
+    if len(severe) == 1:
+        return f"{percent(severe[most])} of the answers of {most} are severe errors.", reading
+    return (
+        f"Severe errors: {percent(severe[least])} of answers for {least}, {percent(severe[most])} for {most}.",
+        reading,
+    )
+
+
+def describe_curve(rows: Sequence[Row], conditions: Found) -> Says:
+    """Whose fitted slope is the flattest, where the law describes the errors of somebody."""
     slopes = {c: found.get("slope") or {} for c, found in conditions.items()}
     known = {c: s["b"] for c, s in slopes.items() if isinstance(s.get("b"), int | float) and s.get("adequate")}
-    sentence = "Points are the share of answers at least that severe, lines the fitted law above its m_min."
+    reading = "Points are the share of answers at least that severe. Lines are the fitted law; flatter is heavier."
     if not known:
-        return f"{sentence} It is adequate for no condition, or there are too few errors to say: read the points."
+        return "The severity law is not adequate for any of them.", reading
     flattest = min(known, key=lambda c: known[c])
-    few = f"{len(known)} of {len(conditions)} conditions" if len(conditions) > 1 else "this condition"
-    steepest = f" against {number(max(known.values()))} for the steepest." if len(known) > 1 else "."
-    return (
-        f"{sentence} It describes the errors of {few}: the flatter, the heavier. {name(flattest)} has the flattest, "
-        f"with a slope b of {number(known[flattest])}{steepest}"
-    )
+    if len(known) == 1:
+        return f"The severity law fits {name(flattest)}: slope b = {number(known[flattest])}.", reading
+    steepest = f"{number(max(known.values()))} for the steepest"
+    return f"{name(flattest)} has the flattest slope, b = {number(known[flattest])} against {steepest}.", reading
 
 
-def describe_rates_figure(rows: Sequence[Row], level: float) -> str:
+def describe_rates_figure(rows: Sequence[Row], level: float) -> Says:
     """How often severe answers are to be expected in a million, and for whom most."""
-    sentence = (
-        f"How often an answer of at least each severity is to be expected in a million, with {number(100 * level)}% "
-        "intervals."
-    )
+    reading = f"Expected answers of at least each severity per million, with {number(100 * level)}% CI."
     worst = [r for r in rows if r["severity"] == CATASTROPHIC]
     if not worst:
-        return sentence
+        return "Severe answers per million.", reading
     top = max(worst, key=lambda r: (r["per_million"] or 0.0, r["upper"] or 0.0))  # None where none was seen
-    if top["per_million"]:
-        most = f"the most is {number(top['per_million'])} for {top['condition']}"
-        most += f" [{number(top['low'])}, {number(top['high'])}]"
-    else:
-        most = f"none was seen, which allows at most {at_most(top['upper'] or MILLION)} for {top['condition']}"
-    return f"{sentence} At severity {CATASTROPHIC:g} and above {most}."
+    if not top["per_million"]:
+        most = at_most(top["upper"] or MILLION)
+        return f"No severe answer was seen: at most {most} per million for {top['condition']}.", reading
+    span = f"({number(100 * level)}% CI {number(top['low'])} to {number(top['high'])})"
+    return f"{top['condition']} has most severe answers: {number(top['per_million'])} per million {span}.", reading
 
 
-def describe_heatmap(rows: Sequence[Row], *, has_enough: bool) -> str:
+def describe_heatmap(rows: Sequence[Row], *, has_enough: bool) -> Says:
     """The worst cell of domain and tier."""
     if not has_enough:
-        return f"Most cells of domain and tier hold fewer than {FEW_A_CELL} answers: too few to compare them."
+        return f"Most cells of domain and tier hold fewer than {FEW_A_CELL} answers: too few to compare them.", ""
     enough = [r for r in rows if r["n"] >= FEW_A_CELL and r["mean_severity"] is not None]
     worst = max(enough, key=lambda r: r["mean_severity"] or 0.0)
+    tier = "" if worst["tier"] == "–" else f", tier {worst['tier']},"
     return (
-        f"Mean severity by domain and tier (1 easy, 5 hard); darker on white, brighter on black, is worse. The worst "
-        f"cell is {worst['domain']}, tier {worst['tier']}, of {worst['condition']}: mean severity "
-        f"{number(worst['mean_severity'])}, {percent(worst['error_rate'])} of {number(worst['n'])} answers wrong."
+        f"{worst['condition']} is worst in {worst['domain']}{tier}: mean severity {number(worst['mean_severity'])}.",
+        (
+            f"Mean severity (0 right to 4) of at least {FEW_A_CELL} answers a cell. "
+            f"In the worst cell {percent(worst['error_rate'])} of {number(worst['n'])} answers are wrong."
+        ),
     )
 
 
-def describe_mechanisms(totals: Counter[str], ranked: Sequence[str]) -> str:
+def describe_mechanisms(totals: Counter[str], ranked: Sequence[str]) -> Says:
     """The mechanisms by how many errors they account for."""
     share = percent(totals[ranked[0]] / totals.total())
-    rest = f", then {among(ranked[1:])}." if len(ranked) > 1 else "."
-    return (
-        f"Errors by what went wrong, coloured by severity: {ranked[0]} accounts for {share} of "
-        f"{number(totals.total())} errors{rest}"
+    rest = f" Then come {among(ranked[1:])}." if len(ranked) > 1 else ""
+    return f"{_capital(ranked[0])} accounts for {share} of {count(totals.total(), 'error')}.{rest}", (
+        "Errors by mechanism and severity."
     )
 
 
-def describe_families(rows: Sequence[Row]) -> str:
+def describe_families(rows: Sequence[Row]) -> Says:
     """How often the best law is decisive, and which is best most often."""
     best = [r for r in rows if r["best"]]
     decided = [r for r in best if r["decisive"]]
+    often = Counter(r["family"] for r in best).most_common(1)
     return (
-        f"How much worse each law fits than the best, by BIC (0 is best, over 10 is strong), is in the table. The "
-        f"best law is decisive, and describes the errors, for {len(decided)} of {len(best)} "
-        + ("condition" if len(best) == 1 else "conditions")
-        + f"; most often best: {Counter(r['family'] for r in best).most_common(1)[0][0]}."
+        f"{_capital(often[0][0])} fits best for {often[0][1]} of {count(len(best), 'model')}; "
+        f"decisive for {len(decided)}."
+        if best
+        else "No law could be fitted.",
+        "Laws of severity compared by BIC: lower is better, and a lead of 10 decides.",
     )
 
 
 # ---- tail --------------------------------------------------------------------------------------------------------
 
 
-def describe_gates(pairs: Sequence[Found], gates: Sequence[str]) -> str:
-    """How many pairs are verified, and which gate most often fails first."""
-    verified = [p for p in pairs if p.get("verdict") == "verified"]
+def describe_gates(pairs: Sequence[Found], gates: Sequence[str]) -> Says:
+    """How many pairs show a difference in their tails, and which gate most often fails first."""
+    shown = [p for p in pairs if p.get("verdict") == "verified"]
     blocked = [p["blocked_by"] for p in pairs if p.get("blocked_by")]
-    verb = "are verified" if len(pairs) > 1 else "pair is verified" if verified else "is verified"
     often = max(sorted(set(blocked)), key=blocked.count) if blocked else ""
-    first = f"; most often the first gate to fail is {often} ({GATES.get(often, often)})" if blocked else ""
+    first = f" Most often {often} fails first ({GATES.get(often, often)})." if blocked else ""
     return (
-        f"Which gates each pair passed on the way to a claim about its tails: {len(verified)} of {len(pairs)} {verb}"
-        f"{first}. {'; '.join(f'{g} {GATES[g]}' for g in gates)}."
+        (
+            f"{len(shown)} of {count(len(pairs), 'pair')} {'shows' if len(shown) == 1 else 'show'} a difference in the "
+            f"tails.{first}"
+        ),
+        f"Gates that a pair passes before a claim on its tails: {'; '.join(f'{g} {GATES[g]}' for g in gates)}.",
     )
 
 
-def describe_stability(column: Any, q: Any) -> str:
+def describe_stability(column: Any, q: Any) -> Says:
     """What a stable shape looks like, and where the protocol's threshold lies."""
+    at = f" The protocol's threshold is at q = {number(q)}." if q else ""
     return (
-        f"The fitted shape ξ of {name(column or 'the score')} as the threshold rises, with its 95% "
-        "interval: a tail that follows the law keeps its shape."
-        + (f" The protocol's threshold is at q = {number(q)}." if q else "")
+        f"Shape ξ of {name(column or 'the score')} as the threshold rises.",
+        f"A tail that follows the law keeps its shape. Bars are 95% CI.{at}",
     )
 
 
-def describe_excesses(rows: Sequence[Row]) -> str:
+def describe_excesses(rows: Sequence[Row]) -> Says:
     """The excess that lies furthest from the fitted law."""
     off = max(rows, key=lambda r: abs(r["observed"] - r["model"]))
     return (
-        f"Excesses over the threshold against those of the fitted law, {count(len(rows), 'point')}: on the dashed "
-        f"line the law is right. The furthest from it is {off['condition']}, {number(off['observed'])} where the "
-        f"law expects {number(off['model'])}."
+        f"Off the law most: {off['condition']}, {number(off['observed'])} where it expects {number(off['model'])}.",
+        (
+            f"Excesses over the threshold against the fitted law, {count(len(rows), 'point')}. "
+            "On the dashed line the law is right."
+        ),
     )
 
 
 # ---- judges ------------------------------------------------------------------------------------------------------
 
 
-def describe_agreement(rows: Sequence[Row], accepted: float) -> str:
+def describe_agreement(rows: Sequence[Row], accepted: float) -> Says:
     """Krippendorff's alpha, else the first statistic, with its interval."""
     alpha = next((r for r in rows if r["statistic"] == "Krippendorff's alpha"), rows[0])
+    span = f"(95% CI {number(alpha['low'])} to {number(alpha['high'])})"
     return (
-        f"Agreement within each kind of rating, with 95% intervals: {alpha['statistic']} of the {alpha['kind']} "
-        f"ratings is {number(alpha['estimate'])} [{number(alpha['low'])}, {number(alpha['high'])}]; the dashed "
-        f"line is {accepted}, under which Krippendorff advises against conclusions."
+        f"{_capital(alpha['statistic'])} of the {alpha['kind']} ratings is {number(alpha['estimate'])} {span}.",
+        f"Agreement within each kind of rating. Under {accepted} (dashed) Krippendorff advises against conclusions.",
     )
 
 
-def describe_leniency(rows: Sequence[Row]) -> str:
+def describe_leniency(rows: Sequence[Row]) -> Says:
     """The most lenient and the strictest judge."""
     strict, mild = max(rows, key=lambda r: r["estimate"]), min(rows, key=lambda r: r["estimate"])
     return (
-        f"How much higher or lower each judge rates the same answers than the judges' mean: {mild['judge']} is the "
-        f"most lenient ({signed(mild['estimate'])}), {strict['judge']} the strictest "
-        f"({signed(strict['estimate'])})."
+        (
+            f"{mild['judge']} is the most lenient ({signed(mild['estimate'])}), {strict['judge']} the strictest "
+            f"({signed(strict['estimate'])})."
+        ),
+        "How much higher or lower each judge rates the same answers than the judges' mean.",
     )
 
 
-def describe_biases(rows: Sequence[Row]) -> str:
+def describe_biases(rows: Sequence[Row]) -> Says:
     """The largest bias of a judge."""
     largest = max(rows, key=lambda r: abs(r["estimate"]))
     sides = {"length": "longer answers", "formatting": "formatted answers", "family": "its own family's answers"}
     return (
-        f"What a judge's grades depend on among equally correct answers: {largest['judge']} passes "
-        f"{sides[largest['kind']]} {signed(largest['estimate'])} points more often."
+        f"{largest['judge']} passes {sides[largest['kind']]} {signed(largest['estimate'])} points more often.",
+        "What a judge's grades depend on among equally correct answers.",
     )
 
 
-def describe_overcall(rows: Sequence[Row], reference: Any) -> str:
+def describe_overcall(rows: Sequence[Row], reference: Any) -> Says:
     """The judge that overcalls most."""
     worst = max(rows, key=lambda r: r["estimate"])
+    span = f"(95% CI {percent(worst['low'])} to {percent(worst['high'])})"
     return (
-        f"Of the answers that a judge scored 2, the share that the {name(reference or 'reference')} "
-        f"ratings score 0.5 or less: most for {worst['judge']}, {percent(worst['estimate'])} of "
-        f"{number(worst['n'])} [{percent(worst['low'])}, {percent(worst['high'])}]."
+        f"{worst['judge']} overcalls most: {percent(worst['estimate'])} of {number(worst['n'])} {span}.",
+        (
+            f"Of the answers that a judge scored 2, the share that {name(reference or 'reference')} ratings score "
+            "0.5 or less."
+        ),
     )
 
 
-def describe_screening(row: Row) -> str:
+def describe_screening(row: Row) -> Says:
     """What one judge finds at one severity."""
     return (
-        f"At each severity: the share of such answers that a judge finds, of the others that it clears, and of its "
-        f"calls that are right. {row['judge']} finds {percent(row['estimate'])} of {number(row['n'])} at "
-        f"severity {number(row['threshold'])} and over."
+        (
+            f"{row['judge']} finds {percent(row['estimate'])} of {count(row['n'], 'answer')} of severity "
+            f"{number(row['threshold'])} or more."
+        ),
+        "At each severity: what share a judge finds, what share of others it clears, how often it is right.",
     )
 
 
 # ---- calibration -------------------------------------------------------------------------------------------------
 
 
-def describe_reliability(studies: Sequence[tuple[str, str, Found]], *, has_enough: bool) -> str:
-    """Whose confidence is furthest off."""
-    sentence = (
-        "How often answers are right at each confidence; on the dashed line the model is calibrated, below it "
-        "overconfident."
+def describe_reliability(studies: Sequence[tuple[str, str, Found]], *, has_enough: bool) -> Says:
+    """Whose confidence is furthest off, and to which side."""
+    reading = (
+        "How often answers are right at each confidence, with 95% CI; larger dots hold more answers. "
+        "Below the dashed line a model is overconfident."
     )
-    known = [(c, source, f["debiased"]) for c, source, f in studies if isinstance(f.get("debiased"), int | float)]
-    if known:
-        worst = max(known, key=lambda k: k[2])
-        sentence += f" The furthest off is {worst[0]} ({worst[1]}): debiased ECE {number(worst[2])}."
-    return sentence if has_enough else f"{sentence} There are too few answers to draw it."
+    known = [(c, source, f["debiased"], f) for c, source, f in studies if isinstance(f.get("debiased"), int | float)]
+    if not has_enough:
+        return "There are too few answers to draw calibration.", ""
+    if not known:
+        return "Confidence against right answers.", reading
+    who, source, error, found = max(known, key=lambda k: k[2])
+    sure, right = found.get("mean_confidence"), found.get("accuracy")
+    if not isinstance(sure, int | float) or not isinstance(right, int | float):
+        return f"The furthest off is {who} ({source}): calibration error {100 * error:.1f} points.", reading
+    averages = f"{100 * sure:.0f}% sure on average, right in {100 * right:.0f}%"
+    return f"The furthest off is {who}: {averages} (calibration error {100 * error:.1f} points).", reading
 
 
-def describe_phase(rows: Sequence[Row]) -> str:
+def describe_phase(rows: Sequence[Row]) -> Says:
     """The fewest labels that show miscalibration in four of five parts."""
     reached = [r for r in rows if r["shown"] >= 0.8]
-    sentence = "How often parts of the grades show that the model is miscalibrated."
+    reading = "How often parts of the grades show that the model is miscalibrated."
     if not reached:
-        return sentence
+        return "No part of the grades shows miscalibration reliably.", reading
     least = min(reached, key=lambda r: r["n"])
-    return f"{sentence} For {least['condition']} {count(least['n'], 'label')} show it in four of five parts."
+    labels = count(least["n"], "label")
+    return f"For {least['condition']}, {labels} show miscalibration in four of five parts.", reading
 
 
-def describe_coverage(conditions: Found) -> str:
+def describe_coverage(conditions: Found) -> Says:
     """From which confidence the first condition that has a safe threshold may answer alone."""
     safe = [(name(c), f["safe"]) for c, f in conditions.items() if (f.get("safe") or {}).get("threshold") is not None]
-    sentence = "How often answers are wrong when only the most confident are given alone."
+    reading = "How often answers are wrong when only the most confident are given alone."
     if not safe:
-        return sentence
+        return "No confidence is shown to be safe to answer alone from.", reading
     first, found = safe[0]
     return (
-        f"{sentence} {first} may answer alone from a confidence of {number(found['threshold'])} on, with under "
-        f"{percent(found['target'])} wrong."
+        (
+            f"{first} may answer alone from a confidence of {number(found['threshold'])}, with under "
+            f"{percent(found['target'])} wrong."
+        ),
+        reading,
     )
 
 
-def describe_groups(rows: Sequence[Row]) -> str:
+def describe_groups(rows: Sequence[Row]) -> Says:
     """The group of which least is known."""
     widest = max(rows, key=lambda r: r["high"] - r["low"])
     return (
-        f"Calibration error of each group with its interval, alone and drawn towards the others as far as noise "
-        f"explains (pooled). Least is known of {widest['group']}: {count(widest['n'], 'item')}."
+        f"Least is known of {widest['group']}: {count(widest['n'], 'question')}.",
+        "Calibration error of each group with its CI, alone and pooled towards the others as far as noise explains.",
     )
 
 
-def describe_margins(rows: Sequence[Row]) -> str:
+def describe_margins(rows: Sequence[Row]) -> Says:
     """By how much the two estimators differ where a race is close and where it is clear."""
     first = rows[0]["condition"]
     own = [r for r in rows if r["condition"] == first]
     close, clear = (abs(pair[0]["ece"] - pair[1]["ece"]) for pair in (own[:2], own[-2:]))
     return (
-        f"The calibration error by all draws (Sem1) and by held-out halves (Sem2) of questions by how far their "
-        f"commonest answer leads: for {first} they differ by {number(close)} where the race is closest and by "
-        f"{number(clear)} where one answer clearly leads."
+        f"For {first} the two differ by {number(close)} in close races and by {number(clear)} in clear ones.",
+        "Calibration error by all repeats (Sem1) and by held-out halves (Sem2), by how far the commonest answer leads.",
     )
 
 
-def describe_regimes(rows: Sequence[Row], clear: str) -> str:
+def describe_regimes(rows: Sequence[Row], clear: str) -> Says:
     """How many questions are close races, and how many are wrong though one answer leads clearly."""
     total = sum(r["questions"] for r in rows)
     close = sum(r["questions"] for r in rows if r["regime"] != clear)
     sure_wrong = sum(r["questions"] for r in rows if r["answer"] == "wrong" and r["regime"] == clear)
     return (
-        f"Each question by how far its commonest answer leads: {percent(close / total)} of "
-        f"{count(total, 'question')} are close, where agreement with itself flatters the model; "
-        f"{number(sure_wrong)} {'is' if sure_wrong == 1 else 'are'} wrong though one answer clearly leads."
+        (
+            f"{percent(close / total)} of {count(total, 'question')} are close races; "
+            f"{number(sure_wrong)} {'is' if sure_wrong == 1 else 'are'} wrong though one answer clearly leads."
+        ),
+        "Each question by how far its commonest answer leads. In close races agreement flatters the model.",
     )
 
 
 # ---- search ------------------------------------------------------------------------------------------------------
 
 
-def describe_steps(label: str, search: Found) -> str:
-    """How many errors a search found, and what its random sample says of the whole base."""
+def describe_steps(label: str, search: Found) -> Says:
+    """How many errors a search found, and what its random sample says of the paragraphs it could draw."""
     population = search.get("population") or {}
-    sentence = (
-        f"The share of wrong answers at each step (points) and over all steps (line). {label} found "
-        f"{count(search.get('errors_found'), 'error')} in {count(search.get('answers'), 'answer')}"
-    )
+    finding = f"{label} found {count(search.get('errors_found'), 'error')} in {count(search.get('answers'), 'answer')}."
+    reading = "The share of wrong answers at each step (points) and over all steps (line)."
     if population.get("error_rate") is not None:
-        sentence += (
-            f"; of the whole base {percent(population['error_rate'])} is wrong by its random sample "
-            f"(dashed, n = {number(population.get('n'))}), of which the steps say nothing"
+        is_all = (search.get("frame") or {}).get("kind") == "all"
+        reading += (
+            f" By its random sample (dashed, n = {number(population.get('n'))}) {percent(population['error_rate'])} of "
+            f"{'all paragraphs' if is_all else 'the paragraphs with questions'} is wrong. The steps do not tell."
         )
     for recall in ((search.get("base") or {}).get("index") or {}).get("recall", ())[:1]:
-        sentence += (
-            f". Neighbours come from a disk index that finds {percent(recall['recall'])} of the exact "
-            f"{number(recall['k'])}, measured on {number(recall['queries'])} random paragraphs"
+        reading += (
+            f" Neighbours come from a disk index that finds {percent(recall['recall'])} of the exact "
+            f"{number(recall['k'])}, measured on {number(recall['queries'])} random paragraphs."
         )
-    return sentence + "."
+    return finding, reading
 
 
-def describe_failing(rows: Sequence[Row], searches: Sequence[Found]) -> str:
+def describe_failing(rows: Sequence[Row], searches: Sequence[Found]) -> Says:
     """How many questions fail, in which modes, with one as an example."""
     total = sum(search.get("n_failing") or 0 for search in searches)
     counts = Counter(r["mode"] for r in rows)
     commonest = [f"{mode or 'no category'} ({number(n)})" for mode, n in counts.most_common(3)]
     checks = [search["keys"] for search in searches if search.get("keys")]
     bad_keys = "".join(
-        f" People found {number(c['bad'])} of {number(c['n'])} generated keys bad ({percent(c['share'])} "
-        f"[{percent(c['interval']['low'])}, {percent(c['interval']['high'])}])."
+        f" People found {number(c['bad'])} of {number(c['n'])} generated keys bad ({percent(c['share'])}, 95% CI "
+        f"{percent(c['interval']['low'])} to {percent(c['interval']['high'])})."
         for c in checks[:1]
     )
+    listed = f" The first {number(len(rows))} are listed." if total > len(rows) else ""
     return (
-        f"{count(total, 'different question')} answered wrongly and not right in other words, in "
-        f"{count(len(counts), 'mode')}: most in {among(commonest)}. For example: {rows[0]['question']} Answered: "
-        f"{rows[0]['answered']}; right: {rows[0]['right']}.{bad_keys} "
-        + (f"The first {number(len(rows))} are listed; " if total > len(rows) else "")
-        + "`richter search export` writes them as a set."
+        f"{count(total, 'different question')} fail in {count(len(counts), 'mode')}: most in {among(commonest)}.",
+        (
+            "They are answered wrongly and not right in other words. "
+            f"For example: {rows[0]['question']} Answered: {rows[0]['answered']}; right: {rows[0]['right']}.{bad_keys}"
+            f"{listed} `richter search export` writes them as a set."
+        ),
     )
 
 
-def describe_map(rows: Sequence[Row], ranked: Sequence[str], *, has_shared_places: bool) -> str:
+def describe_map(rows: Sequence[Row], ranked: Sequence[str], *, has_shared_places: bool) -> Says:
     """How many paragraphs fail and pass, and on what most fail."""
     counts = Counter(row["category"] for row in rows if row["fails"])
     passing = len(rows) - counts.total()
+    then = f", then {among(ranked[1:])}" if len(ranked) > 1 else ""
+    places = " A paragraph lies at the same place in every search of a base." if has_shared_places else ""
     return (
-        f"{count(counts.total(), 'failing paragraph')} and {number(passing)} that "
-        f"{'pass' if passing != 1 else 'passes'}, near each other where they are near in meaning; the axes have no "
-        f"unit{', and a paragraph lies at the same place in every search of a base' if has_shared_places else ''}. "
-        f"Most failing ones are on {ranked[0]} ({number(counts[ranked[0]])})"
-        + (f", then {among(ranked[1:])}." if len(ranked) > 1 else ".")
+        f"Most failing paragraphs are on {ranked[0]} ({number(counts[ranked[0]])}){then}.",
+        (
+            f"{count(counts.total(), 'failing paragraph')} and {number(passing)} that "
+            f"{'pass' if passing != 1 else 'passes'}, near each other where they are near in meaning. "
+            f"The axes have no unit.{places}"
+        ),
     )
 
 
-def describe_patterns(rows: Sequence[Row]) -> str:
+def describe_patterns(rows: Sequence[Row]) -> Says:
     """The first group that fails more often than the rest."""
     top = rows[0]
     return (
-        f"Groups that fail more often (dot) than the rest (start of the line) in what was asked about: "
-        f"{top['group']} is wrong in {percent(top['error'])} of {count(top['paragraphs'], 'paragraph')} against "
-        f"{percent(top['low'])}."
+        (
+            f"{top['group']} is wrong in {percent(top['error'])} of {count(top['paragraphs'], 'paragraph')}, "
+            f"the rest in {percent(top['low'])}."
+        ),
+        "Groups that fail more often (dot) than the rest (start of the line) in what was asked about.",
     )
 
 
-def describe_categories(rows: Sequence[Row]) -> str:
+def describe_categories(rows: Sequence[Row]) -> Says:
     """The error rate of the category that was sampled most."""
     first = rows[0]
+    span = f"(95% CI {percent(first['low'])} to {percent(first['high'])})"
     return (
-        f"From the random sample alone, with 95% intervals, the most sampled first: {first['category']} "
-        f"{percent(first['error'])} [{percent(first['low'])}, {percent(first['high'])}] from "
-        f"{count(first['drawn'], 'paragraph')}."
+        f"{first['category']}: {percent(first['error'])} wrong {span}, {count(first['drawn'], 'paragraph')}.",
+        "From the random sample alone, the most sampled first.",
     )
+
+
+def noun_of(measure: str) -> str:
+    """What a measure is called in a figure."""
+    return measure_words(measure).noun

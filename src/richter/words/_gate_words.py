@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from richter.claims._measures import claim_words
 from richter.records import Claim, Verdict
-from richter.words._claim_sentences import describe_gap
-from richter.words._spans import describe_ends, describe_span, digits_by_width
+from richter.words._claim_sentences import describe_gap, describe_label_change
+from richter.words._spans import count_units, describe_ends, describe_span, digits_by_width, round_up_to_two_figures
 
-__all__ = ["describe_gate", "describe_gate_context"]
+__all__ = ["describe_gate", "describe_gate_context", "describe_gate_next", "describe_registration"]
 
 CANNOT = "Can't "  # how the sentence of an inconclusive requirement begins
 
@@ -53,7 +53,13 @@ def _describe_outcome(
 
 
 def describe_gate_context(claim: Claim) -> str:
-    """What a met requirement on a difference says about being better: with the two-sided interval beside the limit."""
+    """What labels changed, and what a met requirement on a difference says about being better."""
+    changed = describe_label_change(claim, claim_words(claim))
+    return " ".join(filter(None, (changed, _describe_beside_limit(claim))))
+
+
+def _describe_beside_limit(claim: Claim) -> str:
+    """The two-sided interval of a met requirement on a difference, and that it does not show a gain."""
     span = claim.plain_interval
     if len(claim.conditions) != 2 or claim.verdict is not Verdict.VERIFIED or span is None or claim.estimate is None:
         return ""
@@ -67,3 +73,51 @@ def describe_gate_context(claim: Claim) -> str:
         gap = f"The {gap[4:]}" if gap.startswith("the ") else gap
         return f"{gap} ({describe_ends(shown, span, is_difference=True)})."
     return f"{second} is worse, but not by more than you allow: {numbers}."
+
+
+def describe_gate_next(
+    claims: Sequence[Claim], *, outcome: Verdict, is_judge_only: bool, obstacles: Sequence[str], again: str
+) -> str:
+    """The one thing to do after a gate; `again` names the data, and is empty where no command can read them."""
+    if outcome is Verdict.VERIFIED:
+        return "Next: you can merge. This gate asks for nothing else."
+    if outcome is Verdict.REFUTED:
+        return f"Next: do not merge. See what broke{_command('report', again, '-o page.html')}"
+    return f"Next: do not merge yet. {_describe_open_step(claims, is_judge_only, obstacles, again)}"
+
+
+def _describe_open_step(claims: Sequence[Claim], is_judge_only: bool, obstacles: Sequence[str], again: str) -> str:
+    """What would settle a gate that neither passes nor fails."""
+    waiting = [claim for claim in claims if claim.verdict is not Verdict.VERIFIED]
+    if obstacles and not waiting:
+        return "Settle what the first line says about the plan, then run the gate again."
+    if is_judge_only:
+        check = f": richter import {again} -o run1; richter label run1 --rater me" if again else " (richter label)"
+        return f"Check the judge by hand{check}. Or accept its grades: --accept-judge"
+    blocked = next((claim for claim in waiting if claim.remedy and claim.estimate is None), None)
+    if blocked is not None:
+        return f"{blocked.remedy.rstrip('.')}."
+    lacking = sum(max((claim.missing for claim in waiting), key=lambda m: sum(m.values()), default={}).values())
+    if any(claim.without_missing is not None for claim in waiting):
+        return f"Ask the {lacking:,} missing questions again, or say how they went missing: --missing at-random"
+    if labels := max((claim.labels for claim in waiting), default=0):
+        return f"Label more answers by hand: the limit rests on {labels:,} labels."
+    needed = [claim for claim in waiting if claim.needed is not None and claim.needed > claim.units]
+    if not needed:
+        return f"Add questions{_command('size', again)}"
+    most = max(needed, key=lambda claim: claim.needed or 0)
+    total = count_units(round_up_to_two_figures(most.needed or 0), most.unit)
+    return f"Add questions, to about {total} in all{_command('size', again)}"
+
+
+def _command(name: str, again: str, options: str = "") -> str:
+    """': richter NAME DATA OPTIONS'; a full stop where no command can read the data."""
+    return f": {' '.join(filter(None, ('richter', name, again, options)))}" if again else "."
+
+
+def describe_registration(*, is_registered: bool, vouched: str = "", reasons: Sequence[str] = ()) -> str:
+    """Whether the rules were fixed before the data were seen, which is what pre-registered means."""
+    if is_registered:
+        return f"Pre-registered: {vouched}."
+    why = "; ".join(reasons) or "the rules were not fixed in a plan before the data were seen"
+    return f"Not pre-registered: {why}."

@@ -1,6 +1,6 @@
 """What the words mean: one source for the page, `richter help` and the documentation."""
 
-__all__ = ["GLOSSARY", "explain"]
+__all__ = ["GLOSSARY", "describe_terms", "explain"]
 
 # term -> what it means, in words that need no other term to be read
 GLOSSARY: dict[str, str] = {
@@ -139,6 +139,20 @@ ALIASES = {  # other spellings of a term
     "equivalence": "equivalent",
     "sample size": "power",
 }
+
+
+# what a first screen says of its terms in a few words
+SHORT = {
+    " CI ": "CI: confidence interval, the range that fits the data",
+    "one-sided": "one-sided 95%: the truth is beyond this limit in at most 5 of 100 cases",
+    "80% power": "80% power: 8 of 10 such tests show a difference of this size",
+}
+
+
+def describe_terms(text: str) -> str:
+    """The terms that a screen uses, each in a few words, and the command that explains others; empty without any."""
+    terms = [meaning for term, meaning in SHORT.items() if term in text]
+    return f"{'. '.join(terms)}. More: richter help TERM" if terms else ""
 
 
 def explain(word: str) -> str | None:

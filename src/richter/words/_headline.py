@@ -7,7 +7,12 @@ from typing import Literal
 
 from richter.claims._measures import Metric, Scale, claim_words, measure_words
 from richter.records import Claim, Result, Verdict
-from richter.words._claim_sentences import INCONCLUSIVE, describe_gap, describe_judge_bias
+from richter.words._claim_sentences import (
+    INCONCLUSIVE,
+    describe_gap,
+    describe_judge_bias,
+    describe_label_change,
+)
 from richter.words._spans import describe_ends, describe_sizes, describe_span, digits_by_width, stated_amount
 
 __all__ = ["SIDES", "FirstLines", "Side", "answer", "describe_counts", "first_lines", "rail", "side"]
@@ -147,7 +152,17 @@ def answer(
         text = _pair(own, first, second, scale)
         if (candidate, baseline) == (second, first) and _first_shown(own, second) == "worse":
             text += f" Do not ship {second}."
-    return f"By the judge's grades, {_lowered(text)} Nobody has checked the judge." if judged else text
+    text = f"By the judge's grades, {_lowered(text)} Nobody has checked the judge." if judged else text
+    return f"{_describe_changed_by_labels(pairs, scale)} {text}".lstrip()
+
+
+def _describe_changed_by_labels(pairs: Sequence[Claim], scale: Scale | None) -> str:
+    """That human labels changed the answer on the main measure; of several pairs how many."""
+    main = [c for c in pairs if c.primary and c.estimate is not None]
+    changes = [text for c in main if (text := describe_label_change(c, claim_words(c, scale)))]
+    if len(main) > 1 and changes:
+        return f"Your labels change {len(changes)} of {len(main)} comparisons."
+    return "".join(changes)
 
 
 def _first_shown(claims: Sequence[Claim], name: str) -> str:
@@ -217,16 +232,15 @@ def _headline_word(words: Metric, seen: Side) -> str:
 
 
 def _describe_missing_headline(claim: Claim, words: Metric, second: str) -> str:
-    """That the answer depends on missing grades, and what it is either way."""
+    """That the answer depends on missing grades: first the figure to quote, then what they may change it to."""
     assert claim.without_missing is not None
     assert claim.missing_as_worst is not None
     sign = 1 if claim.conditions[1] == second else -1
     lacking = {name: n for name, n in claim.missing.items() if n}
+    whose = f"{sum(lacking.values()):,} missing answers"
     if len(lacking) == 1:
         ((who, number),) = lacking.items()
-        text = f"{INCONCLUSIVE}: it depends on the {number:,} answers that {who} is missing."
-    else:
-        text = f"{INCONCLUSIVE}: it depends on {sum(lacking.values()):,} missing answers."
+        whose = f"the {number:,} answers that {who} is missing"
     ways = []
     for way in (claim.without_missing, claim.missing_as_worst):
         ends = (way.interval.low, way.interval.high) if sign > 0 else (-way.interval.high, -way.interval.low)
@@ -235,7 +249,11 @@ def _describe_missing_headline(claim: Claim, words: Metric, second: str) -> str:
         is_better = (sign * way.estimate > 0) == (words.better == "higher")
         amount = f"{shown.amount(abs(way.estimate))}{words.suffix} {'better' if is_better else 'worse'}"
         ways.append(f"{amount} ({describe_ends(shown, interval, is_difference=True)})")
-    return f"{text} Ignoring them, {second} is {ways[0]}. Counting them as wrong, it is {ways[1]}."
+    on = "without them" if claim.apart else f"on the {claim.n:,} questions that both answered"
+    return (
+        f"{INCONCLUSIVE}: it depends on {whose}. Quote this: {on}, {second} is {ways[0]}. "
+        f"The other bound: if they all count as wrong, it is {ways[1]}."
+    )
 
 
 def _describe_others(claims: Sequence[Claim], second: str, scale: Scale | None) -> str:

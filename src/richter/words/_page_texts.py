@@ -5,16 +5,15 @@ A figure's sentences are in `_figure_texts.py`, a claim's in `_claim_sentences.p
 
 import math
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from richter.claims import Metric, claim_words, measure_words
 from richter.records import DEFAULT_LEVEL, Interval, Verdict, at_most, printable, refusals
-from richter.words._advice import verdict_word
+from richter.words._headline import describe_counts
 from richter.words._numbers import among, count, interval_words, name, number, percent
-from richter.words._spans import describe_span
+from richter.words._spans import describe_span, digits_by_width
 
 if TYPE_CHECKING:
     from richter.report import Evidence
@@ -25,30 +24,29 @@ ABOUT_RIGHT = 0.05  # a calibration error that is at most this is called about r
 
 
 def summary_lines(document: Document) -> list[tuple[str, str]]:
-    """What a reader asks under the headline, each answered in a line; what has no answer is left out."""
+    """What a reader asks under the headline, each answered in a line; what has no answer is left out.
+
+    The headline of two says by how much they differ on the main measure: the line then has only what comes beside it.
+    """
     claims = document.get("claims") or []
     conditions = document.get("conditions") or []
-    first = document.get("first_lines") or {}
+    first, is_alone = document.get("first_lines") or {}, len(conditions) < 2
     rows = [
-        ("What changed", printable(str(first.get("counts") or ""), limit=300)),
         ("By how much", describe_differences(claims, len(conditions), score_scale(conditions))),
         ("Who graded", printable(str(first.get("doubt") or ""), limit=300)),
-        ("How often severe", _describe_severe_rates(document)),
-        ("Does it know when it is wrong", _describe_confidence(document)),
+        ("Severe errors", describe_severe_rates(document) if is_alone else ""),
+        ("Confidence", describe_confidence(document) if is_alone else ""),
         ("Inconclusive", _describe_open_claims(claims, board=len(conditions) > 2)),
-        ("Not measured", _describe_unmeasured(conditions)),
-        ("What next", _describe_steps(document.get("next") or [])),
     ]
     return [(term, text) for term, text in rows if text]
 
 
-def _describe_steps(steps: Sequence[Any]) -> str:
-    """The first step, and how many more there are."""
-    texts = [printable(str(s), limit=300) for s in steps]
+def first_step(document: Document) -> str:
+    """The next step, as a sentence."""
+    texts = [printable(str(s), limit=300) for s in document.get("next") or []]
     if not texts:
         return "Nothing is left to do for these claims."
-    more = f" {len(texts) - 1} more below." if len(texts) > 1 else ""
-    return texts[0][:1].upper() + texts[0][1:].rstrip(".") + "." + more
+    return texts[0][:1].upper() + texts[0][1:].rstrip(".") + "."
 
 
 def score_scale(conditions: Sequence[Document]) -> Ends | None:
@@ -61,21 +59,28 @@ def score_scale(conditions: Sequence[Document]) -> Ends | None:
 
 
 def describe_differences(claims: Sequence[Document], n_conditions: int, scale: Ends | None) -> str:
-    """The differences that were shown with their intervals; where none was, how far apart two may be.
+    """The differences that were shown with their intervals.
 
-    Of two conditions the second is spoken of. Of more, those that nothing was shown to be better than, on the first
-    measure: against the nearest other first.
+    Of two conditions those beside the main one, which the headline has. Of more, those that nothing was shown to be
+    better than, on the first measure: against the nearest other first.
     """
     pairs = [c for c in claims if len(c.get("conditions") or ()) == 2 and finite_ends(c) is not None]
     shown = _shown_first(pairs)
     if shown and n_conditions > 2:
         return _describe_best([c for c in shown if c.get("measure") == shown[0].get("measure")], scale)
-    if pairs:
-        parts = [f"{document_words(c, scale).noun} {_describe_interval(c, scale)}" for c in shown or pairs[:1]]
-        more = f"; {len(parts) - 3} more below" if len(parts) > 3 else ""
-        text = f"{'; '.join(parts[:3])}{more}."
-        return text[0].upper() + text[1:]
-    return "Nothing was compared." if n_conditions < 2 else "No two could be compared."
+    parts = [
+        f"{document_words(c, scale).noun} {_describe_interval(c, scale)}" for c in shown if c is not _main_claim(pairs)
+    ]
+    if not parts:
+        return ""
+    more = f"; {len(parts) - 3} more below" if len(parts) > 3 else ""
+    text = f"{'; '.join(parts[:3])}{more}."
+    return text[0].upper() + text[1:]
+
+
+def _main_claim(pairs: Sequence[Document]) -> Document | None:
+    """The claim that a headline on two conditions speaks of."""
+    return next((c for c in pairs if c.get("primary")), pairs[0] if pairs else None)
 
 
 def _shown_first(pairs: Sequence[Document]) -> list[Document]:
@@ -94,7 +99,7 @@ def _describe_best(shown: Sequence[Document], scale: Ends | None) -> str:
     parts = []
     for one, found in list(best.items())[:3]:
         _, other, claim = found[0]
-        nearest = " (the nearest)" if len(found) > 1 else ""
+        nearest = ", its smallest lead" if len(found) > 1 else ""
         turned = claim if claim["side"] == "better" else _turned(claim)
         parts.append(f"{name(one, limit=40)} - {other}: {_describe_interval(turned, scale)}{nearest}")
     return "; ".join(parts) + "."
@@ -135,7 +140,7 @@ def finite_ends(claim: Document) -> Ends | None:
     return ends if all(isinstance(e, int | float) and math.isfinite(e) for e in ends) else None  # type: ignore[return-value]
 
 
-def _describe_severe_rates(document: Document) -> str:
+def describe_severe_rates(document: Document) -> str:
     """How often each condition is severely wrong; of many those at both ends, and the one that is right most often."""
     conditions = document.get("conditions") or []
     known = [(name(c.get("name"), limit=60), c["how_badly"]) for c in conditions if is_measured(c.get("how_badly"))]
@@ -166,7 +171,7 @@ def describe_rate(found: Document) -> str:
     return f"none seen, at most {at_most(100 * span[1])}%" if none and span else percent(found["estimate"])
 
 
-def _describe_confidence(document: Document) -> str:
+def describe_confidence(document: Document) -> str:
     """Whether confidence fits, in words; of many conditions how many there are of each kind, with the farthest off."""
     conditions = document.get("conditions") or []
     rows = [c for c in conditions if is_measured(c.get("knows"))]
@@ -226,8 +231,8 @@ def describe_averages(found: Document, row: Document | None = None) -> str:
 
 
 def best_first(conditions: Sequence[Document]) -> Sequence[Document]:
-    """Boards of more than three have the one first that is wrong least often, or scored best; fewer stay as given."""
-    if len(conditions) <= 3:
+    """Boards have the one first that is wrong least often, or scored best; two stay as given."""
+    if len(conditions) <= 2:
         return conditions
     if all(is_measured(c.get("how_often")) for c in conditions):
         return sorted(conditions, key=lambda c: float(c["how_often"]["estimate"]))
@@ -251,16 +256,6 @@ def _describe_open_claims(claims: Sequence[Document], *, board: bool) -> str:
         by_noun.setdefault(measure_words(str(claim.get("measure") or "a claim")).noun, []).append(claim)
     measures = among([_open_measure(noun, own, board) for noun, own in by_noun.items()], most=6, limit=120)
     return f"{measures[0].upper()}{measures[1:]}."
-
-
-def _describe_unmeasured(conditions: Sequence[Document]) -> str:
-    """What nobody measured; empty where all of it was."""
-    asked = {"how_badly": "how severe the errors are", "knows": "if it knows when it is wrong"}
-    missing = [
-        words for key, words in asked.items() if conditions and not any(is_measured(c.get(key)) for c in conditions)
-    ]
-    text = " and ".join(missing)
-    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def _open_measure(noun: str, claims: Sequence[Document], board: bool) -> str:
@@ -305,13 +300,52 @@ def describe_warnings(document: Document) -> str:
     return " ".join(warnings)
 
 
-def describe_basis(document: Document) -> str:
-    """How much the answer rests on, and on whom."""
+def basis_facts(document: Document) -> list[str]:
+    """What the answer rests on: how many questions, who graded, and for how many comparisons it is adjusted."""
     run, basis = document.get("run") or {}, (document.get("signature") or {}).get("basis")
-    parts = [count(run["items"], "question")] if run.get("items") else []
-    if basis:
-        parts.append(printable(str(basis), limit=200))
-    return "; ".join(parts) + "." if parts else ""
+    facts = [count(run["items"], "question")] if run.get("items") else []
+    facts += [printable(part, limit=120) for part in str(basis or "").split("; ") if part]
+    families = [c.get("family") or {} for c in document.get("claims") or [] if c.get("primary") and c.get("interval")]
+    sizes = [f["size"] for f in families if isinstance(f.get("size"), int) and f["size"] > 1]
+    return facts + ([f"adjusted for {max(sizes):,} comparisons (Holm, 5%)"] if sizes else [])
+
+
+def describe_pill(document: Document, tone: str) -> str:
+    """What stands over the headline: how two compare, or how many of all pairs differ."""
+    words = {"better": "Better", "worse": "Worse", "alike": "No practical difference", "open": "Inconclusive"}
+    pairs = [c for c in document.get("claims") or [] if len(c.get("conditions") or ()) == 2]
+    if pairs and all(c.get("verdict") == "blocked" for c in pairs):
+        return "Not compared"
+    main = [c for c in pairs if c.get("primary")]
+    if len(document.get("conditions") or []) > 2 and main:
+        differ = sum(c.get("side") in ("better", "worse") for c in main)
+        return f"{differ:,} of {count(len(main), 'pair')} {'differs' if differ == 1 else 'differ'}"
+    return words.get(tone, "") if pairs else ""
+
+
+def describe_lead_counts(document: Document, pair: Sequence[str]) -> str:
+    """What two conditions got on the main measure, as everybody counts it; empty where it was not compared."""
+    claim = next(
+        (c for c in document.get("claims") or [] if c.get("primary") and set(c.get("conditions") or ()) == set(pair)),
+        None,
+    )
+    ends = None if claim is None else finite_ends({"interval": claim.get("plain_interval") or claim.get("interval")})
+    if claim is None or ends is None or not claim.get("measure"):
+        return ""
+    turned = list(claim["conditions"]) != list(pair)
+    values = tuple(claim.get("values") or ())
+    return describe_counts(
+        SimpleNamespace(  # type: ignore[arg-type]
+            measure=str(claim.get("measure")),
+            conditions=tuple(name(c, limit=60) for c in pair),
+            values=values[::-1] if turned else values,
+            n=int(claim.get("n") or 0),
+            apart=False,
+            plain_interval=SimpleNamespace(low=ends[0], high=ends[1]),
+        ),
+        None,
+        score_scale(document.get("conditions") or []),
+    )
 
 
 def document_words(claim: Document, scale: Ends | None = None) -> Metric:
@@ -355,15 +389,6 @@ def refused_lines(document: Document) -> list[str]:
         return []
     rows = [r for r in document.get("refused") or [] if r.get("conditions")]
     return refusals((r["conditions"], str(r.get("reason"))) for r in rows)
-
-
-def describe_tally(claims: Sequence[Document], *, most: int) -> str:
-    """How many claims came out how, where there are more than `most`, which the first screen shows."""
-    if len(claims) <= most:
-        return ""
-    counts = Counter(verdict_word(verdict_of(c), str(c.get("side"))) for c in claims)
-    parts = [f"{n:,} {word}" for word, n in counts.most_common()]
-    return f"Of {len(claims):,} claims: {', '.join(parts)}."
 
 
 def describe_condition(condition: Document) -> str:
@@ -433,34 +458,87 @@ def claim_numbers(claim: Document) -> list[str]:
     return parts + [printable(str(n), limit=300) for n in claim.get("notes") or [] if str(n) not in sentence]
 
 
-def figure_facts(value: Document, key: str, what: str) -> str:
-    """What stands under a figure of a condition: what it is, of how many answers, and at which level."""
-    n, labels, interval, mean = value.get("n"), value.get("labels"), value.get("interval"), value.get("mean")
-    own = {"how_often": "", "how_badly": "severity 3 or more", "knows": describe_averages(value)[2:-1]}
-    facts = [own.get(key, printable(str(value.get("what") or what), limit=120))]
-    if value.get("graded") and key in own:
+def figure_facts(value: Document, measure: str) -> str:
+    """What stands behind a figure of a condition: of how many answers it is, whose grades, and how sure it was."""
+    n, labels = value.get("n"), value.get("labels")
+    facts = []
+    if value.get("graded"):
         facts.append("corrected by human labels" + (f" ({count(labels, 'label')})" if labels else ""))
     if n is not None:
-        facts.append(f"{'' if key == 'scored' else 'of '}{count(n, 'answer' if key == 'knows' else 'question')}")
-    mean = mean.get("estimate") if isinstance(mean, Mapping) else mean
-    if isinstance(mean, int | float):
-        facts.append(f"mean severity {mean:.2f} of 4")
-    if isinstance(interval, Mapping) and interval.get("level") not in (None, 0.95):
-        facts.append(f"{number(100 * interval['level'])}% CI")
+        facts.append(f"of {count(n, 'answer' if measure == 'ece' else 'question')}")
+    if measure == "ece":
+        facts.append(describe_averages(value)[2:-1])
     return ", ".join(filter(None, facts))
 
 
-def figure_amount(value: Document, unit: str) -> tuple[str, str]:
-    """A figure's number and its interval; where nothing was seen or shown, the most that it may be."""
-    estimate, span = value["estimate"], finite_ends(value)
-    shown = interval_words(value.get("interval"), as_percent=bool(unit))
-    if unit == " points":
+def measure_amount(value: Document, measure: str) -> tuple[str, str]:
+    """A figure's number and the ends of its interval; where nothing was seen or shown, the most that it may be."""
+    estimate, span = float(value["estimate"]), finite_ends(value)
+    words = measure_words(measure)
+    words = words if span is None else digits_by_width(words, *span)
+    unit = words.unit
+    if measure == "ece":
         if span is not None and span[0] <= 0:  # nothing was shown, and its estimate may be 0 by what was taken off
-            return f"up to {at_most(100 * span[1])} points off", ""
-        return f"{100 * estimate:.1f} points off", shown.replace("%", "")
+            return f"up to {at_most(100 * span[1])} points", ""
+        unit = " points"
     if unit == "%" and span is not None and estimate == 0:
         return "none seen", f"at most {at_most(100 * span[1])}%"
-    return percent(estimate) if unit else number(estimate), shown
+    ends = "" if span is None else f"{words.amount(span[0])} to {words.amount(span[1])}"
+    return f"{words.amount(estimate)}{unit}", ends
+
+
+def rail_words(measure: str, ends: Ends) -> str:
+    """The ends of a column's small bars."""
+    words = measure_words(measure)
+    low, high = (number(end * words.scale) for end in ends)
+    return f"{low} to {high}{words.unit}"
+
+
+def describe_measure_title(measure: str, measured: Mapping[str, Mapping[str, Document]]) -> str:
+    """The head of a measure's column; of a score on a scale of its own with its ends."""
+    words = measure_words(measure)
+    figures = [found[measure] for found in measured.values() if measure in found]
+    scale = next((f["scale"] for f in figures if f.get("scale")), None)
+    title = f"{words.noun[0].upper()}{words.noun[1:]}"
+    if scale is None or words.unit == "%" or measure == "ece":
+        return title
+    return f"{title} ({number(scale[0])} to {number(scale[1])})"
+
+
+def describe_standing(better: Sequence[str], worse: Sequence[str]) -> str:
+    """Whom a condition is shown to be better or worse than, behind a mark."""
+    return f"better than {among(better)}" if better else f"worse than {among(worse)}"
+
+
+def describe_marks(control: str | None, *, is_marked: bool, n_conditions: int) -> str:
+    """What the marks in the table of measures mean."""
+    if n_conditions < 2:
+        return ""
+    if not is_marked:
+        return "No difference between them is shown on any of these measures."
+    if control is not None:
+        return f"▲ and ▼ mark differences from {name(control, limit=60)} that are shown."
+    return "▲ marks a model that is shown to beat another and that none is shown to beat."
+
+
+def describe_difference_in_cell(claim: Document, *, turned: bool) -> str:
+    """A pair's difference with its sign, without its unit."""
+    ends, words = finite_ends(claim), document_words(claim)
+    if ends is None or not isinstance(claim.get("estimate"), int | float):
+        return ""
+    shown = digits_by_width(words, *ends)
+    found = _turned(claim) if turned else claim
+    return shown.amount(float(found["estimate"]), sign=True)
+
+
+def describe_changes(fixed: int, broken: int, n: int) -> str:
+    """What became of the questions that two were graded on."""
+    return f"{fixed:,} fixed, {broken:,} broken, {n - fixed - broken:,} unchanged"
+
+
+def describe_absent(sections: Sequence[str]) -> str:
+    """What was not measured, in one line."""
+    return f"Not measured: {', '.join(sections)}" if sections else ""
 
 
 def describe_evidence(evidence: "Evidence | None", *, redact: bool, most: int) -> str:

@@ -9,6 +9,7 @@ from scipy.special import stdtrit
 
 from richter.records import Interval
 from richter.store import RunLike
+from richter_audit.ascent._frame import drawable_rows
 from richter_audit.ascent._population import PopulationRate, effective_wilson
 from richter_audit.ascent._summary import read_search_records
 from richter_audit.knowledge import KnowledgeBase
@@ -87,9 +88,7 @@ def _interval(rate: float, residual: NDArray[np.float64], n: int, size: int, lev
     p = (rate * n + 0.5) / (n + 1)  # a rate of 0 or 1 by few answers is not known to be one
     spread = float(np.square(residual - residual.mean()).sum()) if n > 1 else 0.0
     variance = (spread + TRUST * p * (1 - p)) / (max(n - 1, 0) + TRUST)
-    effective = n * p * (1 - p) / max(variance * (1 - n / size), 1e-9) if size > n else math.inf
-    if math.isinf(effective):
-        return Interval(low=rate, high=rate, level=level, method="census")
+    effective = n * p * (1 - p) / max(variance * max(1 - n / size, 1 / (n + 1)), 1e-9)  # all drawn is not certainty
     z = float(stdtrit(n - 1 + TRUST, 0.5 + level / 2))  # as many as the variance rests on
     return effective_wilson(rate, effective, z, level=level, method="wilson, model-assisted effective size")
 
@@ -98,9 +97,9 @@ def search_categories(run: RunLike, base: KnowledgeBase, *, level: float = 0.95)
     """`category_rates` of a search, by name."""
     search = read_search_records(run, base)
     sample, errors = search.finished_sample, search.errors
-    if all(math.isnan(errors[row]) for row in sample):
+    if search.frame.kind == "chosen" or all(math.isnan(errors[row]) for row in sample):
         return {}
     names, codes = base.categories
-    among = None if search.note["generator"] else base.askable
+    among = drawable_rows(base, search.note["generator"], int(search.note.get("questions") or 0))
     rates = category_rates(errors, sample, base.vectors, codes, among=among, level=level)
     return {names[code]: rate for code, rate in rates.items()}

@@ -15,6 +15,7 @@ import numpy as np
 from richter.errors import InputError, TooFewErrors
 from richter.records import Decoding, Item, Result, last_object
 from richter.store import RunLike, Spent, open_ledger, run_place
+from richter.texts import remove_thoughts
 from richter_audit.ascent._outcome import is_first, question_of, row_of
 from richter_audit.ascent._question_prompts import fence_messages, list_of, strict
 from richter_audit.ascent._summary import read_search_records
@@ -80,7 +81,9 @@ def wrong_answers(run: RunLike, *, limit: int, rng: np.random.Generator) -> dict
     for answer in search.given.values():
         row, question = row_of(answer.item), question_of(answer.item)
         if is_first(answer.item) and row in chosen and question in search.outcomes[row].failing:
-            chosen[row].setdefault(question, WrongAnswer(item=search.items[answer.item], answer=answer.text))
+            chosen[row].setdefault(
+                question, WrongAnswer(item=search.items[answer.item], answer=remove_thoughts(answer.text).text)
+            )
     return {row: list(wrong.values()) for row, wrong in chosen.items()}
 
 

@@ -10,9 +10,9 @@ from richter.errors import TooFewErrors
 from richter.models import resolve
 from richter.records import Answer, Condition, Decoding, Item, Paragraph, Result
 from richter.store import RunLike, open_ledger
-from richter.texts import normalise, read_choice
+from richter.texts import Verdict, normalise, read_choice, remove_thoughts
 from richter_audit.ascent._judge_answers import read_judged
-from richter_audit.ascent._outcome import Verdict, grade, row_of
+from richter_audit.ascent._outcome import grade, row_of
 from richter_audit.ascent._summary import check_base, read_search_ledger
 from richter_audit.knowledge import KnowledgeBase
 from richter_audit.llm import TOKENS_NOTE, Direct, Job, messages_for, open_model
@@ -41,7 +41,7 @@ class FailingQuestion(Result):
     @property
     def said(self) -> str:
         """The option that was chosen, else what was answered."""
-        return read_choice(self.item, self.answer) or self.answer
+        return read_choice(self.item, self.answer) or remove_thoughts(self.answer).text
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

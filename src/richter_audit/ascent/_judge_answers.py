@@ -7,6 +7,7 @@ from richter.errors import InputError
 from richter.models import model_identity
 from richter.records import Answer, Condition, Grade, Item
 from richter.store import Ledger, RunLike, open_ledger
+from richter.texts import remove_thoughts
 from richter_audit.ascent._outcome import grade
 from richter_audit.judge import judge_grades
 from richter_audit.llm import Asker, CallOptions, Model, at_once, check_models, with_models
@@ -57,7 +58,7 @@ async def judge_wrong(
         for answer in queue:
             item = known[answer.item]
             names = [item.reference, *item.aliases]
-            (right,) = await judge_grades(asker, judge, item.prompt, names, [answer.text], [0])
+            (right,) = await judge_grades(asker, judge, item.prompt, names, [remove_thoughts(answer.text).text], [0])
             if right is not None:
                 ratings.append((answer, bool(right)))
 

@@ -3,16 +3,14 @@
 import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
 
 from richter.records import Answer, Condition, Item, Paragraph
-from richter.texts import grade_answer, is_refusal, read_choice
+from richter.texts import Verdict, grade_reply
 from richter_audit.ascent._settings import SearchSettings
 from richter_audit.bench import word
 
-__all__ = ["Outcome", "Verdict", "grade", "last_answers", "outcomes", "paragraph_items"]
+__all__ = ["Outcome", "grade", "last_answers", "outcomes", "paragraph_items"]
 
-Verdict = Literal["right", "wrong", "refused", "truncated", "empty"]
 _UNJUDGED: Mapping[tuple[str, int], bool] = {}
 
 
@@ -23,7 +21,8 @@ class Outcome:
     `error` is T of eq. (2) for the paragraph alone, with one wording each: the share of its questions that were
     answered wrongly as first worded (with `wordings` "all", the mean over its questions of the share of their wordings
     answered wrongly). It is None while a first wording is still to be asked, and where nothing was answered. A refusal,
-    a cut-off answer and an empty one are neither right nor wrong and are counted apart. `failing` are the questions
+    a reply that names several options, a cut-off answer and an empty one are neither right nor wrong and are counted
+    apart. `failing` are the questions
     that were answered wrongly, with the share of their other wordings that were (None: none was asked). `preferred` are
     cloze questions whose wrong option was picked for its name alone: with each option's likelihood taken against that
     after the sentence without its subject, the right one is picked. They count as right; `uncorrected` are wrong ones
@@ -36,6 +35,7 @@ class Outcome:
     answered: int = 0  # right or wrong
     wrong: int = 0
     refused: int = 0
+    unreadable: int = 0
     truncated: int = 0
     empty: int = 0
     failed: int = 0
@@ -90,34 +90,12 @@ def _best_corrected_option(question: str, given: Mapping[str, Answer], options: 
 
 
 def grade(item: Item, answer: Answer, style: str, judged: Mapping[tuple[str, int], bool] = _UNJUDGED) -> Verdict:
-    """What an answer is: an option held to (cloze) or chosen (choice), or a text by the grader of its reference.
+    """The verdict on an answer to an item as it was asked; right where a judge called a wrong text right.
 
-    An answer that was cut off counts as such unless it is right; one without a word is empty; one that declines, or
-    chooses none of the options it was shown, is refused. A wrong text is right where a judge called it so (`judged`,
-    by item and draw).
+    `judged` is by item and draw.
     """
-    if style == "cloze":
-        return "right" if answer.text.strip() == item.reference else "wrong"
-    if not answer.text.strip():
-        return "truncated" if answer.truncated else "empty"
-    verdict = _grade_choice(item, answer) if style == "choice" and item.options else _grade_text(item, answer)
+    verdict = grade_reply(item, answer, style)
     return "right" if verdict == "wrong" and judged.get((answer.item, answer.draw)) else verdict
-
-
-def _grade_choice(item: Item, answer: Answer) -> Verdict:
-    if grade_answer(item, answer.text, "choice"):
-        return "right"
-    if read_choice(item, answer.text) is not None:
-        return "wrong"
-    return "truncated" if answer.truncated else "refused"
-
-
-def _grade_text(item: Item, answer: Answer) -> Verdict:
-    if grade_answer(dataclasses.replace(item, options=()), answer.text, None):
-        return "right"
-    if answer.truncated:
-        return "truncated"
-    return "refused" if is_refusal(answer.text) else "wrong"
 
 
 def last_answers(answers: Iterable[Answer]) -> dict[str, Answer]:
@@ -174,6 +152,7 @@ def _outcome(
         answered=counts["right"] + counts["wrong"],
         wrong=counts["wrong"],
         refused=counts["refused"],
+        unreadable=counts["unreadable"],
         truncated=counts["truncated"],
         empty=counts["empty"],
         failed=counts["failed"],

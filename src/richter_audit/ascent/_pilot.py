@@ -165,10 +165,11 @@ def score_pilot(
     pilot's rate and correlation, each simulated search with a rate and correlation of a bootstrap over neighbourhoods.
     """
     with open_ledger(run) as ledger:
-        given = last_answers(ledger.answers(condition.name))
+        given = {name: a for name, a in last_answers(ledger.answers(condition.name)).items() if not a.error}
+        shown = {item.id: item for item in ledger.items()}  # with their options in the order that was asked
     wrong = []
     for group in pilot.groups:
-        verdicts = [grade(i, given[i.id], condition.style) for i in group if i.id in given and not given[i.id].error]
+        verdicts = [grade(shown[i.id], given[i.id], condition.style) for i in group if i.id in given]
         wrong.append(np.array([v == "wrong" for v in verdicts if v in ("right", "wrong")], dtype=np.float64))
     topics = topic_effect(wrong, rng=rng)
     usable = [g for g in wrong if len(g) > 1]

@@ -26,12 +26,13 @@ class PopulationRate(Result):
 
 
 def population_rate(errors: ArrayLike, *, size: int, level: float = 0.95) -> PopulationRate:
-    """The mean paragraph error of a base from a simple random sample of its paragraphs, without replacement.
+    """The mean paragraph error of a frame from a simple random sample of its paragraphs.
 
-    Wilson's interval on the effective sample size n_e = n p (1 - p) / (s^2 (1 - f)): s^2 is the sample variance of
-    the paragraphs' errors and f = n / size. A paragraph's error is a mean over its questions, so that s^2 lies
-    between 0 and p (1 - p) n / (n - 1), which it is with one question a paragraph; 1 - f is the correction for
-    drawing without replacement. Where all errors seen are 0, or all 1, s^2 says nothing and n_e = n / (1 - f).
+    Wilson's interval on the effective sample size n_e = n p (1 - p) / s^2: s^2 is the sample variance of the
+    paragraphs' errors. A paragraph's error is a mean over its questions, so that s^2 lies between 0 and
+    p (1 - p) n / (n - 1), which it is with one question a paragraph. Where all errors seen are 0, or all 1, s^2 says
+    nothing and n_e = n. There is no correction for drawing without replacement: a paragraph was asked about by one of
+    the questions that could be asked, so that even all paragraphs do not make the rate certain.
     Valid for the uniform share of a search only: what the ascent chose is biased on purpose and must be left out.
     """
     values = np.asarray(errors, dtype=np.float64)
@@ -39,16 +40,11 @@ def population_rate(errors: ArrayLike, *, size: int, level: float = 0.95) -> Pop
     if n == 0:
         return PopulationRate(error_rate=None, interval=None, n=0, size=size)
     p = float(values.mean())
-    if n >= size:
-        exact = Interval(low=p, high=p, level=level, method="census")
-        return PopulationRate(error_rate=p, interval=exact, n=n, size=size)
-    shrink = 1 - n / size
     effect = 1.0
     if 0 < p < 1 and n > 1:
         effect = max(float(values.var(ddof=1)) / (p * (1 - p)), 1 / n)
-    effective = n / (effect * shrink)
     z = float(ndtri(0.5 + level / 2))
-    interval = effective_wilson(p, effective, z, level=level, method="wilson, effective sample size")
+    interval = effective_wilson(p, n / effect, z, level=level, method="wilson, effective sample size")
     return PopulationRate(error_rate=p, interval=interval, n=n, size=size)
 
 

@@ -23,7 +23,7 @@ from richter_audit.ascent._question_prompts import (
     read_questions,
 )
 from richter_audit.knowledge import KnowledgeBase, StoredQuestion
-from richter_audit.knowledge._stored_questions import text_key
+from richter_audit.knowledge._stored_questions import CALLS, text_key
 from richter_audit.llm import Asker, CallOptions, Model, check_models, replies, with_models
 
 __all__ = [
@@ -37,7 +37,7 @@ __all__ = [
     "report_questions",
 ]
 
-CALLS, CONFIRM = "questions.run", "confirm.run"  # folders of a base: the calls that were paid for, people's readings
+CONFIRM = "confirm.run"  # a folder of a base: people's readings of its questions
 FIRST = 20  # paragraphs after which a generator that writes nothing usable is asked no more
 AT_ONCE = 200  # paragraphs whose questions are on disk before the next are begun
 CHARACTERS_A_TOKEN = 4  # for estimates only
@@ -85,11 +85,12 @@ async def write_questions(
     *,
     per_paragraph: int,
     checker: Model | None = None,
+    origin: str = "",
 ) -> Counter[str]:
-    """Write questions for paragraphs of a base into it; returns how many were rejected, by reason.
+    """How many questions were rejected, by reason, of those written for paragraphs of a base, which go into it.
 
-    Each is read a second time with the text in view, by `checker` (the generator unless given): kept are those of which
-    exactly the key is right by the text and is not given away.
+    `origin` says that a search chose the paragraphs. Each is read a second time with the text in view, by `checker`
+    (the generator unless given): kept are those of which exactly the key is right by the text and is not given away.
     """
     titles = base.titles()
     paragraphs = base.paragraphs(rows)
@@ -116,6 +117,7 @@ async def write_questions(
                 generator=generator.name,
                 checker=reader.name if question is not None and not reason else "",
                 rejected=why,
+                origin=origin,
             )
         )
     base.add_questions(stored)

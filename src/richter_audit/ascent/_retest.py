@@ -79,13 +79,14 @@ def prepare_retest(run: RunLike, base: KnowledgeBase, *, kind: Kind, limit: int,
 
 
 def score_retest(run: RunLike, items: list[Item], condition: Condition, *, kind: Kind, level: float = 0.95) -> Retest:
-    """Grade the answers that a run folder holds to the items of `prepare_retest`."""
-    wanted = {item.id: item for item in items}
+    """Grade the answers that a run folder holds to the items of `prepare_retest`, by their options as shown there."""
+    wanted = {item.id for item in items}
     with open_ledger(run) as ledger:
+        shown = {item.id: item for item in ledger.items()}
         answers = last_answers(ledger.answers(condition.name)).values()
-        given = [a for a in answers if not a.error and a.item in wanted]
+        given = [a for a in answers if not a.error and a.item in wanted and a.item in shown]
         judged = read_judged(ledger, condition.name)
     if not given:
         raise TooFewErrors(f"{run} has no answer to these questions.", n=0, needed=1)
-    right = sum(grade(wanted[a.item], a, condition.style, judged) == "right" for a in given)
+    right = sum(grade(shown[a.item], a, condition.style, judged) == "right" for a in given)
     return Retest(kind=kind, n=len(given), right=right, interval=wilson(right, len(given), level=level))

@@ -13,6 +13,7 @@ from richter.records import Condition
 from richter.store import Ledger, RunLike, open_ledger
 from richter.texts import Embedder
 from richter_audit.ascent._error_field import Field, Find
+from richter_audit.ascent._frame import drawable_rows, sampling_frame
 from richter_audit.ascent._judge_answers import check_judge, read_judged
 from richter_audit.ascent._outcome import last_answers
 from richter_audit.ascent._propose import plan_step, random_order
@@ -79,6 +80,7 @@ def run_search(
     steps: int | None = None,
     model: Model | None = None,
     generator: Model | str | None = None,
+    checker: str | None = None,
     judge: str | None = None,
     embedder: Embedder | None = None,
     watch: Callable[[StepSummary], None] | None = None,
@@ -93,12 +95,14 @@ def run_search(
     is one that is already open; otherwise it is opened by the condition's name. A `generator` (a name, or one already
     open) writes questions for paragraphs that have none (into the base, for every other search of it), rewords those
     that were answered wrongly, and proposes the tasks of the strategy of that name; its calls count like all others.
-    A `judge` is asked about free-form answers that are not the reference's words, and may call them right.
-    `embedder` turns those tasks into vectors (WordLlama unless given). `watch` is told each step, `progress`
+    A `checker` reads what it writes a second time (the generator itself unless given); what is rejected stays so for
+    that generator. A `judge` is asked about free-form answers that are not the reference's words, and may call them
+    right. `embedder` turns those tasks into vectors (WordLlama unless given). `watch` is told each step, `progress`
     the step, the answers so far and how many are asked for within it.
     """
     budget = calls.get("budget") or Budget()
-    _check_search(base, condition, settings, budget=budget, steps=steps, generator=generator, judge=judge)
+    helpers = {"generator": generator, "checker": checker, "judge": judge}
+    _check_search(base, condition, settings, budget=budget, steps=steps, helpers=helpers)
     if settings.strategy == "tasks":
         embedder = embedder_of(base.info.embedding, embedder)
     remote = resolve(condition.model).backend != "local" if model is None else getattr(model, "remote", False)
@@ -110,13 +114,14 @@ def run_search(
             f"A budget of {budget} cannot pay for one paragraph of {per_paragraph} calls.",
             remedy="Raise --budget, or lower --questions or --phrasings.",
         )
-    named = [name for name, given in ((condition.model, model), (generator, None), (judge, None)) if given is None]
+    named = [*helpers.values(), condition.model if model is None else None]
     to_open = [name for name in named if isinstance(name, str)]
     check_models(to_open, calls)
     index = open_index(base).info if settings.retrieval == "index" else None  # refused before anything is written
     with open_ledger(run, mode="write", alone=True) as ledger:
         writer = generator if generator is None or isinstance(generator, str) else generator.name
-        base = _agree(ledger, base, condition, settings, writer, judge)
+        names = {"generator": writer, "checker": checker, "judge": judge}
+        base, lines = _agree(ledger, base, condition, settings, names)
         ledger.add_conditions([condition])
         ledger.set_note("search budget", {"text": str(budget)})
         ledger.set_note(BASE_NOTE, {"path": str(base.folder.resolve())})
@@ -134,6 +139,7 @@ def run_search(
                 asker=asker,
                 model=tested,
                 generator=writes,
+                checker=None if checker is None else opened[checker],
                 judge=None if judge is None else opened[judge],
                 embedder=embedder,
                 progress=progress,
@@ -143,6 +149,7 @@ def run_search(
                 judged=read_judged(ledger, condition.name),
                 per_paragraph=per_paragraph,
                 batches=_group_steps(ledger.picks()),
+                lines=lines,
             )
             now.take_items(ledger.items())
             await _Ascent(now, steps, watch).run()
@@ -158,17 +165,19 @@ def _check_search(
     *,
     budget: Budget,
     steps: int | None,
-    generator: Model | str | None,
-    judge: str | None,
+    helpers: Mapping[str, Model | str | None],
 ) -> None:
     """Raise where a search cannot be made of what was given."""
+    generator, judge = helpers["generator"], helpers["judge"]
     if not budget.is_limited and steps is None:
         raise InputError("A search without a budget would ask about the whole base.", remedy="Give --budget 3000calls.")
     if generator is None and not base.askable.any():
         raise no_question_error(base)
     if settings.strategy == "tasks" and generator is None:
         raise InputError("The strategy tasks needs a model that proposes them.", remedy="Give --generator.")
-    if judge is not None:
+    if helpers["checker"] is not None and generator is None:
+        raise InputError("A checker reads what a generator writes.", remedy="Give --generator, or leave --checker out.")
+    if isinstance(judge, str):
         check_judge(judge, condition)
 
 
@@ -177,24 +186,25 @@ def _agree(
     base: KnowledgeBase,
     condition: Condition,
     settings: SearchSettings,
-    writer: str | None,
-    judge: str | None,
-) -> KnowledgeBase:
-    """Keep what defines the search, or check that a resumed one is the same.
+    helpers: Mapping[str, str | None],
+) -> tuple[KnowledgeBase, int]:
+    """The base, and how many questions had been written for it when the search began.
 
-    The base comes back held to the questions that it had when the search began, unless a generator writes more.
+    What defines the search is kept in the ledger; one that is resumed must be the same. The base is held to the
+    questions that it had, unless a generator writes more.
     """
-    noted = ledger.note(NOTE)
+    noted, writer = ledger.note(NOTE), helpers["generator"]
+    lines = len(base.stored) if noted is None else int(noted.get("questions") or 0)
     if writer is None:
-        base = dataclasses.replace(base, lines=noted.get("questions", 0) if noted else len(base.stored))
+        base = dataclasses.replace(base, lines=lines)
     names, codes = base.categories
-    counts = np.bincount(codes if writer else codes[base.askable], minlength=len(names))
+    counts = np.bincount(codes[drawable_rows(base, writer, lines)], minlength=len(names))
     wanted: dict[str, Any] = {
         "settings": settings.to_dict(),
         "condition": condition.name,
-        "generator": writer,
-        "judge": judge,
-        "questions": base.lines,
+        **helpers,
+        "questions": lines,
+        "frame": sampling_frame(base, writer, lines).to_dict(),
         "base": {k: v for k, v in base.info.to_dict().items() if k in ("name", "embedding", "paragraphs", "askable")},
         "categories": {name: int(count) for name, count in zip(names, counts, strict=True) if count},
     }
@@ -204,15 +214,15 @@ def _agree(
                 f"{ledger.name} already holds another kind of run.", remedy="Search into a folder of its own."
             )
         ledger.set_note(NOTE, wanted)
-        return base
-    for part in ("settings", "condition", "generator", "judge", "base"):
+        return base, lines
+    for part in ("settings", "condition", *helpers, "base"):
         if noted.get(part) != wanted[part]:
             before, now = _difference(noted.get(part), wanted[part])
             raise InputError(
                 f"{ledger.name} was begun with another {part}: {before}, not {now}.",
                 remedy="Resume with the same, or search into another folder.",
             )
-    return base
+    return base, lines
 
 
 def _difference(before: Any, now: Any) -> tuple[str, str]:
@@ -237,7 +247,7 @@ class _Ascent:
         self._now, self._steps, self._watch = now, steps, watch
         base, settings, ledger = now.base, now.settings, now.ledger
         self._names, codes = base.categories
-        askable = base.askable.copy() if now.generator is None else np.ones(len(base), dtype=np.bool_)
+        askable = drawable_rows(base, None if now.generator is None else now.generator.name, now.lines)
         self._order = random_order(askable, settings.seed)
         vectors = base.vectors_on_disk if settings.retrieval == "index" else base.vectors
         self._field = Field(vectors=vectors, codes=codes, free=askable, find=make_find(base, settings))

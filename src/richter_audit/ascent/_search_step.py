@@ -10,6 +10,7 @@ from richter.errors import BudgetExhausted, InputError
 from richter.records import Answer, Condition, Item, Paragraph
 from richter.store import Ledger
 from richter.texts import Embedder
+from richter_audit.ascent._frame import SEARCH_ORIGIN
 from richter_audit.ascent._judge_answers import Judged, judge_wrong
 from richter_audit.ascent._outcome import Outcome, grade, is_first, outcomes, paragraph_items, question_of, row_of
 from richter_audit.ascent._question_prompts import REPHRASING, read_rephrasings, rephrasing_messages
@@ -33,6 +34,7 @@ class SearchState:
     asker: Asker
     model: Model
     generator: Model | None
+    checker: Model | None
     judge: Model | None
     embedder: Embedder | None
     progress: Callable[[int, int, int], None] | None
@@ -42,6 +44,7 @@ class SearchState:
     judged: Judged
     per_paragraph: int  # calls, at most
     batches: list[list[int]]
+    lines: int  # of the questions that the base had when the search began
     outcomes: dict[int, Outcome] = dataclasses.field(default_factory=dict)
     tried: set[str] = dataclasses.field(default_factory=set)
 
@@ -91,7 +94,15 @@ async def _write_items(now: SearchState) -> None:
     dropped: Counter[str] = Counter()
     if now.generator is not None:
         bare = [row for row, own in zip(rows, now.base.paragraphs(rows), strict=True) if not own.questions]
-        dropped += await write_questions(now.base, bare, now.asker, now.generator, per_paragraph=settings.questions)
+        dropped += await write_questions(
+            now.base,
+            bare,
+            now.asker,
+            now.generator,
+            per_paragraph=settings.questions,
+            checker=now.checker,
+            origin=SEARCH_ORIGIN,
+        )
     chosen = zip(rows, now.base.paragraphs(rows), strict=True)
     items = [item for row, paragraph in chosen for item in paragraph_items(row, paragraph, settings)]
     items = [item for item in items if settings.wordings == "all" or is_first(item.id)]

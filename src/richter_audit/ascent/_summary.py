@@ -11,6 +11,7 @@ import numpy as np
 from richter.errors import InputError
 from richter.records import Answer, Condition, Item, Result
 from richter.store import Ledger, RunLike, Spent, open_ledger
+from richter_audit.ascent._frame import SamplingFrame
 from richter_audit.ascent._judge_answers import Judged, read_judged
 from richter_audit.ascent._outcome import Outcome, last_answers, outcomes, row_of
 from richter_audit.ascent._patterns import Pattern, find_patterns
@@ -27,7 +28,7 @@ __all__ = ["CostRow", "SearchSummary", "StepSummary", "read_search", "search_fai
 BASE_NOTE, DROPPED_NOTE, INDEX_NOTE = "search base path", "search dropped", "search index"
 REWORDED_NOTE = "search reworded"
 UNASKED = Outcome()
-COUNTED = ("uncorrected", "refused", "truncated", "empty", "failed")  # over all paragraphs
+COUNTED = ("uncorrected", "refused", "unreadable", "truncated", "empty", "failed")  # over all paragraphs
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +67,10 @@ class SearchSummary(Result):
     different questions, however many wordings were asked. `confirmed` of those fail in at least half of their other
     wordings too, `reworded` had others asked. `sources_found` are paragraphs whose error exceeds xi,
     `distinct_categories` the categories of the wrong questions and `effective_categories` their inverse Simpson number,
-    (sum n)^2 / sum n^2: how many equally large categories would be as diverse. Refused, truncated and empty answers
-    are neither right nor wrong. `keys` is what people said of generated questions. `population` is the error rate of
-    the whole base and `by_category` of its categories, from the uniform share; the steps' errors say nothing of the
-    base, being chosen for their errors.
+    (sum n)^2 / sum n^2: how many equally large categories would be as diverse. Refused, unreadable, truncated and empty
+    answers are neither right nor wrong. `keys` is what people said of generated questions. `population` is the error
+    rate of the paragraphs of `frame` and `by_category` of their categories, from the uniform share; the steps'
+    errors say nothing of the base, being chosen for their errors.
     """
 
     unwritten: ClassVar = ("spent", "asked")
@@ -94,6 +95,7 @@ class SearchSummary(Result):
     uncorrected: int  # wrong clozes of which the server would not say how likely the options are
     preferred: int  # right once corrected for how likely each option is without the subject (cloze)
     refused: int
+    unreadable: int  # they name several options, or offer the reference beside another answer
     truncated: int
     empty: int
     failed: int
@@ -102,6 +104,7 @@ class SearchSummary(Result):
     distinct_categories: int
     effective_categories: float | None
     keys: KeyCheck | None
+    frame: SamplingFrame
     population: PopulationRate
     by_category: Mapping[str, PopulationRate]
     tasks: tuple[Task, ...]  # that a model proposed
@@ -152,6 +155,11 @@ class SearchRecords:
     sample: Sequence[int]
     batches: Mapping[int, Sequence[int]]  # the paragraphs of each step
     outcomes: Mapping[int, Outcome]
+
+    @property
+    def frame(self) -> SamplingFrame:
+        """The paragraphs that the random sample is drawn from."""
+        return SamplingFrame.from_dict(self.note.get("frame") or {"size": sum(self.note["categories"].values())})
 
     @property
     def known_errors(self) -> dict[int, float]:
@@ -258,6 +266,7 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
         distinct_categories=len(failing),
         effective_categories=effective_number(failing.values()),
         keys=read_key_check(path["path"]) if path else None,
+        frame=search.frame,
         population=population,
         by_category=by_category,
         tasks=tuple(read_archive(ledger, len(batches), errors)),
@@ -268,7 +277,7 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
 def _costs(ledger: Ledger, tested: str, note: Mapping[str, Any]) -> tuple[CostRow, ...]:
     """Generation, inference and judging apart, as the paper's table 1 has them."""
     roles = {tested: "tested"}
-    for role in ("generator", "judge"):
+    for role in ("generator", "checker", "judge"):
         if name := note.get(role):
             roles[name] = f"{roles[name]} and {role}" if name in roles else role
     return tuple(
@@ -345,10 +354,13 @@ class Steps:
 
 
 def _population(search: SearchRecords, level: float) -> tuple[PopulationRate, dict[str, PopulationRate]]:
-    """Rates from the random order as far as it has been finished.
+    """Rates of the frame from the random order as far as it has been finished.
 
-    Paragraphs whose every call failed have no error and are left out.
+    Paragraphs whose every call failed have no error and are left out. Where earlier searches chose which paragraphs
+    have questions, there is no rate.
     """
+    if search.frame.kind == "chosen":
+        return population_rate([], size=search.frame.size, level=level), {}
     sizes: Mapping[str, int] = search.note["categories"]
     of: dict[str, list[float]] = defaultdict(list)
     for row in search.finished_sample:

@@ -57,6 +57,7 @@ from richter_audit.cli._call_options import call_options
     help="Of an answer, at first: see --most-tokens. [default: 256, with --pilot 1024]",
 )
 @click.option("--generator", help="A model that writes questions where the base has none, and tasks; its calls count.")
+@click.option("--checker", help="A model that reads again what the generator writes; the generator unless given.")
 @click.option("--judge", help="A model that may call a free-form answer right whose words are others; its calls count.")
 @click.option(
     "--embedding",

@@ -38,6 +38,7 @@ def search_run(
     pilot: bool,
     paragraphs: int,
     generator: str | None,
+    checker: str | None,
     judge: str | None,
     embedding_path: Path | None,
     json_path: str | None,
@@ -53,7 +54,7 @@ def search_run(
     base = open_base(base_path)
     settled["gamma"] = None if no_prune else settled["gamma"]
     settings = ascent.SearchSettings.from_dict(settled | {"retrieval": retrieval or usual_retrieval(base)})
-    writer, judge = (resolve(name).name if name else None for name in (generator, judge))
+    writer, checker, judge = (resolve(name).name if name else None for name in (generator, checker, judge))
     style = style or ("cloze" if resolve(model).backend == "local" else "choice")
     decoding = Decoding(max_tokens=max_tokens or SEARCH_TOKENS)
     (condition,) = name_conditions([model], temperatures=[temperature], decoding=decoding, style=style)
@@ -79,7 +80,7 @@ def search_run(
     with calls.opened(None) as asked, line:
         asked |= {"context_tokens": 4096 if generator or judge else 1024, "watch": watch, "progress": within}
         embedder = open_embedder(embedding_path) if embedding_path else None
-        asked |= {"steps": steps, "generator": writer, "judge": judge, "embedder": embedder}
+        asked |= {"steps": steps, "generator": writer, "checker": checker, "judge": judge, "embedder": embedder}
         summary = ascent.run_search(run, base, condition, settings, **asked)
     print_search(summary, json_path, table=False)
     out.print(f"Next: richter search show {quote(str(run))}", style="dim")

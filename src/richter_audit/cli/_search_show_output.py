@@ -14,6 +14,7 @@ from richter.errors import InputError, TooFewErrors
 from richter.interop import export_table
 from richter.records import Interval, printable
 from richter.store import Place, open_ledger
+from richter.words import describe_base_rate
 from richter_audit import ascent
 from richter_audit.ascent._summary import summarise
 from richter_audit.cli._progress import price
@@ -229,7 +230,13 @@ def print_search(summary: ascent.SearchSummary, json_path: str | None, *, table:
     cost = money(s.spent.money_usd, s.spent.unpriced)
     each = f" ({s.spent.calls / s.errors_found:.1f} calls for each wrong question)" if s.errors_found else ""
     out.print(f"Spent {s.spent.calls:,} calls{each}, {s.spent.tokens:,} tokens, {cost} of {s.budget}.")
-    aside = {"refused": s.refused, "cut off": s.truncated, "empty": s.empty, "failed calls": s.failed}
+    aside = {
+        "refused": s.refused,
+        "unreadable": s.unreadable,
+        "cut off": s.truncated,
+        "empty": s.empty,
+        "failed calls": s.failed,
+    }
     aside["paragraphs unfinished"] = s.unfinished
     for said, counts in (
         ("Neither right nor wrong", aside),
@@ -242,16 +249,9 @@ def print_search(summary: ascent.SearchSummary, json_path: str | None, *, table:
 
 
 def _print_base_rate(out: Console, s: ascent.SearchSummary) -> None:
-    """Print the error rate of the whole base with its interval, or why it is unknown."""
-    rate, limits = _rate_cells(s.population)
-    if s.population.error_rate is None:
-        drawn = "none drawn has an answer" if s.settings.uniform else "no paragraph is drawn at random (--uniform 0)"
-        out.print(f"The error rate of the whole base is unknown: {drawn}.")
-    else:
-        out.print(
-            f"The whole base: {rate} wrong ({_level(s.population.interval)}: {limits}), from {s.population.n:,} of "
-            f"{s.population.size:,} paragraphs drawn at random; the steps' errors say nothing of it."
-        )
+    """Print the error rate of the paragraphs that could be drawn, or why it is unknown."""
+    for sentence in describe_base_rate(s.frame, s.population, drawn=bool(s.settings.uniform)):
+        out.print(sentence, soft_wrap=True)
 
 
 def _print_steps_and_costs(out: Console, s: ascent.SearchSummary) -> None:

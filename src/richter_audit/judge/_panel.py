@@ -9,6 +9,7 @@ from typing import Literal
 from richter.errors import CallFailed, InputError
 from richter.models import model_identity, resolve
 from richter.records import Answer, Condition, Decoding, Item, Rating, storable
+from richter.texts import remove_thoughts
 from richter_audit.judge._judge_prompt import Detail, judge_messages, read_reply, reply_schema
 from richter_audit.llm import Asks, Job, Model
 
@@ -131,7 +132,7 @@ def judge_detail(judge: Condition) -> Detail:
 
 async def _ask_judge(asker: Asks, model: Model, judge: Condition, item: Item, answer: Answer) -> Rating:
     detail = judge_detail(judge)
-    messages = judge_messages(item, answer.text, detail=detail, system=judge.system)
+    messages = judge_messages(item, remove_thoughts(answer.text).text, detail=detail, system=judge.system)
     decoding = dataclasses.replace(
         judge.decoding,
         json_schema=reply_schema(detail),

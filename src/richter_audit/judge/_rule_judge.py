@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from richter.records import Answer, Item, Rating, storable
-from richter.texts import is_refusal
+from richter.texts import answer_window, is_refusal, remove_thoughts
 from richter_audit.bench import Entity, Gazetteer, normalise_name
 from richter_audit.judge._answer_mentions import (
     Mention,
@@ -49,7 +49,6 @@ _FAMILIES = (
 _DECLINES = re.compile(
     r"\b(?:not possible to|cannot|can't|(?:am|are|'m|'re) unable to|do not know|don't know|no information|not sure)\b"
 )
-LONGEST_GRADED = 20_000  # characters of an answer that are looked at
 SHORT = 6  # words; an answer this short is nothing but the answer
 MISSPELT = 0.85  # of the letters of two names are the same and in order
 NAMESAKE = 20  # times as many people live in the city that is meant than in a namesake
@@ -112,7 +111,7 @@ class RuleJudge:
 
     def score(self, item: Item, text: str) -> RuleScore:
         """Severity of one answer text; without structured truth only right, declined or wrong can be told."""
-        text = text[:LONGEST_GRADED]
+        text = answer_window(remove_thoughts(text).text)
         if not re.search(r"\w|[^\w\s.,;:!?]", text):
             return _score(DECLINED, "empty", "format", "The answer is empty.")
         right = [item.reference, *item.aliases]

@@ -415,6 +415,15 @@ class KnowledgeBase:
             questions.setdefault(question.row, []).append(question)
         return questions
 
+    def rejected_rows(self, generator: str, lines: int) -> list[int]:
+        """The paragraphs without a question of which all that a generator wrote was rejected, by the first `lines`."""
+        written = [q for q in self.stored[:lines] if q.row < len(self)]
+        texts = dict(self._rows(sorted({q.row for q in written}), "text").iter_rows())
+        fresh = [q for q in written if q.fits(texts[q.row])]
+        usable = {q.row for q in fresh if not q.rejected}
+        own = self._table("paragraphs", "asks")["asks"].to_numpy() > 0
+        return sorted({q.row for q in fresh if q.generator == generator and not own[q.row]} - usable)
+
     def add_questions(self, questions: Sequence[StoredQuestion]) -> None:
         """Keep questions that were written for it, for every search to come."""
         append_stored(self.folder, questions)

@@ -13,13 +13,15 @@ from richter.records import Question, Result
 __all__ = ["StoredQuestion"]
 
 FILE = "questions.jsonl"
+CALLS = "questions.run"  # the calls that were paid for when questions were written for the base
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class StoredQuestion(Result):
     """A question about the paragraph of a row, who wrote and who checked it, and why it is not asked ("" if it is).
 
-    `key` is the hash of the paragraph's text: where the base was changed since, the question is stale and not asked.
+    `origin` is "search" where a search wrote it, for a paragraph that it had chosen, else empty. `key` is the hash of
+    the paragraph's text: where the base was changed since, the question is stale and not asked.
     """
 
     row: int
@@ -28,6 +30,7 @@ class StoredQuestion(Result):
     generator: str = ""
     checker: str = ""
     rejected: str = ""
+    origin: str = ""
 
     def fits(self, text: str) -> bool:
         """Whether it was written for this text."""

@@ -14,7 +14,7 @@ from richter.errors import InputError
 from richter.models import WEIGHTS, Price, price_of, read_prices, resolve
 from richter.records import Answer, Condition, Decoding, Item
 from richter.store import Ledger, RunLike, Spent, has_ledger, open_ledger
-from richter.texts import read_choice
+from richter.texts import grade_reply
 from richter_audit import llm
 from richter_audit.bench import order_by_hash
 
@@ -252,7 +252,7 @@ def ask_run(
 
 def _is_cut(item: Item, style: str, answer: Answer) -> bool:
     """Whether an answer that was cut off is no use: shown options, it may have chosen already."""
-    return not (style == "choice" and item.options and read_choice(item, answer.text))
+    return not (style == "choice" and item.options and grade_reply(item, answer, style) != "truncated")
 
 
 def _jobs(

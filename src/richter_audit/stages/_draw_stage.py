@@ -13,7 +13,14 @@ from richter.calibration import mode_is_certain
 from richter.errors import InputError
 from richter.records import Answer, Condition, Item, Result
 from richter.store import Ledger, RunLike, Spent, keep_file, open_ledger
-from richter.texts import cluster_questions, matches_reference, read_choice, split_confidence, token_probability
+from richter.texts import (
+    cluster_questions,
+    matches_reference,
+    read_choice,
+    remove_thoughts,
+    split_confidence,
+    token_probability,
+)
 from richter_audit.judge import Partition, judge_classes, judge_grades
 from richter_audit.llm import Asker, Budget, CallOptions, Model, check_models, with_models
 from richter_audit.stages._ask_stage import AskProgress, ask_run
@@ -184,8 +191,8 @@ def _group_offline(known: Mapping[str, Item], texts: Mapping[Key, list[str]]) ->
 
 
 def _read_text(item: Item, text: str, *, chooses: bool) -> str:
-    """What an answer says: without its stated confidence, and the option where it chooses one by letter."""
-    answer = split_confidence(text)[0]
+    """What an answer says without its thoughts and its stated confidence; the option where it chooses one by letter."""
+    answer = split_confidence(remove_thoughts(text).text)[0]
     return (read_choice(item, answer) if chooses else None) or answer
 
 

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from richter.claims import Metric
+from richter.claims import Blocked, Metric, block_claim
 from richter.errors import InputError
 from richter.floors import StopRule, decide_claim
-from richter.records import DEFAULT_LEVEL, Claim, Result, Verdict
+from richter.records import DEFAULT_LEVEL, Claim, Result
 
 __all__ = ["Outcome", "SequentialAudit", "ask_until"]
 
@@ -118,11 +118,9 @@ def ask_until(
         if not values.usable and batches == IN_VAIN:
             break
     if not values.usable:
-        decision = dataclasses.replace(
-            decision,
-            verdict=Verdict.UNTESTABLE,
-            sentence=f"{claim.text}: untestable, none of {asked} items gave {NEEDED[claim.metric.source]}.",
-        )
+        why = f"none of {asked} items gave {NEEDED[claim.metric.source]}"
+        blocked = Blocked(gate=None, reason=why)
+        decision = block_claim(decision, blocked, sentence=f"{claim.text}: untestable, {why}.")
     return SequentialAudit(
         rule=claim,
         claim=decision,

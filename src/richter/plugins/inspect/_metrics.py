@@ -7,7 +7,7 @@ sample is the unit: limits come from cluster-robust t or from resampling whole s
 import math
 
 import numpy as np
-from inspect_ai.scorer import Metric, SampleScore, Value, metric
+from inspect_ai.scorer import CORRECT, INCORRECT, NOANSWER, PARTIAL, Metric, SampleScore, Value, metric
 from numpy.typing import NDArray
 
 from richter.claims import METRICS, Outcomes, mean_evidence
@@ -18,17 +18,39 @@ from richter.tail import fit_gpd, tvar
 __all__ = ["error_rate", "mean_severity", "severity_rate", "slope_b", "tail_mean", "tail_shape"]
 
 Floats = NDArray[np.float64]
+GRADES = (CORRECT, INCORRECT, PARTIAL, NOANSWER)  # of scorers that say right or wrong
 RESAMPLES = 1000
 CHUNK = 100
 SEED = 0  # the same log gives the same numbers
 
 
-def _read(scores: list[SampleScore]) -> tuple[Floats, NDArray[np.intp]]:
-    """The scored values and the number of the sample that each belongs to; unscored ones (NaN) left out."""
-    values = np.array([s.score.as_float() for s in scores], dtype=np.float64)
+def _read(scores: list[SampleScore], *, wrong: float = math.nan) -> tuple[Floats, NDArray[np.intp]]:
+    """The severities and the number of the sample that each belongs to; unscored ones (NaN) left out.
+
+    A scorer that says right or wrong (C, I, P, N, true, false) gives no severity: of a wrong answer it is `wrong`, and
+    where that is unknown the metric has no values at all, since right answers alone would look harmless.
+    """
+    values = np.array([_severity_of(s.score.value, wrong) for s in scores], dtype=np.float64)
     ids = np.array([str(s.sample_id) for s in scores])
     known = ~np.isnan(values)
+    if math.isnan(wrong) and any(isinstance(s.score.value, bool) or s.score.value in GRADES for s in scores):
+        known[:] = False
     return values[known], np.unique(ids[known], return_inverse=True)[1].astype(np.intp)
+
+
+def _severity_of(value: Value, wrong: float) -> float:
+    """A score as a severity; NaN of what is no single number or grade, as a scorer of several values gives."""
+    if isinstance(value, bool) or (isinstance(value, str) and value in GRADES):
+        return 0.0 if value in (True, CORRECT) else wrong
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def _are_severities(values: Floats) -> bool:
+    """Whether all lie on the scale of severities."""
+    return bool(np.all((values >= 0) & (values <= POSITIVE[-1])))
 
 
 def _row(name: str, value: float, low: float = math.nan, high: float = math.nan) -> dict[str, float]:
@@ -54,10 +76,10 @@ def _mean(name: str, values: Floats, samples: NDArray[np.intp]) -> dict[str, flo
 
 @metric(scores="unreduced")
 def error_rate() -> Metric:
-    """The share of answers that are wrong (severity above 0)."""
+    """The share of answers that are wrong: severity above 0, or any grade but C."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        values, samples = _read(scores)
+        values, samples = _read(scores, wrong=1.0)
         return _mean("error_rate", (values > 0).astype(np.float64), samples)
 
     return compute
@@ -79,7 +101,8 @@ def mean_severity() -> Metric:
     """The mean severity of all answers, right ones being 0."""
 
     def compute(scores: list[SampleScore]) -> Value:
-        return _mean("mean_severity", *_read(scores))
+        values, samples = _read(scores)
+        return _mean("mean_severity", values, samples) if _are_severities(values) else _row("mean_severity", math.nan)
 
     return compute
 
@@ -129,7 +152,7 @@ def slope_b() -> Metric:
         rng = np.random.default_rng(SEED)
         try:
             fit = b_from_counts(count_levels(values), n_resamples=RESAMPLES, rng=rng)
-        except TooFewErrors:
+        except (TooFewErrors, InputError):  # few errors, or scores off the half-step grid
             return _row("b", math.nan)
         number = int(samples.max()) + 1
         if number == len(values):

@@ -14,27 +14,28 @@ async function call(path, body) {
   return data;
 }
 
-function button(text, title, act) {
-  const b = document.createElement("button");
-  b.type = "button"; b.setAttribute("role", "radio"); b.setAttribute("aria-checked", "false");
-  b.textContent = text; b.title = title; b.addEventListener("click", act);
+function make(tag, text, attributes, ...children) {
+  const node = document.createElement(tag);
+  if (text !== null && text !== undefined) node.textContent = String(text);
+  for (const [key, value] of Object.entries(attributes || {})) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}
+
+function radio(title, act, ...children) {
+  const b = make("button", null, { type: "button", role: "radio", "aria-checked": "false", title }, ...children);
+  b.addEventListener("click", act);
   return b;
 }
 
 function build() {
   scale.levels.forEach((level) => {
-    at("levels").append(button(`${level.severity.toFixed(1)} ${level.name}`, level.meaning, () => choose(level.severity)));
-    const head = document.createElement("h2"); head.textContent = `${level.severity.toFixed(1)} ${level.name}`;
-    const text = document.createElement("p"); text.textContent = level.meaning;
-    at("scale").append(head, text);
-    const list = document.createElement("ul");
-    level.examples.forEach((e) => {
-      const line = document.createElement("li"); line.textContent = `“${e.question}” — “${e.answer}”: ${e.why}`; list.append(line);
-    });
-    at("scale").append(list);
+    at("levels").append(radio(level.meaning, () => choose(level.severity), make("b", level.severity.toFixed(1)), make("span", level.name)));
+    const examples = level.examples.map((e) => make("li", `“${e.question}” — “${e.answer}”: ${e.why}`));
+    at("scale").append(make("h2", `${level.severity.toFixed(1)} ${level.name}`), make("p", level.meaning), make("ul", null, {}, ...examples));
   });
   scale.mechanisms.forEach((m) => {
-    const b = button(`${keyOf[m.name].toUpperCase()}: ${m.name}`, m.meaning, () => tag(m.name)); b.dataset.name = m.name;
+    const b = radio(m.meaning, () => tag(m.name), m.name, make("kbd", keyOf[m.name].toUpperCase())); b.dataset.name = m.name;
     at("mechanisms").append(b);
   });
 }
@@ -58,32 +59,54 @@ function draw() {
     b.setAttribute("aria-checked", String(b.dataset.name === mechanism)); b.disabled = severity === 0;
   });
   const level = scale.levels.find((l) => l.severity === severity);
-  at("meaning").textContent = level ? level.meaning : "Press 0 to 4 for a level, then a full stop for the half step above it: 2 and . is 2.5.";
+  at("meaning").textContent = level ? level.meaning : matchMedia("(pointer: fine)").matches ? "Press 0 to 4 for a level, then a full stop for the half step above it: 2 and . is 2.5." : "Choose a level. Its meaning then stands here.";
   at("save").disabled = severity === null;
 }
 
-// the interval on one rail for the whole session, so that it is seen to narrow; better for the reader is right
-let first = null;
-function drawSpan(span) {
+// the interval before and after the last label on one rail for the whole session; better for the reader is right
+let reach = 0;
+function drawStanding(state) {
+  at("standing").hidden = !state.claim;
+  at("claim").textContent = state.claim || "";
+  at("effect").textContent = state.effect ? state.effect.words : "";
+  const span = state.span, before = state.effect && state.effect.before;
   at("span").hidden = !span;
   if (!span) return;
-  first = first || span;
   const sign = span.better === "lower" ? -1 : 1, two = span.better !== null;
-  const reach = Math.max(Math.abs(first.low), Math.abs(first.high), Math.abs(span.low), Math.abs(span.high)) || 1;
+  reach = Math.max(reach, ...[span, before || span].flatMap((s) => [Math.abs(s.low), Math.abs(s.high)])) || 1;
   const place = (v) => (two ? 50 + 50 * sign * v / reach : 100 * v / reach).toFixed(2);
-  const put = (name, from, to) => { const line = document.querySelector(`#span .${name}`); line.setAttribute("x1", place(from)); line.setAttribute("x2", place(to)); };
-  put("zero", 0, 0); put("first", first.low, first.high); put("now", span.low, span.high); put("at", span.estimate, span.estimate);
+  const put = (name, from, to) => { const line = document.querySelector(`#span ${name}`); line.setAttribute("x1", place(from)); line.setAttribute("x2", place(to)); };
+  put(".zero", 0, 0); put(".reach.now", span.low, span.high); put(".at.now", span.estimate, span.estimate);
+  for (const line of document.querySelectorAll("#span .before")) line.style.visibility = before ? "visible" : "hidden";
+  if (before) { put(".reach.before", before.low, before.high); put(".at.before", before.estimate, before.estimate); }
   at("worse").textContent = two ? "worse" : "0"; at("better").textContent = two ? "better" : "";
+}
+
+function drawRaters(raters) {
+  at("raters").replaceChildren(...raters.map((r) => {
+    const bar = make("progress", null, { max: r.total, "aria-label": `labels of ${r.name}`, class: r.done >= r.total ? "progress-done" : "" });
+    bar.value = r.done;
+    return make("li", null, {}, make("span", r.is_you ? `${r.name} (you)` : r.name, { dir: "auto" }), make("span", `${r.done} of ${r.total}`), bar);
+  }));
+}
+
+let settling = false;
+function turnTo(where) {
+  settling = where === "settle";
+  at("to-label").setAttribute("aria-pressed", String(!settling)); at("to-settle").setAttribute("aria-pressed", String(settling));
+  at("settle").hidden = !settling; at("task").hidden = settling || !task; at("done").hidden = settling || Boolean(task);
+  if (settling) { at("scale").hidden = true; loadDisputes(); }
 }
 
 function show(state) {
   task = state.task; at("trouble").textContent = "";
-  at("progress").textContent = `${state.done} of ${state.total} rated`;
-  at("claim").textContent = state.claim || ""; drawSpan(state.span);
-  at("task").hidden = !task; at("done").hidden = Boolean(task);
+  at("progress").textContent = `${state.done} of ${state.total} labelled`;
+  at("to-settle").textContent = state.disagreements ? `Disagreements (${state.disagreements})` : "Disagreements";
+  at("path").replaceChildren(...crumbs(state.run).map((node) => make("li", null, {}, node)));
+  drawStanding(state); drawRaters(state.raters); turnTo("label");
   if (!task) return;
   at("question").textContent = task.question; at("reference").textContent = task.reference;
-  at("answer").textContent = task.answer || "(empty)";
+  at("answer").textContent = task.answer || "(empty)"; at("answer").scrollTop = 0;
   severity = task.severity; mechanism = task.mechanism || ""; started = Date.now() / 1000;
   try {
     const draft = JSON.parse(localStorage.getItem("draft") || "null");
@@ -91,6 +114,47 @@ function show(state) {
   } catch { /* no draft */ }
   draw();
 }
+
+// in the app the bar leads back to it; alone the page has nowhere else to go
+const inApp = location.pathname.match(/^\/runs\/(\d+)\/rate\//);
+function crumbs(name) {
+  const here = make("span", inApp ? "Label" : `Label answers of ${name}`, { "aria-current": "page" });
+  if (!inApp) return [here];
+  at("brand").href = "/#/";
+  return [make("a", "Runs", { href: "/#/" }), make("a", name, { href: `/#/run/${inApp[1]}` }), here];
+}
+
+/* ---- what two others labelled differently ---- */
+const levelName = (value) => `${value.toFixed(1)} ${(scale.levels.find((l) => l.severity === value) || { name: "" }).name}`;
+function dispute(row) {
+  const said = make("p", null, { class: "given" }, ...row.labels.map((l) => make("span", `${l.rater}: ${levelName(l.severity)}${l.mechanism ? `, ${l.mechanism}` : ""}`, { dir: "auto" })));
+  const node = make("li", null, {}, make("p", row.question, { dir: "auto" }), make("p", `Reference: ${row.reference}`, { class: "quiet", dir: "auto" }),
+    make("p", row.answer || "(empty)", { class: "text", dir: "auto", tabindex: "0" }), said);
+  if (row.settled !== null) node.append(make("p", `Settled by ${row.settled_by}: ${levelName(row.settled)}`, { class: "settled", dir: "auto" }));
+  if (row.is_yours) {
+    node.append(make("div", null, { class: "choices" }, make("span", row.settled === null ? "Your label:" : "Change it to:"), ...row.levels.map((level) => {
+      const b = make("button", levelName(level), { type: "button", "aria-pressed": String(row.settled === level) });
+      b.addEventListener("click", () => settle(row.number, level));
+      return b;
+    })));
+  }
+  return node;
+}
+
+function showDisputes(found) {
+  at("trouble").textContent = "";
+  const open = found.rows.filter((r) => r.settled === null).length;
+  at("to-settle").textContent = open ? `Disagreements (${open})` : "Disagreements";
+  const many = found.yours > 1, yours = found.yours ? ` ${found.yours} more ${many ? "wait" : "waits"} for a third person, because one of the two labels is yours.` : "";
+  at("settle-says").textContent = (found.rows.length ? "Two people labelled these answers differently. Your label decides. Richter keeps the other two." : "No two other people have labelled an answer differently.") + yours;
+  drawRaters(found.raters);
+  const own = found.raters.find((r) => r.is_you);
+  at("progress").textContent = `${own.done} of ${own.total} labelled`;
+  at("disputes").replaceChildren(...found.rows.map(dispute));
+  drawStanding(found);
+}
+const loadDisputes = () => call("api/disagreements").then(showDisputes).catch((error) => { at("trouble").textContent = error.message; });
+const settle = (answer, level) => call("api/settle", { answer, severity: level }).then(showDisputes).catch((error) => { at("trouble").textContent = `Not saved: ${error.message}`; });
 
 async function send(path, body) {
   if (busy) return;
@@ -104,15 +168,18 @@ const undo = () => send("api/undo", {});
 const help = () => { at("scale").hidden = !at("scale").hidden; at("help").setAttribute("aria-expanded", String(!at("scale").hidden)); };
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || !scale) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || !scale || settling) return;
   const key = event.key.toLowerCase();
   if (key >= "0" && key <= "4" && key.length === 1) choose(Number(key));
   else if ((key === "." || key === ",") && severity !== null && severity < 4) choose(Math.floor(severity) + (severity % 1 ? 0 : 0.5));
-  else if (key === "enter") { event.preventDefault(); save(); }
+  else if (key === "enter" && !(event.target.closest && event.target.closest("header, #undo, #help"))) { event.preventDefault(); save(); }
   else if (key === "u" || key === "backspace") { event.preventDefault(); undo(); }
   else if (key === "?") help();
   else { const name = Object.keys(keyOf).find((n) => keyOf[n] === key); if (name) tag(name); }
 });
+at("to-label").addEventListener("click", () => call("api/next").then(show).catch((error) => { at("trouble").textContent = error.message; }));
+at("to-settle").addEventListener("click", () => turnTo("settle"));
+document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); at("main").focus(); });
 at("save").addEventListener("click", save); at("undo").addEventListener("click", undo); at("help").addEventListener("click", help);
 
 (async () => {

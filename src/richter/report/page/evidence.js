@@ -5,7 +5,7 @@
 (() => {
   const SHOWS = { changed: "changed", worse: "got worse", better: "got better", severe: "severe", disagree: "raters disagree", refused: "refused", wrong: "wrong", all: "all" };
   const OF_TWO = ["changed", "worse", "better"];
-  const SORTS = { matters: "what matters most", gravest: "gravest first", item: "by name" };
+  const SORTS = { matters: "what matters most", gravest: "most severe first", item: "by name" };
   const FIXED = ["domain", "tier", "mechanism", "severity", "item"];  // set by opening a mark of a figure
   const PAGE = 10, LONG = 700, DIFF = 400, WORD = 32;
 
@@ -124,12 +124,12 @@
       const every = make("input", null, { type: "checkbox", name: "every" });
       every.addEventListener("change", () => this.set({ every: every.checked, offset: this.asked.offset }));
       const two = this.conditions.length > 1;
-      this.shows = make("div", null, { class: "shows", role: "group", "aria-label": "Which items" });
+      this.shows = make("div", null, { class: "shows", role: "group", "aria-label": "Which questions" });
       this.fixed = make("div", null, { class: "shows" });
       this.bar = make("form", null, { class: "filters", autocomplete: "off", role: "search" },
         choose("First", "first", this.conditions), two ? choose("Second", "second", this.conditions, "none") : null,
         make("label", "Search", { class: "grow" }, search), make("label", "Order", {}, sort),
-        this.conditions.length > 2 ? make("label", null, { class: "check" }, every, "every condition") : null);
+        this.conditions.length > 2 ? make("label", null, { class: "check" }, every, "all models") : null);
       this.bar.addEventListener("submit", (event) => event.preventDefault());
       this.said = make("output", null, { "aria-live": "polite" });
       this.list = make("div", null, { class: "items" });
@@ -137,8 +137,9 @@
       this.after = make("button", "Next", { type: "button" });
       this.before.addEventListener("click", () => this.page(-1));
       this.after.addEventListener("click", () => this.page(1));
-      const keys = make("span", "Keys: j and k move, n and p turn the page, / searches.", { class: "small" });
-      this.replaceChildren(this.bar, this.shows, this.fixed, make("div", null, { class: "found" }, this.said), this.list,
+      const keys = make("span", "Keys: j and k move, n and p turn the page, / searches.", { class: "small keys" });
+      this.more = make("details", null, { class: "search" }, make("summary", "Search and choose models"), this.bar);
+      this.replaceChildren(this.shows, this.fixed, this.more, make("div", null, { class: "found" }, this.said), this.list,
         make("div", null, { class: "found" }, keys, this.before, this.after));
     }
 
@@ -158,7 +159,7 @@
       if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
       const now = [...this.list.children].indexOf(event.target.closest("article"));
       const act = { j: () => this.focusItem(now + 1), k: () => this.focusItem(now - 1), n: () => this.page(1), p: () => this.page(-1),
-        "/": () => this.bar.elements.search.focus() }[event.key];
+        "/": () => { this.more.open = true; this.bar.elements.search.focus(); } }[event.key];
       if (act) { event.preventDefault(); act(); }
     }
 
@@ -172,7 +173,7 @@
       if (document.activeElement !== form.search) form.search.value = asked.search;
       this.shows.replaceChildren(...Object.entries(SHOWS).filter(([key]) => asked.second || !OF_TWO.includes(key)).map(([key, text]) => {
         const button = make("button", `${text} ${counts[key].toLocaleString("en")}`, { type: "button", "aria-pressed": String(key === asked.show), "data-show": key });
-        button.disabled = !counts[key] && key !== asked.show;
+        button.hidden = !counts[key] && key !== asked.show;
         button.addEventListener("click", () => this.set({ show: key }));
         return button;
       }));
@@ -182,7 +183,7 @@
         return button;
       }));
       const last = Math.min(asked.offset + rows.length, total);
-      this.said.textContent = (total ? `${asked.offset + 1} to ${last} of ${count(total, "item")}` : "No item matches") + (note ? `; ${note}` : "") + ".";
+      this.said.textContent = (total ? `${asked.offset + 1} to ${last} of ${count(total, "question")}` : "No question matches") + (note ? `; ${note}` : "") + ".";
       this.list.replaceChildren(...rows.map((row) => this.item(row)));
       this.before.disabled = asked.offset === 0;
       this.after.disabled = last >= total;
@@ -196,8 +197,9 @@
       const change = x && y && x.bad !== null && y.bad !== null ? (y.bad > x.bad ? "worse" : y.bad < x.bad ? "better" : "same") : "";
       const where = [row.domain, row.tier === null || row.tier === undefined ? "" : `tier ${row.tier}`, row.item].filter(Boolean).join(" · ");
       const node = make("article", null, { tabindex: "-1", "data-item": row.item, "data-change": change });
-      const said = { worse: "▼ got worse", better: "▲ got better" }[change];
-      node.append(make("div", null, { class: "asked" }, said ? make("b", said, { class: `is-${change}` }) : null,
+      const turned = x && y && [x.state, y.state].sort().join() === "right,wrong";
+      const said = { worse: turned ? "▼ broken" : "▼ got worse", better: turned ? "▲ fixed" : "▲ got better" }[change];
+      node.append(make("div", null, { class: graded ? "asked graded" : "asked" }, said ? make("b", said, { class: `is-${change}` }) : null,
         graded ? null : written(row.question || "(no question)"), row.reference ? make("div", null, { class: "reference" }, make("span", "Right: ", { class: "small" }), make("bdi", row.reference)) : null,
         make("span", where, { class: "small" }),
         this.source.href ? make("a", "Open", { href: this.source.href(row, this.asked), class: "small" }) : null));
@@ -205,7 +207,7 @@
       const shown = every ? cells.map((_, k) => k) : [a, b].filter((k) => k >= 0);
       for (const k of shown) {
         const cell = cells[k], name = this.conditions[k];
-        const side = make("section", null, { class: "side", "data-condition": name });
+        const side = make("section", null, { class: "side", "data-condition": name, "data-state": cell ? cell.state : "none" });
         const head = make("p", null, { class: "who" }, make("b", name, { class: "small" }));
         side.append(head);
         if (!cell) side.append(make("p", "no answer", { class: "muted" }));
@@ -223,6 +225,13 @@
     }
   }
   customElements.define("richter-evidence", Evidence);
+
+  /* those that pass a test and the others by turns, each in their order: what broke is seen beside what was fixed */
+  const inTurn = (rows, test) => {
+    const [some, others] = [rows.filter((row) => test(row)), rows.filter((row) => !test(row))];
+    const [first, second] = rows.length && test(rows[0]) ? [some, others] : [others, some];
+    return Array.from({ length: Math.max(first.length, second.length) }, (_, k) => [first[k], second[k]]).flat().filter(Boolean);
+  };
 
   /* a source over rows that are all here */
   window.richterRows = (table, pair) => {
@@ -257,7 +266,10 @@
       const apart = (row) => (both(row) ? Math.abs(bads(row)[1] - bads(row)[0]) : 0);
       if (asked.sort === "item") hits.sort((p, q) => (p.item < q.item ? -1 : 1));
       else if (asked.sort === "gravest") hits.sort((p, q) => worst(q) - worst(p));
-      else hits.sort((p, q) => apart(q) - apart(p) || worst(q) - worst(p));
+      else {
+        hits.sort((p, q) => apart(q) - apart(p) || worst(q) - worst(p));
+        if (show === "changed") hits.splice(0, hits.length, ...inTurn(hits, tests.worse));
+      }
       return { total: hits.length, counts, conditions, hits, state: { first, second, show } };
     };
     return {

@@ -135,7 +135,31 @@
     $("evidence-csv").addEventListener("click", () => unpack().then(() => save("richter-evidence.csv", evidenceCsv())));
   }
 
-  /* ---- documentation opened by its link, theme, print ---- */
+  /* ---- the table of measures: all rows on demand, sorted by a column ---- */
+  const table = document.querySelector("table.measures"), all = $("all-rows");
+  if (all) {
+    all.hidden = false;
+    table.classList.add("cut");
+    all.addEventListener("click", () => { table.classList.remove("cut"); all.hidden = true; });
+  }
+  const sortBy = (head, k) => {
+    const up = head.getAttribute("aria-sort") === "descending", body = table.tBodies[0];
+    const value = (row) => (k ? Number(row.cells[k].dataset.value ?? NaN) : row.dataset.condition);
+    const rows = [...body.rows].map((row) => [value(row), row]);
+    const missing = ([v]) => (Number.isNaN(v) ? 1 : 0);
+    rows.sort((p, q) => missing(p) - missing(q) || (p[0] < q[0] ? -1 : p[0] > q[0] ? 1 : 0) * (up ? 1 : -1) * (k ? 1 : -1));
+    body.append(...rows.map(([, row]) => row));
+    for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", up ? "ascending" : "descending");
+    rows.forEach(([, row], place) => row.classList.toggle("extra", place >= 12));
+  };
+  if (table && table.tBodies[0].rows.length > 2) [...table.tHead.rows[0].cells].forEach((head, k) => {
+    const span = head.querySelector("[data-sort]"), button = make("button", span.textContent, { type: "button" });
+    span.replaceChildren(button);
+    button.addEventListener("click", () => sortBy(head, k));
+  });
+
+  /* ---- what a link opens, theme, print ---- */
   const reveal = () => {
     const target = location.hash.length > 1 && $(decodeURIComponent(location.hash.slice(1)));
     for (let node = target; node; node = node.parentElement) if (node.tagName === "DETAILS") node.open = true;
@@ -143,6 +167,12 @@
     if (target) target.scrollIntoView();
   };
   addEventListener("hashchange", reveal);
+  addEventListener("click", (event) => {
+    const link = event.target.closest && event.target.closest("a[href^='#']");
+    if (link && link.getAttribute("href") === location.hash) reveal();
+    if (link && link.dataset.showChanged) show({ condition: settings.pair[0], other: settings.pair[1], show: link.dataset.showChanged });
+  });
+  addEventListener("beforeprint", () => { const sign = $("sign"); if (sign) sign.open = true; });
   reveal();
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const isDark = () => (document.documentElement.dataset.theme || (dark.matches ? "dark" : "light")) === "dark";

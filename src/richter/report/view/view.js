@@ -22,7 +22,6 @@ async function call(path, body) {
   return data;
 }
 
-const some = (names) => names.slice(0, 8).join(", ") + (names.length > 8 ? ` and ${names.length - 8} more` : "");
 const link = (text, to) => make("a", text, { href: to });
 const hash = (path, query) => "#" + path + (String(query) ? "?" + query : "");
 const severity = (value) => (value === null || value === undefined ? "–" : value.toFixed(1));
@@ -39,111 +38,70 @@ function place(...steps) {
   at("path").replaceChildren(...steps.map(([text, to], k) =>
     make("li", null, {}, k === steps.length - 1 ? make("span", text, { "aria-current": "page" }) : link(text, to))));
   document.title = steps[steps.length - 1][0] + " · Richter";
+  document.body.classList.toggle("wide-page", steps.length === 1);
+  at("tabs").replaceChildren();
 }
 
-/* ---- the list of runs, live ---- */
-const SVG = "http://www.w3.org/2000/svg";
-function spark(values) {
-  const svg = document.createElementNS(SVG, "svg"), path = document.createElementNS(SVG, "path"), dot = document.createElementNS(SVG, "circle");
-  const top = Math.max(...values, 1e-9), place = (v, k) => [(100 * k) / (values.length - 1), 18 - (16 * v) / top];
-  svg.setAttribute("viewBox", "-2 0 104 20"); svg.setAttribute("class", "spark"); svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", `Share of wrong answers in runs of these questions: ${values.map((v) => (100 * v).toFixed(1) + "%").join(", ")}`);
-  path.setAttribute("d", "M" + values.map(place).map((p) => p.map((x) => x.toFixed(1)).join(" ")).join("L"));
-  const [x, y] = place(values[values.length - 1], values.length - 1);
-  dot.setAttribute("cx", x); dot.setAttribute("cy", y); dot.setAttribute("r", 1.6);
-  svg.append(path, dot);
-  return svg;
-}
-
-const chosen = new Set();
-function card(run) {
-  const pick = make("input", null, { type: "checkbox", "aria-label": `Choose ${run.name} to compare`, value: run.run });
-  pick.checked = chosen.has(run.run);
-  pick.addEventListener("change", () => { if (pick.checked) chosen.add(run.run); else chosen.delete(run.run); offer(); });
-  const text = make("div", null, {}, make("h2", null, {}, link(run.name, `#/run/${run.run}`)));
-  const node = make("li", null, { class: "card", "data-run": run.run }, pick, text);
-  if (run.error) { text.append(make("p", run.error, { class: "bad" })); return node; }
-  const when = run.ended_at ? new Date(run.ended_at * 1000).toISOString().slice(0, 16).replace("T", " ") + ", " : "";
-  const cost = run.money_usd ? `, $${run.money_usd.toFixed(2)}` : "";
-  text.append(make("p", run.answer || "Not measured yet: open it."));
-  if (run.stale) text.append(make("p", "Answers have come since; open it to measure again.", { class: "small" }));
-  text.append(make("p", `${when}${some(run.conditions.map((c) => c.name))}; ${counted(run.items, "item")}, ${counted(run.calls, "call")}, ${counted(run.tokens, "token")}${cost}`, { class: "small" }));
-  if (run.writing) text.append(make("p", "In progress: figures are of this moment.", { class: "good" }));
-  for (const c of run.conditions) {
-    const missing = c.expected - c.answered - c.failed;
-    if (!run.writing && !c.failed && missing <= 0) continue;
-    text.append(make("p", `${c.name}: ${c.answered.toLocaleString("en")} of ${c.expected.toLocaleString("en")} answered${c.failed ? `, ${c.failed.toLocaleString("en")} failed` : ""}`));
-    if (run.writing && missing > 0) {
-      const bar = make("progress", null, { max: c.expected, "aria-label": `answers of ${c.name}` });
-      bar.value = c.answered + c.failed;
-      text.append(bar);
-    }
-  }
-  const files = { "Evidence (zip)": "evidence.zip", "Answers (CSV)": "answers.csv", "Ratings (CSV)": "ratings.csv", "Results (JSON)": "results.json" };
-  text.append(make("p", null, { class: "row small" }, link("Report", `#/run/${run.run}`), link("Answers", `#/run/${run.run}/items`),
-    link("Label", `#/run/${run.run}/rate`), ...Object.entries(files).map(([word, file]) => link(word, `/runs/${run.run}/export/${file}`))));
-  if (run.history && run.history.length > 1) {
-    const [before, last] = run.history.slice(-2).map((v) => (100 * v).toFixed(1) + "%");
-    node.append(make("div", null, { class: "trend" }, spark(run.history), make("p", `wrong: ${last} (before: ${before})`, { class: "small" })));
-  }
-  return node;
-}
-
-function offer() {
-  const two = [...chosen].sort((a, b) => a - b);
-  at("compare").replaceChildren(two.length === 2 ? link("Compare the two", `#/two/${two[0]}/${two[1]}`) : make("span", `Choose two runs to compare them${two.length ? ` (${two.length} chosen)` : ""}.`, { class: "small" }));
-}
-
-async function showRuns(mine) {
-  place(["Runs", "#/"]);
-  const list = make("ul", null, { class: "runs" });
-  chosen.clear();
-  at("main").replaceChildren(make("h1", "Runs"), make("p", null, { id: "compare", role: "status" }), list);
-  offer();
-  let before = "";
-  const refresh = async () => {
-    const { runs } = await call("/api/runs");
-    if (mine !== turn) return;
-    const now = JSON.stringify(runs);
-    at("compare").hidden = runs.length < 2;
-    runs.sort((a, b) => (b.ended_at || 0) - (a.ended_at || 0));
-    if (now !== before) {  // who stands on a link or a box of the list stays there
-      const own = (node) => [...node.querySelectorAll("a, input")], held = document.activeElement.closest("[data-run]");
-      const step = held ? own(held).indexOf(document.activeElement) : -1;
-      list.replaceChildren(...runs.map(card));
-      const back = held && list.querySelector(`[data-run="${held.dataset.run}"]`);
-      if (back && own(back)[step]) own(back)[step].focus({ preventScroll: true });
-    }
-    before = now;
-    if (!runs.length) list.replaceChildren(make("li", "There is no run here yet. Make one: richter demo"));
-    timer = setTimeout(() => refresh().catch(complain), runs.some((r) => r.writing) ? 1000 : 5000);
-  };
-  await refresh();
+/* the pages of one run, the same on each of them */
+const EXPORTS = { "Report (HTML)": "report.html", "Evidence (zip)": "evidence.zip", "Results (JSON)": "results.json", "Answers (CSV)": "answers.csv", "Ratings (CSV)": "ratings.csv" };
+function tabs(run, current) {
+  const files = Object.entries(EXPORTS).map(([word, file]) => make("li", null, {}, link(word, `/runs/${run}/export/${file}`)));
+  const menu = make("details", null, { class: "menu" }, make("summary", "Export"), make("ul", null, {}, ...files));
+  menu.addEventListener("focusout", (event) => { if (!menu.contains(event.relatedTarget)) menu.open = false; });
+  at("tabs").replaceChildren(...Object.entries({ Report: "", Answers: "/items", Label: "/rate" }).map(([word, page]) =>
+    make("a", word, { href: `#/run/${run}${page}`, "aria-current": word === current ? "page" : null })), menu);
 }
 
 /* ---- the report, and what lies behind its marks ---- */
 async function framed(mine, title, path, ...above) {
-  const status = make("p", "Measuring and building the report …", { role: "status", class: "small" });
+  const status = make("p", "Measuring and building the report …", { role: "status", class: "wait" });
+  document.body.classList.add("framed");
   at("main").replaceChildren(...above, status);
   // asked for first: of a report that cannot be had a frame shows the browser's own page, not why
   const reply = await fetch(path, { credentials: "same-origin", signal: leaving.signal });
   if (!reply.ok) throw new Error((await reply.json().catch(() => ({}))).error || String(reply.status));
   if (mine !== turn) return;
   const frame = make("iframe", null, { title, sandbox: "allow-scripts allow-downloads allow-modals", src: path });
-  frame.addEventListener("load", () => { status.textContent = "Choose a mark or a finding in the report to see the answers behind it."; });
+  frame.addEventListener("load", () => { status.remove(); frame.dataset.loaded = "1"; });
   at("main").append(frame);
+}
+
+/* how far a run is that is being written, and whether the report is still of it */
+function describeProgress(run, begun) {
+  const cost = run.money_usd ? `, ${money(run.money_usd)}` : "", failed = run.failed ? `, ${run.failed.toLocaleString("en")} failed` : "";
+  const text = `Running: ${run.answered.toLocaleString("en")} of ${run.expected.toLocaleString("en")} answers${failed}${cost}.`;
+  const pace = (run.answered - begun.answered) / Math.max((performance.now() - begun.at) / 1000, 1), left = run.expected - run.answered - run.failed;
+  return pace > 0 && left > 0 ? `${text} About ${counted(Math.max(1, Math.round(left / pace / 60)), "minute")} left.` : text;
 }
 
 async function showReport(run, name, mine) {
   place(["Runs", "#/"], [name, `#/run/${run}`]);
-  await framed(mine, `Report of ${name}`, `/runs/${run}/report`, make("p", null, { class: "row" }, link("All answers", `#/run/${run}/items`),
-    link("Label", `#/run/${run}/rate`), link("Save this report", `/runs/${run}/export/report.html`)));
+  tabs(run, "Report");
+  const words = make("p", "", { role: "status" }), bar = make("progress", null, { "aria-label": "answers so far" });
+  const again = make("button", "Measure again", { type: "button" });
+  const live = make("div", null, { class: "live" }, bar, words, again);
+  again.addEventListener("click", () => show());
+  live.hidden = true;
+  let begun = null;
+  const watch = async () => {
+    const now = await call(`/api/runs/${run}`);
+    if (mine !== turn) return;
+    begun = begun || { answered: now.answered, at: performance.now() };
+    const asking = Boolean(now.writing) && now.answered + now.failed < now.expected, old = Boolean(now.stale && now.summary && now.summary.answer);
+    live.hidden = !asking && !old;
+    bar.hidden = !asking;
+    again.hidden = !old;
+    if (asking) { bar.max = now.expected; bar.value = now.answered + now.failed; }
+    words.textContent = asking ? describeProgress(now, begun) : old ? "The run has changed since this report was measured." : "";
+    timer = setTimeout(() => watch().catch(complain), now.writing ? 1000 : 10000);
+  };
+  await Promise.all([framed(mine, `Report of ${name}`, `/runs/${run}/report?in=app`, live), watch()]);
 }
 
 async function showTwo(runs, a, b, mine) {
   const [one, two] = [a, b].map((n) => named(runs, n));
   place(["Runs", "#/"], [`${one} and ${two}`, `#/two/${a}/${b}`]);
-  await framed(mine, `${one} and ${two}`, `/runs/${a}/report/${b}`);
+  await framed(mine, `${one} and ${two}`, `/runs/${a}/report/${b}?in=app`);
 }
 
 const KNOWN = ["item", "condition", "other", "domain", "tier", "severity", "mechanism"];
@@ -158,6 +116,7 @@ window.addEventListener("message", (event) => {
 /* ---- answers: the report's own component over the whole run ---- */
 async function showItems(run, name, query, mine) {
   place(["Runs", "#/"], [name, `#/run/${run}`], ["Answers", `#/run/${run}/items`]);
+  tabs(run, "Answers");
   const view = make("richter-evidence", "Reading the run …");
   at("main").replaceChildren(make("h1", `Answers of ${name}`), view);
   const asked = Object.fromEntries(query);
@@ -202,6 +161,7 @@ async function showItem(run, name, query, mine) {
   const data = await call(`/api/runs/${run}/item?` + new URLSearchParams({ item: query.get("item") || "" }));
   if (mine !== turn) return;
   place(["Runs", "#/"], [name, `#/run/${run}`], ["Answers", `#/run/${run}/items`], [data.name, ""]);
+  tabs(run, "");
   const conditions = [...new Set(data.answers.map((a) => a.condition))];
   const left = conditions.includes(query.get("condition")) ? query.get("condition") : conditions[0];
   const right = conditions.includes(query.get("other")) ? query.get("other") : conditions.find((c) => c !== left);
@@ -216,43 +176,45 @@ async function showItem(run, name, query, mine) {
     form.append(make("label", label, {}, node));
   };
   if (conditions.length > 1) { pick("Left", "condition", left); pick("Right", "other", right); }
-  const facts = make("dl", null, {}, make("dt", "Reference"), make("dd", data.reference));
+  const facts = make("dl", null, { class: "known" }, make("dt", "Reference"), make("dd", data.reference));
   if (data.aliases.length) facts.append(make("dt", "Also right"), make("dd", data.aliases.join("; ")));
   if (data.domain) facts.append(make("dt", "Domain"), make("dd", data.domain + (data.tier ? `, tier ${data.tier}` : "")));
   const sides = make("div", null, { class: "whole" });
   for (const condition of [left, right].filter((c) => c !== undefined)) {
     const side = make("section", null, { class: "side", "data-condition": condition, "aria-label": condition }, make("h2", condition));
     for (const answer of data.answers.filter((a) => a.condition === condition)) {
-      if (answer.draw) side.append(make("h3", `Draw ${answer.draw}`));
+      if (answer.draw) side.append(make("h3", `Repeat ${answer.draw}`));
       side.append(answer.error ? make("p", `The call failed: ${answer.error}`, { class: "bad" })
         : written(answer.answer || "(empty)"));
-      const list = make("dl");
+      const list = make("dl", null, { class: "known" });
       for (const r of answer.ratings) list.append(make("dt", `${r.rater} (${r.kind})`),
         make("dd", severity(r.severity) + (r.mechanism ? `, ${r.mechanism}` : "") + (r.reason ? `: ${r.reason}` : "")));
       side.append(list);
     }
     sides.append(side);
   }
-  const parts = [make("h1", data.question), facts, form, sides];
+  const parts = [make("h1", data.question, { class: "asked-question", dir: "auto" }), facts, form, sides];
   if (data.draws.length) {
     const rows = data.draws.map((d) => make("tr", null, {}, make("td", d.condition), make("td", d.answer), make("td", d.times, { class: "number" })));
-    parts.push(make("h2", "Does it know?"), wide("Draws", make("table", null, {}, make("caption", "Repeated draws of this question"),
-      heads(["Condition", "Answer", "Times"]), make("tbody", null, {}, ...rows))));
+    parts.push(make("h2", "Does it know?"), wide("Repeats", make("table", null, {}, make("caption", "Answers when the question was asked again"),
+      heads(["Model", "Answer", "Times"]), make("tbody", null, {}, ...rows))));
   }
   at("main").replaceChildren(...parts);
 }
 
-/* ---- rating ---- */
+/* ---- labelling: who labels, then the page that is served for them ---- */
 async function showRate(run, name) {
   place(["Runs", "#/"], [name, `#/run/${run}`], ["Label", `#/run/${run}/rate`]);
+  tabs(run, "Label");
   const who = make("input", null, { name: "rater", required: "", autocomplete: "off", maxlength: "80" });
-  const form = make("form", null, { class: "row" }, make("label", "Who labels?", {}, who), make("button", "Begin", { type: "submit" }));
+  const form = make("form", null, { class: "row" }, make("label", "Your name", {}, who), make("button", "Begin", { type: "submit", class: "main" }));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     call(`/api/runs/${run}/rate`, { rater: who.value }).then(({ path }) => { location.href = path; }).catch(complain);
   });
-  at("main").replaceChildren(make("h1", `Label answers of ${name}`), make("p", "Blind: who answered, what judges and other people " +
-    "said is hidden. Every rating is kept at once. While you rate, no other command can write to the run."), form);
+  at("main").replaceChildren(make("h1", `Label answers of ${name}`), make("p", "You label blind: the page hides who answered, what judges said and what " +
+    "other people said. Richter saves each label at once. While you label, no other command can write to this run."), form);
+  who.focus();
 }
 
 function complain(error) { if (error.name !== "AbortError") at("trouble").textContent = error.message; }
@@ -269,11 +231,12 @@ async function show() {
   leaving = new AbortController();
   const mine = ++turn;
   at("trouble").textContent = "";
+  document.body.classList.remove("framed");
   const [path, text] = location.hash.replace(/^#/, "").split(/\?(.*)/s);
   const query = new URLSearchParams(text || "");
   const [, word, run, page] = path.split("/");
   try {
-    if (word !== "run" && word !== "two") { await showRuns(mine); return; }
+    if (word !== "run" && word !== "two") { await showRuns(query, mine); return; }
     const { runs } = await call("/api/runs");
     if (mine !== turn) return;
     if (word === "two") { await showTwo(runs, run, page, mine); return; }
@@ -286,6 +249,7 @@ async function show() {
   } catch (error) {
     if (mine !== turn) return;
     complain(error);
+    document.body.classList.remove("framed");
     place(["Runs", "#/"], ["Not shown", ""]);  // what stood there before is not what was asked for
     at("main").replaceChildren(make("h1", "This cannot be shown"), make("p", null, {}, link("All runs", "#/")));
   }

@@ -1,0 +1,220 @@
+"""The claims of a page: one line each in their groups, the pair that leads, and all pairs as a matrix."""
+
+import math
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from richter.claims import JUDGE_UNCHECKED
+from richter.records import printable
+from richter.report._terms import with_terms
+from richter.words import SIDES, describe_sizes, rail, verdict_word
+from richter.words._numbers import name
+from richter.words._page_texts import (
+    best_first,
+    claim_numbers,
+    describe_claim_row,
+    describe_difference_in_cell,
+    document_words,
+    finite_ends,
+    verdict_of,
+)
+
+EACH = 6  # claims of a group that are listed; the rest unfold
+MOST_CLAIMS = 100  # of a group that the page holds; JSON has all
+MOST_IN_NUMBERS = 12  # conditions of a matrix whose cells have room for numbers
+MOST_IN_MATRIX = 60
+
+Claim = Mapping[str, Any]
+
+
+def claim_rows(claims: Sequence[Claim]) -> list[dict[str, Any]]:
+    """Each claim as the template shows it."""
+    return [_claim(c, k) for k, c in enumerate(claims, start=1)]
+
+
+def side_of(claim: Claim) -> str:
+    """The side that a claim is on for the reader."""
+    return str(claim["side"]) if claim.get("side") in SIDES else "open"
+
+
+def _claim(claim: Claim, place: int) -> dict[str, Any]:
+    interval = claim.get("interval") or claim.get("plain_interval")
+    conditions = [name(c) for c in claim.get("conditions") or ()]
+    two = len(conditions) == 2
+    sentence, is_open = printable(str(claim.get("sentence") or ""), limit=600), group_of(claim) in ("open", "blocked")
+    line = printable(describe_claim_row(claim), limit=300) if is_open and finite_ends(claim) else sentence
+    return {
+        "number": place,
+        "verdict": verdict_of(claim),
+        "word": verdict_word(verdict_of(claim), side_of(claim)),
+        "side": side_of(claim),
+        "sentence": with_terms(sentence),
+        "line": line,
+        "sizes": describe_sizes(_as_claim(claim), document_words(claim)) if is_open else "",
+        "remedy": printable(str(claim.get("remedy") or ""), limit=300) if claim.get("blocked_by") else "",
+        "numbers": with_terms("; ".join(claim_numbers(claim))),
+        "method": printable(str(interval.get("method") or ""), limit=80) if isinstance(interval, Mapping) else "",
+        "bar": bar_of(claim.get("estimate"), interval, claim.get("better")) if two else None,
+        "pair": {"condition": conditions[0], "other": conditions[1]} if two else None,
+    }
+
+
+def _as_claim(claim: Claim) -> Any:
+    """What sentences on sizes read of a claim, from a document of any version."""
+    fields = {"margin": None, "needed": None, "min_detectable_difference": None, "units": 0, "unit": "item", "n": 0}
+    found = {key: claim.get(key) or otherwise for key, otherwise in fields.items()}
+    sizes = [SimpleNamespace(**step) for step in claim.get("sizes") or ()]
+    return SimpleNamespace(**found, sizes=sizes, conditions=tuple(claim.get("conditions") or ()))
+
+
+def bar_of(
+    estimate: Any, interval: Any, better: Any, *, ends: tuple[float, float] | None = None
+) -> dict[str, Any] | None:
+    """Where an estimate and its interval stand on a rail of 0..100: between `ends`, or worse to better about zero."""
+    span = finite_ends({"interval": interval})
+    if span is None or not isinstance(estimate, int | float) or not math.isfinite(estimate):
+        return None
+    low, at, high = rail(float(estimate), *span, better=better)
+    if ends is not None:
+        low, at, high = (min(max((v - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0) for v in (span[0], estimate, span[1]))
+    return {
+        "low": round(100 * low, 2),
+        "high": round(100 * high, 2),
+        "at": round(100 * at, 2),
+        "zero": 50 if ends is None else None,
+    }
+
+
+# ---- groups ------------------------------------------------------------------------------------------------------
+
+
+def claim_groups(claims: Sequence[Claim]) -> list[dict[str, Any]]:
+    """The claims by what they mean for the reader: better or worse, practically the same, and what cannot be said."""
+    by_group: dict[str, list[tuple[Claim, int]]] = {}
+    for place, claim in enumerate(claims, start=1):
+        by_group.setdefault(group_of(claim), []).append((claim, place))
+    return [_group(key, by_group[key]) for key in TITLES if key in by_group]
+
+
+TITLES = {
+    "differ": "Better or worse",
+    "alike": SIDES["alike"],
+    "open": SIDES["open"],
+    "judge": "By the judge's grades only",
+    "blocked": "Not compared",
+}
+
+
+def group_of(claim: Claim) -> str:
+    """The group of the page that a claim stands in: what only an unchecked judge shows stands by itself."""
+    if claim.get("verdict") == "blocked" and claim.get("reason"):
+        return "blocked"
+    found = side_of(claim)
+    if claim.get("basis") == JUDGE_UNCHECKED and found != "open":
+        return "judge"
+    return "differ" if found in ("better", "worse") else found
+
+
+def _group(key: str, own: Sequence[tuple[Claim, int]]) -> dict[str, Any]:
+    """One group: its first claims listed, the others folded."""
+    rows = [_claim(*c) for c in own[:MOST_CLAIMS]]
+    more = f"{len(own) - EACH:,} more"
+    if len(own) > len(rows):
+        more += f", {len(rows) - EACH} of them here; JSON has all (richter report .. --json results.json)"
+    return {
+        "side": key,
+        "title": TITLES[key],
+        "size": len(own),
+        "shown": rows[:EACH],
+        "more": rows[EACH:],
+        "more_words": more,
+    }
+
+
+# ---- pairs -------------------------------------------------------------------------------------------------------
+
+
+def lead_pair(document: Mapping[str, Any]) -> list[str]:
+    """The two conditions that counts and answers are shown of: of several the best, after the nearest that it beats.
+
+    Where nothing was shown, the pair of the first claim; without claims the first two conditions.
+    """
+    pairs = [c for c in document.get("claims") or [] if len(c.get("conditions") or ()) == 2]
+    shown = [c for c in pairs if side_of(c) in ("better", "worse")]
+    main = [c for c in shown if c.get("primary")] or shown
+    if not main:
+        names = pairs[0]["conditions"] if pairs else [c.get("name") for c in (document.get("conditions") or [])[:2]]
+        return list(names)
+    if len(document.get("conditions") or ()) <= 2 or control_of(document):
+        return list(main[0]["conditions"])
+    beaten = {_in_order(c)[0] for c in main}
+    best = next((n for c in main for n in [_in_order(c)[1]] if n not in beaten), _in_order(main[0])[1])
+    own = [c for c in main if _in_order(c)[1] == best]
+    return _in_order(min(own, key=lambda c: abs(c.get("estimate") or 0.0)))
+
+
+def _in_order(claim: Claim) -> list[str]:
+    """The two conditions of a claim that shows a difference, the better one last."""
+    first, second = claim["conditions"]
+    return [first, second] if side_of(claim) == "better" else [second, first]
+
+
+def control_of(document: Mapping[str, Any]) -> str | None:
+    """The condition that all others are compared with, where one is named; of two that were compared the first."""
+    comparison = comparison_of(document)
+    control = (comparison.get("options") or {}).get("control")
+    if control:
+        return str(control)
+    names = list(comparison.get("conditions") or ())
+    pairs = [c["conditions"] for c in document.get("claims") or [] if len(c.get("conditions") or ()) == 2]
+    return str(pairs[0][0]) if len(names) == 2 and pairs else None
+
+
+def comparison_of(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The comparison in a document; empty where it has none."""
+    section = (document.get("sections") or {}).get("floors") or {}
+    return (section.get("comparison") if isinstance(section, Mapping) else None) or {}
+
+
+def pair_matrix(document: Mapping[str, Any]) -> dict[str, Any] | None:
+    """All pairs of more than two conditions on the main measure: rows and columns best first, a cell for each pair."""
+    conditions = [str(c.get("name")) for c in best_first(document.get("conditions") or [])]
+    claims = [
+        (k, c) for k, c in enumerate(document.get("claims") or [], start=1) if len(c.get("conditions") or ()) == 2
+    ]
+    main = [(k, c) for k, c in claims if c.get("primary")] or claims
+    if not 2 < len(conditions) <= MOST_IN_MATRIX or len(main) < 3:
+        return None
+    measure = main[0][1].get("measure")
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    in_numbers = len(conditions) <= MOST_IN_NUMBERS
+    for k, claim in main:
+        if claim.get("measure") == measure:
+            first, second = claim["conditions"]
+            found[second, first] = _pair_cell(claim, k, in_numbers=in_numbers, turned=False)
+            found[first, second] = _pair_cell(claim, k, in_numbers=in_numbers, turned=True)
+    return {
+        "noun": document_words({"measure": measure}).noun,
+        "names": [name(c) for c in conditions],
+        "in_numbers": in_numbers,
+        "rows": [(name(row), [found.get((row, column)) for column in conditions]) for row in conditions],
+    }
+
+
+SIGNS = {"better": "▲", "worse": "▼", "alike": "≈", "open": "?", "blocked": "×"}
+_OTHER = {"better": "worse", "worse": "better"}
+
+
+def _pair_cell(claim: Claim, place: int, *, in_numbers: bool, turned: bool) -> dict[str, Any]:
+    """A pair as seen from the row's condition: how it came out and by how much."""
+    side = "blocked" if group_of(claim) == "blocked" else side_of(claim)
+    side = _OTHER.get(side, side) if turned else side
+    first, second = (name(c) for c in claim["conditions"])
+    return {
+        "side": side,
+        "sign": SIGNS[side],
+        "amount": describe_difference_in_cell(claim, turned=turned) if in_numbers and side != "blocked" else "",
+        "claim": place,
+        "pair": {"condition": first, "other": second},
+    }

@@ -1,0 +1,136 @@
+"""All measures side by side: a row for each condition, a column for each measure, small bars, and what was shown."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from richter.report._claim_list import bar_of, control_of, side_of
+from richter.words._numbers import name
+from richter.words._page_texts import (
+    Ends,
+    best_first,
+    describe_condition,
+    describe_marks,
+    describe_measure_title,
+    describe_standing,
+    figure_facts,
+    finite_ends,
+    is_measured,
+    measure_amount,
+    rail_words,
+)
+
+Document = Mapping[str, Any]
+
+
+def measure_table(document: Document) -> dict[str, Any]:
+    """What the template needs of the table: its columns, its rows and the words over it."""
+    conditions = best_first(document.get("conditions") or [])
+    measured = {name(c.get("name")): figures_of(c) for c in conditions}
+    measures = list(dict.fromkeys(m for figures in measured.values() for m in figures))
+    rails = {m: _rail([figures.get(m) for figures in measured.values()]) for m in measures}
+    control, standing = control_of(document), _standing(document)
+    rows = [
+        {
+            "name": name(c.get("name")),
+            "detail": describe_condition(c),
+            "is_baseline": control is not None and c.get("name") == control,
+            "cells": [_cell(measured[name(c.get("name"))].get(m), m, rails[m]) for m in measures],
+        }
+        for c in conditions
+    ]
+    for condition, row in zip(conditions, rows, strict=True):
+        for measure, cell in zip(measures, row["cells"], strict=True):
+            cell |= _mark(str(condition.get("name")), measure, standing, control)
+    is_marked = any(cell["mark"] for row in rows for cell in row["cells"])
+    return {
+        "columns": [{"title": describe_measure_title(m, measured), "rail": rail_words(m, rails[m])} for m in measures],
+        "rows": rows,
+        "words": describe_marks(control, is_marked=is_marked, n_conditions=len(conditions)),
+        "levels": _levels(measured.values()),
+    }
+
+
+def figures_of(condition: Document) -> dict[str, Mapping[str, Any]]:
+    """A condition's figures by measure; of an older document those that it has."""
+    own = condition.get("measures")
+    found = dict(own) if isinstance(own, Mapping) else _older_figures(condition)
+    known = {m: f for m, f in found.items() if is_measured(f)}
+    if is_measured(condition.get("knows")):
+        known["ece"] = condition["knows"]
+    return known
+
+
+def _older_figures(condition: Document) -> dict[str, Any]:
+    """The figures of a document that lists no measures; its rate of wrong answers as accuracy, which claims are on."""
+    found = {"mean_score": condition.get("scored"), "catastrophic_rate": condition.get("how_badly")}
+    often = condition.get("how_often")
+    if not is_measured(often):
+        return found
+    right = {**often, "estimate": 1 - often["estimate"], "better": "higher"}
+    ends = finite_ends(often)
+    if ends is not None:
+        right["interval"] = {**often["interval"], "low": 1 - ends[1], "high": 1 - ends[0]}
+    return {"accuracy": right, **found}
+
+
+def _levels(figures: Any) -> list[float]:
+    """The levels of the intervals in the table."""
+    spans = [f.get("interval") for own in figures for f in own.values()]
+    return sorted({s["level"] for s in spans if isinstance(s, Mapping) and isinstance(s.get("level"), int | float)})
+
+
+def _rail(figures: Sequence[Any]) -> Ends:
+    """The ends of a column's rail: of a score its own scale, of a rate or an amount from 0 to a round end."""
+    known = [f for f in figures if isinstance(f, Mapping)]
+    scale = next((f["scale"] for f in known if f.get("scale")), None)
+    if scale is not None and tuple(scale) != (0, 1):
+        return float(scale[0]), float(scale[1])
+    highs = [f["interval"]["high"] for f in known if isinstance(f.get("interval"), Mapping)]
+    highs += [f["estimate"] for f in known]
+    top = max((float(h) for h in highs if isinstance(h, int | float)), default=1.0)
+    return 0.0, next((end for end in (0.01, 0.05, 0.1, 0.25, 0.5, 1.0) if top <= end), max(top, 1.0))
+
+
+def _cell(value: Any, measure: str, ends: Ends) -> dict[str, Any]:
+    if not is_measured(value):
+        return {"amount": "", "value": None}
+    amount, interval = measure_amount(value, measure)
+    return {
+        "amount": amount,
+        "interval": interval,
+        "facts": figure_facts(value, measure),
+        "value": value["estimate"],
+        "bar": bar_of(value["estimate"], value.get("interval"), None, ends=ends),
+    }
+
+
+Standing = dict[str, dict[str, dict[str, int]]]
+
+
+def _standing(document: Document) -> Standing:
+    """By measure and condition, the others that it is shown to be better (positive) or worse than, by their claims."""
+    found: Standing = {}
+    for place, claim in enumerate(document.get("claims") or [], start=1):
+        pair, side = claim.get("conditions") or (), side_of(claim)
+        if len(pair) != 2 or (claim.get("family") or {}).get("name") in ("subgroup", "requirement"):
+            continue
+        by_condition = found.setdefault(str(claim.get("measure")), {})
+        sign = {"better": 1, "worse": -1}.get(side, 0)
+        by_condition.setdefault(pair[1], {})[pair[0]] = sign * place
+        by_condition.setdefault(pair[0], {})[pair[1]] = -sign * place
+        by_condition[pair[1]].setdefault("", place)
+        by_condition[pair[0]].setdefault("", place)
+    return found
+
+
+def _mark(condition: str, measure: str, standing: Standing, control: str | None) -> dict[str, Any]:
+    """A cell's mark, what it means, and the number of the claim that it opens."""
+    others = dict(standing.get(measure, {}).get(condition, {}))
+    first = others.pop("", None)
+    if control is not None:
+        others = {control: others[control]} if control in others and condition != control else {}
+    better = [n for n, place in others.items() if place > 0]
+    worse = [n for n, place in others.items() if place < 0]
+    mark = "better" if better and not worse else "worse" if control is not None and worse else ""
+    decided = abs(others[better[0]]) if better else abs(others[worse[0]]) if worse else first
+    return {"mark": mark, "mark_words": describe_standing(better, worse) if mark else "", "claim": decided}

@@ -1,0 +1,86 @@
+"""The lines of the app's list of runs: how far each run is, what it cost, and what its page says that it found."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from richter.errors import RichterError
+from richter.report._run_summary import RunSummary, page_summary
+from richter.report._side_by_side import visible
+from richter.store import LEDGER_NAME, ensure_inside, is_locked, open_ledger, run_place
+
+__all__ = ["RunRows", "run_row"]
+
+FILES = (LEDGER_NAME, f"{LEDGER_NAME}-wal", "report.html")
+MAX_NAMES = 12  # models that a line names
+
+
+class RunRows:
+    """The lines of runs in folders: each is read anew when a file of its run has changed, and else remembered."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[object, dict[str, Any]]] = {}
+
+    def row(self, number: int, run: str) -> dict[str, Any]:
+        """The line of a run."""
+        state = _files_state(run)
+        known = self._known.get(run)
+        if state is None or known is None or known[0] != state:
+            known = self._known[run] = (state, run_row(number, run))
+        return known[1]
+
+
+def _files_state(run: str) -> object:
+    """What changes when the line of a run does; None where only the run itself can say."""
+    try:
+        place = run_place(run)
+        if not isinstance(place, Path) or is_locked(place):
+            return None
+        return [(s.st_mtime_ns, s.st_size) for name in FILES if (s := _stat(place / name)) is not None]
+    except (OSError, RichterError):
+        return None
+
+
+def _stat(path: Path) -> Any:
+    return path.lstat() if path.exists() else None
+
+
+def run_row(number: int, run: str) -> dict[str, Any]:
+    """One line of the list. A run that cannot be read says why and does not hide the others."""
+    row: dict[str, Any] = {"run": number, "name": Path(run.rpartition("#")[2]).name}
+    try:
+        place = run_place(run)
+        row["name"] = visible(place.name)
+        with open_ledger(run, checked=False) as ledger:  # what reads all of it is what holds it against its hashes
+            items, counts, spent, times = ledger.n_items(), ledger.counts(), ledger.spent(), ledger.times()
+            writing = ledger.being_written()
+            names = [c.name for c in ledger.conditions()]
+        page = place / "report.html" if isinstance(place, Path) else None
+        found = page is not None and page.is_file()
+        summary = page_summary(ensure_inside(page, page.parent)) if page is not None and found else RunSummary()
+        is_stale = bool(found and page and times and summary.answer and page.stat().st_mtime < times[1])
+    except Exception as error:  # a stranger's run may hold anything, and the others are shown all the same
+        return {**row, "error": str(error) if isinstance(error, RichterError) else "The run cannot be read."}
+    conditions = [
+        {"name": visible(name), "answered": counts.get(name, (0, 0))[0], "failed": counts.get(name, (0, 0))[1]}
+        for name in names
+    ]
+    answered, failed = (sum(int(c[key]) for c in conditions) for key in ("answered", "failed"))
+    return {
+        **row,
+        "items": items,
+        "conditions": conditions[:MAX_NAMES],
+        "n_conditions": len(conditions),
+        "answered": answered,
+        "failed": failed,
+        "expected": items * len(conditions),
+        "writing": writing,
+        "started_at": None if times is None else times[0],
+        "ended_at": None if times is None else times[1],
+        "calls": spent.calls,
+        "tokens": spent.tokens,
+        "money_usd": spent.money_usd,
+        "summary": msgspec.to_builtins(summary),
+        "stale": is_stale,
+    }

@@ -1,0 +1,52 @@
+"""Terms that the glossary explains, and names of conditions, marked in a text."""
+
+import re
+from collections.abc import Sequence
+
+from markupsafe import Markup, escape
+
+from richter.records import Verdict
+from richter.words import GLOSSARY
+
+_MARKED = (
+    "calibration error",
+    "catastrophic",
+    "cloze",
+    "debiased",
+    "ECE",
+    "G1",
+    "G2",
+    "G3",
+    "G4",
+    "G5",
+    "P1",
+    "P2",
+    "m_min",
+    "Sem-ECE",
+    "xi",
+)
+POPOVERS = (*_MARKED, "condition", "exploratory", "interval", *Verdict)
+_TERM = re.compile(rf"\b({'|'.join(map(re.escape, sorted(_MARKED, key=len, reverse=True)))})\b")
+
+
+def with_terms(text: str) -> Markup:
+    """The text with a button on the first use of each term that the glossary explains."""
+    seen: set[str] = set()
+
+    def button(match: re.Match[str]) -> str:
+        word = match[1]
+        if word in seen or word not in GLOSSARY:
+            return word
+        seen.add(word)
+        return f'<button type="button" class="word" popovertarget="term-{word.replace(" ", "-")}">{word}</button>'
+
+    return Markup(_TERM.sub(button, str(escape(text))))  # noqa: S704 (escaped before)
+
+
+def with_names(text: str, names: Sequence[str]) -> Markup:
+    """The text with the names of conditions marked, so that they are told from words."""
+    known = sorted({str(escape(n)) for n in names if len(n) > 1}, key=len, reverse=True)
+    if not known:
+        return escape(text)
+    pattern = re.compile(rf"(?<![\w&;])({'|'.join(map(re.escape, known))})(?![\w])")
+    return Markup(pattern.sub(r"<b class=name>\1</b>", str(escape(text))))  # noqa: S704 (escaped before)

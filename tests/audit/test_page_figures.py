@@ -1,0 +1,135 @@
+"""The figures beside a page's claims: pairs, conditions, flags and notes, on data small enough to count."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from helpers.outcomes import dataset_of, outcomes
+from richter.audit import CompareReport, compare_tables
+from richter.stats import Floats
+from richter.tables import Dataset
+
+
+def compared(dataset: Dataset, **options: Any) -> CompareReport:
+    return compare_tables(dataset, **{"n_resamples": 100, **options})
+
+
+def graded(n: int = 40) -> Floats:
+    """b fixes every fifth item (8 of 40), and breaks the second (1 of 40)."""
+    x = np.tile([[1.0, 1.0]], (n, 1))
+    x[::5, 0] = 0.0
+    x[1, 1] = 0.0
+    return x
+
+
+def test_a_pair_has_what_was_fixed_and_broken_on_the_items_of_both_by_hand() -> None:
+    x = graded()
+    x[38, 0], x[39, 1] = np.nan, np.nan
+    seconds = np.random.default_rng(0).random((40, 2)) + 1
+    report = compared(
+        dataset_of(outcomes(x), outcomes(seconds, "latency")), on=("accuracy", "latency"), missing="shared"
+    )
+    assert {c.measure for c in report.claims} == {"accuracy", "latency"}
+    (pair,) = report.pairs  # one a pair, by the main measure only
+    assert (pair.conditions, pair.n_paired, pair.first_only, pair.second_only) == (("a", "b"), 38, 1, 1)
+    assert (pair.fixed, pair.broken, pair.flags) == (8, 1, ())
+
+
+def test_conditions_are_summed_up_by_hand() -> None:
+    report = compared(dataset_of(outcomes(graded())))
+    a, b = report.conditions.values()
+    assert (a.n, a.error_rate, a.accuracy) == (40, pytest.approx(8 / 40), pytest.approx(32 / 40))
+    assert (b.n, b.error_rate, b.accuracy) == (40, pytest.approx(1 / 40), pytest.approx(39 / 40))
+    assert (a.failed, a.missing, b.failed, b.missing) == (0, 0, 0, 0)
+    assert report.measures["accuracy"] == {"a": pytest.approx(0.8), "b": pytest.approx(0.975)}
+
+
+def test_a_condition_lacks_what_another_has_and_not_what_is_anothers_own_by_hand() -> None:
+    """Of 40 items b has no row of 3 and a failed call of one; c has 10 items of its own."""
+    x = np.full((50, 3), np.nan)
+    x[:40, :2] = graded()
+    x[:4, 1] = np.nan
+    x[40:, 2] = 1.0
+    dataset = dataset_of(outcomes(x), failed=[("q0000", "b", 0)])
+    _, b, c = compared(dataset).conditions.values()
+    assert (b.n, b.failed, b.missing) == (36, 1, 13)  # of 50 items, 36 are graded and one call failed
+    assert (c.n, c.failed, c.missing) == (10, 0, 0)
+    unpaired = compared(dataset, unpaired=True).conditions["b"]
+    assert (unpaired.n, unpaired.failed, unpaired.missing) == (36, 1, 0)  # nothing is asked of it that it has no row of
+
+
+def flags_of(x: Floats, sure: Floats | None = None) -> tuple[str, ...]:
+    given = {} if sure is None else {
+        (f"q{i:04d}", "ab"[c], 0): float(sure[i, c]) for i, c in np.ndindex(*sure.shape)
+    }  # fmt: skip
+    return compared(dataset_of(outcomes(x), confidence=given)).pairs[0].flags
+
+
+def test_runs_that_agree_in_all_are_flagged_by_hand() -> None:
+    same = np.repeat(graded()[:, :1], 2, axis=1)
+    assert [flag.split(":")[0] for flag in flags_of(same)] == ["identical runs"]
+    assert flags_of(graded()) == ()
+    assert flags_of(np.ones((40, 2))) == ()  # all right says nothing
+    assert flags_of(np.zeros((40, 2))) == ()
+    sure = np.repeat(np.linspace(0.5, 0.9, 40)[:, None], 2, axis=1)
+    assert [flag.split(":")[0] for flag in flags_of(same, sure)] == ["identical runs"]
+    assert flags_of(graded(), sure) == ()  # confidences agree and grades do not
+    other = sure.copy()
+    other[3, 1] += 0.01
+    assert flags_of(same, other) == ()
+
+
+def test_a_constant_shift_of_confidences_is_flagged_with_its_size() -> None:
+    sure = np.repeat(np.linspace(0.5, 0.9, 40)[:, None], 2, axis=1)
+    (flag,) = flags_of(graded(), sure + np.array([0.0, 0.05]))
+    assert flag == "constant shift: every confidence differs by +0.05"
+    assert flags_of(graded(), np.full((40, 2), 0.5) + np.array([0.0, 0.05])) == ()  # two constants have no shift
+
+
+def with_letters(n: int, letters: str) -> Dataset:
+    """b answers with these letters in turn."""
+    dataset = dataset_of(outcomes(graded(n)))
+    rows = dataset.answers.to_dicts()
+    texts = [letters[int(row["item"][1:]) % len(letters)] if row["condition"] == "b" else "a text" for row in rows]
+    frame = type(dataset.answers)([row | {"text": text} for row, text in zip(rows, texts, strict=True)],
+                                  schema=dataset.answers.schema)  # fmt: skip
+    return dataclasses.replace(dataset, answers=frame)
+
+
+@pytest.mark.parametrize(("n", "letters", "warned"), [(29, "B", False), (30, "B", True), (30, "BC", False)])
+def test_answers_that_are_one_letter_are_warned_of_from_thirty(n: int, letters: str, warned: bool) -> None:
+    report = compared(with_letters(n, letters))
+    assert any("by position" in line for line in report.conditions["b"].warnings) is warned
+    assert not any("by position" in line for line in report.conditions["a"].warnings)
+
+
+def test_a_tail_plan_is_spoken_of_only_where_there_are_severities() -> None:
+    x = graded()
+    severity = np.where(x == 1, 0.0, 2.0)
+    told = [
+        any("tail" in note for note in compared(dataset_of(*measures)).notes)
+        for measures in ((outcomes(x),), (outcomes(x), outcomes(severity, "mean_severity")))
+    ]
+    assert told == [False, True]
+
+
+def test_notes_of_every_measure_that_is_a_mean_stand_below_the_claims() -> None:
+    seconds = np.random.default_rng(0).random((40, 2)) + 1
+    seconds[5, 0] = np.nan
+    report = compared(
+        dataset_of(outcomes(graded()), outcomes(seconds, "latency")), on=("accuracy", "latency"), missing="shared"
+    )
+    assert any(note.startswith("1 answer has no ") for note in report.notes)
+
+
+def test_what_the_noise_comes_from_is_said_of_one_pair_with_draws(rng: np.random.Generator) -> None:
+    x = (rng.random((60, 3, 4)) < 0.6).astype(float)
+    said = {
+        number: [note for note in compared(dataset_of(outcomes(x[:, :number]))).notes if "spread" in note]
+        for number in (2, 3)
+    }
+    assert len(said[2]) > 0
+    assert said[3] == []
+    assert [note for note in compared(dataset_of(outcomes(x[:, :2, 0]))).notes if "spread" in note] == []

@@ -1,0 +1,76 @@
+"""Each outcome of a gate ends with one thing to do, and the terms of a screen are explained on it."""
+
+import dataclasses
+
+import pytest
+
+from richter.records import Claim, Hypothesis, Interval, Reckoning, Verdict
+from richter.words import describe_gate_next, describe_registration, describe_terms, explain
+
+REQUIREMENT = Claim(
+    measure="accuracy",
+    conditions=("old", "new"),
+    verdict=Verdict.UNDECIDED,
+    sentence="",
+    estimate=-0.01,
+    interval=Interval(low=-0.08, high=0.06, level=0.9, method="t"),
+    hypothesis=Hypothesis(relation="above", value=-0.02),
+    units=200,
+    needed=4960,
+)
+WAY = Reckoning(estimate=0.0, interval=REQUIREMENT.interval)
+
+
+def step(outcome: Verdict, claim: Claim = REQUIREMENT, **more: object) -> str:
+    given = {"is_judge_only": False, "obstacles": (), "again": "a.csv b.csv"} | more
+    return describe_gate_next([claim], outcome=outcome, **given)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "claim", "more", "text"),
+    [
+        (Verdict.VERIFIED, {}, {}, "Next: you can merge. This gate asks for nothing else."),
+        (Verdict.REFUTED, {}, {}, "Next: do not merge. See what broke: richter report a.csv b.csv -o page.html"),
+        (Verdict.REFUTED, {}, {"again": ""}, "Next: do not merge. See what broke."),
+        (Verdict.UNDECIDED, {}, {},
+         "Next: do not merge yet. Add questions, to about 5,000 questions in all: richter size a.csv b.csv"),
+        (Verdict.UNDECIDED, {"missing": {"new": 30}, "without_missing": WAY}, {},
+         ("Next: do not merge yet. Ask the 30 missing questions again, or say how they went missing: "
+         "--missing at-random")),
+        (Verdict.UNDECIDED, {"verdict": Verdict.UNTESTABLE, "estimate": None, "remedy": "Export them again."}, {},
+         "Next: do not merge yet. Export them again."),
+        (Verdict.UNDECIDED, {"verdict": Verdict.VERIFIED}, {"is_judge_only": True},
+         ("Next: do not merge yet. Check the judge by hand: richter import a.csv b.csv -o run1; richter label run1 "
+         "--rater me. Or accept its grades: --accept-judge")),
+        (Verdict.UNDECIDED, {"verdict": Verdict.VERIFIED}, {"obstacles": ("The gate requires a locked plan.",)},
+         "Next: do not merge yet. Settle what the first line says about the plan, then run the gate again."),
+    ],
+)  # fmt: skip
+def test_a_gate_ends_with_one_step_by_hand(
+    outcome: Verdict, claim: dict[str, object], more: dict[str, object], text: str
+) -> None:
+    assert step(outcome, dataclasses.replace(REQUIREMENT, **claim), **more) == text
+
+
+def test_terms_of_a_screen_are_explained_where_they_stand() -> None:
+    assert describe_terms("new got 3 right.") == ""
+    assert describe_terms("+1.0 (95% CI -1.0 to +3.0)") == (
+        "CI: confidence interval, the range that fits the data. More: richter help TERM"
+    )
+    assert "80% power: 8 of 10" in describe_terms("about 11 points (80% power)")
+
+
+def test_pre_registered_is_explained_where_it_stands() -> None:
+    assert describe_registration(is_registered=False) == (
+        "Not pre-registered: the rules were not fixed in a plan before the data were seen."
+    )
+    assert describe_registration(is_registered=True, vouched="plan 1a2b") == "Pre-registered: plan 1a2b."
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["p-value", "significance", "confidence interval", "power", "tier", "pre-registered", "margin", "non-inferiority",
+     "CI", "one-sided"],
+)  # fmt: skip
+def test_the_glossary_has_the_words_that_readers_asked_about(word: str) -> None:
+    assert explain(word)
