@@ -11,37 +11,20 @@ import json
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
+from helpers.leaf_edits import Step, is_given, leaves  # noqa: E402
 from helpers.simulated import simulated_run  # noqa: E402
 from helpers.soak import campaign  # noqa: E402
 from richter.audit import measure_run  # noqa: E402
-from richter.audit._verify import _BROKEN, AS_STATED, OF_THE_PROGRAM, compare_documents  # noqa: E402
+from richter.audit._verify import _BROKEN, compare_documents  # noqa: E402
 from richter.cli._view_output import save_evidence  # noqa: E402
 
-Step = str | int
 EDITS = ("changed", "null", "another type", "taken out")
-
-
-def leaves(value: Any, path: tuple[Step, ...] = ()) -> Iterator[tuple[Step, ...]]:
-    """The place of every value in a document that holds no others; empty lists and objects are such."""
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    found = False
-    for step, child in children:
-        found = True
-        yield from leaves(child, (*path, step))
-    if not found:
-        yield path
-
-
-def is_given(path: tuple[Step, ...]) -> bool:
-    names = [str(step) for step in path]
-    return bool(OF_THE_PROGRAM & {*names}) or " ".join(names).startswith(AS_STATED)
 
 
 @functools.cache
