@@ -12,27 +12,16 @@ import polars as pl
 import pytest
 
 from audit.test_verify import run
+from helpers.leaf_edits import Step, is_given, leaves
 from helpers.simulated import simulated_run
 from richter.audit import measure_run, verify_archive, verify_results
-from richter.audit._verify import _BROKEN, AS_STATED, OF_THE_PROGRAM, compare_documents
+from richter.audit._verify import _BROKEN, compare_documents
 from richter.cli._view_output import save_evidence
 from richter.errors import InputError
 from richter.interop import write_evidence
 from richter.report import render_report
 
 pytestmark = pytest.mark.slow
-Step = str | int
-
-
-def leaves(value: Any, path: tuple[Step, ...] = ()) -> Iterator[tuple[Step, ...]]:
-    """The place of every value in a document that holds no others; empty lists and objects are such."""
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    found = False
-    for step, child in children:
-        found = True
-        yield from leaves(child, (*path, step))
-    if not found:
-        yield path
 
 
 @contextlib.contextmanager
@@ -52,11 +41,6 @@ def edited(document: dict[str, Any], path: tuple[Step, ...]) -> Iterator[dict[st
         yield document
     finally:
         place[path[-1]] = value
-
-
-def is_given(path: tuple[Step, ...]) -> bool:
-    names = [str(step) for step in path]
-    return bool(OF_THE_PROGRAM & {*names}) or " ".join(names).startswith(AS_STATED)
 
 
 @pytest.fixture(scope="module")

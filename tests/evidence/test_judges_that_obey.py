@@ -101,3 +101,20 @@ def test_injections_are_seen_and_real_answers_are_not() -> None:
         for line in (HERE / f"judge/{name}.jsonl").read_text(encoding="utf-8").splitlines()
     ]
     assert has_judge_bait(pl.Series([json.loads(line)["answer"] for line in lines])).sum() == 0
+
+
+def test_rules_that_contradict_judges_block_severities_too() -> None:
+    rng = np.random.default_rng(5)
+    rows = []
+    for i in range(120):
+        for name in ("old", "new"):
+            truth = float(rng.choice([0.0, 0.0, 1.0, 3.0]))
+            judged = 0.0 if name == "new" and rng.random() < 0.6 else truth
+            rows += [(f"q{i}", name, rater, "judge", judged) for rater in ("one", "two")]
+            rows.append((f"q{i}", name, "rules", "rule", truth))
+    table = pl.DataFrame(rows, schema=["item", "condition", "rater", "kind", "severity"], orient="row")
+    tables = read_tables(table)
+    assert tables.counting == "judge"
+    claim = evidence(tables, Question(measure="mean_severity", conditions=("old", "new")))
+    assert isinstance(claim.evidence, Blocked)
+    assert claim.evidence.gate == "judges"

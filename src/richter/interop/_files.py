@@ -719,35 +719,41 @@ def _printed(source: bytes) -> bytes:
 
 
 class _Page(HTMLParser):
-    """The tables of a page as rows of cells."""
+    """The tables of a page as rows of cells, each cell the pieces of its text."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.tables: list[list[list[str]]] = [[]]
-        self.inside = False
+        self.tables: list[list[list[list[str]]]] = [[]]
+        self.cell: list[str] | None = None  # the one that text goes to
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in ("table", "tr", "td", "th"):
+            self.cell = None
         if tag == "table":
             self.tables.append([])
         elif tag == "tr":
             self.tables[-1].append([])
         elif tag in ("td", "th") and self.tables[-1]:
-            self.tables[-1][-1].append("")
-            self.inside = True
+            self.cell = []
+            self.tables[-1][-1].append(self.cell)
 
     def handle_endtag(self, tag: str) -> None:
-        self.inside = self.inside and tag not in ("td", "th", "tr", "table")
+        if tag in ("td", "th", "tr", "table"):
+            self.cell = None
 
     def handle_data(self, data: str) -> None:
-        if self.inside:
-            self.tables[-1][-1][-1] += data
+        if self.cell is not None:
+            self.cell.append(data)
 
 
 def _page_table(source: bytes) -> bytes:
     """The largest table of a web page as CSV: so old systems export sheets, some of them as `.xls`."""
     page = _Page()
-    page.feed(source.decode("utf-8-sig", "replace"))
-    rows = [[" ".join(cell.split()) for cell in row] for row in max(page.tables, key=len)]
+    with contextlib.suppress(AssertionError):  # of a declaration that is none: what came before it counts
+        page.feed(source.decode("utf-8-sig", "replace"))
+    rows = [[" ".join("".join(cell).split()) for cell in row] for row in max(page.tables, key=len)]
+    if not any(rows):
+        raise Unreadable("a web page without a table")
     width = max(map(len, rows))
     out = io.StringIO()
     csv.writer(out).writerows([*row, *[""] * (width - len(row))] for row in rows)

@@ -5,7 +5,6 @@ decoded raises `Unreadable` with a reason in words; the readers count it and go 
 """
 
 import bz2
-import contextlib
 import gzip
 import lzma
 import mmap
@@ -22,6 +21,7 @@ import msgspec
 import zstandard
 
 from richter.errors import InputError
+from richter.interop._json_memory import decoded_bytes
 from richter.records import printable
 
 __all__ = ["is_zip", "unpacked", "unzipped"]
@@ -78,27 +78,6 @@ def is_zip(path: str | Path) -> bool:
         return False
 
 
-@contextlib.contextmanager
-def _within(room: int) -> Iterator[None]:
-    """Let this process take no more than `room` bytes more, where the system can hold it to that (Linux)."""
-    try:
-        import resource
-
-        used = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
-        before = resource.getrlimit(resource.RLIMIT_DATA)
-        held = used + room if before[0] == resource.RLIM_INFINITY else min(before[0], used + room)
-        resource.setrlimit(resource.RLIMIT_DATA, (held, before[1]))
-    except (ImportError, OSError, ValueError, IndexError):
-        yield
-        return
-    try:
-        yield
-    except MemoryError as error:
-        raise Unreadable("values that take far more memory than the file has bytes") from error
-    finally:
-        resource.setrlimit(resource.RLIMIT_DATA, before)
-
-
 @overload
 def decode(data: bytes | memoryview | msgspec.Raw, kind: type[T], *, packed: int | None = None) -> T: ...
 @overload
@@ -113,8 +92,10 @@ def decode(data: bytes | memoryview | msgspec.Raw, kind: Any = Any, *, packed: i
     size = len(memoryview(data))
     if size <= SMALL:
         return _decode(data, kind)
-    with _within(ROOM + ROOM_RATIO * (size if packed is None else min(size, 2 * packed))):
-        return _decode(data, kind)
+    limit = ROOM + ROOM_RATIO * (size if packed is None else min(size, 2 * packed))
+    if decoded_bytes(memoryview(data), limit, kind) > limit:
+        raise Unreadable("values that take far more memory than the file has bytes")
+    return _decode(data, kind)
 
 
 def _decode(data: bytes | memoryview | msgspec.Raw, kind: Any) -> Any:

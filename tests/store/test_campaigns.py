@@ -1,0 +1,62 @@
+"""A seeded sample of the campaigns on reliability: clocks, names of files, killed imports, containers, hostile runs.
+
+The samples on keys, locks and edits of archives are `llm/test_hostile_servers.py`, `audit/test_plan_log.py` and
+`audit/test_verify_leaves.py`.
+"""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers.containers import containers
+from helpers.read_any import ended
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "studies"))
+import soak_clocks
+import soak_containers
+import soak_imports
+import soak_names
+import soak_runs
+
+CONTAINERS = ("csv", "csv.gz", "csv.zst", "html", "json", "jsonl", "parquet", "tsv", "xlsx", "xml", "zip", "eval")
+
+
+@pytest.mark.parametrize("k", range(5))
+def test_no_clock_locks_answers_away(k: int) -> None:
+    assert soak_clocks.attempt(k).endswith("whole, and a change is named")
+
+
+@pytest.mark.parametrize("command", ["compare", "gate", "import", "dry run", "named"])
+def test_an_odd_name_is_read_by_every_command(command: str) -> None:
+    place, number = list(soak_names.COMMANDS).index(command), len(soak_names.COMMANDS)
+    assert [soak_names.attempt(place + number * seed).partition(", ")[0] for seed in (1, 2)] == [
+        f"{command}: the same"
+    ] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", [10, 45])
+def test_a_killed_import_is_nothing_or_whole(place: int) -> None:
+    ending = soak_imports.attempt(2 * place)
+    assert ending in ("SQLite: nothing, and made again", "SQLite: whole already")
+
+
+def test_sound_containers_are_read(tmp_path: Path) -> None:
+    tables = {name: found for name, found in containers(tmp_path).items() if name in CONTAINERS}
+    assert {ended(path, read) for path, read in tables.values()} == {"read"}
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_broken_containers_are_read_or_refused(name: str) -> None:
+    names = list(soak_containers.files())
+    if name not in names:
+        pytest.skip("its reader is not installed")
+    for seed in range(3):
+        ending = soak_containers.attempt(names.index(name) + seed * len(names))
+        assert ending in (f"{name}: read", f"{name}: refused")
+
+
+@pytest.mark.parametrize("k", range(len(soak_runs.SPOILERS)))
+def test_a_strangers_run_hides_no_other(k: int) -> None:
+    assert soak_runs.attempt(k).endswith(": answered")
