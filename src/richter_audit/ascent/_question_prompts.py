@@ -87,10 +87,13 @@ def rephrasing_messages(question: Question, *, rephrasings: int) -> list[Message
     )
 
 
-def check_messages(paragraph: Paragraph, question: Question) -> list[Message]:
-    """A second reading, with the text in view: which options are right by it, whether it is given away."""
+def check_messages(paragraph: Paragraph, question: Question, *, turn: str = "check") -> list[Message]:
+    """A second reading, with the text in view: which options are right by it, whether it is given away.
+
+    Another `turn` shows the options in another order.
+    """
     listed = "\n".join(
-        f"{letter}. {option}" for letter, option in zip("ABCD", _shuffled_options(question), strict=False)
+        f"{letter}. {option}" for letter, option in zip("ABCD", _shuffled_options(question, turn), strict=False)
     )
     return fence_messages(
         "You check quiz questions before they are used. Read the text, then say which of the options answer the "
@@ -102,13 +105,14 @@ def check_messages(paragraph: Paragraph, question: Question) -> list[Message]:
     )
 
 
-def read_check(reply: str, question: Question) -> str:
+def read_check(reply: str, question: Question, *, turn: str = "check") -> str:
     """Why a question is not used by its second reading; "" if it is."""
     body = last_object(reply, "right")
     right = body["right"] if body else None
     if not isinstance(right, list) or not all(isinstance(letter, str) for letter in right):
         return "check broken"
-    chosen = {option for letter, option in zip("ABCD", _shuffled_options(question), strict=False) if letter in right}
+    shown = zip("ABCD", _shuffled_options(question, turn), strict=False)
+    chosen = {option for letter, option in shown if letter in right}
     if not chosen:
         return "no option is right"
     if len(chosen) > 1:
@@ -118,8 +122,8 @@ def read_check(reply: str, question: Question) -> str:
     return "given away" if body and body.get("given_away") is True else ""
 
 
-def _shuffled_options(question: Question) -> list[str]:
-    return order_by_hash([question.answer, *question.wrong[:3]], "check", question.wordings[0])
+def _shuffled_options(question: Question, turn: str) -> list[str]:
+    return order_by_hash([question.answer, *question.wrong[:3]], turn, question.wordings[0])
 
 
 def _stands_in(answer: str, text: str) -> bool:

@@ -169,19 +169,46 @@ def search_retest() -> None:
     type=click.IntRange(0),
     help="Ask each N times again first and keep what fails every time; 1 unless told, 0 asks nothing.",
 )
-@call_options("Of asking again.", dry_run="Say what it would ask.")
+@click.option(
+    "--keys",
+    type=click.Choice(["sound", "all"]),
+    default="sound",
+    help="sound: only questions whose key the tested model, its writer and --checker find right; all: read no keys.",
+)
+@click.option("--checker", help="One more model that reads the keys with the paragraph in view.")
+@call_options("Of asking again and of reading keys.", dry_run="Say what it would ask.")
 @click.option("--kb", "base_path", type=click.Path(path_type=Path), help="The base, if it moved.")
 @click.option("--force", is_flag=True, help="Overwrite the output if it exists.")
 def search_export() -> None:
     """Write the questions that a search found answered wrongly, as a set of items.
 
-    Each question is asked once more before it is written, and kept where it fails again.
+    Each question is asked once more before it is written, and kept where it fails again. Keys that a model wrote are
+    read again with the paragraph in view; questions with a doubtful key are left out, and the share of bad keys that
+    is left is said.
 
     \b
     Examples:
       richter search export search1 --to promptfoo -o regressions.yaml
       richter search export search1 --to pytest --again 2 --budget 500calls -o tests/regressions
       richter search export search1 --again 0 -o items.jsonl
+    """
+
+
+@command("_search_export_output:search_label")
+@click.argument("run", type=run_place)
+@click.option("--n", type=click.IntRange(0), default=30, help="Surviving keys to draw at random beside doubtful ones.")
+@click.option("--kb", "base_path", type=click.Path(path_type=Path), help="The base, if it moved.")
+@seed_option
+def search_label() -> None:
+    """Draw the doubtful keys of a search for a person to settle, after `richter search export` had them read.
+
+    Label them with `richter label`, level 0 for a key that is right. The next export goes by these labels. From 20
+    labelled keys of those drawn at random, the share of bad keys comes from the labels.
+
+    \b
+    Examples:
+      richter search label search1
+      richter search label search1 --n 60
     """
 
 
