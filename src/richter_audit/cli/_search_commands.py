@@ -19,8 +19,15 @@ from richter_audit.cli._call_options import call_options
     "--strategy",
     type=one_of("richter_audit.ascent", "STRATEGIES"),
     metavar="STRATEGY",
-    default="modes",
-    help="modes: many kinds of failure; sea: the highest error (the paper's); random: no search; also bayes, tasks.",
+    default="portfolio",
+    help="portfolio: bayes, sea and modes share each step by what they find; sea: the paper's; random: no search; also "
+    "tasks.",
+)
+@click.option(
+    "--aim",
+    type=click.Choice(["errors", "spread"]),
+    default="errors",
+    help="Of the portfolio: the most errors, or many kinds of failure.",
 )
 @click.option(
     "--style",
@@ -51,6 +58,7 @@ from richter_audit.cli._call_options import call_options
 )
 @seed_option
 @click.option("--steps", type=click.IntRange(1), default=None, help="Stop after this many steps.")
+@click.option("--testee-budget", type=click.IntRange(1), help="Calls of the tested model at most, as the paper counts.")
 @click.option(
     "--max-tokens",
     type=click.IntRange(1),
