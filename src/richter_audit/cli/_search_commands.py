@@ -238,6 +238,13 @@ def search_label() -> None:
     help="A folder with a sentence-transformers model, instead of WordLlama (pip install 'richter[st]').",
 )
 @click.option("--head", type=click.IntRange(0), default=3, help="BASE alone: paragraphs shown.")
+@click.option(
+    "--sample",
+    type=click.IntRange(1),
+    is_flag=False,
+    flag_value=10,
+    help="BASE alone: show ten paragraphs drawn at random, or so many, whole and with their headings.",
+)
 @click.option("--recall", type=click.IntRange(1), help="BASE alone: measure two-level retrieval on N paragraphs.")
 @seed_option
 @engine_options
@@ -261,6 +268,7 @@ def search_base() -> None:
       richter search base handbook/ -o handbook.kb
       richter search base handbook.kb notes/           add notes
       richter search base handbook.kb                  show it
+      richter search base handbook.kb --sample         read ten paragraphs before anything is paid
     """
 
 
