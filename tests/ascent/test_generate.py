@@ -18,6 +18,7 @@ from richter_audit.ascent._question_prompts import (
     read_questions,
     read_rephrasings,
 )
+from richter_audit.ascent._search_cost import calls_per_paragraph
 from richter_audit.ascent._tasks import read_tasks
 from richter_audit.knowledge import StoredQuestion, open_base, write_base
 from richter_audit.knowledge._stored_questions import append_stored, read_stored
@@ -196,7 +197,8 @@ def test_a_search_with_a_generator_counts_its_calls_and_scores_no_dropped_questi
     with open_ledger(tmp_path / "run") as one, open_ledger(tmp_path / "other") as two:
         mine, theirs = ({i.id: i for i in ledger.items()} for ledger in (one, two))
     assert all(mine[name] == theirs[name] for name in set(mine) & set(theirs))
-    assert set(theirs) <= set(mine)
+    written = Counter(q.row for q in open_base(base.folder).stored if not q.rejected)
+    assert set(written.values()) == {1}  # no question is written twice
     more = run_search(tmp_path / "run", base, condition, settings, budget=parse_budget("1000calls"), **options)
     assert sum(s.paragraphs for s in more.steps) == 30
 
@@ -284,3 +286,66 @@ def test_a_rate_is_of_all_paragraphs_or_of_none_where_a_search_chose_the_questio
     assert (found.frame.kind, found.frame.chosen) == ("chosen", int(later.askable.sum()))
     assert found.population.error_rate is None
     assert found.by_category == {}
+
+
+class RewordingGenerator(SimulatedGenerator):
+    """Writes every question in other words too, in the same reply."""
+
+    async def ask(self, messages, decoding, draw):
+        given = await super().ask(messages, decoding, draw)
+        body = json.loads(given.text) if given.text.startswith("{") else {}
+        for one in body.get("questions", ()):
+            one["reworded"] = f"Put otherwise: {one['question']}"
+        return dataclasses.replace(given, text=json.dumps(body)) if body else given
+
+
+def test_a_question_is_written_in_two_wordings_by_one_call_and_confirmed_by_default(tmp_path, base):
+    generator = RewordingGenerator()
+    condition = Condition(name="liar", model="simulated/liar", decoding=Decoding(max_tokens=8))
+    found = run_search(
+        tmp_path / "run",
+        base,
+        condition,
+        SearchSettings(batch=4, seed=3),
+        budget=parse_budget("60calls"),
+        model=SimulatedLiar(),
+        generator=generator,
+    )
+    assert found.reworded == found.confirmed == found.errors_found > 0
+    with open_ledger(tmp_path / "run") as ledger:
+        assert any(item.prompt.startswith("Put otherwise: ") for item in ledger.items())
+        assert generator.calls == sum(row.answers for row in ledger.spent_by_model() if "generator" in row.model)
+
+
+def test_all_wordings_are_asked_with_a_generator_as_they_are_priced(tmp_path, base):
+    settings = SearchSettings(batch=4, seed=3, phrasings=2, wordings="all")
+    condition = Condition(name="liar", model="simulated/liar", decoding=Decoding(max_tokens=8))
+    generator = SimulatedGenerator()
+    found = run_search(
+        tmp_path / "run",
+        base,
+        condition,
+        settings,
+        steps=1,
+        budget=parse_budget("60calls"),
+        model=SimulatedLiar(),
+        generator=generator,
+    )
+    with open_ledger(tmp_path / "run") as ledger:
+        asked = sum(row.answers for row in ledger.spent_by_model() if "liar" in row.model)
+    assert asked == 2 * found.answers > 0  # each question in both wordings
+    assert found.spent.calls <= 4 * calls_per_paragraph(settings, "choice", generated=True)
+
+
+def test_a_budget_of_the_tested_model_alone_is_held_whatever_others_cost(tmp_path, base):
+    found = run_search(
+        tmp_path / "run",
+        base,
+        Condition(name="liar", model="simulated/liar", decoding=Decoding(max_tokens=8)),
+        SearchSettings(batch=4, seed=3, phrasings=1),
+        testee_calls=10,
+        model=SimulatedLiar(),
+        generator=SimulatedGenerator(),
+    )
+    rows = {row.model: row.calls for row in found.costs}
+    assert 0 < rows["simulated/liar"] <= 10 < rows["simulated/generator"]

@@ -34,7 +34,7 @@ def base(tmp_path_factory):
     return small_base(tmp_path_factory.mktemp("kb") / "small")
 
 
-@pytest.mark.parametrize("strategy", ["modes", "sea", "bayes", "random", "topics"])
+@pytest.mark.parametrize("strategy", ["portfolio", "modes", "sea", "bayes", "random", "topics"])
 def test_no_paragraph_twice_budget_never_exceeded_graph_acyclic(tmp_path, base, strategy):
     settings = SearchSettings(**SMALL | {"strategy": strategy})
     summary, model = go(tmp_path / "run", base, settings, "250calls")
@@ -45,7 +45,7 @@ def test_no_paragraph_twice_budget_never_exceeded_graph_acyclic(tmp_path, base, 
     step = {row: t for row, t, _ in picks}
     assert len(step) == len(picks)
     assert all(step[source] < step[target] for source, target in edges)
-    assert bool(edges) == (strategy == "sea")
+    assert bool(edges) == (strategy == "sea") or strategy == "portfolio"  # in which neighbours may have no place
     assert sum(s.paragraphs for s in summary.steps) == len(picks)
 
 

@@ -193,8 +193,8 @@ def _words(count: int, word: str = "word") -> str:
         ([(0, 100), (0, 100)], [200]),  # joined
         ([(0, 100), (0, 250)], [100, 250]),  # together more than 300
         ([(1, 1), (0, 100), (2, 1), (0, 100)], [100, 100]),  # a heading parts
-        ([(1, 1), (0, 30), (2, 1), (0, 100)], [130]),  # unless what stands before it is short
-        ([(0, 100), (1, 1), (0, 20)], [120]),  # what is left over joins the last
+        ([(1, 1), (0, 30), (2, 1), (0, 100)], [131]),  # unless what stands before it is short: its heading comes along
+        ([(0, 100), (1, 1), (0, 20)], [121]),  # what is left over joins the last, with its heading
         ([(0, 20)], [20]),  # a short document is one
         ([(0, 5)], []),
     ],
@@ -202,6 +202,30 @@ def _words(count: int, word: str = "word") -> str:
 def test_paragraphs_have_60_to_300_words_by_hand(blocks, expected):
     made = [Block(_words(count), level) for level, count in blocks]
     assert [len(text.split()) for _, _, text in chunks(made)] == expected
+
+
+def test_short_sections_that_are_joined_keep_their_headings_by_hand():
+    headed = [("npm-exec", 1), ("Configuration", 2), ("package", 3), ("Default: none.", 0), ("call", 3)]
+    headed += [("Default: an empty text.", 0), ("See also", 2), ("The page on scripts tells more of this.", 0)]
+    blocks = [Block(text, level) for text, level in headed]
+    ((path, _, text),) = chunks(blocks)
+    assert path == ("npm-exec",)
+    assert text == (
+        "Configuration > package: Default: none. Configuration > call: Default: an empty text. "
+        "See also: The page on scripts tells more of this."
+    )
+
+
+def test_prose_in_a_table_is_read_and_a_table_of_values_is_not(tmp_path):
+    pytest.importorskip("selectolax")
+    prose = "The keeper walks the stair and lights every lamp before the night comes. " * 6
+    values = "<table><tr><td>12</td><td>lamps</td></tr></table>"
+    (tmp_path / "page.html").write_text(f"<html><body><table><tr><td>{prose}{values}</td></tr></table></body></html>")
+    (tmp_path / "page.md").write_text(f"| what | how |\n|---|---|\n| 12 | {prose} |\n")
+    for name in ("page.html", "page.md"):
+        (document,) = read_documents(tmp_path / name)
+        (paragraph,) = document.paragraphs
+        assert paragraph.text == prose.strip()
 
 
 def test_a_long_text_is_cut_between_sentences():

@@ -42,7 +42,8 @@ def test_a_wiki_dump_gives_articles_without_markup_by_hand(tmp_path, packed):
     assert whole.text == article.abstract
     assert whole.text == (
         "Mill Hill is a made-up hill with a mill on it. It was built long ago. Its second paragraph tells of the "
-        "miller and of his three daughters. The mill burnt down and was built again, so the story goes, in a year."
+        "miller and of his three daughters. History: The mill burnt down and was built again, so the story goes, in a "
+        "year."
     )
     assert whole.attributes["section"] == ""
     assert {p.category for p in article.paragraphs} == {"Hills"}

@@ -54,6 +54,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "search show": ("", "What a search found, or how several searches compare."),
     "search retest": ("", "Ask again what was answered wrongly: otherwise, of others, or why."),
     "search export": ("", "Write failing questions for another tool."),
+    "search label": ("", "Let a person settle the doubtful keys of a search."),
     "search base": ("", "Build, extend or show a knowledge base to search."),
     "search questions": ("", "Let a model write questions for a knowledge base."),
     "search index": ("", "Index a knowledge base that outgrows memory."),
@@ -75,8 +76,8 @@ GROUPS = {
         "plan new", "plan lock",
     ),
     "Where does it fail?": (
-        "search run", "search show", "search retest", "search export", "search base", "search questions",
-        "search index", "bench",
+        "search run", "search show", "search retest", "search export", "search label", "search base",
+        "search questions", "search index", "bench",
     ),
     "Keep and connect": ("run", "verify", "export", "doctor", "demo"),
 }  # fmt: skip

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-__all__ = ["describe_base_rate"]
+__all__ = ["describe_base_rate", "describe_keys"]
 
 Found = Any  # a frame or a rate, by its fields
 _FRAMES = {
@@ -29,3 +29,20 @@ def describe_base_rate(frame: Found, rate: Found, *, drawn: bool) -> list[str]:
         f"Of {about}, the model gets {100 * rate.error_rate:.1f}% wrong ({limits}), by {rate.n:,} drawn at random.",
         "The share of errors among the questions asked is higher by design.",
     ]
+
+
+def describe_keys(report: Found, label: str) -> list[str]:
+    """What came of reading keys again, the expected share of bad keys that are left, and what to do with doubtful ones.
+
+    `label` is the command by which a person settles them.
+    """
+    counts = f"{report.survived:,} survive, {report.doubtful:,} are doubtful, {report.rejected:,} are rejected"
+    lines = [f"{', '.join(report.readers)} read the keys again with the paragraph in view: {counts}."]
+    if report.interval is None or report.bad_share is None:
+        lines.append("The share of bad keys among those that survive is unknown.")
+    else:
+        limits = f"{report.interval.level:.0%} CI {100 * report.interval.low:.1f} to {100 * report.interval.high:.1f}"
+        lines.append(f"Expect {100 * report.bad_share:.1f}% bad keys among those that survive ({limits}).")
+    if report.doubtful or report.interval is None:
+        lines.append(f"Settle doubtful keys by hand: {label}")
+    return lines

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from richter_audit.ascent._error_map import *
     from richter_audit.ascent._explain import *
     from richter_audit.ascent._failing import *
+    from richter_audit.ascent._frame import *
     from richter_audit.ascent._judge_answers import *
+    from richter_audit.ascent._key_checks import *
     from richter_audit.ascent._outcome import *
     from richter_audit.ascent._patterns import *
     from richter_audit.ascent._pilot import *

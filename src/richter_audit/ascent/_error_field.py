@@ -22,6 +22,7 @@ class Field:
     free: NDArray[np.bool_]
     find: Find
     errors: dict[int, float] = dataclasses.field(default_factory=dict)
+    arms: dict[int, tuple[str, int]] = dataclasses.field(default_factory=dict)  # who chose a paragraph, in which step
     fitted: dict[int, tuple[float, float]] = dataclasses.field(default_factory=dict)  # by how many were seen
     _near: dict[int, NDArray[np.int64]] = dataclasses.field(default_factory=dict)
 

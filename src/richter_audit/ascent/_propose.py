@@ -1,12 +1,13 @@
 """What to ask about next: one function for each strategy, and the uniform share that all of them carry."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from richter_audit.ascent._error_field import Field
+from richter_audit.ascent._portfolio import share_places
 from richter_audit.ascent._settings import SearchSettings
 from richter_audit.ascent._surrogate import propose_bayes
 from richter_audit.ascent._tasks import propose_tasks
@@ -14,6 +15,7 @@ from richter_audit.ascent._tasks import propose_tasks
 __all__ = ["StepPlan", "plan_step", "random_order"]
 
 Edge = tuple[int, int]
+PORTFOLIOS = {"errors": ("bayes", "sea", "modes", "uniform"), "spread": ("modes", "uniform")}
 NO_TASKS = np.empty((0, 0), dtype=np.float32)
 
 
@@ -21,13 +23,15 @@ NO_TASKS = np.empty((0, 0), dtype=np.float32)
 class StepPlan:
     """A step before it is asked: paragraphs with their design, the edges that led there, the sample's growth.
 
-    `tasks` are the paragraphs of each proposed task, where a model proposed some.
+    `tasks` are the paragraphs of each proposed task, where a model proposed some, `arms` those of each strategy of a
+    portfolio.
     """
 
     picks: tuple[tuple[int, str], ...]
     edges: tuple[Edge, ...]
     sample: tuple[int, ...]
     tasks: tuple[tuple[int, ...], ...] = ()
+    arms: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict)
 
 
 def random_order(askable: NDArray[np.bool_], seed: int) -> NDArray[np.int64]:
@@ -65,32 +69,61 @@ def plan_step(
     picks = [(row, "uniform") for row in uniform]
     edges: list[Edge] = []
     by_task: list[list[int]] = []
+    by_arm: dict[str, list[int]] = {}
     rest = min(size - len(uniform), int(field.free.sum()))
     if rest and not at_random:
         if step == 1:
             rows, design = propose_categories(field, rest, rng), "start"
+            by_arm["start"] = rows
         elif settings.strategy == "tasks":
             *by_task, others = propose_tasks(field, rest, tasks, rng)
             rows, design = [row for own in by_task for row in own] + others, "ascent"
+        elif settings.strategy == "portfolio":
+            by_arm, edges = _propose_portfolio(field, settings, rest, step, sources, rng)
+            rows, design = [row for own in by_arm.values() for row in own], "ascent"
         else:
-            rows, edges = _propose(field, settings, rest, sources, rng)
+            rows, edges = _propose(field, settings.strategy, settings, rest, sources, rng)
             design = "ascent"
         field.take(rows)
         picks += [(row, design) for row in rows]
+    by_arm["uniform"] = by_arm.get("uniform", []) + uniform
     return StepPlan(
         picks=tuple(picks),
         edges=tuple(edges),
         sample=tuple(int(row) for row in sample),
         tasks=tuple(map(tuple, by_task)),
+        arms={arm: tuple(own) for arm, own in by_arm.items()} if settings.strategy == "portfolio" else {},
     )
 
 
+def _propose_portfolio(
+    field: Field, settings: SearchSettings, count: int, step: int, sources: Sequence[int], rng: np.random.Generator
+) -> tuple[dict[str, list[int]], list[Edge]]:
+    """The paragraphs of each strategy, as many as the bandit gives it, and the edges that led to them."""
+    arms = PORTFOLIOS[settings.aim]
+    by_arm: dict[str, list[int]] = {}
+    edges: list[Edge] = []
+    for arm, places in share_places(field, arms, count, step).items():
+        rows, led = _propose(field, arm, settings, places, sources, rng) if places else ([], [])
+        field.take(rows)
+        by_arm[arm] = rows
+        edges += led
+    return by_arm, edges
+
+
 def _propose(
-    field: Field, settings: SearchSettings, count: int, sources: Sequence[int], rng: np.random.Generator
+    field: Field,
+    strategy: str,
+    settings: SearchSettings,
+    count: int,
+    sources: Sequence[int],
+    rng: np.random.Generator,
 ) -> tuple[list[int], list[Edge]]:
-    if settings.strategy in ("bayes", "modes"):
-        return propose_bayes(field, count, rng, cover=settings.strategy == "modes"), []
-    if settings.strategy == "topics":
+    if strategy in ("bayes", "modes"):
+        return propose_bayes(field, count, rng, cover=strategy == "modes"), []
+    if strategy == "uniform":
+        return [int(row) for row in rng.permutation(np.flatnonzero(field.free))[:count]], []
+    if strategy == "topics":
         return propose_topics(field, count, rng), []
     return propose_ascent(field, count, sources, settings.neighbours, rng)
 

@@ -36,7 +36,7 @@ def fence_messages(task: str, data: Mapping[str, str], *, ask: str = "", reply: 
 
 
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 400}
-_WRITTEN = strict(question=_TEXT, answer=_TEXT, wrong=list_of(_TEXT, minItems=3, maxItems=3))
+_WRITTEN = strict(question=_TEXT, reworded=_TEXT, answer=_TEXT, wrong=list_of(_TEXT, minItems=3, maxItems=3))
 GENERATION = Decoding(max_tokens=1500, json_schema=strict(questions=list_of(_WRITTEN)))
 REPHRASING = Decoding(max_tokens=800, json_schema=strict(rephrasings=list_of(_TEXT)))
 _LETTERS = list_of({"type": "string", "enum": list("ABCD")})
@@ -67,10 +67,11 @@ def generation_messages(paragraph: Paragraph, *, title: str, questions: int) -> 
         },
         {
             "role": "user",
-            "content": f"Write {questions} questions, each about another fact.\n\n"
+            "content": f"Write {questions} questions, each about another fact, and each once more in other words.\n\n"
             f"Title: {printable(title, limit=300)}\n\n"
             f"Source, between the two lines that begin with SOURCE:\n{fenced}\n\n"
-            'Reply: {"questions": [{"question": "...", "answer": "...", "wrong": ["...", "...", "..."]}]}',
+            'Reply: {"questions": [{"question": "...", "reworded": "...", "answer": "...", '
+            '"wrong": ["...", "...", "..."]}]}',
         },
     ]
 
@@ -87,10 +88,13 @@ def rephrasing_messages(question: Question, *, rephrasings: int) -> list[Message
     )
 
 
-def check_messages(paragraph: Paragraph, question: Question) -> list[Message]:
-    """A second reading, with the text in view: which options are right by it, whether it is given away."""
+def check_messages(paragraph: Paragraph, question: Question, *, turn: str = "check") -> list[Message]:
+    """A second reading, with the text in view: which options are right by it, whether it is given away.
+
+    Another `turn` shows the options in another order.
+    """
     listed = "\n".join(
-        f"{letter}. {option}" for letter, option in zip("ABCD", _shuffled_options(question), strict=False)
+        f"{letter}. {option}" for letter, option in zip("ABCD", _shuffled_options(question, turn), strict=False)
     )
     return fence_messages(
         "You check quiz questions before they are used. Read the text, then say which of the options answer the "
@@ -102,13 +106,14 @@ def check_messages(paragraph: Paragraph, question: Question) -> list[Message]:
     )
 
 
-def read_check(reply: str, question: Question) -> str:
+def read_check(reply: str, question: Question, *, turn: str = "check") -> str:
     """Why a question is not used by its second reading; "" if it is."""
     body = last_object(reply, "right")
     right = body["right"] if body else None
     if not isinstance(right, list) or not all(isinstance(letter, str) for letter in right):
         return "check broken"
-    chosen = {option for letter, option in zip("ABCD", _shuffled_options(question), strict=False) if letter in right}
+    shown = zip("ABCD", _shuffled_options(question, turn), strict=False)
+    chosen = {option for letter, option in shown if letter in right}
     if not chosen:
         return "no option is right"
     if len(chosen) > 1:
@@ -118,8 +123,8 @@ def read_check(reply: str, question: Question) -> str:
     return "given away" if body and body.get("given_away") is True else ""
 
 
-def _shuffled_options(question: Question) -> list[str]:
-    return order_by_hash([question.answer, *question.wrong[:3]], "check", question.wordings[0])
+def _shuffled_options(question: Question, turn: str) -> list[str]:
+    return order_by_hash([question.answer, *question.wrong[:3]], turn, question.wordings[0])
 
 
 def _stands_in(answer: str, text: str) -> bool:
@@ -168,7 +173,11 @@ def _question(row: Any) -> Question | None:
     if not (text.strip() and normalise(answer)) or not all(isinstance(w, str) and w.strip() for w in wrong):
         return None
     text, answer, *others = (storable(part.strip()) for part in (text, answer, *wrong[:3]))
-    return Question(wordings=(text,), answer=answer, wrong=tuple(others))
+    reworded = row.get("reworded")
+    other = storable(reworded.strip()) if isinstance(reworded, str) else ""
+    if not other or _gives_away(answer, other) or normalise(other) == normalise(text):
+        return Question(wordings=(text,), answer=answer, wrong=tuple(others))
+    return Question(wordings=(text, other), answer=answer, wrong=tuple(others))
 
 
 def _same_options(question: Question) -> bool:
@@ -177,10 +186,10 @@ def _same_options(question: Question) -> bool:
 
 
 def read_rephrasings(reply: str, question: Question, *, limit: int, dropped: Counter[str]) -> Question:
-    """The question with the usable rephrasings of a generator's reply after its own wording."""
+    """The question with the usable rephrasings of a generator's reply after its own wordings."""
     body = last_object(reply, "rephrasings")
     rows = body["rephrasings"] if body else None
-    wordings = {normalise(question.wordings[0]): question.wordings[0]}
+    wordings = {normalise(text): text for text in question.wordings}
     for text in rows if isinstance(rows, list) else []:
         usable = isinstance(text, str) and text.strip() and not _gives_away(question.answer, text)
         if not usable or normalise(text) in wordings:

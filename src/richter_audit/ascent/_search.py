@@ -46,7 +46,7 @@ from richter_audit.llm import Asker, Budget, CallOptions, Model, check_models, r
 
 __all__ = ["run_search"]
 
-NOTE = "search"
+NOTE, ARMS_NOTE = "search", "search arms"
 
 
 def make_find(base: KnowledgeBase, settings: SearchSettings) -> Find:
@@ -78,6 +78,7 @@ def run_search(
     settings: SearchSettings,
     *,
     steps: int | None = None,
+    testee_calls: int | None = None,
     model: Model | None = None,
     generator: Model | str | None = None,
     checker: str | None = None,
@@ -91,18 +92,21 @@ def run_search(
 
     The same call on the same run goes on where it stopped, in the middle of a step too: a step's choice is in the
     ledger before its first question goes out, and everything else (errors, sources, what was pruned) follows from
-    the choices and the answers. The budget counts every call of the run and is held before a call goes out. `model`
-    is one that is already open; otherwise it is opened by the condition's name. A `generator` (a name, or one already
-    open) writes questions for paragraphs that have none (into the base, for every other search of it), rewords those
-    that were answered wrongly, and proposes the tasks of the strategy of that name; its calls count like all others.
-    A `checker` reads what it writes a second time (the generator itself unless given); what is rejected stays so for
-    that generator. A `judge` is asked about free-form answers that are not the reference's words, and may call them
-    right. `embedder` turns those tasks into vectors (WordLlama unless given). `watch` is told each step, `progress`
-    the step, the answers so far and how many are asked for within it.
+    the choices and the answers. The budget counts every call of the run and is held before a call goes out;
+    `testee_calls` are the most of the tested model alone, as the paper counts: no step begins that could exceed them.
+
+    `model` is one that is already open; otherwise it is opened by the condition's name. A `generator` (a name, or one
+    already open) writes questions for paragraphs that have none (into the base, for every other search of it), rewords
+    those that were answered wrongly and have no other wording, and proposes the tasks of the strategy of that name. A
+    `checker` reads what it writes a second time (the generator itself unless given); what is rejected stays so for that
+    generator. A `judge` is asked about free-form answers that are not the reference's words, and may call them right.
+    `embedder` turns those tasks into vectors (WordLlama unless given). `watch` is told each step, `progress` the step,
+    the answers so far and how many are asked for within it.
     """
     budget = calls.get("budget") or Budget()
     helpers = {"generator": generator, "checker": checker, "judge": judge}
-    _check_search(base, condition, settings, budget=budget, steps=steps, helpers=helpers)
+    is_limited = budget.is_limited or steps is not None or testee_calls is not None
+    _check_search(base, condition, settings, is_limited=is_limited, helpers=helpers)
     if settings.strategy == "tasks":
         embedder = embedder_of(base.info.embedding, embedder)
     remote = resolve(condition.model).backend != "local" if model is None else getattr(model, "remote", False)
@@ -148,6 +152,8 @@ def run_search(
                 given=last_answers(ledger.answers(condition.name)),
                 judged=read_judged(ledger, condition.name),
                 per_paragraph=per_paragraph,
+                testee_calls=testee_calls,
+                testee_per_paragraph=calls_per_paragraph(settings, condition.style, generated=False, remote=remote),
                 batches=_group_steps(ledger.picks()),
                 lines=lines,
             )
@@ -163,13 +169,12 @@ def _check_search(
     condition: Condition,
     settings: SearchSettings,
     *,
-    budget: Budget,
-    steps: int | None,
+    is_limited: bool,
     helpers: Mapping[str, Model | str | None],
 ) -> None:
     """Raise where a search cannot be made of what was given."""
     generator, judge = helpers["generator"], helpers["judge"]
-    if not budget.is_limited and steps is None:
+    if not is_limited:
         raise InputError("A search without a budget would ask about the whole base.", remedy="Give --budget 3000calls.")
     if generator is None and not base.askable.any():
         raise no_question_error(base)
@@ -240,6 +245,12 @@ def _group_steps(picks: Sequence[tuple[int, int, str]]) -> list[list[int]]:
     return list(table.values())
 
 
+def _read_arms(ledger: Ledger, steps: int) -> dict[int, tuple[str, int]]:
+    """Which strategy of a portfolio chose each paragraph, and in which step."""
+    notes = {step: ledger.note(f"{ARMS_NOTE} {step}") or {} for step in range(1, steps + 1)}
+    return {row: (arm, step) for step, note in notes.items() for arm, own in note.items() for row in own}
+
+
 class _Ascent:
     """The steps of a search: what is free, the trails of errors, and how far the random sample has grown."""
 
@@ -252,6 +263,7 @@ class _Ascent:
         vectors = base.vectors_on_disk if settings.retrieval == "index" else base.vectors
         self._field = Field(vectors=vectors, codes=codes, free=askable, find=make_find(base, settings))
         self._field.take([row for batch in now.batches for row in batch])
+        self._field.arms = _read_arms(ledger, len(now.batches))
         self._trails, self._summaries = Trails(xi=settings.xi, gamma=settings.gamma), Steps()
         self._edges: Sequence[tuple[int, int]] = ledger.retrievals()
         self._sampled = len(ledger.sample())
@@ -285,7 +297,9 @@ class _Ascent:
         size = self._affordable_size()
         if size < 1:
             if not now.batches:
-                raise BudgetExhausted(f"The budget ({now.asker.budget}) has no calls left.", remedy="Raise --budget.")
+                raise BudgetExhausted(
+                    f"The budget ({now.asker.budget}) has no calls left.", remedy="Raise --budget or --testee-budget."
+                )
             return False
         try:
             tasks = await self._propose_tasks(number)
@@ -305,6 +319,9 @@ class _Ascent:
             return False
         if settings.strategy == "tasks":
             now.ledger.set_note(f"{TASKS_NOTE} {number}", tasks.note(plan.tasks))
+        if plan.arms:
+            now.ledger.set_note(f"{ARMS_NOTE} {number}", {arm: list(own) for arm, own in plan.arms.items()})
+            self._field.arms |= {row: (arm, number) for arm, own in plan.arms.items() for row in own}
         now.ledger.add_step(number, picks=plan.picks, retrievals=plan.edges, sample=plan.sample)
         now.batches.append([row for row, _ in plan.picks])
         self._edges, self._sampled = list(plan.edges), self._sampled + len(plan.sample)
@@ -312,11 +329,15 @@ class _Ascent:
 
     def _affordable_size(self) -> int:
         """How many paragraphs the next step has: none is begun that the calls left cannot finish."""
-        now, left = self._now, self._now.asker.budget.left_calls
-        if left is None:
-            return now.settings.batch
-        proposing = now.settings.strategy == "tasks" and bool(now.batches)
-        return min(now.settings.batch, (left - proposing) // now.per_paragraph)
+        now, left, size = self._now, self._now.asker.budget.left_calls, self._now.settings.batch
+        if left is not None:
+            proposing = now.settings.strategy == "tasks" and bool(now.batches)
+            size = min(size, (left - proposing) // now.per_paragraph)
+        if now.testee_calls is not None:
+            rows = (row for row in now.ledger.spent_by_model() if row.model == now.condition.model)
+            spent = sum(row.answers + row.failed for row in rows)
+            size = min(size, (now.testee_calls - spent) // now.testee_per_paragraph)
+        return size
 
     async def _propose_tasks(self, number: int) -> Proposed:
         """What a generator proposes to look for, where the strategy is that; nothing in the first step."""

@@ -43,6 +43,8 @@ class SearchState:
     given: dict[str, Answer]
     judged: Judged
     per_paragraph: int  # calls, at most
+    testee_per_paragraph: int  # of the tested model
+    testee_calls: int | None  # of the tested model, at most over the search
     batches: list[list[int]]
     lines: int  # of the questions that the base had when the search began
     outcomes: dict[int, Outcome] = dataclasses.field(default_factory=dict)
@@ -103,8 +105,11 @@ async def _write_items(now: SearchState) -> None:
             checker=now.checker,
             origin=SEARCH_ORIGIN,
         )
-    chosen = zip(rows, now.base.paragraphs(rows), strict=True)
-    items = [item for row, paragraph in chosen for item in paragraph_items(row, paragraph, settings)]
+    paragraphs = dict(zip(rows, now.base.paragraphs(rows), strict=True))
+    if now.generator is not None and settings.wordings == "all" and settings.phrasings > 1:
+        every = {f"{row}.{q}": row for row in rows for q in range(len(paragraphs[row].questions[: settings.questions]))}
+        await _reword_questions(now, now.generator, every, paragraphs, dropped)
+    items = [item for row, paragraph in paragraphs.items() for item in paragraph_items(row, paragraph, settings)]
     items = [item for item in items if settings.wordings == "all" or is_first(item.id)]
     proposed = now.ledger.note(f"{TASKS_NOTE} {number}")
     dropped["tasks"] += proposed["dropped"] if proposed else 0
@@ -153,14 +158,14 @@ async def _write_rewordings(now: SearchState) -> None:
 async def _reword_questions(
     now: SearchState,
     generator: Model,
-    failing: Mapping[str, int],
+    questions: Mapping[str, int],
     paragraphs: dict[int, Paragraph],
     dropped: Counter[str],
 ) -> None:
-    """Give the failing questions that have one wording a generator's others, in `paragraphs`."""
+    """Give questions (with their paragraphs) that have too few wordings a generator's others, in `paragraphs`."""
     more = now.settings.phrasings - 1
-    places = [(row, _question_number(q)) for q, row in failing.items()]
-    places = [(row, q) for row, q in places if len(paragraphs[row].questions[q].wordings) == 1]
+    places = [(row, _question_number(q)) for q, row in questions.items()]
+    places = [(row, q) for row, q in places if len(paragraphs[row].questions[q].wordings) <= more]
     asks = [(rephrasing_messages(paragraphs[row].questions[q], rephrasings=more), REPHRASING) for row, q in places]
     for (row, q), reply in zip(places, await replies(now.asker, generator, asks), strict=True):
         own = list(paragraphs[row].questions)

@@ -10,7 +10,7 @@ from richter_audit.knowledge import Retrieval
 
 __all__ = ["STRATEGIES", "SearchSettings", "Strategy"]
 
-Strategy = Literal["modes", "sea", "bayes", "random", "topics", "tasks"]
+Strategy = Literal["portfolio", "modes", "sea", "bayes", "random", "topics", "tasks"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 
@@ -18,14 +18,16 @@ STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 class SearchSettings(Result):
     """The parameters of a search.
 
-    `strategy` "modes" looks for many kinds of failure, "sea" for the highest error (the paper's objective, with its xi,
-    gamma and neighbours); `uniform` is the share of each batch drawn at random from the whole base, which carries the
-    population estimate (the paper's search has none: 0). `gamma=None` leaves pruning out. `wordings` "wrong" asks the
-    other wordings of a question only where its first was answered wrongly, "all" asks every one, as the paper does
-    (with 5 questions in 5 wordings).
+    `strategy` "portfolio" shares each step among the others by what they find: for the most errors, or with `aim`
+    "spread" for many kinds of failure; "modes" looks for many kinds of failure, "sea" for the highest error (the
+    paper's objective, with its xi, gamma and neighbours). `uniform` is the share of each batch drawn at random from the
+    frame, which carries the population estimate (the paper's search has none: 0). `gamma=None` leaves pruning out.
+    `wordings` "wrong" asks the other wordings of a question only where its first was answered wrongly, "all" asks every
+    one, as the paper does (with 5 questions in 5 wordings).
     """
 
-    strategy: Strategy = "modes"
+    strategy: Strategy = "portfolio"
+    aim: Literal["errors", "spread"] = "errors"
     xi: float = 0.5
     gamma: float | None = 0.5
     neighbours: int = 50
@@ -41,6 +43,7 @@ class SearchSettings(Result):
     def __post_init__(self) -> None:
         checks = (
             (self.strategy in STRATEGIES, f"strategy {self.strategy!r}", f"Use one of {', '.join(STRATEGIES)}."),
+            (self.aim in ("errors", "spread"), f"aim {self.aim!r}", "Use errors or spread."),
             (0 <= self.xi < 1, f"xi {self.xi}", "Use a share from 0 up to, not including, 1."),
             (self.gamma is None or 0 <= self.gamma <= 1, f"gamma {self.gamma}", "Use a share from 0 to 1."),
             (0 <= self.uniform <= 1, f"uniform {self.uniform}", "Use a share from 0 to 1."),

@@ -77,6 +77,7 @@ def simulate_search(
         if not plan.picks:
             break
         rows = [row for row, _ in plan.picks]
+        field.arms |= {row: (arm, len(batches) + 1) for arm, own in plan.arms.items() for row in own}
         batches.append(tuple(rows))
         edges += plan.edges
         sample += plan.sample

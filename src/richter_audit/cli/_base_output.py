@@ -45,6 +45,7 @@ def search_base(
     documents: int | None,
     model_path: Path | None,
     head: int,
+    sample: int | None,
     recall: int | None,
     seed: int,
     engine: str,
@@ -55,7 +56,10 @@ def search_base(
     if len(places) > (2 if path is None else 1):
         raise click.UsageError("Give one source at a time.")
     if path is None and len(places) == 1:
-        _show(Path(places[0]), head, recall, seed, json_path)
+        if sample is not None:
+            _show_sample(Path(places[0]), sample, seed, json_path)
+        else:
+            _show(Path(places[0]), head, recall, seed, json_path)
         return
     with _building(model_path, engine, workers) as how:
         if path is None:
@@ -198,6 +202,20 @@ def search_questions(
         said = f"{q.rejected}: {q.question.wordings[0]} -> {q.question.answer}"
         out.print(printable(said, limit=300), soft_wrap=True)
     write_json(found.to_dict() | {"base": str(path), "keys": checked}, json_path)
+
+
+def _show_sample(path: Path, count: int, seed: int, json_path: str | None) -> None:
+    """Show paragraphs drawn at random, whole, each under its headings and with its source."""
+    base = knowledge.open_base(path)
+    rows = sorted(int(row) for row in np.random.default_rng(seed).permutation(len(base))[:count])
+    drawn = list(zip(rows, base.paragraphs(rows), strict=True))
+    shown = [{"row": row, "text": p.text, "category": p.category, **p.attributes} for row, p in drawn]
+    out = publish({"base": str(path), "sample": shown}, json_path)
+    for row, p in drawn:
+        place = printable(str(p.attributes.get("source") or ""), limit=120)
+        heading = printable(str(p.attributes.get("section") or p.category), limit=200)
+        out.print(f"{row:,}: {heading}" + (f" ({place})" if place else ""), style="bold", soft_wrap=True)
+        out.print(printable(p.text, limit=4000), soft_wrap=True)
 
 
 def _show(path: Path, head: int, recall: int | None, seed: int, json_path: str | None) -> None:

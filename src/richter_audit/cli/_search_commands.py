@@ -19,8 +19,15 @@ from richter_audit.cli._call_options import call_options
     "--strategy",
     type=one_of("richter_audit.ascent", "STRATEGIES"),
     metavar="STRATEGY",
-    default="modes",
-    help="modes: many kinds of failure; sea: the highest error (the paper's); random: no search; also bayes, tasks.",
+    default="portfolio",
+    help="portfolio: bayes, sea and modes share each step by what they find; sea: the paper's; random: no search; also "
+    "tasks.",
+)
+@click.option(
+    "--aim",
+    type=click.Choice(["errors", "spread"]),
+    default="errors",
+    help="Of the portfolio: the most errors, or many kinds of failure.",
 )
 @click.option(
     "--style",
@@ -51,6 +58,7 @@ from richter_audit.cli._call_options import call_options
 )
 @seed_option
 @click.option("--steps", type=click.IntRange(1), default=None, help="Stop after this many steps.")
+@click.option("--testee-budget", type=click.IntRange(1), help="Calls of the tested model at most, as the paper counts.")
 @click.option(
     "--max-tokens",
     type=click.IntRange(1),
@@ -169,19 +177,46 @@ def search_retest() -> None:
     type=click.IntRange(0),
     help="Ask each N times again first and keep what fails every time; 1 unless told, 0 asks nothing.",
 )
-@call_options("Of asking again.", dry_run="Say what it would ask.")
+@click.option(
+    "--keys",
+    type=click.Choice(["sound", "all"]),
+    default="sound",
+    help="sound: only questions whose key the tested model, its writer and --checker find right; all: read no keys.",
+)
+@click.option("--checker", help="One more model that reads the keys with the paragraph in view.")
+@call_options("Of asking again and of reading keys.", dry_run="Say what it would ask.")
 @click.option("--kb", "base_path", type=click.Path(path_type=Path), help="The base, if it moved.")
 @click.option("--force", is_flag=True, help="Overwrite the output if it exists.")
 def search_export() -> None:
     """Write the questions that a search found answered wrongly, as a set of items.
 
-    Each question is asked once more before it is written, and kept where it fails again.
+    Each question is asked once more before it is written, and kept where it fails again. Keys that a model wrote are
+    read again with the paragraph in view; questions with a doubtful key are left out, and the share of bad keys that
+    is left is said.
 
     \b
     Examples:
       richter search export search1 --to promptfoo -o regressions.yaml
       richter search export search1 --to pytest --again 2 --budget 500calls -o tests/regressions
       richter search export search1 --again 0 -o items.jsonl
+    """
+
+
+@command("_search_export_output:search_label")
+@click.argument("run", type=run_place)
+@click.option("--n", type=click.IntRange(0), default=30, help="Surviving keys to draw at random beside doubtful ones.")
+@click.option("--kb", "base_path", type=click.Path(path_type=Path), help="The base, if it moved.")
+@seed_option
+def search_label() -> None:
+    """Draw the doubtful keys of a search for a person to settle, after `richter search export` had them read.
+
+    Label them with `richter label`, level 0 for a key that is right. The next export goes by these labels. From 20
+    labelled keys of those drawn at random, the share of bad keys comes from the labels.
+
+    \b
+    Examples:
+      richter search label search1
+      richter search label search1 --n 60
     """
 
 
@@ -203,6 +238,13 @@ def search_export() -> None:
     help="A folder with a sentence-transformers model, instead of WordLlama (pip install 'richter[st]').",
 )
 @click.option("--head", type=click.IntRange(0), default=3, help="BASE alone: paragraphs shown.")
+@click.option(
+    "--sample",
+    type=click.IntRange(1),
+    is_flag=False,
+    flag_value=10,
+    help="BASE alone: show ten paragraphs drawn at random, or so many, whole and with their headings.",
+)
 @click.option("--recall", type=click.IntRange(1), help="BASE alone: measure two-level retrieval on N paragraphs.")
 @seed_option
 @engine_options
@@ -226,6 +268,7 @@ def search_base() -> None:
       richter search base handbook/ -o handbook.kb
       richter search base handbook.kb notes/           add notes
       richter search base handbook.kb                  show it
+      richter search base handbook.kb --sample         read ten paragraphs before anything is paid
     """
 
 

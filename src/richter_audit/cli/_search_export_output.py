@@ -2,56 +2,139 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 
+import numpy as np
 from rich.console import Console
 
 from richter.cli._io import console
 from richter.errors import InputError, ModelError, TooFewErrors
+from richter.models import resolve
 from richter.store import Place
-from richter_audit.ascent import FailingSet, base_of, failing_questions, judge_answers, keep_stable
+from richter.words import describe_keys
+from richter_audit.ascent import (
+    FailingSet,
+    base_of,
+    check_keys,
+    draw_key_labels,
+    failing_questions,
+    judge_answers,
+    keep_sound,
+    keep_stable,
+    key_readers,
+    read_readings,
+    report_keys,
+    suspect_questions,
+)
 from richter_audit.bench import write_set
 from richter_audit.cli._calls import Calls
 from richter_audit.cli._progress import price_at_most
 from richter_audit.cli._search_show_output import say_keys
-from richter_audit.knowledge import open_base
+from richter_audit.knowledge import KnowledgeBase, open_base
 from richter_audit.stages import ask_run, estimate_run
 
 
 def search_export(
-    run: Place, output: Path, to: str, again: int | None, calls: Calls, base_path: Path | None, force: bool
+    run: Place,
+    output: Path,
+    to: str,
+    again: int | None,
+    keys: str,
+    checker: str | None,
+    calls: Calls,
+    base_path: Path | None,
+    force: bool,
 ) -> None:
     """Write the questions that a search found answered wrongly, as a set of items."""
     if output.exists() and not force:
         raise InputError(f"{output} exists.", remedy="Choose another name, or add --force.")
-    export_failing(run, output, to=to, again=again, calls=calls, base_path=base_path, force=force)
+    export_failing(
+        run, output, to=to, again=again, keys=keys, checker=checker, calls=calls, base_path=base_path, force=force
+    )
 
 
 def export_failing(
-    source: Place, output: Path, *, to: str, again: int | None, calls: Calls, base_path: Path | None, force: bool
+    source: Place,
+    output: Path,
+    *,
+    to: str,
+    again: int | None,
+    calls: Calls,
+    base_path: Path | None,
+    force: bool,
+    keys: str = "sound",
+    checker: str | None = None,
 ) -> None:
-    """Write the questions that a search found answered wrongly, each once, those that fail again when asked once more.
+    """Write the questions that a search found answered wrongly, each once: those that fail again, with a sound key.
 
     Unless told how often (`again`), a model that cannot be asked is no fault: the set is written as it is, with the
     share that is expected to fail again.
     """
-    say, folder = console().print, base_path or base_of(source)
-    found = failing_questions(source, open_base(folder) if folder else None)
+    say, folder, beside = console().print, base_path or base_of(source), output.with_name(f"{output.name}.again")
+    base = open_base(folder) if folder else None
+    found = failing_questions(source, base)
     times = (found.condition.style != "cloze") if again is None else again  # a cloze is the same each time
     if times and found.questions:
         try:
-            found = _asked_again(found, output.with_name(f"{output.name}.again"), int(times), calls)
+            found = _asked_again(found, beside, int(times), calls)
         except ModelError as error:
             if again is not None:
                 raise
             say(f"Not asked again: {error.what}", soft_wrap=True)
+    if keys == "sound" and found.questions:
+        found = _with_sound_keys(source, found, base, beside, checker, calls)
     if calls.dry_run:
-        say("Asks nothing." if not times else "Nothing was asked or written.")
+        say("Nothing was asked or written.")
         return
     if not found.questions:
         raise _no_failing_error(source, found)
     written = write_set(found.items(), output, to=to, name=output.stem, force=force)
     _print_written(console(), found, written, to=to)
     say_keys(console(), folder)
+
+
+def _with_sound_keys(
+    source: Place, found: FailingSet, base: KnowledgeBase | None, beside: Path, checker: str | None, calls: Calls
+) -> FailingSet:
+    """What of a set has a key that its readers find right; says the cost first, and what share may be bad still."""
+    say = console().print
+    if base is None:
+        say("Keys not read again: the base does not lie where it was (--kb).", soft_wrap=True)
+        return found
+    suspects = suspect_questions(found, base)
+    if not suspects:
+        return found  # the keys came with the base
+    readers = key_readers(suspects, base, found.condition.model, resolve(checker).name if checker else None)
+    say(
+        f"Reads {len(suspects):,} keys again with the paragraph in view: {len(suspects) * len(readers):,} calls to "
+        f"{', '.join(readers)} (--keys all reads none).",
+        soft_wrap=True,
+    )
+    if calls.dry_run:
+        return found
+    try:
+        with calls.opened(None) as asked:
+            report = check_keys(source, found, base, readers, beside=beside, **asked)
+    except ModelError as error:
+        say(f"Keys not read again: {error.what}", soft_wrap=True)
+        return found
+    for line in describe_keys(report, f"richter search label {quote(str(source))}"):
+        say(line, soft_wrap=True)
+    return keep_sound(found, report)
+
+
+def search_label(run: Place, n: int, base_path: Path | None, seed: int) -> None:
+    """Draw the doubtful keys of a search, and some that survive, for a person to label."""
+    readings, folder = read_readings(run), base_path or base_of(run)
+    if not readings or folder is None:
+        raise InputError(f"Nobody has read the keys of {run} again.", remedy="Run `richter search export` first.")
+    base = open_base(folder)
+    failing = failing_questions(run, base)
+    report = report_keys(run, failing, suspect_questions(failing, base), readings)
+    place = draw_key_labels(run, failing, report.verdicts, n=n, rng=np.random.default_rng(seed))
+    say = console().print
+    say(f"{report.doubtful:,} doubtful keys and up to {n:,} others drawn at random are ready to label.")
+    say(f"Level 0: the key is right by the text. Next: richter label {quote(str(place))}", soft_wrap=True)
 
 
 def _no_failing_error(source: Place, found: FailingSet) -> TooFewErrors:

@@ -21,7 +21,7 @@ from richter_audit.stages import ask_run, name_conditions
 
 PILOT_TOKENS, SEARCH_TOKENS = 1024, 256  # of an answer, unless given
 PILOT_BUDGET = "110calls"
-PILOTED = ("modes", "sea", "bayes")
+PILOTED = ("portfolio", "modes", "sea", "bayes")
 
 
 def search_run(
@@ -34,6 +34,7 @@ def search_run(
     no_prune: bool,
     retrieval: str | None,
     steps: int | None,
+    testee_budget: int | None,
     max_tokens: int | None,
     pilot: bool,
     paragraphs: int,
@@ -49,8 +50,8 @@ def search_run(
         asked = {"max_tokens": max_tokens or PILOT_TOKENS, "seed": settled["seed"], "strategy": settled["strategy"]}
         _ask_pilot(run, model, base_path, paragraphs, style=style, calls=calls, json_path=json_path, **asked)
         return
-    if calls.limit is None:
-        raise click.UsageError("Give --budget: 3000calls, 2Mtok or 5usd.")
+    if calls.limit is None and testee_budget is None:
+        raise click.UsageError("Give --budget: 3000calls, 2Mtok or 5usd; or --testee-budget 3000.")
     base = open_base(base_path)
     settled["gamma"] = None if no_prune else settled["gamma"]
     settings = ascent.SearchSettings.from_dict(settled | {"retrieval": retrieval or usual_retrieval(base)})
@@ -80,7 +81,14 @@ def search_run(
     with calls.opened(None) as asked, line:
         asked |= {"context_tokens": 4096 if generator or judge else 1024, "watch": watch, "progress": within}
         embedder = open_embedder(embedding_path) if embedding_path else None
-        asked |= {"steps": steps, "generator": writer, "checker": checker, "judge": judge, "embedder": embedder}
+        asked |= {
+            "steps": steps,
+            "testee_calls": testee_budget,
+            "generator": writer,
+            "checker": checker,
+            "judge": judge,
+            "embedder": embedder,
+        }
         summary = ascent.run_search(run, base, condition, settings, **asked)
     print_search(summary, json_path, table=False)
     out.print(f"Next: richter search show {quote(str(run))}", style="dim")

@@ -224,6 +224,8 @@ def print_search(summary: ascent.SearchSummary, json_path: str | None, *, table:
     for field, line in BESIDE.items():
         if getattr(s, field):
             out.print(line.format(r=s), soft_wrap=True)
+    if s.errors_found and not s.reworded and s.settings.wordings == "wrong":
+        out.print("None of them was asked in other words: the base has one wording of each. Add --generator.")
     _print_base_rate(out, s)
     if "index" in s.base:
         out.print(IndexInfo.from_dict(s.base["index"]).sentence())

@@ -415,6 +415,14 @@ class KnowledgeBase:
             questions.setdefault(question.row, []).append(question)
         return questions
 
+    def question_writers(self, rows: Sequence[int]) -> dict[int, list[str | None]]:
+        """The model that wrote each question of some paragraphs; None for those that came with the base."""
+        writers: dict[int, list[str | None]] = {}
+        for row, text, own in self._rows(rows, "text", "asks").iter_rows():
+            written = (q.generator for q in self._by_row.get(row, ()) if not q.rejected and q.fits(text))
+            writers[row] = [*[None] * own, *written]
+        return writers
+
     def rejected_rows(self, generator: str, lines: int) -> list[int]:
         """The paragraphs without a question of which all that a generator wrote was rejected, by the first `lines`."""
         written = [q for q in self.stored[:lines] if q.row < len(self)]

@@ -28,6 +28,8 @@ _INCLUDE = re.compile(
     re.DOTALL,
 )
 _FRONT_MATTER = re.compile(r"\A(?:---|\+\+\+)\s*\n.*?\n(?:---|\+\+\+|\.\.\.)\s*(?:\n|\Z)", re.DOTALL)
+PROSE_WORDS = 40  # of a table's cell from which it is running text, and the table its layout
+MOST_CELLS = 500  # of a table that are looked at for running text
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -145,7 +147,7 @@ def _markdown(data: bytes) -> Page:
         elif token.type in ("table_open", "table_close"):
             depth += 1 if token.type == "table_open" else -1
             page.left_out["tables"] += token.type == "table_open"
-        elif token.type == "inline" and not depth:
+        elif token.type == "inline" and (not depth or len(token.content.split()) >= PROSE_WORDS):
             running, linked = _inline_text(token.children or ())
             page.add(running, level, linked=linked)
     return page
@@ -240,10 +242,18 @@ def _around(node: Any, root: Any, known: dict[int, _Around]) -> _Around:
 
 def _reason_to_leave_out(element: Any) -> str | None:
     """Why an element is no running text; None where it is."""
+    if element.tag == "table" and _is_layout(element):
+        return None
     attributes = element.attributes
     named = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
     aside = attributes.get("role") in _ROLES or _ASIDE.search(named)
     return _LEFT_OUT.get(element.tag, "navigation" if aside else None)
+
+
+def _is_layout(table: Any) -> bool:
+    """Whether a table lays out a page: a cell of it holds running text."""
+    cells = table.css("td")[:MOST_CELLS]
+    return any(len(cell.text(deep=True, separator=" ").split()) >= PROSE_WORDS for cell in cells)
 
 
 def _pdf(data: bytes) -> Page:

@@ -1,5 +1,7 @@
 """From headings and texts to paragraphs of 60 to 300 words under their title path; near copies."""
 
+import functools
+import itertools
 import re
 import zlib
 from collections.abc import Iterable
@@ -24,8 +26,9 @@ def chunks(blocks: Iterable[Block]) -> list[Chunk]:
     """Paragraphs of 60 to 300 words, none across a heading unless what stands under it is shorter.
 
     Texts of a section are joined until they have 60 words, and cut between sentences above 300. A section that is
-    shorter goes on into the next one, under the title path that both share; what is left at the end joins the last
-    paragraph. A document with fewer than 60 words is one paragraph, with fewer than 12 none.
+    shorter goes on into the next one, under the title path that both share, and each of them keeps its own heading in
+    the text; what is left at the end joins the last paragraph. A document with fewer than 60 words is one paragraph,
+    with fewer than 12 none.
     """
     chunker, path = _Chunker(), list[str]()
     for block in blocks:
@@ -42,10 +45,9 @@ class _Chunker:
     """Joins pieces of text to paragraphs."""
 
     def __init__(self) -> None:
-        self._done: list[Chunk] = []
-        self._held: list[str] = []
+        self._done: list[tuple[str, list[tuple[Path, str]]]] = []  # place, and pieces with their title paths
+        self._held: list[tuple[Path, str]] = []
         self._count = 0  # words held
-        self._path: Path = ()
         self._place = ""
 
     def add(self, piece: str, path: Path, place: str) -> None:
@@ -54,9 +56,8 @@ class _Chunker:
         if self._count >= FEWEST and self._count + size > MOST:
             self._close()
         if not self._held:
-            self._path, self._place = path, place
-        self._path = _shared_path(self._path, path)
-        self._held.append(piece)
+            self._place = place
+        self._held.append((path, piece))
         self._count += size
         if self._count >= MOST:
             self._close()
@@ -69,15 +70,25 @@ class _Chunker:
     def finish(self) -> list[Chunk]:
         """All paragraphs; what is left is joined to the last one, or dropped where it is very short."""
         if 0 < self._count < FEWEST and self._done:
-            path, place, text = self._done.pop()
-            self._done.append((_shared_path(path, self._path), place, f"{text} {' '.join(self._held)}"))
+            self._done[-1][1].extend(self._held)
         elif self._count >= SHORTEST:
             self._close()
-        return self._done
+        return [_joined(place, pieces) for place, pieces in self._done]
 
     def _close(self) -> None:
-        self._done.append((self._path, self._place, " ".join(self._held)))
+        self._done.append((self._place, self._held))
         self._held, self._count = [], 0
+
+
+def _joined(place: str, pieces: list[tuple[Path, str]]) -> Chunk:
+    """A paragraph under the title path that its pieces share; where they stand in several sections, each is named."""
+    shared = functools.reduce(_shared_path, (path for path, _ in pieces))
+    texts = []
+    for path, group in itertools.groupby(pieces, key=lambda piece: piece[0]):
+        heading = " > ".join(path[len(shared) :])
+        text = " ".join(piece for _, piece in group)
+        texts.append(f"{heading}: {text}" if heading else text)
+    return shared, place, " ".join(texts)
 
 
 def _shared_path(one: Path, other: Path) -> Path:

@@ -1,0 +1,126 @@
+"""The portfolio against single strategies, the coverage of the base's rate, and that of the share of bad keys.
+
+`python studies/search_portfolio.py [--seeds 100] [--workers 1] [--keep soak/portfolio.jsonl]`: simulated worlds with
+a known error field, the same field and the same seed for each strategy. A search that is in the file is not made again.
+Prints for each world the yield relative to asking at random and to the best single strategy, with 95% limits over
+paired seeds (the ratio of mean yields, by the delta method), and how often the interval of the base's rate holds the
+truth.
+"""
+
+import argparse
+import json
+import multiprocessing
+from pathlib import Path
+
+import numpy as np
+import search_fields
+from search_fields import CATEGORIES, field, search
+
+WORLDS = ("topics", "weak spots", "smooth", "patches", "rare", "none")
+STRATEGIES = ("random", "sea", "bayes", "modes", "portfolio")
+SIZE, PARAGRAPHS = 1500, 240
+search_fields.SIZE = SIZE
+
+
+def world(kind, seed):
+    """Vectors, categories and the chance of error of each paragraph."""
+    vectors, codes, chance = field(kind if kind in ("topics", "weak spots", "smooth") else "none", seed)
+    rng = np.random.default_rng([12, seed])
+    if kind == "patches":  # by place among the vectors, whatever the category
+        centres = vectors[rng.choice(SIZE, 12, replace=False)]
+        chance = np.where((vectors @ centres.T).max(axis=1) > 0.75, 0.8, 0.1)
+    elif kind == "rare":
+        chance = np.where(np.isin(codes, rng.choice(CATEGORIES, 3, replace=False)), 0.5, 0.02)
+    return vectors, codes, chance
+
+
+def run_one(job):
+    """One search: the errors that it found, and whether the interval of the base's rate holds the truth."""
+    kind, seed, strategy = job
+    vectors, codes, chance = world(kind, seed)
+    fails = (np.random.default_rng([11, seed]).random(SIZE) < chance).astype(float)
+    found = search(vectors, codes, fails, strategy, seed, PARAGRAPHS)
+    return {
+        "world": kind,
+        "seed": seed,
+        "strategy": strategy,
+        "wrong": sum(found.errors.values()),
+        "covered": bool(fails.mean() in found.population.interval),
+    }
+
+
+def ratio(one, other):
+    """The ratio of two mean yields over paired seeds with its 95% limits."""
+    a, b = np.asarray(one), np.asarray(other)
+    estimate = a.mean() / b.mean()
+    error = np.std(a - estimate * b, ddof=1) / np.sqrt(len(a)) / b.mean()
+    return estimate, estimate - 1.96 * error, estimate + 1.96 * error
+
+
+def print_worlds(rows):
+    """The table of yields, and the coverage of the base's rate."""
+    by_world = {}
+    for row in rows:
+        by_world.setdefault(row["world"], {}).setdefault(row["strategy"], {})[row["seed"]] = row["wrong"]
+    for kind, found in by_world.items():
+        seeds = sorted(set.intersection(*(set(own) for own in found.values())))
+        wrong = {strategy: [own[seed] for seed in seeds] for strategy, own in found.items()}
+        singles = {s: np.mean(own) for s, own in wrong.items() if s != "portfolio"}
+        best = max(singles, key=singles.get)
+        yields = ", ".join(f"{s} {np.mean(own) / np.mean(wrong['random']):.2f}" for s, own in wrong.items())
+        print(f"{kind} ({len(seeds)} seeds; errors relative to random): {yields}")
+        if "portfolio" in wrong:
+            for name in ("random", best):
+                estimate, low, high = ratio(wrong["portfolio"], wrong[name])
+                print(f"  portfolio / {name}: {estimate:.3f} (95% CI {low:.3f} to {high:.3f})")
+    for strategy in STRATEGIES:
+        own = [row["covered"] for row in rows if row["strategy"] == strategy]
+        if own:
+            print(f"base's rate, {strategy}: covered in {np.mean(own):.3f} of {len(own)}")
+
+
+def print_keys(exports=1000):
+    """Coverage of the share of bad keys for readers that miss independently."""
+    from richter_audit.ascent._key_checks import estimate_bad_keys
+
+    rng = np.random.default_rng(1)
+    for n in (40, 100, 300):
+        for bad in (0.05, 0.15, 0.3):
+            for sensitivity, false in (((0.6, 0.8), 0.0), ((0.6, 0.8), 0.05), ((0.9, 0.95), 0.0), ((0.9, 0.95), 0.05)):
+                told = covered = 0
+                for _ in range(exports):
+                    is_bad = rng.random(n) < bad
+                    flags = rng.random((n, 2)) < np.where(is_bad[:, None], sensitivity, false)
+                    survives = ~flags.any(axis=1)
+                    _, interval = estimate_bad_keys(flags, survived=int(survives.sum()))
+                    if interval is not None:
+                        told += 1
+                        covered += (is_bad & survives).sum() / max(1, survives.sum()) <= interval.high
+                print(f"keys: {n} failing, {bad:.0%} bad, sensitivity {sensitivity}, false flags {false:.0%}: "
+                      f"covered {covered / max(told, 1):.3f} of {told}")  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--keep", type=Path, default=Path("soak") / "portfolio.jsonl")
+    parser.add_argument("--keys", action="store_true", help="also the share of bad keys")
+    options = parser.parse_args()
+    options.keep.parent.mkdir(parents=True, exist_ok=True)
+    rows = [json.loads(line) for line in options.keep.read_text().splitlines()] if options.keep.exists() else []
+    done = {(row["world"], row["seed"], row["strategy"]) for row in rows}
+    every = ((kind, seed, strategy) for seed in range(options.seeds) for kind in WORLDS for strategy in STRATEGIES)
+    jobs = sorted(every, key=lambda job: job[2] == "modes")  # which was never the best: last
+    with multiprocessing.Pool(options.workers) as pool, options.keep.open("a") as kept:
+        for row in pool.imap_unordered(run_one, [job for job in jobs if job not in done]):
+            rows.append(row)
+            kept.write(json.dumps(row) + "\n")
+            kept.flush()
+    print_worlds(rows)
+    if options.keys:
+        print_keys()
+
+
+if __name__ == "__main__":
+    main()
