@@ -17,6 +17,7 @@ __all__ = [
     "RaterName",
     "bears_on_claims",
     "has_no_end",
+    "has_no_top",
     "hinted_fields",
     "is_listed",
     "known_fields",
@@ -246,6 +247,9 @@ _AMOUNTS = _set(
 )
 
 
+_LOSSES = _set("nll loss losses perplexity ppl rmse mse mae")
+
+
 def _words(plain: str) -> set[str]:
     return {w for word in plain.split("_") for w in (word, word.removesuffix("s"))}
 
@@ -254,6 +258,11 @@ def has_no_end(name: str) -> bool:
     """Whether a name says that its numbers are an amount (time, money, tokens, a length), which has no usual scale."""
     words = _words(plain_name(re.sub(r"[()\[\]]", " ", name)))
     return bool(words & _AMOUNTS) and not words & (HINTS["score"] | {"rate", "ratio", "share", "percent", "efficiency"})
+
+
+def has_no_top(name: str) -> bool:
+    """Whether a name says that its numbers have no usual scale: an amount, or a loss that has no worst value."""
+    return has_no_end(name) or bool(_words(plain_name(name)) & _LOSSES)
 
 
 def less_is_better(name: str) -> bool:
