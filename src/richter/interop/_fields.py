@@ -145,7 +145,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "human": ("human", "human_correct", "human_grade"),
     "human_severity": ("human_severity", "severity_human"),
 }  # fmt: skip
-# names that are acted on (docs/reference/reading.md lists them); of any other the role is proposed
+# names that are acted on (docs/reference/columns.md lists them); of any other the role is proposed
 LISTED: dict[str, frozenset[str]] = {
     "item": _set("item item_id id question_id doc_id qid sample_id example_id task_id case_id test_id prompt_id"
                  " instance_id problem_id query_id uid question case ticket ticket_id nr no number lfd_nr frage"

@@ -244,7 +244,7 @@ def _count_repeats(frame: pl.DataFrame, rows: pl.DataFrame, place: Mapping[str, 
     return 0 if apart else count
 
 
-# words that are acted on in a score's column (docs/reference/reading.md lists them); what any other means is proposed
+# words that are acted on in a score's column (docs/reference/columns.md lists them); what any other means is proposed
 PLAIN_WORDS = frozenset(
     word_list(
         "true false t f yes no pass fail passed failed correct incorrect right wrong success failure ✓ ✗ ✔ ✘ ✅ ❌ ○ ×"
