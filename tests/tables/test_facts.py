@@ -156,7 +156,7 @@ def test_every_documented_name_is_a_grouping(name: str) -> None:
 
 
 def test_groupings_are_documented() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "reference" / "reading.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "columns.md").read_text(encoding="utf-8")
     listed = page.split("## Groupings, weights and graders")[1].split("\n## ")[0]
     assert all(f"`{name}`" in listed for field in ("group", "weight", "layer", "inclusion") for name in FIELDS[field])
 

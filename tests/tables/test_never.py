@@ -198,5 +198,12 @@ def test_training_and_testing_never_count_together_without_a_word(tmp_path: Path
         f"q{i},{c},{'train' if i < 60 else 'test'},{i % k > 0:d}" for c, k in (("a", 3), ("b", 4)) for i in range(100)
     ]
     (tmp_path / "grades.csv").write_text("\n".join(["item,condition,split,correct", *rows]) + "\n")
-    (note,) = [note for note in read_tables(tmp_path / "grades.csv").notes if "split" in note]
+    with pytest.raises(ReadingProposed, match=r"train \(120 rows\), test \(80 rows\)") as asked:
+        read_tables(tmp_path / "grades.csv")
+    assert asked.value.added == ("--layout splits",)
+    (note,) = [note for note in read_tables(tmp_path / "grades.csv", confirm=True).notes if "split" in note]
     assert "train (120 rows), test (80 rows)" in note
+    (tmp_path / "grades.csv").write_text((tmp_path / "grades.csv").read_text().replace("train", "dev"))
+    tables = read_tables(tmp_path / "grades.csv")  # nothing was learnt from either
+    assert tables.is_confirmed
+    assert any("dev (120 rows), test (80 rows)" in note for note in tables.notes)

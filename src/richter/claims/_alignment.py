@@ -391,17 +391,17 @@ def _joined(values: Floats, within: Codes | None, labels: NDArray[np.int32], mai
 def _displaced(texts: Codes) -> dict[int, tuple[int, int]]:
     """Of every condition whose texts can be compared: items that carry another item's text, and items compared.
 
-    An item's own text is the one that most conditions give. A text that no item owns (a template of the condition's
-    own) says nothing; a condition in which most texts are such is left to its grades, unless more than 1% of its texts
-    are those of other items.
+    An item's own text is the one that most conditions give; of two that as many give, the first condition's. A text
+    that no item owns (a template of the condition's own) says nothing; a condition in which most texts are such is left
+    to its grades, unless more than 1% of its texts are those of other items.
     """
     items, number = texts.shape
     own = np.full(items, -1, dtype=np.intp)
     for i, row in enumerate(texts):
         seen = row[row >= 0]
         if len(seen):
-            codes, counts = np.unique(seen, return_counts=True)
-            own[i] = codes[np.argmax(counts)]
+            _, place, counts = np.unique(seen, return_index=True, return_counts=True)
+            own[i] = seen[place[counts == counts.max()].min()]
     owned = np.unique(own[own >= 0])
     found = {}
     for k in range(number):

@@ -17,6 +17,7 @@ __all__ = [
     "RaterName",
     "bears_on_claims",
     "has_no_end",
+    "has_no_top",
     "hinted_fields",
     "is_listed",
     "known_fields",
@@ -145,7 +146,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "human": ("human", "human_correct", "human_grade"),
     "human_severity": ("human_severity", "severity_human"),
 }  # fmt: skip
-# names that are acted on (docs/reference/reading.md lists them); of any other the role is proposed
+# names that are acted on (docs/reference/columns.md lists them); of any other the role is proposed
 LISTED: dict[str, frozenset[str]] = {
     "item": _set("item item_id id question_id doc_id qid sample_id example_id task_id case_id test_id prompt_id"
                  " instance_id problem_id query_id uid question case ticket ticket_id nr no number lfd_nr frage"
@@ -247,6 +248,9 @@ _AMOUNTS = _set(
 )
 
 
+_LOSSES = _set("nll loss losses perplexity ppl rmse mse mae")
+
+
 def _words(plain: str) -> set[str]:
     return {w for word in plain.split("_") for w in (word, word.removesuffix("s"))}
 
@@ -255,6 +259,11 @@ def has_no_end(name: str) -> bool:
     """Whether a name says that its numbers are an amount (time, money, tokens, a length), which has no usual scale."""
     words = _words(plain_name(re.sub(r"[()\[\]]", " ", name)))
     return bool(words & _AMOUNTS) and not words & (HINTS["score"] | {"rate", "ratio", "share", "percent", "efficiency"})
+
+
+def has_no_top(name: str) -> bool:
+    """Whether a name says that its numbers have no usual scale: an amount, or a loss that has no worst value."""
+    return has_no_end(name) or bool(_words(plain_name(name)) & _LOSSES)
 
 
 def less_is_better(name: str) -> bool:

@@ -38,8 +38,10 @@ def _scorer(detector: str) -> str:
 
 
 def _samples(entry: Mapping[str, Any], setup: Setup, reading: Reading) -> Iterator[Sample]:
-    turns = mapping(entry.get("prompt")).get("turns")
-    prompt = flat_text([mapping(mapping(turn).get("content")).get("text") for turn in turns or ()])
+    given = entry.get("prompt")
+    turns = mapping(given).get("turns")
+    texts = [mapping(mapping(turn).get("content")).get("text") for turn in turns or ()]
+    prompt = given if isinstance(given, str) else flat_text(texts)  # a text in older reports
     results = {_scorer(name): own for name, own in mapping(entry.get("detector_results")).items()}
     reading.scorer = reading.scorer or next(iter(results), "")
     for draw, output in enumerate(entry.get("outputs") or ()):

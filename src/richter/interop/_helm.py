@@ -86,10 +86,16 @@ def _origin(path: Path, spec: Mapping[str, Any]) -> tuple[Setup, str]:
     spec = spec or mapping(run.get("adapter_spec"))
     kept = ("temperature", "max_tokens", "max_train_instances", "instructions", "method", "num_outputs")
     setup = Setup(
-        flat_text(spec.get("model_deployment") or spec.get("model")) or "unknown model",
+        flat_text(spec.get("model_deployment") or spec.get("model")) or _model_of_run(path.parent.name),
         tuple((k, flat_text(spec[k])) for k in kept if flat_text(spec.get(k))),
     )
     return setup, flat_text(run.get("name")).split(":")[0] or path.parent.name.split(":")[0]
+
+
+def _model_of_run(folder: str) -> str:
+    """The model that the folder of a run names: `mmlu:subject=anatomy,model=openai_gpt-4o`."""
+    settings = dict(part.partition("=")[::2] for part in folder.partition(":")[2].split(","))
+    return settings.get("model", "unknown model")
 
 
 def _scores(path: Path, reading: Reading) -> Mapping[tuple[str, int], Mapping[str, float | None]]:

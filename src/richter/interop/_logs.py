@@ -14,7 +14,7 @@ from richter.interop._record import LogOptions, Reading, Sample, Setup
 from richter.interop._safe import Unreadable
 from richter.records import Item, counted, printable
 
-__all__ = ["Logs", "Row", "is_severity", "log_files", "logs_summary", "read_logs"]
+__all__ = ["Logs", "Row", "distinct_stems", "is_severity", "log_files", "logs_summary", "read_logs"]
 
 FILES_LIMIT = 20_000  # of a folder
 DRAWS_LIMIT = 1_000_000
@@ -315,16 +315,30 @@ def _name_conditions(
     return _apart(names, clashing=len(given) == 0)
 
 
+def distinct_stems(files: Sequence[Path]) -> dict[Path, str]:
+    """A name for each file or folder: its own, else the parts of its path in which it differs from the others."""
+    plain = {f: f.name if f.is_dir() else f.stem for f in files}
+    if len({*plain.values()}) == len(plain):
+        return plain
+    parts = {f: (*f.absolute().parent.parts, plain[f]) for f in files}
+    deep = max(map(len, parts.values()))
+    shared = next(k for k in range(deep) if len({own[k : k + 1] for own in parts.values()}) > 1)
+    padded = {f: ("",) * (deep - len(own)) + own[shared:] for f, own in parts.items()}
+    differ = [k for k in range(deep - shared) if len({own[k] for own in padded.values()}) > 1]
+    return {f: "/".join(own[k] for k in differ if own[k]) for f, own in padded.items()}
+
+
 def _name_setups(
     readings: Sequence[Reading], group: Sequence[tuple[int, Setup]], tasks: Mapping[tuple[int, Setup], set[str]]
 ) -> dict[tuple[int, Setup], str]:
     """A name for each setup of one model in each file."""
     names = {}
     labels = _differences(list(dict.fromkeys(setup for _, setup in group)))
+    stems = distinct_stems(list(dict.fromkeys(readings[k].path for k, _ in group)))
     for k, setup in group:
         shared = [task for at, other in group if other == setup for task in tasks[at, setup]]
         is_repeated = len(shared) > len(set(shared))  # the same task twice: not parts of one condition
-        stem = readings[k].path.stem[-60:] if is_repeated else ""
+        stem = stems[readings[k].path][-60:] if is_repeated else ""
         names[k, setup] = _condition_name(setup.model, [part for part in (labels[setup], stem) if part])
     return names
 

@@ -98,7 +98,8 @@ def _of_grades(rows: Sequence[Row]) -> Iterator[str]:
     graded = [r for r in came if r.correct is not None]
     if len(graded) < len(came):
         yield f"{len(came) - len(graded):,} of {len(rows):,} answers have no grade."
-    if len(graded) >= SURE_ALIKE and len({r.correct for r in graded}) == 1:
+    is_alike = len({r.sample.scores.get(r.scorer) for r in graded}) == 1  # partial scores are not all wrong
+    if len(graded) >= SURE_ALIKE and is_alike:
         word = "right" if graded[0].correct else "wrong"
         count = counted(len(graded), "graded answer is", "graded answers are")
         yield f"all {count} {word}; was the answer extracted well?"
@@ -116,8 +117,8 @@ def _of_values(rows: Sequence[Row]) -> Iterator[str]:
     between = sum(0 < (r.sample.scores.get(r.scorer) or 0) < 1 for r in graded)
     if between:
         yield (
-            f"{between:,} of {len(rows):,} answers have a score between 0 and 1 ({printable(rows[0].scorer)}); "
-            "they count as right from --pass-at on."
+            f"{between:,} of {len(rows):,} answers have a score between 0 and 1 ({printable(rows[0].scorer)}): "
+            "--pass-at 0.5 makes each right or wrong."
         )
 
 

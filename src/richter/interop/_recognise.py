@@ -179,7 +179,12 @@ FORMATS: tuple[Format, ...] = (
         told_by=lambda seen: "spec" in seen.names or seen.names.keys() >= {"run_id", "event_id", "sample_id", "type"},
         read=read_openai_evals,
     ),
-    Format(name="garak report", shapes=("lines",), told_by=_has("entry_type", "_config.version"), read=read_garak),
+    Format(
+        name="garak report",
+        shapes=("lines",),
+        told_by=lambda seen: bytes(seen.names.get("entry_type", b"")) == b'"start_run setup"',
+        read=read_garak,
+    ),
     Format(
         name="Great Expectations result",
         shapes=("object",),
@@ -321,6 +326,10 @@ TOOL_TABLES = (
         name="EvalPlus", has=("eval.task_id", "eval.base_status", "eval.plus_status"),
         places={"item": (r"eval\.task_id",), "score": (r"eval\.base_status", r"eval\.plus_status"),
                 "draw": ("order",)},
+    ),
+    ToolTable(
+        name="MT-Bench", has=("question_id", "model", "judge", "judgment", "turn"),
+        places={"item": ("question_id",), "condition": ("model",), "score": ("score",), "draw": ("turn",)},
     ),
     ToolTable(
         name="AlpacaEval", has=("instruction", "generator_1", "generator_2", "preference"),

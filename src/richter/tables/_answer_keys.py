@@ -197,7 +197,7 @@ def _repeated_error(
     own = rows.filter(item=item, condition=condition, draw=draw)
     where = f" under {brief(condition)!r}" if "condition" in place else ""
     keys = [rows["item"], rows["condition"], rows["draw"]]
-    few = [c for c in frame.columns if c not in place.values() and 1 < frame[c].n_unique() <= MAX_APART]
+    few = [c for c in _telling_columns(frame, place) if 1 < frame[c].n_unique() <= MAX_APART]
     apart = [c for c in few if pl.DataFrame([*keys, frame[c].alias("by")]).n_unique() == len(rows)]
     if apart:
         shown = ", ".join(brief(str(v)) for v in frame[apart[0]].unique(maintain_order=True)[:4])
@@ -219,6 +219,11 @@ def _repeated_error(
     )
 
 
+def _telling_columns(frame: pl.DataFrame, place: Mapping[str, str]) -> list[str]:
+    """The columns that may tell several rows of an answer apart: free ones, and what is a question by name alone."""
+    return [c for c in frame.columns if c not in {own for field, own in place.items() if field != "prompt"}]
+
+
 def _count_repeats(frame: pl.DataFrame, rows: pl.DataFrame, place: Mapping[str, str]) -> int:
     """How many rows every item has under every condition, where they can be repeated draws and nothing else; else 0.
 
@@ -234,13 +239,12 @@ def _count_repeats(frame: pl.DataFrame, rows: pl.DataFrame, place: Mapping[str, 
     is_block = int((rows["item"] != rows["item"].shift(1)).fill_null(value=True).sum()) == rows["item"].n_unique()
     if not ("condition" in place or (is_block and count > 2)) or rows["item"].n_unique() < 2:
         return 0
-    words = [c for c, kind in frame.schema.items() if kind == pl.String and c not in place.values()]
-    words = [c for c in words if frame[c].n_unique() == count]
+    words = [c for c in _telling_columns(frame, place) if frame[c].dtype == pl.String and frame[c].n_unique() == count]
     apart = any(pl.DataFrame([rows["item"], rows["condition"], frame[c]]).n_unique() == len(rows) for c in words)
     return 0 if apart else count
 
 
-# words that are acted on in a score's column (docs/reference/reading.md lists them); what any other means is proposed
+# words that are acted on in a score's column (docs/reference/columns.md lists them); what any other means is proposed
 PLAIN_WORDS = frozenset(
     word_list(
         "true false t f yes no pass fail passed failed correct incorrect right wrong success failure ✓ ✗ ✔ ✘ ✅ ❌ ○ ×"

@@ -12,7 +12,7 @@ from richter.interop import (
     FIELDS,
     PEOPLE,
     bears_on_claims,
-    has_no_end,
+    has_no_top,
     hinted_fields,
     known_fields,
     leaf_name,
@@ -30,6 +30,7 @@ from richter.tables._answer_keys import (
 from richter.tables._part import GROUPINGS, OTHERS, ROW, Part, find_ranks, frame_of, severities
 from richter.tables._roled_table import RoledTable, reading_of, with_ranks
 from richter.tables._roles import LONG
+from richter.tables._shapes import LAYOUT
 from richter.tables._tables import KEY, RATINGS, ReadOptions
 from richter.tables._words import MISSING, TOTALS, brief, holds_grades, map_option, number_of, text_of, to_numbers
 
@@ -39,6 +40,7 @@ NUMBERS = ("severity", "confidence", "weight", "inclusion", "money_usd", "latenc
            "token_probability", "shown_first", "human", "human_severity")  # fmt: skip
 SPLIT_COLUMNS = ("split", "subset", "fold", "partition")
 SPLITS = frozenset({"train", "training", "dev", "val", "valid", "validation", "test", "testing", "holdout"})
+TRAINING = frozenset({"train", "training"})  # what a model may have learnt is asked about
 TEXTS = ("domain", "tier", "text", "error", "finish", "rater", "mechanism", "reason", "cluster", "clustered_by",
          "human_cluster", "layer")  # fmt: skip
 MIN_RETRIED = 5
@@ -79,7 +81,7 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
         score=score,
         measure=next((m.name for m in METRICS.values() if m.source == "column" and m.column == place.get("score")), ""),
         scale=ranges.pop() if len(ranges) == 1 else None,
-        endless=bool(score) and all(map(has_no_end, table.wide or [place["score"]])),
+        endless=bool(score) and all(map(has_no_top, table.wide or [place["score"]])),
         worded=scores is not None and scores.is_worded,
         groupings=_groupings(frame, keys["item"], place),
         reading=with_ranks(
@@ -109,7 +111,8 @@ def _note_splits(frame: pl.DataFrame, notes: list[str]) -> None:
         numbers = dict(cells.value_counts(sort=True).iter_rows())
         if len(numbers) > 1 and numbers.keys() <= SPLITS:
             rows = ", ".join(f"{name} ({number:,} rows)" for name, number in numbers.items())
-            notes.append(f"{brief(column)} holds {rows}: all of them count. --by {column} shows each by itself.")
+            note = f"{brief(column)} holds {rows}: all of them count. --by {column} shows each by itself."
+            notes.append(Note(note, "splits") if numbers.keys() & TRAINING else note)
 
 
 def _note_ranks(score: str, ranks: tuple[float, float] | None, notes: list[str]) -> None:
@@ -288,10 +291,8 @@ def _first_tries(
     few = min(len(stopped), int((each["len"] > 1).sum())) < MIN_RETRIED  # draws that came out so by chance
     if few or (each["value"] > 0).any() or not (stopped["last"] == 1).all():
         return rows, ()
-    notes.append(
-        f"items were tried again only after a failure ({brief(place['draw'])}): the first try counts, for the mean of "
-        "all tries is no rate"
-    )
+    tried = f"items were tried again only after a failure ({brief(place['draw'])})"
+    notes.append(Note(f"{tried}: the first try counts, for the mean of all tries is no rate", LAYOUT))
     return rows.filter(pl.col("draw") == pl.col("draw").min().over(keys)), ("first-tries",)
 
 
@@ -464,7 +465,14 @@ def _unused(frame: pl.DataFrame, place: Mapping[str, str], wide: Sequence[str]) 
     used |= {own for c in frame.columns if re.fullmatch(r"judge_\d+", c) for own in (c, f"{c}_name")}
     rest = [c for c in frame.columns if c not in used and "\0" not in c and bears_on_claims(c)]
     rest = [c for c in rest if text_of(frame[c]).n_unique() > 1]
-    return [c for c in rest if frame[c].n_unique() < frame.height or holds_grades(frame[c])]
+    rest = [c for c in rest if frame[c].n_unique() < frame.height or holds_grades(frame[c])]
+    runs = [place[f] for f in ("draw", "run") if place.get(f) in frame.columns]
+    return [c for c in rest if not any(_numbers_alike(frame, c, run) for run in runs)]
+
+
+def _numbers_alike(frame: pl.DataFrame, one: str, two: str) -> bool:
+    """Whether two columns tell the same rows apart, as a number of the run and its seed."""
+    return frame[one].n_unique() == frame[two].n_unique() == frame.n_unique([one, two])
 
 
 def _idle_fields(frame: pl.DataFrame, place: Mapping[str, str]) -> set[str]:

@@ -20,7 +20,7 @@ from richter.interop import (
     less_is_better,
     plain_name,
 )
-from richter.records import counted, of_kind, printable
+from richter.records import Note, counted, of_kind, printable
 from richter.tables._answer_keys import item_option
 from richter.tables._read_files import drop_totals
 from richter.tables._references import answer_columns, are_answers
@@ -34,7 +34,7 @@ from richter.tables._roled_table import (
 )
 from richter.tables._roles import JUDGES, find_roles
 from richter.tables._severity_words import worded
-from richter.tables._shapes import CONDITION, ORDER, VALUE, LongForm, long_form
+from richter.tables._shapes import CONDITION, LAYOUT, ORDER, VALUE, LongForm, long_form
 from richter.tables._tables import ReadOptions
 from richter.tables._wide_table import MADE_NAMES, as_floats, find_margins, melt_conditions, shared_faults
 from richter.tables._words import (
@@ -268,6 +268,8 @@ def _columns_of_field(
     own = [by_name[n] for n in FIELDS[field] if n in by_name and by_name[n] not in place.values()]
     own = [c for c in own if field != "condition" or not JUDGES.search(c)]
     own = [c for c in own if field != "draw" or _may_number_draws(frame[c])]
+    if field == "run" and (item := place.get("item", "")) in frame.columns and frame[item].n_unique() == frame.height:
+        return [c for c in own if frame[c].n_unique() < frame.height]  # a name for every answer tells no repeats apart
     if len(own) > 1 and frame.height > 1 and field in ("item", "score"):
         return [c for c in own if frame[c].n_unique() > 1] or own
     return own
@@ -338,8 +340,8 @@ def _runs_as_conditions(frame: pl.DataFrame, place: dict[str, str], mapped: Mapp
         return place
     for field in ("run", "draw"):
         column = place.get(field, "\0")
-        if field in mapped or column not in frame.columns or frame[column].n_unique() < 2:
-            continue
+        if field in mapped or column not in frame.columns or not 1 < frame[column].n_unique() < frame.height:
+            continue  # a name for every row names no condition
         if text_of(frame[column]).cast(pl.Int64, strict=False).null_count() == frame.height:
             return {f: c for f, c in place.items() if f not in (field, "condition")} | {"condition": column}
     return place
@@ -559,7 +561,7 @@ def _shares(frame: pl.DataFrame, place: Mapping[str, str], what: str, notes: lis
     for c, total in totals.items():
         is_whole = bare[c] in TOTAL_NAMES[: TOTAL_NAMES.index("n")] or bare[column] in _RIGHT
         if c != column and is_whole and (total >= points).all() and (total > 0).all():
-            notes.append(f"{brief(column)} of {brief(c)} is read as a share")
+            notes.append(Note(f"{brief(column)} of {brief(c)} is read as a share", LAYOUT))
             return frame.with_columns((points / total).alias(column)), c
     wrong = [c for c in frame.columns if c != column and leaf_name(c) in MISSED_NAMES and _whole(frame, c) is not None]
     if wrong and not less_is_better(column):

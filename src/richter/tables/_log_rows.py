@@ -1,15 +1,18 @@
 """Logs of other tools as rows of answers, scores and ratings."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 
 from richter.interop import LogOptions, Logs, Row, agreeing_totals, is_severity, problems, read_logs
-from richter.records import printable
+from richter.records import Note, printable
 from richter.tables._confidence_source import confidences
 from richter.tables._part import OTHERS, ROW, Part, frame_of, severities
 from richter.tables._tables import KEY, RATINGS, ReadOptions
+
+MAX_SCORERS_SHOWN = 3
 
 
 def part_of_logs(sources: Sequence[str | Path], options: ReadOptions) -> Part:
@@ -34,8 +37,19 @@ def part_of_logs(sources: Sequence[str | Path], options: ReadOptions) -> Part:
         conditions=list(logs.conditions),
         items=logs.items,
         score="" if by_severity else ", ".join(printable(name, limit=40) for name in names),
-        notes=[*notes, *problems(logs), *agreeing_totals(logs)],
+        notes=[*notes, *problems(logs), *agreeing_totals(logs), *_note_other_scorers(logs, options)],
     )
+
+
+def _note_other_scorers(logs: Logs, options: ReadOptions) -> list[str]:
+    """A note that names the scorers of the logs that do not count, where the user chose none."""
+    names = {name: None for row in logs.rows for name in row.sample.scores if name != row.scorer}
+    if not names or options.scorer is not None:
+        return []
+    shown = ", ".join(printable(name, limit=40) for name in [*names][:MAX_SCORERS_SHOWN])
+    more = f" and {len(names) - MAX_SCORERS_SHOWN} more" if len(names) > MAX_SCORERS_SHOWN else ""
+    settle = f"--scorer {shlex.quote(next(iter(names)))} makes it the main score"
+    return [Note(f"The log also holds {shown}{more}. {settle}.", "scores")]
 
 
 def _answers(logs: Logs) -> pl.DataFrame:

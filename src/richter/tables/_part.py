@@ -686,10 +686,10 @@ def _one_scale(scored: pl.DataFrame, what: str) -> None:
     large = ends.filter((pl.col("middle") > 10) & (pl.col("len") > 3))
     if len(small) and len(large):
         one, two = (brief(own["condition"][0]) for own in (small, large))
+        low, high = small["most"][0], large["most"][0]
         raise InputError(
-            f"{what}: the scores of {one} run up to {small['most'][0]:g}, those of {two} up to {large['most'][0]:g}: "
-            "they are not on one scale.",
-            remedy="Write both alike (85% as 0.85 or as 85), or state the scale: --scale 0:100",
+            f"{what}: the scores of {one} run up to {low:g}, those of {two} up to {high:g}: they are not on one scale.",
+            remedy=f"Write both alike (85% as 0.85 or as 85). Only if {one} has at most {low:g} of 100: --scale 0:100",
         )
 
 

@@ -11,6 +11,7 @@ from richter.errors import InputError, LedgerError, ReadingProposed
 from richter.interop import (
     Source,
     as_frame,
+    distinct_stems,
     evidence_run,
     is_frame,
     is_log,
@@ -24,7 +25,7 @@ from richter.interop import (
 from richter.records import printable
 from richter.store import DatabaseRun, Ledger, Place, is_run, open_ledger
 from richter.tables._log_rows import part_of_logs
-from richter.tables._part import UNNAMED, Part, assemble, rename_conditions
+from richter.tables._part import Part, assemble, rename_conditions
 from richter.tables._read_files import name_by_files, part_of_frame, read_file, read_folder
 from richter.tables._read_run import part_of_ledger
 from richter.tables._reading import options_for, proposal_of
@@ -95,14 +96,26 @@ def _read(sources: Sequence[tuple[Source, Source]], options: ReadOptions, what: 
     logs = [str(s) for _, s in sources if not is_frame(s) and holds_logs(named_source(s)[1])]
     parts: list[Part] = []
     chosen = [_options_of_source(given, options) for given, _ in sources]
+    stems = _stems(sources)
     for k, ((given, source), own) in enumerate(zip(sources, chosen, strict=True)):
         if is_frame(source) or str(source) not in logs:
-            found = _parts(source, own, stem=f"{UNNAMED} {k + 1}" if len(sources) > 1 else UNNAMED)
+            found = _parts(source, own, stem=stems[k])
             parts += [_of_source(part, given, source, own) for part in found]
         elif str(source) == logs[0]:
             parts.append(part_of_logs(logs, options))
     parts = name_by_files(parts, options)
     return _assembled(parts, chosen[0] if all(own == chosen[0] for own in chosen) else options, what)
+
+
+def _stems(sources: Sequence[tuple[Source, Source]]) -> list[str]:
+    """What the one condition of each source is called: the file's name, or where two are alike also its folder's."""
+    paths = [None if is_frame(s) else Path(str(named_source(s)[1])) for _, s in sources]
+    stems = [f"frame {k + 1}" * (len(sources) > 1) or "frame" if p is None else p.stem for k, p in enumerate(paths)]
+    files = [Path(str(named_source(given)[1])) for (given, _), p in zip(sources, paths, strict=True) if p is not None]
+    if len({*stems}) == len(stems) or len({*files}) < len(files):
+        return stems
+    names = iter(distinct_stems(files).values())
+    return [stem if p is None else next(names) for stem, p in zip(stems, paths, strict=True)]
 
 
 def _options_of_source(given: Source, options: ReadOptions) -> ReadOptions:
@@ -194,12 +207,12 @@ def _parts(source: Source, options: ReadOptions, *, stem: str) -> list[Part]:
         exported = path / "data" / "answers.parquet"  # as `richter export --hub` writes it, grades and all
         is_exported = exported.is_file() and (path / "croissant.json").is_file()
         parts = (
-            read_file(exported, options, named=name is not None)
+            read_file(exported, options, named=name is not None, stem=stem)
             if is_exported
             else read_folder(path, _tables_inside(path), options)
         )
     else:
-        parts = read_file(path, options, named=name is not None)
+        parts = read_file(path, options, named=name is not None, stem=stem)
     return parts if name is None else [_named(part, name) for part in parts]
 
 

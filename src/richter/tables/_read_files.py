@@ -10,7 +10,7 @@ from typing import TypeVar
 import polars as pl
 
 from richter.errors import InputError
-from richter.interop import guessed_encoding, read_frame, read_sheets, tool_table
+from richter.interop import distinct_stems, guessed_encoding, read_frame, read_sheets, tool_table
 from richter.records import Note, counted, of_kind, printable, tell_apart
 from richter.tables._build_part import build_part
 from richter.tables._part import Part, rename_conditions
@@ -23,7 +23,7 @@ from richter.tables._words import SPREADS, TOTALS, brief, number_of, text_of
 Key = TypeVar("Key")
 OPTIONAL_ENDINGS = (".txt", ".json")  # of a folder: these need not be tables
 MIN_SHARED_FILES = 5  # of folders with a file for each answer
-NOTED_STEPS = ("totals", "spellings", "severity-words")  # readings that a note tells, and a proposal confirms
+NOTED_STEPS = ("totals", "spellings", "severity-words", "splits")  # readings that a note tells, and a proposal confirms
 BLANK = b"\xef\xbb\xbf\xff\xfe\0 \r\n\t"
 
 
@@ -33,10 +33,11 @@ def read_folder(path: Path, files: Sequence[Path], options: ReadOptions) -> list
     frames, is_file_per_answer = _one_file_per_answer(frames, path)
     parts, unread = _read_parts(frames, options, path)
     faults |= unread
-    stems = _stems([*parts], path)
+    stems = distinct_stems([*parts])
     folders = _folders({f: part.answers["item"] for f, part in parts.items()})
     if folders:
-        stems = {f: _stems(folders, path)[f.parent] for f in parts}
+        names = distinct_stems(folders)
+        stems = {f: names[f.parent] for f in parts}
     found = [rename_conditions(part, {str(f): stems[f]}) for f, part in parts.items()]
     for part in found:  # what confirms one file confirms those beside it
         part.reading = part.reading and dataclasses.replace(part.reading, source=str(path))
@@ -145,9 +146,11 @@ def _one_file_per_answer(frames: Mapping[Path, pl.DataFrame], folder: Path) -> t
 def name_by_files(parts: list[Part], options: ReadOptions) -> list[Part]:
     """The parts with the files' names as conditions, where all have the same one and answer the same items."""
     names = {name for part in parts for name in part.conditions}
-    stems = [Path(part.name).stem for part in parts]
-    if len(parts) < 2 or len(names) != 1 or len({*stems}) < len(parts) or any(part.reading is None for part in parts):
+    paths = [Path(part.name) for part in parts]
+    is_file_each = len({*paths}) == len(parts) and all(part.reading is not None for part in parts)
+    if len(parts) < 2 or len(names) != 1 or not is_file_each:
         return parts
+    stems = [*distinct_stems(paths).values()]
     keys = pl.concat([part.answers.select(KEY) for part in parts])
     if not keys.is_duplicated().any() or stems == [*names]:
         return parts
@@ -156,18 +159,6 @@ def name_by_files(parts: list[Part], options: ReadOptions) -> list[Part]:
         part.reading = with_step(part.reading, "file-names", shown, options)
         rename_conditions(part, dict.fromkeys(part.conditions, stem))
     return parts
-
-
-def _stems(files: Sequence[Path], folder: Path) -> dict[Path, str]:
-    """A name for each file's condition: the file's own, else the parts of its path in which it differs from others."""
-    plain = {f: f.name if f.is_dir() else f.stem for f in files}
-    if len(set(plain.values())) == len(files):
-        return plain
-    parts = {f: [*f.relative_to(folder).parent.parts, plain[f]] for f in files}
-    deep = max(map(len, parts.values()))
-    padded = {f: [""] * (deep - len(own)) + own for f, own in parts.items()}
-    differ = [k for k in range(deep) if len({own[k] for own in padded.values()}) > 1]
-    return {f: "/".join(own[k] for k in differ if own[k]) for f, own in padded.items()}
 
 
 def _folders(items: Mapping[Path, pl.Series]) -> list[Path]:
@@ -194,12 +185,12 @@ def _no_tables_error(path: Path) -> InputError:
 # ------------------------------------------------------------------ files and sheets
 
 
-def read_file(path: Path, options: ReadOptions, *, named: bool) -> list[Part]:
-    """A table; of a workbook with several sheets each that is one, its conditions named by the sheet."""
+def read_file(path: Path, options: ReadOptions, *, named: bool, stem: str) -> list[Part]:
+    """A table, its one condition called `stem`; of a workbook each sheet that is one, its condition named by it."""
     sheets = read_sheets(path, text=True)
     if len(sheets) > 1:
         return _read_workbook(path, sheets, options)
-    part = part_of_frame(next(iter(sheets.values())), options, what=str(path), stem=path.stem, named=named)
+    part = part_of_frame(next(iter(sheets.values())), options, what=str(path), stem=stem, named=named)
     name = printable(path.name, limit=60)
     if encoding := guessed_encoding(path):
         part.reading = with_step(part.reading, encoding, f"encoding {encoding}, by its letters", options)

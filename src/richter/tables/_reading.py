@@ -24,7 +24,7 @@ MAX_LINES = 8
 MAX_SHOWN = 4  # names in a line
 # steps that are not of a table's layout: what a folder, a file or a sheet stands for, the alphabet, what is left out
 FILE_STEPS = (
-    "totals", "spellings", "severity-words", "folders", "file-per-answer", "file-names", "rater-sheets",
+    "totals", "spellings", "severity-words", "splits", "folders", "file-per-answer", "file-names", "rater-sheets",
     "cp932", "cp949", "gb18030", "cp1251",
 )  # fmt: skip
 GRADE_WORDS = {"right": 1.0, "wrong": 0.0, "missing": None}

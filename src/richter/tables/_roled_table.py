@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from richter.interop import FIELDS, LISTED, LOWER, VARYING, WORDED, is_listed, leaf_name, less_is_better, plain_name
-from richter.records import counted
+from richter.records import counted, of_kind
 from richter.tables._answer_keys import MAX_WORDS, PLAIN_NUMBER, PLAIN_WORDS
 from richter.tables._reading import Reading, Role, quoted
 from richter.tables._roles import JUDGES
-from richter.tables._shapes import ORDER
+from richter.tables._shapes import LAYOUT, ORDER
 from richter.tables._tables import ReadOptions
 from richter.tables._words import DECLINED, MISSING, STATUSES, brief, has_unique_rows, says_right, text_of
 
@@ -239,8 +239,9 @@ def reading_of(
     if table.wide:
         roles.append(Role(field="condition", shown=f"columns {quoted(table.wide)}", is_known=is_wide_known))
     if steps:
-        roles.append(Role(field="layout", shown=", ".join(steps), is_known={*steps} <= {*options.layout}))
+        roles += _layout_roles(table, steps, is_known={*steps} <= {*options.layout})
     roles += _grade_role(grades)
+    roles += [Role(field="grade", shown=note, is_known=True) for note in of_kind(table.notes, "status")]
     is_lower = options.better is None and _is_lower_by_name(table)
     if is_lower:
         roles.append(Role(field="better", shown="less is better, by a word in the name", is_known=False))
@@ -253,8 +254,21 @@ def reading_of(
         better="lower" if is_lower else options.better,
     )
     used = {*table.place.values(), *table.wide, *table.measures, *also_used}
-    unused = () if table.steps else tuple(c for c in table.given.columns if c not in used and c.strip())
+    unused = () if steps else tuple(c for c in table.given.columns if c not in used and c.strip())
     return Reading(source=what, roles=tuple(roles), unused=unused, given=options, options=chosen)
+
+
+def _layout_roles(table: RoledTable, steps: Sequence[str], *, is_known: bool) -> list[Role]:
+    """What the steps of layout do, and the conditions that they make, as a person would say it."""
+    told = of_kind(table.notes, LAYOUT)
+    roles = [Role(field="layout", shown=note, is_known=is_known) for note in told]
+    if len(told) < len(steps):
+        roles.append(Role(field="layout", shown=", ".join(steps), is_known=is_known))
+    made = table.place.get("condition", "")
+    if made in table.frame.columns and made not in table.given.columns and not table.wide:
+        names = table.frame[made].drop_nulls().unique(maintain_order=True).cast(pl.String)
+        roles.insert(0, Role(field="condition", shown=quoted(names), is_known=is_known))
+    return roles
 
 
 def _decided_columns(table: RoledTable) -> tuple[dict[str, str], list[str]]:

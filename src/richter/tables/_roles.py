@@ -46,6 +46,7 @@ WEAK = (*TEXTS, "group", "domain", "tier", "kind", "layer")
 SETTINGS = {"temperature", "temp", "shots", "shot", "decoding", "quantization", "effort", "thinking", "lr", "beam"}
 PEOPLE = {"user", "user_id", "userid", "customer", "customer_id", "participant", "participant_id", "visitor_id"}
 RATERS = PEOPLE | {"worker", "worker_id", "annotator_id", "rater_id", "reviewer_id", "labeler_id", "completed_by"}
+RANKS = ("rank", "ranking")  # a score where nothing else is one
 JUDGES = re.compile(
     r"judge|evaluator|grader|annotator|scorer|rater\b", re.IGNORECASE
 )  # whose own model is no condition
@@ -175,6 +176,7 @@ def _find_score(table: Table, place: dict[str, str], fixed: Sequence[str], notes
         return
     place.pop("score", None)
     graded = _graded_columns(table, place, fixed, named)
+    graded = graded or [c for c in _free(table, place, fixed) if leaf_name(c) in RANKS and table.graded(c)]
     weak = _weak_grades(table, place, fixed, graded)
     chosen = _choose_score(table, place, graded, _rank_grades(table, place, graded, weak), weak, notes, one=one)
     if chosen is None:
@@ -580,7 +582,7 @@ def _tell_rows_apart(table: Table, place: dict[str, str], fixed: Sequence[str], 
     if "rater" not in place and (people := [c for c in table.marks if table.n(*keys, c) == frame.height]):
         place["rater"] = people[0]
         return frame
-    free = _columns_within(table, rows, _free(table, place, fixed))
+    free = _columns_within(table, rows, _free(table, place, fixed, weak=("prompt",)))
     for rule in (_join_parts, _choose_measure, _join_settings, _take_dates):
         found = rule(table, place, rows, free, fixed, notes)
         if found is not None:
@@ -618,8 +620,8 @@ def _join_parts(
         if len(outer) > 1 and place.get("group") in outer:
             place["group"] = WITHIN
         place["item"] = BOTH
-        notes.append(f"ids begin again in every {' and '.join(map(brief, outer))}: an item is named by "
-                     f"{'both' if len(outer) == 1 else 'all'}")  # fmt: skip
+        shown = " and ".join(map(brief, outer))
+        notes.append(Note(f"ids begin again in every {shown}: {shown} and {brief(item)} name a question", "layout"))
         both = pl.concat_str(together, table.text(item), separator=" ")
         return table.frame.with_columns(both.alias(BOTH), together.alias(WITHIN))
     return None
@@ -646,10 +648,12 @@ def _join_settings(
         return None
     own = table.text(found[0])
     own = f"{leaf_name(found[0])} " + own if found == settings else own
-    own = table.text(condition) + ", " + own if is_named and table.n(condition) > 1 else own
+    own = table.text(condition) + " + " + own if is_named and table.n(condition) > 1 else own
+    for field in [f for f, c in place.items() if c == found[0]]:
+        del place[field]
     place["condition"] = BOTH
     shown = " and ".join(brief(c.strip("\0")) for c in (condition, found[0]) if c in table.frame.columns)
-    notes.append(f"a condition is named by {shown}{' together' if is_named else ''}")
+    notes.append(Note(f"each value of {shown}{' together' if is_named else ''} is compared as one model", "layout"))
     return table.frame.with_columns(own.alias(BOTH))
 
 

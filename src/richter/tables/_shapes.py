@@ -14,7 +14,7 @@ from typing import NamedTuple
 import polars as pl
 
 from richter.interop import PEOPLE, RaterName, hinted_fields, known_fields, plain_name, rater_of
-from richter.records import printable
+from richter.records import Note, printable
 from richter.tables._words import (
     SPREADS,
     TOTALS,
@@ -42,6 +42,7 @@ _WON = ("winner", "won", "preference", "preferred", "vote", "choice", "better", 
         "judgment", "judgement")  # fmt: skip
 _TIES = ("tie", "draw", "both", "neither", "equal", "same", "none")
 _NAMING = {"item", "condition", "prompt", "reference", "domain", "group", "tier", "layer", "weight", "rater", "draw"}
+LAYOUT = "layout"  # the kind of a note that tells a step
 Made = dict[str, str]
 
 
@@ -66,6 +67,11 @@ def long_form(frame: pl.DataFrame, notes: list[str]) -> LongForm:
     return LongForm(frame, made, tuple(steps))
 
 
+def _step(text: str) -> Note:
+    """The note that tells a step of layout, which a proposal shows."""
+    return Note(text, LAYOUT)
+
+
 def _blank(column: pl.Series) -> pl.Series:
     return column.is_null() if column.dtype != pl.String else column.str.strip_chars().fill_null("") == ""
 
@@ -83,7 +89,7 @@ def _sections(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made
     named = pl.select(pl.when(alone).then(text_of(frame[first]))).to_series().forward_fill().alias(SECTION)
     frame = frame.with_columns(named).filter(~alone)
     shown = brief(frame[SECTION][0])
-    notes.append(f"{int(alone.sum())} lines between the rows name what is below them, as {shown!r}")
+    notes.append(_step(f"{int(alone.sum())} lines between the rows name what is below them, as {shown!r}"))
     return frame, {}
 
 
@@ -97,7 +103,7 @@ def _merged(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
             continue
         filled = pl.select(pl.when(empty).then(None).otherwise(frame[c])).to_series().forward_fill()
         frame = frame.with_columns(filled.alias(c))
-        notes.append(f"empty cells of {brief(c)} are taken as the one above them, as in merged cells")
+        notes.append(_step(f"empty cells of {brief(c)} are taken as the one above them, as in merged cells"))
     return frame, {}
 
 
@@ -151,7 +157,8 @@ def _side_columns(frame: pl.DataFrame) -> Iterator[Sides]:
     """The pairs of columns that may name two models, each with the column that may say who won."""
     plain = {plain_name(c): c for c in frame.columns}
     for (name, column), (one, two) in itertools.product(plain.items(), _SIDES):
-        other = plain.get(name[: -len(one)] + two) if name.endswith(f"_{one}") else None
+        words = name.split("_")
+        other = plain.get("_".join(two if word == one else word for word in words)) if words.count(one) == 1 else None
         if other is None or "condition" not in hinted_fields(column.replace("generator", "model")):
             continue
         won = (c for n in _WON for p, c in plain.items() if n in p.split("_") and c not in (column, other))
@@ -185,7 +192,7 @@ def _two_rows_each(frame: pl.DataFrame, sides: Sides, score: pl.Series, notes: l
             text_of(frame[sides.second]).alias(CONDITION), (1 - score).alias(VALUE), pl.lit(0.0).alias(FIRST)
         ),
     ]
-    notes.append(f"{brief(sides.won)} says who won: 1 for the winner, 0 for the other, 0.5 each for a tie")
+    notes.append(_step(f"{brief(sides.won)} says who won: 1 for the winner, 0 for the other, 0.5 each for a tie"))
     return pl.concat(rows), made
 
 
@@ -220,7 +227,7 @@ def _raters(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
         return frame, {}
     decided = [c for c in rest if _DECIDED & {*plain_name(c).split("_")} and holds_grades(frame[c])]
     if decided:
-        notes.append(f"{brief(decided[0])} is read, which was settled after the others (--map score=COLUMN)")
+        notes.append(_step(f"{brief(decided[0])} is read, which was settled after the others (--map score=COLUMN)"))
         return frame, {"score": decided[0]}
     if are_raters_of_conditions(list(own)):
         return frame, {}
@@ -259,7 +266,7 @@ def _raters_as_draws(
     if "condition" in known_fields(rest):
         settle = f"{map_option('score', own[0])} reads one"
     shown = ", ".join(brief(c) for c in own)
-    notes.append(f"{shown} rate the same answers: an answer's score is the mean of theirs ({settle})")
+    notes.append(_step(f"{shown} rate the same answers: an answer's score is the mean of theirs ({settle})"))
     return pl.concat(parts, how="vertical_relaxed"), {"score": VALUE, "draw": DRAW}
 
 
@@ -269,11 +276,11 @@ def _person_beside_judge(
     """What a person says of the same answers as a judge: labels where both say right or wrong, else one is read."""
     person, judge = sorted(own, key=lambda c: own[c].word not in PEOPLE)
     if _binary(frame, own):
-        notes.append(f"{brief(judge)} grades, and {brief(person)} is what people say of the same answers")
+        notes.append(_step(f"{brief(judge)} grades, and {brief(person)} is what people say of the same answers"))
         return frame, {"score": judge, "human": person}
     main, other = (person, judge) if not _blank(frame[person]).any() else (judge, person)
     settle = f"{map_option('score', other)} reads the other"
-    notes.append(f"{brief(person)}, {brief(judge)} grade the same answers: {brief(main)} is read ({settle})")
+    notes.append(_step(f"{brief(person)}, {brief(judge)} grade the same answers: {brief(main)} is read ({settle})"))
     return frame, {"score": main}
 
 
@@ -409,12 +416,14 @@ def _measures_or_draws(frame: pl.DataFrame, grid: Grid, notes: list[str]) -> tup
     keep = [c for c in frame.columns if c not in column.values()]
     if _scored(twos) and not _scored(ones) and "score" not in known_fields(keep):
         are_draws = all(map(_is_draw, ones)) and "condition" in known_fields(keep)
+        own = ", ".join(brief(column[one, two]) for one in ones[:2] for two in twos if _scored([two]))
+        notes.append(_step(f"each {'epoch' if are_draws else 'model'} has columns of its own, as {own}"))
         return _measured(frame, keep, ones, twos, column), {"draw" if are_draws else "condition": CONDITION}
     if len(twos) < 2 or not all(map(_is_draw, twos)) or all(map(_is_draw, ones)):
         return None
     if any(rater_of(b).word for b in twos):
         shown = ", ".join(printable(b, limit=30) for b in twos)
-        notes.append(f"{shown} rate the same answers: an answer's score is the mean of theirs")
+        notes.append(_step(f"{shown} rate the same answers: an answer's score is the mean of theirs"))
     return _melted(frame, keep, ones, twos, column), {"condition": CONDITION, "score": VALUE, "draw": DRAW}
 
 
@@ -501,7 +510,9 @@ def _survey(
         for i in items
     ]
     notes.append(
-        f"each column is one of {len(items)} items under one of {len(conditions)} conditions, each row one person's"
+        _step(
+            f"each column is one of {len(items)} items under one of {len(conditions)} conditions, each row one person's"
+        )
     )
     made = {"item": ITEM, "condition": CONDITION, "score": VALUE, "draw": DRAW}
     return pl.concat(parts, how="vertical_relaxed"), made
@@ -524,7 +535,7 @@ def _drawn_lists(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, M
         *(pl.Series(c, [[_said(v) for v in cell] for cell in lists[c]], dtype=pl.List(pl.String)) for c in own),
         pl.Series(DRAW, [list(range(n)) for n in sizes], dtype=pl.List(pl.Int64)),
     )
-    notes.append(f"lists in {brief(graded[0])} are draws of one item")
+    notes.append(_step(f"lists in {brief(graded[0])} are draws of one item"))
     return frame.explode(*own, DRAW), {"draw": DRAW} | ({"score": graded[0]} if len(graded) == 1 else {})
 
 
@@ -553,7 +564,7 @@ def _items_as_columns(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFra
     frame = frame.with_columns(pl.col(c).cast(pl.String) for c in graded)
     long = frame.unpivot(graded, index=names or None, variable_name=ITEM, value_name=VALUE)
     left = f"; {', '.join(brief(c) for c in summaries)} for none" if summaries else ""
-    notes.append(f"each of {len(graded)} columns is taken for an item, each row for a condition{left}")
+    notes.append(_step(f"each of {len(graded)} columns is taken for an item, each row for a condition{left}"))
     return long, {"item": ITEM, "score": VALUE} | ({"condition": names[0]} if names else {})
 
 
