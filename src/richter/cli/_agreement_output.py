@@ -160,9 +160,10 @@ def print_agreement(out: Console, a: Agreement) -> None:
     if a.weighted:
         out.print("  Labels were drawn by stratum: kappas are weighted back to all answers, ICC and alpha are not.")
     if isinstance(a.noise, LabelNoise):
+        share = f"{a.noise.differ:.0%} {describe_ci(a.noise.differ_interval)}"
         out.print(
-            f"  They differ on {a.noise.differ:.0%} {describe_ci(a.noise.differ_interval)} of {a.noise.answers:,} answers."
-            f" One rating varies by {a.noise.spread:.2f} levels; corrected intervals include it."
+            f"  They differ on {share} of {a.noise.answers:,} answers. One rating varies by {a.noise.spread:.2f} "
+            "levels; corrected intervals include it."
         )
     for name, value, interval in _agreement_measures(a):
         out.print(f"  {name:48s} {value:6.3f}  {describe_ci(interval)}")

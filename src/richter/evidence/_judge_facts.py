@@ -115,12 +115,14 @@ def rule_level(dataset: Dataset, measure: str, condition: str) -> tuple[float, f
 
 def _with_values(base: Outcomes, rows: pl.DataFrame, value: Floats) -> Outcomes:
     """Other values on the same units, which nobody corrects."""
-    codes = {"item": base.items, "condition": base.conditions}
-    places = {k: rows[k].cast(pl.Enum(names)).to_physical().to_numpy().astype(np.intp) for k, names in codes.items()}
+    item, condition = (
+        rows[column].cast(pl.Enum(names)).to_physical().to_numpy().astype(np.intp)
+        for column, names in (("item", base.items), ("condition", base.conditions))
+    )
     metric = dataclasses.replace(METRICS["mean_score"], low=-1.0, high=1.0)
     return dataclasses.replace(
         base, metric=metric, value=value, draw=None, run=None, runs=(), label=None, layer=None, chance=None,
-        label_fault="", is_proxy=False, judges=(), notes=(), **places,
+        label_fault="", is_proxy=False, judges=(), notes=(), item=item, condition=condition,
     )  # fmt: skip
 
 

@@ -111,7 +111,7 @@ def _stems(sources: Sequence[tuple[Source, Source]]) -> list[str]:
     """What the one condition of each source is called: the file's name, or where two are alike also its folder's."""
     paths = [None if is_frame(s) else Path(str(named_source(s)[1])) for _, s in sources]
     stems = [f"frame {k + 1}" * (len(sources) > 1) or "frame" if p is None else p.stem for k, p in enumerate(paths)]
-    files = [Path(str(named_source(given)[1])) for (given, _), p in zip(sources, paths, strict=True) if p is not None]
+    files = [Path(str(named_source(given)[1])) for given, _ in sources if not is_frame(given)]
     if len({*stems}) == len(stems) or len({*files}) < len(files):
         return stems
     names = iter(distinct_stems(files).values())
