@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
-
-from richter.stats import Floats
+from numpy.typing import NDArray
 
 PIECE = 1 << 20
 QUOTE, BACKSLASH, COMMA = ord('"'), ord("\\"), ord(",")
@@ -25,7 +24,7 @@ RAW = 160  # a value that is kept as text, and its key
 class Signs(NamedTuple):
     """How often each byte occurs, how many bytes do not count, and how many commas stand in the outermost values."""
 
-    counts: Floats
+    counts: NDArray[np.float64]
     left_out: int
     outer_commas: float
 
@@ -73,7 +72,7 @@ def _count_outside_strings(view: memoryview, outer_depth: int) -> Signs:
     return Signs(counts, len(view) - int(counts.sum()), outer)
 
 
-def _letter_width(counts: Floats) -> int:
+def _letter_width(counts: NDArray[np.float64]) -> int:
     """The most bytes that a letter takes: one wide letter widens all of its string."""
     if counts[0xF0:].any() or counts[BACKSLASH]:
         return 4
