@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from richter.records import counted
+from richter.words._document_words import describe_note
 from richter.words._spans import round_up_to_two_figures, stated_amount
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def describe_pilot_size(size: "PilotSize") -> list[str]:
     lines.append(f"{size.power:.0%} power, {100 * size.level:g}% level, on {words.noun}.")
     if size.shares is not None and size.design is not None and size.shares.draws is not None:  # there are repeats
         lines += [size.shares.sentence(), size.design.sentence]
-    return [*lines, f"Read as: {size.understood}.", *(f"Note: {note}" for note in size.notes)]
+    return [*lines, f"Read as: {size.understood}.", *map(describe_note, size.notes)]
 
 
 def _who(size: "PilotSize") -> str:
