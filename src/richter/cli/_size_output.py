@@ -122,7 +122,8 @@ def size_tail(
     cost = "" if size.money_usd is None else f", {size.money_usd:,.2f} USD"
     out.print(
         f"You need about {size.items:,} questions for each of {asked['conditions']} models "
-        f"({size.calls:,} answers{cost}) to show a difference of {size.true:g} in the shape of the tail, where {delta:g} matters."
+        f"({size.calls:,} answers{cost}) to show a difference of {size.true:g} in the shape of the tail, "
+        f"where {delta:g} matters."
     )
     out.print(
         f"  {size.exceedances:,} exceedances of the {asked['q']:g} quantile each: {size.chance:.0%} of studies pass "
