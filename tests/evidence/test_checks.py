@@ -96,7 +96,7 @@ def test_conditions_that_share_no_item_are_compared_unpaired_with_a_note() -> No
     table[:20, 0] = 0.0
     dataset = dataset_of(outcomes(table))
     assert block_of(dataset) is None
-    assert any("no graded item in common" in note for note in notes_of(dataset))
+    assert any("no graded question in common" in note for note in notes_of(dataset))
     asked = evidence(dataset, PAIR)
     assert asked.known.sides == (50, 50)
     assert asked.known.as_worst is None  # each has items of its own

@@ -168,7 +168,7 @@ def page_questions(
     _check_measures(dataset, on, margins)
     trades = metric_of(dataset, main).is_cost and quality in margins
     if trades and quality == main:
-        raise InputError(f"{main} alone is no trade.", remedy="Give grades or scores beside the costs.")
+        raise InputError(f"{main} alone is not a trade-off.", remedy="Give grades or scores beside the costs.")
     pairs = pairs_of(dataset.conditions, control=control)
     questions = []
     for measure in measures_of(dataset, main, on):

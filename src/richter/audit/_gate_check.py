@@ -133,7 +133,7 @@ def stated_result(path: str | Path) -> tuple[int, int] | None:
     often = rows[0]["how_often"]
     right = (1 - float(often["estimate"])) * int(often["n"])
     if abs(right - round(right)) > 1e-6:
-        raise InputError(f"{path}: its rate is no count of its answers.", remedy="Give the evidence instead.")
+        raise InputError(f"{path}: its rate is not a count of its answers.", remedy="Give the evidence instead.")
     return round(right), int(often["n"])
 
 

@@ -375,7 +375,7 @@ def _row_faults(code: str, given: str, position: Mapping[str, int], ratings: Map
     """What is wrong with a row of a sheet."""
     severity = _as_number(given)
     if severity is None:
-        yield f"severity {given!r} is no number"
+        yield f"severity {given!r} is not a number"
         return
     if not 0 <= severity <= GRID[-1]:
         yield f"severity {severity:g} is not on the scale"

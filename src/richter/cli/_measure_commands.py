@@ -104,7 +104,9 @@ def severity() -> None:
 )
 @click.option("--scan", is_flag=True, help="Add the shape over 60 thresholds per model.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Without a plan; with one, its hash is the seed.")
-@click.option("--exit-code", "use_exit_code", is_flag=True, help="Exit 3 when blocked or untestable, 4 when undecided.")
+@click.option(
+    "--exit-code", "use_exit_code", is_flag=True, help="Exit 3 when nothing can be tested, 4 when inconclusive."
+)
 @engine_options
 @json_option
 def severity_tail() -> None:

@@ -132,7 +132,7 @@ def lipschitz(
     """
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     if c.shape != a.shape or c.ndim != 1 or len(c) == 0 or np.isnan(c).any() or np.isnan(a).any():
-        raise InputError("Give one confidence and one grade an item, none missing.", remedy="Leave missing items out.")
+        raise InputError("Give one confidence and one grade per item, none missing.", remedy="Leave missing items out.")
     if ((c < 0) | (c > 1)).any():
         raise InputError("A confidence lies outside [0, 1].", remedy="Divide percentages by 100.")
     recipe = functools.partial(_estimate_lipschitz, min_count=min_count, quantile=quantile, cap=cap)

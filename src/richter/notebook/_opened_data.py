@@ -417,7 +417,7 @@ class Run:
         paths = [source for source in self.sources if isinstance(source, str | Path)]
         if len(paths) < len(self.sources):
             raise InputError(
-                "A frame is no series of runs.", remedy="Give a folder, files by date, or a table in a file."
+                "A frame is not a series of runs.", remedy="Give a folder, files by date, or a table in a file."
             )
         name, days, notes = read_series(*paths, condition=condition or None, date=date, options=self.options)
         return watch_series(
