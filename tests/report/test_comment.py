@@ -50,6 +50,18 @@ def test_the_bar_stands_on_the_side_that_is_better_by_hand() -> None:
     assert bar(-1.0, 0.0, 1.0, "higher") == "━━━━●━━━━"
 
 
+def test_what_a_pass_does_not_show_stands_before_the_next_step(tmp_path: Path) -> None:
+    """Two equal results pass a margin of 20 points, and neither is better."""
+    right = [k % 2 == 0 for k in range(100)]
+    old, new = (table(tmp_path / f"{name}.csv", [""] * 100, right) for name in ("old", "new"))
+    comment = tmp_path / "c.md"
+    assert gate(f"old={old}", f"new={new}", "--margin", "20pt", "--md", str(comment)) == 0
+    lines = [line for line in comment.read_text().splitlines() if line]
+    assert lines[0].startswith("## ✅ PASS")
+    assert lines[1].startswith("This does not show that new is better")
+    assert lines[2].startswith("Next: ")
+
+
 def test_broken_and_fixed_items_with_both_answers_by_hand(tmp_path: Path) -> None:
     """Of 200 items new breaks 0 to 29 and fixes 190 to 195; five of each are shown, with both answers."""
     n = 200

@@ -29,7 +29,16 @@ from richter.stats import wilson
 from richter.tables import Dataset, name_again
 from richter.words import describe_gate, describe_gate_next, requirement_name
 
-__all__ = ["GateReport", "apply_gate_plan", "gate_status", "margin_plan", "run_gate", "stated_gate", "stated_result"]
+__all__ = [
+    "GateReport",
+    "apply_gate_plan",
+    "gate_status",
+    "is_old_second",
+    "margin_plan",
+    "run_gate",
+    "stated_gate",
+    "stated_result",
+]
 
 # names that say which of two is held against the other
 OLDER_NAMES = ("old", "older", "baseline", "base", "before", "control", "main", "master", "production", "previous")
@@ -109,9 +118,14 @@ def margin_plan(
     return make_plan("gate", given)
 
 
+def is_old_second(first: str, second: str) -> bool:
+    """Whether the names of two say that the old one stands second: a gate would pass a loss as a gain."""
+    return first.strip().lower() in NEWER_NAMES and second.strip().lower() in OLDER_NAMES
+
+
 def _check_order(first: str, second: str) -> None:
-    """Refuse a gate whose names say that the old one stands second: it would pass a loss as a gain."""
-    if first.strip().lower() in NEWER_NAMES and second.strip().lower() in OLDER_NAMES:
+    """Refuse a gate whose names say that the old one stands second."""
+    if is_old_second(first, second):
         raise InputError(
             f"{second} comes second, and a gate checks the second one against the first: a loss could pass as a gain.",
             remedy=f"Put the old one first: richter gate {second}.csv {first}.csv --margin 2pt, or of one file: "

@@ -202,7 +202,7 @@ def _by_grades(
         if not why and (
             is_loose or not _would_be_seen(agree, members, inside, near, accuracy, close, outcomes, chance)
         ):
-            why = "there are too few questions to tell"
+            why = "too few questions to tell"
         if why:
             unchecked |= dict.fromkeys(members.tolist(), why)
         else:

@@ -20,6 +20,7 @@ from richter.audit import (
     WatchReport,
     apply_gate_plan,
     compare_tables,
+    is_old_second,
     margin_plan,
     measure_calibration,
     measure_grades,
@@ -340,6 +341,12 @@ class Run:
             stated = parsed_margins(margin)
             bare = {on or "": stated} if isinstance(stated, float) else stated
             tables = self.tables.select(conditions) if conditions else self.tables
+            if len(tables.conditions) == 2 and is_old_second(*tables.conditions):
+                first, second = tables.conditions
+                raise InputError(
+                    f"{second} comes second, and a gate checks the second one against the first.",
+                    remedy=f'Name the old one first: conditions=("{second}", "{first}").',
+                )
             if len(tables.conditions) != 2:
                 named = ", ".join(map(repr, tables.conditions[:2])) if len(tables.conditions) > 2 else "'old', 'new'"
                 raise InputError(
