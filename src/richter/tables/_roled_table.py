@@ -71,7 +71,8 @@ def known_table(frame: pl.DataFrame, options: ReadOptions, notes: list[str]) -> 
     if not (_has_sound_keys(frame, place, options) and _has_plain_scores(frame, place, options)):
         return None
     measures = [c for c in frame.columns if is_listed("score", c) and c not in place.values()]
-    return RoledTable(frame=frame, given=frame, place=place, measures=measures, notes=notes)
+    known = ("item",) if plain_name(place["item"]) in BARE_ITEMS else ()
+    return RoledTable(frame=frame, given=frame, place=place, measures=measures, known=known, notes=notes)
 
 
 def _listed_places(frame: pl.DataFrame, options: ReadOptions) -> dict[str, str] | None:
@@ -137,7 +138,7 @@ def _claiming_columns(frame: pl.DataFrame, field: str, place: Mapping[str, str])
 
 def is_known_column(field: str, column: pl.Series) -> bool:
     """Whether a column is known as a field: by a listed name, or one that words for right and wrong make a score's."""
-    if is_listed(field, column.name) or (field == "item" and plain_name(column.name) in BARE_ITEMS):
+    if is_listed(field, column.name):
         return True
     if field != "score" or plain_name(column.name) not in WORDED or column.dtype != pl.String:
         return False

@@ -49,7 +49,7 @@ def known_wide(rows: pl.DataFrame, options: ReadOptions, notes: list[str]) -> Ro
     if item is None or (item in rows.columns and text_of(rows[item]).n_unique() < rows.height):
         return None
     rest = [c for c in rows.columns if c != item]
-    wide = [c for c in rest if _is_graded(rows[c])]
+    wide = [c for c in rest if _is_graded(rows[c]) and not is_listed("reference", c)]
     others = [c for c in rest if c not in wide]
     keys = [c for c in others if _is_key(rows, c, wide)]
     are_others_plain = not any(
@@ -65,11 +65,11 @@ def known_wide(rows: pl.DataFrame, options: ReadOptions, notes: list[str]) -> Ro
 
 
 def _is_key(rows: pl.DataFrame, column: str, wide: Sequence[str]) -> bool:
-    """Whether a listed column is the key to answers that are not in the table: its cells are none of the 0 and 1."""
+    """Whether a listed column is the key to answers that are not in the table: it has other cells than 0 and 1."""
     if not is_listed("reference", column) or any(_grade_kind(rows[c]) != 1.0 for c in wide):
         return False
     grades = {cell for c in wide for cell in text_of(rows[c]).str.to_lowercase().drop_nulls().unique().head(MAX_WORDS)}
-    return grades.isdisjoint(text_of(rows[column]).str.to_lowercase().drop_nulls().unique())
+    return not grades.issuperset(text_of(rows[column]).str.to_lowercase().drop_nulls().unique())
 
 
 def _question_places(rows: pl.DataFrame, others: Sequence[str]) -> dict[str, str]:
