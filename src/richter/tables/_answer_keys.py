@@ -361,10 +361,17 @@ def _note_words(cells: pl.Series, declined: Collection[str], statuses: Collectio
     for cell in declined:
         settle = f"--grade {shlex.quote(f'{brief(cell.strip())}=missing')} leaves them out"
         notes.append(f"{(cells == cell).sum():,} graded {brief(cell.strip())!r} count as not right ({settle})")
+    note_statuses(cells, statuses, "", notes)
+
+
+def note_statuses(cells: pl.Series, statuses: Collection[str], column: str, notes: list[str]) -> None:
+    """Say how many cells, of the score or of a status `column`, hold a word for the end of a call, not a grade."""
+    told = f"with {brief(column)}" if column else "graded"
+    as_given = "keeps their grades" if column else "counts them as wrong"
     for cell in statuses:
-        settle = f"--grade {shlex.quote(f'{brief(cell.strip())}=wrong')} counts them as wrong"
+        settle = f"--grade {shlex.quote(f'{brief(cell.strip())}=wrong')} {as_given}"
         notes.append(
-            Note(f"{(cells == cell).sum():,} graded {brief(cell.strip())!r} have no grade ({settle})", "status")
+            Note(f"{(cells == cell).sum():,} {told} {brief(cell.strip())!r} have no grade ({settle})", "status")
         )
 
 
