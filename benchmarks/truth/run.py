@@ -6,7 +6,7 @@
     python benchmarks/truth/run.py --collect             # add up what has run, write the page
 
 Records go to soak/truth/ (of a fast run to soak/truth-fast/), environments to .venv-truth/. What the page is made of,
-results.json, is committed beside this file.
+results.json, is committed beside this file: rows that did not run again stay.
 """
 
 import argparse

@@ -114,7 +114,7 @@ def merged(committed: list[Row], ran: list[Row]) -> list[Row]:
         before = rows.get(key(row))
         if before is None or row["n"] >= min(ENOUGH, before["n"]):
             rows[key(row)] = row
-    return [rows[k] for k in sorted(rows)]
+    return sorted(rows.values(), key=lambda row: str(row["world"]))
 
 
 def _reasons(records: list[dict[str, Any]]) -> Iterator[str]:
