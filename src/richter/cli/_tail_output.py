@@ -20,7 +20,7 @@ from richter.evidence import MissingPolicy
 from richter.records import Claim, Verdict, counted, of_kind, printable
 from richter.tables import ReadOptions, as_options
 from richter.tail import GATES
-from richter.words import describe_registration, describe_tail_next, describe_verdict
+from richter.words import describe_note, describe_registration, describe_tail_next, describe_verdict
 
 _MARKS = {True: "pass", False: "FAIL", None: "-"}
 
@@ -87,10 +87,10 @@ def _show(out: Console, report: TailReport) -> None:
         span = f"{scan.envelope.low:+.3f} to {scan.envelope.high:+.3f}"
         text = f"{name}: xi over {len(scan.points)} thresholds: median {scan.median:+.3f}, envelope {span}"
         out.print(printable(text))
-    notes = dict.fromkeys((f"Read as: {report.understood}.", *(f"Note: {note}" for note in study.notes)))
+    notes = dict.fromkeys((f"Read as: {report.understood}.", *map(describe_note, study.notes)))
     for pair in study.claims if len(study.claims) <= FEW_PAIRS else ():
         above = of_kind(pair.notes, "condition")  # said once for all pairs
-        notes |= dict.fromkeys(f"Note: {n}" for n in pair.notes if n not in above)
+        notes |= dict.fromkeys(describe_note(n) for n in pair.notes if n not in above)
     if report.n_missing:
         notes[f"Note: {counted(report.n_missing, 'row')} without a number were left out."] = None
     for note in notes:

@@ -40,7 +40,7 @@ def describe_difference(row: Row, noun: str, level: str) -> Says:
     finding = f"The {level} CI {sides.get(row['side'], 'holds differences on both sides of zero')}."
     if row["side"] == "alike":
         finding = f"The {level} CI lies within the margin."
-    return finding, f"{row['other']} less {row['condition']} on {noun}; the line is the {level} CI.{margin}"
+    return finding, f"{row['other']} minus {row['condition']} on {noun}; the line is the {level} CI.{margin}"
 
 
 def describe_ranking(
