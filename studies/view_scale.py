@@ -18,7 +18,6 @@ from simulated_run import build_run
 from richter.report import RunsApp, render_report
 from richter.report._index import EvidenceIndex
 
-
 DIFFERENT = 10  # runs that are simulated; the others are copies of them
 
 
