@@ -70,7 +70,11 @@ class StagedCommand(click.Command):
 @click.option("--max-tokens", type=click.IntRange(1), default=500, help="Of an answer, at first: see --most-tokens.")
 @click.option("--top-p", type=click.FloatRange(0, 1), default=None)
 @click.option("--seed", type=int, default=None, help="Sampling seed, sent to the model; draws get seeds of their own.")
-@click.option("--logprobs", is_flag=True, help="Keep the log-probabilities of the answer's tokens.")
+@click.option(
+    "--logprobs",
+    is_flag=True,
+    help="Keep the log-probabilities of the answer's tokens; of --style choice, how sure the model is of its option.",
+)
 @click.option("--draws", type=click.IntRange(1), default=1, help="Answers per item and condition.")
 @limit_option
 @call_options(parallel=True, engine=True, dry_run="Price it and ask nothing.")

@@ -28,6 +28,7 @@ from richter_audit.stages import (
     name_conditions,
     prepare_demo,
     run_stages,
+    usual_style,
 )
 
 REPORT = "report.html"
@@ -69,11 +70,12 @@ def audit(
             known = {item.id for item in items}
             items += [item for item in ledger.items() if item.id not in known]
     local = all(resolve(model).backend == "local" for model in models)
+    lists_options = (style or usual_style(items)) == "choice"
     conditions = name_conditions(
         models,
         temperatures=temperatures or (0.0,),
         systems=[read_system(text) for text in systems] or [""],
-        decoding=Decoding(max_tokens=max_tokens, seed=seed if local else None, logprobs=local),
+        decoding=Decoding(max_tokens=max_tokens, seed=seed if local else None, logprobs=local or lists_options),
         style=style,
         items=items,
     )

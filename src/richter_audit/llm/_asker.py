@@ -8,7 +8,7 @@ import math
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from richter.errors import BudgetExhausted, CallFailed, ModelError, RichterError, Unreachable
@@ -47,6 +47,7 @@ class Job:
     item: str = ""
     condition: str = ""
     cut: Callable[[Answer], bool] | None = None  # None: an answer is taken as it comes
+    confidences: Callable[[Answer], Mapping[str, float]] | None = None  # by source: how sure an answer is when it comes
 
 
 class Asks(Protocol):
@@ -180,6 +181,8 @@ class Asker:
                 self.tally.last_error = claimed.error
             elif not goes_on(claimed):
                 self.tally.reused += 1
+                if job.confidences is not None:
+                    self.ledger.share_confidences(key, job.item, job.condition, job.draw)
             return _assign_to(claimed, job)
         finally:
             del self._in_progress[key]
@@ -342,6 +345,7 @@ class Asker:
                 attempt=held,
                 cost=cost,
                 aside=aside,
+                confidences={} if job.confidences is None or answer.error else job.confidences(answer),
             )
         )
         done.add_done_callback(self.budget.notify_settled)

@@ -38,6 +38,7 @@ except ModuleNotFoundError as error:
 
 RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 IDS_TO_TRUST = 20  # distinct ones, before a second reply with one of them says something
+MOST_LISTED, FEW_LISTED = 20, 5  # tokens that a server lists at each place; where it refuses the first number
 LONGEST_WAIT_S = 60.0  # of what a server asks for; what is still refused after that fails, and can be asked again
 # how servers say that they do not take a parameter, and the words by which they name those that can be left out
 _REFUSES = re.compile(
@@ -71,6 +72,7 @@ class HttpModel:
         self._tried: set[str] = set()
         self._left_out: set[str] = set()
         self._streams = False
+        self._listed = MOST_LISTED
         self._bodies = BodyReader()
         self._ids: dict[bytes, bytes] | None = {}  # of replies, with a hash of the whole
 
@@ -213,13 +215,19 @@ class HttpModel:
         if decoding.seed is not None:
             payload["seed"] = draw_seed(decoding, draw)
         if decoding.logprobs:
-            payload["logprobs"] = 1 if raw else True
+            payload["logprobs"] = max(1, self._most_listed(decoding)) if raw else True
+            if decoding.top_logprobs and not raw:
+                payload["top_logprobs"] = self._most_listed(decoding)
         if decoding.json_schema is not None:
             schema = {"name": "answer", "strict": True, "schema": decoding.json_schema}
             payload["response_format"] = {"type": "json_schema", "json_schema": schema}
         if decoding.choices:
             payload |= self._hold_to(decoding.choices)
         return {name: value for name, value in payload.items() if name not in self._left_out}
+
+    def _most_listed(self, decoding: Decoding) -> int:
+        """How many tokens are listed at each place: as many as are asked for, and the server allows."""
+        return min(decoding.top_logprobs, self._listed)
 
     def _hold_to(self, choices: Sequence[str]) -> dict[str, Any]:
         """What tells the server to answer with one of the choices."""
@@ -239,10 +247,10 @@ class HttpModel:
         if status not in (400, 404, 415, 422, 501) or not _REFUSES.search(message):
             return
         named = refused_parameter(content)
-        change = self._rename_token_limit(named, sent)
+        change = self._rename_token_limit(named, sent) or self._list_fewer(named, sent)
         dropped = [p for p in _OPTIONAL if p in sent and re.search(_OPTIONAL[p], named, re.IGNORECASE)]
         if not change and dropped:
-            self._left_out |= set(dropped)
+            self._left_out |= {*dropped, *(("top_logprobs",) if "logprobs" in dropped else ())}
             change = f"{' and '.join(dropped)} is left out, so what it asks for does not hold"
         if not change and "stream" not in sent and re.search(r"\bstream", named):
             self._streams, change = True, "answers are taken as streams"
@@ -250,6 +258,13 @@ class HttpModel:
             raise TryAgain(
                 f"{self.name} refuses what was asked ({printable(message, limit=300)}): {change}", changed=True
             )
+
+    def _list_fewer(self, named: str, sent: dict[str, Any]) -> str:
+        """List fewer tokens at each place where a server refuses so many; what is done, or nothing."""
+        if not re.search(r"\btop_logprobs\b", named) or sent.get("top_logprobs", 0) <= FEW_LISTED:
+            return ""
+        self._listed = FEW_LISTED
+        return f"{FEW_LISTED} tokens are listed at each place"
 
     def _rename_token_limit(self, named: str, sent: dict[str, Any]) -> str:
         """Send the token limit by its other name where a server refuses the one; what is done, or nothing."""

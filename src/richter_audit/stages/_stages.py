@@ -30,6 +30,7 @@ from richter.models import resolve
 from richter.records import Claim, Condition, Decoding, Item, Rating
 from richter.tables import read_tables, scores_table
 from richter.tables._confidence_source import confidences
+from richter.tables._read_run import first_confidences
 from richter.texts import choose_graders, is_refusal
 from richter_audit.ascent import SearchSettings, StepSummary, run_search
 from richter_audit.bench import read_gazetteer
@@ -312,8 +313,9 @@ class _Audit:
             answers = [a for a in ledger.answers() if a.draw == 0 and a.item in items and a.condition in conditions]
             grades = {(g.item, g.condition): g for g in ledger.grades() if g.main and g.draw == 0 and kind == "grader"}
             severities = _first_severities(ledger.ratings(), kind)
+            given = {k: v for k, v in first_confidences(ledger).items() if k[0] in items and k[1] in conditions}
         texts = [((a.item, a.condition, 0), a.text, a.tokens, a.logprobs) for a in answers if not a.error]
-        sure = {(item, name): value for item, name, _, _, value in confidences({}, texts).iter_rows()}
+        sure = {(item, name): value for item, name, _, _, value in confidences(given, texts).iter_rows()}
         for a in answers:
             key = (a.item, a.condition)
             severity, grade = severities.get(key), grades.get(key)
