@@ -252,6 +252,14 @@ class Ledger(RecordTables):
         self._database.check_room()
         return self.spender.hold(attempts)
 
+    def take_over(self, model: str) -> dict[str, str]:
+        """Make the open attempts at a model that an ended process left behind this one's; their ids by key."""
+        return self.spender.take_over(model)
+
+    def give_back(self, attempts: Sequence[str]) -> None:
+        """Close attempts that never went out."""
+        self.spender.give_back(attempts)
+
     def mark_sent(self, attempt: str) -> None:
         """Say that an attempt for which there was room goes out now."""
         self.spender.mark_sent(attempt)

@@ -77,7 +77,7 @@ class StagedCommand(click.Command):
 )
 @click.option("--draws", type=click.IntRange(1), default=1, help="Answers per item and condition.")
 @limit_option
-@call_options(parallel=True, engine=True, dry_run="Price it and ask nothing.")
+@call_options(parallel=True, engine=True, batch=True, dry_run="Price it and ask nothing.")
 @click.option("--context-tokens", type=click.IntRange(64), default=None, help="Local models: tokens per slot.")
 @click.option("--timeout", "timeout_s", type=click.FloatRange(min=0.1), default=120.0, help="Seconds.")
 @json_option
@@ -111,7 +111,7 @@ def ask() -> None:
 @self_option
 @click.option("--limit", type=click.IntRange(1), help="Only so many answers go to the judge models.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write a scores table (CSV, Parquet or JSONL).")
-@call_options(engine=True, dry_run="Count and price the calls; ask nothing.")
+@call_options(engine=True, batch=True, dry_run="Count and price the calls; ask nothing.")
 @seed_option
 @json_option
 def judge() -> None:
@@ -153,7 +153,7 @@ def judge() -> None:
 @click.option("--judge", help="A model that groups the answers by meaning. Without it: offline, by rules and vectors.")
 @click.option("--adaptive", is_flag=True, help="Draw no more where the most likely answer is already settled.")
 @limit_option
-@call_options(parallel=True, engine=True, dry_run="Price it and ask nothing.")
+@call_options(parallel=True, engine=True, batch=True, dry_run="Price it and ask nothing.")
 @json_option
 def draw() -> None:
     """Draw repeated answers to each item, group those that say the same, and write RUN/draws.jsonl.
@@ -211,6 +211,7 @@ def draw() -> None:
     "5usd, 20000calls or 2Mtok, over all stages together: never exceeded.",
     parallel=True,
     engine=True,
+    batch=True,
     dry_run="Price every stage and ask nothing.",
 )
 @json_option

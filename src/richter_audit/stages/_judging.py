@@ -30,7 +30,7 @@ from richter.records import Answer, Condition, Item, Rating, Result
 from richter.store import Ledger, RunLike, open_ledger, run_folder
 from richter_audit.bench import read_gazetteer
 from richter_audit.judge import REPLY_TOKENS, RuleJudge, deal, judge_detail, judge_messages, rate_answer, rule_label
-from richter_audit.llm import Asker, CallOptions, Model, at_once, check_models, with_models
+from richter_audit.llm import BATCH_CONCURRENCY, Asker, CallOptions, Model, at_once, check_models, with_models
 from richter_audit.stages._ask_stage import BYTES_PER_TOKEN, AskProgress, progress_of
 
 __all__ = ["JudgingEstimate", "JudgingResult", "estimate_judging", "judge_run"]
@@ -143,7 +143,10 @@ def judge_run(
                 turn = places[answer.item] + answer.draw
                 dealt.append((answer, deal(judges, conditions[answer.condition], turn, allow_self=allow_self)))
             _note_judges(ledger, judges, allow_self=allow_self)
-            _ask_panel(ledger, items, dealt, judges, watch, {"concurrency": 16, "slots": 4, **calls})
+            few: CallOptions = {"concurrency": 16, "slots": 4, **calls}
+            if calls.get("batch"):
+                few["concurrency"] = BATCH_CONCURRENCY  # what waits together goes out together
+            _ask_panel(ledger, items, dealt, judges, watch, few)
         return _result(ledger, ledger.name, len(answers), rng=np.random.default_rng(seed))
 
 
