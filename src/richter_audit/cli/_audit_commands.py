@@ -170,8 +170,13 @@ def draw() -> None:
 
 
 @command("_audit_output:audit", cls=StagedCommand, stages={"ask": ask, "draw": draw, "judge": judge})
-@click.argument("run", type=run_place)
-@bench_options
+@click.argument("run", type=run_place, metavar="RUN|DOCUMENTS")
+@click.option("--bench", type=click.Path(path_type=Path), help="Items: JSONL, CSV or Parquet.")
+@click.option("--model", "models", required=True, multiple=True, help="A model. May be given several times.")
+@click.option("--generator", help="Without --bench: the model that writes questions about a folder of documents.")
+@click.option("--settle", "claims", multiple=True, metavar="CLAIM", help="Of documents: what to settle; see below.")
+@click.option("--questions", type=click.IntRange(1), default=400, help="Of documents: to be written, at most.")
+@click.option("-o", "--output", type=run_place, metavar="RUN", help="Of documents: the run. Default: DOCUMENTS.audit.")
 @condition_options
 @click.option(
     "--style", type=click.Choice(["chat", "choice"]), help="By default choice where items have options, else chat."
@@ -222,6 +227,11 @@ def audit() -> None:
     tail (--nll), search (--kb); then everything is measured and RUN/report.html is written. Each stage goes on where it
     stopped. With a plan that has requirements the exit status is 0 (met), 3 (violated) or 4 (undecided).
 
+    With --generator the first argument is a folder of documents. Questions are written about them, then asked, judged
+    and drawn repeatedly until every claim is settled (--settle; by default which model is better, how often each makes
+    severe errors, how far its confidence is off). What comes next is the batch that brings open claims nearest to a
+    verdict per cost. Then errors are searched for and weighed.
+
     \b
     Examples:
       richter bench facts --items 400 -o facts.jsonl
@@ -233,6 +243,8 @@ def audit() -> None:
       richter audit run1 --bench facts.jsonl --model smollm2 --only severity,floors
       richter audit run1 --only ask --bench facts.jsonl --model smollm2 --limit 50
       richter audit run5 --bench qa.csv --model openai/gpt-4o-mini
+      richter audit handbook/ --model openai/gpt-4o-mini --model openai/gpt-4o --generator openai/gpt-4.1 --judges
+      mistral/mistral-large-latest,groq/llama-3.3-70b-versatile --budget 20usd
     The same command again resumes: only what is missing is asked.
     """
 
