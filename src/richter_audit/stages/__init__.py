@@ -7,6 +7,7 @@ from richter._lazy import lazy
 if TYPE_CHECKING:
     from richter_audit.stages._ask_stage import *
     from richter_audit.stages._demo import *
+    from richter_audit.stages._document_audit import *
     from richter_audit.stages._draw_stage import *
     from richter_audit.stages._grading import *
     from richter_audit.stages._judging import *
