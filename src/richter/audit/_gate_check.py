@@ -153,7 +153,7 @@ def stated_result(path: str | Path) -> tuple[int, int] | None:
 
 def stated_gate(
     tables: Dataset, margin: float, *, right: int, n: int, on_undecided: str = "fail", level: float = DEFAULT_LEVEL,
-    accept_judge: bool = False, obstacles: Sequence[str] = (),
+    policy: Policy | None = None, accept_judge: bool = False, obstacles: Sequence[str] = (),
 ) -> GateReport:  # fmt: skip
     """The gate without a plan against a baseline of which only its rate is known: `right` of `n` answers.
 
@@ -169,7 +169,7 @@ def stated_gate(
         "require": [{"metric": "accuracy", "rule": "no_worse", "limit": margin}],
     })  # fmt: skip
     alone = Question(measure="accuracy", conditions=tables.conditions, family="requirement")
-    found = evidence(tables, alone, Policy(is_gate=True))
+    found = evidence(tables, alone, dataclasses.replace(policy or Policy(), is_gate=True))
     known = Evidence(estimate=right / n, interval=lambda at: wilson(right, n, level=at), n=n, units=n)
     note = "only the baseline's rate is known: nothing is paired, which needs more items"
     question = Question(

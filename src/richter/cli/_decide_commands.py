@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from richter.cli._margins import margin_option
+from richter.cli._margins import margin_option, parse_weights
 from richter.cli._options import (
     READING,
     command,
@@ -16,17 +16,6 @@ from richter.cli._options import (
     resamples_option,
     seed_option,
 )
-
-
-def _parse_weights(ctx: click.Context, param: click.Parameter, value: str | None) -> dict[str, float] | None:
-    """Weights by name, of `NAME=WEIGHT,NAME=WEIGHT`."""
-    if value is None:
-        return None
-    try:
-        pairs = [part.rsplit("=", 1) for part in value.split(",")]
-        return {name.strip(): float(weight) for name, weight in pairs}
-    except ValueError as error:
-        raise click.BadParameter(f"{value!r} is not NAME=WEIGHT,NAME=WEIGHT.") from error
 
 
 def _print_schema(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -70,7 +59,7 @@ def _take_settings(ctx: click.Context, param: click.Parameter, value: str | None
 @click.option("--adjust", is_flag=True, help="Allow for how hard questions are, as seen by the other models.")
 @click.option(
     "--suite",
-    callback=_parse_weights,
+    callback=parse_weights,
     metavar="A=2,B=1",
     help="One claim over benchmarks (domains) with these weights.",
 )

@@ -127,10 +127,10 @@ def _gate_by_margins(
     obstacles: Sequence[str],
 ) -> audit.GateReport:
     """The gate by margins: against the baseline's answers, or against its stated result where there is one."""
+    asked: dict[str, Any] = {"policy": Policy(**vouched), "accept_judge": accept_judge, "obstacles": obstacles}
     if stated is not None:
-        return _against_stated(tables, margins, stated, level=level, accept_judge=accept_judge, obstacles=obstacles)
-    own = audit.margin_plan(tables, margins, level=level)
-    return audit.run_gate(own, tables, policy=Policy(**vouched), accept_judge=accept_judge, obstacles=obstacles)
+        return _against_stated(tables, margins, stated, level=level, **asked)
+    return audit.run_gate(audit.margin_plan(tables, margins, level=level), tables, **asked)
 
 
 def _against_stated(

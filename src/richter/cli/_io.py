@@ -351,16 +351,24 @@ def policy_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def settle_reading(reading: ReadOptions, planned: ReadOptions | None) -> ReadOptions:
-    """The options of reading with a plan: what is typed, else the plan's. A plan that fixes some replaces richter.toml.
+    """The options of reading with a plan: what is typed, else the plan's; what `richter.toml` says is not used.
 
     What differs from the plan is listed with the result, which is then exploratory.
     """
-    if planned is None:
-        return reading
     ctx = click.get_current_context()
-    typed = {name: getattr(reading, name) for name in READING if ctx.get_parameter_source(name) is COMMANDLINE}
-    confirmed = _memory().get("confirmed", {})
-    return dataclasses.replace(planned, **typed, confirm=reading.confirm, saved=confirmed)
+    sources = {name: ctx.get_parameter_source(name) for name in READING}
+    memory = _memory()
+    unused = [name for name, source in sources.items() if source is DEFAULT_MAP]
+    unused += [f"read.{printable(pattern)}" for pattern in memory.get("readings", {})]
+    if unused:
+        click.echo(
+            f"richter: a plan fixes how data are read; richter.toml is not used ({', '.join(unused)}). "
+            "Put such options under `read` in the plan before you lock it.",
+            err=True,
+        )
+    typed = {name: getattr(reading, name) for name, source in sources.items() if source is COMMANDLINE}
+    confirmed = memory.get("confirmed", {})
+    return dataclasses.replace(planned or ReadOptions(), **typed, confirm=reading.confirm, saved=confirmed)
 
 
 def typed_only(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -225,7 +225,7 @@ def compares_within_raters(dataset: Dataset, question: Question, policy: Policy)
     )
     lacking = lacking_grades(dataset, question.measure, question.conditions, policy.is_gate, False)
     columns = [dataset.conditions.index(name) for name in question.conditions]
-    return is_plain and (policy.missing != "both-ways" or not lacking.total(columns))
+    return is_plain and not (policy.is_both_ways and lacking.total(columns))
 
 
 def check_labels(dataset: Dataset, question: Question, policy: Policy) -> Finding:

@@ -117,7 +117,9 @@ def _changes(tables: Dataset, first: str, second: str) -> Iterator[str]:
 
 def _changed_items(title: str, part: pl.DataFrame, tables: Dataset, pair: tuple[str, str]) -> Iterator[str]:
     """The first items that changed, folded: both answers side by side; of grades alone the items' names."""
-    more = ", by first answers" if (tables.rows["draw"] > 0).any() else ""
+    is_graded = not tables.counting and tables.rows["correct"].null_count() < len(tables.rows)
+    by_first = (tables.rows["draw"] > 0).any() and not is_graded
+    more = ", by first answers" if by_first else ""
     more += f", {SIDES} of them" if len(part) > SIDES else ""
     yield f"<details><summary>{title}: {count(len(part), 'question')}{more}</summary>"
     yield ""

@@ -53,6 +53,7 @@ from richter.tables._words import (
     listed,
     listing,
     map_option,
+    marks_rows,
     number_of,
     text_of,
     wide_option,
@@ -374,7 +375,7 @@ def _wide_columns(
     if options.wide:
         return _named_wide(frame, place, options, what, notes)
     taken = {c for f, c in place.items() if f != "human" or f in options.map}  # beside models: people's own answers
-    rest = [c for c in frame.columns if c not in taken and c.strip()]
+    rest = [c for c in frame.columns if c not in taken and c.strip() and not marks_rows(c)]
     graded = [c for c in rest if holds_grades(frame[c], options.grade)]
     if options.wide is not None:
         return _all_wide(frame, graded, what), "score"

@@ -715,7 +715,7 @@ def _off(scored: pl.DataFrame, options: ReadOptions) -> list[str]:
 def _no_codes(values: pl.Series, what: str) -> list[str]:
     """Refuse a number of some rows that people write where there is no grade: 9 or 99 off the scale, a rare -1.
 
-    A -1 of more than a tenth of the rows may well be a score, a loss beside ties and wins: it is pointed out.
+    A -1 beside 0 and 1 in more than a tenth of the rows may well be a loss beside ties and wins: it is pointed out.
     """
     rest = values.filter(~values.is_in(CODES))
     found = _count_codes(values, rest)
@@ -725,7 +725,7 @@ def _no_codes(values: pl.Series, what: str) -> list[str]:
     said = " and ".join(f"{n:,} of {len(values):,} scores are {code:g}" for code, n in found.items())
     many, codes = f"{said}, the others {least:g} to {most:g}", [f"{code:g}" for code in found]
     settle = f"--grade {' --grade '.join(f'{code}=missing' for code in codes)} (or =wrong)"
-    if codes == ["-1"] and found[-1.0] > RARE * len(values):
+    if codes == ["-1"] and most <= 1 and found[-1.0] > RARE * len(values):
         return [f"{many}: a code for no grade? Then {settle}; it counts as a score now"]
     raise InputError(
         f"{what}: {many}: {'a code' if len(codes) == 1 else 'codes'} for no grade, it seems.",

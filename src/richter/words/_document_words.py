@@ -14,6 +14,7 @@ __all__ = [
     "describe_counts_by_name",
     "describe_document_question",
     "describe_look_alike",
+    "describe_merged_names",
     "describe_missing_section",
     "describe_names",
     "describe_note",
@@ -53,6 +54,11 @@ def describe_look_alike(shown: str, name: str) -> str:
     odd = odd_characters(name)
     more = f" and {len(odd) - 2} more" if len(odd) > 2 else ""
     return f"{shown} looks like another name: it is written with {' and '.join(odd[:2])}{more}."
+
+
+def describe_merged_names(name: str) -> str:
+    """That names were taken as one."""
+    return f"{printable(name, limit=60)} is written with and without spaces around it: read as one name."
 
 
 def describe_alone(
