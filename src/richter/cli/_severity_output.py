@@ -27,7 +27,13 @@ from richter.records import Claim, Verdict, at_most, counted, printable
 from richter.severity import MEASURES, BValue, DeploymentTable, SeverityStudy
 from richter.stats import in_threads
 from richter.tables import ReadOptions, as_options, read_tables
-from richter.words import describe_note, describe_registration, describe_severity_board, describe_severity_next
+from richter.words import (
+    describe_note,
+    describe_registration,
+    describe_severity_board,
+    describe_severity_next,
+    describe_verdict,
+)
 from richter.words._spans import describe_level
 
 TABLES = ("human", "plan", "traffic")
@@ -82,7 +88,9 @@ def severity(
 
 def _print(out: Console, report: SeverityReport, *, everything: bool) -> None:
     study = report.study
-    lines = [check.sentence for check in report.requirements] + headlines(report, everything=everything)
+    lines = [f"{describe_verdict(check)}: {check.sentence}" for check in report.requirements] + headlines(
+        report, everything=everything
+    )
     shown = lines if everything else lines[:_SHOWN]
     for line in shown:
         out.print(printable(line, limit=1000), soft_wrap=True)
