@@ -164,7 +164,7 @@ def test_few_texts_of_other_items_are_enough_and_reworded_ones_are_a_note() -> N
     texts = np.stack([np.arange(500), 1000 + np.arange(500)], axis=1)  # every prompt is worded anew
     found = check_alignment(from_matrix(x), texts=texts)
     assert not found.refused
-    assert any("different prompt text under 500 of 500 ids" in line for line in found.warnings)
+    assert any("different prompt text under 500 of 500 IDs" in line for line in found.warnings)
     for recurring, is_refused in ((5, False), (6, True)):  # 1% of 500
         again = texts.copy()
         again[:recurring, 1] = 100 + np.arange(recurring)  # of other items

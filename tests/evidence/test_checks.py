@@ -87,7 +87,7 @@ def test_a_condition_without_a_value_is_untestable() -> None:
     block = block_of(dataset_of(outcomes(table)), Question(measure="accuracy", conditions=("a", "c")))
     assert block is not None
     assert block.gate is None
-    assert "c has no item" in block.reason
+    assert "c has no question" in block.reason
 
 
 def test_conditions_that_share_no_item_are_compared_unpaired_with_a_note() -> None:
@@ -343,7 +343,7 @@ def test_few_groups_and_a_large_one_are_named_with_a_kind() -> None:
     even = dataclasses.replace(grades(160), group=np.arange(160) // 4)
     assert notes_of(dataset_of(even)) == notes_of(dataset_of(grades(160))) == ()
     crossed = dataset_of(even, group_2=[f"t{k % 12}" for k in range(160)])
-    assert "With 12 groups" in notes_of(crossed)[0]
+    assert "only 12 groups" in notes_of(crossed)[0]
     heavy = dataclasses.replace(even, weight=np.where(np.arange(160) < 4, 20.0, 1.0))
     assert "g0 holds 34%" in notes_of(dataset_of(heavy))[0]
 
@@ -353,7 +353,7 @@ def test_a_subset_counts_its_own_groups() -> None:
         grades(160), group=np.arange(160) // 4, stratum=(np.arange(160) >= 40).astype(int), strata=("u", "v")
     )
     one = Question(measure="accuracy", conditions=("a", "b"), column="domain", part="u")
-    assert "With 10 groups" in notes_of(dataset_of(made), one)[0]
+    assert "only 10 groups" in notes_of(dataset_of(made), one)[0]
 
 
 # ------------------------------------------------------------------ missing grades
