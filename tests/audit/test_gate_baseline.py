@@ -65,7 +65,7 @@ def test_what_states_no_single_rate_is_refused(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="no single rate"):
             stated_result(path)
     for rate in (0.26, 0.2501):  # 29.6 and 29.996 of 40
-        with pytest.raises(InputError, match="no count of its answers"):
+        with pytest.raises(InputError, match="not a count of its answers"):
             stated_result(results(tmp_path, (rate, 40)))
 
 
