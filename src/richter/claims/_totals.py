@@ -105,8 +105,8 @@ def _check_totals(sample: Sample, conditions: tuple[str, ...], known: Bools) -> 
     for n, name in enumerate(conditions):
         amounts = sample.mean[known[:, n], sample.place(name)]
         if not len(amounts):
-            what = f"{' and '.join(conditions)} have no item in common" if len(conditions) == 2 else f"{name} has none"
-            raise InputError(f"{what} with {noun}.", remedy="Compare conditions that answered the same items.")
+            what = f"{' and '.join(conditions)} share no question" if len(conditions) == 2 else f"{name} has none"
+            raise InputError(f"{what} with {noun}.", remedy="Compare two that answered the same questions.")
         if (amounts < 0).any():
             raise InputError(f"{name} has amounts below 0 ({noun}).", remedy="Correct them: an amount is paid.")
         if not amounts.any():
@@ -330,7 +330,7 @@ def _typical_item(sample: Sample, columns: list[int], known: Bools) -> tuple[str
         return ()
     d = np.diff(np.log(amounts), axis=1)[:, 0]
     ratio = math.expm1(float(np.average(d, weights=weights_of(sample.outcomes.weight, known))))
-    return (Note(f"per typical item {100 * ratio:+.1f}% (ratio of geometric means)", TYPICAL_ITEM),)
+    return (Note(f"per typical question {100 * ratio:+.1f}% (ratio of geometric means)", TYPICAL_ITEM),)
 
 
 def _named_items(found: Evidence, sample: Sample, conditions: tuple[str, ...], known: Bools) -> Evidence:
@@ -343,7 +343,7 @@ def _named_items(found: Evidence, sample: Sample, conditions: tuple[str, ...], k
         if share <= MAX_ITEM_SHARE or int(np.sum(known[:, n])) <= 1 / MAX_ITEM_SHARE:
             continue
         item = printable(sample.outcomes.items[int(np.argmax(amounts))], limit=40)
-        note = f"item {item} is {100 * share:.0f}% of what {name} took in all, so that one item decides"
+        note = f"question {item} is {100 * share:.0f}% of the total of {name}, so one question decides"
         return _undecided(found, note)
     return found
 
