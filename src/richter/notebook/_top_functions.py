@@ -95,7 +95,7 @@ def gate(
     plan: str | Path | None = None,
     conditions: Sequence[str] = (),
     on: str | None = None,
-    missing: MissingPolicy = "both-ways",
+    missing: MissingPolicy | None = None,
     unpaired: bool = False,
     trust_ids: bool = False,
     trust_raters: bool = False,
