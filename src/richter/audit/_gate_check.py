@@ -88,9 +88,9 @@ def margin_plan(
         limit = 'require=[{metric="error_rate", rule="below", limit=0.05}]'
         made = f"richter plan new gate --set {shlex.quote(f'candidate={name}')} --set '{limit}'"
         made += ", then richter gate plan.toml FILE"
-        one = f"Give what it is held against (--baseline FILE), or hold it to a limit: {made}"
+        one = f"Give the old one too (--baseline FILE), or set a limit: {made}"
         raise InputError(
-            f"A gate without a plan is on two conditions; the data hold {len(tables.conditions)}.",
+            f"A gate without a plan compares two, and the data hold {len(tables.conditions)}.",
             remedy=one
             if len(tables.conditions) < 2
             else "Name the two: richter gate old=main.csv new=branch.csv --margin 2pt",
@@ -113,8 +113,9 @@ def _check_order(first: str, second: str) -> None:
     """Refuse a gate whose names say that the old one stands second: it would pass a loss as a gain."""
     if first.strip().lower() in NEWER_NAMES and second.strip().lower() in OLDER_NAMES:
         raise InputError(
-            f"The gate would hold {second} against {first}: the first is the one that may not be lost.",
-            remedy=f"Name the old one first: richter gate FILE {second} {first} --margin 2pt",
+            f"{second} comes second, and a gate checks the second one against the first: a loss could pass as a gain.",
+            remedy=f"Put the old one first: richter gate {second}.csv {first}.csv --margin 2pt, or of one file: "
+            f"richter gate FILE {second} {first} --margin 2pt",
         )
 
 
