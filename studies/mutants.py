@@ -143,6 +143,7 @@ SAME = {
     ("claims/_pairs.py", "comparison Gt", "> MAX_PAIRS"): "no number of conditions has as many pairs",
     ("evidence/_severity_evidence.py", "constant 1", "int(run.max()) + 1"): "codes that are further apart",
     ("evidence/_severity_evidence.py", "constant 1", "int(number.max()) + 1"): "codes that are further apart",
+    ("evidence/_answer_questions.py", "constant 0", "main[0]."): "claims of the main family are of one measure",
     ("evidence/_checks.py", "comparison Gt", "independence_p > RATER_P"): "a p-value is never the limit itself",
     ("claims/_evidence.py", "constant 1.0", "or -1.0"): "any negative number says that an end is inside",
     ("claims/_evidence.py", "comparison Gt", "if distance_outside(high) > 0"): "the distance is never 0",
