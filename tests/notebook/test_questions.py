@@ -174,6 +174,12 @@ def test_unpaired_agrees_with_scipys_welch_test_on_scores() -> None:
     assert claim.p == pytest.approx(expected.pvalue, rel=0.02)  # degrees of freedom may be joined in another way
 
 
+def test_what_is_vouched_for_reaches_a_size(table: Path, tmp_path: Path) -> None:
+    asked = printed(tmp_path, "size", table, "old", "new", "--margin", "5pt", "--unpaired")
+    found = richter.size(table, conditions=("old", "new"), margin="5pt", unpaired=True)
+    assert found.items == asked["labels"] > richter.size(table, conditions=("old", "new"), margin="5pt").items
+
+
 def test_groups_and_weights_reach_the_claim() -> None:
     rng = np.random.default_rng(5)
     group = np.repeat(np.arange(30), 10)
