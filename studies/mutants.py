@@ -215,8 +215,7 @@ NAMED = (
            "evidence.p_refuted <= 2 * differs.alpha"),
     Mutant("slopes before their turn", *COMPARE, 'if measure == main and not trades else "other"',
            'if measure in (main, "b") and not trades else "other"'),
-    Mutant("joint law used with labels", *ANSWERS, "if values.label is not None or values.group_2",
-           "if values.group_2"),
+    Mutant("joint law used with labels", *ANSWERS, "if values.label is None and values.group_2", "if values.group_2"),
 )  # fmt: skip
 MUTANTS = (
     *NAMED,

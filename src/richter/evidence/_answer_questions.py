@@ -139,12 +139,16 @@ def joint_law_of(dataset: Dataset, asked: Sequence[Asked], policy: Policy) -> Jo
         from richter.evidence._severity_evidence import severity_pairs
 
         return severity_pairs(dataset, policy.severity).joint_law(measure, rng)
-    if main[0].metric.estimator != "mean":
+    if main[0].metric.estimator != "mean" or not all(_is_plain_difference(dataset, a, policy) for a in main):
         return None
-    values = outcomes_of(dataset, measure)
-    if values.label is not None or values.group_2 is not None or any(a.known.as_worst is not None for a in main):
-        return None
-    pairs = [a.question.conditions for a in main if not is_unpaired(dataset, a.question, policy)]
-    if len(pairs) < 2 or any(compares_within_raters(dataset, a.question, policy) for a in main):
-        return None
+    pairs = [a.question.conditions for a in main]
     return joint_tests(sample_of(dataset, measure), [(a, b) for a, b in pairs], rng=rng)
+
+
+def _is_plain_difference(dataset: Dataset, asked: Asked, policy: Policy) -> bool:
+    """Whether evidence is a paired difference of items: of no labels, two groupings, missing grades or raters."""
+    values = outcomes_of(dataset, asked.question.measure)
+    if values.label is None and values.group_2 is None and asked.known.as_worst is None:
+        question = asked.question
+        return not (is_unpaired(dataset, question, policy) or compares_within_raters(dataset, question, policy))
+    return False
