@@ -461,14 +461,8 @@ def _rows(tables: Dataset, name: str) -> tuple[pl.DataFrame, Metric]:
     """The rows of one measure with their `value`, and its metric."""
     metric = METRICS.get(name)
     failed = pl.col("error").fill_null("") != ""
-    if metric is not None and metric.source == "severity" and metric.estimator == "mean" and is_label_sample(tables):
-        # right or wrong is all that is known of every answer: labels say how severe either is
-        wrong = (1 - pl.col("value")) * (1.0 if metric.worst is None else metric.worst)
-        return tables.scores.filter(pl.col("metric") == "accuracy").with_columns(wrong.alias("value")), metric
     if metric is not None and metric.source == "severity":
-        if metric.at is not None and metric.estimator == "mean":
-            return decisions_of(tables, _of_severity(metric)), metric
-        return severity_of(tables).select(*KEY, _of_severity(metric).cast(pl.Float64).alias("value")), metric
+        return _severity_rows(tables, metric), metric
     if metric is not None and metric.source == "failure":
         return tables.answers.select(*KEY, failed.cast(pl.Float64).alias("value")), metric
     if metric is not None and metric.source == "answer":
@@ -482,6 +476,17 @@ def _rows(tables: Dataset, name: str) -> tuple[pl.DataFrame, Metric]:
     metric = metric or dataclasses.replace(METRICS["mean_score"], name=name, noun=name)
     kind, low, high, better = rows.select("kind", "low", "high", "better").row(0)
     return rows, dataclasses.replace(metric, kind=kind, low=low, high=high, better=better)
+
+
+def _severity_rows(tables: Dataset, metric: Metric) -> pl.DataFrame:
+    """The rows of a measure of severity with their `value`."""
+    if metric.estimator == "mean" and is_label_sample(tables):
+        # right or wrong is all that is known of every answer: labels say how severe either is
+        wrong = (1 - pl.col("value")) * (1.0 if metric.worst is None else metric.worst)
+        return tables.scores.filter(pl.col("metric") == "accuracy").with_columns(wrong.alias("value"))
+    if metric.at is not None and metric.estimator == "mean":
+        return decisions_of(tables, _of_severity(metric))
+    return severity_of(tables).select(*KEY, _of_severity(metric).cast(pl.Float64).alias("value"))
 
 
 def _of_items(first: pl.DataFrame) -> dict[str, Any]:
