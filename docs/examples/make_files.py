@@ -1,4 +1,4 @@
-"""Make the simulated files of this folder again (severities, ratings, traffic, days); the others hold real answers.
+"""Make the simulated files of this folder again (severities, confidences, ratings, traffic, days); the others hold real answers.
 
 Usage: python docs/examples/make_files.py
 """
@@ -37,6 +37,7 @@ def severities() -> None:
             if k < 30:
                 people.append((f"q{k:03}", name, "ann", severity if rng.random() < 0.8 else min(4.0, severity + 0.5)))
     write("severities.csv", "item,condition,subject,question,answer,correct,severity,confidence,nll", rows)
+    write("confidences.csv", "item,correct,confidence", [(row[0], row[5], row[7]) for row in rows if row[1] == "new"])
     write("ratings.csv", "item,condition,rater,severity", people)
     write("traffic.csv", "group,weight", [("history", 0.4), ("physics", 0.3), ("law", 0.2), ("sport", 0.1)])
 
