@@ -1,4 +1,4 @@
-"""Make the simulated files of this folder again (severities, confidences, ratings, traffic, days); the others hold real answers.
+"""Make the simulated files of this folder again; old.csv, new.csv and prompts.csv hold real answers.
 
 Usage: python docs/examples/make_files.py
 """
