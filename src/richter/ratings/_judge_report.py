@@ -94,16 +94,15 @@ def tabulate(ratings: Iterable[Rating], kind: Kind, *, any_scale: bool = False) 
     row, column = {key: i for i, key in enumerate(keys)}, {name: j for j, name in enumerate(raters)}
     values = np.full((len(keys), len(raters)), np.nan)
     failed, given = np.zeros(values.shape, dtype=bool), np.zeros(values.shape, dtype=bool)
-    names = sorted({r.mechanism for r in chosen if r.mechanism})
-    number, mechanism = {name: k for k, name in enumerate(names)}, np.full(values.shape, -1, dtype=np.intp)
+    number, mechanism = dict[str, int](), np.full(values.shape, -1, dtype=np.intp)
     twice = moved = 0
     for r in chosen:
         at = row[r.item, r.condition, r.draw], column[r.rater]
         where = f"{r.rater} on {r.item} ({r.condition})"
         twice += bool(given[at])
         given[at], failed[at] = True, r.severity is None
-        check_mechanism(r.mechanism, where=where)
-        mechanism[at] = number.get(r.mechanism, -1)
+        name = check_mechanism(r.mechanism, where=where)
+        mechanism[at] = number.setdefault(name, len(number)) if name else -1
         values[at] = np.nan if r.severity is None else r.severity if any_scale else _on_grid(r.severity, where)
         moved += not any_scale and r.severity is not None and values[at] != r.severity
     return Tabulated(
