@@ -7,9 +7,9 @@ random. The testee fails where a weakness was planted: in some documents, wherev
 paragraphs in the space of the vectors, or (the null) anywhere alike. It wavers with the words, and replies in many
 shapes. The readers of keys miss hard ones together, and the writer misses again what it missed before.
 
-What is done stands in the file of results and is not done again. Prints for each kind: questions exported that are sound
-and truly wrong, the stated share of bad keys beside the truth, calls per distinct true failure beside random's, and
-the planted topics that a cluster holds.
+What is done stands in the file of results and is not done again. Prints for each kind: questions exported that are
+sound and truly wrong, the stated share of bad keys beside the truth, calls per distinct true failure beside random's,
+and the planted topics that a cluster holds.
 """
 
 import argparse

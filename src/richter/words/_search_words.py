@@ -37,7 +37,8 @@ def describe_keys(report: Found, label: str) -> list[str]:
     `label` is the command by which a person settles them.
     """
     counts = f"{report.survived:,} survive, {report.doubtful:,} are doubtful, {report.rejected:,} are rejected"
-    lines = [f"{', '.join(report.readers)} read the keys again with the paragraph in view: {counts}."]
+    lines = [f"{reader} could not read the keys: {why}" for reader, why in report.unreachable.items()]
+    lines.append(f"{', '.join(report.readers)} read the keys again with the paragraph in view: {counts}.")
     if report.interval is None or report.bad_share is None:
         lines.append("The share of bad keys among those that survive is unknown.")
     else:

@@ -116,8 +116,10 @@ def _with_sound_keys(
         with calls.opened(None) as asked:
             report = check_keys(source, found, base, readers, beside=beside, **asked)
     except ModelError as error:
-        say(f"Keys not read again: {error.what}", soft_wrap=True)
-        return found
+        raise ModelError(
+            f"Nobody could read the keys of these questions again: {error.what}",
+            remedy="Make a reader reachable (--checker MODEL), or add --keys all to write every question.",
+        ) from error
     for line in describe_keys(report, f"richter search label {quote(str(source))}"):
         say(line, soft_wrap=True)
     return keep_sound(found, report)
