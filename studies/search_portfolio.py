@@ -20,7 +20,7 @@ from search_fields import CATEGORIES, field, search
 from richter_audit.ascent import population_rate
 from richter_audit.ascent._propose import random_order
 
-WORLDS = ("topics", "weak spots", "smooth", "patches", "rare", "none", "ladder", "mixed")  # the last two: new
+WORLDS = ("topics", "weak spots", "smooth", "patches", "rare", "none", "ladder", "mixed", "scattered")
 STRATEGIES = ("random", "sea", "bayes", "modes", "portfolio")
 SIZE, PARAGRAPHS = 1500, 240
 search_fields.SIZE = SIZE
@@ -35,6 +35,8 @@ def world(kind, seed):
         chance = np.where((vectors @ centres.T).max(axis=1) > 0.75, 0.8, 0.1)
     elif kind == "rare":
         chance = np.where(np.isin(codes, rng.choice(CATEGORIES, 3, replace=False)), 0.5, 0.02)
+    elif kind == "scattered":  # every paragraph by itself: nothing says where
+        chance = 0.8 * rng.beta(0.5, 1.2, size=SIZE)
     elif kind == "ladder":  # every category a little worse than the next
         chance = np.linspace(0.02, 0.5, CATEGORIES)[rng.permutation(CATEGORIES)][codes]
     elif kind == "mixed":  # some categories, and some places whatever their category

@@ -260,7 +260,7 @@ def one(name, kb, base, texts, server, kind, seed, options):
     for point in shown["map"]["points"]:
         if point["fails"]:
             by_topic[str(topic[server.rows[case_of(point["question"])]])][str(point["cluster"])] += 1
-    row["topics"], found = by_topic, shown["clusters"] or {}
+    row["topics"], found = {t: dict(own) for t, own in by_topic.items()}, shown["clusters"] or {}
     row["clusters"] = found.get("clusters")
     row["terms"] = [[term["term"] for term in cluster["terms"]] for cluster in found.get("found", ())]
     out = run.with_suffix(".items.jsonl")

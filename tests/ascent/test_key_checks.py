@@ -83,7 +83,7 @@ def test_only_questions_with_a_sound_key_are_exported_unless_told_by_hand(search
     assert 0 < len(bad) < len(suspects)
     assert call("search", "export", folder / "run", "-o", folder / "all.jsonl", "--again", 0, "--keys", "all") == 0
     assert len(read_items(folder / "all.jsonl")) == len(suspects)
-    capsys.readouterr()
+    assert "Nobody read the keys again" in capsys.readouterr().out
     assert call("search", "export", folder / "run", "-o", folder / "set.jsonl", "--again", 0) == 0
     told = " ".join(capsys.readouterr().out.split())
     exported = read_items(folder / "set.jsonl")
@@ -93,6 +93,10 @@ def test_only_questions_with_a_sound_key_are_exported_unless_told_by_hand(search
     asked = len(api.bodies)
     assert call("search", "export", folder / "run", "-o", folder / "set.jsonl", "--again", 0, "--force") == 0
     assert len(api.bodies) == asked  # paid for once
+    regressions = folder / "regressions"
+    assert call("audit", "--only", "ask", regressions, "--bench", folder / "set.jsonl", "--model", api.model) == 0
+    with open_ledger(regressions) as ledger:  # asked as they failed, by their options
+        assert [condition.style for condition in ledger.conditions()] == ["choice"]
 
 
 def test_a_reader_that_cannot_be_reached_is_named_and_the_others_count_by_hand(searched, capsys):

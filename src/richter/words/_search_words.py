@@ -44,6 +44,8 @@ def describe_keys(report: Found, label: str) -> list[str]:
     else:
         limits = f"{report.interval.level:.0%} CI {100 * report.interval.low:.1f} to {100 * report.interval.high:.1f}"
         lines.append(f"Expect {100 * report.bad_share:.1f}% bad keys among those that survive ({limits}).")
-    if report.doubtful or report.interval is None:
+    if report.doubtful:
         lines.append(f"Settle doubtful keys by hand: {label}")
+    elif report.interval is None:
+        lines.append(f"Label some keys by hand to know it: {label}")
     return lines
