@@ -55,7 +55,12 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
         score=", ".join(scorers),
         kept=ReadOptions(scale=kept.scale, better=kept.better),
         is_confirmed=note.get("is_confirmed") is not False,
-        notes=[*_interrupted_notes(ledger, note), *_served_notes(ledger), *_option_notes(ledger)],
+        notes=[
+            *_interrupted_notes(ledger, note),
+            *_served_notes(ledger),
+            *_option_notes(ledger),
+            *_search_notes(ledger),
+        ],
     )
 
 
@@ -73,6 +78,12 @@ def _served_notes(ledger: Ledger) -> list[str]:
         for model, names in served.items()
         if len(names) > 1
     ]
+
+
+def _search_notes(ledger: Ledger) -> list[str]:
+    """A line where a search for errors chose what was asked."""
+    text = "a search for errors chose these questions: rates are of what it asked, not of its base"
+    return [Note(text, "search")] if ledger.note("search") is not None else []
 
 
 def first_confidences(ledger: Ledger) -> dict[Key, tuple[str, float]]:
