@@ -65,6 +65,6 @@ def test_failures_that_the_search_found_are_weighed(audited) -> None:
             severities += [r.severity for r in ledger.ratings(kind="judge")]
     assert severities
     assert all(severity is not None and severity > 0 for severity in severities)
-    failing = [q for search in document["search"].values() for q in search["failing"]]
+    failing = [q for search in document["sections"]["search"] for q in search["failing"]]
     assert failing
     assert {q["severity"] for q in failing} <= {1.0, 2.5, 4.0}
