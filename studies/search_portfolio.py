@@ -103,6 +103,8 @@ def print_keys(exports=1000):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--worlds", nargs="+", default=list(WORLDS))
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--keep", type=Path, default=Path("soak") / "portfolio.jsonl")
     parser.add_argument("--keys", action="store_true", help="also the share of bad keys")
@@ -110,7 +112,8 @@ def main():
     options.keep.parent.mkdir(parents=True, exist_ok=True)
     rows = [json.loads(line) for line in options.keep.read_text().splitlines()] if options.keep.exists() else []
     done = {(row["world"], row["seed"], row["strategy"]) for row in rows}
-    every = ((kind, seed, strategy) for seed in range(options.seeds) for kind in WORLDS for strategy in STRATEGIES)
+    seeds = range(options.first, options.first + options.seeds)
+    every = ((kind, seed, strategy) for seed in seeds for kind in options.worlds for strategy in STRATEGIES)
     jobs = sorted(every, key=lambda job: job[2] == "modes")  # which was never the best: last
     with multiprocessing.Pool(options.workers) as pool, options.keep.open("a") as kept:
         for row in pool.imap_unordered(run_one, [job for job in jobs if job not in done]):

@@ -180,6 +180,16 @@ def test_raters_shared_in_unlike_shares_are_compared_within_by_hand() -> None:
     assert found.known.interval(0.95).method == "t, within raters"
 
 
+@pytest.mark.parametrize(("missing", "blocks"), [(None, True), ("both-ways", True), ("at-random", False)])
+def test_missing_severities_are_not_compared_within_raters(missing: str | None, blocks: bool) -> None:
+    """Nothing counts them at the worse end there. A policy that says nothing counts them both ways."""
+    table = severities(400).value.reshape(400, 2).copy()
+    table[7, 1] = np.nan
+    dataset = dataset_of(outcomes(table, "mean_severity"), rater=unlike_rater, kind="judge")
+    block = block_of(dataset, SEVERITY, missing=missing)
+    assert (None if block is None else block.gate) == ("raters" if blocks else None)
+
+
 @pytest.mark.parametrize("measure", ["severity_given_error", "mean_severity"])
 def test_what_is_not_compared_within_raters_is_blocked(measure: str) -> None:
     """Of 100 items a rater has 10 of one condition: too few; and only means are compared within."""
@@ -359,7 +369,7 @@ def test_missing_grades_are_noted_by_kind_and_block_what_has_no_worst_value() ->
     )
     dataset = dataset_of(less, confidence=confidence, failed=[("q0000", "b", 0)], ungraded=[("q0001", "b", 0)])
     assert block_of(dataset) is None
-    note = "b lacks 10 grades (1 failed calls, 1 without a grade, 8 absent)"
+    note = "b lacks 10 grades (1 failed calls, 1 not graded, 8 absent)"
     assert notes_of(dataset) == (note,)
     ece = Question(measure="ece", conditions=("a", "b"))
     block = block_of(dataset, ece)

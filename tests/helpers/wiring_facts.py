@@ -183,7 +183,7 @@ def facts() -> list[Fact]:
         Fact(name="complete", table=confident),
         Fact(name="rows absent", table=confident.filter(~pl.Series(lost)), note=r"new lacks 12 grades \(12 absent\)"),
         Fact(name="rows without a grade", table=blank(confident, lost, "correct", "severity"),
-             note=r"new lacks 12 grades \(12 without a grade\)", form="jsonl"),
+             note=r"new lacks 12 grades \(12 not graded\)", form="jsonl"),
         Fact(name="failed calls", table=blank(failed, lost, "correct", "severity"),
              note=r"new lacks 12 grades \(12 failed calls\)", form="parquet"),
         Fact(name="failed calls with grades", table=failed, note=r"new lacks 12 grades \(12 failed calls\)"),

@@ -145,6 +145,10 @@ def test_a_baseline_is_an_evidence_archive_or_a_results_document_by_hand(
     assert claim["interval"]["high"] == pytest.approx(-0.1 + np.hypot(two.high - 0.7, 0.8 - one.low))
     assert paired["interval"]["high"] - paired["interval"]["low"] < claim["interval"]["high"] - claim["interval"]["low"]
     assert run("gate", f"new={tmp_path / 'old.csv'}", "--margin", "2pt", "--baseline", stated) == 4  # too wide to pass
+    lost = "\n".join(["item,correct", *(f"q{k},{1 if k % 10 < 7 else 0 if k < 10 else ''}" for k in range(400))])
+    (tmp_path / "new.csv").write_text(lost + "\n")  # 280 right, 3 wrong, 117 without a grade: 70% at the worse end
+    assert run(*gate, "--baseline", stated) == 4
+    assert run(*gate, "--baseline", stated, "--missing", "at-random") == 0
     damaged = tmp_path / "damaged.zip"
     with zipfile.ZipFile(archive) as source, zipfile.ZipFile(damaged, "w") as target:
         for name in source.namelist():

@@ -55,7 +55,7 @@ from richter.evidence import (
     trade,
 )
 from richter.floors import ConditionSummary, summarise_condition
-from richter.records import DEFAULT_LEVEL, Claim, Refused, Shown, Verdict, counted, plain
+from richter.records import DEFAULT_LEVEL, Claim, Refused, Shown, Verdict, counted, of_kind, plain
 from richter.stats import Floats, wilson
 from richter.tables import Dataset, item_codes
 from richter.tail import TailPlan
@@ -155,8 +155,8 @@ def page_questions(
     """
     if len(dataset.conditions) < 2:
         raise InputError(
-            f"There is one condition ({dataset.conditions[0]}); a comparison needs two.",
-            remedy="Add a second condition, or use `richter size calibration` for one.",
+            f"There is only one model or prompt ({dataset.conditions[0]}); a comparison needs two.",
+            remedy="Add a second file or a column `model`, or see the one alone: richter report FILE -o page.html",
         )
     if dataset.metric is None:
         raise InputError(
@@ -468,10 +468,10 @@ def _notes(
     if not policy.unpaired:
         yield from alignment_of(dataset, policy.trust_ids, policy.chance).warnings
     if any(isinstance(a.evidence, Evidence) and a.evidence.labels for a in main):
-        yield "rates and differences are corrected by human labels each by itself: they need not add up"
+        yield "human labels correct rates and differences separately, so they need not add up"
     unpaired = sum(1 for a in main if isinstance(a.evidence, Evidence) and a.evidence.sides)
     if unpaired and len(dataset.conditions) > 2:
-        yield f"{counted(unpaired, 'pair is', 'pairs are')} compared as different items"
+        yield f"{counted(unpaired, 'pair is', 'pairs are')} compared on different questions"
     for found_in in subgroups:
         who = "" if len(subgroups) == 1 else f"{found_in.conditions[1]} and {found_in.conditions[0]}: "
         yield who + found_in.sentence
@@ -483,7 +483,9 @@ def _outcome_notes(dataset: Dataset, asked: Sequence[Asked], page: Page) -> Iter
     measures = dict.fromkeys((page.main, *(a.question.measure for a in asked if a.metric.estimator == "mean")))
     for measure in measures:
         if " and " not in measure and metric_of(dataset, measure).estimator == "mean":
-            yield from (n for n in outcomes_of(dataset, measure).notes if n not in dataset.notes)
+            is_told = any(of_kind(a.notes, "lacking") for a in asked if a.question.measure == measure)
+            left_out = {*dataset.notes, *(of_kind(outcomes_of(dataset, measure).notes, "no value") if is_told else ())}
+            yield from (n for n in outcomes_of(dataset, measure).notes if n not in left_out)
 
 
 def _noise_notes(dataset: Dataset, claims: Sequence[Claim], page: Page) -> Iterator[str]:

@@ -32,6 +32,7 @@ from richter.errors import InputError
 from richter.evidence import CHOSEN, evidence, metric_of, outcomes_of, sample_of
 from richter.records import DEFAULT_LEVEL, Note, Result, of_kind
 from richter.tables import Dataset
+from richter.words._numbers import among
 
 __all__ = ["GapSize", "PilotSize", "inflate_for_clusters", "size_from_expectation", "size_from_pilot"]
 
@@ -130,7 +131,10 @@ def size_from_expectation(
     of their grades. What nobody states is assumed, and listed in `assumed`.
     """
     assumed = []
-    if margin is None:
+    if margin is None and accuracy is not None and accuracy[0] != accuracy[1]:
+        margin = abs(accuracy[1] - accuracy[0])
+        assumed.append(f"the true difference is {100 * margin:.3g} points, as between your two rates")
+    elif margin is None:
         margin = METRICS["accuracy"].default_margin or 0.02
         assumed.append(f"a difference of {100 * margin:g} points matters (margin)")
     gap, alpha = margin_on(margin, METRICS["accuracy"]), (1 - level) / pairs
@@ -186,8 +190,10 @@ def size_from_pilot(
     """
     if len(dataset.conditions) != 2:
         raise InputError(
-            f"{len(dataset.conditions)} conditions are no pair ({', '.join(dataset.conditions)}).",
-            remedy="Name two of them after the file.",
+            f"A size is for two, and the data hold {len(dataset.conditions)} ({among(dataset.conditions)}).",
+            remedy="Name two after the file: richter size FILE A B. Without data: richter size --accuracy 0.8 0.84"
+            if len(dataset.conditions) > 2
+            else "Give both: richter size old.csv new.csv. Without data: richter size --accuracy 0.8 0.84",
         )
     measure, alpha = on or dataset.metric or "accuracy", (1 - level) / pairs
     metric = metric_of(dataset, measure)

@@ -88,9 +88,7 @@ def size_gap(
         _print_lines(publish(found, json_path), describe_gap_size(found))
         return
     if any(clusters.values()):
-        raise click.UsageError(
-            "Data say themselves how items vary together; leave --cluster-size and --intraclass out."
-        )
+        raise click.UsageError("The data show how questions vary together. Leave out --cluster-size and --intraclass.")
     files, names = split_sources(sources)
     tables = read_tables(*files, options=reading)
     dataset = tables.select(names) if names else tables
@@ -123,8 +121,9 @@ def size_tail(
     out = publish(size, json_path)
     cost = "" if size.money_usd is None else f", {size.money_usd:,.2f} USD"
     out.print(
-        f"A difference of {size.true:g} in tail shape, where {delta:g} is worth a claim, needs {size.items:,} items "
-        f"per condition: {size.calls:,} answers of {asked['conditions']} conditions{cost}."
+        f"You need about {size.items:,} questions for each of {asked['conditions']} models "
+        f"({size.calls:,} answers{cost}) to show a difference of {size.true:g} in the shape of the tail, "
+        f"where {delta:g} matters."
     )
     out.print(
         f"  {size.exceedances:,} exceedances of the {asked['q']:g} quantile each: {size.chance:.0%} of studies pass "

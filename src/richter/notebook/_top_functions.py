@@ -159,7 +159,8 @@ def size(
 
     With `data` of two conditions (a pilot) the spread comes from them. Without data it follows from the expected
     `accuracy` of both and the correlation `phi` of their grades, or from the share of questions on which exactly one is
-    right (`discordance`). `margin` is the difference that matters (0.02 or "2pt"); without one it is two points.
+    right (`discordance`). `margin` is the difference that matters (0.02 or "2pt"); without one it is that
+    between the two accuracies, else two points.
     Without data `items` is enough for either answer: to show the difference, or to show that it is smaller.
 
     >>> import richter

@@ -53,6 +53,7 @@ from richter.tables._words import (
     listed,
     listing,
     map_option,
+    marks_rows,
     number_of,
     text_of,
     wide_option,
@@ -287,7 +288,8 @@ def _checked_map(frame: pl.DataFrame, options: ReadOptions, what: str) -> dict[s
     unknown = [f for f in mapped if f not in FIELDS]
     if unknown:
         raise InputError(
-            f"--map {brief(unknown[0])}=...: there is no such field.", remedy=f"Fields: {', '.join(FIELDS)}."
+            f"There is no field {brief(unknown[0])} to map.",
+            remedy=f"Use question, model, score, confidence, severity, group or another of: {', '.join(FIELDS)}.",
         )
     absent = [c for f, c in mapped.items() if c not in frame.columns and not (c == ORDER and f in ("draw", "item"))]
     if absent:
@@ -373,7 +375,7 @@ def _wide_columns(
     if options.wide:
         return _named_wide(frame, place, options, what, notes)
     taken = {c for f, c in place.items() if f != "human" or f in options.map}  # beside models: people's own answers
-    rest = [c for c in frame.columns if c not in taken and c.strip()]
+    rest = [c for c in frame.columns if c not in taken and c.strip() and not marks_rows(c)]
     graded = [c for c in rest if holds_grades(frame[c], options.grade)]
     if options.wide is not None:
         return _all_wide(frame, graded, what), "score"

@@ -33,7 +33,7 @@ from richter.tables._tables import Dataset, RatingsFile, ReadOptions, ratings_of
 
 __all__ = ["holds_logs", "read_ratings", "read_tables", "tables_of"]
 
-ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xls", ".ods")
+ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xls", ".ods", ".xml")
 
 
 def read_tables(*sources: Source, options: ReadOptions | None = None, confirm: bool = False) -> Dataset:

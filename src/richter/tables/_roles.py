@@ -134,7 +134,18 @@ def find_roles(
         _find_keys(Table(frame.unique(maintain_order=True), told), place, fixed, notes)
     if "item" not in place and place.get("prompt") in frame.columns and table.n(place["prompt"]) > 2:
         place["item"] = place["prompt"]  # a question is its own name, though some stand more often than others
+    _take_nested_draw(table, place, fixed)
     return _tell_rows_apart(table, place, fixed, notes), place
+
+
+def _take_nested_draw(table: Table, place: dict[str, str], fixed: Sequence[str]) -> None:
+    """Take what is called a draw for the item where each of its values stands in one item only: that is a category."""
+    item, draw = place.get("item", "\0"), place.get("draw", "\0")
+    if not {item, draw} <= {*table.frame.columns} or {item, draw} & {*fixed}:
+        return
+    if table.n(item) < table.n(draw) == table.n(item, draw):
+        del place["draw"]
+        place["item"] = draw
 
 
 def _free(table: Table, place: Mapping[str, str], fixed: Sequence[str], *, weak: Sequence[str] = ()) -> list[str]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from richter_audit.stages._judging import *
     from richter_audit.stages._probe import *
     from richter_audit.stages._sequential import *
+    from richter_audit.stages._settle_claims import *
     from richter_audit.stages._stages import *
     from richter_audit.stages._stages_cost import *
 
