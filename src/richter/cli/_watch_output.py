@@ -90,7 +90,7 @@ def show(out: Console, report: WatchReport) -> None:
     noted = [describe_note(line) for line in (*report.changes, *report.notes)]
     entries, lead = counted(report.n_days, report.step), next(iter(report.series), None)
     lines = [describe_flipped(report.flipped), report.reliance, *noted, *read]
-    lines.append(describe_false_alarms(report.level, entries=entries, measures=len(report.series)))
+    lines.append(describe_false_alarms(level=report.level, entries=entries, measures=len(report.series)))
     lines.append(describe_watch_next(report.exit_code, None if lead is None else lead.changed))
     for line in filter(None, lines):
         out.print(printable(line), soft_wrap=True)

@@ -3,7 +3,7 @@
 import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal, Unpack
+from typing import ClassVar, Literal, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -185,7 +185,14 @@ def _pair(readings: Mapping[str, Mapping[str, str]], name: str) -> tuple[bool, b
     return None if first == BROKEN or not usable else (bool(first), any(usable))
 
 
-def estimate_bad_keys(flags: ArrayLike, *, survived: int, level: float = 0.95) -> tuple[float | None, Interval | None]:
+class BadKeys(NamedTuple):
+    """The expected share of bad keys with its interval; both None where no reading can say."""
+
+    share: float | None
+    interval: Interval | None
+
+
+def estimate_bad_keys(flags: ArrayLike, *, survived: int, level: float = 0.95) -> BadKeys:
     """The expected share of bad keys among `survived` ones, from two readings of each key, and its interval.
 
     By capture and recapture (Lincoln and Petersen): of the keys that one reading flags, the share that the other flags
@@ -199,14 +206,14 @@ def estimate_bad_keys(flags: ArrayLike, *, survived: int, level: float = 0.95) -
     both = int((pairs[:, 0] & pairs[:, 1]).sum())
     first, second = (int(n) for n in pairs.sum(axis=0))
     if both == 0 or survived == 0:
-        return None, None
+        return BadKeys(None, None)
     flagged = first + second - both
     share = _missed(flagged, both / second, both / first) / survived
     risk = (1 - level) / 2
     lows = [float(beta.ppf(risk, both, of - both + 1)) for of in (second, first)]
     high = _missed(flagged, lows[0], lows[1]) / survived
     interval = Interval(low=0.0, high=min(1.0, high), level=level, method="capture and recapture of two readings")
-    return min(1.0, share), interval
+    return BadKeys(min(1.0, share), interval)
 
 
 def _missed(flagged: int, s1: float, s2: float) -> float:
