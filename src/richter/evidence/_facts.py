@@ -362,7 +362,7 @@ def lacking_grades(
 
 def describe_lacking(found: LackingGrades) -> list[str]:
     """A note for each condition that lacks grades: how many, and why."""
-    notes = []
+    notes: list[str] = []
     words = {"failed": "failed calls", "ungraded": "not graded", "absent": "absent"}
     for name, kinds in found.kinds.items():
         if total := sum(kinds.values()):
