@@ -383,7 +383,7 @@ class _Pool:
     """
 
     def __init__(self, human: Tabulated, judges: Tabulated, strata: Mapping[Key, str] | None) -> None:
-        self._scored = np.asarray(~np.isnan(judges.values).all(axis=1))
+        self._scored: Bools = np.asarray(~np.isnan(judges.values).all(axis=1))
         self._human, self._judges = human, judges
         self.keys = tuple(key for key, is_scored in zip(judges.keys, self._scored, strict=True) if is_scored)
         self.group = None if strata is None else np.array([strata.get(key, "") for key in self.keys])
