@@ -143,6 +143,7 @@ SAME = {
     ("claims/_pairs.py", "comparison Gt", "> MAX_PAIRS"): "no number of conditions has as many pairs",
     ("evidence/_severity_evidence.py", "constant 1", "int(run.max()) + 1"): "codes that are further apart",
     ("evidence/_severity_evidence.py", "constant 1", "int(number.max()) + 1"): "codes that are further apart",
+    ("evidence/_answer_questions.py", "constant 0", "main[0]."): "claims of the main family are of one measure",
     ("evidence/_checks.py", "comparison Gt", "independence_p > RATER_P"): "a p-value is never the limit itself",
     ("claims/_evidence.py", "constant 1.0", "or -1.0"): "any negative number says that an end is inside",
     ("claims/_evidence.py", "comparison Gt", "if distance_outside(high) > 0"): "the distance is never 0",
@@ -214,8 +215,7 @@ NAMED = (
            "evidence.p_refuted <= 2 * differs.alpha"),
     Mutant("slopes before their turn", *COMPARE, 'if measure == main and not trades else "other"',
            'if measure in (main, "b") and not trades else "other"'),
-    Mutant("joint law used with labels", *ANSWERS, "if values.label is not None or values.group_2",
-           "if values.group_2"),
+    Mutant("joint law used with labels", *ANSWERS, "if values.label is None and values.group_2", "if values.group_2"),
 )  # fmt: skip
 MUTANTS = (
     *NAMED,

@@ -7,9 +7,9 @@ random. The testee fails where a weakness was planted: in some documents, wherev
 paragraphs in the space of the vectors, or (the null) anywhere alike. It wavers with the words, and replies in many
 shapes. The readers of keys miss hard ones together, and the writer misses again what it missed before.
 
-What is done stands in the file of results and is not done again. Prints for each kind: questions exported that are sound
-and truly wrong, the stated share of bad keys beside the truth, calls per distinct true failure beside random's, and
-the planted topics that a cluster holds.
+What is done stands in the file of results and is not done again. Prints for each kind: questions exported that are
+sound and truly wrong, the stated share of bad keys beside the truth, calls per distinct true failure beside random's,
+and the planted topics that a cluster holds.
 """
 
 import argparse
@@ -260,7 +260,7 @@ def one(name, kb, base, texts, server, kind, seed, options):
     for point in shown["map"]["points"]:
         if point["fails"]:
             by_topic[str(topic[server.rows[case_of(point["question"])]])][str(point["cluster"])] += 1
-    row["topics"], found = by_topic, shown["clusters"] or {}
+    row["topics"], found = {t: dict(own) for t, own in by_topic.items()}, shown["clusters"] or {}
     row["clusters"] = found.get("clusters")
     row["terms"] = [[term["term"] for term in cluster["terms"]] for cluster in found.get("found", ())]
     out = run.with_suffix(".items.jsonl")

@@ -215,6 +215,7 @@ def main() -> None:
     parser.add_argument("--fast", action="store_true", help="a part of the worlds, 100 replicates, 25 for others")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=0, help="stop after so long")
+    parser.add_argument("--tables", type=int, default=10**9, help="at most so many of each world")
     parser.add_argument("--collect", action="store_true", help="run nothing")
     args = parser.parse_args()
     everyone = contestants()
@@ -224,7 +225,8 @@ def main() -> None:
     minutes = args.minutes or (10 if args.fast else 0)
     end = time.monotonic() + 60 * minutes if minutes else float("inf")
     most = {
-        n: min(c["replicates"], (100 if n == score.OURS else 25) if args.fast else 10**9) for n, c in chosen.items()
+        n: min(c["replicates"], args.tables, (100 if n == score.OURS else 25) if args.fast else 10**9)
+        for n, c in chosen.items()
     }
     if not args.collect:
         campaign(chosen, [make.world(n) for n in names], folder, args.workers, end, most)

@@ -1,12 +1,16 @@
 """One audit of a folder of documents from end to end, over loopback. Every model in it is simulated."""
 
+import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 
 from helpers.document_world import RATES, SimulatedWorld, write_documents
 from richter.cli import main
+from richter.errors import InputError
 from richter.store import find_parts, open_ledger, run_used
+from richter_audit.stages import DocumentAudit, model_conditions
 
 BUDGET = 1500
 
@@ -31,6 +35,15 @@ def audited(tmp_path_factory):
         requests, document = len(world.bodies), json.loads(found.read_text(encoding="utf-8"))
         assert exit_status(words) == 0
         yield folder.with_name("mills.audit"), document, requests, len(world.bodies) - requests, world
+
+
+def test_claims_that_nothing_would_decide_are_refused_before_anything_is_asked() -> None:
+    conditions = model_conditions(["http://127.0.0.1:9/v1#a", "http://127.0.0.1:9/v1#b"])
+    audit = DocumentAudit(documents=Path("none"), conditions=conditions, generator="openai/gpt-4.1", judges=())
+    assert audit.texts == ("a choice better than b choice", "ece(a choice) < 0.15", "ece(b choice) < 0.15")
+    for claim in ("catastrophic_rate(a choice) < 0.1", "error_rate(c) < 0.1"):
+        with pytest.raises(InputError):
+            dataclasses.replace(audit, claims=(claim,)).check()
 
 
 def test_every_part_is_played_within_the_budget(audited) -> None:
@@ -65,6 +78,6 @@ def test_failures_that_the_search_found_are_weighed(audited) -> None:
             severities += [r.severity for r in ledger.ratings(kind="judge")]
     assert severities
     assert all(severity is not None and severity > 0 for severity in severities)
-    failing = [q for search in document["search"].values() for q in search["failing"]]
+    failing = [q for search in document["sections"]["search"] for q in search["failing"]]
     assert failing
     assert {q["severity"] for q in failing} <= {1.0, 2.5, 4.0}

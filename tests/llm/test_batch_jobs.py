@@ -1,5 +1,6 @@
 """Batch jobs over loopback against a simulated provider that keeps a bill, fails in eight ways, while clients die."""
 
+import json
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from helpers.batch_provider import JOB_FAULTS, REQUEST_FAULTS, TOKENS_IN, TOKENS_OUT, BatchApi, simulated_text
+from richter.cli import main
 from richter.errors import BudgetExhausted, InputError
 from richter.models import Price
 from richter.records import Decoding, Item
@@ -129,3 +131,21 @@ def test_model_without_jobs_is_refused(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("DEEPSEEK_API_KEY", "none")
     with pytest.raises(InputError, match="batch"):
         ask_in_batches(tmp_path / "run", "deepseek/deepseek-chat", 2)
+
+
+def test_batch_is_an_option_of_the_command_and_halves_its_estimate(tmp_path: Path, capsys) -> None:
+    bench = tmp_path / "items.jsonl"
+    rows = [{"id": f"i{k}", "prompt": f"What is {k}?", "reference": str(k)} for k in range(3)]
+    bench.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with BatchApi() as api:
+        words = ["audit", "--only", "ask", str(tmp_path / "run"), "--bench", str(bench), "--price", "10,30"]
+        words += ["--model", f"{api.url}/v1#simulated", "--json", str(tmp_path / "found.json")]
+        most = []
+        for more in (["--dry-run"], ["--dry-run", "--batch"], ["--batch"]):
+            with pytest.raises(SystemExit) as end:
+                main([*words, *more])
+            assert not end.value.code
+            found = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
+            most += [row["money_usd_most"] for row in found.get("dry_run", [])]
+        assert most[1] == pytest.approx(most[0] / 2)
+        assert [len(job["requests"]) for job in api.jobs.values()] == [3]

@@ -16,6 +16,7 @@ import pytest
 from scipy import stats
 
 import richter
+from richter.audit import new_plan
 from richter.cli import main
 from richter.notebook import Claims, Comparison
 from richter.records import of_kind
@@ -95,6 +96,17 @@ def test_gate_says_what_the_command_says(table: Path, tmp_path: Path) -> None:
     assert found.exit_code == by_command["exit_code"] == 0
 
 
+def test_what_a_plan_says_of_missing_grades_is_no_deviation_in_python(table: Path, tmp_path: Path) -> None:
+    frame = pl.read_csv(table).filter(pl.col("condition") != "long")
+    frame.write_csv(tmp_path / "two.csv")
+    old, new = frame["condition"].unique(maintain_order=True)
+    rule = {"metric": "accuracy", "rule": "no_worse", "limit": 0.02}
+    plan = tmp_path / "plan.toml"
+    plan.write_text(new_plan("gate", {"candidate": new, "baseline": old, "missing": "shared", "require": [rule]}))
+    assert richter.gate(tmp_path / "two.csv", plan=plan).deviations == ()
+    assert len(richter.gate(tmp_path / "two.csv", plan=plan, missing="at-random").deviations) == 1
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -160,6 +172,12 @@ def test_unpaired_agrees_with_scipys_welch_test_on_scores() -> None:
     claim, expected = richter.unpaired(a, b), stats.ttest_ind(b, a, equal_var=False)
     assert claim.estimate == pytest.approx(b.mean() - a.mean())
     assert claim.p == pytest.approx(expected.pvalue, rel=0.02)  # degrees of freedom may be joined in another way
+
+
+def test_what_is_vouched_for_reaches_a_size(table: Path, tmp_path: Path) -> None:
+    asked = printed(tmp_path, "size", table, "old", "new", "--margin", "5pt", "--unpaired")
+    found = richter.size(table, conditions=("old", "new"), margin="5pt", unpaired=True)
+    assert found.items == asked["labels"] > richter.size(table, conditions=("old", "new"), margin="5pt").items
 
 
 def test_groups_and_weights_reach_the_claim() -> None:

@@ -27,6 +27,7 @@ from richter.claims import (
     decide,
     decide_heterogeneity,
     mean_evidence,
+    measure_words,
     pairs_of,
     rank_spans,
     severity_page_measures,
@@ -266,11 +267,11 @@ def compare_tables(
 
     Claims on the main measure (the first of `on`, else the tables' main metric) are one family, those on all other
     measures a second, subgroups (`by`: domain or tier) a third; `one_family` puts all into one. `margin` is the
-    difference that would matter: of the main quality, or by measure. With a margin and a cost first in `on`, the main
-    claim is that the second is not worse by more than the margin and cheaper. `missing` says what missing grades mean
-    (`Policy`). `control` compares all with one; `adjust` takes out items' difficulty as other conditions see it;
-    `suite` weighs the benchmarks that domains name. `more` are questions that a page asks beside these, with their
-    evidence.
+    difference that would matter: of the main measure, or by measure. With a cost first in `on` it is the tables' main
+    metric's, and the main claim is that the second is not worse by more than the margin and cheaper. `missing` says
+    what missing grades mean (`Policy`). `control` compares all with one; `adjust` takes out items' difficulty as other
+    conditions see it; `suite` weighs the benchmarks that domains name. `more` are questions that a page asks beside
+    these, with their evidence.
     """
     dataset = tables.select(conditions) if conditions else tables
     if unpaired and (adjust or suite or by):
@@ -282,7 +283,7 @@ def compare_tables(
         trust_labels=trust_labels, min_shared=min_shared, chance=chance, adjust=adjust, suite=suite, tried=tried,
         severity=SeveritySettings(control=control, n_resamples=n_resamples, level=level, seed=seed),
     )  # fmt: skip
-    margins = margins_of(dataset, margin)
+    margins = margins_of(dataset, margin, on[0] if on and not measure_words(on[0]).is_cost else None)
     if suite is not None:
         _check_suite(dataset, suite)
     is_directed = len(conditions) == 2 if directed is None else directed

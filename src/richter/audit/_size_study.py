@@ -29,7 +29,7 @@ from richter.claims import (
     variance_shares,
 )
 from richter.errors import InputError
-from richter.evidence import CHOSEN, evidence, metric_of, outcomes_of, sample_of
+from richter.evidence import CHOSEN, Policy, evidence, metric_of, outcomes_of, sample_of
 from richter.records import DEFAULT_LEVEL, Note, Result, of_kind
 from richter.tables import Dataset
 from richter.words._numbers import among
@@ -176,6 +176,7 @@ def size_from_pilot(
     *,
     margins: Mapping[str, float] | None = None,
     on: str | None = None,
+    policy: Policy | None = None,
     pairs: int = 1,
     cost_item: float = 0.0,
     cost_draw: float = 1.0,
@@ -186,7 +187,7 @@ def size_from_pilot(
 
     The evidence is that of `compare`, so that groups, draws, weights, labels and missing grades count. Of amounts that
     are paid it is on the ratio of totals: the margin is relative, the spread that of linearised amounts. Without a
-    margin the size is for a difference of two points, or 2% of an amount.
+    margin the size is for a difference of two points, or 2% of an amount. `policy` says what the user vouches for.
     """
     if len(dataset.conditions) != 2:
         raise InputError(
@@ -197,11 +198,11 @@ def size_from_pilot(
         )
     measure, alpha = on or dataset.metric or "accuracy", (1 - level) / pairs
     metric = metric_of(dataset, measure)
-    stated = next((value for name, value in (margins or {}).items() if name in (measure, "")), None)
+    stated = (margins or {}).get(measure, (margins or {}).get(""))
     margin = _usual_margin(metric) if stated is None else margin_on(stated, metric)
     check_margin(metric, margin)
     first, second = dataset.conditions
-    asked = evidence(dataset, Question(measure=measure, conditions=(first, second), margin=margin))
+    asked = evidence(dataset, Question(measure=measure, conditions=(first, second), margin=margin), policy)
     if isinstance(asked.evidence, Blocked):
         raise InputError(f"{asked.evidence.reason}.", remedy=asked.evidence.remedy)
     costs = (cost_item, cost_draw)

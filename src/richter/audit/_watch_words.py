@@ -74,8 +74,8 @@ def describe_claim(s: MetricSeries, condition: str, row: Metric) -> str:
 def describe_reach(s: MetricSeries, row: Metric, where: str = "") -> str:
     """The change that a week would show, or two entries where these lie further apart."""
     what = "a drift of the judges" if s.metric == JUDGE else "a change"
-    is_bounded = row.low is not None and row.high is not None and not row.is_cost
-    if s.detectable > (row.high - row.low if is_bounded else math.inf) or not math.isfinite(s.detectable):
+    most = math.inf if row.low is None or row.high is None or row.is_cost else row.high - row.low
+    if s.detectable > most or not math.isfinite(s.detectable):
         return f"You can't detect {what}{where} yet, however large."
     weeks = round(s.within_days / 7)
     span = "a week" if weeks <= 1 else f"{weeks} weeks"

@@ -86,6 +86,12 @@ def severity() -> None:
 @click.option(
     "--tolerance-tvar", type=float, help="G2's band. [default without a plan: 0.2 pooled standard deviations]"
 )
+@click.option(
+    "--exceedances",
+    type=click.Choice(["both", "floor", "bound"]),
+    help="G3: the paper's 500 suffice (floor), those of its eq. 2 are needed (bound); both: in between is undecided. "
+    "[default: both]",
+)
 @click.option("--delta", type=float, help="P2: the smallest difference of shape worth a claim. [default: 0.1]")
 @click.option(
     "--pairing",

@@ -16,7 +16,7 @@ from richter.cli._options import (
 )
 
 
-@command("_size_output:size", reads=READING)
+@command("_size_output:size", reads=READING, vouches=True)
 @click.argument("sources", nargs=-1, metavar="[FILE|RUN A B]")
 @margin_option
 @click.option(

@@ -11,6 +11,7 @@ from richter import floors
 from richter.audit import inflate_for_clusters, size_from_expectation, size_from_pilot
 from richter.cli._io import publish, split_sources
 from richter.errors import InputError
+from richter.evidence import Policy
 from richter.models import price_of, read_prices
 from richter.records import printable
 from richter.stats import wilson
@@ -78,10 +79,14 @@ def size_gap(
     json_path: str | None,
     cluster_size: float | None,
     intraclass: float | None,
-    **shared: Any,
+    pairs: int,
+    power: float,
+    level: float,
+    **vouched: Any,
 ) -> None:
     """Print and write the questions, asked of both conditions, that settle a gap as large as the margin."""
     clusters: dict[str, Any] = {"cluster_size": cluster_size, "intraclass": intraclass}
+    shared: dict[str, Any] = {"pairs": pairs, "power": power, "level": level}
     if not sources:
         stated = margin.get("accuracy", margin.get(""))
         found = size_from_expectation(stated, discordance=discordance, accuracy=accuracy, phi=phi, **clusters, **shared)
@@ -92,7 +97,8 @@ def size_gap(
     files, names = split_sources(sources)
     tables = read_tables(*files, options=reading)
     dataset = tables.select(names) if names else tables
-    pilot = size_from_pilot(dataset, margins=margin, on=on, cost_item=cost_item, cost_draw=cost_draw, **shared)
+    costs: dict[str, Any] = {"cost_item": cost_item, "cost_draw": cost_draw}
+    pilot = size_from_pilot(dataset, margins=margin, on=on, policy=Policy(**vouched), **costs, **shared)
     _print_lines(publish(pilot, json_path, inputs=files), describe_pilot_size(pilot))
 
 

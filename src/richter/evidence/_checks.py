@@ -36,7 +36,7 @@ __all__ = ["CHECKS", "CHOSEN", "Finding", "compares_within_raters", "has_own_ite
 RATER_P = 0.001  # below it raters' shares of two conditions differ by more than chance
 MIN_CHOSEN_FROM = 3  # conditions of a source, from which one may be chosen by its results
 CHOSEN = "chosen"  # the kind of the note that asks
-OF_ALL_CLAIMS = ("served", "look-alike")  # kinds of notes on the data that every claim carries
+OF_ALL_CLAIMS = ("served", "look-alike", "search")  # kinds of notes on the data that every claim carries
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

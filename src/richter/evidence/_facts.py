@@ -162,13 +162,9 @@ def graded_rows(dataset: Dataset) -> GradedRows:
     rows = dataset.scores.filter(pl.col("metric") == "accuracy", pl.col("value").is_in([0.0, 1.0]))
     if rows["confidence"].null_count() < len(rows):
         rows = rows.sort("item", "condition", "draw")
-    codes = {
-        name: rows[name].cast(pl.Enum(order)).to_physical().to_numpy().astype(np.intp)
-        for name, order in (("item", right.items), ("condition", dataset.conditions))
-    }
     return GradedRows(
-        item=codes["item"],
-        condition=codes["condition"],
+        item=dataset.item_codes(rows["item"]),
+        condition=rows["condition"].cast(pl.Enum(dataset.conditions)).to_physical().to_numpy().astype(np.intp),
         correct=rows["value"].to_numpy(),
         confidence=rows["confidence"].fill_null(float("nan")).to_numpy(),
         group=right.group,
@@ -277,7 +273,7 @@ def row_counts(dataset: Dataset) -> tuple[Indices, Indices]:
     failed = pl.col("error").fill_null("") != ""
     counts = []
     for rows in (dataset.answers, dataset.answers.filter(failed)):
-        item = rows["item"].cast(pl.Enum(dataset.item_ids)).to_physical().to_numpy().astype(np.intp)
+        item = dataset.item_codes(rows["item"])
         condition = rows["condition"].cast(pl.Enum(dataset.conditions)).to_physical().to_numpy().astype(np.intp)
         cell = item * shape[1] + condition
         counts.append(np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(np.intp))
@@ -366,7 +362,7 @@ def lacking_grades(
 
 def describe_lacking(found: LackingGrades) -> list[str]:
     """A note for each condition that lacks grades: how many, and why."""
-    notes = []
+    notes: list[str] = []
     words = {"failed": "failed calls", "ungraded": "not graded", "absent": "absent"}
     for name, kinds in found.kinds.items():
         if total := sum(kinds.values()):
@@ -467,7 +463,7 @@ def rated_pair(dataset: Dataset, measure: str, first: str, second: str) -> Rated
     rows = dataset.ratings.filter(
         pl.col("kind") == (dataset.counting or ""), pl.col("severity").is_not_null(), pl.col("condition").is_in(names)
     )
-    item = rows["item"].cast(pl.Enum(dataset.item_ids)).to_physical().to_numpy().astype(np.intp)
+    item = dataset.item_codes(rows["item"])
     rows, item = rows.filter(pl.Series(shared[item])), item[shared[item]]
     raters = tuple(rows["rater"].unique().sort().to_list())
     group = sample.outcomes.group

@@ -310,7 +310,7 @@ class Run:
         margin: Margin = None,
         conditions: Sequence[str] = (),
         on: str | None = None,
-        missing: MissingPolicy = "both-ways",
+        missing: MissingPolicy | None = None,
         trust_ids: bool = False,
         trust_raters: bool = False,
         trust_labels: bool = False,

@@ -514,12 +514,15 @@ def _unused(frame: pl.DataFrame, place: Mapping[str, str], wide: Sequence[str]) 
     """
     used = {c for f, c in place.items() if f not in _idle_fields(frame, place)}
     used |= {*wide, *_grader_columns(frame, place), *_grouping_columns(frame, place)}
-    used |= {own for c in frame.columns if re.fullmatch(r"judge_\d+", c) for own in (c, f"{c}_name")}
-    rest = [c for c in frame.columns if c not in used and "\0" not in c and bears_on_claims(c)]
-    rest = [c for c in rest if text_of(frame[c]).n_unique() > 1]
-    rest = [c for c in rest if frame[c].n_unique() < frame.height or holds_grades(frame[c])]
+    used |= {c for c in frame.columns if re.fullmatch(r"judge_\d+(_name)?", c)}
+    rest = [c for c in frame.columns if c not in used and "\0" not in c and bears_on_claims(c) and _tells(frame[c])]
     runs = [place[f] for f in ("draw", "run") if place.get(f) in frame.columns]
     return [c for c in rest if not any(_numbers_alike(frame, c, run) for run in runs)]
+
+
+def _tells(column: pl.Series) -> bool:
+    """Whether a column varies, and does not only name every row."""
+    return text_of(column).n_unique() > 1 and (column.n_unique() < len(column) or holds_grades(column))
 
 
 def _numbers_alike(frame: pl.DataFrame, one: str, two: str) -> bool:

@@ -267,13 +267,19 @@ def _columns_of_field(
 ) -> list[str]:
     """The free columns with a name of a field; of items and scores those that vary."""
     own = [by_name[n] for n in FIELDS[field] if n in by_name and by_name[n] not in place.values()]
-    own = [c for c in own if field != "condition" or not JUDGES.search(c)]
-    own = [c for c in own if field != "draw" or _may_number_draws(frame[c])]
-    if field == "run" and (item := place.get("item", "")) in frame.columns and frame[item].n_unique() == frame.height:
-        return [c for c in own if frame[c].n_unique() < frame.height]  # a name for every answer tells no repeats apart
+    if field == "condition":
+        return [c for c in own if not JUDGES.search(c)]
+    if field == "draw":
+        return [c for c in own if _may_number_draws(frame[c])]
+    if field == "run" and _names_every_row(frame, place.get("item", "")):
+        return [c for c in own if not _names_every_row(frame, c)]  # a name for every answer tells no repeats apart
     if len(own) > 1 and frame.height > 1 and field in ("item", "score"):
         return [c for c in own if frame[c].n_unique() > 1] or own
     return own
+
+
+def _names_every_row(frame: pl.DataFrame, column: str) -> bool:
+    return column in frame.columns and frame[column].n_unique() == frame.height
 
 
 def _may_number_draws(column: pl.Series) -> bool:

@@ -3,13 +3,14 @@
 import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import msgspec
 import polars as pl
 
 from richter.errors import LedgerCorrupt
-from richter.interop import IMPORT_NOTE
+from richter.interop import IMPORT_NOTE, describe_interrupted
 from richter.records import OPTIONS_SHARE_SOURCE, SAMPLE_NOTE, Grade, Item, Note, Rating
 from richter.store import SERVED_NOTE, Ledger
 from richter.tables._confidence_source import Key, Texts, confidences
@@ -54,8 +55,19 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
         score=", ".join(scorers),
         kept=ReadOptions(scale=kept.scale, better=kept.better),
         is_confirmed=note.get("is_confirmed") is not False,
-        notes=[*_served_notes(ledger), *_option_notes(ledger)],
+        notes=[
+            *_interrupted_notes(ledger, note),
+            *_served_notes(ledger),
+            *_option_notes(ledger),
+            *_search_notes(ledger),
+        ],
     )
+
+
+def _interrupted_notes(ledger: Ledger, note: dict[str, Any]) -> list[str]:
+    """A line for each log in the run that its tool did not finish, as the log itself has it."""
+    files = _noted(ledger, note.get("files") or [], list[_ImportedFile])
+    return [describe_interrupted(Path(file.path).name, file.interrupted) for file in files if file.interrupted]
 
 
 def _served_notes(ledger: Ledger) -> list[str]:
@@ -66,6 +78,12 @@ def _served_notes(ledger: Ledger) -> list[str]:
         for model, names in served.items()
         if len(names) > 1
     ]
+
+
+def _search_notes(ledger: Ledger) -> list[str]:
+    """A line where a search for errors chose what was asked."""
+    text = "a search for errors chose these questions: rates are of what it asked, not of its base"
+    return [Note(text, "search")] if ledger.note("search") is not None else []
 
 
 def first_confidences(ledger: Ledger) -> dict[Key, tuple[str, float]]:
@@ -147,6 +165,13 @@ class _Kept(msgspec.Struct):
 
     scale: tuple[float, float] | None = None
     better: Literal["higher", "lower"] | None = None
+
+
+class _ImportedFile(msgspec.Struct):
+    """A log that was imported, and why it was not finished."""
+
+    path: str = ""
+    interrupted: str = ""
 
 
 class _Sample(msgspec.Struct):

@@ -283,9 +283,14 @@ def reading_of(
         grade={**options.grade, **grades},
         better="lower" if is_lower else options.better,
     )
-    used = {*table.place.values(), *table.wide, *table.measures, *also_used}
-    unused = () if steps else tuple(c for c in table.given.columns if c not in used and c.strip() and not marks_rows(c))
+    unused = () if steps else _unused_columns(table, also_used)
     return Reading(source=what, roles=tuple(roles), unused=unused, given=options, options=chosen)
+
+
+def _unused_columns(table: RoledTable, also_used: Sequence[str]) -> tuple[str, ...]:
+    """The columns that have a name and are nothing in this reading."""
+    used = {*table.place.values(), *table.wide, *table.measures, *also_used}
+    return tuple(c for c in table.given.columns if c not in used and c.strip() and not marks_rows(c))
 
 
 def _layout_roles(table: RoledTable, steps: Sequence[str], *, is_known: bool) -> list[Role]:

@@ -194,8 +194,7 @@ def _find_score(table: Table, place: dict[str, str], fixed: Sequence[str], notes
         if named is not None:
             place["score"] = named  # what is wrong with it is said where it is read
         return
-    for field in [f for f, c in place.items() if c == chosen]:
-        del place[field]
+    _drop_places(place, chosen)
     place["score"] = chosen
     note = f"column {brief(chosen)} is taken for the grade"
     if says_right(table.frame[chosen]) or less_is_better(chosen):  # which is said where it is turned over
@@ -660,12 +659,17 @@ def _join_settings(
     own = table.text(found[0])
     own = f"{leaf_name(found[0])} " + own if found == settings else own
     own = table.text(condition) + " + " + own if is_named and table.n(condition) > 1 else own
-    for field in [f for f, c in place.items() if c == found[0]]:
-        del place[field]
+    _drop_places(place, found[0])
     place["condition"] = BOTH
     shown = " and ".join(brief(c.strip("\0")) for c in (condition, found[0]) if c in table.frame.columns)
     notes.append(Note(f"each value of {shown}{' together' if is_named else ''} is compared as one model", "layout"))
     return table.frame.with_columns(own.alias(BOTH))
+
+
+def _drop_places(place: dict[str, str], column: str) -> None:
+    """Take a column out of all fields."""
+    for field in [f for f, c in place.items() if c == column]:
+        del place[field]
 
 
 def _take_dates(

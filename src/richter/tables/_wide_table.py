@@ -51,17 +51,19 @@ def known_wide(rows: pl.DataFrame, options: ReadOptions, notes: list[str]) -> Ro
     rest = [c for c in rows.columns if c != item]
     wide = [c for c in rest if _is_graded(rows[c]) and not is_listed("reference", c)]
     others = [c for c in rest if c not in wide]
-    keys = [c for c in others if _is_key(rows, c, wide)]
-    are_others_plain = not any(
-        known_fields([c]) - QUESTION_FIELDS or _has_grades(rows[c]) for c in others if c not in keys
-    )
-    if not are_others_plain or not _are_plain(rows, wide):
+    if not all(_tells_of_question(rows, c, wide) for c in others) or not _are_plain(rows, wide):
         return None
     place = {"item": item, "condition": CONDITION, "score": VALUE, **_question_places(rows, others)}
     return RoledTable(
         frame=melt_conditions(rows, [item, *others] if item in rows.columns else others, wide), given=rows,
         place=place, wide=wide, faults=shared_faults(wide), known=("item", "condition"), notes=notes,
     )  # fmt: skip
+
+
+def _tells_of_question(rows: pl.DataFrame, column: str, wide: Sequence[str]) -> bool:
+    """Whether a column beside those of conditions says something of the question, and grades nothing."""
+    is_other = bool(known_fields([column]) - QUESTION_FIELDS) or _has_grades(rows[column])
+    return not is_other or _is_key(rows, column, wide)
 
 
 def _is_key(rows: pl.DataFrame, column: str, wide: Sequence[str]) -> bool:

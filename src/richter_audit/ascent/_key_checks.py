@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import beta
 
-from richter.errors import TooFewErrors
+from richter.errors import ModelError, TooFewErrors
 from richter.records import Answer, Interval, Item, Paragraph, Question, Result
 from richter.store import Call, Place, RunLike, has_ledger, open_ledger, run_part
 from richter.texts import remove_thoughts
@@ -57,6 +57,7 @@ class KeyReport(Result):
     bad_share: float | None
     interval: Interval | None
     verdicts: Mapping[str, KeyVerdict]  # by item
+    unreachable: Mapping[str, str] = dataclasses.field(default_factory=dict)  # readers that gave no reading, and why
 
 
 def suspect_questions(failing: FailingSet, base: KnowledgeBase) -> list[FailingQuestion]:
@@ -93,23 +94,32 @@ def check_keys(
     """What readers say of the keys of failing questions that a model wrote, each with the paragraph in view.
 
     The calls are kept in the run `beside`, so that the same again pays for nothing twice, and what was read in a part
-    of the search. What people said of keys (`draw_key_labels`) goes before the readers.
+    of the search. What people said of keys (`draw_key_labels`) goes before the readers. A reader that cannot be asked
+    is left out and named; where none can be, `ModelError` is raised.
     """
     suspects = suspect_questions(failing, base)
     rows = [row_of(q.item.id) for q in suspects]
     paragraphs = dict(zip(rows, base.paragraphs(rows), strict=True)) if rows else {}
     readings: dict[str, dict[str, str]] = {}
-    check_models(list(readers), calls)
+    unreachable: dict[str, ModelError] = {}
     with open_ledger(beside, mode="write") as ledger:
 
         async def work(asker: Asker, opened: Mapping[str, Model]) -> None:
-            for reader in readers:
-                readings[reader] = await _read_keys(asker, opened[reader], suspects, paragraphs)
+            for name, reader in opened.items():
+                readings[name] = await _read_keys(asker, reader, suspects, paragraphs)
 
-        with_models(ledger, list(readers), work, {"context_tokens": 4096, **calls})
+        for reader in readers:
+            try:
+                check_models([reader], calls)
+                with_models(ledger, [reader], work, {"context_tokens": 4096, **calls})
+            except ModelError as error:
+                unreachable[reader] = error
+    if unreachable and not readings:
+        raise next(iter(unreachable.values()))
     with open_ledger(run_part(run, READINGS), mode="write") as ledger:
         ledger.set_note(NOTE, readings)
-    return report_keys(run, failing, suspects, readings, level=level)
+    report = report_keys(run, failing, suspects, readings, level=level)
+    return dataclasses.replace(report, unreachable={reader: error.what for reader, error in unreachable.items()})
 
 
 async def _read_keys(

@@ -78,12 +78,19 @@ def audit(
             remedy="richter audit RUN --bench FILE --model MODEL, or richter audit DOCUMENTS --generator MODEL ...",
         )
     if generator is not None:
-        shared = {"claims": claims, "questions": questions, "draws": draws or 10, "seed": seed}
-        shared |= {name: options[name] for name in ("search_calls", "nll")}
-        shared |= {"conditions": model_conditions(models, seed=seed), "generator": generator}
-        shared["judges"] = tuple(name_conditions(split_names(judge_names), decoding=judge_decoding()))
         folder = Path(str(run))
-        audited = DocumentAudit(documents=folder, **shared)
+        audited = DocumentAudit(
+            documents=folder,
+            conditions=model_conditions(models, seed=seed),
+            generator=generator,
+            judges=tuple(name_conditions(split_names(judge_names), decoding=judge_decoding())),
+            claims=claims,
+            questions=questions,
+            draws=draws or 10,
+            search_calls=options["search_calls"],
+            nll=options["nll"],
+            seed=seed,
+        )
         into = output or folder.with_name(f"{folder.name}.audit")
         return _audit_documents(into, audited, calls, plan_path=plan_path, json_path=json_path)
     assert bench is not None

@@ -70,18 +70,22 @@ class AnthropicBatches:
             for job in page.get("data") or []:
                 if _made_at(job) < since - CLOCKS_S:
                     return None
-                counts = job.get("request_counts") or {}
-                if job["id"] in self._known or sum(map(int, counts.values())) != len(keys):
-                    continue
-                if job.get("processing_status") != "ended":
-                    raise TryAgain("a job that may be ours has not ended")  # looked at again later
-                if set((await self.rows(job["id"]))[0]) <= keys:
+                if await self._is_of(job, keys):
                     self._known.add(job["id"])
                     return str(job["id"])
             if not page.get("has_more"):
                 return None
             after = f"&after_id={page.get('last_id')}"
         return None
+
+    async def _is_of(self, job: Mapping[str, Any], keys: set[str]) -> bool:
+        """Whether a job that nobody knows asks these requests."""
+        counts = job.get("request_counts") or {}
+        if job["id"] in self._known or sum(map(int, counts.values())) != len(keys):
+            return False
+        if job.get("processing_status") != "ended":
+            raise TryAgain("a job that may be ours has not ended")  # looked at again later
+        return set((await self.rows(job["id"]))[0]) <= keys
 
     async def look(self, job: str) -> JobState:
         """How far a job is."""

@@ -201,8 +201,10 @@ class BatchModel:
             self._note(job)
             if job.is_gone:
                 return _Results(failure=reason)
+        looks = 0
         while not (state := await self._steadily(self._provider.look, job.id)).ended:
-            await asyncio.sleep(self._poll_s)
+            await asyncio.sleep(min(self._poll_s, 0.5 * 2.0 ** min(looks, 10)))  # small jobs end soon
+            looks += 1
         if state.failure:
             return _Results(failure=f"the batch job failed: {state.failure}", maybe_billed=state.maybe_billed)
         for _ in range(BROKEN_DOWNLOADS):

@@ -6,15 +6,20 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from richter.errors import ModelError, WrongKey
+from richter.errors import MissingPart, ModelError, WrongKey
 from richter.models._prices import Price
 from richter.models._providers import ModelSpec
 from richter.records import Answer, Decoding, printable
 from richter_audit.llm._batch_jobs import LOST_JOB, JobState, chat_only_error, read_rows
-from richter_audit.llm._http import RETRIED, HttpModel, aiohttp
+from richter_audit.llm._http import RETRIED, HttpModel
 from richter_audit.llm._key_redaction import hide_in_body
 from richter_audit.llm._model import Message, TryAgain
 from richter_audit.llm._reply import error_message, retry_after_s
+
+try:
+    import aiohttp
+except ModuleNotFoundError as error:
+    raise MissingPart("Batch jobs need aiohttp.", remedy="pip install 'richter[audit]'") from error
 
 LONGEST_FILE = 2**30
 PAGES = 20  # of a provider's list of jobs that are looked through

@@ -210,18 +210,19 @@ def _alternatives(block: Any) -> tuple[tuple[tuple[str, float], ...], ...]:
     older completions form; nothing where a server lists none."""
     if not block:
         return ()
-    if rows := block.get("content"):
-        listed = [[(row, row), *((top, top) for top in row.get("top_logprobs") or ())] for row in rows]
-        pairs = [[(str(a["token"]), b["logprob"]) for a, b in each] for each in listed]
-        is_listed = any(len(each) > 1 for each in pairs)
-    else:
-        tops = block.get("top_logprobs") or ()
-        scores = block.get("token_logprobs") or ()
-        written = zip(block.get("tokens") or (), scores, tops, strict=False)
-        pairs = [[(str(t), p), *(top or {}).items()] for t, p, top in written if p is not None]
-        is_listed = bool(tops)
-    kept = tuple(tuple((t, float(p)) for t, p in each if isinstance(p, int | float)) for each in pairs)
-    return kept if is_listed else ()
+    pairs = _listed_in_chat(block["content"]) if block.get("content") else _listed_in_completion(block)
+    if not any(len(each) > 1 for each in pairs):
+        return ()
+    return tuple(tuple((t, float(p)) for t, p in each if isinstance(p, int | float)) for each in pairs)
+
+
+def _listed_in_chat(rows: Any) -> list[list[tuple[str, Any]]]:
+    return [[(str(one["token"]), one["logprob"]) for one in (row, *(row.get("top_logprobs") or ()))] for row in rows]
+
+
+def _listed_in_completion(block: Mapping[str, Any]) -> list[list[tuple[str, Any]]]:
+    columns = (block.get(name) or () for name in ("tokens", "token_logprobs", "top_logprobs"))
+    return [[(str(t), p), *(tops or {}).items()] for t, p, tops in zip(*columns, strict=False) if p is not None]
 
 
 def error_message(content: bytes) -> str:

@@ -49,7 +49,7 @@ JUDGES_EACH = 2  # calls of judges an answer
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentAudit:
-    """What is audited on which documents, by whom, and which claims are to be settled ("" in `claims`: the usual)."""
+    """What is audited on which documents, by whom, and which claims are to be settled (none: the usual)."""
 
     documents: Path
     conditions: tuple[Condition, ...]
@@ -64,13 +64,34 @@ class DocumentAudit:
     order: Order = "choose"
     seed: int = 0
 
+    @property
+    def names(self) -> list[str]:
+        """The audited conditions by name."""
+        return [condition.name for condition in self.conditions]
 
-def default_claims(conditions: Sequence[str]) -> tuple[str, ...]:
-    """What an audit settles unless told: which of two models is better, and of each how often it errs gravely and
-    whether its confidence fits."""
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The claims to settle, in words."""
+        return self.claims or default_claims(self.names, is_judged=bool(self.judges))
+
+    def check(self) -> None:
+        """Refuse claims that nothing would decide, before anything is paid for."""
+        for goal in (goal_of(parse_claim(text), self.names) for text in self.texts):
+            for need in goal.needs:
+                if need.condition not in self.names:
+                    raise InputError(
+                        f"{goal.rule.text!r} names {need.condition}.", remedy=f"There are {', '.join(self.names)}."
+                    )
+                if need.kind == "judge" and not self.judges:
+                    raise InputError(f"{goal.rule.text!r} needs judges.", remedy="Give --judges MODEL,MODEL.")
+
+
+def default_claims(conditions: Sequence[str], *, is_judged: bool = True) -> tuple[str, ...]:
+    """What an audit settles unless told: which of two models is better, and of each how often its errors are severe
+    (where judges say so) and how far its confidence is off."""
     pairs = [f"{a} better than {b}" for k, a in enumerate(conditions) for b in conditions[k + 1 :]]
-    each = [text for name in conditions for text in (f"catastrophic_rate({name}) < 0.1", f"ece({name}) < 0.15")]
-    return (*pairs, *each)
+    severe = [f"catastrophic_rate({name}) < 0.1" for name in conditions if is_judged]
+    return (*pairs, *severe, *(f"ece({name}) < 0.15" for name in conditions))
 
 
 def model_conditions(models: Sequence[str], *, seed: int = 0) -> tuple[Condition, ...]:
@@ -98,6 +119,7 @@ def audit_documents(
     Everything goes on where it stopped; the budget covers all of it. Writing questions may take a quarter of it,
     settling claims seven tenths of the rest.
     """
+    audit.check()
     limits = calls.get("budget") or Budget()
     if not limits.is_limited:
         raise InputError("An audit of documents needs a budget.", remedy="Give --budget 20usd or 5000calls.")
@@ -167,13 +189,7 @@ def _write_questions(
 
 def _settle(runner: StagesRunner, audit: DocumentAudit, tell: Callable[[str], None]) -> SettledAudit:
     """Ask, judge and draw until every claim is settled or the budget for it is used."""
-    names = [condition.name for condition in audit.conditions]
-    rules = [parse_claim(text) for text in audit.claims or default_claims(names)]
-    goals = [goal_of(rule, names) for rule in rules]
-    for goal in goals:
-        unknown = [need.condition for need in goal.needs if need.condition not in names]
-        if unknown:
-            raise InputError(f"{goal.rule.text!r} names {unknown[0]}.", remedy=f"There are {', '.join(names)}.")
+    goals = [goal_of(parse_claim(text), audit.names) for text in audit.texts]
 
     def report(step: str, claims: Sequence[Claim]) -> None:
         tell(f"{step}: {sum(claim.decided for claim in claims)} of {len(claims)} claims settled")
@@ -266,7 +282,6 @@ class _StageCollector:
 
 def _keep_stop(run: store.RunLike, audit: DocumentAudit, settled: SettledAudit, items: Sequence[str]) -> None:
     """Keep the claims as they were settled, for the page."""
-    texts = audit.claims or default_claims([condition.name for condition in audit.conditions])
     rows = [
         {
             "claim": text,
@@ -278,11 +293,12 @@ def _keep_stop(run: store.RunLike, audit: DocumentAudit, settled: SettledAudit, 
             "asked": claim.n or 0,
             "available": len(items),
         }
-        for text, claim in zip(texts, settled.claims, strict=True)
+        for text, claim in zip(audit.texts, settled.claims, strict=True)
     ]
-    note: dict[str, Any] = {"claims": rows, "claim": "; ".join(texts), "counts": dict(settled.counts)}
+    note: dict[str, Any] = {"claims": rows, "claim": "; ".join(audit.texts), "counts": dict(settled.counts)}
     with store.open_ledger(run, mode="write") as ledger:
-        note |= {"items": sorted(items), "saved": int(any(row["asked"] < len(items) for row in rows))}
+        is_saved = any((claim.n or 0) < len(items) for claim in settled.claims)
+        note |= {"items": sorted(items), "saved": int(is_saved)}
         ledger.set_note(STOP_NOTE, note)
 
 

@@ -140,18 +140,28 @@ def judge_run(
         if rules:
             rate_by_rules(ledger, RuleJudge(read_gazetteer(_gazetteer_path(ledger, run_folder(run), gazetteer))))
         if judges:
-            places = {item: i for i, item in enumerate(known)}
             wanted = [a for a in answers if a.condition in audited and (items is None or a.item in items)]
-            dealt = []
-            for answer in _spread(with_text(wanted, ledger.name), limit):
-                turn = places[answer.item] + answer.draw
-                dealt.append((answer, deal(judges, audited[answer.condition], turn, allow_self=allow_self)))
+            chosen = _spread(with_text(wanted, ledger.name), limit)
+            dealt = _deal_answers(chosen, list(known), audited, judges, allow_self=allow_self)
             _note_judges(ledger, judges, allow_self=allow_self)
             few: CallOptions = {"concurrency": 16, "slots": 4, **calls}
             if calls.get("batch"):
                 few["concurrency"] = BATCH_CONCURRENCY  # what waits together goes out together
             _ask_panel(ledger, known, dealt, judges, watch, few)
         return _result(ledger, ledger.name, len(answers), rng=np.random.default_rng(seed))
+
+
+def _deal_answers(
+    answers: Sequence[Answer],
+    items: Sequence[str],
+    audited: Mapping[str, Condition],
+    judges: Sequence[Condition],
+    *,
+    allow_self: bool,
+) -> list[tuple[Answer, list[Condition]]]:
+    """Each answer with its judges, by its item's place in the run."""
+    places = {item: i for i, item in enumerate(items)}
+    return [(a, deal(judges, audited[a.condition], places[a.item] + a.draw, allow_self=allow_self)) for a in answers]
 
 
 def _note_judges(ledger: Ledger, judges: Sequence[Condition], *, allow_self: bool) -> None:

@@ -7,6 +7,7 @@ of stopping may depend on anything but chance to be honest: both may look at eve
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal, NamedTuple, Protocol
 
 from numpy.typing import ArrayLike
@@ -21,6 +22,8 @@ Kind = Literal["ask", "judge", "draw"]
 Order = Literal["choose", "stages", "rounds"]
 BATCH = 25
 OUT_OF_REACH = 0.01  # what a claim counts that the items there are would not settle
+GIVEN_UP_FROM = 200  # items after which a claim may be given up ...
+GIVEN_UP_AT = 3.0  # ... where it would take so many times the items there are
 
 
 class Need(NamedTuple):
@@ -80,8 +83,16 @@ def closing_share(claim: Claim, threshold: float, *, n: int, more: int, availabl
     if w <= g or w == 0:  # the running estimate has left its limits: the next look tells more
         return 1.0
     share = min(1.0, w * (1 - math.sqrt(n / (n + more))) / (w - g))
-    is_in_reach = g > 0 and n * (w / g) ** 2 <= available
-    return share if is_in_reach else OUT_OF_REACH * share
+    return share if _items_needed(claim, threshold, n=n) <= available else OUT_OF_REACH * share
+
+
+def _items_needed(claim: Claim, threshold: float, *, n: int) -> float:
+    """How many items a claim would take at the estimate it has: n (w / g)^2, since widths fall as 1 / sqrt(n)."""
+    if claim.estimate is None or claim.interval is None:
+        return 0.0
+    limit = claim.interval.low if claim.estimate > threshold else claim.interval.high
+    w, g = abs(claim.estimate - limit), abs(claim.estimate - threshold)
+    return n * (w / g) ** 2 if g > 0 else math.inf
 
 
 def settle_claims(
@@ -95,81 +106,96 @@ def settle_claims(
     order: Order = "choose",
     watch: Callable[[str, Sequence[Claim]], None] | None = None,
 ) -> SettledAudit:
-    """Collect batches until every claim is settled, the items are used up, or the budget is.
+    """Collect batches until every claim is settled or given up, the items are used up, or the budget is.
+
+    A claim is given up that 200 items have not settled and that would take over three times the items there are.
 
     `choose` takes, of all batches that some open claim waits for, the one with the largest sum of `closing_share` over
     the open claims per cost. For comparison, `stages` takes the claims one after the other as they stand, and `rounds`
     collects a batch of everything in every round. `costs` are of one item. All claims together are wrong with
     probability at most 1 - `level`, each at its share of it.
     """
-    each = 1 - (1 - level) / len(goals)
-    counts: dict[Need, int] = {need: 0 for goal in goals for need in _with_answers(goal.needs)}
-    claims = [decide_claim(goal.rule, []) for goal in goals]
+    state = _Settling(goals, available=available, costs=costs, batch=batch, level=1 - (1 - level) / len(goals))
     steps: list[str] = []
-    stopped = None
-    while True:
-        reached = [min(counts[need] for need in goal.needs) for goal in goals]
-        is_open = [not c.decided and n < available for c, n in zip(claims, reached, strict=True)]
-        if not any(is_open):
-            break
-        planned = _targets(goals, counts, is_open, batch, available)
-        if order == "rounds":
-            targets = {need: min(available, count + batch) for need, count in counts.items()}
-        elif order == "stages":
-            targets = planned[0]
-        else:
-            targets = max(
-                planned, key=lambda way: _worth(way, goals, claims, counts, is_open, costs, available=available)
-            )
+    while any(state.is_open(k) for k in range(len(goals))):
+        targets = state.next_targets(order)
         steps.append(", ".join(f"{need.kind} {need.condition} to {n}" for need, n in targets.items()))
         try:
             collector.extend(targets)
         except BudgetExhausted as error:
-            stopped = error
-            break
-        counts |= targets
-        for k, goal in enumerate(goals):
-            n = min(counts[need] for need in goal.needs)
-            if not claims[k].decided and n > reached[k]:
-                claims[k] = decide_claim(goal.rule, *collector.values(goal, n), level=each)
+            return state.result(steps, stopped=error)
+        state.take(targets, collector)
         if watch is not None:
-            watch(steps[-1], claims)
-    named = {f"{need.kind} {need.condition}": n for need, n in counts.items()}
-    return SettledAudit(claims=tuple(claims), counts=named, steps=tuple(steps), stopped=stopped)
+            watch(steps[-1], state.claims)
+    return state.result(steps)
+
+
+class _Settling:
+    """How far each claim is, and what would bring it on."""
+
+    def __init__(
+        self,
+        goals: Sequence[Goal],
+        *,
+        available: int,
+        costs: Callable[[Need], float],
+        batch: int,
+        level: float,
+    ) -> None:
+        self._goals, self._available, self._costs, self._batch, self._level = goals, available, costs, batch, level
+        self._counts: dict[Need, int] = {need: 0 for goal in goals for need in _with_answers(goal.needs)}
+        self.claims = [decide_claim(goal.rule, []) for goal in goals]
+
+    def _reached(self, k: int, targets: Mapping[Need, int] = MappingProxyType({})) -> int:
+        """How many items a claim is decided from, once some targets are reached."""
+        return min(max(self._counts[need], targets.get(need, 0)) for need in self._goals[k].needs)
+
+    def is_open(self, k: int) -> bool:
+        """Whether a claim is not settled, and the items that are left may settle it."""
+        n = self._reached(k)
+        if self.claims[k].decided or n >= self._available:
+            return False
+        needed = _items_needed(self.claims[k], self._goals[k].rule.threshold, n=n)
+        return n < GIVEN_UP_FROM or needed <= GIVEN_UP_AT * self._available
+
+    def next_targets(self, order: Order) -> dict[Need, int]:
+        """What is collected next."""
+        if order == "rounds":
+            return {need: min(self._available, n + self._batch) for need, n in self._counts.items()}
+        ways = [self._way(k) for k in range(len(self._goals)) if self.is_open(k)]
+        return ways[0] if order == "stages" else max(ways, key=self._worth)
+
+    def _way(self, k: int) -> dict[Need, int]:
+        """What a claim's next batch takes."""
+        n = min(self._available, self._reached(k) + self._batch)
+        return {need: n for need in _with_answers(self._goals[k].needs) if self._counts[need] < n}
+
+    def _worth(self, targets: Mapping[Need, int]) -> float:
+        """How much nearer a batch brings all open claims to their verdicts, per cost."""
+        gain = 0.0
+        for k, goal in enumerate(self._goals):
+            n = self._reached(k)
+            more = self._reached(k, targets) - n
+            if more > 0 and self.is_open(k):
+                gain += closing_share(self.claims[k], goal.rule.threshold, n=n, more=more, available=self._available)
+        cost = sum(self._costs(need) * (n - self._counts[need]) for need, n in targets.items())
+        return gain / max(1e-12, cost)
+
+    def take(self, targets: Mapping[Need, int], collector: Collector) -> None:
+        """Look at what was collected: a claim that is settled stays so."""
+        before = [self._reached(k) for k in range(len(self._goals))]
+        self._counts |= targets
+        for k, goal in enumerate(self._goals):
+            n = self._reached(k)
+            if not self.claims[k].decided and n > before[k]:
+                self.claims[k] = decide_claim(goal.rule, *collector.values(goal, n), level=self._level)
+
+    def result(self, steps: Sequence[str], *, stopped: BudgetExhausted | None = None) -> SettledAudit:
+        """What came of it."""
+        counts = {f"{need.kind} {need.condition}": n for need, n in self._counts.items()}
+        return SettledAudit(claims=tuple(self.claims), counts=counts, steps=tuple(steps), stopped=stopped)
 
 
 def _with_answers(needs: Sequence[Need]) -> list[Need]:
     """Needs with what they rest on: what is judged was asked before."""
     return [one for need in needs for one in ([Need("ask", need.condition)] if need.kind == "judge" else []) + [need]]
-
-
-def _targets(
-    goals: Sequence[Goal], counts: Mapping[Need, int], is_open: Sequence[bool], batch: int, available: int
-) -> list[dict[Need, int]]:
-    """For each open claim, what its next batch takes."""
-    ways = []
-    for goal, waits in zip(goals, is_open, strict=True):
-        if waits:
-            n = min(available, min(counts[need] for need in goal.needs) + batch)
-            ways.append({need: n for need in _with_answers(goal.needs) if counts[need] < n})
-    return ways
-
-
-def _worth(
-    targets: Mapping[Need, int],
-    goals: Sequence[Goal],
-    claims: Sequence[Claim],
-    counts: Mapping[Need, int],
-    is_open: Sequence[bool],
-    costs: Callable[[Need], float],
-    *,
-    available: int,
-) -> float:
-    """What a batch brings all open claims nearer to their verdicts, per cost."""
-    gain = 0.0
-    for goal, claim, waits in zip(goals, claims, is_open, strict=True):
-        n = min(counts[need] for need in goal.needs)
-        more = min(max(counts[need], targets.get(need, 0)) for need in goal.needs) - n
-        if waits and more > 0:
-            gain += closing_share(claim, goal.rule.threshold, n=n, more=more, available=available)
-    return gain / max(1e-12, sum(costs(need) * (n - counts[need]) for need, n in targets.items()))
