@@ -111,7 +111,7 @@ def test_a_single_item_above_a_fifth_of_the_bill_decides_nothing_and_is_named(rn
     x = np.exp(rng.normal(0, 0.1, (50, 2)))
     x[7, 1] = 0.26 * x[:, 1].sum()
     found = found_of(x)
-    assert found.notes[-1].startswith("item q0007 is 2")
+    assert found.notes[-1].startswith("question q0007 is 2")
     assert found.interval(0.5).low == -1
     assert found.interval(0.5).high == math.inf
     assert found.standard_error is None

@@ -97,7 +97,7 @@ def test_a_single_item_that_decides_the_bill_is_named_everywhere(tmp_path: Path,
         code, _ = invoke(command, path, "old", "new", "--on", "money", "--margin", "10%", "--json", target)
         claim = claim_in(json.loads(target.read_text()))
         assert claim["verdict"] == "undecided"
-        assert "item q7 is 3" in claim["sentence"].lower()
+        assert "question q7 is 3" in claim["sentence"].lower()
         assert code == (4 if command == "gate" else 0)
 
 

@@ -341,18 +341,7 @@ class Run:
             stated = parsed_margins(margin)
             bare = {on or "": stated} if isinstance(stated, float) else stated
             tables = self.tables.select(conditions) if conditions else self.tables
-            if len(tables.conditions) == 2 and is_old_second(*tables.conditions):
-                first, second = tables.conditions
-                raise InputError(
-                    f"{second} comes second, and a gate checks the second one against the first.",
-                    remedy=f'Name the old one first: conditions=("{second}", "{first}").',
-                )
-            if len(tables.conditions) != 2:
-                named = ", ".join(map(repr, tables.conditions[:2])) if len(tables.conditions) > 2 else "'old', 'new'"
-                raise InputError(
-                    f"A gate compares two, and the data hold {len(tables.conditions)}.",
-                    remedy=f"Name both, the old one first: conditions=({named}).",
-                )
+            _check_two(tables.conditions)
             own = margin_plan(tables, margins_of(tables, bare), level=level)
             report = run_gate(own, tables, policy=policy, accept_judge=accept_judge)
         return GateResult(**(_fields_of(report) | {"claims": Claims(report.claims), "data": self}))
@@ -461,6 +450,22 @@ class Run:
     def findings(self) -> tuple[Claim, ...]:
         """Every claim that these records allow without further choices. Exploratory."""
         return tuple(self.compare().claims) if len(self.tables.conditions) > 1 else ()
+
+
+def _check_two(conditions: Sequence[str]) -> None:
+    """Refuse a gate without a plan on other than two conditions, or on two whose names stand the wrong way round."""
+    if len(conditions) == 2 and is_old_second(*conditions):
+        first, second = conditions
+        raise InputError(
+            f"{second} comes second, and a gate checks the second one against the first.",
+            remedy=f'Name the old one first: conditions=("{second}", "{first}").',
+        )
+    if len(conditions) != 2:
+        named = ", ".join(map(repr, conditions[:2])) if len(conditions) > 2 else "'old', 'new'"
+        raise InputError(
+            f"A gate compares two, and the data hold {len(conditions)}.",
+            remedy=f"Name both, the old one first: conditions=({named}).",
+        )
 
 
 def _fields_of(report: Any) -> dict[str, Any]:
