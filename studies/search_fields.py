@@ -53,7 +53,7 @@ def clusters(seed):
     vectors, codes, chance = field("none", seed)
     rng = np.random.default_rng([8, seed])
     fails = (rng.random(SIZE) < chance).astype(float)
-    found = search(vectors, codes, fails, ("sea", "bayes", "modes")[seed % 3], seed, 240)
+    found = search(vectors, codes, fails, ("portfolio", "sea", "bayes", "modes")[seed % 4], seed, 240)
     rows = np.array([row for batch in found.batches for row in batch])
     steps = np.repeat(np.arange(len(found.batches)), [len(batch) for batch in found.batches])
     try:

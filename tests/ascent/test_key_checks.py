@@ -10,9 +10,17 @@ from scipy.stats import beta
 from helpers.server import FakeApi
 from helpers.small_base import small_base
 from richter.cli import main
+from richter.errors import ModelError
 from richter.records import Question, Rating
 from richter.store import open_ledger, run_part
-from richter_audit.ascent import estimate_bad_keys, failing_questions, keep_sound, report_keys, suspect_questions
+from richter_audit.ascent import (
+    check_keys,
+    estimate_bad_keys,
+    failing_questions,
+    keep_sound,
+    report_keys,
+    suspect_questions,
+)
 from richter_audit.bench import read_items
 from richter_audit.knowledge import StoredQuestion, open_base
 from richter_audit.knowledge._stored_questions import text_key
@@ -75,7 +83,7 @@ def test_only_questions_with_a_sound_key_are_exported_unless_told_by_hand(search
     assert 0 < len(bad) < len(suspects)
     assert call("search", "export", folder / "run", "-o", folder / "all.jsonl", "--again", 0, "--keys", "all") == 0
     assert len(read_items(folder / "all.jsonl")) == len(suspects)
-    capsys.readouterr()
+    assert "Nobody read the keys again" in capsys.readouterr().out
     assert call("search", "export", folder / "run", "-o", folder / "set.jsonl", "--again", 0) == 0
     told = " ".join(capsys.readouterr().out.split())
     exported = read_items(folder / "set.jsonl")
@@ -85,6 +93,24 @@ def test_only_questions_with_a_sound_key_are_exported_unless_told_by_hand(search
     asked = len(api.bodies)
     assert call("search", "export", folder / "run", "-o", folder / "set.jsonl", "--again", 0, "--force") == 0
     assert len(api.bodies) == asked  # paid for once
+    regressions = folder / "regressions"
+    assert call("audit", "--only", "ask", regressions, "--bench", folder / "set.jsonl", "--model", api.model) == 0
+    with open_ledger(regressions) as ledger:  # asked as they failed, by their options
+        assert [condition.style for condition in ledger.conditions()] == ["choice"]
+
+
+def test_a_reader_that_cannot_be_reached_is_named_and_the_others_count_by_hand(searched, capsys):
+    folder, api = searched
+    gone, stored = "http://127.0.0.1:9/v1#gone", folder / "kb" / "questions.jsonl"
+    stored.write_text(stored.read_text().replace(f"{api.url}#writer", gone))
+    found = failing_questions(folder / "run", open_base(folder / "kb"))
+    sound = {f"q{q.item.id}" for q in found.questions if not has_bad_key(q.item.prompt)}
+    assert 0 < len(sound) < len(found.questions)
+    assert call("search", "export", folder / "run", "-o", folder / "set.jsonl", "--again", 0) == 0
+    assert {item.id for item in read_items(folder / "set.jsonl")} == sound
+    assert f"{gone} could not read the keys" in " ".join(capsys.readouterr().out.split())
+    with pytest.raises(ModelError):
+        check_keys(folder / "run", found, open_base(folder / "kb"), [gone], beside=folder / "beside", prices={})
 
 
 def test_a_person_settles_keys_and_the_next_export_goes_by_it(searched):

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from helpers.small_base import SimulatedTestee, small_base
+from richter.cli import main
 from richter.errors import InputError, TooFewErrors
-from richter.records import Answer, Condition, Decoding
+from richter.records import Answer, Condition, Decoding, Rating, of_kind
 from richter.store import Call, open_ledger
+from richter.tables import read_tables
 from richter_audit.ascent import SearchSettings, plan_pilot, prepare_retest, run_search, score_pilot, score_retest
 from richter_audit.llm import messages_for, parse_budget
 
@@ -99,3 +101,18 @@ def test_letters_are_graded_by_the_order_of_options_that_the_pilot_showed_by_han
         tmp_path / "pilot", pilot, base, condition, settings, paragraphs=40, n_resamples=1, rng=np.random.default_rng(1)
     )
     assert found.topics.error_rate == 0
+
+
+def test_severities_of_a_searchs_answers_say_that_a_search_chose_them(searched, tmp_path):
+    """Judged as they are, they would read as rates of the base: in every claim and in the table that is read."""
+    _, run, _ = searched
+    with open_ledger(run, mode="write") as ledger:
+        ledger.add_ratings(
+            Rating(item=a.item, condition=a.condition, rater="simulated judge", kind="judge", severity=2.0)
+            for a in ledger.answers()
+        )
+    assert of_kind(read_tables(run).notes, "search")
+    with pytest.raises(SystemExit) as stop:
+        main(["severity", str(run), "--json", str(tmp_path / "severity.json")])
+    assert stop.value.code == 0
+    assert "a search for errors chose these questions" in (tmp_path / "severity.json").read_text()

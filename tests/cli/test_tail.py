@@ -58,6 +58,14 @@ def test_json_has_the_names_others_rely_on(scores: str, capsys: pytest.CaptureFi
     assert "Inconclusive: " in captured.err
 
 
+@pytest.mark.parametrize(("rule", "passed"), [("floor", True), ("bound", False)])
+def test_rule_of_g3_is_an_option(rule: str, passed: bool, scores: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """600 exceedances: above the floor of 500, below the bound of 1,570."""
+    run("severity", "tail", scores, "--map", "score=nll", "--exceedances", rule, "--resamples", "200", "--json", "-")
+    (pair,) = json.loads(capsys.readouterr().out)["claims"]
+    assert next(gate["passed"] for gate in pair["gates"] if gate["name"] == "G3") is passed
+
+
 def test_exit_code_on_request(scores: str) -> None:
     assert run("severity", "tail", scores, "--map", "score=nll", "--resamples", "200", "--exit-code") == 4
 

@@ -1,5 +1,6 @@
 """Each gate on either side of its limit, by hand: what passes, what fails, what is only short of data."""
 
+import dataclasses
 from types import SimpleNamespace
 from typing import Any
 
@@ -138,3 +139,20 @@ def test_levels_are_printed_as_they_are_by_hand() -> None:
     found = gates(mean_difference=span(-0.05, 0.05, 0.999), shapes=(span(0, 1, 0.975), span(2, 3, 0.975)))
     assert "(99.9% CI " in found["G1"].detail
     assert found["P1"].detail.startswith("97.5% CI +0.000 to +1.000")
+
+
+@pytest.mark.parametrize(
+    ("rule", "n", "passed"),
+    [
+        ("both", 499, False), ("both", 500, None), ("both", 1500, None), ("both", 1570, True),
+        ("floor", 499, False), ("floor", 500, True), ("floor", 1500, True),
+        ("bound", 1500, False), ("bound", 1569, False), ("bound", 1570, True),
+    ],
+)  # fmt: skip
+def test_named_rules_of_g3_against_paper(rule: str, n: int, passed: bool | None) -> None:
+    """The paper's design has 1,500 exceedances: above its floor of 500, below the 1,570 of its eq. (2)."""
+    plan = dataclasses.replace(PLAN, exceedances=rule, floor_exceedances=500, delta=0.1, power=0.8, xi_expected=0.0)
+    spans = {"mean_difference": span(-0.05, 0.05), "tvar_difference": span(-0.2, 0.2)}
+    spans |= {"shapes": (span(-0.1, 0.05), span(0.1, 0.3)), "shapes_single": (span(-0.1, 0.05), span(0.1, 0.3))}
+    found = evaluate_gates(side("a", n_exc=n), side("b", n_exc=2000), plan, **spans)
+    assert next(gate.passed for gate in found if gate.name == "G3") is passed

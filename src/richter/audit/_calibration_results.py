@@ -194,7 +194,7 @@ class CalibrationReport(Shown):
     """All conditions of a table; `kind` is `grades` or `draws`. "Is miscalibrated" is one family over all of them."""
 
     keyed: ClassVar = {"conditions": "name"}
-    unwritten: ClassVar = ("asked",)
+    unwritten: ClassVar[tuple[str, ...]] = ("asked",)
 
     kind: str
     conditions: tuple[GradesCondition | DrawsCondition, ...]

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from richter.audit._plan import Plan, asks
+from richter.audit._plan import OPTIONAL, Plan, asks
 from richter.tail import LEAVE_REASONS, TRANSFORMS, Step, TailPlan
 
 HELP = "A tail plan: what must hold before one condition's tail is called heavier than another's."
@@ -40,6 +40,12 @@ _FIELDS = {
         lt=0.5,
     ),
     "floor_exceedances": asks(int, "G3: fewer exceedances than this block the claim.", ge=30),
+    "exceedances": asks(
+        str,
+        "G3: floor_exceedances suffice (floor), those of eq. (2) are needed (bound); both: in between is undecided.",
+        OPTIONAL,
+        choices=("both", "floor", "bound"),
+    ),
     "delta": asks(float, "P2: the smallest difference of shape worth a claim.", gt=0),
     "alpha": asks(float, "Intervals are at level 1 - alpha.", gt=0, lt=1),
     "power": asks(float, "G3: the power behind the exceedances required.", gt=0, lt=1),
@@ -82,7 +88,8 @@ _FIELDS = {
 }
 # a field that the study has too has its default
 FIELDS = {
-    name: dataclasses.replace(field, default=_DEFAULT.get(name, field.default)) for name, field in _FIELDS.items()
+    name: field if field.default is OPTIONAL else dataclasses.replace(field, default=_DEFAULT.get(name, field.default))
+    for name, field in _FIELDS.items()
 }
 
 

@@ -24,7 +24,7 @@ from richter.claims import (
     passes,
     tries_of,
 )
-from richter.records import Interval, Result
+from richter.records import Interval, Note, Result, counted
 from richter.stats import Bools, Floats, Indices
 from richter.tables import KEY, Dataset, chance_of, item_codes, outcomes, question_codes
 
@@ -362,12 +362,12 @@ def lacking_grades(
 
 def describe_lacking(found: LackingGrades) -> list[str]:
     """A note for each condition that lacks grades: how many, and why."""
-    notes = []
-    words = {"failed": "failed calls", "ungraded": "without a grade", "absent": "absent"}
+    notes: list[str] = []
+    words = {"failed": "failed calls", "ungraded": "not graded", "absent": "absent"}
     for name, kinds in found.kinds.items():
         if total := sum(kinds.values()):
             parts = ", ".join(f"{n:,} {words[kind]}" for kind, n in kinds.items() if n)
-            notes.append(f"{name} lacks {total:,} {'grade' if total == 1 else 'grades'} ({parts})")
+            notes.append(Note(f"{name} lacks {counted(total, 'grade')} ({parts})", "lacking"))
     return notes
 
 

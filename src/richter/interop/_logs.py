@@ -138,7 +138,7 @@ def _recognise_in(path: Path, file: Path) -> Format | None:
         raise
     if found is None and not path.is_dir():
         raise InputError(
-            f"{file} is no log of a known format.", remedy="A table is read as it is: richter compare FILE"
+            f"{file} is not a log of a known format.", remedy="A table is read as it is: richter compare FILE"
         )
     return found
 

@@ -35,11 +35,6 @@ class Test(NamedTuple):
         return "error" if grade == "fail" and _LOST_CALL.match(self.message) else grade
 
 
-def is_test_report(head: bytes) -> bool:
-    """Whether a text starts as a report of tests in XML."""
-    return head.lstrip()[:1] == b"<" and (b"<testcase" in head or b"<robot " in head)
-
-
 def report_rows(tests: Sequence[Test], stem: str) -> list[dict[str, Any]]:
     """A row for each test: its name, its grade, and its model or what stands before its name, where that crosses it."""
     if any(test.model for test in tests):

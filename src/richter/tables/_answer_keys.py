@@ -35,6 +35,7 @@ from richter.tables._words import (
     to_numbers,
     word_list,
 )
+from richter.words import describe_merged_names
 
 MAX_APART = 6  # values of a column that may tell rows of an answer apart
 
@@ -46,7 +47,9 @@ def answer_keys(
     if "item" not in place:
         raise no_item_error(frame, place, what)
     if "condition" in place:
-        keys = pl.DataFrame({"condition": name_settings(text_of(frame[place["condition"]]))})
+        named = frame[place["condition"]]
+        keys = pl.DataFrame({"condition": name_settings(text_of(named))})
+        notes += _merged_names(named)
     else:
         keys = pl.select(pl.repeat(stem, len(frame)).alias("condition"))
     if place["item"] == ORDER and ORDER not in frame.columns:
@@ -56,6 +59,16 @@ def answer_keys(
     _refuse_empty(keys, place, what)
     keys = keys.select("item", "condition", pl.lit(0, dtype=pl.Int64).alias("draw"))
     return _with_run(frame, place, keys.with_columns(_draws(frame, place, keys)))
+
+
+def _merged_names(column: pl.Series) -> list[Note]:
+    """A note where names of conditions differ only in spaces around them, which are not read."""
+    if column.dtype != pl.String:
+        return []
+    names = column.drop_nulls().unique(maintain_order=True)
+    stripped = names.str.strip_chars()
+    merged = stripped.filter(stripped.is_duplicated()).unique(maintain_order=True).to_list()
+    return [Note(describe_merged_names(name), "look-alike") for name in merged]
 
 
 def no_item_error(frame: pl.DataFrame, place: Mapping[str, str], what: str) -> InputError:

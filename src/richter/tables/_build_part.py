@@ -330,7 +330,7 @@ def _first_tries(
     if few or (each["value"] > 0).any() or not (stopped["last"] == 1).all():
         return rows, ()
     tried = f"items were tried again only after a failure ({brief(place['draw'])})"
-    notes.append(Note(f"{tried}: the first try counts, for the mean of all tries is no rate", LAYOUT))
+    notes.append(Note(f"{tried}: the first try counts, for the mean of all tries is not a rate", LAYOUT))
     return rows.filter(pl.col("draw") == pl.col("draw").min().over(keys)), ("first-tries",)
 
 

@@ -294,7 +294,8 @@ def _checked_map(frame: pl.DataFrame, options: ReadOptions, what: str) -> dict[s
     unknown = [f for f in mapped if f not in FIELDS]
     if unknown:
         raise InputError(
-            f"--map {brief(unknown[0])}=...: there is no such field.", remedy=f"Fields: {', '.join(FIELDS)}."
+            f"There is no field {brief(unknown[0])} to map.",
+            remedy=f"Use question, model, score, confidence, severity, group or another of: {', '.join(FIELDS)}.",
         )
     absent = [c for f, c in mapped.items() if c not in frame.columns and not (c == ORDER and f in ("draw", "item"))]
     if absent:

@@ -27,7 +27,14 @@ from richter.tables._tables import ReadOptions
 from richter.tables._words import DECLINED, MISSING, STATUSES, brief, has_unique_rows, marks_rows, says_right, text_of
 
 # what --map calls a field otherwise
-SAME = {"correct": "score", "answer": "text", "subject": "domain", "model": "condition", "id": "item"}
+SAME = {
+    "correct": "score",
+    "question": "item",
+    "answer": "text",
+    "subject": "domain",
+    "model": "condition",
+    "id": "item",
+}
 MIN_ITEMS = 7  # fewer may be categories
 MIN_ROWS = 100_000  # that show as many items
 # of how many a row's points, or its average, are; with or without a word for "number" before it

@@ -615,7 +615,7 @@ def _take_draw(table: Table, place: dict[str, str], free: Sequence[str], notes: 
     counts = [c for c in free if frame[c].dtype.is_integer() or not table.text(c).str.contains(r"\D").any()]
     if counts and not frame[counts[0]].dtype.is_float():
         place["draw"] = counts[0]
-        notes.append(f"column {brief(counts[0])} is taken for the draw: it tells the rows of an item apart")
+        notes.append(f"column {brief(counts[0])} is read as the repeat: it tells the rows of a question apart")
 
 
 def _join_parts(
@@ -680,7 +680,7 @@ def _take_dates(
     if "run" in place or not dates:
         return None
     place["run"] = dates[0]
-    notes.append(f"column {brief(dates[0])} tells the rows of an item apart: each date is a run")
+    notes.append(f"column {brief(dates[0])} tells the rows of a question apart: each date is a run")
     return table.frame
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from richter.claims import METRICS, Metric, Outcomes
 from richter.errors import InputError
 from richter.interop import RatingKind
-from richter.records import Better, Item, Rating, counted, printable
+from richter.records import Better, Item, Note, Rating, counted, printable
 from richter.stats import Floats, Indices, Ints
 from richter.store import Place
 
@@ -359,7 +359,7 @@ def outcomes(tables: Dataset, metric: str) -> Outcomes:
         judges=judges_of(tables, metric),
         notes=(
             *tables.notes,
-            *([f"{counted(lost, 'answer has', 'answers have')} no {described.noun}"] if lost else []),
+            *([Note(f"{counted(lost, 'answer has', 'answers have')} no {described.noun}", "no value")] if lost else []),
             *notes,
         ),
         **labels,

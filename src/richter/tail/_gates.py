@@ -54,11 +54,16 @@ def _equivalence_gate(name: str, what: str, interval: Interval, estimate: float,
 
 
 def _exceedances_gate(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gate:
-    """G3: under the floor blocks; between the floor and eq. (2) is short (None): undecided, not failed."""
-    needed = required_exceedances(plan.delta, xi=plan.xi_expected, alpha=plan.alpha, power=plan.power)
-    needed = max(needed, plan.floor_exceedances)
+    """G3: under the floor blocks; between the floor and eq. (2) is short (None): undecided, not failed.
+
+    With `exceedances` "floor" or "bound" the one or the other alone decides.
+    """
+    floor = plan.floor_exceedances
+    bound = max(floor, required_exceedances(plan.delta, xi=plan.xi_expected, alpha=plan.alpha, power=plan.power))
+    least = bound if plan.exceedances == "bound" else floor
+    needed = floor if plan.exceedances == "floor" else bound
     n = min(a.apart, b.apart)
-    passed = False if n < plan.floor_exceedances else None if n < needed else True
+    passed = False if n < least else None if n < needed else True
     groups = f"{counted(n, 'group')} with exceedances, each counted once"
     detail = counted(n, "exceedance") if a.n_groups is None else groups
     if not passed:
@@ -67,10 +72,10 @@ def _exceedances_gate(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gat
         )
     return Gate(
         name="G3",
-        rule=f"at least {counted(needed, 'exceedance')} on each side; under {plan.floor_exceedances:,} blocks",
+        rule=f"at least {counted(needed, 'exceedance')} on each side; under {least:,} blocks",
         passed=passed,
         n=n,
-        observed={"n_exc": [a.n_exc, b.n_exc], "floor": plan.floor_exceedances, "needed": needed},
+        observed={"n_exc": [a.n_exc, b.n_exc], "floor": least, "needed": needed},
         detail=detail,
     )
 

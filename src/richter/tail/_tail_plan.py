@@ -17,6 +17,7 @@ LEAVE_REASONS = ("bounded", "gof")
 
 _CHOICES = {
     "gof_method": ("auto", "eigen", "bootstrap"),
+    "exceedances": ("both", "floor", "bound"),
     "family": ("bonferroni", "none"),
     "pairing": ("auto", "paired", "independent"),
 }
@@ -42,6 +43,8 @@ class TailPlan(Result):
     """The choices of the protocol (section 3 of the tail paper), fixed before the data are looked at.
 
     The two tolerances have no default: what is practically equal in mean and in tail mean depends on the scale.
+    `exceedances` names what G3 asks for: `floor` (the paper's 500, `floor_exceedances`), `bound` (those of eq. (2):
+    1,570 by default), or `both`: fewer than the floor fail, fewer than the bound are undecided.
     `steps` is the decision tree for the choices the paper made after seeing data: scale and threshold. They are
     tried in order after (`transform`, `q`), so that a change of scale that the data force was declared before.
     """
@@ -56,6 +59,7 @@ class TailPlan(Result):
     clip: float = 1e-6
     tvar_q: float = 0.9
     floor_exceedances: int = 500
+    exceedances: Literal["both", "floor", "bound"] = "both"
     delta: float = 0.10
     alpha: float = 0.05
     power: float = 0.80

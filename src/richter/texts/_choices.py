@@ -1,5 +1,6 @@
 """The option that a reply chooses: by letter, by its text, in JSON or in a box; a reply that names several has none."""
 
+import functools
 import re
 import string
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ _QUOTES = "\"'“”‘’`"
 _OPENING = rf"[\s:：*_(\[{_QUOTES}]*"
 _ANSWER = (
     r"(?:answer|antwort|r[ée]ponse|respuesta|resposta|risposta|antwoord|odpowied[źz]|svar|vastaus|cevap"
-    r"|ответ|відповідь|答案|正解|回答|정답|الجواب|उत्तर)"
+    r"|ответ|відповідь|答案|答え|正解|回答|정답|الجواب|उत्तर)"
 )
 _IS = r"(?:is|would be|ist|est|es|è|é|är|er|是|は|为|:|：|=)"
 _AFTER = r"(?![\w+#]|['’]\w|-\w)"
@@ -28,7 +29,8 @@ _LINE = re.compile(rf"(?im)^[\s*#>_]*(?:final |correct |my )*{_ANSWER}[\s*_]*[:�
 _DECLARED = re.compile(
     rf"(?i:{_ANSWER}\W{{0,3}}\s*{_IS}{_OPENING}"
     rf"|\b(?:correct|right|best|final|proper) (?:choice|option|letter|one)(?: here)? {_IS}{_OPENING}"
-    rf"|\b(?:i|i'd|i would|i'll|we) {_VERB} (?:with )?(?:option |choice |answer )?{_OPENING}|<answer>\s*)"
+    rf"|\b(?:i|i'd|i would|i'll|we) {_VERB} (?:with )?(?:option |choice |answer )?{_OPENING}|<answer>\s*"
+    rf"|\b(?:looks|seems) like (?:option |choice |answer )?{_OPENING})"
     rf"(?:(?:option|choice) )?([A-J]){_AFTER}"
     rf"|(?i:\b(?:option|choice) )([A-J])\b(?= {_JUDGED})|\b([A-J])\b(?= {_JUDGED})"
 )
@@ -36,6 +38,7 @@ _NAMED = re.compile(rf"(?i:\b(?:option|choice|letter)\s+(?:is\s+)?){_OPENING}([A
 _FIRST = re.compile(rf"^[\s*_#>(\[{_QUOTES}✅]*([A-J])[\s*_]*(?:[).:,\]—–-]|[{_QUOTES}]|$)")
 _LAST = re.compile(r"\(([A-J])\)|(?<![\w/])([A-J])[.)。]?[\s*_]*$")
 _PATTERNS = (_LINE, _DECLARED, _NAMED, _FIRST, _LAST)
+_WEAK = (_NAMED, _LAST)  # what a reply that goes on may take back
 _LISTED = re.compile(r"(?m)^[\s*(>-]*([A-J])[).:](?:\s.*)?$")
 _TABLE_ROW = re.compile(r"(?m)^\s*\|.*\|\s*$")
 _OR = r"(?:\s*[,.;]?\s*(?:\bor\b|/)\s*(?:(?:perhaps|maybe|possibly|also|even|option|choice|answer|it is|it's)\s+)*\(?)"
@@ -124,11 +127,18 @@ def breaks_off_in_json(text: str) -> bool:
 # ---- letters and texts -----------------------------------------------------------------------------------------------
 
 
-def named_letters(item: Item, text: str) -> set[str]:
+def named_letters(item: Item, text: str, *, cut: bool = False) -> set[str]:
     """The letters of the options that a reply chooses: one is a choice, several are a hedge, none is no choice.
 
-    Options that are only listed again are not chosen, and a letter with another option's text names both.
+    Options that are only listed again are not chosen, and a letter with another option's text names both. In a reply
+    that was cut off only a stated letter is a choice: an option's text may stand there on the way to another.
     """
+    return set(_read_letters(item.options, text, cut))
+
+
+@functools.lru_cache(maxsize=4096)  # a search reads each reply again for every summary of it
+def _read_letters(choices: tuple[str, ...], text: str, cut: bool) -> set[str]:
+    """The letters that a reply chooses of options in the order in which they were shown."""
     text = remove_thoughts(text).text
     if breaks_off_in_json(text):
         return set()
@@ -138,16 +148,16 @@ def named_letters(item: Item, text: str) -> set[str]:
     own = _LISTED.sub("", text).strip() if len(set(_LISTED.findall(text))) > 1 else text
     own = _TABLE_ROW.sub("", own).strip()
     answered = re.findall(rf"(?im)^[\s*#>_]*(?:final )?{_ANSWER}[\s*_]*[:：]\s*(.+)$", text)[-1:]
-    options = dict(zip(LETTERS, item.options, strict=False))
+    options = dict(zip(LETTERS, choices, strict=False))
     for part in (*answered, own):  # "Answer: A dog" is no letter where an option is a dog
         said = bare_text(part)
         same = {a for a, option in options.items() if len(said) > 1 and bare_text(option) == said}
         if len(same) == 1:
             return same
     for part, pattern in zip((text, text, own, own, own), _PATTERNS, strict=True):
-        if letters := _letters_by_pattern(part, pattern, options):
+        if not (cut and pattern in _WEAK) and (letters := _letters_by_pattern(part, pattern, options)):
             return letters
-    return next(filter(None, (_letters_by_text(part, item.options) for part in (*answered, own))), set())
+    return set() if cut else next(filter(None, (_letters_by_text(part, choices) for part in (*answered, own))), set())
 
 
 def _letters_by_pattern(text: str, pattern: re.Pattern[str], options: Mapping[str, str]) -> set[str]:

@@ -32,14 +32,16 @@ def grade_reply(item: Item, answer: Answer, style: str) -> Verdict:
     cut = answer.truncated or reply.unfinished
     if not _WORD.search(reply.text):
         return "truncated" if cut else "empty"
-    verdict = _grade_choice(item, reply.text) if style == "choice" and item.options else _grade_text(item, reply.text)
+    verdict = (
+        _grade_choice(item, reply.text, cut) if style == "choice" and item.options else _grade_text(item, reply.text)
+    )
     if cut and verdict != "right" and not (verdict == "wrong" and style == "choice" and item.options):
         return "truncated"
     return verdict
 
 
-def _grade_choice(item: Item, text: str) -> Verdict:
-    letters, right = named_letters(item, text), right_letters(item)
+def _grade_choice(item: Item, text: str, cut: bool) -> Verdict:
+    letters, right = named_letters(item, text, cut=cut), right_letters(item)
     if letters and letters == right:
         return "right"
     if len(letters) == 1:

@@ -37,12 +37,15 @@ def describe_keys(report: Found, label: str) -> list[str]:
     `label` is the command by which a person settles them.
     """
     counts = f"{report.survived:,} survive, {report.doubtful:,} are doubtful, {report.rejected:,} are rejected"
-    lines = [f"{', '.join(report.readers)} read the keys again with the paragraph in view: {counts}."]
+    lines = [f"{reader} could not read the keys: {why}" for reader, why in report.unreachable.items()]
+    lines.append(f"{', '.join(report.readers)} read the keys again with the paragraph in view: {counts}.")
     if report.interval is None or report.bad_share is None:
         lines.append("The share of bad keys among those that survive is unknown.")
     else:
         limits = f"{report.interval.level:.0%} CI {100 * report.interval.low:.1f} to {100 * report.interval.high:.1f}"
         lines.append(f"Expect {100 * report.bad_share:.1f}% bad keys among those that survive ({limits}).")
-    if report.doubtful or report.interval is None:
+    if report.doubtful:
         lines.append(f"Settle doubtful keys by hand: {label}")
+    elif report.interval is None:
+        lines.append(f"Label some keys by hand to know it: {label}")
     return lines

@@ -85,16 +85,24 @@ class FailingSet(Result):
         return sum(shares) / len(shares)
 
     def items(self) -> list[Item]:
-        """As items of a set of their own: the paragraph and the wrong answer go along."""
+        """As items of a set of their own, to be asked as they failed: the paragraph and the wrong answer go along."""
         return [
             dataclasses.replace(
-                q.item,
+                _as_asked(q.item, self.condition.style),
                 id=f"q{q.item.id}",
                 source=q.place or q.item.source,
                 truth={"answered": q.answer[:500], "source_text": q.text},
             )
             for q in self.questions
         ]
+
+
+def _as_asked(item: Item, style: str) -> Item:
+    """An item with what its style shows alone: the style by which a set is asked follows from that."""
+    if style == "cloze":
+        return item
+    openly = dataclasses.replace(item, stem="", bare="", shots=())
+    return dataclasses.replace(openly, options=()) if style == "chat" else openly
 
 
 def failing_questions(run: RunLike, base: KnowledgeBase | None = None, *, confirmed: bool = True) -> FailingSet:

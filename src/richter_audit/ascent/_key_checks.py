@@ -3,13 +3,13 @@
 import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal, Unpack
+from typing import ClassVar, Literal, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import beta
 
-from richter.errors import TooFewErrors
+from richter.errors import ModelError, TooFewErrors
 from richter.records import Answer, Interval, Item, Paragraph, Question, Result
 from richter.store import Call, Place, RunLike, has_ledger, open_ledger, run_part
 from richter.texts import remove_thoughts
@@ -57,6 +57,7 @@ class KeyReport(Result):
     bad_share: float | None
     interval: Interval | None
     verdicts: Mapping[str, KeyVerdict]  # by item
+    unreachable: Mapping[str, str] = dataclasses.field(default_factory=dict)  # readers that gave no reading, and why
 
 
 def suspect_questions(failing: FailingSet, base: KnowledgeBase) -> list[FailingQuestion]:
@@ -93,23 +94,32 @@ def check_keys(
     """What readers say of the keys of failing questions that a model wrote, each with the paragraph in view.
 
     The calls are kept in the run `beside`, so that the same again pays for nothing twice, and what was read in a part
-    of the search. What people said of keys (`draw_key_labels`) goes before the readers.
+    of the search. What people said of keys (`draw_key_labels`) goes before the readers. A reader that cannot be asked
+    is left out and named; where none can be, `ModelError` is raised.
     """
     suspects = suspect_questions(failing, base)
     rows = [row_of(q.item.id) for q in suspects]
     paragraphs = dict(zip(rows, base.paragraphs(rows), strict=True)) if rows else {}
     readings: dict[str, dict[str, str]] = {}
-    check_models(list(readers), calls)
+    unreachable: dict[str, ModelError] = {}
     with open_ledger(beside, mode="write") as ledger:
 
         async def work(asker: Asker, opened: Mapping[str, Model]) -> None:
-            for reader in readers:
-                readings[reader] = await _read_keys(asker, opened[reader], suspects, paragraphs)
+            for name, reader in opened.items():
+                readings[name] = await _read_keys(asker, reader, suspects, paragraphs)
 
-        with_models(ledger, list(readers), work, {"context_tokens": 4096, **calls})
+        for reader in readers:
+            try:
+                check_models([reader], calls)
+                with_models(ledger, [reader], work, {"context_tokens": 4096, **calls})
+            except ModelError as error:
+                unreachable[reader] = error
+    if unreachable and not readings:
+        raise next(iter(unreachable.values()))
     with open_ledger(run_part(run, READINGS), mode="write") as ledger:
         ledger.set_note(NOTE, readings)
-    return report_keys(run, failing, suspects, readings, level=level)
+    report = report_keys(run, failing, suspects, readings, level=level)
+    return dataclasses.replace(report, unreachable={reader: error.what for reader, error in unreachable.items()})
 
 
 async def _read_keys(
@@ -185,7 +195,14 @@ def _pair(readings: Mapping[str, Mapping[str, str]], name: str) -> tuple[bool, b
     return None if first == BROKEN or not usable else (bool(first), any(usable))
 
 
-def estimate_bad_keys(flags: ArrayLike, *, survived: int, level: float = 0.95) -> tuple[float | None, Interval | None]:
+class BadKeys(NamedTuple):
+    """The expected share of bad keys with its interval; both None where no reading can say."""
+
+    share: float | None
+    interval: Interval | None
+
+
+def estimate_bad_keys(flags: ArrayLike, *, survived: int, level: float = 0.95) -> BadKeys:
     """The expected share of bad keys among `survived` ones, from two readings of each key, and its interval.
 
     By capture and recapture (Lincoln and Petersen): of the keys that one reading flags, the share that the other flags
@@ -199,14 +216,14 @@ def estimate_bad_keys(flags: ArrayLike, *, survived: int, level: float = 0.95) -
     both = int((pairs[:, 0] & pairs[:, 1]).sum())
     first, second = (int(n) for n in pairs.sum(axis=0))
     if both == 0 or survived == 0:
-        return None, None
+        return BadKeys(None, None)
     flagged = first + second - both
     share = _missed(flagged, both / second, both / first) / survived
     risk = (1 - level) / 2
     lows = [float(beta.ppf(risk, both, of - both + 1)) for of in (second, first)]
     high = _missed(flagged, lows[0], lows[1]) / survived
     interval = Interval(low=0.0, high=min(1.0, high), level=level, method="capture and recapture of two readings")
-    return min(1.0, share), interval
+    return BadKeys(min(1.0, share), interval)
 
 
 def _missed(flagged: int, s1: float, s2: float) -> float:

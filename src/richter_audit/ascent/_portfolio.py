@@ -1,4 +1,4 @@
-"""Which strategy gets how many places of a step: a bandit over what each has found lately."""
+"""Which strategy gets the places of a step: a bandit over what each has found lately."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from richter_audit.ascent._error_field import Field
 
-__all__ = ["ARMS", "share_places"]
+__all__ = ["ARMS", "leading_arm"]
 
 # each arm with how many times the rate of random paragraphs it is expected to find before it has been tried
 ARMS = {"bayes": 2.0, "sea": 1.2, "modes": 1.1, "uniform": 1.0}
@@ -16,13 +16,13 @@ MOST = 0.95  # the highest rate that is expected
 AT_RANDOM = ("uniform", "start")
 
 
-def share_places(field: Field, arms: Sequence[str], count: int, step: int) -> dict[str, int]:
-    """How many of `count` places each arm gets in a step: all but a few go to the arm that is expected to find most.
+def leading_arm(field: Field, arms: Sequence[str], step: int) -> str:
+    """The arm that is expected to find most in a step, which gets its places.
 
     What an arm is expected to find is the mean error of its paragraphs of earlier steps, fading by step, with 24
     answers' worth of what is hoped for before it is tried. Hope fades where it is not borne out, so that the next arm
-    gets its turn, and where nothing beats asking at random the places go there. The others get one place of each 32,
-    by which their own record goes on; the uniform share of every step is the record of asking at random.
+    gets its turn, and where nothing beats asking at random the places go there. The uniform share of every step is the
+    record of asking at random.
     """
     rate = _random_rate(field)
     wrong = {arm: PRIOR * min(ARMS[arm] * rate, MOST) for arm in arms}
@@ -33,9 +33,7 @@ def share_places(field: Field, arms: Sequence[str], count: int, step: int) -> di
             weight = FADING ** (step - 1 - then)
             wrong[arm] += weight * error
             seen[arm] += weight
-    leader = max(arms, key=lambda arm: wrong[arm] / seen[arm])
-    places = {arm: count // 32 if arm not in (leader, "uniform") else 0 for arm in arms}
-    return places | {leader: count - sum(places.values())}
+    return max(arms, key=lambda arm: wrong[arm] / seen[arm])
 
 
 def _random_rate(field: Field) -> float:

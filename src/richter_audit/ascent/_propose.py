@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from richter_audit.ascent._error_field import Field
-from richter_audit.ascent._portfolio import share_places
+from richter_audit.ascent._portfolio import leading_arm
 from richter_audit.ascent._settings import SearchSettings
 from richter_audit.ascent._surrogate import propose_bayes
 from richter_audit.ascent._tasks import propose_tasks
@@ -79,8 +79,9 @@ def plan_step(
             *by_task, others = propose_tasks(field, rest, tasks, rng)
             rows, design = [row for own in by_task for row in own] + others, "ascent"
         elif settings.strategy == "portfolio":
-            by_arm, edges = _propose_portfolio(field, settings, rest, step, sources, rng)
-            rows, design = [row for own in by_arm.values() for row in own], "ascent"
+            arm, design = leading_arm(field, PORTFOLIOS[settings.aim], step), "ascent"
+            rows, edges = _propose(field, arm, settings, rest, sources, rng)
+            by_arm[arm] = rows
         else:
             rows, edges = _propose(field, settings.strategy, settings, rest, sources, rng)
             design = "ascent"
@@ -94,21 +95,6 @@ def plan_step(
         tasks=tuple(map(tuple, by_task)),
         arms={arm: tuple(own) for arm, own in by_arm.items()} if settings.strategy == "portfolio" else {},
     )
-
-
-def _propose_portfolio(
-    field: Field, settings: SearchSettings, count: int, step: int, sources: Sequence[int], rng: np.random.Generator
-) -> tuple[dict[str, list[int]], list[Edge]]:
-    """The paragraphs of each strategy, as many as the bandit gives it, and the edges that led to them."""
-    arms = PORTFOLIOS[settings.aim]
-    by_arm: dict[str, list[int]] = {}
-    edges: list[Edge] = []
-    for arm, places in share_places(field, arms, count, step).items():
-        rows, led = _propose(field, arm, settings, places, sources, rng) if places else ([], [])
-        field.take(rows)
-        by_arm[arm] = rows
-        edges += led
-    return by_arm, edges
 
 
 def _propose(

@@ -19,7 +19,7 @@ LEARNT = 600  # evaluated paragraphs that it learns from: cost grows with the cu
 FITTED, GROWTH = 300, 1.25  # those that choose its scale, anew each time that so many times as many were evaluated
 FAR, NEAR_SOURCES, NEAR = 20_000, 200, 50  # free paragraphs looked at: anywhere, and around the worst so far
 FAILS, FLOOR = 0.5, 0.01  # an error that counts as found; the least that is hoped for anywhere
-CANDIDATES = 1000  # of those, the ones compared by joint draws
+CANDIDATES = 300  # of those, the ones compared by joint draws
 POWERS = (2.0, 1.5, 1.0, 0.75, 0.5, 0.25, 0.0)  # how fast returns within a region diminish
 KEPT = 0.8  # of the errors an ascent would find in as many paragraphs: what spreading may cost
 REGIONS = 10  # categories below which regions are cells of the vectors, five times as many
@@ -32,7 +32,7 @@ def propose_bayes(field: Field, count: int, rng: np.random.Generator, *, cover: 
     SPREAD (0.7 exp(-(1 - cosine) / scale) + 0.3 [same category]) and m the mean error seen; scale and noise are the
     pair with the highest marginal likelihood on a small grid, chosen anew whenever a quarter more is known. Looked at
     are 20,000 free paragraphs drawn anywhere and the neighbours of the evaluated paragraphs whose posterior error is
-    highest, so that a step costs the same on any base; the 1,000 of the highest posterior mean are drawn jointly
+    highest, so that a step costs the same on any base; the 300 of the highest posterior mean are drawn jointly
     `count` times, and each draw gives its highest paragraph that is not taken yet (Thompson sampling: a region is tried
     in proportion to the chance that it is the worst).
 

@@ -81,8 +81,10 @@ def export_failing(
             if again is not None:
                 raise
             say(f"Not asked again: {error.what}", soft_wrap=True)
-    if keys == "sound" and found.questions:
+    if keys == "sound":
         found = _with_sound_keys(source, found, base, beside, checker, calls)
+    else:
+        _say_unread_keys(found, base)
     if calls.dry_run:
         say("Nothing was asked or written.")
         return
@@ -98,6 +100,8 @@ def _with_sound_keys(
 ) -> FailingSet:
     """What of a set has a key that its readers find right; says the cost first, and what share may be bad still."""
     say = console().print
+    if not found.questions:
+        return found
     if base is None:
         say("Keys not read again: the base does not lie where it was (--kb).", soft_wrap=True)
         return found
@@ -116,11 +120,20 @@ def _with_sound_keys(
         with calls.opened(None) as asked:
             report = check_keys(source, found, base, readers, beside=beside, **asked)
     except ModelError as error:
-        say(f"Keys not read again: {error.what}", soft_wrap=True)
-        return found
+        raise ModelError(
+            f"Nobody could read the keys of these questions again: {error.what}",
+            remedy="Make a reader reachable (--checker MODEL), or add --keys all to write every question.",
+        ) from error
     for line in describe_keys(report, f"richter search label {quote(str(source))}"):
         say(line, soft_wrap=True)
     return keep_sound(found, report)
+
+
+def _say_unread_keys(found: FailingSet, base: KnowledgeBase | None) -> None:
+    """Say that a set holds keys that a model wrote and nobody read again."""
+    if base is not None and suspect_questions(found, base):
+        text = "Nobody read the keys again. A model wrote them, and bad keys are common among failing questions."
+        console().print(text, soft_wrap=True)
 
 
 def search_label(run: Place, n: int, base_path: Path | None, seed: int) -> None:
