@@ -9,7 +9,7 @@ STAMP = $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-core soak mutants check bench bench-truth bench-truth-fast docs prices clean
+.PHONY: help setup demo test test-fast test-core soak mutants check bench bench-truth bench-truth-fast docs papers prices clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -41,6 +41,9 @@ $(CORE_STAMP): pyproject.toml constraints.txt requirements-test.txt
 
 test-core: $(CORE_STAMP)  ## Run the core's tests that take seconds, with the core's dependencies only
 	$(VENV)-core/bin/python -m pytest -n 2 --dist loadgroup -q -m "not slow" --core
+
+papers: $(STAMP)  ## Run what the papers' page says, and write docs/validation/reproduction.md; goes on where it stopped
+	$(BIN)/python papers/reproduction.py
 
 CAMPAIGNS = watch_alarms calibration_agreement severity_few_errors core_size core_labels judges_labels judges_raters judges_biases \
 	group_worlds cost_totals size_power search_fields search_folder

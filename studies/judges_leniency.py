@@ -34,6 +34,7 @@ if __name__ == "__main__":
     for column in ("domain", "tier"):
         for name in both[column].unique().sort():
             print(f"{column} {name}:", describe_gap(both.filter(pl.col(column) == name)))
-    apart = both["gap"].abs()
-    print(f"means {both['judge_1'].mean():.2f}, {both['judge_2'].mean():.2f}; the same {(apart == 0).mean():.0%};")
-    print(f"apart by 1.5 or more {(apart >= 1.5).mean():.0%}; one judge only {frame.height - both.height:,}")
+    gaps = np.abs(both["gap"].to_numpy())
+    first, second = (float(np.mean(both[judge].to_numpy())) for judge in judges)
+    print(f"means {first:.2f}, {second:.2f}; the same {np.mean(gaps == 0):.0%};")
+    print(f"apart by 1.5 or more {np.mean(gaps >= 1.5):.0%}; one judge only {frame.height - both.height:,}")

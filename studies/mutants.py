@@ -143,6 +143,7 @@ SAME = {
     ("claims/_pairs.py", "comparison Gt", "> MAX_PAIRS"): "no number of conditions has as many pairs",
     ("evidence/_severity_evidence.py", "constant 1", "int(run.max()) + 1"): "codes that are further apart",
     ("evidence/_severity_evidence.py", "constant 1", "int(number.max()) + 1"): "codes that are further apart",
+    ("evidence/_answer_questions.py", "constant 0", "main[0]."): "claims of the main family are of one measure",
     ("evidence/_checks.py", "comparison Gt", "independence_p > RATER_P"): "a p-value is never the limit itself",
     ("claims/_evidence.py", "constant 1.0", "or -1.0"): "any negative number says that an end is inside",
     ("claims/_evidence.py", "comparison Gt", "if distance_outside(high) > 0"): "the distance is never 0",
@@ -214,8 +215,7 @@ NAMED = (
            "evidence.p_refuted <= 2 * differs.alpha"),
     Mutant("slopes before their turn", *COMPARE, 'if measure == main and not trades else "other"',
            'if measure in (main, "b") and not trades else "other"'),
-    Mutant("joint law used with labels", *ANSWERS, "if values.label is not None or values.group_2",
-           "if values.group_2"),
+    Mutant("joint law used with labels", *ANSWERS, "if values.label is None and values.group_2", "if values.group_2"),
 )  # fmt: skip
 MUTANTS = (
     *NAMED,
@@ -459,11 +459,10 @@ class Trying:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run all tests as the modules are, then for each change those that reach it."""
-        notes = self.file.with_suffix(".reached.json")
-        if _forked(lambda: self._run_noting(session.items, notes), 3600):
+        notes = self.file.with_suffix(f".{self._state(session.items)}.json")  # kept: a run in pieces notes it once
+        if not notes.exists() and _forked(lambda: self._run_noting(session.items, notes), 3600):
             os._exit(2)
         durations, reached = json.loads(notes.read_text())
-        notes.unlink()
         tests = {nodeid: {(name, line) for name, line in lines} for nodeid, lines in reached.items()}
         order = sorted(session.items, key=lambda item: durations[item.nodeid])
         for name, change in self.todo:
@@ -482,6 +481,12 @@ class Trying:
             with self.file.open("a") as out:
                 out.write(json.dumps(row) + "\n")
         return True
+
+    def _state(self, items: list[pytest.Item]) -> str:
+        """A name for the code, the tests and the modules that are noted, as they are now."""
+        files = [*sorted((ROOT / "src").rglob("*.py")), *sorted({item.path for item in items})]
+        parts = [*self.texts, *(file.read_text(encoding="utf-8") for file in files)]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
 
     def _run_noting(self, items: list[pytest.Item], notes: Path) -> None:
         for name, text in self.texts.items():
@@ -621,6 +626,9 @@ def _try(module: str, text: str, arguments: list[str]) -> None:
 
 
 def main() -> None:
+    if "--help" in sys.argv:
+        print(__doc__)
+        return
     if "--whole" in sys.argv:
         rest = sys.argv[sys.argv.index("--whole") + 1 :]
         whole(int(rest[0]) if rest else 0, Path(rest[1] if len(rest) > 1 else "mutants.jsonl"), rest[2:])

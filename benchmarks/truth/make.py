@@ -241,7 +241,8 @@ def judged(spec: dict[str, Any], rng: np.random.Generator) -> pl.DataFrame:
         for i in rng.choice(n, size=labels // 2, replace=False):
             human[c, i] = truth[c, i]
     frame = _long({"correct": judge.astype(int), "human": human}, ["first", "second"], n)
-    return frame.with_columns(pl.col("human").fill_nan(None))
+    named = [pl.lit(spec["judge"]).alias("judge_model")] if "judge" in spec else []
+    return frame.with_columns(pl.col("human").fill_nan(None), *named)
 
 
 def missing(spec: dict[str, Any], rng: np.random.Generator) -> pl.DataFrame:

@@ -283,6 +283,21 @@ def contestants_table(everyone: dict[str, Row], rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
+def describe_states(ours: list[Row]) -> str:
+    """How many worlds Richter's figures are of which state of the package, and on how many tables."""
+    by: dict[str, list[Row]] = {}
+    for row in ours:
+        by.setdefault(" and ".join(row.get("states", ())), []).append(row)
+    said = [
+        f"{len(own)} of {len(ours)} worlds are of the package at {state} ({_from_to([r['n'] for r in own])} tables)"
+        for state, own in sorted(by.items())
+        if state
+    ]
+    if "" in by:
+        said.append(f"{len(by[''])} are of earlier states ({_from_to([r['n'] for r in by['']])} tables)")
+    return "; ".join(said)
+
+
 def text(rows: list[Row], specs: list[Row], everyone: dict[str, Row]) -> str:
     """The whole page."""
     ours = [r for r in rows if r["contestant"] == score.OURS]
@@ -293,6 +308,7 @@ def text(rows: list[Row], specs: list[Row], everyone: dict[str, Row]) -> str:
         "worlds": len(specs),
         "ours": _from_to([r["n"] for r in ours]),
         "others": _from_to([r["n"] for r in others]),
+        "states": describe_states(ours),
         "open": open_list(rows, specs) or "None.",
         "better": better_list(rows, specs),
         "compared": f"{sum(r['shared'] >= ENOUGH for r in real)} of {len(real)}",

@@ -6,13 +6,14 @@
     python benchmarks/truth/run.py --collect             # add up what has run, write the page
 
 Records go to soak/truth/ (of a fast run to soak/truth-fast/), environments to .venv-truth/. What the page is made of,
-results.json, is committed beside this file.
+results.json, is committed beside this file: rows that did not run again stay.
 """
 
 import argparse
 import ast
 import contextlib
 import fcntl
+import functools
 import json
 import os
 import queue
@@ -130,6 +131,13 @@ def one_writer(path: Path) -> Iterator[None]:
         yield
 
 
+@functools.cache
+def code_state() -> str:
+    """The last commit that changed the package."""
+    command = ["git", "-C", str(ROOT), "log", "-1", "--format=%h", "--", "src"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
 def compact(record: dict[str, Any]) -> dict[str, Any]:
     """Claims as short rows."""
     if "claims" in record:
@@ -146,6 +154,7 @@ def play_until(child: Child, spec: dict[str, Any], way: int, target: int, folder
     if have and {"same", "absent"} & have[0].keys():
         return 0
     world = {key: spec[key] for key in ("question", "measure", "margin") if key in spec}
+    of_code = {"state": code_state()} if child.name == score.OURS else {}
     added, spent = 0, sum(r["seconds"] for r in have)
     with path.open("a", encoding="utf-8") as out:
         while time.monotonic() < end and spent < SECONDS.get(child.name, OTHERS_SECONDS):
@@ -154,9 +163,9 @@ def play_until(child: Child, spec: dict[str, Any], way: int, target: int, folder
             tables = [make.table(spec, replicate).to_dict(as_series=False) for replicate in batch]
             asked = [{"world": world, "way": child.told["ways"][way], "replicate": r, "table": t}
                      for r, t in zip(batch, tables, strict=True)]  # fmt: skip
-            records = [compact(record) for record in child.ask(asked)] if asked else []
+            records = [compact(record) | of_code for record in child.ask(asked)] if asked else []
             if records and records[-1].get("crashed") == DIED:  # once more: it may have been killed from outside
-                records[-1:] = [compact(record) for record in child.ask(asked[len(records) - 1 :])]
+                records[-1:] = [compact(record) | of_code for record in child.ask(asked[len(records) - 1 :])]
             out.writelines(json.dumps(record) + "\n" for record in records)
             out.flush()
             added, spent = added + len(records), spent + sum(r.get("seconds", 0.0) for r in records)
@@ -206,6 +215,7 @@ def main() -> None:
     parser.add_argument("--fast", action="store_true", help="a part of the worlds, 100 replicates, 25 for others")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=0, help="stop after so long")
+    parser.add_argument("--tables", type=int, default=10**9, help="at most so many of each world")
     parser.add_argument("--collect", action="store_true", help="run nothing")
     args = parser.parse_args()
     everyone = contestants()
@@ -215,7 +225,8 @@ def main() -> None:
     minutes = args.minutes or (10 if args.fast else 0)
     end = time.monotonic() + 60 * minutes if minutes else float("inf")
     most = {
-        n: min(c["replicates"], (100 if n == score.OURS else 25) if args.fast else 10**9) for n, c in chosen.items()
+        n: min(c["replicates"], args.tables, (100 if n == score.OURS else 25) if args.fast else 10**9)
+        for n, c in chosen.items()
     }
     if not args.collect:
         campaign(chosen, [make.world(n) for n in names], folder, args.workers, end, most)
@@ -223,6 +234,8 @@ def main() -> None:
             return  # a part: recorded, and added up by --collect
     specs = list(make.specs())
     rows = score.collected(folder, everyone, specs)
+    if not args.fast:
+        rows = score.merged(json.loads((HERE / "results.json").read_text(encoding="utf-8")), rows)
     if args.fast:
         print(page.open_list(rows, specs) or "No world is open.")
         if any(name not in page.REASONS for name, _ in page.open_worlds(rows, specs)):

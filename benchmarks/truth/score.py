@@ -10,6 +10,7 @@ from scipy.stats import beta
 
 COUNTS = ("n", "false", "hits", "refused", "crashed", "covered", "intervals", "as_judged", "others", "others_false")
 OURS = "richter"
+ENOUGH = 100  # tables that replace committed figures, even if those are of more
 
 Row = dict[str, Any]
 
@@ -96,9 +97,24 @@ def collected(folder: Path, contestants: dict[str, Row], specs: list[Row]) -> li
                         "only_this": sum(scores[r]["hits"] > ours[r]["hits"] for r in shared),
                         "only_ours": sum(scores[r]["hits"] < ours[r]["hits"] for r in shared),
                         "reasons": sorted(_reasons(records))[:3],
+                        "states": sorted({r["state"] for r in records if "state" in r}),
                     }
                 )
     return rows
+
+
+def merged(committed: list[Row], ran: list[Row]) -> list[Row]:
+    """The rows that ran, and the committed ones of what did not run, or on fewer tables than `ENOUGH` and before."""
+
+    def key(row: Row) -> tuple[str, str, str]:
+        return row["world"], row["contestant"], row["way"]
+
+    rows = {key(row): row for row in committed}
+    for row in ran:
+        before = rows.get(key(row))
+        if before is None or row["n"] >= min(ENOUGH, before["n"]):
+            rows[key(row)] = row
+    return sorted(rows.values(), key=lambda row: str(row["world"]))
 
 
 def _reasons(records: list[dict[str, Any]]) -> Iterator[str]:

@@ -21,6 +21,7 @@ from richter.audit import (
 )
 from richter.audit._plan_gate import faults
 from richter.errors import InputError, PlanError
+from richter.evidence import Policy
 from richter.records import Verdict
 from richter.stats import Floats
 
@@ -64,7 +65,7 @@ def test_what_states_no_single_rate_is_refused(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="no single rate"):
             stated_result(path)
     for rate in (0.26, 0.2501):  # 29.6 and 29.996 of 40
-        with pytest.raises(InputError, match="no count of its answers"):
+        with pytest.raises(InputError, match="not a count of its answers"):
             stated_result(results(tmp_path, (rate, 40)))
 
 
@@ -93,6 +94,18 @@ def test_an_unchecked_judge_passes_a_stated_gate_only_where_it_is_accepted() -> 
     given: dict[str, Any] = {"right": 300, "n": 400}
     assert stated_gate(dataset, 0.02, **given).exit_code == 4
     assert stated_gate(dataset, 0.02, **given, accept_judge=True).exit_code == 0
+
+
+def test_what_the_user_vouches_for_holds_against_a_stated_baseline() -> None:
+    """A block that names an option must be overridden by it: --trust-reading, --missing."""
+    inferred = dataset_of(outcomes(graded(380, 400)), is_confirmed=False)
+    given: dict[str, Any] = {"right": 300, "n": 400}
+    assert stated_gate(inferred, 0.02, **given).claims[0].blocked_by == "reading"
+    assert stated_gate(inferred, 0.02, **given, policy=Policy(trust_reading=True)).exit_code == 0
+    table = np.where(graded(280, 400) == 1, 1.0, np.nan)
+    lost = dataset_of(outcomes(table), ungraded=[(f"q{k:04d}", "a", 0) for k in range(280, 400)])
+    assert stated_gate(lost, 0.02, **given).exit_code == 4
+    assert stated_gate(lost, 0.02, **given, policy=Policy(missing="at-random")).exit_code == 0
 
 
 def test_a_gate_without_a_plan_is_one_attempt_of_its_own() -> None:

@@ -57,6 +57,15 @@ def test_planted_biases_are_found_with_their_size_and_what_they_move() -> None:
     assert not biases(study_judges(read_tables(graded(3))))
 
 
+def test_each_kind_of_bias_is_decided_by_itself() -> None:
+    """Two kinds in one Holm list would decide the first at 97.5%."""
+    found = study_judges(read_tables(graded(1)))
+    assert found is not None
+    claims = [bias.claim for bias in found.judges[0].biases]
+    assert len(claims) == 2
+    assert [claim.interval.level for claim in claims if claim.interval is not None] == [0.95, 0.95]
+
+
 def test_five_points_are_found_in_four_of_five_recovers_truth(rng: np.random.Generator) -> None:
     """150 trials of `studies/judges_biases.py`: found in 80%, false in 5%, each less or more four binomial errors."""
     shown = {"planted": 0, "false": 0}

@@ -299,7 +299,7 @@ def test_the_signature_bounds_what_was_not_seen(tmp_path: Path) -> None:
     found = measured(tmp_path)
     assert found["signature"]["bounds"][0]["upper"] == pytest.approx(1 - 0.05 ** (1 / 50))
     assert found["conditions"][0]["how_often"]["interval"]["high"] == pytest.approx(1 - 0.05 ** (1 / 50))
-    assert "no person checked" in found["signature"]["basis"]
+    assert "no human labels" in found["signature"]["basis"]
 
 
 def test_bounds_are_rounded_up() -> None:
@@ -329,7 +329,7 @@ def test_people_correct_the_rates_where_their_sample_is_known(run: Path, tmp_pat
     rows = found["sections"]["severity"]["study"]["human"]["simulated 01"]["rows"]
     assert bound["upper"] == next(row["upper"] for row in rows if row["severity"] == 3.0) / 1e6
     assert bound["seen"] / bound["n"] < bound["upper"] < 1
-    assert "people checked 160" in found["signature"]["basis"]
+    assert "160 human labels" in found["signature"]["basis"]
     other = tmp_path / "others"
     shutil.copytree(run, other)
     with open_ledger(copy) as ledger, open_ledger(other, mode="write") as bare:
@@ -600,7 +600,7 @@ def test_kinds_of_ratings_never_mix(tmp_path: Path) -> None:
     person = Rating(item="i", condition="c0", rater="anna", kind="human", severity=4.0)
     found = measured(_small(tmp_path, [*ratings, person], conditions=2))
     assert [c["how_badly"]["mean"]["estimate"] for c in found["conditions"]] == [1.0, 1.0]
-    assert found["signature"]["basis"] == "graded by rules (2 answers); people checked 1"
+    assert found["signature"]["basis"] == "graded by rules (2 answers); 1 human label"
 
 
 def _too_sure(conditions: int) -> pl.DataFrame:

@@ -133,3 +133,30 @@ def arrays_of(path: Path, condition: str) -> tuple[np.ndarray, np.ndarray, np.nd
     people = own.filter(pl.col("kind") == "human").select("item", pl.col("severity").alias("label"))
     rows = judge.join(people, on="item", how="left", maintain_order="left")
     return rows["label"].fill_null(float("nan")).to_numpy(), rows["severity"].to_numpy(), rows["stratum"].to_numpy()
+
+
+def test_rates_are_of_each_raters_decisions_on_every_surface() -> None:
+    """Two people differ on every sixth answer, two judges on every fifth: half a vote is not an error."""
+    frame = judged(("stratum",))
+    people, judges = (frame.filter(pl.col("kind") == kind).sort("condition", "item") for kind in ("human", "judge"))
+
+    def flipped(rows: pl.DataFrame, rater: str, every: int) -> pl.DataFrame:
+        other = pl.when(pl.col("severity") > 0).then(0.0).otherwise(3.5)
+        is_other = pl.int_range(pl.len()) % every == 0
+        return rows.with_columns(
+            pl.when(is_other).then(other).otherwise("severity").alias("severity"), rater=pl.lit(rater)
+        )
+
+    tables = read_tables(pl.concat([frame, flipped(people, "ben", 6), flipped(judges, "claude", 5)]))
+    report = measure_agreement(ratings_of(tables), rng=np.random.default_rng(0))
+    by_name = {one.condition: one for one in report.corrected["judge"]}
+    (claim,) = compare_tables(tables, on=["catastrophic_rate"], **FEW).of("catastrophic_rate")
+    for name, value in zip(("old", "new"), claim.values, strict=True):
+        rates = by_name[name].rates
+        assert isinstance(rates, dict)
+        assert rates[3.0].estimate == pytest.approx(value)
+        share = evidence(tables, Question(measure="error_rate", conditions=(name,))).known
+        assert rates[0.5].estimate == pytest.approx(share.estimate)
+    gap = by_name["new minus old"].rates
+    assert isinstance(gap, dict)
+    assert gap[3.0].estimate == pytest.approx(claim.estimate)

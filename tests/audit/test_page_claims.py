@@ -108,7 +108,7 @@ def test_a_margin_belongs_to_the_measure_it_was_stated_for(dataset: Dataset) -> 
     both = margins({"": 0.03, "mean_severity": 0.1})
     assert (both["accuracy"], both["mean_severity"]) == (0.03, 0.1)
     with_other_main = margins(0.05, on=("mean_severity",))
-    assert (with_other_main["accuracy"], with_other_main["mean_severity"]) == (0.05, None)
+    assert (with_other_main["accuracy"], with_other_main["mean_severity"]) == (None, 0.05)
 
 
 def test_no_claim_on_a_measure_is_equivalent_without_its_own_margin(dataset: Dataset) -> None:

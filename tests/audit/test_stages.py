@@ -29,7 +29,7 @@ from richter.tables import read_tables, severity_of
 from richter_audit.judge import judge_decoding
 from richter_audit.llm import parse_budget
 from richter_audit.stages import AuditSettings, adopt_plan, estimate_stages, name_conditions, run_stages
-from richter_audit.stages._stages import _Audit, draw_conditions, stages_for
+from richter_audit.stages._stages import StagesRunner, draw_conditions, stages_for
 
 GAZETTEER = Path(__file__).parents[1] / "judge" / "golden.gazetteer.json.gz"
 SOURCE = Path(__file__).parents[2] / "src"
@@ -225,7 +225,7 @@ def test_three_judges_count_by_their_median_where_asking_stops_too(tmp_path: Pat
         ledger.add_ratings(
             [Rating(item="i0", condition="c", rater=j, kind="judge", severity=s) for j, s in scores.items()]
         )
-    audit = _Audit(tmp_path, ITEMS[:1], AuditSettings(conditions=(condition,)), None, {})
+    audit = StagesRunner(tmp_path, ITEMS[:1], AuditSettings(conditions=(condition,)), None, {})
     (found,) = audit._outcomes({"i0"}, {"c"}, "judge")
     assert (found.severity, found.correct) == (0.0, 1.0)
     assert severity_of(read_tables(tmp_path))["severity"].to_list() == [found.severity]

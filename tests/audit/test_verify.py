@@ -212,7 +212,7 @@ def test_a_forged_text_or_table_is_found_and_so_is_a_claim_left_out(
 def test_of_two_values_under_one_name_none_is_believed(results: Path, grades: Path) -> None:
     text = results.read_text()
     results.write_text(text.replace('"verdict":', '"verdict": "refuted", "verdict":', 1))
-    with pytest.raises(InputError, match="no results document"):
+    with pytest.raises(InputError, match="not a results document"):
         verify_results(results, [grades])
 
 
@@ -241,7 +241,7 @@ def test_json_nested_without_end_is_refused_in_words(tmp_path: Path) -> None:
     (tmp_path / "deep.json").write_text(
         '{"schema": "richter/compare", "claims": ' + "[" * 100_000 + "]" * 100_000 + "}"
     )
-    with pytest.raises(InputError, match="no results document"):
+    with pytest.raises(InputError, match="not a results document"):
         verify_results(tmp_path / "deep.json")
 
 

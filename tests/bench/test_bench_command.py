@@ -53,4 +53,4 @@ def test_build_refuses_no_items(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_a_place_that_is_not_there_is_said_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "bench", "facts", "-o", str(tmp_path / "none" / "f.jsonl"))
     assert code == 1
-    assert "is no folder" in err
+    assert "is not a folder" in err

@@ -59,5 +59,5 @@ def test_the_text_has_the_boundaries_and_the_correction(tmp_path: Path, capsys: 
     out = capsys.readouterr().out
     assert "boundary" in out
     assert "low/large" in out
-    assert "a person moved 1 of 2,400 answers" in out
+    assert "moved 1 of 2,400 answers" in out
     assert (tmp_path / "calibration-margins.svg").exists()

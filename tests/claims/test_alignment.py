@@ -73,7 +73,7 @@ def test_trusted_ids_refuse_nothing_and_say_so(rng: np.random.Generator) -> None
     found = check_alignment(from_matrix(x), trust=True)
     assert not found.refused
     assert frozenset(("m0", "m4")) not in found.apart
-    assert any("the ids of m4 are trusted: in another order" in w for w in found.warnings)
+    assert any("the IDs of m4 are trusted: in another order" in w for w in found.warnings)
 
 
 def test_a_shift_is_named(rng: np.random.Generator) -> None:
@@ -150,7 +150,7 @@ def test_texts_decide() -> None:
     texts[:, 2] = np.roll(texts[:, 2], 1)
     found = check_alignment(from_matrix(x), texts=texts)
     assert refused(found) == {"m2"}
-    assert found.refused[0].reason.startswith("another item's question under 50 of 50 ids")
+    assert found.refused[0].reason.startswith("another question stands under 50 of 50 IDs")
     texts[:, 2] = 1000 + np.arange(50)  # a template of its own says nothing: its grades are looked at
     found = check_alignment(from_matrix(x), texts=texts)
     assert not found.refused
@@ -164,13 +164,13 @@ def test_few_texts_of_other_items_are_enough_and_reworded_ones_are_a_note() -> N
     texts = np.stack([np.arange(500), 1000 + np.arange(500)], axis=1)  # every prompt is worded anew
     found = check_alignment(from_matrix(x), texts=texts)
     assert not found.refused
-    assert any("different prompt text under 500 of 500 ids" in line for line in found.warnings)
+    assert any("different prompt text under 500 of 500 IDs" in line for line in found.warnings)
     for recurring, is_refused in ((5, False), (6, True)):  # 1% of 500
         again = texts.copy()
         again[:recurring, 1] = 100 + np.arange(recurring)  # of other items
         found = check_alignment(from_matrix(x), texts=again)
         assert bool(found.refused) is is_refused
-    assert f"another item's question under {recurring} of 500 ids" in found.refused[0].reason
+    assert f"another question stands under {recurring} of 500 IDs" in found.refused[0].reason
     assert "--map item=" in found.refused[0].reason
 
 

@@ -255,3 +255,20 @@ def test_many_units_are_batched_and_keep_their_degrees_of_freedom(rng: np.random
     assert joint.p == pytest.approx(2 * stdtr(1000, -1 / np.sqrt(1 - 1 / 1000)), rel=1e-6)
     few = joint_law([("m", ("a", "b"))], sums[:100], rng=rng, n_resamples=1000)
     assert few.p == pytest.approx(2 * stdtr(99, -1 / np.sqrt(1 - 1 / 100)), rel=1e-6)
+
+
+def test_pairs_enter_the_law_by_their_centred_sums_by_hand() -> None:
+    """Differences 1, 0, 0, -1, 1 weigh 1, 1, 2, 2, 4: their mean is 0.3. A pair without a shared item says nothing."""
+    nan = np.nan
+    table = [[0, 1, nan], [0, 0, nan], [1, 1, nan], [1, 0, nan], [0, 1, nan], [nan, nan, 1], [nan, nan, 0]]
+    x = dataclasses.replace(
+        outcomes(np.array(table)), group=np.array([0, 0, 1, 1, 2, 3, 3]), weight=np.array([1.0, 1, 2, 2, 4, 1, 1])
+    )
+    pairs = [("a", "b"), ("a", "c")]
+    found = joint_tests(x, pairs, rng=np.random.default_rng(5), n_resamples=1000)
+    sums = np.array([[0.7 - 0.3, 0.0], [-0.6 - 2.6, 0.0], [2.8, 0.0], [0.0, 0.0]])
+    want = joint_law([("accuracy", p) for p in pairs], sums, rng=np.random.default_rng(5), n_resamples=1000)
+    assert found.keys == want.keys
+    np.testing.assert_allclose(found.p, want.p, atol=1e-9)
+    assert found.p[:, 0].min() < 1.0
+    assert (found.p[:, 1] == 1.0).all()

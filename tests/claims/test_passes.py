@@ -36,7 +36,7 @@ def test_fewer_draws_than_k_are_refused_with_a_line() -> None:
     x = np.array([[[1.0, 0.0]], [[1.0, np.nan]]])
     with pytest.raises(InputError, match="1 answers of a have fewer than 2 draws"):
         passes(outcomes(x), 2)
-    with pytest.raises(InputError, match="no pass or fail"):
+    with pytest.raises(InputError, match="not right or wrong"):
         passes(outcomes([[0.5]], "mean_score"), 1)
 
 

@@ -124,7 +124,7 @@ def test_a_total_of_zero_and_negative_amounts_are_refused() -> None:
         found_of(np.array([[1.0, 0.0], [2.0, 0.0]]))
     with pytest.raises(InputError, match="below 0"):
         found_of(np.array([[1.0, -1.0], [2.0, 3.0]]))
-    with pytest.raises(InputError, match="no item in common"):
+    with pytest.raises(InputError, match="share no question"):
         found_of(np.array([[1.0, np.nan], [np.nan, 3.0]]))
 
 

@@ -294,7 +294,7 @@ def test_such_runs_take_their_degrees_of_freedom_from_runs_recovers_truth(runs: 
 
 
 def test_no_common_item_is_refused() -> None:
-    with pytest.raises(InputError, match="no item in common"):
+    with pytest.raises(InputError, match="no question in common"):
         difference_evidence(outcomes([[1, np.nan], [np.nan, 0]]), "a", "b")
 
 

@@ -220,7 +220,7 @@ def test_conditions_without_a_common_item_are_compared_and_nothing_false_is_said
     assert not found.refused
     assert claim.missing == {}  # each has items of its own, and lacks none
     assert not any("lacks" in note for note in (*claim.notes, *found.notes))
-    assert any("no graded item in common" in note for note in claim.notes)
+    assert any("no graded question in common" in note for note in claim.notes)
     assert found.groups == (("b",), ("a",))
     alike = page(apart(rate(60, 100), rate(61, 100)))
     assert alike.groups == (("b", "a"),)

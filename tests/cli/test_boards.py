@@ -37,7 +37,7 @@ def test_a_board_answers_first_and_lists_few_pairs(
         main(["compare", "board.csv"])
     lines = capsys.readouterr().out.splitlines()
     assert f"model-{number - 1}," in lines[0]
-    table = next(k for k, line in enumerate(lines) if line.split()[:2] == ["tier", "name"])
+    table = next(k for k, line in enumerate(lines) if line.split()[:2] == ["rank", "name"])
     assert table < 4
     assert f"model-{number - 1}" in lines[table + 1]  # best first
     assert len(lines) < 40

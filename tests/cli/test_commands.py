@@ -16,7 +16,7 @@ from richter.cli._main import COMMANDS, GROUPS
 from richter.cli._options import CONFIRMING, READING, VOUCHING
 
 ROOT = Path(__file__).parents[2]
-MOST_COMMANDS = 35
+MOST_COMMANDS = 36
 FIRST_SCREEN = ("compare", "report", "view", "gate", "size", "label", "audit", "import", "help")
 STAGES = ("ask", "judge", "draw")
 HEAVY = ("numpy", "polars", "scipy", "numba", "rich", "aiohttp", "jinja2")

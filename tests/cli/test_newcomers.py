@@ -134,7 +134,7 @@ def test_an_ab_test_with_other_users_on_each_side(folder: Path, capsys: pytest.C
     assert said.startswith("control is worse than treatment: -30.0 points (95% CI ")
     more = run(capsys, f"compare {confirmed[1]} --verbose")[1]
     assert "100 and 100 different questions in 100 groups" in more
-    assert "column user_id is taken for the group" in said
+    assert "column user_id is read as the group" in said
     for false in ("has no grade", "items have no grade", "begin again", "assuming that", "Refused", "missing"):
         assert false not in said
     code, paged = run(capsys, f"report {confirmed[1]} -o ab.html")

@@ -67,6 +67,16 @@ def test_who_has_no_way_of_looking_looks_every_day_until_a_claim(bench: Any) -> 
     assert seen == [1, 2, 3]
 
 
+def test_rows_that_did_not_run_again_stay(bench: Any) -> None:
+    def row(world: str, n: int, false: int) -> dict[str, Any]:
+        return {"world": world, "contestant": "richter", "way": "default", "n": n, "false": false}
+
+    committed = [row("a", 2000, 1), row("b", 2000, 2), row("c", 20, 3)]
+    found = bench.score.merged(committed, [row("b", 99, 4), row("c", 20, 5), row("d", 10, 6)])
+    assert [(r["world"], r["false"]) for r in found] == [("a", 1), ("b", 2), ("c", 5), ("d", 6)]
+    assert bench.score.merged(committed, [row("a", 100, 7)])[0]["false"] == 7
+
+
 def test_scores_by_hand(bench: Any) -> None:
     judged = bench.score.judged
     null = {"question": "difference", "truth": 0.0}

@@ -93,6 +93,17 @@ def test_a_blocked_pair_leaves_no_law_of_two() -> None:
     assert law(dataset, [("a", "b"), ("a", "c")], **policy) is None
 
 
+def test_differences_within_raters_have_no_joint_law() -> None:
+    """The law is of items, and these differences are of raters who rated unlike shares of a and of the others."""
+
+    def rater(item: str, condition: str, _: int) -> str:
+        return "lenient" if (int(item[1:]) % 10 == 0) == (condition == "a") else "strict"
+
+    dataset, pairs = dataset_of(severities(400, 3), rater=rater, kind="judge"), [("a", "b"), ("a", "c")]
+    assert law(dataset, pairs, "mean_severity") is None
+    assert law(dataset, pairs, "mean_severity", trust_raters=True) is not None
+
+
 def test_the_seed_of_the_policy_draws_the_law() -> None:
     dataset, pairs = dataset_of(grades(conditions=3)), [("a", "b"), ("a", "c")]
     one, same, other = (law(dataset, pairs, severity=SeveritySettings(seed=s)) for s in (0, 0, 1))

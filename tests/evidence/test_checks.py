@@ -87,7 +87,7 @@ def test_a_condition_without_a_value_is_untestable() -> None:
     block = block_of(dataset_of(outcomes(table)), Question(measure="accuracy", conditions=("a", "c")))
     assert block is not None
     assert block.gate is None
-    assert "c has no item" in block.reason
+    assert "c has no question" in block.reason
 
 
 def test_conditions_that_share_no_item_are_compared_unpaired_with_a_note() -> None:
@@ -96,7 +96,7 @@ def test_conditions_that_share_no_item_are_compared_unpaired_with_a_note() -> No
     table[:20, 0] = 0.0
     dataset = dataset_of(outcomes(table))
     assert block_of(dataset) is None
-    assert any("no graded item in common" in note for note in notes_of(dataset))
+    assert any("no graded question in common" in note for note in notes_of(dataset))
     asked = evidence(dataset, PAIR)
     assert asked.known.sides == (50, 50)
     assert asked.known.as_worst is None  # each has items of its own
@@ -178,6 +178,16 @@ def test_raters_shared_in_unlike_shares_are_compared_within_by_hand() -> None:
     gaps = [mean[r, "b"] - mean[r, "a"] for r in ("lenient", "strict")]  # 40 x 360 and 360 x 40: they weigh alike
     assert found.known.estimate == pytest.approx(np.mean(gaps))
     assert found.known.interval(0.95).method == "t, within raters"
+
+
+@pytest.mark.parametrize(("missing", "blocks"), [(None, True), ("both-ways", True), ("at-random", False)])
+def test_missing_severities_are_not_compared_within_raters(missing: str | None, blocks: bool) -> None:
+    """Nothing counts them at the worse end there. A policy that says nothing counts them both ways."""
+    table = severities(400).value.reshape(400, 2).copy()
+    table[7, 1] = np.nan
+    dataset = dataset_of(outcomes(table, "mean_severity"), rater=unlike_rater, kind="judge")
+    block = block_of(dataset, SEVERITY, missing=missing)
+    assert (None if block is None else block.gate) == ("raters" if blocks else None)
 
 
 @pytest.mark.parametrize("measure", ["severity_given_error", "mean_severity"])
@@ -333,7 +343,7 @@ def test_few_groups_and_a_large_one_are_named_with_a_kind() -> None:
     even = dataclasses.replace(grades(160), group=np.arange(160) // 4)
     assert notes_of(dataset_of(even)) == notes_of(dataset_of(grades(160))) == ()
     crossed = dataset_of(even, group_2=[f"t{k % 12}" for k in range(160)])
-    assert "With 12 groups" in notes_of(crossed)[0]
+    assert "only 12 groups" in notes_of(crossed)[0]
     heavy = dataclasses.replace(even, weight=np.where(np.arange(160) < 4, 20.0, 1.0))
     assert "g0 holds 34%" in notes_of(dataset_of(heavy))[0]
 
@@ -343,7 +353,7 @@ def test_a_subset_counts_its_own_groups() -> None:
         grades(160), group=np.arange(160) // 4, stratum=(np.arange(160) >= 40).astype(int), strata=("u", "v")
     )
     one = Question(measure="accuracy", conditions=("a", "b"), column="domain", part="u")
-    assert "With 10 groups" in notes_of(dataset_of(made), one)[0]
+    assert "only 10 groups" in notes_of(dataset_of(made), one)[0]
 
 
 # ------------------------------------------------------------------ missing grades
@@ -359,7 +369,7 @@ def test_missing_grades_are_noted_by_kind_and_block_what_has_no_worst_value() ->
     )
     dataset = dataset_of(less, confidence=confidence, failed=[("q0000", "b", 0)], ungraded=[("q0001", "b", 0)])
     assert block_of(dataset) is None
-    note = "b lacks 10 grades (1 failed calls, 1 without a grade, 8 absent)"
+    note = "b lacks 10 grades (1 failed calls, 1 not graded, 8 absent)"
     assert notes_of(dataset) == (note,)
     ece = Question(measure="ece", conditions=("a", "b"))
     block = block_of(dataset, ece)

@@ -33,6 +33,7 @@ def test_two_of_many_are_asked_about_and_attempts_end_it(rng: np.random.Generato
     assert not of_kind(run.compare("m0", "m3", tried=10).claims[0].notes, CHOSEN)
     assert not of_kind(run.compare("m0", "m3", "m4").claims[0].notes, CHOSEN)
     assert not of_kind(richter.open(board(rng, 2)).compare("m0", "m1").claims[0].notes, CHOSEN)
+    assert of_kind(richter.open(board(rng, 3)).compare("m0", "m1").claims[0].notes, CHOSEN)  # three are several
     assert any(of_kind(c.notes, CHOSEN) for c in run.compare("m0", "m3", on=("accuracy",)).claims)
 
 

@@ -164,6 +164,8 @@ def test_groups_and_missing_grades_count_in_a_size(
     missing = size(capsys, "gap", str(tmp_path / "m.csv"), *words)
     assert missing["labels"] > 1.5 * alone["labels"]  # they may be worth 0
     assert any("lacks" in note for note in missing["notes"])  # type: ignore[attr-defined]
+    at_random = size(capsys, "gap", str(tmp_path / "m.csv"), *words, "--missing", "at-random")
+    assert at_random["labels"] == pytest.approx(alone["labels"], rel=0.15)  # the same but for 21 of 400 answers
 
 
 def test_a_blocked_pair_is_not_sized(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -174,6 +176,9 @@ def test_a_blocked_pair_is_not_sized(tmp_path: Path, capsys: pytest.CaptureFixtu
         main(["size", str(tmp_path / "apart.csv"), "old", "new", "--margin", "2pt"])
     assert stop.value.code == 1
     assert "10 of 190 questions" in capsys.readouterr().err
+    found = size(capsys, str(tmp_path / "apart.csv"), "old", "new", "--margin", "2pt", "--unpaired")
+    # rates of 1/2 and 1/3 on 100 questions each, at (2.80 / 0.02)^2 of each
+    assert found["labels"] == pytest.approx(2 * (0.25 + 2 / 9) * (2.8016 / 0.02) ** 2, rel=0.05)
 
 
 @pytest.mark.parametrize("world", ["money, spreads 0.7 and 0.7", "scores in uneven groups"])

@@ -20,7 +20,7 @@ BANNED = {
     r"\bgraver\b|\bdearer\b": "more severe; more expensive",
     r"\bas judged\b": "the judge's grades",
     r"\bMay (?:this|the judge)\b": "Can I ...?",
-    r"\bis no (?!evidence|difference|practical|plan|key|longer|best|upper|lower)": "is not a",
+    r"\bis no (?!evidence|difference|practical|plan|key|longer|best|upper|lower|question text)": "is not a",
     r"\b(?:an|each) (?:item|draw)\b": "per question",
     r"\bis to judge\b|\bcan carry\b|\bdo not carry\b|\bIt is not so\b": "plain words",
     r"\bBy accuracy\b": "On accuracy",

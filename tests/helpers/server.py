@@ -119,6 +119,7 @@ class FakeApi:
         }
         if "prompt" in body:
             payload["choices"][0]["text"] = text
+        self.extend_payload(payload, prompt)
         if self._random.random() < self._share:
             fault = self._random.choice(FAULTS)
             self.faults[fault] += 1
@@ -128,6 +129,9 @@ class FakeApi:
         await response.write_eof()
         self.answered[prompt] += 1
         return response
+
+    def extend_payload(self, payload: dict, prompt: str) -> None:
+        """Add to a reply what a kind of server says besides."""
 
     async def _misbehave(self, fault: str, request: web.Request, payload: dict) -> web.StreamResponse:
         match fault:

@@ -211,7 +211,7 @@ def test_acd(tmp_path: Path) -> None:
 def test_a_plain_table_is_no_log_and_becomes_a_run_through_the_tables(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("qid,model,is_correct,conf,response\n1,a,1,0.9,x\n2,a,0,0.2,y\n1,b,no,,x\n2,b,yes,0.7,y\n")
-    with pytest.raises(InputError, match="no log of a known format"):
+    with pytest.raises(InputError, match="not a log of a known format"):
         read_logs([path])
     options = ReadOptions(map={"confidence": "conf"})
     tables = read_tables(path, options=options)
@@ -219,7 +219,7 @@ def test_a_plain_table_is_no_log_and_becomes_a_run_through_the_tables(tmp_path: 
     again = read_tables(tmp_path / "run")
     assert again.data_hash == tables.data_hash
     assert again.answers["text"].to_list() == ["x", "y", "x", "y"]
-    with pytest.raises(InputError, match="no such field"):
+    with pytest.raises(InputError, match="no field"):
         read_tables(path, options=ReadOptions(map={"colour": "conf"}))
     with pytest.raises(InputError, match="has no column 'x'"):
         read_tables(path, options=ReadOptions(map={"item": "x"}))

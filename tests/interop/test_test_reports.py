@@ -134,3 +134,35 @@ def test_garak_counts_attacks_as_its_own_totals_do(tmp_path: Path) -> None:
     strict = write(tmp_path / "strict.report.jsonl", report([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]))
     tables = read_at_once(loose, strict)
     assert counts(tables) == {"loose": (5, 8), "strict": (7, 8)}  # an attack that failed is right
+
+
+def suite(name: str, n_failed: int) -> str:
+    """A suite of ten tests with the same names in every suite, as the test runner of Node writes it."""
+    cases = (
+        f'<testcase name="case {k}" classname="test">{"<failure/>" if k < n_failed else ""}</testcase>'
+        for k in range(10)
+    )
+    return f'<testsuite name="{name}">{"".join(cases)}</testsuite>'
+
+
+def test_suites_with_the_same_tests_are_models_by_hand(tmp_path: Path) -> None:
+    path = write(tmp_path / "report.xml", f"<testsuites>{suite('gpt', 4)}{suite('claude', 2)}</testsuites>")
+    with pytest.raises(ReadingProposed) as asked:
+        read_at_once(path)
+    assert asked.value.options.map == {"condition": "suite"}
+    assert counts(read_tables(path)) == {"gpt": (6, 10), "claude": (8, 10)}
+
+
+def test_a_test_that_its_suite_reports_twice_counts_by_its_last_end_by_hand(tmp_path: Path) -> None:
+    case = '<testcase name="case 0" classname="test"/>'
+    path = write(
+        tmp_path / "m.xml", f"<testsuites>{suite('s', 4).replace('</testsuite>', f'{case}</testsuite>')}</testsuites>"
+    )
+    assert counts(read_at_once(path)) == {"m": (7, 10)}
+
+
+def test_a_folder_of_reports_is_read_and_other_xml_left_alone_by_hand(tmp_path: Path) -> None:
+    for name, n_failed in (("baseline", 4), ("candidate", 2)):
+        write(tmp_path / f"{name}.xml", f"<testsuites>{suite('s', n_failed)}</testsuites>")
+    write(tmp_path / "pom.xml", "<project><name>no report</name></project>")
+    assert counts(read_at_once(tmp_path)) == {"baseline": (6, 10), "candidate": (8, 10)}

@@ -1,6 +1,7 @@
 """Whatever a judge or a grader is answered, nothing raises, nothing takes long, and the run goes on."""
 
 import asyncio
+import json
 import time
 from pathlib import Path
 
@@ -97,3 +98,10 @@ def test_a_run_is_judged_to_its_end_and_the_raw_replies_are_kept(tmp_path: Path)
             return len(ledger.ratings())
 
     assert asyncio.run(work()) == 14
+
+
+@pytest.mark.parametrize("name", ["generation", "Generation/Fabrication", "fabrication"])
+def test_names_of_the_paper_are_fabrication_by_hand(name: str) -> None:
+    """ERRORQUAKE calls the mechanism generation, its release generation/fabrication."""
+    reply = read_reply(json.dumps({"severity": 3.0, "mechanism": name, "reason": "invented"}))
+    assert reply.mechanism == "fabrication"

@@ -15,6 +15,7 @@ from richter.models import model_identity
 from richter.ratings import GRID, audit_self_judging
 from richter.records import Answer, Condition, Decoding, Item, Rating, fence
 from richter.store import open_ledger
+from richter.texts import remove_thoughts
 from richter_audit.judge import aggregate, deal, judge_messages, rate_answer, read_reply, reply_schema
 from richter_audit.llm import Asker
 
@@ -240,7 +241,8 @@ def test_a_scripted_judge_sees_injections_as_data_only(tmp_path: Path) -> None:
     told: set[tuple[str, str, str]] = set()
     _, models = ask_panel(tmp_path, {"a": reply(2.0), "b": reply(2.0)}, INJECTIONS)
     for injection, (system, user) in zip(INJECTIONS, models["openai/a"].seen, strict=True):
-        boundary, _ = fence({"question": ITEM.prompt, "reference": ITEM.reference, "answer": injection})
+        shown = remove_thoughts(injection).text  # what a judge reads
+        boundary, _ = fence({"question": ITEM.prompt, "reference": ITEM.reference, "answer": shown})
         before, _, after = user["content"].split(boundary)
         told.add((system["content"], before, after))
     assert len(told) == 1

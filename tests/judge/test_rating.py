@@ -370,7 +370,7 @@ def test_scores_between_half_steps_are_placed_and_counted_and_all_faults_named_b
 
     with pytest.raises(InputError) as fault:
         import_ratings(run, filled(again, spoil), rater="ben")
-    for words in ("row 2: severity 7 is not on the scale", "row 5: severity 'x' is no number",
+    for words in ("row 2: severity 7 is not on the scale", "row 5: severity 'x' is not a number",
                   "row 7: 'zzzz' is not in this run", "row 10: severity -1 is not on the scale"):  # fmt: skip
         assert words in fault.value.what
     with open_ledger(run) as ledger:

@@ -255,8 +255,8 @@ def test_three_raters_of_real_segments_against_an_independent_computation(
     assert found.alpha.estimate == pytest.approx(alpha)
 
 
-def test_an_error_that_one_of_two_people_sees_counts_by_hand() -> None:
-    """Its median is 0.25, an error for `compare` and none here: one data set had two error rates. The order is told."""
+def test_an_error_that_one_of_two_people_sees_counts_half_by_hand() -> None:
+    """As in `compare`: the rate is of each person's decisions, not of their median of 0.25. The order is told."""
     people = [("q1", "anna", 0.0), ("q1", "ben", 0.5), ("q2", "anna", 0.0), ("q2", "ben", 0.0)]
     ratings = [
         Rating(item=item, condition=name, rater=rater, kind="human", severity=severity)
@@ -272,7 +272,7 @@ def test_an_error_that_one_of_two_people_sees_counts_by_hand() -> None:
     first, second, difference = corrections(*tables, order=("old", "new"))
     assert (first.condition, second.condition, difference.condition) == ("old", "new", "new minus old")
     assert not isinstance(first.rates, Undefined)
-    assert first.rates[0.5].labels_only == 0.5
+    assert first.rates[0.5].labels_only == 0.25
     assert first.rates[1.0].labels_only == 0.0
 
 

@@ -292,5 +292,5 @@ def test_what_the_page_on_python_names_is_there(tmp_path: Path) -> None:
     assert opened.compare("a", "b", margin="2pt").margins == {"accuracy": 0.02}
     with pytest.raises(InputError, match=r"^one: no such run or file"):  # a mapping of a name to a path
         richter.open([{"item": "one"}])
-    with pytest.raises(InputError, match="no array of scores"):
+    with pytest.raises(InputError, match="not an array of scores"):
         richter.open({"a": {"item": "one"}})

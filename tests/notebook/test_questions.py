@@ -16,6 +16,7 @@ import pytest
 from scipy import stats
 
 import richter
+from richter.audit import new_plan
 from richter.cli import main
 from richter.notebook import Claims, Comparison
 from richter.records import of_kind
@@ -95,6 +96,17 @@ def test_gate_says_what_the_command_says(table: Path, tmp_path: Path) -> None:
     assert found.exit_code == by_command["exit_code"] == 0
 
 
+def test_what_a_plan_says_of_missing_grades_is_no_deviation_in_python(table: Path, tmp_path: Path) -> None:
+    frame = pl.read_csv(table).filter(pl.col("condition") != "long")
+    frame.write_csv(tmp_path / "two.csv")
+    old, new = frame["condition"].unique(maintain_order=True)
+    rule = {"metric": "accuracy", "rule": "no_worse", "limit": 0.02}
+    plan = tmp_path / "plan.toml"
+    plan.write_text(new_plan("gate", {"candidate": new, "baseline": old, "missing": "shared", "require": [rule]}))
+    assert richter.gate(tmp_path / "two.csv", plan=plan).deviations == ()
+    assert len(richter.gate(tmp_path / "two.csv", plan=plan, missing="at-random").deviations) == 1
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -162,6 +174,12 @@ def test_unpaired_agrees_with_scipys_welch_test_on_scores() -> None:
     assert claim.p == pytest.approx(expected.pvalue, rel=0.02)  # degrees of freedom may be joined in another way
 
 
+def test_what_is_vouched_for_reaches_a_size(table: Path, tmp_path: Path) -> None:
+    asked = printed(tmp_path, "size", table, "old", "new", "--margin", "5pt", "--unpaired")
+    found = richter.size(table, conditions=("old", "new"), margin="5pt", unpaired=True)
+    assert found.items == asked["labels"] > richter.size(table, conditions=("old", "new"), margin="5pt").items
+
+
 def test_groups_and_weights_reach_the_claim() -> None:
     rng = np.random.default_rng(5)
     group = np.repeat(np.arange(30), 10)
@@ -218,6 +236,9 @@ def test_a_margin_in_points_is_a_share_of_the_scale() -> None:
         (lambda: richter.gate({"a": [1, 0] * 9, "b": [1, 0] * 9}), 'margin="2pt"'),
         (lambda: richter.compare({"a": [1, 0] * 9, "b": "x.csv"}), "arrays beside paths"),
         (lambda: richter.open(), "No data"),
+        (lambda: richter.compare([np.ones(9), np.ones(9)]), r"richter\.paired"),
+        (lambda: richter.gate({n: [1, 0] * 9 for n in "abc"}, margin="2pt"), r"conditions=\('a', 'b'\)"),
+        (lambda: richter.gate({n: [1, 0] * 9 for n in ("new", "old")}, margin="2pt"), r'conditions=\("old", "new"\)'),
     ],
 )
 def test_errors_speak_python(call: Any, message: str) -> None:
@@ -286,6 +307,44 @@ def test_a_result_shows_itself(table: Path, tmp_path: Path) -> None:
     page = result.report(tmp_path / "page.html")
     assert page.read_text().startswith("<!doctype html>")
     assert result.verify().exit_code == 0
+
+
+def test_a_claim_shows_itself_in_one_line() -> None:
+    claim = richter.paired([1, 0, 1, 0] * 50, [1, 1, 1, 0] * 50)
+    assert repr(claim).startswith("<Claim on accuracy, verified: b is more accurate than a")
+    assert len(repr(claim)) < 150
+    assert not {"derived", "unwritten", "flat", "keyed", "named", "schema", "always"} & set(dir(claim))
+    assert {"estimate", "interval", "p", "verdict", "to_frame"} <= set(dir(claim))
+
+
+def test_calibration_and_severity_show_themselves(tmp_path: Path) -> None:
+    """Both have a summary, a figure and a page, as a comparison has."""
+    rng = np.random.default_rng(3)
+    sure = rng.beta(5, 2, 300)
+    right = rng.random(300) < sure
+    table = {"id": range(300), "correct": right.astype(int), "confidence": sure}
+    found = richter.open(pl.DataFrame({**table, "severity": np.where(right, 0, rng.integers(1, 5, 300))}))
+    for result in (found.calibration(), found.severity(n_resamples=200)):
+        assert result.claims[0].sentence in result.summary() if result.claims else result.understood in result.summary()
+        assert len(repr(result)) < 150
+        assert result.plot()._repr_svg_().startswith("<svg")
+        assert "data" not in result.to_dict()
+    assert found.calibration().report(tmp_path / "page.html").exists()
+
+
+def test_the_size_of_two_expected_accuracies_is_for_their_difference() -> None:
+    """Not for two points, which nobody asked for."""
+    assert richter.size(accuracy=(0.8, 0.84)).items == richter.size(accuracy=(0.8, 0.84), margin=0.04).items
+    assert richter.size(accuracy=0.8).items == richter.size(accuracy=(0.8, 0.8), margin=0.02).items
+
+
+def test_a_column_is_mapped_by_the_words_that_readings_use(tmp_path: Path) -> None:
+    path = tmp_path / "odd.csv"
+    path.write_text(
+        "nr,wer,punkte\n" + "\n".join(f"{i},{m},{(i + k) % 2}" for i in range(40) for k, m in enumerate("xy"))
+    )
+    options = {"question": "nr", "model": "wer", "score": "punkte"}
+    assert richter.open(path, map=options).conditions == ("x", "y")
 
 
 def test_a_gate_is_never_held_the_wrong_way_round() -> None:

@@ -1,6 +1,7 @@
 """Names that look alike are written apart, and no others are touched."""
 
 import itertools
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -53,3 +54,12 @@ def test_a_comparison_names_both_and_says_what_differs() -> None:
     tables = read_tables(pl.DataFrame(rows))
     assert tables.conditions == ("modèle", "mode\\u0300le")
     assert [note.kind for note in tables.notes if "looks like" in note] == ["look-alike"]
+
+
+def test_names_that_differ_in_spaces_around_them_are_one_and_a_note_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    rows = [f'q{k},"{name}",{k % 2}' for k in range(20) for name in ("old", "new " if k < 10 else "new")]
+    path.write_text("\n".join(["item,condition,correct", *rows]) + "\n")
+    tables = read_tables(path)
+    assert tables.conditions == ("old", "new")
+    assert [note.kind for note in tables.notes if "one name" in note] == ["look-alike"]

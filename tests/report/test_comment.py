@@ -50,6 +50,18 @@ def test_the_bar_stands_on_the_side_that_is_better_by_hand() -> None:
     assert bar(-1.0, 0.0, 1.0, "higher") == "━━━━●━━━━"
 
 
+def test_what_a_pass_does_not_show_stands_before_the_next_step(tmp_path: Path) -> None:
+    """Two equal results pass a margin of 20 points, and neither is better."""
+    right = [k % 2 == 0 for k in range(100)]
+    old, new = (table(tmp_path / f"{name}.csv", [""] * 100, right) for name in ("old", "new"))
+    comment = tmp_path / "c.md"
+    assert gate(f"old={old}", f"new={new}", "--margin", "20pt", "--md", str(comment)) == 0
+    lines = [line for line in comment.read_text().splitlines() if line]
+    assert lines[0].startswith("## ✅ PASS")
+    assert lines[1].startswith("This does not show that new is better")
+    assert lines[2].startswith("Next: ")
+
+
 def test_broken_and_fixed_items_with_both_answers_by_hand(tmp_path: Path) -> None:
     """Of 200 items new breaks 0 to 29 and fixes 190 to 195; five of each are shown, with both answers."""
     n = 200
@@ -145,6 +157,10 @@ def test_a_baseline_is_an_evidence_archive_or_a_results_document_by_hand(
     assert claim["interval"]["high"] == pytest.approx(-0.1 + np.hypot(two.high - 0.7, 0.8 - one.low))
     assert paired["interval"]["high"] - paired["interval"]["low"] < claim["interval"]["high"] - claim["interval"]["low"]
     assert run("gate", f"new={tmp_path / 'old.csv'}", "--margin", "2pt", "--baseline", stated) == 4  # too wide to pass
+    lost = "\n".join(["item,correct", *(f"q{k},{1 if k % 10 < 7 else 0 if k < 10 else ''}" for k in range(400))])
+    (tmp_path / "new.csv").write_text(lost + "\n")  # 280 right, 3 wrong, 117 without a grade: 70% at the worse end
+    assert run(*gate, "--baseline", stated) == 4
+    assert run(*gate, "--baseline", stated, "--missing", "at-random") == 0
     damaged = tmp_path / "damaged.zip"
     with zipfile.ZipFile(archive) as source, zipfile.ZipFile(damaged, "w") as target:
         for name in source.namelist():

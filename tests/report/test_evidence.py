@@ -10,7 +10,7 @@ import pytest
 
 from report.simulated_report import HOSTILE, NAMES, build_run
 from richter.errors import InputError
-from richter.report import read_evidence
+from richter.report import read_evidence, render_report
 from richter.report._side_by_side import CUT, MOST_ITEMS, shown_names
 from richter.tables import ReadOptions, read_tables
 
@@ -113,3 +113,21 @@ def test_nothing_rated_and_no_run(tmp_path: Path) -> None:
     assert read_evidence(tmp_path / "empty").kind is None
     with pytest.raises(InputError, match="not a run"):
         read_evidence(tmp_path / "none")
+
+
+def test_repeated_answers_count_together_by_hand(tmp_path: Path) -> None:
+    """Changes were read off the first of five answers, and 3 of 5 right against 5 of 5 was no change."""
+    grades = {("a", "q1"): "11111", ("b", "q1"): "11000", ("a", "q2"): "00000", ("b", "q2"): "01000"}
+    grades |= {("a", "q3"): "10101", ("b", "q3"): "01011"}
+    lines = [f"{item},{model},{k},{g}" for (model, item), own in grades.items() for k, g in enumerate(own)]
+    (tmp_path / "t.csv").write_text("\n".join(["item,model,epoch,correct", *lines]), encoding="utf-8")
+    tables = read_tables(tmp_path / "t.csv", options=ReadOptions())
+    found = read_evidence(tables, pair=("a", "b"))
+    assert (found.repeats, found.moved) == (5, (1, 1, 3))  # q2 more often right, q1 less often
+    assert found.wrong == 0 + 3 + 5 + 4 + 2 + 2
+    cells = {row["item"]: row["answers"] for row in unpacked(found.packed)["rows"]}
+    assert [(c["right"], c["repeats"]) for c in cells["q1"]] == [(5, 5), (2, 5)]
+    page = render_report({"conditions": [{"name": "a"}, {"name": "b"}]}, tables)
+    assert "1 more often right" in page
+    assert "up to 5 answers per question" in page
+    assert read_evidence(tables).moved is None

@@ -40,9 +40,9 @@ def test_failing_questions_are_listed_by_mode_with_what_speaks_for_them_by_hand(
         for f in search_figures([search("a", []) | {"failing": failing, "n_failing": 7, "keys": checked}])
         if f.name == "search-failing"
     )
-    assert "7 different questions answered wrongly" in found.sentence
+    assert "7 different questions fail" in found.sentence
     assert "2 modes" in found.sentence
-    assert "2 of 50 generated keys bad (4.0% [1.1%, 13.5%])" in found.sentence
+    assert "2 of 50 generated keys bad (4.0%, 95% CI 1.1% to 13.5%)" in found.sentence
     assert "The first 2 are listed" in found.sentence
     assert [(r["mode"], r["right"], r["answered"], r["reworded"], r["source"]) for r in found.rows] == [
         ("rivers", "Nile", "Volga", 1.0, "a.md The Nile flows."),

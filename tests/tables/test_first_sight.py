@@ -185,3 +185,106 @@ def test_a_log_names_the_scorers_that_do_not_count(tmp_path: Path) -> None:
     chosen = read_tables(path, options=ReadOptions(scorer="Levenshtein")).notes
     assert not [note for note in chosen if "also holds" in note]
     assert not [note for note in chosen if "wrong" in note and "graded answers" in note]  # partial scores
+
+
+# ------------------------------------------------------------------ the fourth corpus, by hand
+
+
+def rows_of(*names: str) -> list[str]:
+    """Rows `item,condition,grade` of two conditions: the first is right in 3 of 12 questions, the second in 6."""
+    return [f"{k},{name},{int(k < right)}" for name, right in zip(names, (3, 6), strict=True) for k in range(N)]
+
+
+@pytest.mark.parametrize("item", ["task", "sample", "example", "problem", "instance", "query"])
+def test_a_bare_name_of_questions_is_known_where_grades_are_right_or_wrong(tmp_path: Path, item: str) -> None:
+    tables = read_tables(write(tmp_path / "t.csv", f"{item},model,correct", *rows_of("a", "b")))
+    assert means(tables) == {"a": 0.25, "b": 0.5}
+    assert tables.is_confirmed
+    assert len(tables.answers["item"].unique()) == N
+
+
+def test_a_bare_name_of_categories_with_averages_is_not_known(tmp_path: Path) -> None:
+    rows = [f"bench{k},{name},0.{50 + k}" for name in "ab" for k in range(N)]
+    proposed(write(tmp_path / "t.csv", "task,model,accuracy", *rows))
+
+
+def test_samples_of_a_domain_are_its_questions_and_no_repeats(tmp_path: Path) -> None:
+    rows = [f"{k},d{k % 3},{name},0.{50 + k}" for name in "ab" for k in range(N)]
+    asked = proposed(write(tmp_path / "t.csv", "sample,domain,model,score", *rows))
+    assert asked.options.map == {"item": "sample"}
+
+
+@pytest.mark.parametrize("name", ["config", "configuration", "setup", "pipeline", "experiment", "branch"])
+def test_names_of_variants_are_known_where_they_vary(tmp_path: Path, name: str) -> None:
+    tables = read_tables(write(tmp_path / "t.csv", f"id,{name},correct", *rows_of("a", "b")))
+    assert means(tables) == {"a": 0.25, "b": 0.5}
+    assert tables.is_confirmed
+
+
+def test_dates_of_runs_beside_branches_are_proposed_as_runs(tmp_path: Path) -> None:
+    rows = [f"{day},{row}" for day in ("2026-05-01", "2026-05-02") for row in rows_of("main", "pr-7")]
+    path = write(tmp_path / "t.csv", "run,case_id,branch,passed", *rows)
+    assert proposed(path).options.map == {"run": "run"}
+    assert means(confirmed(path)) == {"main": 0.25, "pr-7": 0.5}
+
+
+def test_a_reference_beside_columns_of_0_and_1_leaves_them_known(tmp_path: Path) -> None:
+    rows = [f"{k},What is {k} + 5?,{k + 5},{int(k < 3)},{int(k < 6)}" for k in range(N)]
+    tables = read_tables(write(tmp_path / "t.csv", "id,question,reference,a,b", *rows))
+    assert means(tables) == {"a": 0.25, "b": 0.5}
+    assert tables.is_confirmed
+
+
+def test_columns_of_0_and_1_beside_a_reference_of_0_and_1_are_not_known(tmp_path: Path) -> None:
+    rows = [f"{k},{k % 2},{int(k < 3)},{int(k < 6)}" for k in range(N)]
+    proposed(write(tmp_path / "t.csv", "id,reference,a,b", *rows))
+
+
+def with_status(*grades: str) -> list[str]:
+    """Twelve rows of one condition: four ended in the first status, the others as their own say."""
+    return [f"{k},a,{grades[0]},0" for k in range(4)] + [f"{k},a,{grades[1]},{int(k < 8)}" for k in range(4, N)]
+
+
+@pytest.mark.parametrize("status", ["api_error", "timeout", "cancelled", "failed"])
+def test_a_grade_beside_the_status_of_a_failed_call_is_no_grade(tmp_path: Path, status: str) -> None:
+    path = write(tmp_path / "t.csv", "task_id,agent_name,status,score", *with_status(status, "completed"))
+    options = ReadOptions(map={"condition": "agent_name"})
+    assert means(read_tables(path, options=options)) == {"a": 0.5}
+    counted = ReadOptions(map={"condition": "agent_name"}, grade={status: 0.0})
+    assert means(read_tables(path, options=counted)) == {"a": round(4 / N, 6)}
+
+
+def test_a_status_that_only_repeats_the_grade_takes_none_away(tmp_path: Path) -> None:
+    rows = [f"{k},a,{'completed' if k < 3 else 'failed'},{int(k < 3)}" for k in range(N)]
+    assert means(read_tables(write(tmp_path / "t.csv", "id,model,status,score", *rows))) == {"a": 0.25}
+
+
+def test_rows_that_are_marked_as_excluded_have_no_grade_and_are_no_model(tmp_path: Path) -> None:
+    rows = [f"c{k},{int(k < 5)},{int(k < 8)},{'x' if k < 2 else ''}" for k in range(N)]
+    path = write(tmp_path / "t.csv", "Case,Current,New,Exclude?", *rows)
+    assert means(read_tables(path)) == {"Current": 0.3, "New": 0.6}
+
+
+def test_minus_one_beside_a_scale_of_ten_is_asked_about_however_common(tmp_path: Path) -> None:
+    rows = [f"{k},{name},{-1 if k < 3 else 3 + k % 8}" for name in "ab" for k in range(N)]
+    path = write(tmp_path / "t.csv", "id,model,score", *rows)
+    with pytest.raises(InputError, match="--grade -1=missing"):
+        read_tables(path)
+    wins = [f"{k},{name},{k % 3 - 1}" for name in "ab" for k in range(N)]
+    assert means(read_tables(write(tmp_path / "u.csv", "id,model,score", *wins))) == {"a": 0.0, "b": 0.0}
+
+
+def test_every_measure_of_a_tool_is_read_from_every_file(tmp_path: Path) -> None:
+    """As Pydantic Evals writes its reports: assertions are right or wrong, scores are measures beside them."""
+    for name, right in (("concise", 3), ("verbose", 6)):
+        cases = [
+            {"name": f"case_{k}", "inputs": "x", "output": "y", "metrics": {}, "labels": {}, "task_duration": 0.1,
+             "scores": {"brevity": {"name": "brevity", "value": k / N}},
+             "assertions": {"correct": {"name": "correct", "value": k < right}}}
+            for k in range(N)
+        ]  # fmt: skip
+        write(tmp_path / f"{name}.json", json.dumps({"name": name, "cases": cases}))
+    tables = read_tables(tmp_path)
+    assert means(tables) == {"concise": 0.25, "verbose": 0.5}
+    found = {(m, c) for m, c in tables.scores.select("metric", "condition").unique().iter_rows()}
+    assert found == {(m, c) for m in ("accuracy", "cases.scores.brevity.value") for c in ("concise", "verbose")}

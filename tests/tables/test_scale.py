@@ -84,3 +84,16 @@ def test_a_column_of_thousands_of_values_is_no_subgroup() -> None:
     table = graded(1500, 2).with_columns(domain=pl.format("d{}", "item"))
     with pytest.raises(InputError, match=r"domain has 1,500 values; at most 1,000"):
         compare_tables(read_tables(table), by="domain")
+
+
+@pytest.mark.parametrize("left_out", [[], ["q10"], ["q1", "q7"]])
+def test_codes_of_items_are_their_places_among_the_items_by_name(left_out: list[str]) -> None:
+    """Of a column with all items, of the answers' own and of one that lacks some."""
+    rows = [(f"q{k}", name, k % 2) for name in "ab" for k in (10, 9, 1, 7, 2)]
+    tables = read_tables(pl.DataFrame(rows, schema=["item", "condition", "correct"], orient="row"))
+    places = {name: k for k, name in enumerate(sorted({item for item, _, _ in rows}))}
+    items = [item for item, _, _ in rows if item not in left_out]
+    assert tables.item_ids == tuple(places)
+    assert tables.item_codes(pl.Series(items)).tolist() == [places[item] for item in items]
+    assert tables.item_codes(tables.answers["item"]).tolist() == [places[item] for item in tables.answers["item"]]
+    assert tables.item_codes(pl.Series([], dtype=pl.String)).tolist() == []

@@ -73,7 +73,7 @@ def test_every_surface_claims_the_bill(costs: tuple[Path, float], tmp_path: Path
     assert all(claim["estimate"] == pytest.approx(change) for claim in found.values())
     assert found["compare"]["verdict"] == found["python"]["verdict"]
     assert found["gate"]["verdict"] == "refuted"
-    assert any("per typical item -" in note for note in found["compare"]["notes"])
+    assert any("per typical question -" in note for note in found["compare"]["notes"])
 
 
 def test_a_trade_rests_on_the_bill(costs: tuple[Path, float], tmp_path: Path) -> None:

@@ -59,9 +59,9 @@ def test_missing_answers_that_decide_are_the_headline_by_hand() -> None:
         without_missing=way(0.047, 0.027, 0.082), missing_as_worst=way(-0.09, -0.12, -0.06),
     )  # fmt: skip
     assert answer([made], conditions=PAIR) == (
-        "Inconclusive: it depends on the 30 answers that new is missing. Quote this: on the 200 questions that both "
-        "answered, new is 4.7 points better (95% CI +2.7 to +8.2). The other bound: if they all count as wrong, it is "
-        "9.0 points worse (95% CI -12.0 to -6.0)."
+        "Inconclusive: it depends on the 30 answers that new is missing. On the 200 questions that both answered, new "
+        "is 4.7 points better (95% CI +2.7 to +8.2). If the missing ones all count as wrong, it is 9.0 points worse "
+        "(95% CI -12.0 to -6.0)."
     )
 
 

@@ -70,7 +70,7 @@ def test_pre_registered_is_explained_where_it_stands() -> None:
 @pytest.mark.parametrize(
     "word",
     ["p-value", "significance", "confidence interval", "power", "tier", "pre-registered", "margin", "non-inferiority",
-     "CI", "one-sided"],
+     "CI", "one-sided", "kappa", "bootstrap", "ECE", "statistically significant", "standard error", "Brier score"],
 )  # fmt: skip
 def test_the_glossary_has_the_words_that_readers_asked_about(word: str) -> None:
     assert explain(word)

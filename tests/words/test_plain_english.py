@@ -65,6 +65,37 @@ def shuffled(folder: Path) -> list[str]:
     return files
 
 
+def with_columns(folder: Path, **columns: Callable[[int, int], object]) -> list[str]:
+    """One file of two models on 120 questions, with further columns by model and question."""
+    rng = np.random.default_rng(13)
+    path, shared = folder / "results.csv", rng.random(120)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(["id", "model", "correct", *columns])
+        for k, share in enumerate((0.55, 0.75)):
+            right = np.where(rng.random(120) < 0.5, shared, rng.random(120)) < share
+            for i in range(120):
+                rows.writerow([f"q{i}", ("old", "new")[k], int(right[i]), *(of(k, i) for of in columns.values())])
+    return [str(path)]
+
+
+def repeated(folder: Path) -> list[str]:
+    """One file of two models that were asked three times."""
+    [path] = with_columns(folder, epoch=lambda k, i: 1)
+    head, *rows = Path(path).read_text(encoding="utf-8").splitlines()
+    more = [row.removesuffix("1") + str(n) for n in (2, 3) for row in rows]
+    Path(path).write_text("\n".join([head, *rows, *more]) + "\n", encoding="utf-8")
+    return [path]
+
+
+def unshared(folder: Path) -> list[str]:
+    """Two files with questions of their own."""
+    files = pair(folder, 0.6, 0.7)
+    text = (folder / "new.csv").read_text(encoding="utf-8")
+    (folder / "new.csv").write_text(text.replace("\nq", "\nother"), encoding="utf-8")
+    return files
+
+
 SHAPES: dict[str, Callable[[Path], list[str]]] = {
     "better": lambda f: pair(f, 0.6, 0.8),
     "inconclusive": lambda f: pair(f, 0.66, 0.68),
@@ -75,8 +106,16 @@ SHAPES: dict[str, Callable[[Path], list[str]]] = {
     "equivalent": lambda f: [*pair(f, 0.7, 0.7, 3000, agree=0.99), "--margin", "5pt"],
     "few shared": shuffled,
     "one": lambda f: pair(f, 0.6, 0.8)[:1],
+    "groups": lambda f: with_columns(f, passage=lambda k, i: f"p{i // 8}"),
+    "repeats": repeated,
+    "judged": lambda f: with_columns(f, judge=lambda k, i: "gpt-4o"),
+    "labels": lambda f: with_columns(f, human_correct=lambda k, i: i % 2 if i < 60 else ""),
+    "costs": lambda f: with_columns(f, cost=lambda k, i: 0.001 * (k + 1) * (1 + i % 3)),
+    "different questions": unshared,
+    "without pairs": lambda f: [*unshared(f), "--unpaired"],
     "gate passes": lambda f: ["gate", *pair(f, 0.6, 0.8), "--margin", "2pt"],
     "gate fails": lambda f: ["gate", *pair(f, 0.8, 0.6), "--margin", "2pt"],
+    "gate judged": lambda f: ["gate", *with_columns(f, judge=lambda k, i: "gpt-4o"), "--margin", "2pt"],
     "gate open": lambda f: ["gate", *pair(f, 0.66, 0.68), "--margin", "2pt"],
     "size": lambda f: ["size", *pair(f, 0.66, 0.68)],
 }
@@ -109,7 +148,7 @@ def test_first_screens_read_easily(tmp_path: Path, capsys: pytest.CaptureFixture
     assert reading_ease("\n\n".join(texts)) >= EASIEST
 
 
-@pytest.mark.parametrize("shape", ["better", "inconclusive", "several"])
+@pytest.mark.parametrize("shape", ["better", "inconclusive", "several", "missing", "judged", "groups"])
 def test_the_top_of_the_page_is_plain_english(shape: str, tmp_path: Path) -> None:
     document = measure_run(*SHAPES[shape](tmp_path), n_resamples=100).to_dict()
     first = first_screen(document)

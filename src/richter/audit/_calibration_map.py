@@ -34,7 +34,8 @@ def best_map(report: CalibrationReport) -> CalibrationMap:
     advice = None if condition.study is None else condition.study.recalibration
     if advice is None:
         raise InputError(
-            "No recalibration could be fitted.", remedy="It needs 40 graded items, 5 right and 5 wrong in each half."
+            "No recalibration could be fitted.",
+            remedy="It needs 40 graded questions, 5 right and 5 wrong in each half.",
         )
     best = advice.best or max(advice.methods, key=lambda m: m.brier_improvement)
     return dataclasses.replace(best.map, condition=condition.name)

@@ -112,7 +112,9 @@ def _measure_condition(
     c = np.stack([values for values, _ in sure.values()], axis=1)
     use = ~np.isnan(a).any(axis=1) & ~np.isnan(c).any(axis=1)
     if not use.any():
-        raise InputError(f"No item of {printable(name)} has every stage.", remedy="Grade every stage of an item.")
+        raise InputError(
+            f"No question of {printable(name)} has every stage.", remedy="Grade every stage of each question."
+        )
     pairs = [(f"stage {k}", c[use, j], a[use, j]) for j, k in enumerate(numbers)]
     pairs.append(("whole", np.prod(c[use], axis=1), np.prod(a[use], axis=1)))
     studies = [study_confidence(x, y, rng=rng, level=level) for _, x, y in pairs]
@@ -138,7 +140,7 @@ def _numbers(part: pl.DataFrame, column: str) -> Floats:
     try:
         values = part[column].cast(pl.Float64)
     except pl.exceptions.InvalidOperationError as e:
-        raise InputError(f"Column {column} holds something that is no number.", remedy="Use 0 to 1.") from e
+        raise InputError(f"Column {column} holds something that is not a number.", remedy="Use 0 to 1.") from e
     return values.fill_null(float("nan")).to_numpy()
 
 

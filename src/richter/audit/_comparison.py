@@ -27,6 +27,7 @@ from richter.claims import (
     decide,
     decide_heterogeneity,
     mean_evidence,
+    measure_words,
     pairs_of,
     rank_spans,
     severity_page_measures,
@@ -55,7 +56,7 @@ from richter.evidence import (
     trade,
 )
 from richter.floors import ConditionSummary, summarise_condition
-from richter.records import DEFAULT_LEVEL, Claim, Refused, Shown, Verdict, counted, plain
+from richter.records import DEFAULT_LEVEL, Claim, Refused, Shown, Verdict, counted, of_kind, plain
 from richter.stats import Floats, wilson
 from richter.tables import Dataset, item_codes
 from richter.tail import TailPlan
@@ -155,8 +156,8 @@ def page_questions(
     """
     if len(dataset.conditions) < 2:
         raise InputError(
-            f"There is one condition ({dataset.conditions[0]}); a comparison needs two.",
-            remedy="Add a second condition, or use `richter size calibration` for one.",
+            f"There is only one model or prompt ({dataset.conditions[0]}); a comparison needs two.",
+            remedy="Add a second file or a column `model`, or see the one alone: richter report FILE -o page.html",
         )
     if dataset.metric is None:
         raise InputError(
@@ -168,7 +169,7 @@ def page_questions(
     _check_measures(dataset, on, margins)
     trades = metric_of(dataset, main).is_cost and quality in margins
     if trades and quality == main:
-        raise InputError(f"{main} alone is no trade.", remedy="Give grades or scores beside the costs.")
+        raise InputError(f"{main} alone is not a trade-off.", remedy="Give grades or scores beside the costs.")
     pairs = pairs_of(dataset.conditions, control=control)
     questions = []
     for measure in measures_of(dataset, main, on):
@@ -266,11 +267,11 @@ def compare_tables(
 
     Claims on the main measure (the first of `on`, else the tables' main metric) are one family, those on all other
     measures a second, subgroups (`by`: domain or tier) a third; `one_family` puts all into one. `margin` is the
-    difference that would matter: of the main quality, or by measure. With a margin and a cost first in `on`, the main
-    claim is that the second is not worse by more than the margin and cheaper. `missing` says what missing grades mean
-    (`Policy`). `control` compares all with one; `adjust` takes out items' difficulty as other conditions see it;
-    `suite` weighs the benchmarks that domains name. `more` are questions that a page asks beside these, with their
-    evidence.
+    difference that would matter: of the main measure, or by measure. With a cost first in `on` it is the tables' main
+    metric's, and the main claim is that the second is not worse by more than the margin and cheaper. `missing` says
+    what missing grades mean (`Policy`). `control` compares all with one; `adjust` takes out items' difficulty as other
+    conditions see it; `suite` weighs the benchmarks that domains name. `more` are questions that a page asks beside
+    these, with their evidence.
     """
     dataset = tables.select(conditions) if conditions else tables
     if unpaired and (adjust or suite or by):
@@ -282,7 +283,7 @@ def compare_tables(
         trust_labels=trust_labels, min_shared=min_shared, chance=chance, adjust=adjust, suite=suite, tried=tried,
         severity=SeveritySettings(control=control, n_resamples=n_resamples, level=level, seed=seed),
     )  # fmt: skip
-    margins = margins_of(dataset, margin)
+    margins = margins_of(dataset, margin, on[0] if on and not measure_words(on[0]).is_cost else None)
     if suite is not None:
         _check_suite(dataset, suite)
     is_directed = len(conditions) == 2 if directed is None else directed
@@ -468,10 +469,10 @@ def _notes(
     if not policy.unpaired:
         yield from alignment_of(dataset, policy.trust_ids, policy.chance).warnings
     if any(isinstance(a.evidence, Evidence) and a.evidence.labels for a in main):
-        yield "rates and differences are corrected by human labels each by itself: they need not add up"
+        yield "human labels correct rates and differences separately, so they need not add up"
     unpaired = sum(1 for a in main if isinstance(a.evidence, Evidence) and a.evidence.sides)
     if unpaired and len(dataset.conditions) > 2:
-        yield f"{counted(unpaired, 'pair is', 'pairs are')} compared as different items"
+        yield f"{counted(unpaired, 'pair is', 'pairs are')} compared on different questions"
     for found_in in subgroups:
         who = "" if len(subgroups) == 1 else f"{found_in.conditions[1]} and {found_in.conditions[0]}: "
         yield who + found_in.sentence
@@ -483,7 +484,9 @@ def _outcome_notes(dataset: Dataset, asked: Sequence[Asked], page: Page) -> Iter
     measures = dict.fromkeys((page.main, *(a.question.measure for a in asked if a.metric.estimator == "mean")))
     for measure in measures:
         if " and " not in measure and metric_of(dataset, measure).estimator == "mean":
-            yield from (n for n in outcomes_of(dataset, measure).notes if n not in dataset.notes)
+            is_told = any(of_kind(a.notes, "lacking") for a in asked if a.question.measure == measure)
+            left_out = {*dataset.notes, *(of_kind(outcomes_of(dataset, measure).notes, "no value") if is_told else ())}
+            yield from (n for n in outcomes_of(dataset, measure).notes if n not in left_out)
 
 
 def _noise_notes(dataset: Dataset, claims: Sequence[Claim], page: Page) -> Iterator[str]:

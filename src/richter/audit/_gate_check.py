@@ -29,7 +29,16 @@ from richter.stats import wilson
 from richter.tables import Dataset, name_again
 from richter.words import describe_gate, describe_gate_next, requirement_name
 
-__all__ = ["GateReport", "apply_gate_plan", "gate_status", "margin_plan", "run_gate", "stated_gate", "stated_result"]
+__all__ = [
+    "GateReport",
+    "apply_gate_plan",
+    "gate_status",
+    "is_old_second",
+    "margin_plan",
+    "run_gate",
+    "stated_gate",
+    "stated_result",
+]
 
 # names that say which of two is held against the other
 OLDER_NAMES = ("old", "older", "baseline", "base", "before", "control", "main", "master", "production", "previous")
@@ -88,9 +97,9 @@ def margin_plan(
         limit = 'require=[{metric="error_rate", rule="below", limit=0.05}]'
         made = f"richter plan new gate --set {shlex.quote(f'candidate={name}')} --set '{limit}'"
         made += ", then richter gate plan.toml FILE"
-        one = f"Give what it is held against (--baseline FILE), or hold it to a limit: {made}"
+        one = f"Give the old one too (--baseline FILE), or set a limit: {made}"
         raise InputError(
-            f"A gate without a plan is on two conditions; the data hold {len(tables.conditions)}.",
+            f"A gate without a plan compares two, and the data hold {len(tables.conditions)}.",
             remedy=one
             if len(tables.conditions) < 2
             else "Name the two: richter gate old=main.csv new=branch.csv --margin 2pt",
@@ -109,12 +118,18 @@ def margin_plan(
     return make_plan("gate", given)
 
 
+def is_old_second(first: str, second: str) -> bool:
+    """Whether the names of two say that the old one stands second: a gate would pass a loss as a gain."""
+    return first.strip().lower() in NEWER_NAMES and second.strip().lower() in OLDER_NAMES
+
+
 def _check_order(first: str, second: str) -> None:
-    """Refuse a gate whose names say that the old one stands second: it would pass a loss as a gain."""
-    if first.strip().lower() in NEWER_NAMES and second.strip().lower() in OLDER_NAMES:
+    """Refuse a gate whose names say that the old one stands second."""
+    if is_old_second(first, second):
         raise InputError(
-            f"The gate would hold {second} against {first}: the first is the one that may not be lost.",
-            remedy=f"Name the old one first: richter gate FILE {second} {first} --margin 2pt",
+            f"{second} comes second, and a gate checks the second one against the first: a loss could pass as a gain.",
+            remedy=f"Put the old one first: richter gate {second}.csv {first}.csv --margin 2pt, or of one file: "
+            f"richter gate FILE {second} {first} --margin 2pt",
         )
 
 
@@ -132,13 +147,13 @@ def stated_result(path: str | Path) -> tuple[int, int] | None:
     often = rows[0]["how_often"]
     right = (1 - float(often["estimate"])) * int(often["n"])
     if abs(right - round(right)) > 1e-6:
-        raise InputError(f"{path}: its rate is no count of its answers.", remedy="Give the evidence instead.")
+        raise InputError(f"{path}: its rate is not a count of its answers.", remedy="Give the evidence instead.")
     return round(right), int(often["n"])
 
 
 def stated_gate(
     tables: Dataset, margin: float, *, right: int, n: int, on_undecided: str = "fail", level: float = DEFAULT_LEVEL,
-    accept_judge: bool = False, obstacles: Sequence[str] = (),
+    policy: Policy | None = None, accept_judge: bool = False, obstacles: Sequence[str] = (),
 ) -> GateReport:  # fmt: skip
     """The gate without a plan against a baseline of which only its rate is known: `right` of `n` answers.
 
@@ -154,7 +169,7 @@ def stated_gate(
         "require": [{"metric": "accuracy", "rule": "no_worse", "limit": margin}],
     })  # fmt: skip
     alone = Question(measure="accuracy", conditions=tables.conditions, family="requirement")
-    found = evidence(tables, alone, Policy(is_gate=True))
+    found = evidence(tables, alone, dataclasses.replace(policy or Policy(), is_gate=True))
     known = Evidence(estimate=right / n, interval=lambda at: wilson(right, n, level=at), n=n, units=n)
     note = "only the baseline's rate is known: nothing is paired, which needs more items"
     question = Question(

@@ -294,7 +294,7 @@ def _biases(
     tables: Dataset, judge: _Grader, reference: _Grader, quantities: Mapping[str, Floats], why: dict[str, str],
     level: float,
 ) -> tuple[JudgeBias, ...]:  # fmt: skip
-    """Each quantity's slope as a claim, all in one family."""
+    """Each quantity's slope as a claim, each a family of its own: a habit is not looked for among several."""
     if not quantities:
         return ()
     item = tables.answers["item"].rank("dense").to_numpy().astype(np.intp)
@@ -308,10 +308,10 @@ def _biases(
         return ()
     basis = f"given the same correctness by {reference.name}"
     asked = [_ask(name, slope, judge, quantities[name], basis) for name, slope in slopes.items()]
-    claims = decide(asked, level=level, data_hash=tables.data_hash)
     return tuple(
         JudgeBias(kind=name, claim=claim, shifts=_shifts(tables, slopes[name], quantities[name]))
-        for name, claim in zip(slopes, claims, strict=True)
+        for name, one in zip(slopes, asked, strict=True)
+        for claim in decide([one], level=level, data_hash=tables.data_hash)
     )
 
 

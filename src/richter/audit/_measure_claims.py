@@ -86,14 +86,16 @@ def claims_of(study: RunStudy) -> tuple[PageClaim, ...]:
     found: dict[tuple[Any, ...], PageClaim] = {}
     for section, claim in _claims(study):
         stamped = study.stamp(claim)
-        key = (section == "requirements", claim.measure, claim.conditions, claim.hypothesis)
+        stop = claim.notes if claim.measure == STOP_NOTE else ()  # an audit may have settled several claims
+        key = (section == "requirements", claim.measure, claim.conditions, claim.hypothesis, stop)
         found.setdefault(key, PageClaim(claim=stamped, section=section, side=side(stamped)))
     return tuple(found.values())
 
 
 def _claims(study: RunStudy) -> Iterator[tuple[str, Claim]]:
     if study.stopping:
-        yield "requirements", _stopped(study.stopping)
+        for note in study.stopping.get("claims", [study.stopping]):
+            yield "requirements", _stopped(note)
     gate = () if study.gate is None else study.gate.claims
     checks = () if study.severity is None else study.severity.requirements
     yield from (("requirements", claim) for claim in (*gate, *checks))
@@ -109,7 +111,7 @@ def _stopped(note: Mapping[str, Any]) -> Claim:
     """The claim that asking was stopped for, with limits that hold at every look."""
     try:
         return Claim(
-            measure="stopping",
+            measure=STOP_NOTE,
             conditions=(),
             verdict=Verdict(note["verdict"]),
             sentence=f"{note['sentence']} Asked {note['asked']:,} of {note['available']:,} items.",

@@ -40,7 +40,7 @@ BASES: dict[Basis, str] = {
     "human": "people",
     "rule": "rules",
     "judge": "judges",
-    "grader": "the grader in your file",
+    "grader": "your file",
 }
 PLAN_NAME = "plan.toml"
 NOTES = ("bench", JUDGING_NOTE, "rating sample", "search", STOP_NOTE)

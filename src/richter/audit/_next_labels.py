@@ -180,7 +180,7 @@ async def label_pool(
     comes back holds all labels (`active_estimate` says what they show); stopping at any batch loses nothing.
     """
     if len(items) != len(state.labels):
-        raise InputError(f"{len(items)} names for a pool of {len(state.labels)}.", remedy="Give one name an item.")
+        raise InputError(f"{len(items)} names for a pool of {len(state.labels)}.", remedy="Give one name per question.")
     while len(chosen := next_batch(state, size=batch)):
         given = await label([items[i] for i in chosen])
         if len(given) != len(chosen):

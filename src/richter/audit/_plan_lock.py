@@ -403,13 +403,13 @@ def _compare_values(
 
 
 def _compare_reading(planned: ReadOptions, given: ReadOptions) -> list[str]:
-    """The options of reading that differ from the plan's, in words."""
+    """The options of reading that differ from the plan's, in words; readings of single files are none of the plan's."""
     rows = [msgspec.to_builtins(options) for options in (planned, given)]
     return [
         f"read.{name}: plan {json.dumps(rows[0][name])}, option {json.dumps(rows[1][name])}"
         for name in rows[0]
         if name not in ("any_scale", "confirm", "saved") and rows[0][name] != rows[1][name]
-    ]
+    ] + [f"reading of {Path(source).name}: not in the plan" for source in given.saved]
 
 
 # ------------------------------------------------------------------ files

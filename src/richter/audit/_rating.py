@@ -271,8 +271,10 @@ def import_ratings(run: RunLike, path: str | Path, *, rater: str = "") -> Import
             ratings, changed = _from_sheet(ledger, frame, path, rater)
         else:
             ratings = _from_table(ledger, path)
-        for r in ratings:
-            check_mechanism(r.mechanism, where=f"{path}: {r.rater} on {r.item}")
+        ratings = [
+            dataclasses.replace(r, mechanism=check_mechanism(r.mechanism, where=f"{path}: {r.rater} on {r.item}"))
+            for r in ratings
+        ]
         given = [r.severity for r in ratings if r.severity is not None]
         placed = snap(given).tolist()
         moved = sum(a != b for a, b in zip(given, placed, strict=True))
@@ -375,7 +377,7 @@ def _row_faults(code: str, given: str, position: Mapping[str, int], ratings: Map
     """What is wrong with a row of a sheet."""
     severity = _as_number(given)
     if severity is None:
-        yield f"severity {given!r} is no number"
+        yield f"severity {given!r} is not a number"
         return
     if not 0 <= severity <= GRID[-1]:
         yield f"severity {severity:g} is not on the scale"

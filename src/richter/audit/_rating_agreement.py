@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal, TypedDict, cast
 
 import numpy as np
-from scipy.stats import permutation_test, spearmanr
 
 from richter.audit._judge_trust import JudgeTrust
 from richter.audit._measure_run import RunRecords
@@ -29,7 +28,6 @@ from richter.ratings import (
     tabulate,
 )
 from richter.records import DEFAULT_LEVEL, Condition, Result
-from richter.severity import estimate_b
 from richter.stats import JudgeEffect, Share
 from richter.tables import RatingsFile
 
@@ -183,6 +181,8 @@ def _rank_slopes(
     if len(both) < MIN_CONDITIONS:
         why = f"{len(both)} conditions have a slope by both people and judges; {MIN_CONDITIONS} are needed."
         return Undefined(why=why)
+    from scipy.stats import permutation_test, spearmanr  # here, since it is slow to load
+
     x, y = (np.array([average[name] for name in both]) for average in (people, judges))
     found = permutation_test(
         (x,), lambda order: spearmanr(order, y).statistic, permutation_type="pairings", n_resamples=2000, rng=rng
@@ -195,6 +195,8 @@ def _rank_slopes(
 
 def _slopes(table: Tabulated, rng: np.random.Generator, *, shared: set[Key]) -> dict[str, float]:
     """Each condition's slope of its answers' mean severities; conditions with too few errors have none."""
+    from richter.severity import estimate_b  # here, since slopes are slow to load
+
     found: dict[str, float] = {}
     mean = snap(table.mean)
     of = np.array([key[1] for key in table.keys])

@@ -29,9 +29,10 @@ from richter.claims import (
     variance_shares,
 )
 from richter.errors import InputError
-from richter.evidence import CHOSEN, evidence, metric_of, outcomes_of, sample_of
+from richter.evidence import CHOSEN, Policy, evidence, metric_of, outcomes_of, sample_of
 from richter.records import DEFAULT_LEVEL, Note, Result, of_kind
 from richter.tables import Dataset
+from richter.words._numbers import among
 
 __all__ = ["GapSize", "PilotSize", "inflate_for_clusters", "size_from_expectation", "size_from_pilot"]
 
@@ -130,7 +131,10 @@ def size_from_expectation(
     of their grades. What nobody states is assumed, and listed in `assumed`.
     """
     assumed = []
-    if margin is None:
+    if margin is None and accuracy is not None and accuracy[0] != accuracy[1]:
+        margin = abs(accuracy[1] - accuracy[0])
+        assumed.append(f"the true difference is {100 * margin:.3g} points, as between your two rates")
+    elif margin is None:
         margin = METRICS["accuracy"].default_margin or 0.02
         assumed.append(f"a difference of {100 * margin:g} points matters (margin)")
     gap, alpha = margin_on(margin, METRICS["accuracy"]), (1 - level) / pairs
@@ -172,6 +176,7 @@ def size_from_pilot(
     *,
     margins: Mapping[str, float] | None = None,
     on: str | None = None,
+    policy: Policy | None = None,
     pairs: int = 1,
     cost_item: float = 0.0,
     cost_draw: float = 1.0,
@@ -182,20 +187,22 @@ def size_from_pilot(
 
     The evidence is that of `compare`, so that groups, draws, weights, labels and missing grades count. Of amounts that
     are paid it is on the ratio of totals: the margin is relative, the spread that of linearised amounts. Without a
-    margin the size is for a difference of two points, or 2% of an amount.
+    margin the size is for a difference of two points, or 2% of an amount. `policy` says what the user vouches for.
     """
     if len(dataset.conditions) != 2:
         raise InputError(
-            f"{len(dataset.conditions)} conditions are no pair ({', '.join(dataset.conditions)}).",
-            remedy="Name two of them after the file.",
+            f"A size is for two, and the data hold {len(dataset.conditions)} ({among(dataset.conditions)}).",
+            remedy="Name two after the file: richter size FILE A B. Without data: richter size --accuracy 0.8 0.84"
+            if len(dataset.conditions) > 2
+            else "Give both: richter size old.csv new.csv. Without data: richter size --accuracy 0.8 0.84",
         )
     measure, alpha = on or dataset.metric or "accuracy", (1 - level) / pairs
     metric = metric_of(dataset, measure)
-    stated = next((value for name, value in (margins or {}).items() if name in (measure, "")), None)
+    stated = (margins or {}).get(measure, (margins or {}).get(""))
     margin = _usual_margin(metric) if stated is None else margin_on(stated, metric)
     check_margin(metric, margin)
     first, second = dataset.conditions
-    asked = evidence(dataset, Question(measure=measure, conditions=(first, second), margin=margin))
+    asked = evidence(dataset, Question(measure=measure, conditions=(first, second), margin=margin), policy)
     if isinstance(asked.evidence, Blocked):
         raise InputError(f"{asked.evidence.reason}.", remedy=asked.evidence.remedy)
     costs = (cost_item, cost_draw)

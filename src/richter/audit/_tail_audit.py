@@ -151,7 +151,7 @@ def _check_probe(probe: tuple[str, str] | None, severities: Mapping[str, Floats]
     """Refuse to probe conditions that there are not."""
     for name in probe or ():
         if name not in severities:
-            raise InputError(f"There is no condition {name!r} to probe.", remedy=f"There are {', '.join(severities)}.")
+            raise InputError(f"There is no model {name!r} to probe.", remedy=f"There are {', '.join(severities)}.")
 
 
 def _reading_notes(tables: Dataset) -> list[str]:
@@ -309,8 +309,8 @@ def _rows(tables: Dataset, column: str) -> tuple[pl.DataFrame, bool]:
         )
     if int(frame["draw"].to_numpy().max()) > 0:
         raise InputError(
-            "Some items have several draws: a tail takes one row an item and condition.",
-            remedy="Keep one draw, or name another column of items: --map item=COLUMN",
+            "Some questions have several repeats: a tail takes one row per question and model.",
+            remedy="Keep one repeat, or name another column of questions: --map item=COLUMN",
         )
     return frame, rated
 

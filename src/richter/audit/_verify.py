@@ -102,7 +102,7 @@ def verify_results(
     try:
         document = _read(Path(path).read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{path} is no results document.", remedy="Write one with --json.") from error
+        raise InputError(f"{path} is not a results document.", remedy="Write one with --json.") from error
     return verify_document(document, evidence, options=options, path=str(path))
 
 
@@ -344,7 +344,7 @@ def _read(text: bytes) -> Any:
         return found
 
     def refuse(word: str) -> Any:
-        raise ValueError(f"{word} is no JSON")
+        raise ValueError(f"{word} is not JSON")
 
     return json.loads(text, object_pairs_hook=once, parse_constant=refuse)
 

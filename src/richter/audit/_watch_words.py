@@ -74,7 +74,8 @@ def describe_claim(s: MetricSeries, condition: str, row: Metric) -> str:
 def describe_reach(s: MetricSeries, row: Metric, where: str = "") -> str:
     """The change that a week would show, or two entries where these lie further apart."""
     what = "a drift of the judges" if s.metric == JUDGE else "a change"
-    if not math.isfinite(s.detectable):
+    is_bounded = row.low is not None and row.high is not None and not row.is_cost
+    if s.detectable > (row.high - row.low if is_bounded else math.inf) or not math.isfinite(s.detectable):
         return f"You can't detect {what}{where} yet, however large."
     weeks = round(s.within_days / 7)
     span = "a week" if weeks <= 1 else f"{weeks} weeks"
@@ -98,7 +99,7 @@ def describe_flipped(items: Sequence[str], shown: int = 8) -> str:
     return f"Broken: {named}{f' and {len(items) - shown:,} more' if len(items) > shown else ''}."
 
 
-def describe_false_alarms(level: float, *, entries: str, measures: int) -> str:
+def describe_false_alarms(*, level: float, entries: str, measures: int) -> str:
     """How often a series like this one raises a false alarm."""
     together = f" in any of its {measures} measures" if measures > 1 else ""
     most = f"at most {100 * (1 - level):.3g}% of cases"

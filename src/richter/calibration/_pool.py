@@ -106,7 +106,7 @@ def _grade_matrix(correct: Any, shape: tuple[int, int]) -> Floats:
         if len(values) > shape[1]:
             raise InputError(
                 f"Question {i + 1} has {len(values)} grades and at most {shape[1]} draws.",
-                remedy="Give one grade a draw.",
+                remedy="Give one grade per draw.",
             )
         out[i, : len(values)] = values
     return out

@@ -57,8 +57,8 @@ def adjusted_difference(sample: Sample | Outcomes, first: str, second: str) -> A
     plain = difference_evidence(sample, first, second)
     if others < 1:
         raise InputError(
-            f"{first} and {second} are alone: items' difficulty is seen from other conditions.",
-            remedy="Add a third condition on the same items, or leave --adjust out.",
+            f"Can't tell how hard the questions are from {first} and {second} alone.",
+            remedy="Add a third model on the same questions, or leave --adjust out.",
         )
     d = sample.mean[:, sample.place(second)] - sample.mean[:, sample.place(first)]
     x = difficulty(sample, without=(first, second))
@@ -66,7 +66,7 @@ def adjusted_difference(sample: Sample | Outcomes, first: str, second: str) -> A
     use = ~np.isnan(d) & whole
     more = int(np.sum(whole & ~use))
     if not more:
-        text = "The adjustment changes nothing: both answered every question that the other conditions did."
+        text = "The adjustment changes nothing: both answered every question that the others did."
         unchanged = dataclasses.replace(plain, notes=(*plain.notes, Note(text, "adjusted")))
         return Adjusted(evidence=unchanged, variance_ratio=1.0, others=others)
     # people's labels correct the plain difference

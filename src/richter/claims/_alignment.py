@@ -31,6 +31,7 @@ PART = -4.0  # the z at which a part of the file no longer fits
 BLOCKS = 8  # of the file; windows of two to six in a row are looked at
 SORTED = 0.03  # share of the variance of items' totals between parts above which a file is sorted by difficulty
 EXACT = 400.0  # variance of an agreement from which the normal law is near enough
+TWO_SETS = "two sets of grades alone can't tell"  # not said: it is so of every two files without texts
 REMEDY = "export them again with the questions' ids, go on with --trust-ids, or compare them without pairs: --unpaired"
 
 Bools = NDArray[np.bool_]
@@ -104,14 +105,17 @@ def check_alignment(
     if any(k not in displaced for k in usable):
         graded = _check_usable(values, usable, set(displaced), outcomes, chance)
         lost, unchecked = [*lost, *graded.lost], graded.unchecked
-        warnings = [f"{short[k]}: {line}; possibly near chance, so it is not refused" for k, line in graded.unsure]
+        warnings = [
+            f"{short[k]}: {line}; its grades may be near chance, so it is compared all the same"
+            for k, line in graded.unsure
+        ]
     reworded = {} if texts is None else _reworded(texts, displaced)
-    warnings += [f"{short[k]}: different prompt text under {own:,} of {n:,} ids" for k, (own, n) in reworded.items()]
+    warnings += [f"{short[k]}: different prompt text under {own:,} of {n:,} IDs" for k, (own, n) in reworded.items()]
     lost = [(members, line) for members, line in lost if not {*members} <= reworded.keys()]
     warnings += _describe_unchecked(unchecked, short)
     alone = tuple(names[k] for k in sorted(unchecked))
     if trust:
-        warnings += [f"the ids of {_listed(short[k] for k in own)} are trusted: {line}" for own, line in lost]
+        warnings += [f"the IDs of {_listed(short[k] for k in own)} are trusted: {line}" for own, line in lost]
         return Alignment(sets=(names,), unchecked=alone, warnings=tuple(warnings))
     out = {k for members, _ in lost for k in members}
     sets = [[k for k in range(number) if k not in out], *(members for members, _ in lost)]
@@ -129,14 +133,15 @@ def _describe_displaced(wrong: int, n: int) -> str:
     """That ids stand for other items' questions; empty where none does."""
     if wrong == 0:
         return ""
-    return f"another item's question under {wrong:,} of {n:,} ids (match by the text instead: --map item=QUESTION)"
+    return f"another question stands under {wrong:,} of {n:,} IDs (match by the text instead: --map item=QUESTION)"
 
 
 def _describe_unchecked(unchecked: Mapping[int, str], short: Sequence[str]) -> Iterator[str]:
     """One line for each reason why the order of conditions cannot be checked."""
     for why, some in itertools.groupby(sorted(unchecked, key=lambda k: unchecked[k]), key=lambda k: unchecked[k]):
+        more = "" if why == TWO_SETS else f", and {why}"
         names = _listed(short[k] for k in some)
-        yield f"assuming that question IDs match for {names}: there is no question text, and {why}"
+        yield f"assuming that question IDs match for {names}: there is no question text to check them{more}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -197,7 +202,7 @@ def _by_grades(
         if not why and (
             is_loose or not _would_be_seen(agree, members, inside, near, accuracy, close, outcomes, chance)
         ):
-            why = "these questions are too few to show it"
+            why = "too few questions to tell"
         if why:
             unchecked |= dict.fromkeys(members.tolist(), why)
         else:
@@ -225,8 +230,7 @@ def _why_unchecked(
 ) -> str:
     """Why conditions outside the main set cannot be checked, whatever agreement is to be expected; else empty."""
     if inside.sum() < 2:
-        few = "two sets of grades alone can't show it"
-        return few if len(inside) == 2 else "no two of them agree with each other"
+        return TWO_SETS if len(inside) == 2 else "no two of them agree with each other"
     if max(agree.shared[np.ix_(members, inside)].max(initial=0), 0) < MIN_SHARED_ITEMS:
         return f"fewer than {MIN_SHARED_ITEMS} questions are shared"
     if all(near[members]):

@@ -121,7 +121,7 @@ def single_draw_error(alone: int, items: int) -> InputError:
     """Why nothing is said about these very items."""
     return InputError(
         f"{alone} of {items} items have one draw, so that nothing says how much draws vary.",
-        remedy="Give two draws an item, or ask about such items.",
+        remedy="Give two repeats per question, or use --about such-items.",
     )
 
 
@@ -130,5 +130,5 @@ def single_run_error(name: str = "") -> InputError:
     who = f"{name} has" if name else "There is"
     return InputError(
         f"{who} one run, so every sentence is about this checkpoint and this prompt.",
-        remedy="Give a `run` column with several seeds, checkpoints or templates, or ask about such items.",
+        remedy="Give a `run` column with several seeds, checkpoints or templates, or use --about such-items.",
     )

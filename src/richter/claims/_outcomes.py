@@ -57,7 +57,7 @@ class Outcomes:
             given = getattr(self, name)
             if given is not None and len(given) != items:
                 raise InputError(
-                    f"{len(given)} values of {name} for {items} items.", remedy=f"Give one {name} an item."
+                    f"{len(given)} values of {name} for {items} items.", remedy=f"Give one {name} per item."
                 )
         if self.weight is not None and not (np.isfinite(self.weight).all() and (self.weight > 0).all()):
             bad = int(np.sum(~(np.isfinite(self.weight) & (self.weight > 0))))

@@ -69,7 +69,7 @@ def too_few_shared(sample: Sample, shared: Shared, *, min_shared: float, of_firs
     if shared.both >= 1 and shared.both >= min_shared * either:
         return ""
     if shared.both == 0:
-        return f"they have no graded item in common ({_own_items(sample, *shared.conditions)})"
+        return f"they have no graded question in common ({_own_items(sample, *shared.conditions)})"
     return (
         f"only {shared.both} of {either} questions are graded in both ({100 * shared.both / either:.0f}%; at least "
         f"{100 * min_shared:.0f}% are asked for)"

@@ -21,7 +21,8 @@ def passes(outcomes: Outcomes, k: int, *, every: bool = False) -> Outcomes:
     """
     if outcomes.metric.kind != "binary":
         raise InputError(
-            f"{outcomes.metric.name} is no pass or fail.", remedy="Give grades of 0 and 1, or a threshold on the score."
+            f"{outcomes.metric.name} is not right or wrong.",
+            remedy="Give grades of 0 and 1, or a threshold on the score.",
         )
     if k < 1:
         raise InputError(f"k={k} is not a number of tries.", remedy="Give at least 1.")

@@ -100,7 +100,7 @@ def subgroup_differences(
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
     if len(subgroup) != len(sample.outcomes.items):
         items = counted(len(sample.outcomes.items), "item")
-        raise InputError(f"{len(subgroup)} subgroups for {items}.", remedy="Give one an item.")
+        raise InputError(f"{len(subgroup)} subgroups for {items}.", remedy="Give one per item.")
     check_groups(sample.outcomes, subgroup, "subgroup")
     relative = sample.metric.is_cost
     parts = _parts_of(sample, (first, second), subgroup, relative=relative)

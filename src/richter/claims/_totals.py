@@ -105,12 +105,22 @@ def _check_totals(sample: Sample, conditions: tuple[str, ...], known: Bools) -> 
     for n, name in enumerate(conditions):
         amounts = sample.mean[known[:, n], sample.place(name)]
         if not len(amounts):
-            what = f"{' and '.join(conditions)} have no item in common" if len(conditions) == 2 else f"{name} has none"
-            raise InputError(f"{what} with {noun}.", remedy="Compare conditions that answered the same items.")
+            what = f"{' and '.join(conditions)} share no question" if len(conditions) == 2 else f"{name} has none"
+            raise InputError(f"{what} with {noun}.", remedy="Compare two that answered the same questions.")
         if (amounts < 0).any():
             raise InputError(f"{name} has amounts below 0 ({noun}).", remedy="Correct them: an amount is paid.")
         if not amounts.any():
             raise InputError(f"The total of {name} is 0 ({noun}).", remedy="Leave this measure out, or give amounts.")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _SampledLimits:
+    """What the limits of many samples of one size are made of."""
+
+    estimate: Floats  # of log(second / first), less its value in all units
+    error: Floats
+    skew: Floats
+    excess: tuple[Floats, Floats]  # of the most expensive unit, first and second
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,16 +159,13 @@ class _Bills:
     def guards(self) -> tuple[float, float]:
         """What the limits are moved by: the lower one, which shows that the first is cheaper, and the upper one."""
         lower, upper = self.guard_weights(len(self.first))
-        return float(_guard(self.first, lower)), float(_guard(self.second, upper))
+        return (
+            math.log1p(lower * float(_excess_of_largest(self.first))),
+            math.log1p(upper * float(_excess_of_largest(self.second))),
+        )
 
-    def detectable(self, units: float, tail: float, power: float) -> float:
-        """The distance of log(second / first) that so many units show on either side with a power.
-
-        The quantile of the limits' distances over samples of the units. Their reach is Student's and the first term of
-        Edgeworth's expansion, since resampling every sample would take long. Many units have the distance of fewer,
-        over the root of their number.
-        """
-        size = int(min(max(units, 5), MAX_RESAMPLED_UNITS))
+    def sampled(self, size: int) -> "_SampledLimits":
+        """Estimates, standard errors, skewness and most expensive units of so many units, over samples of these."""
         drawn = np.random.default_rng(SEED).integers(0, len(self.first), size=(N_SAMPLES, size))
         x, y = self.first[drawn], self.second[drawn]
         a, b = x.sum(axis=1, keepdims=True), y.sum(axis=1, keepdims=True)
@@ -167,12 +174,28 @@ class _Bills:
         with np.errstate(invalid="ignore", divide="ignore"):
             r = np.log(b / a)[:, 0] - math.log(float(np.sum(self.second)) / float(np.sum(self.first)))
             skew = np.nan_to_num(np.sum(part**3, axis=1) / square**1.5)
-        t = -float(stdtrit(size - 1, tail))
-        more = skew * (2 * t**2 + 1) / 6
-        error, (lower, upper) = np.sqrt(square * size / (size - 1)), self.guard_weights(units)
-        high = r + error * (t + np.maximum(more, 0.0)) + _guard(y, upper)
-        low = -r + error * (t + np.maximum(-more, 0.0)) + _guard(x, lower)
-        return max(float(np.quantile(side, power)) for side in (high, low)) * math.sqrt(size / units)
+        error = np.sqrt(square * size / (size - 1))
+        return _SampledLimits(estimate=r, error=error, skew=skew, excess=(_excess_of_largest(x), _excess_of_largest(y)))
+
+    def detectable(self) -> Callable[[float, float, float], float]:
+        """The distance of log(second / first) that a number of units shows on either side at a tail with a power.
+
+        The quantile of the limits' distances over samples of the units. Their reach is Student's and the first term of
+        Edgeworth's expansion, since resampling every sample would take long. Many units have the distance of fewer,
+        over the root of their number.
+        """
+        sampled = functools.cache(self.sampled)  # several sizes are asked for, most of them of the largest samples
+
+        def distance(units: float, tail: float, power: float) -> float:
+            size = int(min(max(units, 5), MAX_RESAMPLED_UNITS))
+            seen, (lower, upper) = sampled(size), self.guard_weights(units)
+            t = -float(stdtrit(size - 1, tail))
+            more = seen.skew * (2 * t**2 + 1) / 6
+            high = seen.estimate + seen.error * (t + np.maximum(more, 0.0)) + np.log1p(upper * seen.excess[1])
+            low = -seen.estimate + seen.error * (t + np.maximum(-more, 0.0)) + np.log1p(lower * seen.excess[0])
+            return max(float(np.quantile(side, power)) for side in (high, low)) * math.sqrt(size / units)
+
+        return distance
 
     def studentised(self) -> Floats:
         """(r* - r) / s* of resampled units, sorted: r the log of the ratio of sums, s its linearised standard error."""
@@ -194,9 +217,10 @@ def _log_spread(amounts: Floats) -> float:
     return float(np.std(np.log(amounts[amounts > 0])))
 
 
-def _guard(amounts: Floats, more: float) -> Floats:
+def _excess_of_largest(amounts: Floats) -> Floats:
+    """What one more unit as expensive as the most expensive one adds to the mean of all, as a share of it."""
     mean = np.mean(amounts, axis=-1)
-    found: Floats = np.log1p(more * (np.max(amounts, axis=-1) - mean) / ((amounts.shape[-1] + 1) * mean))
+    found: Floats = (np.max(amounts, axis=-1) - mean) / ((amounts.shape[-1] + 1) * mean)
     return found
 
 
@@ -239,7 +263,7 @@ def _skewed(found: Evidence, bills: _Bills, about: About) -> Evidence:
         high = estimate + error * reach(tail, is_low=False) + upper
         return Interval(low=low, high=high, level=level, method="bootstrap-t, guarded")
 
-    return dataclasses.replace(found, interval=interval, p=None, detectable=bills.detectable)
+    return dataclasses.replace(found, interval=interval, p=None, detectable=bills.detectable())
 
 
 def _quantile(ascending: Floats, tail: float) -> float:
@@ -306,7 +330,7 @@ def _typical_item(sample: Sample, columns: list[int], known: Bools) -> tuple[str
         return ()
     d = np.diff(np.log(amounts), axis=1)[:, 0]
     ratio = math.expm1(float(np.average(d, weights=weights_of(sample.outcomes.weight, known))))
-    return (Note(f"per typical item {100 * ratio:+.1f}% (ratio of geometric means)", TYPICAL_ITEM),)
+    return (Note(f"per typical question {100 * ratio:+.1f}% (ratio of geometric means)", TYPICAL_ITEM),)
 
 
 def _named_items(found: Evidence, sample: Sample, conditions: tuple[str, ...], known: Bools) -> Evidence:
@@ -319,7 +343,7 @@ def _named_items(found: Evidence, sample: Sample, conditions: tuple[str, ...], k
         if share <= MAX_ITEM_SHARE or int(np.sum(known[:, n])) <= 1 / MAX_ITEM_SHARE:
             continue
         item = printable(sample.outcomes.items[int(np.argmax(amounts))], limit=40)
-        note = f"item {item} is {100 * share:.0f}% of what {name} took in all, so that one item decides"
+        note = f"question {item} is {100 * share:.0f}% of the total of {name}, so one question decides"
         return _undecided(found, note)
     return found
 

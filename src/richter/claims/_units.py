@@ -147,7 +147,7 @@ def _graded_difference(sample: Sample, first: str, second: str, *, about: About,
     shared = ~np.isnan(sample.mean[:, i]) & ~np.isnan(sample.mean[:, j])
     if not shared.any():
         raise InputError(
-            f"{first} and {second} have no item in common.", remedy="Compare conditions that answered the same items."
+            f"{first} and {second} have no question in common.", remedy="Compare two that answered the same questions."
         )
     a, b = sample.mean[shared, i], sample.mean[shared, j]
     weight, group = weights_of(outcomes.weight, shared), codes_of_groups(outcomes.group, shared)

@@ -21,7 +21,7 @@ from richter.stats._proportion import effective_size_of, unit_freedom
 __all__ = ["apart_evidence", "unpaired_evidence"]
 
 MANY = 10_000  # items from which limits of two rates take as many as a normal law, but for 1%
-ALIKE = "it holds as far as the items of both are alike, as where chance assigned them; paired items would need fewer"
+ALIKE = "this assumes questions that are alike, as if chance had assigned them; the same questions for both need fewer"
 
 
 def unpaired_evidence(

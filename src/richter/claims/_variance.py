@@ -78,9 +78,9 @@ class Shares:
         now = max(1, round(self.draws_per_item))
         draws_per_new_item = now**2 * self.not_draws / self.draws
         if draws_per_new_item < 0.5:
-            return "next: more draws do as much as more items, unless a new item costs nothing but its draws"
-        price = f"{draws_per_new_item:,.3g} draws besides its own"
-        return f"next: more items rather than more draws, unless one costs more than {price}"
+            return "More repeats help as much as more questions, unless a new question costs nothing but its repeats."
+        price = f"{draws_per_new_item:,.3g} repeats besides its own"
+        return f"More questions help more than more repeats, unless a new question costs more than {price}."
 
     def sentence(self) -> str:
         """The shares in words."""
@@ -204,8 +204,8 @@ def cheapest_design(
     """
     if not (error > 0 and cost_item >= 0 and cost_draw > 0):
         raise InputError(
-            f"A standard error of {error:g} at {cost_item:g} an item and {cost_draw:g} a draw is no design.",
-            remedy="Give an error above 0, a cost of an item of 0 or more and of a draw above 0.",
+            f"A standard error of {error:g} at {cost_item:g} per question and {cost_draw:g} per repeat is not a plan.",
+            remedy="Give an error above 0, a cost per question of 0 or more and a cost per repeat above 0.",
         )
     fixed, noise = shares.per_item(math.inf), shares.draws or 0.0
     best = math.sqrt(cost_item / cost_draw * noise / fixed) if fixed > 0 else math.inf

@@ -30,6 +30,9 @@ def label_agreement(
     report = measure_agreement(source, rng=rng, file=str(run_place(file)), level=level, **options)
     report = dataclasses.replace(report, trust=trust)
     out.print(f"Intervals are at {100 * level:.4g}%.")
+    if trust is not None:
+        print_trust(out, trust)
+        out.print()
     for name, found in report.kinds.items():
         if isinstance(found, LoneRater):
             out.print(
@@ -48,8 +51,6 @@ def label_agreement(
             f"Slopes by people and by judges: rank correlation {report.slopes.correlation:.2f} over "
             f"{len(report.slopes.people)} conditions (p = {report.slopes.p_value:.2g})."
         )
-    if trust is not None:
-        print_trust(out, trust)
     write_json(report, json_path, inputs=[file])
 
 

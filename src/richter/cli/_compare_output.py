@@ -35,7 +35,14 @@ from richter.interop import named_source, read_frame
 from richter.records import Claim, Verdict, counted, markdown_safe, printable, refusals
 from richter.report._markdown import how_read
 from richter.tables import Dataset, ReadOptions, as_options
-from richter.words import describe_next, describe_pairs, describe_registration, describe_terms, describe_verdict
+from richter.words import (
+    describe_next,
+    describe_note,
+    describe_pairs,
+    describe_registration,
+    describe_terms,
+    describe_verdict,
+)
 
 ABOUT = {  # what a result is generalised to
     "such-items": "The result speaks of questions like these, for this checkpoint and this prompt.",
@@ -166,7 +173,7 @@ def _doubts(report: CompareReport, *, verbose: bool) -> list[str]:
     read = [f"Read as: {report.understood}."] if report.understood else []
     asked = [ABOUT[report.about]] if report.about != "such-items" else []
     asked += [f"The best of {report.tried} attempts is allowed for."] if report.tried > 1 else []
-    return [*refused, *asked, *(f"Note: {note}" for note in shown), *left, *read]
+    return [*refused, *asked, *map(describe_note, shown), *left, *read]
 
 
 def _notes(report: CompareReport) -> list[str]:

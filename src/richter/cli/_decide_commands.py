@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from richter.cli._margins import margin_option
+from richter.cli._margins import margin_option, parse_weights
 from richter.cli._options import (
     READING,
     command,
@@ -16,17 +16,6 @@ from richter.cli._options import (
     resamples_option,
     seed_option,
 )
-
-
-def _parse_weights(ctx: click.Context, param: click.Parameter, value: str | None) -> dict[str, float] | None:
-    """Weights by name, of `NAME=WEIGHT,NAME=WEIGHT`."""
-    if value is None:
-        return None
-    try:
-        pairs = [part.rsplit("=", 1) for part in value.split(",")]
-        return {name.strip(): float(weight) for name, weight in pairs}
-    except ValueError as error:
-        raise click.BadParameter(f"{value!r} is not NAME=WEIGHT,NAME=WEIGHT.") from error
 
 
 def _print_schema(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -61,23 +50,29 @@ def _take_settings(ctx: click.Context, param: click.Parameter, value: str | None
     "--about",
     type=click.Choice(["such-items", "these-items", "such-runs"]),
     default="such-items",
-    help="What is generalised to: items like these, these very items (only draws vary), or runs like these.",
+    help="The claim is about: questions like these, only these questions (repeats vary), or runs like these.",
 )
-@click.option("--control", metavar="NAME", help="Compare all conditions with this one only.")
-@click.option("--by", metavar="COLUMN", help="Each value of this column by itself, and whether the difference differs.")
-@click.option("--adjust", is_flag=True, help="Take out how hard items are, as the other conditions see it.")
+@click.option("--control", metavar="NAME", help="Compare all others with this one only.")
+@click.option(
+    "--by", metavar="COLUMN", help="Also each value of this column, and whether the difference is the same in all."
+)
+@click.option("--adjust", is_flag=True, help="Allow for how hard questions are, as seen by the other models.")
 @click.option(
     "--suite",
-    callback=_parse_weights,
+    callback=parse_weights,
     metavar="A=2,B=1",
     help="One claim over benchmarks (domains) with these weights.",
 )
-@click.option("--chance", type=click.FloatRange(0, 1), help="Right answers by guessing: near it order is uncheckable.")
+@click.option(
+    "--chance",
+    type=click.FloatRange(0, 1),
+    help="Share right by guessing. Near it, the order of questions can't be checked.",
+)
 @click.option(
     "--family",
     type=click.Choice(["measures", "page"]),
     default="measures",
-    help="Correct the main measure's claims and all others' separately, or all claims of the page together.",
+    help="Adjust for multiple comparisons: the main measure and the others separately, or all together.",
 )
 @click.option("--tail-plan", "tail_path", metavar="PLAN", help="A tail plan, for a claim on the tail's shape.")
 @click.option(
@@ -85,13 +80,13 @@ def _take_settings(ctx: click.Context, param: click.Parameter, value: str | None
     type=click.IntRange(1, 1_000_000),
     default=1,
     metavar="N",
-    help="Attempts of which the shown one is the best; the level is divided by their number.",
+    help="How many you tried, if you show the best one. Intervals get wider for it.",
 )
 @click.option(
     "--min-shared",
     type=click.FloatRange(0, 1),
     default=0.5,
-    help="Refuse a pair that shares less than this share of its items.",
+    help="Refuse a pair that shares less than this share of its questions.",
 )
 @click.option("--verbose", "-v", is_flag=True, help="Print every claim, the methods and all notes too.")
 @level_option
@@ -100,32 +95,31 @@ def _take_settings(ctx: click.Context, param: click.Parameter, value: str | None
 @md_option
 @json_option
 def compare() -> None:
-    """Is the difference between conditions real?
+    """Is the difference between models, prompts or variants real?
 
-    The same items are paired, draws of an item are averaged, groups and weights are allowed for. Each claim comes as
-    a sentence with its direction (the second minus the first), then the numbers. Claims on the main measure share one
-    error risk, all others another. Many conditions come out as the sets that cannot be told apart, not as a ranking.
-    Where no two conditions share an item they are compared without pairs, as independent samples.
+    The first line is the answer. A difference is the second minus the first. Answers to the same question are paired,
+    repeats are averaged, groups and weights are allowed for. With several models the table shows which ones the data
+    can't tell apart. Files without a common question are compared without pairs.
 
     \b
     Examples:
-      richter compare grades.csv                            all conditions of a file
+      richter compare grades.csv                            all models of a file
       richter compare grades.csv old new --margin 2pt       is new better than old?
       richter compare old=a.csv new=b.csv --tried 12 --md pr.md
       richter compare old=a.eval new=b.eval --margin 2pt    straight from logs (see richter import)
       richter compare runs/demo small large --ratings human
       richter compare prompts.csv --control baseline        all prompts against one
-      richter compare grades.csv old new --by subject       in each subject, and whether they differ
-      richter compare runs.csv old new --on pass@5          one of five draws is right
-      richter compare logs.csv old new --margin 1pt --on money     no worse by a point, and cheaper
-      richter compare ab.csv A B --unpaired                 other users on each side
+      richter compare grades.csv old new --by subject       also in each subject
+      richter compare runs.csv old new --on pass@5          one of five repeats is right
+      richter compare logs.csv old new --margin 1pt --on money     at most a point worse, and cheaper
+      richter compare ab.csv A B --unpaired                 different users on each side
     """
 
 
 @command("_compare_output:look", context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def look() -> None:
-    """Say what PATH .. hold and what can be said of them: a comparison of conditions, or a summary of one.
+    """Say what PATH .. hold and show: a comparison of two or more models, or a summary of one.
 
     Options are those of `richter compare`.
     """
@@ -134,24 +128,26 @@ def look() -> None:
 @command("_gate_output:gate", reads=READING, vouches=True)
 @click.argument("sources", nargs=-1, required=True, metavar="[PLAN] FILE|RUN | NAME=FILE ..")
 @margin_option
-@click.option("--on", "metric", metavar="METRIC", help="Without a plan: what the margin is of; the main metric.")
+@click.option("--on", "metric", metavar="METRIC", help="Without a plan: the measure that the margin is for.")
 @click.option(
     "--baseline",
     metavar="FILE|RUN",
-    help="What the given source is held against: any source, evidence.zip, results.json.",
+    help="The old result to compare with: any source, evidence.zip, results.json.",
 )
+@click.option("--page", metavar="URL", default="", show_default=False, help="Link to the page, for the Markdown.")
+@click.option("--trust-reading", is_flag=True, help="Accept columns that Richter inferred (with --yes).")
+@click.option("--accept-judge", is_flag=True, help="Let the gate pass by a judge's grades that nobody checked.")
 @click.option(
-    "--page", metavar="URL", default="", show_default=False, help="Where the page lies, to be linked from the Markdown."
+    "--require-locked",
+    is_flag=True,
+    help="Pass only if the plan is locked (pre-registered) and nothing differs from it.",
 )
-@click.option("--trust-reading", is_flag=True, help="Judge a table that was read as inferred, with --yes.")
-@click.option("--accept-judge", is_flag=True, help="Pass on grades of a judge that nobody checked.")
-@click.option("--require-locked", is_flag=True, help="Pass only if the plan is locked and nothing differs from it.")
 @click.option(
     "--base",
     is_eager=True,
     callback=_take_settings,
     metavar="FOLDER",
-    help="Take plan and richter.toml from this copy of the base branch's; exit 4 if they differ here.",
+    help="Take plan and richter.toml from this copy of the base branch. Exit 4 if they differ here.",
 )
 @level_option
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
@@ -160,10 +156,11 @@ def look() -> None:
 @click.option("--history", metavar="SERIES", help="Put the last ten runs of this series into the Markdown.")
 @json_option
 def gate() -> None:
-    """Check a gate plan's requirements. Exit 0 met, 3 violated, 4 undecided (0 with a warning if the plan says so).
+    """Can I merge this? PASS ends with status 0, FAIL with 3, INCONCLUSIVE with 4.
 
-    A requirement is judged by limits that hold at the plan's level, never by single items that changed. Without a plan
-    the second of two conditions may not be worse than the first by --margin or more.
+    The old result comes first, the new one second. PASS means: the data show that the new one is not worse by --margin
+    or more (one-sided 95%). It does not mean better. A plan can require more, and can let INCONCLUSIVE pass with a
+    warning (on_undecided).
 
     \b
     Examples:
@@ -201,12 +198,10 @@ def gate() -> None:
 @engine_options
 @json_option
 def report() -> None:
-    """What a run or any files show: one page that opens offline, and the same as JSON, Markdown and figures.
+    """Everything that a run or files show, as one page that opens offline; also as JSON, Markdown and figures.
 
-    Everything comes from what was given; no model is asked and nothing in it is changed. A section that cannot be had
-    says which command would get it. Without -o the page is written to RUN/report.html (of files: report.html), unless
-    only JSON, Markdown or figures are asked for. An older report is replaced; any other file only with --force. A
-    results document, also of an older version, is drawn as it is: what it says, without the answers.
+    It only reads: no model is asked. Without -o the page goes to RUN/report.html, or to report.html for files. An
+    older report is replaced, any other file only with --force. A results document is drawn without the answers.
 
     \b
     Examples:
@@ -227,31 +222,28 @@ def report() -> None:
     "--condition",
     multiple=True,
     metavar="NAME",
-    help="The condition that is watched, where runs hold several. Again: a name that it had on other days.",
+    help="The model to watch, if runs hold several. Repeat it for a name that it had on other days.",
 )
 @margin_option
 @click.option("--date", metavar="COLUMN", help="The column of dates, where one table holds the whole series.")
-@click.option("--independent-days", is_flag=True, help="No day depends on the day before: a change is told sooner.")
-@click.option(
-    "--deployed", multiple=True, metavar="DATE", help="Another model or prompt since this date, where runs do not say."
-)
+@click.option("--independent-days", is_flag=True, help="Days do not depend on each other: a change is found sooner.")
+@click.option("--deployed", multiple=True, metavar="DATE", help="There is another model or prompt since this date.")
 @level_option
 @json_option
 def watch() -> None:
-    """Follow a model over a SERIES of runs: a folder of them, a database, logs and tables by date, or one table with a
-    column of dates.
+    """Did it get worse? Follow a model over a SERIES: a folder of runs, a database, files by date, or a table with
+    dates.
 
-    Error rate, severity, calibration, refusals and cost, a point a run. False alarms stay under 1 - level over the
-    whole life of the watch and all metrics together, however often one looks. The margin is the loss that would
-    matter: it says how long the last verdict may be relied on (5 points where none is given). It only reads. Exit 0
-    no loss shown, 3 worse, 4 a jump of 10 points could not be shown.
+    You may look as often as you like: a false alarm comes in at most 5% of all series (1 - level). --margin is the
+    loss that matters (5 points if not given); it says how long the last result holds. It only reads. Exit 0: no loss
+    shown. 3: worse. 4: too few data to show a jump of 10 points.
 
     \b
     Examples:
       richter watch runs/                          a folder of runs
       richter watch logs/2026-*.eval --condition new
       richter watch weekly/                        week_2026-W01.csv, week_2026-W02.csv, ..
-      richter watch results.csv --date day         one table, an entry a date
+      richter watch results.csv --date day         one table with dates
       richter watch postgresql://host/evals --json watch.json
     """
 
@@ -266,9 +258,9 @@ def watch() -> None:
 def verify() -> None:
     """Check that results follow from their data, and that a run, an archive or a plan is unchanged.
 
-    Every claim of a results document is computed again from the data named after it, and of an archive from its
-    records. Without data only consistency is checked. Exit 0: all follows. 1: something does not. 4: something was not
-    computed again. A plan is held against its lock and its log, a receipt against its plan. Exit 3: it was changed.
+    Every claim of a results document is computed again from the data that you name after it. Without data only
+    consistency is checked. A plan is checked against its lock and its log, a receipt against its plan. Exit 0: all
+    follows. 1: something does not. 3: a plan was changed. 4: something was not computed again.
 
     \b
     Examples:

@@ -23,7 +23,7 @@ from richter.evidence import Policy, margins_of
 from richter.records import Verdict, printable
 from richter.report import badge_svg, gate_comment, history_line
 from richter.tables import Dataset, ReadOptions, read_tables
-from richter.words import describe_gate_context, describe_registration, describe_terms, describe_verdict
+from richter.words import describe_gate_context, describe_note, describe_registration, describe_terms, describe_verdict
 
 
 def gate(
@@ -127,10 +127,10 @@ def _gate_by_margins(
     obstacles: Sequence[str],
 ) -> audit.GateReport:
     """The gate by margins: against the baseline's answers, or against its stated result where there is one."""
+    asked: dict[str, Any] = {"policy": Policy(**vouched), "accept_judge": accept_judge, "obstacles": obstacles}
     if stated is not None:
-        return _against_stated(tables, margins, stated, level=level, accept_judge=accept_judge, obstacles=obstacles)
-    own = audit.margin_plan(tables, margins, level=level)
-    return audit.run_gate(own, tables, policy=Policy(**vouched), accept_judge=accept_judge, obstacles=obstacles)
+        return _against_stated(tables, margins, stated, level=level, **asked)
+    return audit.run_gate(audit.margin_plan(tables, margins, level=level), tables, **asked)
 
 
 def _against_stated(
@@ -153,10 +153,10 @@ def _print_report(out: Console, report: audit.GateReport) -> None:
     for text in filter(None, map(describe_gate_context, report.claims)):
         out.print(printable(text), soft_wrap=True)
     if report.outcome is Verdict.UNDECIDED and report.exit_code == 0:
-        out.print("Note: the plan lets inconclusive requirements pass (on_undecided = warn)")
+        out.print(describe_note("the plan lets inconclusive requirements pass (on_undecided = warn)"))
     own = [note for claim in report.claims for note in claim.notes if note not in claim.sentence]
     for note in dict.fromkeys((*own, *report.notes)):
-        out.print(f"Note: {printable(note)}", soft_wrap=True)
+        out.print(describe_note(printable(note)), soft_wrap=True)
     if report.understood:
         out.print(f"Read as: {printable(report.understood)}.", soft_wrap=True)
     out.print(small_print(report), soft_wrap=True)

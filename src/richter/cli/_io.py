@@ -228,7 +228,7 @@ _OPTIONS = (
         "--grade", multiple=True, callback=_grade, metavar="WORD=VALUE", help="What a word among the grades counts as: "
         "right, wrong, missing or a number."
     ),
-    click.option("--wide", callback=_wide, metavar="A,B|all", help="Columns that are conditions, one each."),
+    click.option("--wide", callback=_wide, metavar="A,B|all", help="Columns that are models, one each."),
     click.option("--ratings", type=click.Choice(["human", "judge", "rule"]), help="Whose severities count."),
     click.option("--scorer", metavar="NAME", help="Which score of a log counts."),
     click.option("--filter", metavar="NAME", help="Which filter of a log's answers counts."),
@@ -336,10 +336,10 @@ _POLICY = (
         help="Missing grades: a claim must hold without them and counting them as wrong; they are another design; or "
         "they are lost at random.",
     ),
-    click.option("--trust-ids", is_flag=True, help="Compare conditions even where items seem to be in another order."),
-    click.option("--trust-raters", is_flag=True, help="Compare conditions even where other raters rated them."),
+    click.option("--trust-ids", is_flag=True, help="Compare even if questions seem to be in another order."),
+    click.option("--trust-raters", is_flag=True, help="Compare even if different raters rated the two."),
     click.option("--trust-labels", is_flag=True, help="Take labels as a random sample where their design is unknown."),
-    click.option("--unpaired", is_flag=True, help="Different items per condition, as of an A/B test."),
+    click.option("--unpaired", is_flag=True, help="Each has different questions, as in an A/B test."),
 )  # fmt: skip
 
 
@@ -351,16 +351,24 @@ def policy_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def settle_reading(reading: ReadOptions, planned: ReadOptions | None) -> ReadOptions:
-    """The options of reading with a plan: what is typed, else the plan's. A plan that fixes some replaces richter.toml.
+    """The options of reading with a plan: what is typed, else the plan's; what `richter.toml` says is not used.
 
     What differs from the plan is listed with the result, which is then exploratory.
     """
-    if planned is None:
-        return reading
     ctx = click.get_current_context()
-    typed = {name: getattr(reading, name) for name in READING if ctx.get_parameter_source(name) is COMMANDLINE}
-    confirmed = _memory().get("confirmed", {})
-    return dataclasses.replace(planned, **typed, confirm=reading.confirm, saved=confirmed)
+    sources = {name: ctx.get_parameter_source(name) for name in READING}
+    memory = _memory()
+    unused = [name for name, source in sources.items() if source is DEFAULT_MAP]
+    unused += [f"read.{printable(pattern)}" for pattern in memory.get("readings", {})]
+    if unused:
+        click.echo(
+            f"richter: a plan fixes how data are read; richter.toml is not used ({', '.join(unused)}). "
+            "Put such options under `read` in the plan before you lock it.",
+            err=True,
+        )
+    typed = {name: getattr(reading, name) for name, source in sources.items() if source is COMMANDLINE}
+    confirmed = memory.get("confirmed", {})
+    return dataclasses.replace(planned or ReadOptions(), **typed, confirm=reading.confirm, saved=confirmed)
 
 
 def typed_only(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -422,9 +430,7 @@ def split_sources(arguments: tuple[str, ...]) -> tuple[list[str], list[str]]:
     if not sources:
         raise InputError(f"{arguments[0]}: no such file or run.", remedy="Check the path.")
     if list(arguments[: len(sources)]) != sources:
-        raise InputError(
-            f"{names[0]}: no such file or run.", remedy="Files come first, names of conditions after them."
-        )
+        raise InputError(f"{names[0]}: no such file or run.", remedy="Put files first, names of models after them.")
     if not names and all("=" in a and not Path(a).exists() and not is_database(a) for a in sources):
         names = [a.partition("=")[0] for a in sources]
     return sources, names

@@ -5,7 +5,7 @@ from typing import Any
 from richter.audit import next_labels
 from richter.cli._io import publish
 from richter.records import counted, printable
-from richter.words import describe_ci
+from richter.words import describe_ci, describe_note
 from richter.words._spans import describe_level
 
 
@@ -26,7 +26,7 @@ def label_next(file: str, budget: int, memory: str | None, json_path: str | None
             f"ECE {e.ece_debiased:.3f} {describe_ci(e.ece_interval, digits=3)}."
         )
     for warning in result.warnings:
-        out.print(f"Note: {warning}")
+        out.print(describe_note(warning))
     for item in result.skipped[:10]:
         out.print(f"  passed over: {printable(item)}")
     if not result.items:

@@ -35,7 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "label": ("._label_commands:label", "Label answers by hand, blind, until a claim is decided."),
     "audit": ("", "Ask models a benchmark, judge the answers, measure and report."),
     "import": ("._data_commands:import_logs", "Read logs of other tools into a run; --dry-run only looks."),
-    "help": ("._data_commands:help_", "All commands, and what a word means: richter help condition"),
+    "help": ("._data_commands:help_", "All commands, and what a word means: richter help p-value"),
     "demo": ("", "Try it: three prompts for a small model that runs here, no key."),
     "watch": ("._decide_commands:watch", "Has it got worse? A series of runs, looked at as often as you like."),
     "severity": ("._measure_commands:severity", "How bad are the errors, and whose are worse?"),
@@ -266,7 +266,7 @@ def _root(ctx: click.Context, debug: bool) -> None:
       richter results.csv                      what is in it, and what it shows
       richter compare old.csv new.csv          is the difference real?
       richter report old.eval new.eval         the same as a page
-      richter help condition                   what a word means
+      richter help p-value                   what a word means
 
     \b
     Exit status: 0 fine, 1 error, 2 usage, 3 a requirement is violated, 4 undecided.

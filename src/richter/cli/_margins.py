@@ -1,4 +1,4 @@
-"""Margins as every command takes them: one parser."""
+"""Margins and weights as every command takes them: one parser each."""
 
 from typing import Any
 
@@ -39,6 +39,17 @@ def parse_margins(ctx: click.Context, param: click.Parameter, values: tuple[str,
             raise click.BadParameter(f"the margin {of}is given twice.")
         found[name.strip()] = parse_margin(amount)
     return found
+
+
+def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None) -> dict[str, float] | None:
+    """Weights by name, of `NAME=WEIGHT,NAME=WEIGHT`."""
+    if value is None:
+        return None
+    try:
+        pairs = [part.rsplit("=", 1) for part in value.split(",")]
+        return {name.strip(): float(weight) for name, weight in pairs}
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is not NAME=WEIGHT,NAME=WEIGHT.") from error
 
 
 class _MarginOption(click.Option):

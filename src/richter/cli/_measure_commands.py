@@ -19,7 +19,7 @@ from richter.cli._options import (
 
 @command("_severity_output:severity", reads=READING, vouches=True)
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN .. [A B ..]")
-@click.option("--control", metavar="NAME", help="Compare all others with this condition, not all pairs.")
+@click.option("--control", metavar="NAME", help="Compare all others with this one, not all pairs.")
 @click.option(
     "--on",
     "primary",
@@ -32,17 +32,17 @@ from richter.cli._options import (
     "--min-shared",
     type=click.FloatRange(0, 1),
     default=0.5,
-    help="Refuse a pair that shares less than this share of its items.",
+    help="Refuse a pair that shares less than this share of its questions.",
 )
 @click.option("--all", "everything", is_flag=True, help="Print every claim, the rates at all levels and the law.")
 @click.option("--human", metavar="RATINGS", help="Ratings table with human labels: severities as people would rate.")
 @click.option(
     "--judge-errors",
     metavar="TABLE",
-    help="Table of true, judged, share; or `independent` with three ratings an answer.",
+    help="Table of true, judged, share; or `independent` with three ratings per answer.",
 )
 @click.option("--plan", metavar="PLAN", help="A severity plan (richter plan new severity). Locked: confirmatory.")
-@click.option("--any-scale", is_flag=True, help="Severities above 4 are meant: no law, no rates at levels, no note.")
+@click.option("--any-scale", is_flag=True, help="Severities may exceed 4: no law, no rates at levels.")
 @click.option("--traffic", metavar="MIX", help="Table of `share` by `domain` and/or `tier`: weight to your traffic.")
 @click.option("--cost", "costs", metavar="LEVEL=COST", multiple=True, help="Cost of an answer at LEVEL or above.")
 @click.option("--require", metavar="RULE", multiple=True, help="As 'severity>=3 below 100 per million'.")
@@ -54,11 +54,9 @@ from richter.cli._options import (
 def severity() -> None:
     """Whose errors are worse, and how bad are they?
 
-    FILE is a run, a log, or a table: item, condition, severity (0 correct .. 4 worst), optionally group, domain, tier,
-    judge_1, judge_2, judge_1_name, judge_2_name. Claims need no law and no scale; the slope b is a description behind a
-    gate on how far the errors are from its law. Where people rated some answers beside judges or rules, their labels
-    correct these. With --require the exit status is 0 (shown), 3 (violated) or 4
-    (undecided).
+    FILE is a run, a log, or a table with id, model and severity (0 right to 4 worst). Other columns may be group,
+    domain, tier, judge_1 and judge_2. Human labels of some answers correct the grades of judges or rules. With
+    --require the exit status is 0 (PASS), 3 (FAIL) or 4 (INCONCLUSIVE).
 
     \b
     Examples:
@@ -76,7 +74,7 @@ def severity() -> None:
 @command("_tail_output:severity_tail", reads=READING, vouches=True)
 @click.argument("files", nargs=-1, required=True, metavar="FILE ..")
 @click.option("--plan", "plan_path", metavar="PLAN", help="A tail plan (richter plan new tail). Locked: confirmatory.")
-@click.option("--q", type=float, help="Threshold quantile of each condition. [default: 0.95]")
+@click.option("--q", type=float, help="Threshold quantile of each model. [default: 0.95]")
 @click.option(
     "--transform",
     type=click.Choice(["identity", "logit", "log", "cloglog"]),
@@ -89,18 +87,26 @@ def severity() -> None:
     "--tolerance-tvar", type=float, help="G2's band. [default without a plan: 0.2 pooled standard deviations]"
 )
 @click.option("--delta", type=float, help="P2: the smallest difference of shape worth a claim. [default: 0.1]")
-@click.option("--pairing", type=click.Choice(["auto", "paired", "independent"]), help="Resample items together or not.")
+@click.option(
+    "--pairing",
+    type=click.Choice(["auto", "paired", "independent"]),
+    help="Resample questions of both together or not.",
+)
 @click.option(
     "--family", type=click.Choice(["bonferroni", "none"]), help="P1's level over pairs. [default: bonferroni]"
 )
 @click.option("--level", type=click.FloatRange(0.5, 0.9999), help="[default: 0.95]")
 @resamples_option(200, usual=10000)
 @click.option(
-    "--probe", metavar="CLEAN:PERTURBED", help="Compare a condition with its perturbed copy, outside the family."
+    "--probe",
+    metavar="CLEAN:PERTURBED",
+    help="Compare a model with its perturbed copy; it does not count among the comparisons.",
 )
-@click.option("--scan", is_flag=True, help="Add the shape over 60 thresholds per condition.")
+@click.option("--scan", is_flag=True, help="Add the shape over 60 thresholds per model.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Without a plan; with one, its hash is the seed.")
-@click.option("--exit-code", "use_exit_code", is_flag=True, help="Exit 3 when blocked or untestable, 4 when undecided.")
+@click.option(
+    "--exit-code", "use_exit_code", is_flag=True, help="Exit 3 when nothing can be tested, 4 when inconclusive."
+)
 @engine_options
 @json_option
 def severity_tail() -> None:
@@ -156,7 +162,7 @@ def severity_tail() -> None:
     "--precision",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.02,
-    help="Draws: how closely mean confidence should be known, for the number of draws advised.",
+    help="Repeats: how closely to know mean confidence, for the number of repeats advised.",
 )
 @click.option(
     "--questions",
@@ -168,7 +174,7 @@ def severity_tail() -> None:
     "--save-map",
     "map_path",
     metavar="PATH",
-    help="Write the advised recalibration (else the best on held-out items), for `richter calibration apply`.",
+    help="Write the advised recalibration (else the best on held-out questions), for `richter calibration apply`.",
 )
 @click.option("--pipeline", "is_pipeline", is_flag=True, help="FILE holds the stages of a pipeline, see below.")
 @click.option("--svg", "svg_folder", type=click.Path(path_type=Path), help="Write the figures to this folder as SVG.")
@@ -178,13 +184,12 @@ def severity_tail() -> None:
 def calibration() -> None:
     """Does the model know when it is wrong?
 
-    FILE is a grades table (item, condition, correct, confidence; a column `group` names items that vary together,
-    `human` holds people's grades of some), a draws table (item, condition, draw, answer, and if there: question,
-    cluster, correct, reference, confidence), or a run of `richter audit --only draw`. On draws, confidence is how often
-    the model repeats its answer: on all draws (Sem1) and on held-out halves (Sem2).
+    FILE is a table with id, model, correct and confidence (0 to 1). Without confidences it may hold repeated answers
+    (id, model, draw, answer): then confidence is how often the model repeats its answer, on all repeats (Sem1) and on
+    held-out halves (Sem2). A run of `richter audit --only draw` works too.
 
-    With --pipeline FILE has a row for each item and condition with columns correct_1, confidence_1, correct_2,
-    confidence_2, ...: the stages in order. The whole is right where every stage is. Its confidence is their product.
+    With --pipeline the columns are correct_1, confidence_1, correct_2, confidence_2, ...: the stages in order. The
+    whole is right where every stage is. Its confidence is their product.
 
     \b
     Examples:

@@ -4,8 +4,10 @@ import click
 
 from richter import floors
 from richter.audit import published_scores
+from richter.claims import claim_words
 from richter.cli._io import PLAIN, listing, publish
 from richter.records import printable
+from richter.words import describe_span
 
 
 def size_published(
@@ -24,17 +26,21 @@ def size_published(
     except ValueError as error:
         raise click.UsageError("Give two scores, or one table of them.") from error
     if n is None:
-        raise click.UsageError("Two scores need --n, the items of the benchmark.")
+        raise click.UsageError("Two scores need --n, the number of questions of the benchmark.")
     result = floors.published_gap(score_a, score_b, n, n_b=n_b, names=names, level=level)
     out, claim = publish(result, json_path), result.claim
     assert claim.interval is not None
+    assert claim.estimate is not None
     out.print(printable(claim.sentence))
     out.print(
-        f"  gap {claim.estimate:+.4f} [{claim.interval.low:+.4f}, {claim.interval.high:+.4f}], "
-        f"unpaired p {claim.p:.3g}; accuracy floor {result.floor:.4f}"
+        f"{describe_span(claim_words(claim), claim.estimate, claim.interval, is_difference=True)}, unpaired, "
+        f"p = {claim.p:.2g}; accuracy floor {100 * result.floor:.1f} points"
     )
     if result.p_if_paired_at_best is not None and not claim.decided:
-        out.print(f"  on the same items pairing could at best give p {result.p_if_paired_at_best:.3g}: ask for them")
+        out.print(
+            "Next: ask for the answers to each question. Compared in pairs, they could give p = "
+            f"{result.p_if_paired_at_best:.2g} at best."
+        )
     return 0 if claim.decided else 4
 
 

@@ -69,8 +69,8 @@ def report(
             console(md_path).print(line, soft_wrap=True)
         return
     stated = _stated_options(run, plan, level=level, margin=margin)
-    if plan is not None:
-        reading = settle_reading(reading, read_plan(plan).reading)
+    if (ruling := _plan_in_force(run, plan)) is not None:
+        reading = settle_reading(reading, read_plan(ruling).reading)
     with open_mapper(engine, workers=workers, label=None, local=in_threads) as mapper, _measuring() as watch:
         results = measure_run(
             *files, options=reading, conditions=names, only=None if only is None else split_names(only), plan=plan,
@@ -109,9 +109,12 @@ def _write_beside(
 
 def _stated_options(run: Place | None, plan: Path | None, **options: Any) -> dict[str, Any]:
     """The options that hold: all of them, or only those typed where there is a plan."""
-    if plan is not None or (run is not None and run_file(run, "plan.toml") is not None):
-        return typed_only(options)  # a plan holds against richter.toml and defaults
-    return options
+    return options if _plan_in_force(run, plan) is None else typed_only(options)
+
+
+def _plan_in_force(run: Place | None, plan: Path | None) -> Path | None:
+    """The plan that holds against `richter.toml` and defaults: the given one, else the run's own."""
+    return plan if plan is not None or run is None else run_file(run, "plan.toml")
 
 
 def _check_targets(output: Path | None, md_path: str | None, *, inputs: list[Path], force: bool) -> None:

@@ -10,7 +10,7 @@ from rich.cells import cell_len, set_cell_size
 
 from richter.claims import measure_words
 from richter.records import counted, printable
-from richter.words import CORRECTED, CORRECTED_MEANS, rail, verdict_word
+from richter.words import CORRECTED, CORRECTED_MEANS, describe_note, rail, verdict_word
 from richter.words._numbers import number
 from richter.words._page_texts import describe_claim_row
 
@@ -66,7 +66,7 @@ def _reading(document: Row, width: int) -> Iterator[str]:
         yield from (first, *(f"  {line}" for line in rest))
     notes = list(document.get("notes") or ())
     for note in notes[:NOTES]:
-        yield from _wrap(f"Note: {printable(str(note), limit=LONGEST)}", width)
+        yield from _wrap(describe_note(printable(str(note), limit=LONGEST)), width)
     if len(notes) > NOTES:
         yield f"{counted(len(notes) - NOTES, 'more note')} in the report"
 
@@ -74,7 +74,7 @@ def _reading(document: Row, width: int) -> Iterator[str]:
 # ------------------------------------------------------------------ conditions
 
 
-HEADS = ("wrong", "", "severe", "mean", "ECE", "worst in")
+HEADS = ("right", "", "severe", "mean", "ECE", "worst in")
 BAR_COLUMN = 1
 MEANT = {"severe": "severe: 3+ of 4", "mean": "mean: severity over all", "ECE": "ECE: confidence off by"}
 
@@ -97,7 +97,7 @@ def _conditions(document: Row, ascii_only: bool, width: int) -> Iterator[str]:
         return _fit(text, width, pad=False)
 
     if columns:
-        heads = [f"wrong ({_level_of(document)} CI)", *HEADS[1:]]
+        heads = [f"right ({_level_of(document)} CI)", *HEADS[1:]]
         yield line("name" if shown is rows else f"{len(shown)} of {len(rows)}", heads)
     for name, row in zip(names, values, strict=True):
         yield line(name, row) if isinstance(row, list) else _fit(f"{_fit(name, wide)}  {row}", width, pad=False)
@@ -121,7 +121,7 @@ def _column_widths(rows: Sequence[Sequence[str]], room: int) -> dict[int, int]:
     last = len(HEADS) - 1
     sizes = {k: 0 if k == last else max(len(HEADS[k]), *(cell_len(row[k]) for row in rows)) for k in columns}
     if 0 in sizes:
-        sizes[0] = max(sizes[0], len("wrong (95% CI)"))
+        sizes[0] = max(sizes[0], len("right (95% CI)"))
     before_last = [size for k, size in sizes.items() if k != last]
     if sum(before_last) + 2 * len(before_last) + 10 > room:
         sizes.pop(BAR_COLUMN, None)
@@ -146,6 +146,7 @@ def _cells(row: Row, ascii_only: bool) -> list[str] | str:
     if often is None:
         answered = f"{row['answered']:,} of {row['items']:,} questions answered" if row["answered"] else "no answers"
         return f"{answered}, none graded: no error rate"
+    right = _share_right(often)
     mean = f"{badly['mean']['estimate']:.2f}" if badly else "-"
     ece = "-"
     if knows:
@@ -153,8 +154,8 @@ def _cells(row: Row, ascii_only: bool) -> list[str] | str:
     where = "-"
     if row["where"]:
         worst = row["where"][0]
-        where = f"{printable(worst['group'], limit=40)} {worst['error_rate']:.0%}"
-    return [_percent(often), _rate_bar(often, ascii_only), _percent(badly) if badly else "-", mean, ece, where]
+        where = f"{printable(worst['group'], limit=40)} {1 - worst['error_rate']:.0%} right"
+    return [_percent(right), _rate_bar(right, ascii_only), _percent(badly) if badly else "-", mean, ece, where]
 
 
 def _two_ends(span: Row) -> tuple[float, float]:
@@ -166,6 +167,12 @@ def _two_ends(span: Row) -> tuple[float, float]:
 def _percent(rate: Row) -> str:
     low, high = (100 * rate["interval"][end] for end in ("low", "high"))
     return f"{rate['estimate']:.0%}{CORRECTED * bool(rate.get('graded'))} ({low:.0f} to {high:.0f})"
+
+
+def _share_right(wrong: Row) -> Row:
+    """The share of right answers with its interval, from that of wrong ones."""
+    low, high = 1 - wrong["interval"]["high"], 1 - wrong["interval"]["low"]
+    return {**wrong, "estimate": 1 - wrong["estimate"], "interval": {**wrong["interval"], "low": low, "high": high}}
 
 
 def _rate_bar(rate: Row, ascii_only: bool) -> str:

@@ -27,7 +27,13 @@ from richter.records import Claim, Verdict, at_most, counted, printable
 from richter.severity import MEASURES, BValue, DeploymentTable, SeverityStudy
 from richter.stats import in_threads
 from richter.tables import ReadOptions, as_options, read_tables
-from richter.words import describe_registration, describe_severity_board, describe_severity_next
+from richter.words import (
+    describe_note,
+    describe_registration,
+    describe_severity_board,
+    describe_severity_next,
+    describe_verdict,
+)
 from richter.words._spans import describe_level
 
 TABLES = ("human", "plan", "traffic")
@@ -82,7 +88,9 @@ def severity(
 
 def _print(out: Console, report: SeverityReport, *, everything: bool) -> None:
     study = report.study
-    lines = [check.sentence for check in report.requirements] + headlines(report, everything=everything)
+    lines = [f"{describe_verdict(check)}: {check.sentence}" for check in report.requirements] + headlines(
+        report, everything=everything
+    )
     shown = lines if everything else lines[:_SHOWN]
     for line in shown:
         out.print(printable(line, limit=1000), soft_wrap=True)
@@ -157,7 +165,7 @@ def _sorted(claims: list[Claim]) -> list[Claim]:
 
 def _small_print(report: SeverityReport, *, everything: bool) -> list[str]:
     study = report.study
-    lines = [f"Read as: {report.understood}.", *(f"Note: {note}" for note in report.notes)]
+    lines = [f"Read as: {report.understood}.", *map(describe_note, report.notes)]
     if study.slopes and everything:
         lines.append(_describe_slopes(study))
     lines += [f"{name}: no answer is rated." for name in study.unrated]

@@ -16,7 +16,7 @@ from richter.cli._options import (
 )
 
 
-@command("_size_output:size", reads=READING)
+@command("_size_output:size", reads=READING, vouches=True)
 @click.argument("sources", nargs=-1, metavar="[FILE|RUN A B]")
 @margin_option
 @click.option(
@@ -28,10 +28,12 @@ from richter.cli._options import (
 @click.option("--accuracy", nargs=2, type=parse_share, metavar="A B", help="The two accuracies expected.")
 @click.option("--phi", type=float, default=0.3, help="Correlation of their grades over questions.")
 @click.option("--pairs", type=click.IntRange(min=1), default=1, help="Pairs that are compared together.")
-@click.option("--on", metavar="METRIC", help="With data: the measure that the gap is in.")
+@click.option("--on", metavar="METRIC", help="With data: the measure that is compared.")
 @click.option("--cost-item", type=float, default=0.0, help="With data: the cost of a new question.")
 @click.option("--cost-draw", type=float, default=1.0, help="With data: the cost of one answer.")
-@click.option("--rate", type=parse_share, metavar="2%", help="An error rate instead of a gap: the rate expected.")
+@click.option(
+    "--rate", type=parse_share, metavar="2%", help="One error rate instead of a difference: the rate expected."
+)
 @click.option("--half-width", type=parse_share, metavar="2pt", help="With --rate: the interval wanted around it.")
 @click.option("--below", type=parse_share, metavar="1%", help="Show an error rate to be below this.")
 @click.option("--errors", type=click.IntRange(min=0), default=0, help="With --below: errors allowed.")
@@ -42,15 +44,15 @@ from richter.cli._options import (
 def size() -> None:
     """How many questions does a claim need?
 
-    By default the claim is on a difference between two models as large as the margin (else 5 and 2 points), on
-    questions that both answer. With data
-    of two models the spread comes from them, by groups, questions and repeats, and the cheaper design is named: more
-    questions, or more repeats of each. With --rate or --below the claim is on one model's error rate.
+    By default the claim is that two models differ by --margin, on questions that both answer. Without a margin the
+    sizes are for 5 and 2 points, or for the difference of --accuracy. Data of two models say how much answers vary,
+    and if more questions or more repeats are cheaper. With --rate or --below the claim is on one error rate.
 
     \b
     Examples:
       richter size old.csv new.csv                          for 5 and for 2 points
       richter size pilot.csv old new --margin 2pt --cost-item 0.5 --cost-draw 0.01
+      richter size --accuracy 0.80 0.84                     no data yet: 80% and 84% expected
       richter size --margin 2pt --accuracy 0.85 0.87 --phi 0.4
       richter size --margin 1pt --discordance 0.12 --pairs 10
       richter size --rate 0.1 --half-width 2pt

@@ -11,6 +11,7 @@ from richter import floors
 from richter.audit import inflate_for_clusters, size_from_expectation, size_from_pilot
 from richter.cli._io import publish, split_sources
 from richter.errors import InputError
+from richter.evidence import Policy
 from richter.models import price_of, read_prices
 from richter.records import printable
 from richter.stats import wilson
@@ -78,23 +79,26 @@ def size_gap(
     json_path: str | None,
     cluster_size: float | None,
     intraclass: float | None,
-    **shared: Any,
+    pairs: int,
+    power: float,
+    level: float,
+    **vouched: Any,
 ) -> None:
     """Print and write the questions, asked of both conditions, that settle a gap as large as the margin."""
     clusters: dict[str, Any] = {"cluster_size": cluster_size, "intraclass": intraclass}
+    shared: dict[str, Any] = {"pairs": pairs, "power": power, "level": level}
     if not sources:
         stated = margin.get("accuracy", margin.get(""))
         found = size_from_expectation(stated, discordance=discordance, accuracy=accuracy, phi=phi, **clusters, **shared)
         _print_lines(publish(found, json_path), describe_gap_size(found))
         return
     if any(clusters.values()):
-        raise click.UsageError(
-            "Data say themselves how items vary together; leave --cluster-size and --intraclass out."
-        )
+        raise click.UsageError("The data show how questions vary together. Leave out --cluster-size and --intraclass.")
     files, names = split_sources(sources)
     tables = read_tables(*files, options=reading)
     dataset = tables.select(names) if names else tables
-    pilot = size_from_pilot(dataset, margins=margin, on=on, cost_item=cost_item, cost_draw=cost_draw, **shared)
+    costs: dict[str, Any] = {"cost_item": cost_item, "cost_draw": cost_draw}
+    pilot = size_from_pilot(dataset, margins=margin, on=on, policy=Policy(**vouched), **costs, **shared)
     _print_lines(publish(pilot, json_path, inputs=files), describe_pilot_size(pilot))
 
 
@@ -123,8 +127,9 @@ def size_tail(
     out = publish(size, json_path)
     cost = "" if size.money_usd is None else f", {size.money_usd:,.2f} USD"
     out.print(
-        f"A difference of {size.true:g} in tail shape, where {delta:g} is worth a claim, needs {size.items:,} items "
-        f"per condition: {size.calls:,} answers of {asked['conditions']} conditions{cost}."
+        f"You need about {size.items:,} questions for each of {asked['conditions']} models "
+        f"({size.calls:,} answers{cost}) to show a difference of {size.true:g} in the shape of the tail, "
+        f"where {delta:g} matters."
     )
     out.print(
         f"  {size.exceedances:,} exceedances of the {asked['q']:g} quantile each: {size.chance:.0%} of studies pass "

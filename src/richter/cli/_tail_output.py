@@ -1,8 +1,6 @@
 """`richter severity tail`: is one condition's tail heavier? Only behind every gate."""
 
-import dataclasses
 import shlex
-from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -22,7 +20,7 @@ from richter.evidence import MissingPolicy
 from richter.records import Claim, Verdict, counted, of_kind, printable
 from richter.tables import ReadOptions, as_options
 from richter.tail import GATES
-from richter.words import describe_registration, describe_tail_next, describe_verdict
+from richter.words import describe_note, describe_registration, describe_tail_next, describe_verdict
 
 _MARKS = {True: "pass", False: "FAIL", None: "-"}
 
@@ -55,7 +53,7 @@ def severity_tail(
         couple = (clean, perturbed)
     if plan_path is not None:
         plan = read_plan(plan_path, kind="tail")
-        reading = settle_reading(_without_settings(reading, plan.values), plan.reading)
+        reading = settle_reading(reading, plan.reading)
         level = (
             None if click.get_current_context().get_parameter_source("level") is DEFAULT_MAP else level
         )  # the plan comes before settings
@@ -69,16 +67,6 @@ def severity_tail(
     again = " ".join([*map(shlex.quote, files), *as_options(reading)])
     out.print(printable(describe_tail_next(report.study.claim, again=again)), soft_wrap=True)
     return {Verdict.VERIFIED: 0, Verdict.UNDECIDED: 4}.get(report.study.claim.verdict, 3) if use_exit_code else 0
-
-
-def _without_settings(reading: ReadOptions, planned: Mapping[str, Any]) -> ReadOptions:
-    """The reading without what richter.toml says of the score: a plan comes before it, what is typed before both."""
-    ctx = click.get_current_context()
-    map_, better, scale = (ctx.get_parameter_source(name) is DEFAULT_MAP for name in ("map", "better", "scale"))
-    named = {k: v for k, v in reading.map.items() if not (k == "score" and map_ and planned.get("column"))}
-    return dataclasses.replace(
-        reading, map=named, better=None if better else reading.better, scale=None if scale else reading.scale
-    )
 
 
 FEW_PAIRS = 3  # up to so many, each pair's gates and notes are printed
@@ -99,10 +87,10 @@ def _show(out: Console, report: TailReport) -> None:
         span = f"{scan.envelope.low:+.3f} to {scan.envelope.high:+.3f}"
         text = f"{name}: xi over {len(scan.points)} thresholds: median {scan.median:+.3f}, envelope {span}"
         out.print(printable(text))
-    notes = dict.fromkeys((f"Read as: {report.understood}.", *(f"Note: {note}" for note in study.notes)))
+    notes = dict.fromkeys((f"Read as: {report.understood}.", *map(describe_note, study.notes)))
     for pair in study.claims if len(study.claims) <= FEW_PAIRS else ():
         above = of_kind(pair.notes, "condition")  # said once for all pairs
-        notes |= dict.fromkeys(f"Note: {n}" for n in pair.notes if n not in above)
+        notes |= dict.fromkeys(describe_note(n) for n in pair.notes if n not in above)
     if report.n_missing:
         notes[f"Note: {counted(report.n_missing, 'row')} without a number were left out."] = None
     for note in notes:

@@ -20,6 +20,7 @@ from richter.claims import Metric, check_margin, margin_on, measure_words
 from richter.cli._io import publish
 from richter.records import counted, printable, sparkline
 from richter.tables import ReadOptions
+from richter.words import describe_note
 
 LARGEST_RELATIVE_CHANGE = 9.0  # of a cost: beyond tenfold the exact size says nothing
 
@@ -86,10 +87,10 @@ def show(out: Console, report: WatchReport) -> None:
             f"  {noun_of(s.metric):{wide}} {line} {words.amount(s.values[-1])}{words.unit}  {mark}", soft_wrap=True
         )
     read = [f"Read as: {'; '.join(filter(None, (report.understood, report.basis)))}."] if report.understood else []
-    noted = [f"Note: {line}" for line in (*report.changes, *report.notes)]
+    noted = [describe_note(line) for line in (*report.changes, *report.notes)]
     entries, lead = counted(report.n_days, report.step), next(iter(report.series), None)
     lines = [describe_flipped(report.flipped), report.reliance, *noted, *read]
-    lines.append(describe_false_alarms(report.level, entries=entries, measures=len(report.series)))
+    lines.append(describe_false_alarms(level=report.level, entries=entries, measures=len(report.series)))
     lines.append(describe_watch_next(report.exit_code, None if lead is None else lead.changed))
     for line in filter(None, lines):
         out.print(printable(line), soft_wrap=True)

@@ -48,5 +48,5 @@ def open_engine(spec: str = "local", *, workers: int | None = None) -> Iterator[
             yield engine
     else:
         raise InputError(
-            f"{printable(spec, limit=80)} is no engine.", remedy="Use local, ray, or ray://host:port of a cluster."
+            f"{printable(spec, limit=80)} is not an engine.", remedy="Use local, ray, or ray://host:port of a cluster."
         )

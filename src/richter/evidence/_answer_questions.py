@@ -20,7 +20,7 @@ from richter.claims import (
     measure_words,
 )
 from richter.errors import InputError, TooFewErrors
-from richter.evidence._checks import CHECKS, Finding, is_unpaired
+from richter.evidence._checks import CHECKS, Finding, compares_within_raters, is_unpaired
 from richter.evidence._estimators import ESTIMATORS, filled_sample, lacking_of
 from richter.evidence._facts import metric_of, outcomes_of, sample_of
 from richter.evidence._policy import Policy
@@ -127,8 +127,8 @@ def trade(quality: Asked, cost: Asked) -> Asked:
 def joint_law_of(dataset: Dataset, asked: Sequence[Asked], policy: Policy) -> JointTests | None:
     """The law of the main measure's differences from one control together; None where it is not that of t.
 
-    It is of plain paired differences: not of labels, missing grades both ways, adjusted or weighted ones. Its resamples
-    come from the policy's seed alone, so that every command has the same.
+    It is of plain paired differences: not of labels, raters, missing grades both ways, adjusted or weighted ones.
+    Its resamples come from the policy's seed alone, so that every command has the same.
     """
     main = [a for a in asked if a.question.family == "main" and isinstance(a.evidence, Evidence)]
     main = [a for a in main if len(a.question.conditions) == 2]
@@ -139,12 +139,16 @@ def joint_law_of(dataset: Dataset, asked: Sequence[Asked], policy: Policy) -> Jo
         from richter.evidence._severity_evidence import severity_pairs
 
         return severity_pairs(dataset, policy.severity).joint_law(measure, rng)
-    if main[0].metric.estimator != "mean":
+    if main[0].metric.estimator != "mean" or not all(_is_plain_difference(dataset, a, policy) for a in main):
         return None
-    values = outcomes_of(dataset, measure)
-    if values.label is not None or values.group_2 is not None or any(a.known.as_worst is not None for a in main):
-        return None
-    pairs = [a.question.conditions for a in main if not is_unpaired(dataset, a.question, policy)]
-    if len(pairs) < 2:
-        return None
+    pairs = [a.question.conditions for a in main]
     return joint_tests(sample_of(dataset, measure), [(a, b) for a, b in pairs], rng=rng)
+
+
+def _is_plain_difference(dataset: Dataset, asked: Asked, policy: Policy) -> bool:
+    """Whether evidence is a paired difference of items: of no labels, two groupings, missing grades or raters."""
+    values = outcomes_of(dataset, asked.question.measure)
+    if values.label is None and values.group_2 is None and asked.known.as_worst is None:
+        question = asked.question
+        return not (is_unpaired(dataset, question, policy) or compares_within_raters(dataset, question, policy))
+    return False

@@ -118,13 +118,13 @@ def check_shared_items(dataset: Dataset, question: Question, policy: Policy) -> 
     for number, name in zip(shared.sides, question.conditions, strict=True):
         if number == 0:
             noun = metric_of(dataset, question.measure).noun
-            return Finding(block=Blocked(gate=None, reason=f"{name} has no item with a value of {noun}"))
+            return Finding(block=Blocked(gate=None, reason=f"{name} has no question with a value of {noun}"))
     sample = sample_of(dataset, valued_by(dataset, question.measure))
     # in a gate the items that only the candidate has count for nothing: it could lose them
     reason = too_few_shared(sample, shared, min_shared=policy.min_shared, of_first=policy.is_gate)
     if is_unpaired(dataset, question, policy):
         if policy.unpaired:
-            return Finding(notes=("the questions count as different ones, not paired (--unpaired)",))
+            return Finding(notes=("the two are compared as if on different questions (--unpaired)",))
         if shared.both:
             return FINE
         return Finding(notes=(f"{reason}; if these are the same questions, use the same IDs",))
@@ -141,7 +141,7 @@ def _check_shared_with_baseline(dataset: Dataset, question: Question, policy: Po
         return FINE
     if has_shared_items(dataset, valued_by(dataset, question.measure)):
         return FINE
-    reason = f"{question.conditions[0]} has no graded item in common with {dataset.conditions[0]}"
+    reason = f"{question.conditions[0]} has no graded question in common with {dataset.conditions[0]}"
     remedy = "Give the answers to the same questions, or say that they differ: --unpaired."
     return Finding(block=Blocked(gate="shared", reason=reason, remedy=remedy, override="--unpaired"))
 
@@ -156,9 +156,9 @@ def check_missing(dataset: Dataset, question: Question, policy: Policy) -> Findi
         return FINE
     notes = tuple(describe_lacking(lacking))
     if policy.missing == "shared":
-        return Finding(notes=(*notes, "only questions that both answered count (--missing shared)"))
+        return Finding(notes=(*notes, "only the questions that both answered count (--missing shared)"))
     if policy.missing == "at-random":
-        return Finding(notes=(*notes, "grades count as missing at random (--missing at-random)"))
+        return Finding(notes=(*notes, "the missing grades count as lost by chance (--missing at-random)"))
     has_worst = metric.estimator == "mean" and metric.worst is not None
     counts_as_worst = has_worst and policy.about != "such-runs"  # a missing grade has no run to be counted in
     if counts_as_worst:
@@ -186,7 +186,7 @@ def check_raters(dataset: Dataset, question: Question, policy: Policy) -> Findin
         return Finding(notes=(f"{reason}; taken as equally lenient (--trust-raters)",))
     if compares_within_raters(dataset, question, policy):
         return Finding(notes=(reason,))
-    remedy = "Let the same raters rate both conditions."
+    remedy = "Let the same raters rate both."
     return Finding(block=Blocked(gate="raters", reason=reason, remedy=remedy, override="--trust-raters"))
 
 
@@ -225,7 +225,7 @@ def compares_within_raters(dataset: Dataset, question: Question, policy: Policy)
     )
     lacking = lacking_grades(dataset, question.measure, question.conditions, policy.is_gate, False)
     columns = [dataset.conditions.index(name) for name in question.conditions]
-    return is_plain and (policy.missing != "both-ways" or not lacking.total(columns))
+    return is_plain and not (policy.is_both_ways and lacking.total(columns))
 
 
 def check_labels(dataset: Dataset, question: Question, policy: Policy) -> Finding:
@@ -234,12 +234,12 @@ def check_labels(dataset: Dataset, question: Question, policy: Policy) -> Findin
     fault = found.label_fault
     if not fault and found.is_proxy and metric_of(dataset, question.measure).estimator != "mean":
         noun = metric_of(dataset, question.measure).noun
-        fault = f"people rated a drawn sample of the answers, and {noun} does not weigh it"
+        fault = f"people rated a sample of the answers, and {noun} can't use its weights"
     if not fault:
         return Finding(notes=tuple(_describe_conflicts(dataset, question)))
     if policy.trust_labels:
         return Finding(notes=(f"{fault}; taken as a random sample (--trust-labels)",))
-    remedy = "Give the stratum or the inclusion probability of every answer, also of those that nobody labelled."
+    remedy = "Add a column `stratum` or `inclusion` for every answer, also for those without a label."
     return Finding(block=Blocked(gate="labels", reason=fault, remedy=remedy, override="--trust-labels"))
 
 
@@ -315,7 +315,7 @@ def check_groupings(dataset: Dataset, question: Question, policy: Policy) -> Fin
     )
     if is_plain:
         return FINE
-    reason = f"items are grouped in two ways, and {metric.noun} allows for one grouping here"
+    reason = f"questions are grouped in two ways, and {metric.noun} allows for one grouping here"
     remedy = "Name the grouping that counts: --map group=COLUMN."
     return Finding(block=Blocked(gate="groups", reason=reason, remedy=remedy, override="--map group=COLUMN"))
 
@@ -338,9 +338,9 @@ def check_group_sizes(dataset: Dataset, question: Question, policy: Policy) -> F
 def _describe_few_groups(number: int, *, is_gate: bool) -> str:
     """What few groups cannot show: that none of them fails wholly."""
     if is_gate:
-        return f"With {number} groups the gate's limit allows for one in eight of such groups that fails wholly."
+        return f"There are only {number} groups. The limit allows for one group in eight where every question fails."
     share = 1 - 0.05 ** (1 / number)
-    return f"With {number} groups the claim rests on no whole group failing; up to {share:.0%} of such groups could."
+    return f"There are only {number} groups: up to {share:.0%} of such groups could fail wholly without showing here."
 
 
 def check_totals(dataset: Dataset, question: Question, policy: Policy) -> Finding:

@@ -24,7 +24,7 @@ from richter.claims import (
     passes,
     tries_of,
 )
-from richter.records import Interval, Result
+from richter.records import Interval, Note, Result, counted
 from richter.stats import Bools, Floats, Indices
 from richter.tables import KEY, Dataset, chance_of, item_codes, outcomes, question_codes
 
@@ -162,13 +162,9 @@ def graded_rows(dataset: Dataset) -> GradedRows:
     rows = dataset.scores.filter(pl.col("metric") == "accuracy", pl.col("value").is_in([0.0, 1.0]))
     if rows["confidence"].null_count() < len(rows):
         rows = rows.sort("item", "condition", "draw")
-    codes = {
-        name: rows[name].cast(pl.Enum(order)).to_physical().to_numpy().astype(np.intp)
-        for name, order in (("item", right.items), ("condition", dataset.conditions))
-    }
     return GradedRows(
-        item=codes["item"],
-        condition=codes["condition"],
+        item=dataset.item_codes(rows["item"]),
+        condition=rows["condition"].cast(pl.Enum(dataset.conditions)).to_physical().to_numpy().astype(np.intp),
         correct=rows["value"].to_numpy(),
         confidence=rows["confidence"].fill_null(float("nan")).to_numpy(),
         group=right.group,
@@ -277,7 +273,7 @@ def row_counts(dataset: Dataset) -> tuple[Indices, Indices]:
     failed = pl.col("error").fill_null("") != ""
     counts = []
     for rows in (dataset.answers, dataset.answers.filter(failed)):
-        item = rows["item"].cast(pl.Enum(dataset.item_ids)).to_physical().to_numpy().astype(np.intp)
+        item = dataset.item_codes(rows["item"])
         condition = rows["condition"].cast(pl.Enum(dataset.conditions)).to_physical().to_numpy().astype(np.intp)
         cell = item * shape[1] + condition
         counts.append(np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(np.intp))
@@ -367,11 +363,11 @@ def lacking_grades(
 def describe_lacking(found: LackingGrades) -> list[str]:
     """A note for each condition that lacks grades: how many, and why."""
     notes = []
-    words = {"failed": "failed calls", "ungraded": "without a grade", "absent": "absent"}
+    words = {"failed": "failed calls", "ungraded": "not graded", "absent": "absent"}
     for name, kinds in found.kinds.items():
         if total := sum(kinds.values()):
             parts = ", ".join(f"{n:,} {words[kind]}" for kind, n in kinds.items() if n)
-            notes.append(f"{name} lacks {total:,} {'grade' if total == 1 else 'grades'} ({parts})")
+            notes.append(Note(f"{name} lacks {counted(total, 'grade')} ({parts})", "lacking"))
     return notes
 
 
@@ -467,7 +463,7 @@ def rated_pair(dataset: Dataset, measure: str, first: str, second: str) -> Rated
     rows = dataset.ratings.filter(
         pl.col("kind") == (dataset.counting or ""), pl.col("severity").is_not_null(), pl.col("condition").is_in(names)
     )
-    item = rows["item"].cast(pl.Enum(dataset.item_ids)).to_physical().to_numpy().astype(np.intp)
+    item = dataset.item_codes(rows["item"])
     rows, item = rows.filter(pl.Series(shared[item])), item[shared[item]]
     raters = tuple(rows["rater"].unique().sort().to_list())
     group = sample.outcomes.group

@@ -66,7 +66,7 @@ class ActiveState:
         places = np.asarray(items, dtype=np.intp)
         values = np.asarray(labels, dtype=np.float64)
         if values.shape != places.shape or not np.isin(values[~np.isnan(values)], (0.0, 1.0)).all():
-            raise InputError("Give one label of 0 or 1 an item.", remedy="Use NaN where none could be given.")
+            raise InputError("Give one label of 0 or 1 per item.", remedy="Use NaN where none could be given.")
         new, barred = self.labels.copy(), self.barred.copy()
         new[places] = values
         barred[places] = np.isnan(values)
@@ -80,7 +80,7 @@ def start_active(
     c = np.asarray(confidence, dtype=np.float64)
     s = c if signal is None else np.asarray(signal, dtype=np.float64)
     if c.ndim != 1 or len(c) == 0 or s.shape != c.shape:
-        raise InputError("Give one confidence (and signal) an item.", remedy="The pool must not be empty.")
+        raise InputError("Give one confidence (and signal) per item.", remedy="The pool must not be empty.")
     if np.isnan(c).any() or np.isnan(s).any() or ((c < 0) | (c > 1)).any():
         raise InputError("A confidence is missing or outside [0, 1].", remedy="Leave such items out.")
     if not 1 <= budget <= len(c):

@@ -132,7 +132,7 @@ def lipschitz(
     """
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     if c.shape != a.shape or c.ndim != 1 or len(c) == 0 or np.isnan(c).any() or np.isnan(a).any():
-        raise InputError("Give one confidence and one grade an item, none missing.", remedy="Leave missing items out.")
+        raise InputError("Give one confidence and one grade per item, none missing.", remedy="Leave missing items out.")
     if ((c < 0) | (c > 1)).any():
         raise InputError("A confidence lies outside [0, 1].", remedy="Divide percentages by 100.")
     recipe = functools.partial(_estimate_lipschitz, min_count=min_count, quantile=quantile, cap=cap)
@@ -255,10 +255,10 @@ def summarise_condition(
         )
     if rate in (0, 1) and n >= MIN_ITEMS:
         warnings.append(
-            f"{100 * (1 - rate):g}% accuracy on {counted(n, 'item')}: check that answers were extracted right"
+            f"{100 * (1 - rate):g}% accuracy on {counted(n, 'question')}: check that answers were extracted right"
         )
     if n < MIN_ITEMS:
-        warnings.append(f"only {counted(n, 'graded item')}: every figure here is rough")
+        warnings.append(f"only {counted(n, 'graded question')}: every figure here is rough")
     summary = ConditionSummary(
         name=name,
         n=n,
@@ -275,7 +275,7 @@ def summarise_condition(
     c, a = confidence[known], correct[known]
     if len(c) < len(confidence):
         warnings.append(
-            f"{counted(len(confidence) - len(c), 'graded item has', 'graded items have')} "
+            f"{counted(len(confidence) - len(c), 'graded question has', 'graded questions have')} "
             "no confidence; calibration leaves them out"
         )
     warnings += _confidence_warnings(c)

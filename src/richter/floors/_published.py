@@ -99,10 +99,10 @@ def _describe_gap(names: tuple[str, ...], gap: float, *, shown: bool) -> str:
     worse, better = names if gap > 0 else names[::-1]
     points = f"{100 * abs(gap):.1f} points"
     if shown:
-        return f"{better} scores higher than {worse} by {points}, more than chance explains even if unpaired."
+        return f"{better} scores {points} higher than {worse}: more than chance explains, even without pairs."
     if gap == 0:
         return f"{names[0]} and {names[1]} have the same score; that does not show that they are equally good."
-    return f"{better} scores {points} higher than {worse}; from scores alone this is not shown to be real."
+    return f"Inconclusive: {better} scores {points} higher than {worse}; the scores alone don't show that it is real."
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +140,7 @@ class PublishedBoard(Result):
         """How much of the leaderboard is noise."""
         pairs, shown, below = (sum(getattr(b, k) for b in self.benchmarks) for k in ("pairs", "shown", "below"))
         return (
-            f"{shown} of {pairs} pairs of published scores are shown to differ (unpaired, by holm over all); {below} "
+            f"{shown} of {pairs} pairs of published scores are shown to differ (unpaired, adjusted by Holm); {below} "
             "lie below the paper's accuracy floor, one proportion's two standard errors."
         )
 

@@ -294,7 +294,7 @@ def ece_sequence(
     check_level(level)
     c, a = _checked_values(confidence, 0, 1), _checked_values(correct, 0, 1)
     if len(c) != len(a):
-        raise InputError(f"{len(c)} confidences for {len(a)} grades.", remedy="Give one each an item.")
+        raise InputError(f"{len(c)} confidences for {len(a)} grades.", remedy="Give one of each per item.")
     index = np.minimum((c * bins + 1e-9).astype(np.intp), bins - 1)
     x = c - a if weight is None else weight * (c - a)
     start = np.arange(len(x) + 1) if item is None else np.r_[np.flatnonzero(np.diff(item, prepend=-1)), len(x)]
@@ -304,7 +304,7 @@ def ece_sequence(
         low, high = _ece_limits_by_bins(x, index, bins, 1 - level)
     else:
         raise InputError(
-            f"method={method!r} is not known for these data.", remedy="Use 'signs', or 'union' for one draw an item."
+            f"method={method!r} is not known for these data.", remedy="Use 'signs', or 'union' for one draw per item."
         )
     return Sequence(
         estimate=top * _running_ece(x, index, start, bins),

@@ -71,7 +71,9 @@ def subject_noise(
     grades = np.asarray(correct, dtype=np.float64)
     labels = np.asarray(subjects)
     if grades.ndim != 2 or grades.shape[1] < 2 or len(labels) != len(grades):
-        raise InputError("Give grades of two conditions at least, and one subject an item.", remedy="Check the shapes.")
+        raise InputError(
+            "Give grades of two conditions at least, and one subject per item.", remedy="Check the shapes."
+        )
     groups = np.arange(len(grades)) if group is None else np.unique(np.asarray(group), return_inverse=True)[1]
     whole = ~np.isnan(grades).any(axis=1)
     grades, labels, groups = grades[whole], labels[whole], groups[whole]

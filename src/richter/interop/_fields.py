@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 __all__ = [
+    "BARE_ITEMS",
     "FIELDS",
     "HINTS",
     "LISTED",
@@ -75,8 +76,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
              "frage_nr", "ticket_id", "題号", "题号", "编号", "题目编号", "問題番号", "設問番号", "문항"),
     "condition": ("condition", "model", "model_name", "model_id", "system", "variant", "arm", "llm", "provider",
                   "engine", "candidate", "agent",
-                  "assistant", "bot", "build", "method", "release", "retriever", "setup", "config", "experiment",
-                  "version", "prompt_name",
+                  "assistant", "bot", "build", "branch", "method", "release", "retriever", "setup", "config",
+                  "configuration", "experiment", "pipeline", "version", "prompt_name",
                   "prompt_version", "modell", "modele", "modelo", "modello", "variante", "systeme", "sistema",
                   "sprachmodell", "sys", "model_identifier", "checkpoint", "run_name", "experiment_name",
                   "pipeline_name", "モデル", "模型", "系统", "모델", "модель"),
@@ -153,7 +154,8 @@ LISTED: dict[str, frozenset[str]] = {
                  " frage_id frage_nr frage_no id_pregunta pregunta identifiant n_question question_no question_nr"
                  " question_number 質問id 問題番号 番号"),
     "condition": _set("condition model model_name model_id system variant arm llm agent assistant bot build candidate"
-                      " checkpoint engine method prompt_name prompt_version provider release retriever version modell"
+                      " branch checkpoint config configuration engine experiment method pipeline prompt_name"
+                      " prompt_version provider release retriever setup version modell"
                       " sprachmodell modele modelo modello systeme sistema variante モデル 模型"),
     "score": _set("correct is_correct score grade passed pass acc acc_norm accuracy exact_match em f1 correctness"
                   " success resolved is_resolved solved is_solved rating overall_score reward answer_correctness"
@@ -174,6 +176,8 @@ LISTED: dict[str, frozenset[str]] = {
 }  # fmt: skip
 # of these names a column is a score where every cell is a word for right or wrong: a 0 may well be good
 WORDED = _set("verdict result outcome status judgement judgment label ergebnis resultat resultado urteil 判定 结果")
+# of these a column names the items where no other does and every grade is right or wrong: else it may be a category
+BARE_ITEMS = _set("task sample example problem instance query test")
 # of these a column names conditions where it has several values: one value may be anything
 VARYING = LISTED["condition"] - _set("condition model model_name model_id system variant arm llm")
 _FIELD_OF = {name: field for field, names in FIELDS.items() for name in names}

@@ -22,7 +22,7 @@ from richter.errors import InputError, MissingPart
 from richter.interop._fields import known_fields
 from richter.interop._nested import are_records, flat_rows
 from richter.interop._safe import Archive, Unreadable, decode, json_lines, open_bytes, refuse_unsafe
-from richter.interop._test_reports import is_test_report, json_tests, report_rows, xml_tests
+from richter.interop._test_reports import json_tests, report_rows, xml_tests
 from richter.store import DatabaseRun, Place, RunLike, is_database, run_place
 
 if TYPE_CHECKING:
@@ -184,11 +184,16 @@ def read_sheets(path: Path, *, text: bool = False) -> dict[str, pl.DataFrame]:
         ) from error
 
 
+def _is_test_report(head: bytes) -> bool:
+    """Whether a text starts as a report of tests in XML."""
+    return head.lstrip()[:1] == b"<" and (b"<testcase" in head or b"<robot " in head)
+
+
 def _refuse_other_kinds(path: Path, head: bytes) -> None:
     """Refuse an empty file, one of a kind that is not read, and one that only stands for a file."""
     if not head.strip():
         raise InputError(f"{path} is empty.", remedy="It needs a header and at least one row.")
-    is_read = is_test_report(head) or b"<tr" in head.lower() or head[:16] == _SQLITE
+    is_read = _is_test_report(head) or b"<tr" in head.lower() or head[:16] == _SQLITE
     if path.suffix.lower() in _NOT_READ and not is_read:
         raise InputError(f"{path} is {_NOT_READ[path.suffix.lower()]}, which is not read.", remedy="Save it as CSV.")
     if head.startswith(b"version https://git-lfs"):
@@ -207,7 +212,7 @@ def _read_by_kind(path: Path, head: bytes, *, text: bool) -> dict[str, pl.DataFr
         return _workbook(path)
     if _is_json(head):
         return {"": _json(path)}
-    if is_test_report(head) and (tests := xml_tests(bytes(open_bytes(path)))):
+    if _is_test_report(head) and (tests := xml_tests(bytes(open_bytes(path)))):
         return {"": _rows_frame(path, report_rows(tests, path.stem))}
     if b"\0" in head[4:] and not _is_utf_16(head):
         raise InputError(f"{path} is not text, so it is not a table.", remedy="Give CSV, JSON, Parquet or Excel.")

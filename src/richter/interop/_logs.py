@@ -138,7 +138,7 @@ def _recognise_in(path: Path, file: Path) -> Format | None:
         raise
     if found is None and not path.is_dir():
         raise InputError(
-            f"{file} is no log of a known format.", remedy="A table is read as it is: richter compare FILE"
+            f"{file} is not a log of a known format.", remedy="A table is read as it is: richter compare FILE"
         )
     return found
 
@@ -320,12 +320,12 @@ def distinct_stems(files: Sequence[Path]) -> dict[Path, str]:
     plain = {f: f.name if f.is_dir() else f.stem for f in files}
     if len({*plain.values()}) == len(plain):
         return plain
-    parts = {f: (*f.absolute().parent.parts, plain[f]) for f in files}
-    deep = max(map(len, parts.values()))
-    shared = next(k for k in range(deep) if len({own[k : k + 1] for own in parts.values()}) > 1)
-    padded = {f: ("",) * (deep - len(own)) + own[shared:] for f, own in parts.items()}
-    differ = [k for k in range(deep - shared) if len({own[k] for own in padded.values()}) > 1]
-    return {f: "/".join(own[k] for k in differ if own[k]) for f, own in padded.items()}
+    parts = [(*f.absolute().parent.parts, plain[f]) for f in files]
+    deep = max(map(len, parts))
+    shared = next(k for k in range(deep) if len({own[k : k + 1] for own in parts}) > 1)
+    padded = [("",) * (deep - len(own)) + own[shared:] for own in parts]
+    differing = [level for level in zip(*padded, strict=True) if len({*level}) > 1]
+    return {f: "/".join(filter(None, own)) for f, own in zip(files, zip(*differing, strict=True), strict=True)}
 
 
 def _name_setups(

@@ -8,7 +8,7 @@ from pathlib import Path
 from richter.interop._logs import Logs, Row
 from richter.records import counted, printable
 
-__all__ = ["agreeing_totals", "next_command", "problems"]
+__all__ = ["agreeing_totals", "describe_interrupted", "next_command", "problems"]
 
 ALIKE = 6e-4  # totals are printed to three decimals
 SURE_ALIKE = 30  # answers from which a confidence that never changes is worth a word
@@ -19,12 +19,17 @@ def problems(logs: Logs) -> list[str]:
     return [*_of_files(logs), *_of_totals(logs), *_of_items(logs), *_of_conditions(logs)]
 
 
+def describe_interrupted(name: str, reason: str) -> str:
+    """That a log was not finished, with the reason."""
+    return f"{printable(name, limit=60)} was interrupted ({printable(reason, limit=160)}); what it holds is kept."
+
+
 def _of_files(logs: Logs) -> Iterator[str]:
     found = Counter(row.file for row in logs.rows)
     for k, reading in enumerate(logs.readings):
         name = printable(reading.path.name, limit=60)
         if reading.interrupted:
-            yield f"{name} was interrupted ({printable(reading.interrupted, limit=160)}); what it holds is kept."
+            yield describe_interrupted(reading.path.name, reading.interrupted)
         if reading.expected is not None and found[k] < reading.expected:
             yield f"{name} holds {found[k]:,} of the {counted(reading.expected, 'answer')} it set out to get."
         yield from (f"{name}: {printable(note)}" for note in reading.notes)

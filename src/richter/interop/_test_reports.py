@@ -35,11 +35,6 @@ class Test(NamedTuple):
         return "error" if grade == "fail" and _LOST_CALL.match(self.message) else grade
 
 
-def is_test_report(head: bytes) -> bool:
-    """Whether a text starts as a report of tests in XML."""
-    return head.lstrip()[:1] == b"<" and (b"<testcase" in head or b"<robot " in head)
-
-
 def report_rows(tests: Sequence[Test], stem: str) -> list[dict[str, Any]]:
     """A row for each test: its name, its grade, and its model or what stands before its name, where that crosses it."""
     if any(test.model for test in tests):
@@ -166,12 +161,17 @@ class _Report(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.tests: list[Test] = []
+        self.suites: list[str] = []  # of each test, the names of the suites around it
+        self.around: list[str] = []  # of the suites that are open
         self.is_inside = False
         self.depth = 0  # of elements below a test
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         named = {name: value or "" for name, value in attrs}
-        if tag == "testcase" or (tag == "test" and "name" in named):
+        if tag == "testsuite":
+            self.around.append(named.get("name", ""))
+        elif tag == "testcase" or (tag == "test" and "name" in named):
+            self.suites.append(" > ".join(self.around))
             self.tests.append(Test(suite=named.get("classname", ""), name=named.get("name", ""), outcome="passed"))
             self.is_inside, self.depth = True, 0
         elif self.is_inside:
@@ -191,12 +191,20 @@ class _Report(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag in ("testcase", "test"):
             self.is_inside = False
+        elif tag == "testsuite" and self.around:
+            self.around.pop()
         elif self.is_inside:
             self.depth = max(self.depth - 1, 0)
 
 
 def xml_tests(source: bytes) -> list[Test]:
-    """The tests of a report in XML; one retried or reported twice counts by its last end."""
+    """The tests of a report in XML; one retried or reported twice in its suite counts by its last end.
+
+    Where a name recurs in another suite, the suites around a test tell its namesakes apart.
+    """
     report = _Report()
     report.feed(source.decode("utf-8-sig", "replace"))
-    return list({(test.suite, test.name): test for test in report.tests}.values())
+    last = {(around, test.suite, test.name): test for around, test in zip(report.suites, report.tests, strict=True)}
+    if len({(suite, name) for _, suite, name in last}) == len(last):
+        return list(last.values())
+    return [test._replace(suite=around) for (around, _, _), test in last.items()]

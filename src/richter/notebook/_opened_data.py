@@ -14,14 +14,13 @@ import numpy as np
 import polars as pl
 
 from richter.audit import (
-    CalibrationReport,
     FloorsReport,
     RunResults,
-    SeverityReport,
     TailReport,
     WatchReport,
     apply_gate_plan,
     compare_tables,
+    is_old_second,
     margin_plan,
     measure_calibration,
     measure_grades,
@@ -40,7 +39,7 @@ from richter.errors import InputError, UnconfirmedReading
 from richter.evidence import MissingPolicy, Policy, margins_of
 from richter.interop import RatingKind, Source, is_frame, named_source, source_name
 from richter.notebook._python_words import speaks_python
-from richter.notebook._shown_results import Claims, Comparison, GateResult
+from richter.notebook._shown_results import CalibrationResult, Claims, Comparison, GateResult, SeverityResult
 from richter.records import DEFAULT_LEVEL, Better, Claim, picture
 from richter.report import write_report
 from richter.store import DatabaseRun, Place, is_run, open_ledger
@@ -133,7 +132,7 @@ def _table_of_arrays(arrays: Mapping[str, Any]) -> pl.DataFrame:
             given = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise InputError(
-                f"{name!r} holds a {type(values).__name__} that is no array of scores.",
+                f"{name!r} holds a {type(values).__name__}, not an array of scores.",
                 remedy="Give numbers, a path, or a frame.",
             ) from error
         if given.ndim != 1:
@@ -173,7 +172,11 @@ class Run:
             return
         if not isinstance(source, str | Path | DatabaseRun):
             remedy = "Give a path, or make a frame of it: polars.DataFrame(rows)."
-            raise InputError(f"A {type(source).__name__} is no run, file or frame.", remedy=remedy)
+            if hasattr(source, "__array__"):
+                remedy = (
+                    'Give arrays with their names: {"old": first, "new": second}; or richter.paired(first, second).'
+                )
+            raise InputError(f"A {type(source).__name__} is not a run, a file or a frame.", remedy=remedy)
         _, place = named_source(source)
         if isinstance(place, Path) and not place.exists():
             raise InputError(f"{place}: no such run or file.", remedy="Give a run's folder, a table, or a frame.")
@@ -182,7 +185,7 @@ class Run:
             self.place = place if len(self.sources) == 1 else None
 
     def __repr__(self) -> str:
-        return f"<Run: {self.name}, {len(self.conditions)} conditions>"
+        return f"<Run: {self.name}, {', '.join(self.conditions[:4])}{', …' * (len(self.conditions) > 4)}>"
 
     def _repr_html_(self) -> str:
         try:
@@ -290,8 +293,7 @@ class Run:
             n_resamples=n_resamples,
             seed=seed,
         )
-        fields = {f.name: getattr(report, f.name) for f in dataclasses.fields(report)}
-        return Comparison(**(fields | {"claims": Claims(report.claims), "data": self}))
+        return Comparison(**(_fields_of(report) | {"claims": Claims(report.claims), "data": self}))
 
     def _by_column(self, by: str) -> tuple[Dataset, str]:
         """The tables with a column's values as domains, and the name under which they are."""
@@ -308,7 +310,7 @@ class Run:
         margin: Margin = None,
         conditions: Sequence[str] = (),
         on: str | None = None,
-        missing: MissingPolicy = "both-ways",
+        missing: MissingPolicy | None = None,
         trust_ids: bool = False,
         trust_raters: bool = False,
         trust_labels: bool = False,
@@ -339,10 +341,21 @@ class Run:
             stated = parsed_margins(margin)
             bare = {on or "": stated} if isinstance(stated, float) else stated
             tables = self.tables.select(conditions) if conditions else self.tables
+            if len(tables.conditions) == 2 and is_old_second(*tables.conditions):
+                first, second = tables.conditions
+                raise InputError(
+                    f"{second} comes second, and a gate checks the second one against the first.",
+                    remedy=f'Name the old one first: conditions=("{second}", "{first}").',
+                )
+            if len(tables.conditions) != 2:
+                named = ", ".join(map(repr, tables.conditions[:2])) if len(tables.conditions) > 2 else "'old', 'new'"
+                raise InputError(
+                    f"A gate compares two, and the data hold {len(tables.conditions)}.",
+                    remedy=f"Name both, the old one first: conditions=({named}).",
+                )
             own = margin_plan(tables, margins_of(tables, bare), level=level)
             report = run_gate(own, tables, policy=policy, accept_judge=accept_judge)
-        fields = {f.name: getattr(report, f.name) for f in dataclasses.fields(report)}
-        return GateResult(**(fields | {"claims": Claims(report.claims), "data": self}))
+        return GateResult(**(_fields_of(report) | {"claims": Claims(report.claims), "data": self}))
 
     @speaks_python
     def severity(
@@ -355,7 +368,7 @@ class Run:
         n_resamples: int = 2000,
         seed: int = 0,
         **more: Any,
-    ) -> SeverityReport:
+    ) -> SeverityResult:
         """How bad are the errors? `require` are limits such as "severity>=3 below 100 per million".
 
         Further options are those of `richter.audit.weigh_scores`.
@@ -368,7 +381,8 @@ class Run:
         }
         usual: dict[str, Any] = {"require": [], "control": None, "level": DEFAULT_LEVEL, "n_resamples": 2000}
         stated = {name: value for name, value in given.items() if value != usual[name]}  # a plan may say the rest
-        return weigh_scores(self._tables_for(plan), plan=plan, seed=seed, **stated, **more)
+        found = weigh_scores(self._tables_for(plan), plan=plan, seed=seed, **stated, **more)
+        return SeverityResult(**_fields_of(found), data=self)
 
     @speaks_python
     def calibration(
@@ -379,11 +393,12 @@ class Run:
         level: float = DEFAULT_LEVEL,
         splits: int | None = None,
         seed: int = 0,
-    ) -> CalibrationReport:
+    ) -> CalibrationResult:
         """Does it know when it is wrong? From a run's draws, a draws table or a grades table with confidences."""
         source = read_draws(*self.sources, options=self.options)
         rng = np.random.default_rng(seed)
-        return measure_calibration(source, rng=rng, bins=bins, binning=binning, level=level, splits=splits)
+        found = measure_calibration(source, rng=rng, bins=bins, binning=binning, level=level, splits=splits)
+        return CalibrationResult(**_fields_of(found), data=self)
 
     @speaks_python
     def tail(
@@ -409,7 +424,7 @@ class Run:
         paths = [source for source in self.sources if isinstance(source, str | Path)]
         if len(paths) < len(self.sources):
             raise InputError(
-                "A frame is no series of runs.", remedy="Give a folder, files by date, or a table in a file."
+                "A frame is not a series of runs.", remedy="Give a folder, files by date, or a table in a file."
             )
         name, days, notes = read_series(*paths, condition=condition or None, date=date, options=self.options)
         return watch_series(
@@ -446,6 +461,11 @@ class Run:
     def findings(self) -> tuple[Claim, ...]:
         """Every claim that these records allow without further choices. Exploratory."""
         return tuple(self.compare().claims) if len(self.tables.conditions) > 1 else ()
+
+
+def _fields_of(report: Any) -> dict[str, Any]:
+    """The fields of a report, to make the result that shows itself."""
+    return {f.name: getattr(report, f.name) for f in dataclasses.fields(report)}
 
 
 def parsed_margins(margin: Margin) -> float | dict[str, float] | None:

@@ -6,7 +6,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, overload
 
-from richter.audit import CompareReport, GapSize, GateReport, PilotSize, Verification, verify_document
+from richter.audit import (
+    CalibrationReport,
+    CompareReport,
+    GapSize,
+    GateReport,
+    PilotSize,
+    SeverityReport,
+    Verification,
+    verify_document,
+)
 from richter.errors import InputError
 from richter.notebook._plots import Plot, PlotKind, check_kind, plot_of
 from richter.notebook._python_words import in_python
@@ -18,7 +27,7 @@ from richter.words import answer, describe_gap_size, describe_pilot_size
 if TYPE_CHECKING:
     from richter.notebook._opened_data import Run
 
-__all__ = ["Claims", "Comparison", "GateResult", "SizeResult"]
+__all__ = ["CalibrationResult", "Claims", "Comparison", "GateResult", "SeverityResult", "SizeResult"]
 
 MAX_PRINTED = 12  # claims that a summary lists
 
@@ -195,6 +204,60 @@ class GateResult(_Looks, GateReport):
         pairs = [{"conditions": list(c.conditions)} for c in self.claims if len(c.conditions) == 2]
         comparison = {"claims": [c.to_dict() for c in self.claims], "pairs": pairs}
         return plot_of({"sections": {"floors": {"comparison": comparison}}}, "forest")
+
+
+class _OfData:
+    """How a result on single conditions is looked at: as text, as a figure, as a page of its data."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def claims(self) -> tuple[Claim, ...]: ...
+
+        notes: tuple[str, ...]
+        understood: str
+        data: "Run | None"
+
+    def __repr__(self) -> str:
+        first = next((c.sentence for c in self.claims), "no claim")
+        return f"<{type(self).__name__}: {printable(first, limit=100)}>"
+
+    def summary(self) -> str:
+        """The claims, how the data were read, and notes, as text."""
+        lines = (*(c.sentence for c in self.claims), self.understood, *self.notes)
+        return "\n".join(in_python(printable(line)) for line in dict.fromkeys(lines) if line)
+
+    def report(self, path: str | Path) -> Path:
+        """Write the page of the data, and return its path."""
+        return _opened(self.data).report(path)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class CalibrationResult(_OfData, CalibrationReport):
+    """What `richter.open(..).calibration()` finds: of each condition whether its confidence fits."""
+
+    unwritten: ClassVar = ("asked", "data")
+
+    data: "Run | None" = None
+
+    def plot(self) -> Plot:
+        """How often answers of each confidence are right: the reliability diagram."""
+        return plot_of(_opened(self.data).measure().to_dict(), "reliability")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SeverityResult(_OfData, SeverityReport):
+    """What `richter.open(..).severity()` finds: how bad the errors of each condition are."""
+
+    unwritten: ClassVar = ("study", "data")
+
+    data: "Run | None" = None
+
+    def plot(self) -> Plot:
+        """How severe the errors of each condition are."""
+        return plot_of(_opened(self.data).measure().to_dict(), "severity")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

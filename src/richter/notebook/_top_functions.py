@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from richter.audit import GapSize, PilotSize, size_from_expectation, size_from_pilot
 from richter.claims import About
-from richter.evidence import MissingPolicy
+from richter.evidence import MissingPolicy, Policy
 from richter.interop import RatingKind
 from richter.notebook._opened_data import Data, Margin, Run, open_run, parsed_margins
 from richter.notebook._python_words import speaks_python
@@ -95,7 +95,7 @@ def gate(
     plan: str | Path | None = None,
     conditions: Sequence[str] = (),
     on: str | None = None,
-    missing: MissingPolicy = "both-ways",
+    missing: MissingPolicy | None = None,
     unpaired: bool = False,
     trust_ids: bool = False,
     trust_raters: bool = False,
@@ -146,6 +146,11 @@ def size(
     cost_draw: float = 1.0,
     cluster_size: float | None = None,
     intraclass: float | None = None,
+    missing: MissingPolicy = "both-ways",
+    unpaired: bool = False,
+    trust_ids: bool = False,
+    trust_raters: bool = False,
+    trust_labels: bool = False,
     power: float = 0.8,
     level: float = DEFAULT_LEVEL,
     map: Mapping[str, str] | None = None,  # noqa: A002 - the word of the command line
@@ -159,7 +164,8 @@ def size(
 
     With `data` of two conditions (a pilot) the spread comes from them. Without data it follows from the expected
     `accuracy` of both and the correlation `phi` of their grades, or from the share of questions on which exactly one is
-    right (`discordance`). `margin` is the difference that matters (0.02 or "2pt"); without one it is two points.
+    right (`discordance`). `margin` is the difference that matters (0.02 or "2pt"); without one it is that
+    between the two accuracies, else two points.
     Without data `items` is enough for either answer: to show the difference, or to show that it is smaller.
 
     >>> import richter
@@ -177,9 +183,12 @@ def size(
         return SizeResult(found)
     run = _opened(data, map=map, scale=scale, better=better, ratings=ratings, confirm=confirm, options=options)
     tables = run.tables.select(conditions) if conditions else run.tables
+    policy = Policy(
+        missing=missing, unpaired=unpaired, trust_ids=trust_ids, trust_raters=trust_raters, trust_labels=trust_labels
+    )
     found = speaks_python(size_from_pilot)(
-        tables, margins=by_measure, on=on, pairs=pairs, cost_item=cost_item, cost_draw=cost_draw, power=power,
-        level=level,
+        tables, margins=by_measure, on=on, policy=policy, pairs=pairs, cost_item=cost_item, cost_draw=cost_draw,
+        power=power, level=level,
     )  # fmt: skip
     return SizeResult(found)
 

@@ -5,6 +5,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar, Literal, ParamSpec, TypeVar
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ __all__ = [
 
 Kind = Literal["human", "judge", "rule"]
 Key = tuple[str, str, int]  # item, condition, draw
+LEAST_SEVERE_ERROR = 0.5
 ACCEPTED_ALPHA = 0.667  # Krippendorff (2004): below it, no conclusions even tentatively
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -78,6 +80,32 @@ class Tabulated:
         mean: Floats = np.where(count > 0, total / np.maximum(count, 1), np.nan)
         return mean
 
+    def decisions(self, threshold: float | None) -> Floats:
+        """What each rater says: the severity itself, or 1 where it is at least the threshold (0.5: above 0)."""
+        if threshold is None:
+            return self.values
+        reached = self.values > 0 if threshold == LEAST_SEVERE_ERROR else self.values >= threshold
+        return np.where(np.isnan(self.values), np.nan, reached.astype(np.float64))
+
+    def votes(self, threshold: float | None) -> Floats:
+        """Each answer's median over raters, of decisions the majority's; an even vote is the item's own rater's.
+
+        That is the one whose place among its raters by name the CRC-32 of the item's id names, as in comparisons.
+        """
+        said = self.decisions(threshold)
+        found = _medians(said)
+        for row in np.flatnonzero(found == 0.5) if threshold is not None else ():
+            own = said[row][~np.isnan(said[row])]
+            found[row] = own[crc32(self.keys[row][0].encode()) % len(own)]
+        return found
+
+
+def _medians(values: Floats) -> Floats:
+    """The median of each row's known values; NaN without any."""
+    found, known = np.full(len(values), np.nan), ~np.isnan(values).all(axis=1)
+    found[known] = np.nanmedian(values[known], axis=1)
+    return found
+
 
 def tabulate(ratings: Iterable[Rating], kind: Kind, *, any_scale: bool = False) -> Tabulated:
     """Ratings of one kind as a table. Kinds never mix: none of this kind is an error, whatever else is there."""
@@ -94,16 +122,15 @@ def tabulate(ratings: Iterable[Rating], kind: Kind, *, any_scale: bool = False) 
     row, column = {key: i for i, key in enumerate(keys)}, {name: j for j, name in enumerate(raters)}
     values = np.full((len(keys), len(raters)), np.nan)
     failed, given = np.zeros(values.shape, dtype=bool), np.zeros(values.shape, dtype=bool)
-    names = sorted({r.mechanism for r in chosen if r.mechanism})
-    number, mechanism = {name: k for k, name in enumerate(names)}, np.full(values.shape, -1, dtype=np.intp)
+    number, mechanism = dict[str, int](), np.full(values.shape, -1, dtype=np.intp)
     twice = moved = 0
     for r in chosen:
         at = row[r.item, r.condition, r.draw], column[r.rater]
         where = f"{r.rater} on {r.item} ({r.condition})"
         twice += bool(given[at])
         given[at], failed[at] = True, r.severity is None
-        check_mechanism(r.mechanism, where=where)
-        mechanism[at] = number.get(r.mechanism, -1)
+        name = check_mechanism(r.mechanism, where=where)
+        mechanism[at] = number.setdefault(name, len(number)) if name else -1
         values[at] = np.nan if r.severity is None else r.severity if any_scale else _on_grid(r.severity, where)
         moved += not any_scale and r.severity is not None and values[at] != r.severity
     return Tabulated(
@@ -338,7 +365,7 @@ def corrections(
     `strata` names the stratum in which each answer could be drawn for labelling; without it the labels are taken as
     a simple random sample of the judged answers, which the caller must be able to say.
     """
-    pool = _pool_of(human, judges, strata)
+    pool = _Pool(human, judges, strata)
     known = {key[1] for key in pool.keys}
     conditions = [name for name in order if name in known] or sorted(known)
     found = [_correct_condition(pool, condition, thresholds, level) for condition in conditions]
@@ -348,41 +375,50 @@ def corrections(
     return tuple(found)
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class _Pool:
-    """The answers that judges scored: their scores, people's labels (NaN: none), and the strata of these."""
+    """The answers that judges scored: their scores, people's labels (NaN: none), and the strata of these.
 
-    keys: tuple[Key, ...]
-    score: Floats
-    label: Floats
-    group: NDArray[np.str_] | None
+    Of several people the median counts, of several judges too. A rate is of each rater's decisions: the median of two
+    severities would be an error where only one of the two sees one.
+    """
 
-    def part(self, rows: Indices) -> tuple[Floats, Floats, NDArray[np.str_] | None]:
-        """Labels, scores and strata of some answers."""
-        return self.label[rows], self.score[rows], None if self.group is None else self.group[rows]
+    def __init__(self, human: Tabulated, judges: Tabulated, strata: Mapping[Key, str] | None) -> None:
+        self._scored = ~np.isnan(judges.values).all(axis=1)
+        self._human, self._judges = human, judges
+        self.keys = tuple(key for key, is_scored in zip(judges.keys, self._scored, strict=True) if is_scored)
+        self.group = None if strata is None else np.array([strata.get(key, "") for key in self.keys])
+        self._by_threshold: dict[float | None, tuple[Floats, Floats]] = {}
 
+    def part(self, rows: Indices, threshold: float | None = None) -> tuple[Floats, Floats]:
+        """Labels and scores of some answers, or whether they are at least a threshold."""
+        if threshold not in self._by_threshold:
+            of_people = _medians(self._human.decisions(threshold))
+            labels = dict(zip(self._human.keys, of_people, strict=True))
+            label = np.array([labels.get(key, np.nan) for key in self.keys])
+            self._by_threshold[threshold] = label, self._judges.votes(threshold)[self._scored]
+        label, score = self._by_threshold[threshold]
+        return label[rows], score[rows]
 
-def _pool_of(human: Tabulated, judges: Tabulated, strata: Mapping[Key, str] | None) -> _Pool:
-    labels = dict(zip(human.keys, human.mean, strict=True))
-    scored = ~np.isnan(judges.mean)
-    keys = tuple(key for key, is_scored in zip(judges.keys, scored, strict=True) if is_scored)
-    return _Pool(
-        keys=keys,
-        score=judges.mean[scored],
-        label=np.array([labels.get(key, np.nan) for key in keys]),
-        group=None if strata is None else np.array([strata.get(key, "") for key in keys]),
-    )
+    def strata(self, rows: Indices) -> NDArray[np.str_] | None:
+        """The strata of some answers; None where labels were drawn from all."""
+        return None if self.group is None else self.group[rows]
 
 
 def _correct_condition(pool: _Pool, condition: str, thresholds: Sequence[float], level: float) -> Correction:
     """One condition's mean and rates."""
-    label, score, group = pool.part(np.flatnonzero([key[1] == condition for key in pool.keys]))
+    rows = np.flatnonzero([key[1] == condition for key in pool.keys])
+    label, score = pool.part(rows)
+    group = pool.strata(rows)
+
+    def rate(threshold: float) -> stats.Corrected:
+        return stats.ppi_mean(*pool.part(rows, threshold), strata=group, level=level, low=0.0, high=1.0)
+
     return Correction(
         condition=condition,
         n=len(label),
         n_labelled=int((~np.isnan(label)).sum()),
         mean_severity=_try(stats.ppi_mean, label, score, strata=group, level=level),
-        rates=_try(stats.ppi_rates, label, score, thresholds=thresholds, strata=group, level=level),
+        rates=_try(lambda: {s: rate(s) for s in thresholds}),
     )
 
 
@@ -398,16 +434,18 @@ def _correct_difference(
     ]
     if not shared:
         return None
-    one, other = (pool.part(np.array(rows)) for rows in zip(*shared, strict=True))
-    strata = None if one[2] is None or other[2] is None else (one[2], other[2])
+    one, other = (np.array(rows) for rows in zip(*shared, strict=True))
+    drawn = pool.strata(one), pool.strata(other)
+    strata = None if drawn[0] is None or drawn[1] is None else (drawn[0], drawn[1])
 
     def difference(threshold: float | None) -> stats.Corrected:
-        return stats.ppi_difference(one[:2], other[:2], threshold=threshold, strata=strata, level=level)
+        sides = pool.part(one, threshold), pool.part(other, threshold)
+        return stats.ppi_difference(*sides, strata=strata, level=level, high=4.0 if threshold is None else 1.0)
 
     return Correction(
         condition=f"{second} minus {first}",
         n=len(shared),
-        n_labelled=int((~np.isnan(one[0])).sum() + (~np.isnan(other[0])).sum()),
+        n_labelled=sum(int((~np.isnan(pool.part(rows)[0])).sum()) for rows in (one, other)),
         mean_severity=_try(difference, None),
         rates=_try(lambda: {s: difference(s) for s in thresholds}),
     )

@@ -14,6 +14,7 @@ from richter.stats import Floats
 
 __all__ = ["GRID", "Rubric", "check_mechanism", "check_severity", "rubric", "snap"]
 
+_OTHER_NAMES = {"generation": "fabrication", "generation/fabrication": "fabrication"}
 GRID = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0)
 
 
@@ -83,8 +84,12 @@ def check_severity(value: float, *, where: str = "") -> float:
 
 
 def check_mechanism(name: str, *, where: str = "") -> str:
-    """The name, if the rubric has it; empty is allowed (a correct answer has no mechanism)."""
+    """The rubric's name of a mechanism; empty is allowed (a correct answer has no mechanism).
+
+    "Generation" and "generation/fabrication", as ERRORQUAKE and its release write it, are fabrication.
+    """
     names = rubric().mechanism_names
+    name = _OTHER_NAMES.get(name.strip().lower(), name)
     if name and name not in names:
         raise InputError(
             f"{where + ': ' if where else ''}mechanism {name!r} is not known.", remedy=f"Use one of {', '.join(names)}."

@@ -8,8 +8,22 @@ from typing import Any, ClassVar, Literal
 
 from richter.records._plain import Result
 
-__all__ = ["SAMPLE_NOTE", "Answer", "Condition", "Confidence", "Decoding", "Grade", "Item", "Rating", "call_key"]
+__all__ = [
+    "OPTIONS_SHARE_SOURCE",
+    "OPTIONS_SOURCE",
+    "SAMPLE_NOTE",
+    "Answer",
+    "Condition",
+    "Confidence",
+    "Decoding",
+    "Grade",
+    "Item",
+    "Rating",
+    "call_key",
+]
 
+OPTIONS_SOURCE = "options"  # confidences that are the chosen option's share of the options' probability
+OPTIONS_SHARE_SOURCE = "options: share of mass"  # beside them: the share of all probability that the options have
 SAMPLE_NOTE = "rating sample"  # the ledger's note of which answers people rate, and of every answer's stratum
 
 
@@ -55,7 +69,8 @@ class Decoding(Result):
     """How a model is made to answer. `choices` restricts the answer to one of these texts (option scoring).
 
     With `prior`, a text in place of the prompt, the answer is the choice of the highest log P(choice | prompt) - log
-    P(choice | prior); `tokens` and `logprobs` of the answer are the choices and those differences.
+    P(choice | prior); `tokens` and `logprobs` of the answer are the choices and those differences. With
+    `top_logprobs` so many tokens are listed at each place with their log-probabilities.
     """
 
     always: ClassVar = ("temperature", "max_tokens")
@@ -65,6 +80,7 @@ class Decoding(Result):
     max_tokens: int = 500
     seed: int | None = None
     logprobs: bool = False
+    top_logprobs: int = 0
     choices: tuple[str, ...] = ()
     prior: str = ""
     json_schema: Mapping[str, Any] | None = None
@@ -94,7 +110,8 @@ class Condition(Result):
 class Answer:
     """A condition's text for an item at a draw. `error` is set, and `text` empty, where the call failed for good.
 
-    `served` is the model that the server says it answered with, known when the answer comes.
+    Known when the answer comes are `served`, the model that the server says it answered with, and `alternatives`, the
+    tokens that it might have written at each place with their log-probabilities.
     """
 
     text: str
@@ -110,6 +127,7 @@ class Answer:
     latency_s: float | None = None
     error: str = ""
     served: str = ""
+    alternatives: tuple[tuple[tuple[str, float], ...], ...] = ()
 
     @property
     def truncated(self) -> bool:

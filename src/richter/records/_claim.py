@@ -151,7 +151,7 @@ class GradedResult(Result):
     verdict: Verdict
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Claim(Result):
     """The only carrier of a verdict.
 
@@ -221,6 +221,11 @@ class Claim(Result):
             asked = None if self.hypothesis is None else (self.hypothesis.relation, self.hypothesis.value)
             text = repr((self.measure, self.conditions, asked, self.margin))
             object.__setattr__(self, "id", hashlib.sha256(text.encode()).hexdigest()[:12])
+
+    def __repr__(self) -> str:
+        return (
+            f"<Claim on {self.measure}, {self.verdict.value}: {self.sentence[:100]}{'…' * (len(self.sentence) > 100)}>"
+        )
 
     def __str__(self) -> str:
         return self.sentence

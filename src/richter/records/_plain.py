@@ -55,6 +55,9 @@ def of_kind(notes: Iterable[str], kind: str) -> list[str]:
     return [note for note in notes if isinstance(note, Note) and note.kind == kind]
 
 
+HOW_WRITTEN = frozenset({"derived", "unwritten", "flat", "keyed", "named", "schema", "always"})
+
+
 class Result:
     """A result that can be written: a frozen dataclass with `to_dict()`, made from its fields by `plain`.
 
@@ -72,6 +75,10 @@ class Result:
     named: ClassVar[Mapping[str, str]] = {}
     schema: ClassVar[str] = ""
     always: ClassVar[tuple[str, ...] | None] = None
+
+    def __dir__(self) -> list[str]:
+        """What a user looks for; how a result is written is left out."""
+        return [name for name in super().__dir__() if name not in HOW_WRITTEN]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""

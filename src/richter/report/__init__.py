@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from richter.report._history import *
     from richter.report._markdown import *
     from richter.report._page import *
+    from richter.report._run_list import *
+    from richter.report._run_summary import *
     from richter.report._runs_app import *
     from richter.report._side_by_side import *
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from richter.report import _figure as draw
 from richter.report._figure import Figure, Key, Row, axis_of, copied, ends, figure, panels_by
-from richter.report._svg import Axis
+from richter.report._svg import Axis, Mark
 from richter.words._figure_texts import (
     describe_coverage,
     describe_groups,
@@ -72,21 +72,24 @@ def _reliability(
         return
     top = max(r["n"] for r in rows)
     on = ("confidence", "accuracy")
+    bins = Counter(r["series"] for r in rows)
     panels = panels_by(
         rows,
-        Axis(title="confidence"),
-        Axis(title="accuracy"),
+        Axis(title="confidence", percent=True),
+        Axis(title="answers that are right", percent=True),
         draw.against((0, 0), (1, 1)),
         draw.line(*on, size=2.5, faint=True),
         draw.spans("confidence"),
-        draw.dots(*on, size=lambda r: 2.5 + 5 * (r["n"] / top) ** 0.5),
+        draw.dots(*on, size=4),
+        _count_columns(top),
         field="series",
     )
+    panels = [p for p in panels if bins.get(p.title, 2) > 1]  # one dot is said in words, not drawn
     has_enough = sum(r["n"] for r in rows) >= FEW
     yield figure(
         figure_name,
         title=title,
-        says=describe_reliability(studies, has_enough=has_enough),
+        says=describe_reliability(studies, has_enough=has_enough, top=top),
         panels=panels if has_enough else [],
         rows=rows,
         columns="condition, source: confidence from, from: bin from, to, n: answers, confidence: mean confidence, "
@@ -94,6 +97,17 @@ def _reliability(
         docs=docs,
         folded=folded,
     )
+
+
+def _count_columns(top: int) -> draw.Layer:
+    """Columns at the foot of a diagram, as high as their bins hold answers."""
+
+    def columns(own: draw.Numbered) -> Iterator[Mark]:
+        for k, r in own:
+            at = [(r["confidence"], 0.0), (r["confidence"], 0.2 * r["n"] / top)]
+            yield Mark(kind="line", at=at, colour="var(--muted)", size=16, row=k, faint=True)
+
+    return columns
 
 
 def _phase(conditions: Mapping[str, Any]) -> Iterator[Figure]:

@@ -13,8 +13,8 @@ from richter.words._numbers import name
 from richter.words._page_texts import (
     best_first,
     claim_numbers,
+    claim_parts,
     describe_blocked_row,
-    describe_claim_row,
     describe_difference_in_cell,
     document_words,
     finite_ends,
@@ -22,7 +22,6 @@ from richter.words._page_texts import (
     verdict_of,
 )
 
-WITH_SIZES = 3  # inconclusive claims of a list under which their sizes stand
 EACH = 6  # claims of a group that are listed; the rest unfold
 MOST_CLAIMS = 100  # of a group that the page holds; JSON has all
 MOST_IN_NUMBERS = 12  # conditions of a matrix whose cells have room for numbers
@@ -49,13 +48,16 @@ def _claim(claim: Claim, place: int, *, from_winner: bool = False) -> dict[str, 
     if from_winner and two and side_of(claim) == "worse" and finite_ends(claim):
         claim = turn_claim(claim)
     interval = claim.get("interval") or claim.get("plain_interval")
+    parts = claim_parts(claim, joined_by="over" if from_winner and side_of(claim) == "better" else "against")
+    line = _line(claim, group, in_numbers=bool(parts[0]) and (from_winner or group in ("open", "judge")))
     return {
         "number": place,
         "verdict": verdict,
         "word": verdict_word(verdict, side_of(claim)),
         "side": "blocked" if group == "blocked" else side_of(claim),
         "sentence": with_terms(printable(str(claim.get("sentence") or ""), limit=600)),
-        "line": printable(_line(claim, group, from_winner=from_winner), limit=300),
+        "line": printable(line or ", ".join(parts[:2]) + ": " + parts[2], limit=300),
+        "parts": [] if line else [printable(part, limit=160) for part in parts],
         "sizes": describe_sizes(_as_claim(claim), document_words(claim)) if group == "open" else "",
         "remedy": printable(str(claim.get("remedy") or ""), limit=300) if group == "blocked" else "",
         "numbers": with_terms("; ".join(claim_numbers(claim))),
@@ -65,13 +67,11 @@ def _claim(claim: Claim, place: int, *, from_winner: bool = False) -> dict[str, 
     }
 
 
-def _line(claim: Claim, group: str, *, from_winner: bool) -> str:
-    """A claim in one line: its numbers where its group says how it came out, else its sentence."""
+def _line(claim: Claim, group: str, *, in_numbers: bool) -> str:
+    """A claim in one sentence; empty where its group says how it came out and its numbers suffice."""
     if group == "blocked":
         return describe_blocked_row(claim)
-    if finite_ends(claim) is not None and (from_winner or group in ("open", "judge")):
-        return describe_claim_row(claim)
-    return str(claim.get("sentence") or "")
+    return "" if in_numbers else str(claim.get("sentence") or "")
 
 
 def _as_claim(claim: Claim) -> Any:
@@ -135,8 +135,6 @@ def group_of(claim: Claim) -> str:
 def _group(key: str, own: Sequence[tuple[Claim, int]], *, from_winner: bool) -> dict[str, Any]:
     """One group: its first claims listed, the others folded; the sizes that would settle the first of them."""
     rows = [_claim(*c, from_winner=from_winner) for c in own[:MOST_CLAIMS]]
-    for row in rows[WITH_SIZES:]:
-        row["sizes"] = ""
     is_of_pairs = any(len(claim.get("conditions") or ()) == 2 for claim, _ in own)
     more = f"{len(own) - EACH:,} more"
     if len(own) > len(rows):

@@ -63,14 +63,26 @@ def changes_of(document: Mapping[str, Any], pair: list[str]) -> dict[str, Any] |
             if list(note["conditions"]) != list(pair):
                 fixed, broken = broken, fixed
             n = max(int(note.get("n_paired") or 0), fixed + broken)
-            first, second = (name(c) for c in pair)
-            return {
-                "first": first,
-                "second": second,
-                "fixed": fixed,
-                "broken": broken,
-                "unchanged": n - fixed - broken,
-                "n": n,
-                "words": describe_changes(fixed, broken, n),
-            }
+            return _changes(pair, fixed, broken, n, words=("fixed", "broken", "unchanged"))
     return None
+
+
+def moved_changes(pair: list[str], moved: tuple[int, int, int] | None) -> dict[str, Any] | None:
+    """Of repeated answers: how many questions are right more often, less often and as often from the first to the
+    second of a pair."""
+    return _changes(pair, *moved, words=("more often right", "less often right", "as often")) if moved else None
+
+
+def _changes(pair: list[str], fixed: int, broken: int, n: int, *, words: tuple[str, str, str]) -> dict[str, Any]:
+    first, second = (name(c) for c in pair)
+    counts = (fixed, broken, n - fixed - broken)
+    return {
+        "first": first,
+        "second": second,
+        "fixed": fixed,
+        "broken": broken,
+        "unchanged": counts[2],
+        "n": n,
+        "named": dict(zip(("fixed", "broken", "unchanged"), words, strict=True)),
+        "words": describe_changes(counts, words),
+    }

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from richter.claims import Metric, measure_words
+from richter.claims import JUDGE_UNCHECKED, Metric, measure_words
 from richter.records import DEFAULT_LEVEL
 from richter.report._figure import Figure, Row, dashed, ends, figure, interval_panel, leading
 from richter.report._measure_table import figures_of
@@ -14,6 +14,7 @@ from richter.words._figure_texts import (
     describe_differences_figure,
     describe_flips,
     describe_ranking,
+    describe_with_levels,
 )
 from richter.words._numbers import name
 from richter.words._spans import describe_level, digits_by_width
@@ -50,12 +51,33 @@ def _lead(document: Mapping[str, Any], comparison: Mapping[str, Any], main: Sequ
     """The figure of the first screen: the difference of two that were compared, else the ranking of all."""
     names = {row[key] for row in main for key in ("condition", "other")}
     if len(main) == 1 and len(names) == 2 and len(comparison.get("conditions") or names) == 2:
-        yield from _difference(main[0])
+        yield from _difference(main[0], _both_panel(document, comparison))
     else:
         yield from _ranking(document, comparison)
 
 
-def _difference(row: Row) -> Iterator[Figure]:
+def _both_panel(document: Mapping[str, Any], comparison: Mapping[str, Any]) -> list[Panel]:
+    """The two on the main measure, as given; none where one was not measured by itself."""
+    primary, figures = _main_figures(document, comparison)
+    words = measure_words(primary or "accuracy")
+    rows = _ranked_rows(figures, words, [])
+    if len(rows) != 2 or any(row["low"] is None for row in rows):
+        return []
+    rows.sort(key=lambda row: list(figures).index(row["condition"]))
+    marks = [mark for k, row in enumerate(rows) for mark in _ranked_marks(k, row, is_leader=True)]
+    return [Panel(x=_measure_axis(rows, words), y=lanes([r["condition"] for r in rows]), marks=marks, beside=True)]
+
+
+def _measure_axis(rows: Sequence[Row], words: Metric) -> Axis:
+    """The axis of a measure that holds the intervals of all rows; its title says their level."""
+    rates = words.suffix == " points"
+    levels = sorted({describe_level(row["level"]) for row in rows if row["level"]})
+    reach = [row[key] for row in rows for key in ("low", "value", "high")]
+    title = describe_with_levels(words.noun, levels)
+    return axis([0.0, 1.0] if rates and len(rows) == 1 else reach, title, percent=rates)
+
+
+def _difference(row: Row, panels: Sequence[Panel]) -> Iterator[Figure]:
     """The main difference of two with its interval, its margin, and which side is whose."""
     if row["low"] is None or row["high"] is None:
         return
@@ -63,7 +85,7 @@ def _difference(row: Row) -> Iterator[Figure]:
     reach = max(abs(v) for v in (row["low"], row["high"], row["delta"], 1.3 * margin) if math.isfinite(v)) * 1.08
     good = 1 if row["better"] == "higher" else -1
     sides = {good: row["other"], -good: row["condition"]}
-    colour, middle = COLOURS.get(row["side"], "var(--muted)"), 0.36
+    colour, middle = "var(--open)" if row["is_unchecked"] else _colour(row), 0.36
     marks = [Mark(kind="area", at=[(-margin,), (margin,)], colour="var(--shade)")] if margin else []
     marks += [
         dashed((0, 0), (0, 1)),
@@ -72,14 +94,16 @@ def _difference(row: Row) -> Iterator[Figure]:
         Mark(kind="label", at=[(row["delta"], 0.56)], text=row["shown"]),
     ]
     level = describe_level(row["level"])
-    x = Axis(low=-reach or -1.0, high=reach or 1.0, title=f"difference in {row['measure']}")
+    x = Axis(
+        low=-reach or -1.0, high=reach or 1.0, title=describe_with_levels(f"difference in {row['measure']}", [level])
+    )
     whose = {x.low: f"← {name(sides[-1], limit=20)} better", x.high: f"{name(sides[1], limit=20)} better →"}
     marks += [Mark(kind="label", at=[(at, 0.92)], text=text, faint=True) for at, text in whose.items()]
     yield figure(
         "floors-difference",
         title="The difference",
-        says=describe_difference(row, row["measure"].split(" (")[0], level),
-        panels=[Panel(x=x, y=Axis(silent=True), marks=marks, short=True)],
+        says=describe_difference(row, level),
+        panels=[Panel(x=x, y=Axis(silent=True), marks=marks, short=True), *panels],
         rows=[row],
         columns="condition: from, other: to, measure, delta: difference, low: from, high: to, margin, n: questions",
         docs="estimators/comparison",
@@ -98,15 +122,12 @@ def _ranking(document: Mapping[str, Any], comparison: Mapping[str, Any]) -> Iter
     control = (comparison.get("options") or {}).get("control")
     names = [row["condition"] for row in rows]
     drawn, more = leading(names, "models, the best ones", most=MOST_RANKED)
-    rates = words.suffix == " points"
-    reach = [row[key] for row in rows[: len(drawn)] for key in ("low", "value", "high")]
-    x = axis([0.0, 1.0] if rates and len(rows) == 1 else reach, words.noun, percent=rates)
+    x = _measure_axis(rows[: len(drawn)], words)
     marks = _ranking_marks(rows[: len(drawn)], groups, control)
-    levels = {describe_level(row["level"]) for row in rows if row["level"]}
     yield figure(
         "floors-ranking",
         title="The ranking",
-        says=describe_ranking(groups, names, words.noun, levels=sorted(levels), control=control),
+        says=describe_ranking(groups, names, words.noun, control=control),
         more=more,
         panels=[Panel(x=x, y=lanes(drawn), marks=marks, beside=True)],
         rows=rows,
@@ -122,13 +143,15 @@ def _ranking_marks(rows: Sequence[Row], groups: Sequence[Sequence[str]], control
     marks = [dashed((r["value"], 0), (r["value"], len(rows) - 1)) for r in rows if r["condition"] == control]
     marks += _tier_lines(groups, lane)
     for who, k in lane.items():
-        marks += _ranked_marks(k, rows[k], is_leader=who in leaders, is_control=who == control)
+        marks += _ranked_marks(k, rows[k], is_leader=who in leaders, is_control=who == control, number=k)
     return marks
 
 
-def _ranked_marks(place: int, row: Row, *, is_leader: bool, is_control: bool) -> Iterator[Mark]:
-    """A condition's lane: its interval, its mean and the mean as a number."""
-    look: dict[str, Any] = {"colour": "var(--accent)" if is_leader else "var(--muted)", "row": place}
+def _ranked_marks(
+    place: int, row: Row, *, is_leader: bool, is_control: bool = False, number: int | None = None
+) -> Iterator[Mark]:
+    """A condition's lane: its interval, its mean and the mean as a number; `number`: its row among the figure's."""
+    look: dict[str, Any] = {"colour": "var(--accent)" if is_leader else "var(--muted)", "row": number}
     if row["low"] is not None and row["high"] is not None:
         yield Mark(kind="span", at=[(row["low"], place), (row["high"], place)], size=6, **look)
     yield Mark(kind="dot", at=[(row["value"], place)], size=5.5, shape="diamond" if is_control else "circle", **look)
@@ -197,7 +220,7 @@ def _tier_lines(groups: Sequence[Sequence[str]], lane: Mapping[str, int]) -> Ite
         if column >= MOST_TIERS:
             continue
         ends_by_column[column : column + 1] = [last]
-        yield Mark(kind="tier", at=[(column, first), (column, last)], colour="var(--better)")
+        yield Mark(kind="tier", at=[(column, first), (column, last)], colour="var(--muted)")
 
 
 def _gap(claim: Mapping[str, Any]) -> Row:
@@ -226,6 +249,7 @@ def _gap(claim: Mapping[str, Any]) -> Row:
         "labels_needed": claim.get("needed"),
         "unit": name(claim.get("unit") or "item"),
         "n": claim.get("n"),
+        "is_unchecked": claim.get("basis") == JUDGE_UNCHECKED,
     }
     return row | {"side": _side(row)}
 

@@ -55,14 +55,15 @@ def gate_comment(
     """
     mark = {Verdict.REFUTED: "❌", Verdict.VERIFIED: "✅"}.get(outcome, "❔")
     lines = [f"## {mark} {markdown_safe(sentence, limit=600)}", ""]
+    context = [markdown_safe(text) for text in map(describe_gate_context, claims) if text]
+    lines += [*context, ""] if context else []
     lines += [markdown_safe(next_step, limit=600), ""] if next_step else []
-    lines += ["| requirement | verdict | measured | worse ← · → better |", "|---|---|---|---|"]
+    lines += ["| requirement | result | measured | worse ← · → better |", "|---|---|---|---|"]
     lines += [_requirement_row(required, claim) for required, claim in zip(requirements, claims, strict=True)]
     lines.append("")
     own = [x for c in claims for x in (*c.notes, f"{c.reason}. {c.remedy}".strip(". ")) if x]
     lines += how_read(tables.understood, tuple(dict.fromkeys((*notes, *own))))
     needs = [f"- {markdown_safe(c.sentence, limit=400)}" for c in claims if c.needed and c.verdict is Verdict.UNDECIDED]
-    needs += [f"- {markdown_safe(text)}" for text in map(describe_gate_context, claims) if text]
     lines += [*needs, ""] if needs else []
     pair = next((c.conditions for c in claims if len(c.conditions) == 2), None)
     if pair is not None and all(name in tables.conditions for name in pair):
@@ -116,7 +117,9 @@ def _changes(tables: Dataset, first: str, second: str) -> Iterator[str]:
 
 def _changed_items(title: str, part: pl.DataFrame, tables: Dataset, pair: tuple[str, str]) -> Iterator[str]:
     """The first items that changed, folded: both answers side by side; of grades alone the items' names."""
-    more = ", by first answers" if (tables.rows["draw"] > 0).any() else ""
+    is_graded = not tables.counting and tables.rows["correct"].null_count() < len(tables.rows)
+    by_first = (tables.rows["draw"] > 0).any() and not is_graded
+    more = ", by first answers" if by_first else ""
     more += f", {SIDES} of them" if len(part) > SIDES else ""
     yield f"<details><summary>{title}: {count(len(part), 'question')}{more}</summary>"
     yield ""

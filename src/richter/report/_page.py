@@ -20,7 +20,7 @@ from richter.report._claim_list import claim_rows, lead_pair, pair_matrix
 from richter.report._docs import docs_id, docs_pages
 from richter.report._figure import Figure
 from richter.report._figures import figures
-from richter.report._first_screen import first_screen
+from richter.report._first_screen import first_screen, moved_changes
 from richter.report._floors_figures import MOST_RANKED
 from richter.report._history import history_section
 from richter.report._run_summary import summary_of
@@ -37,6 +37,7 @@ from richter.words._page_texts import (
     describe_absent,
     describe_confidence,
     describe_evidence,
+    describe_repeats,
     describe_severe_rates,
     method_rows,
     signature_rows,
@@ -52,7 +53,7 @@ SECTIONS = {  # id: title, what it answers
     "search": ("Search", "Where else does it fail?"),
     "judges": ("Judges", "Can the ratings be trusted?"),
 }
-COMMAND = re.compile(r"(\brichter [a-z][^()]*?)(?= \(|$)")  # a command within a step
+COMMAND = re.compile(r"(\brichter [a-z][^()]*?(?= \(|\)|$)|(?<!\S)--[a-z][a-z-]*)")  # a command or option in a step
 MOST_TESTS = 300  # of the claims whose tests are listed
 MOST_ROWS = 2_000  # of a figure's numbers in the page; JSON has all
 
@@ -83,7 +84,7 @@ def render_report(
     a page without questions, references, answers and reasons. A stored document alone has none (`run` is None).
     """
     drawn = figures(document)
-    evidence = read_evidence(run, redact=redact)
+    evidence = read_evidence(run, pair=lead_pair(document), redact=redact)
     css = Markup(tokens_css() + _part("report.css"))  # noqa: S704 (packaged text)
     scripts = [_script(_part("evidence.js")), _script(_part("report.js"))]
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
@@ -94,11 +95,13 @@ def render_report(
     absent = [s for s in sections if (not s["figures"] and s["id"] != "floors") or s["failed"]]
     requirement = (document.get("signature") or {}).get("requirement")
     screen = first_screen(document)
+    screen["changes"] = screen["changes"] or moved_changes(lead_pair(document), evidence.moved)
+    screen["facts"] += [describe_repeats(evidence.repeats)] if evidence.repeats > 1 else []
     table, lead = screen["table"], _lead_figure(drawn)
-    is_in_figure = lead is not None and len(table["columns"]) == 1 and 2 < len(table["rows"]) <= MOST_RANKED
+    is_in_figure = lead is not None and len(table["columns"]) == 1 and len(table["rows"]) <= MOST_RANKED
     return environment.from_string(_part("report.html.j2")).render(
         screen,
-        with_claims=len(claims) > 1 or (len(claims) == 1 and not screen["pill"]),
+        with_claims=len(claims) > 1 or (len(claims) == 1 and len(claims[0].get("conditions") or ()) != 2),
         with_table=bool(table["rows"] and table["columns"]) and not is_in_figure,
         listed={claim["number"] for group in screen["groups"] for claim in (*group["shown"], *group["more"])},
         version=name(document.get("richter") or ""),

@@ -41,13 +41,22 @@ class Evidence:
     wrong: int  # wrong answers in the run
     cut: int  # characters at which an answer is cut
     is_cut: bool = False  # whether any of them is longer
+    repeats: int = 1  # graded answers of a condition to a question, at most
+    moved: tuple[int, int, int] | None = None  # with repeats: questions that a pair has right more often, less, and all
 
 
-def read_evidence(source: Dataset | RunLike | None, *, most_bytes: int = MOST_BYTES, redact: bool = False) -> Evidence:
+def read_evidence(
+    source: Dataset | RunLike | None,
+    *,
+    pair: Sequence[str] = (),
+    most_bytes: int = MOST_BYTES,
+    redact: bool = False,
+) -> Evidence:
     """The items whose answers differ most between conditions, then the gravest: at most `MOST_ITEMS`.
 
     Whose severities count is the tables' own rule (`severity_of`), so kinds never mix; where nothing is rated, grades
-    say what is wrong. `redact` leaves out every question, reference, answer and reason. Without a source there is
+    say what is wrong. `pair`: whose repeated answers are
+    compared. `redact` leaves out every question, reference, answer and reason. Without a source there is
     nothing.
     """
     if source is None:
@@ -63,7 +72,8 @@ def read_evidence(source: Dataset | RunLike | None, *, most_bytes: int = MOST_BY
     )
     ids = order["item"].head(MOST_ITEMS).to_list()
     kind = tables.counting or ("grader" if len(judged) and judged["bad"].null_count() < len(judged) else None)
-    wrong = int(judged["wrong"].sum() or 0)
+    repeats = int(judged["repeats"].max() or 1)  # type: ignore[arg-type]
+    wrong = int((judged["repeats"] - judged["right"]).sum() if repeats > 1 else judged["wrong"].sum() or 0)
     for cut in CUTS:
         packed = _pack(_table(tables, judged, ids, cut, redact=redact))
         if len(packed) <= most_bytes:
@@ -72,7 +82,25 @@ def read_evidence(source: Dataset | RunLike | None, *, most_bytes: int = MOST_BY
         ids = ids[: int(len(ids) * min(0.9, 0.95 * most_bytes / len(packed)))] or ids[:1]
         packed = _pack(_table(tables, judged, ids, cut, redact=redact))
     is_cut = bool((judged["text"].str.len_chars() > cut).any())
-    return Evidence(packed=packed, kind=kind, items=len(order), shown=len(ids), wrong=wrong, cut=cut, is_cut=is_cut)
+    return Evidence(
+        packed=packed,
+        kind=kind,
+        items=len(order),
+        shown=len(ids),
+        wrong=wrong,
+        cut=cut,
+        is_cut=is_cut,
+        repeats=repeats,
+        moved=_moved_items(judged, pair) if repeats > 1 and len(pair) == 2 else None,
+    )
+
+
+def _moved_items(judged: pl.DataFrame, pair: Sequence[str]) -> tuple[int, int, int]:
+    """Of the questions that both were graded on: how many the second has right more often, less often, and all."""
+    first, second = (judged.filter(pl.col("condition") == c).select("item", "bad") for c in pair)
+    both = first.join(second, on="item", suffix="_second").drop_nulls()
+    moved = both["bad_second"] - both["bad"]
+    return int((moved < 0).sum()), int((moved > 0).sum()), len(both)
 
 
 def read_run_tables(run: RunLike, *, tell: Callable[[float], None] | None = None) -> Dataset:
@@ -95,10 +123,10 @@ def read_item_tables(run: RunLike, items: Sequence[str]) -> list[Dataset]:
 def judged_answers(tables: Dataset) -> pl.DataFrame:
     """One row a first answer: `bad` (more is worse), `wrong`, `severe`, `refused`, `disagree` and `mechanism`.
 
-    `bad` is the severity where severities count, else 1 for a wrong answer, else the score with its sign turned where
-    more is better. Two raters disagree where their severities are at least 1 apart.
+    `bad` is the severity where severities count, else the share of wrong answers (`right` of `repeats` are right), else
+    the score with its sign turned where more is better. Raters disagree where their severities are at least 1 apart.
     """
-    first = tables.rows.filter(pl.col("draw") == 0)
+    first = _with_repeats(tables)
     own = tables.ratings.filter(pl.col("draw") == 0)
     by_answer = own.group_by("item", "condition").agg(
         (pl.col("severity").max() - pl.col("severity").min() >= APART).alias("disagree"),
@@ -108,7 +136,8 @@ def judged_answers(tables: Dataset) -> pl.DataFrame:
     if tables.counting:
         bad, wrong = pl.col("severity"), pl.col("severity") > 0
     elif first["correct"].null_count() < len(first):
-        bad, wrong = 1 - pl.col("correct"), pl.col("correct") == 0
+        share = pl.when(pl.col("repeats") > 0).then(pl.col("right") / pl.col("repeats"))
+        bad, wrong = 1 - share, pl.col("correct") == 0
     else:
         less = bool(len(tables.scores)) and tables.scores["better"][0] == "lower"
         bad, wrong = pl.col("score") if less else -pl.col("score"), pl.lit(value=None, dtype=pl.Boolean)
@@ -126,7 +155,18 @@ def judged_answers(tables: Dataset) -> pl.DataFrame:
         pl.col("refused").fill_null(value=False),
         pl.col("disagree").fill_null(value=False),
         pl.col("mechanism").fill_null(""),
+        pl.col("right"),
+        pl.when(pl.lit(not tables.counting)).then(pl.col("repeats")).otherwise(1).alias("repeats"),
     )
+
+
+def _with_repeats(tables: Dataset) -> pl.DataFrame:
+    """The first answers, each with how many of a condition's answers to its question were graded and are right."""
+    counts = tables.rows.group_by("item", "condition").agg(
+        pl.col("correct").sum().alias("right"), pl.col("correct").count().alias("repeats")
+    )
+    first = tables.rows.filter(pl.col("draw") == 0)
+    return first.join(counts, on=("item", "condition"), how="left", maintain_order="left")
 
 
 def visible(text: str) -> str:
@@ -185,6 +225,8 @@ def _answer_cell(row: Row, cut: int, *, redact: bool) -> Row:
     }
     if len(row["text"]) > cut:
         cell["length"] = len(row["text"])
+    if row["repeats"] > 1:
+        cell |= {"right": row["right"], "repeats": row["repeats"]}
     if row["score"] is not None and row["wrong"] is None:
         cell["score"] = row["score"]
     return cell

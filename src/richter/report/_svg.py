@@ -217,7 +217,10 @@ def panel_svg(panel: Panel) -> tuple[str, int]:
     end = frame.bottom if x.silent else frame.bottom + 16
     if x.title:
         end += 15
-        parts.append(_text((frame.left if not y.names else 0, end - 2), _cut(x.title, WIDTH - frame.left)))
+        middle, room = (frame.left + frame.right) / 2, WIDTH - frame.left
+        words = _cut(x.title, WIDTH if panel.beside else room)
+        half = min(LETTER * len(words) / 2, WIDTH / 2)
+        parts.append(_text((min(max(middle, half), WIDTH - half), end - 2), words, anchor="middle"))
     if y.title:
         parts.append(_text((0, frame.top - 8), _cut(y.title, WIDTH)))
     parts += [_mark(mark, frame) for mark in panel.marks]

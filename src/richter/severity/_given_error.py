@@ -65,7 +65,7 @@ def align_pair(
     else:
         codes = np.asarray(groups).ravel()
         if len(codes) != len(a):
-            raise InputError(f"{len(codes)} groups for {len(a)} items.", remedy="Give one group an item.")
+            raise InputError(f"{len(codes)} groups for {len(a)} items.", remedy="Give one group per item.")
         unit = np.unique(codes[keep], return_inverse=True)[1].astype(np.intp)
     units = int(unit.max(initial=-1)) + 1
     weight = None if weights is None else np.asarray(weights, dtype=np.float64)[keep]

@@ -122,7 +122,7 @@ def requirement_metric(rule: Requirement) -> Metric:
     """The rate that a requirement is on, per million answers."""
     return dataclasses.replace(
         METRICS["catastrophic_rate"], name=f"severe_per_million_{rule.severity:g}", kind="bounded", high=float(MILLION),
-        noun=f"answers at severity {rule.severity:g} or more", scale=1.0, suffix=" per million", digits=0,
+        noun=f"the rate of answers at severity {rule.severity:g} or more", scale=1.0, suffix=" per million", digits=0,
         at=rule.severity, default_margin=None,
     )  # fmt: skip
 

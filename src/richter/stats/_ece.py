@@ -113,7 +113,7 @@ def _bin_pairs(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Float
     if c.ndim != 1 or c.shape != a.shape:
         raise InputError(
             f"Confidence and correctness differ in shape ({c.shape} and {a.shape}).",
-            remedy="Give one confidence and one grade an item.",
+            remedy="Give one confidence and one grade per item.",
         )
     if len(c) == 0:
         raise InputError("There are no graded items.", remedy="Calibration needs at least one graded item.")

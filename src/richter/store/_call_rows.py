@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from richter.errors import LedgerCorrupt
@@ -21,7 +21,8 @@ class Call:
 
     Where `answer.error` is set the attempt brought no answer; `given_up` then says that it was the last. `attempt` is
     the one that `hold` opened, which is settled at `cost`; a call made elsewhere has none, and costs what its answer
-    says. `aside` is the reply as it came where it could not be kept as it is.
+    says. `aside` is the reply as it came where it could not be kept as it is. `confidences` say, by source, how
+    sure the answer is.
     """
 
     key: str
@@ -32,6 +33,7 @@ class Call:
     attempt: str = ""
     cost: Usage | None = None
     aside: bytes = b""
+    confidences: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
 def read_json(make: Callable[[Any], T], body: Any, what: str, where: str) -> T:

@@ -83,6 +83,10 @@ _SPENT_BY_MODEL = """
         UNION ALL SELECT model, 0, count(*), 0, 0, 0.0, 0 FROM failures GROUP BY model
     ) AS parts GROUP BY model ORDER BY model
 """
+_CONFIDENCES_OF_CALL = """
+    SELECT DISTINCT s.source, s.value FROM answers a JOIN confidences s
+    ON s.condition = a.condition AND s.item = a.item AND s.draw = a.draw WHERE a.call = ?1
+"""
 _ASIDE = "INSERT INTO aside VALUES (?1, ?2, clock())"
 
 
@@ -248,6 +252,14 @@ class Ledger(RecordTables):
         self._database.check_room()
         return self.spender.hold(attempts)
 
+    def take_over(self, model: str) -> dict[str, str]:
+        """Make the open attempts at a model that an ended process left behind this one's; their ids by key."""
+        return self.spender.take_over(model)
+
+    def give_back(self, attempts: Sequence[str]) -> None:
+        """Close attempts that never went out."""
+        self.spender.give_back(attempts)
+
     def mark_sent(self, attempt: str) -> None:
         """Say that an attempt for which there was room goes out now."""
         self.spender.mark_sent(attempt)
@@ -256,6 +268,10 @@ class Ledger(RecordTables):
         """Say that a call already in the ledger answers this item of this condition too."""
         if not self._rows(_LINKED, (condition, item, draw)):
             self._add("answers", [(item, condition, draw, key)])
+
+    def share_confidences(self, key: str, item: str, condition: str, draw: int) -> None:
+        """Say that what is known of how sure a call's answer is holds for this item of this condition too."""
+        self._add("confidences", [(item, condition, draw, *row) for row in self._rows(_CONFIDENCES_OF_CALL, (key,))])
 
     def has_answers(self, model: str) -> bool:
         """Whether a model has answered anything in this run."""
@@ -315,6 +331,8 @@ class Ledger(RecordTables):
         links = [(c.answer.item, c.answer.condition, c.answer.draw, c.key) for c in paid if c.answer.condition]
         transaction.add("calls", map(call_row, paid))
         transaction.add("answers", links)
+        whose = [(c.answer.item, c.answer.condition, c.answer.draw, c.confidences) for c in paid if c.answer.condition]
+        transaction.add("confidences", [(*key, *pair) for *key, sure in whose for pair in sure.items()])
         transaction.add("failures", [failure_row(c) for c in calls if c.answer.error])
         transaction.many(_ASIDE, [(c.key, c.aside) for c in calls if c.aside])
 

@@ -34,6 +34,16 @@ _USE_AND_BATCH = """
     UPDATE workers SET calls = ?2, tokens = ?3, money_usd = ?4, in_flight = ?5, batch = ?6
     WHERE id = ?1 AND batch < ?6 RETURNING batch
 """
+_LEFT_BEHIND = """
+    SELECT id, key, worker, tokens, money_usd FROM attempts WHERE model = ?2 AND worker <> ?1 AND worker NOT IN (
+        SELECT id FROM workers WHERE expires_at > clock()
+    )
+"""
+_HAND_OVER = "UPDATE attempts SET worker = ?2 WHERE id = ?1"
+_USE_LESS = """
+    UPDATE workers SET calls = calls - 1, tokens = tokens - ?2, money_usd = money_usd - ?3, in_flight = in_flight - 1
+    WHERE id = ?1
+"""
 _END = "UPDATE workers SET expires_at = clock() WHERE id = ?1"
 
 
@@ -168,6 +178,36 @@ class Spender:
                 self._open[attempt.id] = attempt.bound
                 self._held += attempt.bound
         return rooms
+
+    def take_over(self, model: str) -> dict[str, str]:
+        """Make the open attempts at a model that a process left behind when it ended ours; their ids by key.
+
+        What the run has spent does not change by it.
+        """
+        self._begin()
+
+        def take(transaction: Transaction) -> list[Any]:
+            transaction.alone()
+            rows = transaction.rows(_LEFT_BEHIND, (self._id, model))
+            for attempt, _, worker, tokens, money in rows:
+                transaction.rows(_HAND_OVER, (attempt, self._id))
+                transaction.rows(_USE_LESS, (worker, tokens, money))
+            held = sum((Usage(1, tokens, money) for *_, tokens, money in rows), self._held)
+            transaction.rows(_USE, self._row(self._spent, held))
+            return rows
+
+        rows = self._database.write(take)
+        for attempt, _, _, tokens, money in rows:
+            self._open[attempt] = Usage(1, tokens, money)
+            self._held += self._open[attempt]
+            self._sent.add(attempt)
+        return {key: attempt for attempt, key, *_ in rows}
+
+    def give_back(self, attempts: Sequence[str]) -> None:
+        """Close attempts that never went out: they cost nothing."""
+        batch = self.next_batch()
+        self._database.write(lambda transaction: self.settle(transaction, batch, attempts, Usage()))
+        self.count_settled(attempts, Usage())
 
     def mark_sent(self, attempt: str) -> None:
         """Say that an attempt goes out now: from here on it may cost something."""

@@ -35,6 +35,7 @@ from richter.tables._words import (
     to_numbers,
     word_list,
 )
+from richter.words import describe_merged_names
 
 MAX_APART = 6  # values of a column that may tell rows of an answer apart
 
@@ -46,7 +47,9 @@ def answer_keys(
     if "item" not in place:
         raise no_item_error(frame, place, what)
     if "condition" in place:
-        keys = pl.DataFrame({"condition": name_settings(text_of(frame[place["condition"]]))})
+        named = frame[place["condition"]]
+        keys = pl.DataFrame({"condition": name_settings(text_of(named))})
+        notes += _merged_names(named)
     else:
         keys = pl.select(pl.repeat(stem, len(frame)).alias("condition"))
     if place["item"] == ORDER and ORDER not in frame.columns:
@@ -56,6 +59,16 @@ def answer_keys(
     _refuse_empty(keys, place, what)
     keys = keys.select("item", "condition", pl.lit(0, dtype=pl.Int64).alias("draw"))
     return _with_run(frame, place, keys.with_columns(_draws(frame, place, keys)))
+
+
+def _merged_names(column: pl.Series) -> list[Note]:
+    """A note where names of conditions differ only in spaces around them, which are not read."""
+    if column.dtype != pl.String:
+        return []
+    names = column.drop_nulls().unique(maintain_order=True)
+    stripped = names.str.strip_chars()
+    merged = stripped.filter(stripped.is_duplicated()).unique(maintain_order=True).to_list()
+    return [Note(describe_merged_names(name), "look-alike") for name in merged]
 
 
 def no_item_error(frame: pl.DataFrame, place: Mapping[str, str], what: str) -> InputError:
@@ -361,10 +374,17 @@ def _note_words(cells: pl.Series, declined: Collection[str], statuses: Collectio
     for cell in declined:
         settle = f"--grade {shlex.quote(f'{brief(cell.strip())}=missing')} leaves them out"
         notes.append(f"{(cells == cell).sum():,} graded {brief(cell.strip())!r} count as not right ({settle})")
+    note_statuses(cells, statuses, "", notes)
+
+
+def note_statuses(cells: pl.Series, statuses: Collection[str], column: str, notes: list[str]) -> None:
+    """Say how many cells, of the score or of a status `column`, hold a word for the end of a call, not a grade."""
+    told = f"with {brief(column)}" if column else "graded"
+    as_given = "keeps their grades" if column else "counts them as wrong"
     for cell in statuses:
-        settle = f"--grade {shlex.quote(f'{brief(cell.strip())}=wrong')} counts them as wrong"
+        settle = f"--grade {shlex.quote(f'{brief(cell.strip())}=wrong')} {as_given}"
         notes.append(
-            Note(f"{(cells == cell).sum():,} graded {brief(cell.strip())!r} have no grade ({settle})", "status")
+            Note(f"{(cells == cell).sum():,} {told} {brief(cell.strip())!r} have no grade ({settle})", "status")
         )
 
 

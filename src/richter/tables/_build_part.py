@@ -22,20 +22,33 @@ from richter.interop import (
 from richter.records import Item, Note, counted, of_kind
 from richter.tables._answer_keys import (
     MAX_APART,
+    MAX_WORDS,
     ScoreCells,
     answer_keys,
+    note_statuses,
     one_row_per_answer,
     read_scores,
+    status_cells,
 )
 from richter.tables._part import GROUPINGS, OTHERS, ROW, Part, find_ranks, frame_of, severities
 from richter.tables._roled_table import RoledTable, reading_of, with_ranks
 from richter.tables._roles import LONG
 from richter.tables._shapes import LAYOUT
 from richter.tables._tables import KEY, RATINGS, ReadOptions
-from richter.tables._words import MISSING, TOTALS, brief, holds_grades, map_option, number_of, text_of, to_numbers
+from richter.tables._words import (
+    MISSING,
+    SKIPPED_NAMES,
+    TOTALS,
+    brief,
+    holds_grades,
+    map_option,
+    marks_rows,
+    number_of,
+    text_of,
+    to_numbers,
+)
 
 BINARY_NAMES = ("correct", "is_correct", "passed", "pass", "success", "solved", "resolved", "ok")
-SKIPPED_NAMES = ("skipped", "skip", "not_run", "excluded", "ignored", "not_graded", "not_applicable")
 NUMBERS = ("severity", "confidence", "weight", "inclusion", "money_usd", "latency_s", "tokens_in", "tokens_out",
            "token_probability", "shown_first", "human", "human_severity")  # fmt: skip
 SPLIT_COLUMNS = ("split", "subset", "fold", "partition")
@@ -44,6 +57,7 @@ TRAINING = frozenset({"train", "training"})  # what a model may have learnt is a
 TEXTS = ("domain", "tier", "text", "error", "finish", "rater", "mechanism", "reason", "cluster", "clustered_by",
          "human_cluster", "layer")  # fmt: skip
 MIN_RETRIED = 5
+MIN_GRADES = 2  # that calls which ended well have, or a status only repeats the grade
 GRADE_HINTS = ({"score"}, {"metric"}, {"score", "metric"})  # what names of grades speak for, and nothing else
 
 
@@ -58,6 +72,7 @@ def build_part(table: RoledTable, options: ReadOptions, *, what: str, stem: str)
     rows = rows if scores is None else rows.with_columns(scores.values.alias("value"))
     rows = rows.with_columns(text_of(frame[place[f]]).alias(f) for f in TEXTS if f in place)
     rows = _with_errors(_with_refusals(rows, frame, place, scores, what, notes))
+    rows = _with_statuses(rows, frame, place, options, notes)
     measures = _measures(frame, table, options, notes)
     rows = rows.with_columns(_measure(frame, c, what, notes).alias(f"measure\0{name}") for name, c in measures.items())
     _note_splits(frame, notes)
@@ -168,6 +183,30 @@ def _with_errors(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(pl.when(nothing).then(pl.lit("")).otherwise("error").fill_null("").alias("error"))
 
 
+def _with_statuses(
+    rows: pl.DataFrame, frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions, notes: list[str]
+) -> pl.DataFrame:
+    """The rows with an error where a status beside the score says so, unless the status only repeats the grade."""
+    codes = {word.strip().lower() for word in options.grade}
+    for c in (c for c in frame.columns if c not in place.values() and _may_be_status(frame[c])):
+        cells = text_of(frame[c])
+        words = {cell: cell.strip().lower() for cell in cells.drop_nulls().unique(maintain_order=True).head(MAX_WORDS)}
+        ended = [cell for cell in status_cells(words, cells) if words[cell] not in codes]
+        is_ended = cells.is_in(ended).fill_null(value=False)
+        if "value" not in rows.columns or not ended or rows["value"].filter(~is_ended).n_unique() < MIN_GRADES:
+            continue
+        note_statuses(cells.filter(rows["value"].is_not_null()), ended, c, notes)
+        own = pl.when(pl.lit(is_ended)).then(pl.lit(cells)).otherwise(pl.lit(""))
+        given = pl.col("error") if "error" in rows.columns else pl.lit("")
+        rows = rows.with_columns(pl.when(given != "").then(given).otherwise(own).alias("error"))
+    return rows
+
+
+def _may_be_status(column: pl.Series) -> bool:
+    """Whether a column in words is called a status."""
+    return column.dtype == pl.String and plain_name(column.name).split("_")[-1] in ("status", "state", "outcome")
+
+
 def _with_refusals(
     rows: pl.DataFrame,
     frame: pl.DataFrame,
@@ -265,15 +304,14 @@ def _without_skipped(
     """The rows without the grades of those that a column marks as skipped: they did not fail."""
     named = [c for c in frame.columns if c not in place.values() and _marks_skipped(frame[c])]
     for c in named if "value" in rows.columns else []:
-        by_name = plain_name(c).removeprefix("is_") in SKIPPED_NAMES
         marked = (
-            to_numbers(frame, c, "refused", "", {}, []) == 1
-            if by_name
+            _is_marked(frame[c])
+            if marks_rows(c)
             else text_of(frame[c]).str.to_lowercase().str.replace_all("[ -]", "_").is_in(SKIPPED_NAMES)
         )
         if 0 < marked.sum() < len(rows):
             count = counted(int(marked.sum()), "row is", "rows are")
-            notes.append(f"{count} marked as skipped by {brief(c)}: they have no grade")
+            notes.append(Note(f"{count} marked as skipped by {brief(c)}: they have no grade", "status"))
             value = pl.when(pl.lit(marked).fill_null(value=False)).then(None).otherwise("value")
             rows = rows.with_columns(value.alias("value"))
     return rows
@@ -292,16 +330,30 @@ def _first_tries(
     if few or (each["value"] > 0).any() or not (stopped["last"] == 1).all():
         return rows, ()
     tried = f"items were tried again only after a failure ({brief(place['draw'])})"
-    notes.append(Note(f"{tried}: the first try counts, for the mean of all tries is no rate", LAYOUT))
+    notes.append(Note(f"{tried}: the first try counts, for the mean of all tries is not a rate", LAYOUT))
     return rows.filter(pl.col("draw") == pl.col("draw").min().over(keys)), ("first-tries",)
 
 
 def _marks_skipped(column: pl.Series) -> bool:
     """Whether a column may mark rows as skipped: by its name, or as a status in words."""
-    name = plain_name(column.name).removeprefix("is_")
-    if name in SKIPPED_NAMES:
+    if marks_rows(column.name):
         return holds_grades(column)
-    return column.dtype == pl.String and name in ("status", "state", "outcome", "verdict", "result", "note", "notes")
+    return column.dtype == pl.String and plain_name(column.name) in (
+        "status",
+        "state",
+        "outcome",
+        "verdict",
+        "result",
+        "note",
+        "notes",
+    )
+
+
+def _is_marked(column: pl.Series) -> pl.Series:
+    """Whether each cell is a mark: an x, or any other but empty ones, 0 and words for no."""
+    texts = text_of(column).str.to_lowercase()
+    empty = [word for word in texts.drop_nulls().unique() if word in MISSING or (number_of(word) == 0 and word != "x")]
+    return texts.is_not_null() & ~texts.is_in(empty)
 
 
 def _as_probabilities(rows: pl.DataFrame, place: Mapping[str, str], notes: list[str]) -> pl.DataFrame:
@@ -462,12 +514,15 @@ def _unused(frame: pl.DataFrame, place: Mapping[str, str], wide: Sequence[str]) 
     """
     used = {c for f, c in place.items() if f not in _idle_fields(frame, place)}
     used |= {*wide, *_grader_columns(frame, place), *_grouping_columns(frame, place)}
-    used |= {own for c in frame.columns if re.fullmatch(r"judge_\d+", c) for own in (c, f"{c}_name")}
-    rest = [c for c in frame.columns if c not in used and "\0" not in c and bears_on_claims(c)]
-    rest = [c for c in rest if text_of(frame[c]).n_unique() > 1]
-    rest = [c for c in rest if frame[c].n_unique() < frame.height or holds_grades(frame[c])]
+    used |= {c for c in frame.columns if re.fullmatch(r"judge_\d+(_name)?", c)}
+    rest = [c for c in frame.columns if c not in used and "\0" not in c and bears_on_claims(c) and _tells(frame[c])]
     runs = [place[f] for f in ("draw", "run") if place.get(f) in frame.columns]
     return [c for c in rest if not any(_numbers_alike(frame, c, run) for run in runs)]
+
+
+def _tells(column: pl.Series) -> bool:
+    """Whether a column varies, and does not only name every row."""
+    return text_of(column).n_unique() > 1 and (column.n_unique() < len(column) or holds_grades(column))
 
 
 def _numbers_alike(frame: pl.DataFrame, one: str, two: str) -> bool:

@@ -53,6 +53,7 @@ from richter.tables._words import (
     listed,
     listing,
     map_option,
+    marks_rows,
     number_of,
     text_of,
     wide_option,
@@ -266,13 +267,19 @@ def _columns_of_field(
 ) -> list[str]:
     """The free columns with a name of a field; of items and scores those that vary."""
     own = [by_name[n] for n in FIELDS[field] if n in by_name and by_name[n] not in place.values()]
-    own = [c for c in own if field != "condition" or not JUDGES.search(c)]
-    own = [c for c in own if field != "draw" or _may_number_draws(frame[c])]
-    if field == "run" and (item := place.get("item", "")) in frame.columns and frame[item].n_unique() == frame.height:
-        return [c for c in own if frame[c].n_unique() < frame.height]  # a name for every answer tells no repeats apart
+    if field == "condition":
+        return [c for c in own if not JUDGES.search(c)]
+    if field == "draw":
+        return [c for c in own if _may_number_draws(frame[c])]
+    if field == "run" and _names_every_row(frame, place.get("item", "")):
+        return [c for c in own if not _names_every_row(frame, c)]  # a name for every answer tells no repeats apart
     if len(own) > 1 and frame.height > 1 and field in ("item", "score"):
         return [c for c in own if frame[c].n_unique() > 1] or own
     return own
+
+
+def _names_every_row(frame: pl.DataFrame, column: str) -> bool:
+    return column in frame.columns and frame[column].n_unique() == frame.height
 
 
 def _may_number_draws(column: pl.Series) -> bool:
@@ -287,7 +294,8 @@ def _checked_map(frame: pl.DataFrame, options: ReadOptions, what: str) -> dict[s
     unknown = [f for f in mapped if f not in FIELDS]
     if unknown:
         raise InputError(
-            f"--map {brief(unknown[0])}=...: there is no such field.", remedy=f"Fields: {', '.join(FIELDS)}."
+            f"There is no field {brief(unknown[0])} to map.",
+            remedy=f"Use question, model, score, confidence, severity, group or another of: {', '.join(FIELDS)}.",
         )
     absent = [c for f, c in mapped.items() if c not in frame.columns and not (c == ORDER and f in ("draw", "item"))]
     if absent:
@@ -373,7 +381,7 @@ def _wide_columns(
     if options.wide:
         return _named_wide(frame, place, options, what, notes)
     taken = {c for f, c in place.items() if f != "human" or f in options.map}  # beside models: people's own answers
-    rest = [c for c in frame.columns if c not in taken and c.strip()]
+    rest = [c for c in frame.columns if c not in taken and c.strip() and not marks_rows(c)]
     graded = [c for c in rest if holds_grades(frame[c], options.grade)]
     if options.wide is not None:
         return _all_wide(frame, graded, what), "score"

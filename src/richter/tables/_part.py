@@ -258,13 +258,13 @@ def _choose_groupings(
             if explicit:
                 raise _no_grouping_error(name, own)
             if n_groups < answers.height:  # else every row has a value of its own
-                unused[name] = "an item has several of its values"
+                unused[name] = "a question has several of its values"
         elif n_groups == n_named or any(_same_partition(own, other) for other in chosen.values()):
             continue
         elif n_groups == 1 and n_named == n_items and not explicit:
-            unused[name] = "all items have the same value"
+            unused[name] = "all questions have the same value"
         elif len(chosen) == MAX_GROUPINGS:
-            unused[name] = f"{' and '.join(map(brief, chosen))} group the items"
+            unused[name] = f"{' and '.join(map(brief, chosen))} group the questions"
         else:
             chosen[name] = own.select("item", "value")
     return chosen, unused
@@ -278,18 +278,19 @@ def _join_groupings(
     for place, (name, own) in zip(("group", "group_2"), chosen.items(), strict=False):
         answers = answers.join(own.rename({"value": place}), on="item", how="left", maintain_order="left")
         if name not in (place, *options.map.values()) and "\0" not in name:
-            why = f"items with the same value vary together (--map {place}=COLUMN says which)"
-            notes.append(Note(f"column {brief(name)} is taken for the {place}: {why}", "group"))
+            why = f"questions with the same value vary together (another column: --map {place}=COLUMN)"
+            notes.append(Note(f"column {brief(name)} is read as the {place}: {why}", "group"))
         if alone := n_items - len(own):
-            notes.append(f"{counted(alone, 'item names', 'items name')} no {place}; each is taken as one of its own")
+            notes.append(f"{counted(alone, 'question names', 'questions name')} no {place}; each is a group of its own")
     return answers
 
 
 def _no_grouping_error(name: str, pairs: pl.DataFrame) -> InputError:
     items = pairs.filter(pairs["item"].is_duplicated())["item"].n_unique()
     return InputError(
-        f"{brief(name)} does not group the items: {counted(items, 'item has', 'items have')} several of its values.",
-        remedy="Map a column that has one value per item, or map no group.",
+        f"{brief(name)} does not group the questions: {counted(items, 'question has', 'questions have')} "
+        "several of its values.",
+        remedy="Map a column that has one value per question, or map no group.",
     )
 
 
@@ -661,7 +662,7 @@ def _averages(scored: pl.DataFrame, what: str) -> list[str]:
     no_rating = each.filter((each["value"] != each["value"].round()) | (each["value"] > SCALES[-2][1]))
     if no_rating.is_empty():
         varies = each["value"].n_unique() > 1 and not each["value"].is_in([0.0, 1.0]).all()
-        return ["all items of a condition have one score: is it an average? --map score=COLUMN"] if varies else []
+        return ["all questions of one model have one score: is it an average? --map score=COLUMN"] if varies else []
     name, domain, value, _, n = no_rating.row(0)
     of = brief(name) + (f" in {brief(domain)}" if domain is not None else "")
     raise InputError(
@@ -714,7 +715,7 @@ def _off(scored: pl.DataFrame, options: ReadOptions) -> list[str]:
 def _no_codes(values: pl.Series, what: str) -> list[str]:
     """Refuse a number of some rows that people write where there is no grade: 9 or 99 off the scale, a rare -1.
 
-    A -1 of more than a tenth of the rows may well be a score, a loss beside ties and wins: it is pointed out.
+    A -1 beside 0 and 1 in more than a tenth of the rows may well be a loss beside ties and wins: it is pointed out.
     """
     rest = values.filter(~values.is_in(CODES))
     found = _count_codes(values, rest)
@@ -724,7 +725,7 @@ def _no_codes(values: pl.Series, what: str) -> list[str]:
     said = " and ".join(f"{n:,} of {len(values):,} scores are {code:g}" for code, n in found.items())
     many, codes = f"{said}, the others {least:g} to {most:g}", [f"{code:g}" for code in found]
     settle = f"--grade {' --grade '.join(f'{code}=missing' for code in codes)} (or =wrong)"
-    if codes == ["-1"] and found[-1.0] > RARE * len(values):
+    if codes == ["-1"] and most <= 1 and found[-1.0] > RARE * len(values):
         return [f"{many}: a code for no grade? Then {settle}; it counts as a score now"]
     raise InputError(
         f"{what}: {many}: {'a code' if len(codes) == 1 else 'codes'} for no grade, it seems.",
@@ -782,4 +783,4 @@ def _shortened(answers: pl.DataFrame) -> list[str]:
     short = answers["item"].head(MAX_IDS_SEEN).unique().str.contains(r"^\d[.,]\d+[eE]\+\d+$")
     if 2 * short.sum() <= len(short):
         return []
-    return [f"ids such as {answers['item'][0]} were shortened by a spreadsheet: different items may have become one"]
+    return [f"a spreadsheet shortened IDs such as {answers['item'][0]}: different questions may have become one"]

@@ -33,7 +33,7 @@ from richter.tables._tables import Dataset, RatingsFile, ReadOptions, ratings_of
 
 __all__ = ["holds_logs", "read_ratings", "read_tables", "tables_of"]
 
-ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xls", ".ods")
+ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xls", ".ods", ".xml")
 
 
 def read_tables(*sources: Source, options: ReadOptions | None = None, confirm: bool = False) -> Dataset:
@@ -203,17 +203,18 @@ def _parts(source: Source, options: ReadOptions, *, stem: str) -> list[Part]:
         if name and len(part.conditions) > 1:
             return [rename_conditions(part, {c: f"{name}: {c}" for c in part.conditions})]
         parts = [part]
-    elif path.is_dir():
-        exported = path / "data" / "answers.parquet"  # as `richter export --hub` writes it, grades and all
-        is_exported = exported.is_file() and (path / "croissant.json").is_file()
-        parts = (
-            read_file(exported, options, named=name is not None, stem=stem)
-            if is_exported
-            else read_folder(path, _tables_inside(path), options)
-        )
+    elif (file := _single_table(path)) is None:
+        parts = read_folder(path, _tables_inside(path), options)
     else:
-        parts = read_file(path, options, named=name is not None, stem=stem)
+        parts = read_file(file, options, named=name is not None, stem=stem)
     return parts if name is None else [_named(part, name) for part in parts]
+
+
+def _single_table(path: Path) -> Path | None:
+    """The file itself, or the table of grades in a folder that `richter export --hub` wrote; None for other folders."""
+    exported = path / "data" / "answers.parquet"
+    is_export = exported.is_file() and (path / "croissant.json").is_file()
+    return exported if is_export else None if path.is_dir() else path
 
 
 def _tables_inside(folder: Path) -> list[Path]:

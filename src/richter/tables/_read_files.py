@@ -21,7 +21,7 @@ from richter.tables._wide_table import known_wide
 from richter.tables._words import SPREADS, TOTALS, brief, number_of, text_of
 
 Key = TypeVar("Key")
-OPTIONAL_ENDINGS = (".txt", ".json")  # of a folder: these need not be tables
+OPTIONAL_ENDINGS = (".txt", ".json", ".xml")  # of a folder: these need not be tables
 MIN_SHARED_FILES = 5  # of folders with a file for each answer
 NOTED_STEPS = ("totals", "spellings", "severity-words", "splits")  # readings that a note tells, and a proposal confirms
 BLANK = b"\xef\xbb\xbf\xff\xfe\0 \r\n\t"
@@ -393,8 +393,8 @@ def part_of_frame(
         from richter.tables._infer_table import infer_table  # only where names do not tell
 
         table = infer_table(rows, options, notes, what, named=named)
-    if measures:
-        table = dataclasses.replace(table, measures=list(dict.fromkeys((*table.measures, *measures))))
+    if further := [c for c in measures if c in table.frame.columns]:
+        table = dataclasses.replace(table, measures=list(dict.fromkeys((*table.measures, *further))))
     part = build_part(table, options, what=what, stem=stem)
     if "condition" not in given.map or "spellings" in given.layout:
         part = merge_spellings(part)
@@ -429,14 +429,17 @@ def merge_spellings(part: Part) -> Part:
 def _with_tool(rows: pl.DataFrame, options: ReadOptions, notes: list[str]) -> tuple[ReadOptions, list[str]]:
     """The options with what the tool's own columns say, where a tool wrote the table and the user says nothing.
 
-    The second value is the tool's further measures.
+    The second value is the tool's measures, which a reading that was chosen keeps.
     """
-    tool = None if options.map or options.wide is not None or options.layout else tool_table(rows.columns)
+    tool = None if options.wide is not None else tool_table(rows.columns)
     if tool is None:
         return options, []
-    notes.append(Note(f"read as a table of {tool.name}", "tool"))
     columns = tool.columns(rows.columns) or {}
+    measures = [*(columns[f] for f in ("score",) if f in columns), *tool.measures(rows.columns)]
+    if options.map or options.layout:
+        return options, measures
+    notes.append(Note(f"read as a table of {tool.name}", "tool"))
     score = rows[columns["score"]] if "score" in columns else pl.Series(dtype=pl.Float64)
     grades = tool.grades if score.dtype == pl.String and score.is_in(list(tool.grades)).any() else {}
     chosen = dataclasses.replace(options, map=columns, layout=tool.layout, grade={**grades, **options.grade})
-    return chosen, tool.measures(rows.columns)
+    return chosen, measures

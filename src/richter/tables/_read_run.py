@@ -1,15 +1,17 @@
 """A run's ledger, opened and read once."""
 
+import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import msgspec
 import polars as pl
 
 from richter.errors import LedgerCorrupt
-from richter.interop import IMPORT_NOTE
-from richter.records import SAMPLE_NOTE, Grade, Item, Note, Rating
+from richter.interop import IMPORT_NOTE, describe_interrupted
+from richter.records import OPTIONS_SHARE_SOURCE, SAMPLE_NOTE, Grade, Item, Note, Rating
 from richter.store import SERVED_NOTE, Ledger
 from richter.tables._confidence_source import Key, Texts, confidences
 from richter.tables._part import GROUPINGS, OTHERS, ROW, Part, frame_of
@@ -24,7 +26,7 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
     total = 0 if tell is None else ledger.spent().answers
     # what refers to something is read before it, so that a run in progress has every item that a rating names
     ratings, grades = ledger.ratings(), ledger.grades()
-    sure = _first_confidences(ledger)
+    sure = first_confidences(ledger)
     note = ledger.note(IMPORT_NOTE) or {}
     kept = _noted(ledger, note.get("score") or {}, _Kept)
     given = _noted(
@@ -53,8 +55,19 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
         score=", ".join(scorers),
         kept=ReadOptions(scale=kept.scale, better=kept.better),
         is_confirmed=note.get("is_confirmed") is not False,
-        notes=[*_served_notes(ledger), *_search_notes(ledger)],
+        notes=[
+            *_interrupted_notes(ledger, note),
+            *_served_notes(ledger),
+            *_option_notes(ledger),
+            *_search_notes(ledger),
+        ],
     )
+
+
+def _interrupted_notes(ledger: Ledger, note: dict[str, Any]) -> list[str]:
+    """A line for each log in the run that its tool did not finish, as the log itself has it."""
+    files = _noted(ledger, note.get("files") or [], list[_ImportedFile])
+    return [describe_interrupted(Path(file.path).name, file.interrupted) for file in files if file.interrupted]
 
 
 def _served_notes(ledger: Ledger) -> list[str]:
@@ -73,12 +86,29 @@ def _search_notes(ledger: Ledger) -> list[str]:
     return [Note(text, "search")] if ledger.note("search") is not None else []
 
 
-def _first_confidences(ledger: Ledger) -> dict[Key, tuple[str, float]]:
+def first_confidences(ledger: Ledger) -> dict[Key, tuple[str, float]]:
     """The source and value of each answer's first confidence."""
     first: dict[Key, tuple[str, float]] = {}
     for c in ledger.confidences():
-        first.setdefault((c.item, c.condition, c.draw), (c.source, c.value))
+        if c.source != OPTIONS_SHARE_SOURCE:
+            first.setdefault((c.item, c.condition, c.draw), (c.source, c.value))
     return first
+
+
+def _option_notes(ledger: Ledger) -> list[str]:
+    """A line for each condition whose confidence is the options' share of probability: how much of it they have."""
+    shares: dict[str, list[float]] = {}
+    for c in ledger.confidences():
+        if c.source == OPTIONS_SHARE_SOURCE:
+            shares.setdefault(c.condition, []).append(c.value)
+    return [
+        Note(
+            f"{condition}: confidence is the chosen option's share of the options' probability; the options have "
+            f"{statistics.fmean(own):.1%} of all probability on average and at least {min(own):.1%}",
+            "options",
+        )
+        for condition, own in shares.items()
+    ]
 
 
 def _answers(
@@ -135,6 +165,13 @@ class _Kept(msgspec.Struct):
 
     scale: tuple[float, float] | None = None
     better: Literal["higher", "lower"] | None = None
+
+
+class _ImportedFile(msgspec.Struct):
+    """A log that was imported, and why it was not finished."""
+
+    path: str = ""
+    interrupted: str = ""
 
 
 class _Sample(msgspec.Struct):

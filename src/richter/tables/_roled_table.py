@@ -6,17 +6,35 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from richter.interop import FIELDS, LISTED, LOWER, VARYING, WORDED, is_listed, leaf_name, less_is_better, plain_name
+from richter.interop import (
+    BARE_ITEMS,
+    FIELDS,
+    LISTED,
+    LOWER,
+    VARYING,
+    WORDED,
+    is_listed,
+    leaf_name,
+    less_is_better,
+    plain_name,
+)
 from richter.records import counted, of_kind
 from richter.tables._answer_keys import MAX_WORDS, PLAIN_NUMBER, PLAIN_WORDS
 from richter.tables._reading import Reading, Role, quoted
 from richter.tables._roles import JUDGES
 from richter.tables._shapes import LAYOUT, ORDER
 from richter.tables._tables import ReadOptions
-from richter.tables._words import DECLINED, MISSING, STATUSES, brief, has_unique_rows, says_right, text_of
+from richter.tables._words import DECLINED, MISSING, STATUSES, brief, has_unique_rows, marks_rows, says_right, text_of
 
 # what --map calls a field otherwise
-SAME = {"correct": "score", "answer": "text", "subject": "domain", "model": "condition", "id": "item"}
+SAME = {
+    "correct": "score",
+    "question": "item",
+    "answer": "text",
+    "subject": "domain",
+    "model": "condition",
+    "id": "item",
+}
 MIN_ITEMS = 7  # fewer may be categories
 MIN_ROWS = 100_000  # that show as many items
 # of how many a row's points, or its average, are; with or without a word for "number" before it
@@ -60,7 +78,8 @@ def known_table(frame: pl.DataFrame, options: ReadOptions, notes: list[str]) -> 
     if not (_has_sound_keys(frame, place, options) and _has_plain_scores(frame, place, options)):
         return None
     measures = [c for c in frame.columns if is_listed("score", c) and c not in place.values()]
-    return RoledTable(frame=frame, given=frame, place=place, measures=measures, notes=notes)
+    known = ("item",) if plain_name(place["item"]) in BARE_ITEMS else ()
+    return RoledTable(frame=frame, given=frame, place=place, measures=measures, known=known, notes=notes)
 
 
 def _listed_places(frame: pl.DataFrame, options: ReadOptions) -> dict[str, str] | None:
@@ -75,7 +94,18 @@ def _listed_places(frame: pl.DataFrame, options: ReadOptions) -> dict[str, str] 
         if len(own) > 1 and field in ("item", "condition", "draw", "run"):
             return None
         place |= {field: own[0]} if own else {}
-    return with_classes_of_draws(_named_by_question(place))
+    return with_classes_of_draws(_named_by_bare_word(frame, _named_by_question(place)))
+
+
+def _named_by_bare_word(frame: pl.DataFrame, place: dict[str, str]) -> dict[str, str]:
+    """The places with a `task` or the like as the item, where no other column is it and the score is right or wrong."""
+    own = [c for c in frame.columns if plain_name(c) in BARE_ITEMS]
+    if "item" in place or len(own) != 1 or place.get("score") not in frame.columns:
+        return place
+    words = set(text_of(frame[place["score"]]).drop_nulls().str.to_lowercase().unique().head(MAX_WORDS))
+    if not words <= {*PLAIN_WORDS, *MISSING, "0", "1", "0.0", "1.0"}:
+        return place
+    return {"item": own[0]} | {field: column for field, column in place.items() if column != own[0]}
 
 
 def _named_by_question(place: dict[str, str]) -> dict[str, str]:
@@ -253,9 +283,14 @@ def reading_of(
         grade={**options.grade, **grades},
         better="lower" if is_lower else options.better,
     )
-    used = {*table.place.values(), *table.wide, *table.measures, *also_used}
-    unused = () if steps else tuple(c for c in table.given.columns if c not in used and c.strip())
+    unused = () if steps else _unused_columns(table, also_used)
     return Reading(source=what, roles=tuple(roles), unused=unused, given=options, options=chosen)
+
+
+def _unused_columns(table: RoledTable, also_used: Sequence[str]) -> tuple[str, ...]:
+    """The columns that have a name and are nothing in this reading."""
+    used = {*table.place.values(), *table.wide, *table.measures, *also_used}
+    return tuple(c for c in table.given.columns if c not in used and c.strip() and not marks_rows(c))
 
 
 def _layout_roles(table: RoledTable, steps: Sequence[str], *, is_known: bool) -> list[Role]:

@@ -134,7 +134,18 @@ def find_roles(
         _find_keys(Table(frame.unique(maintain_order=True), told), place, fixed, notes)
     if "item" not in place and place.get("prompt") in frame.columns and table.n(place["prompt"]) > 2:
         place["item"] = place["prompt"]  # a question is its own name, though some stand more often than others
+    _take_nested_draw(table, place, fixed)
     return _tell_rows_apart(table, place, fixed, notes), place
+
+
+def _take_nested_draw(table: Table, place: dict[str, str], fixed: Sequence[str]) -> None:
+    """Take what is called a draw for the item where each of its values stands in one item only: that is a category."""
+    item, draw = place.get("item", "\0"), place.get("draw", "\0")
+    if not {item, draw} <= {*table.frame.columns} or {item, draw} & {*fixed}:
+        return
+    if table.n(item) < table.n(draw) == table.n(item, draw):
+        del place["draw"]
+        place["item"] = draw
 
 
 def _free(table: Table, place: Mapping[str, str], fixed: Sequence[str], *, weak: Sequence[str] = ()) -> list[str]:
@@ -183,8 +194,7 @@ def _find_score(table: Table, place: dict[str, str], fixed: Sequence[str], notes
         if named is not None:
             place["score"] = named  # what is wrong with it is said where it is read
         return
-    for field in [f for f, c in place.items() if c == chosen]:
-        del place[field]
+    _drop_places(place, chosen)
     place["score"] = chosen
     note = f"column {brief(chosen)} is taken for the grade"
     if says_right(table.frame[chosen]) or less_is_better(chosen):  # which is said where it is turned over
@@ -605,7 +615,7 @@ def _take_draw(table: Table, place: dict[str, str], free: Sequence[str], notes: 
     counts = [c for c in free if frame[c].dtype.is_integer() or not table.text(c).str.contains(r"\D").any()]
     if counts and not frame[counts[0]].dtype.is_float():
         place["draw"] = counts[0]
-        notes.append(f"column {brief(counts[0])} is taken for the draw: it tells the rows of an item apart")
+        notes.append(f"column {brief(counts[0])} is read as the repeat: it tells the rows of a question apart")
 
 
 def _join_parts(
@@ -649,12 +659,17 @@ def _join_settings(
     own = table.text(found[0])
     own = f"{leaf_name(found[0])} " + own if found == settings else own
     own = table.text(condition) + " + " + own if is_named and table.n(condition) > 1 else own
-    for field in [f for f, c in place.items() if c == found[0]]:
-        del place[field]
+    _drop_places(place, found[0])
     place["condition"] = BOTH
     shown = " and ".join(brief(c.strip("\0")) for c in (condition, found[0]) if c in table.frame.columns)
     notes.append(Note(f"each value of {shown}{' together' if is_named else ''} is compared as one model", "layout"))
     return table.frame.with_columns(own.alias(BOTH))
+
+
+def _drop_places(place: dict[str, str], column: str) -> None:
+    """Take a column out of all fields."""
+    for field in [f for f, c in place.items() if c == column]:
+        del place[field]
 
 
 def _take_dates(
@@ -665,7 +680,7 @@ def _take_dates(
     if "run" in place or not dates:
         return None
     place["run"] = dates[0]
-    notes.append(f"column {brief(dates[0])} tells the rows of an item apart: each date is a run")
+    notes.append(f"column {brief(dates[0])} tells the rows of a question apart: each date is a run")
     return table.frame
 
 

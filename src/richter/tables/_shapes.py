@@ -156,14 +156,19 @@ def _battles(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]
 def _side_columns(frame: pl.DataFrame) -> Iterator[Sides]:
     """The pairs of columns that may name two models, each with the column that may say who won."""
     plain = {plain_name(c): c for c in frame.columns}
+    winners = [c for word in _WON for name, c in plain.items() if word in name.split("_")]
     for (name, column), (one, two) in itertools.product(plain.items(), _SIDES):
-        words = name.split("_")
-        other = plain.get("_".join(two if word == one else word for word in words)) if words.count(one) == 1 else None
-        if other is None or "condition" not in hinted_fields(column.replace("generator", "model")):
-            continue
-        won = (c for n in _WON for p, c in plain.items() if n in p.split("_") and c not in (column, other))
-        if (found := next(won, None)) is not None:
-            yield Sides(column, other, (one, two), found)
+        other = plain.get(_other_side(name, one, two) or "\0")
+        won = next((c for c in winners if c not in (column, other)), None)
+        is_model = "condition" in hinted_fields(column.replace("generator", "model"))
+        if other is not None and won is not None and is_model:
+            yield Sides(column, other, (one, two), won)
+
+
+def _other_side(name: str, one: str, two: str) -> str | None:
+    """The name with the word for the other side; None where it does not name the one side once."""
+    words = name.split("_")
+    return "_".join(two if word == one else word for word in words) if words.count(one) == 1 else None
 
 
 def _first_ones_share(frame: pl.DataFrame, sides: Sides) -> pl.Series | None:
@@ -415,16 +420,22 @@ def _measures_or_draws(frame: pl.DataFrame, grid: Grid, notes: list[str]) -> tup
         return None
     keep = [c for c in frame.columns if c not in column.values()]
     if _scored(twos) and not _scored(ones) and "score" not in known_fields(keep):
-        are_draws = all(map(_is_draw, ones)) and "condition" in known_fields(keep)
-        own = ", ".join(brief(column[one, two]) for one in ones[:2] for two in twos if _scored([two]))
-        notes.append(_step(f"each {'epoch' if are_draws else 'model'} has columns of its own, as {own}"))
-        return _measured(frame, keep, ones, twos, column), {"draw" if are_draws else "condition": CONDITION}
+        return _columns_of_each(frame, grid, keep, notes)
     if len(twos) < 2 or not all(map(_is_draw, twos)) or all(map(_is_draw, ones)):
         return None
     if any(rater_of(b).word for b in twos):
         shown = ", ".join(printable(b, limit=30) for b in twos)
         notes.append(_step(f"{shown} rate the same answers: an answer's score is the mean of theirs"))
     return _melted(frame, keep, ones, twos, column), {"condition": CONDITION, "score": VALUE, "draw": DRAW}
+
+
+def _columns_of_each(frame: pl.DataFrame, grid: Grid, keep: list[str], notes: list[str]) -> tuple[pl.DataFrame, Made]:
+    """The table by condition, or by draw, of which each has columns of its own for several measures."""
+    ones, twos, column = grid
+    are_draws = all(map(_is_draw, ones)) and "condition" in known_fields(keep)
+    own = ", ".join(brief(column[one, two]) for one in ones[:2] for two in twos if _scored([two]))
+    notes.append(_step(f"each {'epoch' if are_draws else 'model'} has columns of its own, as {own}"))
+    return _measured(frame, keep, ones, twos, column), {"draw" if are_draws else "condition": CONDITION}
 
 
 def _is_object(frame: pl.DataFrame, names: Sequence[str]) -> bool:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from richter.claims import METRICS, Metric, Outcomes
 from richter.errors import InputError
 from richter.interop import RatingKind
-from richter.records import Better, Item, Rating, counted, printable
+from richter.records import Better, Item, Note, Rating, counted, printable
 from richter.stats import Floats, Indices, Ints
 from richter.store import Place
 
@@ -153,6 +153,20 @@ class Dataset:
         """The items by name."""
         return tuple(self.answers["item"].unique().sort().to_list())
 
+    @functools.cached_property
+    def answer_codes(self) -> Indices:
+        """The place of every answer's item in `item_ids`."""
+        return self.answers["item"].rank("dense").to_numpy().astype(np.intp) - 1
+
+    def item_codes(self, items: pl.Series) -> Indices:
+        """The place of each of these items in `item_ids`; ranks are the places where no item is absent."""
+        if items.len() == self.answers.height and items.equals(self.answers["item"]):
+            return self.answer_codes
+        ranks = items.rank("dense").to_numpy().astype(np.intp) - 1
+        if len(ranks) == 0 or ranks.max() + 1 == len(self.item_ids):
+            return ranks
+        return items.cast(pl.Enum(self.item_ids)).to_physical().to_numpy().astype(np.intp)
+
     def select(self, conditions: Sequence[str]) -> "Dataset":
         """Only these conditions, in this order."""
         unknown = [n for n in conditions if n not in self.conditions]
@@ -189,10 +203,8 @@ class Dataset:
         It knows nothing of the order of rows, of names of files or of formats: the same data have the same hash.
         """
         digest = hashlib.sha256()
-        items = np.sort(np.asarray(self.item_ids, dtype=object))
         names = sorted(self.conditions)
-        digest.update(repr(names).encode() + "\0".join(items).encode())
-        enums = {"item": pl.Enum(items.tolist()), "condition": pl.Enum(names)}
+        digest.update(repr(names).encode() + "\0".join(self.item_ids).encode())
         failed = pl.col("error").fill_null("") != ""
         for frame in (
             self.answers.select(
@@ -212,9 +224,8 @@ class Dataset:
             self.scores.select(*KEY, "metric", "value", "confidence", "low", "high", "better"),
             self.ratings.select(*KEY, "rater", "kind", "severity", "mechanism"),
         ):
-            coded = frame.with_columns(
-                pl.col("item").cast(enums["item"]).to_physical(), pl.col("condition").cast(enums["condition"])
-            )
+            codes = pl.Series("item", self.item_codes(frame["item"]))
+            coded = frame.with_columns(codes, pl.col("condition").cast(pl.Enum(names)))
             order = [c for c in ("condition", "item", "draw", "metric", "kind", "rater") if c in coded.columns]
             for column in coded.sort(order).iter_columns():
                 digest.update(column.name.encode())
@@ -325,8 +336,7 @@ def outcomes(tables: Dataset, metric: str) -> Outcomes:
         raise InputError(
             f"There are no values of {metric} in {tables.name}.", remedy=f"There are {', '.join(_measures(tables))}."
         )
-    items, names = pl.Enum(tables.item_ids), pl.Enum(tables.conditions)
-    first = tables.answers.unique("item", keep="first", maintain_order=True).sort("item")
+    names = pl.Enum(tables.conditions)
     runs = tables.answers.select(*KEY, "run") if tables.answers["run"].null_count() < len(tables.answers) else None
     run_names: tuple[str, ...] = ()
     run: Indices | None = None
@@ -340,7 +350,7 @@ def outcomes(tables: Dataset, metric: str) -> Outcomes:
         metric=described,
         items=tables.item_ids,
         conditions=tables.conditions,
-        item=have["item"].cast(items).to_physical().to_numpy().astype(np.intp),
+        item=tables.item_codes(have["item"]),
         condition=have["condition"].cast(names).to_physical().to_numpy().astype(np.intp),
         value=have["value"].to_numpy(),
         draw=have["draw"].to_numpy().astype(np.intp) if have["draw"].max() else None,
@@ -349,12 +359,19 @@ def outcomes(tables: Dataset, metric: str) -> Outcomes:
         judges=judges_of(tables, metric),
         notes=(
             *tables.notes,
-            *([f"{counted(lost, 'answer has', 'answers have')} no {described.noun}"] if lost else []),
+            *([Note(f"{counted(lost, 'answer has', 'answers have')} no {described.noun}", "no value")] if lost else []),
             *notes,
         ),
         **labels,
-        **_of_items(first),
+        **_of_items(_first_rows(tables)),
     )
+
+
+def _first_rows(tables: Dataset) -> pl.DataFrame:
+    """The first answer of each item, by item, with what is the item's own."""
+    first = np.empty(len(tables.item_ids), dtype=np.intp)
+    first[tables.answer_codes[::-1]] = np.arange(tables.answers.height)[::-1]  # the last one written is the first row
+    return tables.answers.select("item", "group", "group_2", "domain", "weight")[first]
 
 
 # names of scores that say that a model gave them
@@ -461,14 +478,8 @@ def _rows(tables: Dataset, name: str) -> tuple[pl.DataFrame, Metric]:
     """The rows of one measure with their `value`, and its metric."""
     metric = METRICS.get(name)
     failed = pl.col("error").fill_null("") != ""
-    if metric is not None and metric.source == "severity" and metric.estimator == "mean" and is_label_sample(tables):
-        # right or wrong is all that is known of every answer: labels say how severe either is
-        wrong = (1 - pl.col("value")) * (1.0 if metric.worst is None else metric.worst)
-        return tables.scores.filter(pl.col("metric") == "accuracy").with_columns(wrong.alias("value")), metric
     if metric is not None and metric.source == "severity":
-        if metric.at is not None and metric.estimator == "mean":
-            return decisions_of(tables, _of_severity(metric)), metric
-        return severity_of(tables).select(*KEY, _of_severity(metric).cast(pl.Float64).alias("value")), metric
+        return _severity_rows(tables, metric), metric
     if metric is not None and metric.source == "failure":
         return tables.answers.select(*KEY, failed.cast(pl.Float64).alias("value")), metric
     if metric is not None and metric.source == "answer":
@@ -482,6 +493,17 @@ def _rows(tables: Dataset, name: str) -> tuple[pl.DataFrame, Metric]:
     metric = metric or dataclasses.replace(METRICS["mean_score"], name=name, noun=name)
     kind, low, high, better = rows.select("kind", "low", "high", "better").row(0)
     return rows, dataclasses.replace(metric, kind=kind, low=low, high=high, better=better)
+
+
+def _severity_rows(tables: Dataset, metric: Metric) -> pl.DataFrame:
+    """The rows of a measure of severity with their `value`."""
+    if metric.estimator == "mean" and is_label_sample(tables):
+        # right or wrong is all that is known of every answer: labels say how severe either is
+        wrong = (1 - pl.col("value")) * (1.0 if metric.worst is None else metric.worst)
+        return tables.scores.filter(pl.col("metric") == "accuracy").with_columns(wrong.alias("value"))
+    if metric.at is not None and metric.estimator == "mean":
+        return decisions_of(tables, _of_severity(metric))
+    return severity_of(tables).select(*KEY, _of_severity(metric).cast(pl.Float64).alias("value"))
 
 
 def _of_items(first: pl.DataFrame) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from richter.interop import has_no_end, hinted_fields, known_fields, less_is_better, plain_name, rater_of
-from richter.tables._answer_keys import PLAIN_WORDS
+from richter.interop import has_no_end, hinted_fields, is_listed, known_fields, less_is_better, plain_name, rater_of
+from richter.tables._answer_keys import MAX_WORDS, PLAIN_WORDS
 from richter.tables._roled_table import RoledTable, named_columns
 from richter.tables._shapes import CONDITION, ORDER, VALUE, are_raters_of_conditions, factors
 from richter.tables._tables import ReadOptions
@@ -49,9 +49,9 @@ def known_wide(rows: pl.DataFrame, options: ReadOptions, notes: list[str]) -> Ro
     if item is None or (item in rows.columns and text_of(rows[item]).n_unique() < rows.height):
         return None
     rest = [c for c in rows.columns if c != item]
-    wide = [c for c in rest if _is_graded(rows[c])]
+    wide = [c for c in rest if _is_graded(rows[c]) and not is_listed("reference", c)]
     others = [c for c in rest if c not in wide]
-    if any(known_fields([c]) - QUESTION_FIELDS or _has_grades(rows[c]) for c in others) or not _are_plain(rows, wide):
+    if not all(_tells_of_question(rows, c, wide) for c in others) or not _are_plain(rows, wide):
         return None
     place = {"item": item, "condition": CONDITION, "score": VALUE, **_question_places(rows, others)}
     return RoledTable(
@@ -60,9 +60,23 @@ def known_wide(rows: pl.DataFrame, options: ReadOptions, notes: list[str]) -> Ro
     )  # fmt: skip
 
 
+def _tells_of_question(rows: pl.DataFrame, column: str, wide: Sequence[str]) -> bool:
+    """Whether a column beside those of conditions says something of the question, and grades nothing."""
+    is_other = bool(known_fields([column]) - QUESTION_FIELDS) or _has_grades(rows[column])
+    return not is_other or _is_key(rows, column, wide)
+
+
+def _is_key(rows: pl.DataFrame, column: str, wide: Sequence[str]) -> bool:
+    """Whether a listed column is the key to answers that are not in the table: it has other cells than 0 and 1."""
+    if not is_listed("reference", column) or any(_grade_kind(rows[c]) != 1.0 for c in wide):
+        return False
+    grades = {cell for c in wide for cell in text_of(rows[c]).str.to_lowercase().drop_nulls().unique().head(MAX_WORDS)}
+    return not grades.issuperset(text_of(rows[column]).str.to_lowercase().drop_nulls().unique())
+
+
 def _question_places(rows: pl.DataFrame, others: Sequence[str]) -> dict[str, str]:
     """The columns by field that say something of the question."""
-    named = {field: named_columns(rows, field) for field in ("prompt", "domain", "group", "tier")}
+    named = {field: named_columns(rows, field) for field in ("prompt", "domain", "group", "tier", "reference")}
     return {field: own[0] for field, own in named.items() if own and own[0] in others}
 
 

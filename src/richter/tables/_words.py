@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from richter.errors import InputError
-from richter.interop import has_no_end, hinted_fields, known_fields, less_is_better
+from richter.interop import has_no_end, hinted_fields, known_fields, less_is_better, plain_name
 from richter.records import Note, counted, printable
 
 
@@ -62,6 +62,18 @@ STATUSES = frozenset((
     "crash", "crashed", "unparseable", "unparsable", "unparsed", "parse error", "parse_error", "parsing error",
     "invalid", "malformed", "cancelled", "canceled", "aborted", "rate limit", "rate_limit", "pending", "running",
 ))  # fmt: skip
+# of a column that marks rows which do not count
+SKIPPED_NAMES = (
+    "skipped",
+    "skip",
+    "not_run",
+    "exclude",
+    "excluded",
+    "ignore",
+    "ignored",
+    "not_graded",
+    "not_applicable",
+)
 FAILURES = frozenset(("fail", "failed", "failure"))  # wrong beside these, else the end of a call
 PASSES = frozenset(("pass", "passed", "success", "successful", "succeeded", "ok", "okay", "accept", "accepted", "good"))
 MISSING = (".", "", "nan", "na", "n/a", "null", "none", "-", "--", "#n/a", "missing", "?", "skip", "skipped", "ignore",
@@ -223,6 +235,11 @@ def holds_grades(column: pl.Series, told: Mapping[str, float | None] | None = No
     if not rest:
         return len(some) > 0
     return all(number_of(text) is not None for text in rest) or bool(ordered_words(rest))
+
+
+def marks_rows(name: str) -> bool:
+    """Whether a column is called by a word for rows that do not count, as `excluded` and `is_skipped`."""
+    return plain_name(name).removeprefix("is_") in SKIPPED_NAMES
 
 
 def holds_any(column: pl.Series) -> bool:

@@ -254,7 +254,7 @@ def _align_conditions(
     values = {name: transform_scores(v, "identity").values for name, v in severities.items()}
     for name, ids in (items or {}).items():
         if len(ids) != len(values[name]) or len(set(ids)) != len(ids):
-            raise InputError(f"{name}: items and severities do not match one to one.", remedy="One row an item.")
+            raise InputError(f"{name}: items and severities do not match one to one.", remedy="Give one row per item.")
     if plan.pairing == "independent" or len(values) < 2:
         return values, False, []
     reason = _why_unpaired(values, items)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from richter.texts._graders import *
     from richter.texts._judge_bait import *
     from richter.texts._normalise import *
+    from richter.texts._option_mass import *
     from richter.texts._reply_text import *
     from richter.texts._reply_verdicts import *
     from richter.texts._stated_confidence import *

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from richter.words._glossary import *
     from richter.words._headline import *
     from richter.words._judge_words import *
+    from richter.words._label_texts import *
     from richter.words._search_words import *
     from richter.words._size_words import *
     from richter.words._spans import *

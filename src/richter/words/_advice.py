@@ -47,7 +47,7 @@ def describe_pairs(claims: Sequence[Claim], n_items: int, *, grouped: bool) -> s
     refused = len(claims) - len(tested)
     parts += [f"{refused} could not be compared"] if refused else []
     text = f"{'; '.join(parts)} ({n_items:,} questions)."
-    return f"{text} Ranks are ranges where pairs can't be told apart." if grouped else text
+    return f"{text} A rank is a range where we can't tell pairs apart." if grouped else text
 
 
 def describe_next(claims: Sequence[Claim], *, again: str) -> str:

@@ -14,8 +14,10 @@ __all__ = [
     "describe_counts_by_name",
     "describe_document_question",
     "describe_look_alike",
+    "describe_merged_names",
     "describe_missing_section",
     "describe_names",
+    "describe_note",
     "describe_population",
     "describe_rated",
     "describe_raters",
@@ -54,6 +56,11 @@ def describe_look_alike(shown: str, name: str) -> str:
     return f"{shown} looks like another name: it is written with {' and '.join(odd[:2])}{more}."
 
 
+def describe_merged_names(name: str) -> str:
+    """That names were taken as one."""
+    return f"{printable(name, limit=60)} is written with and without spaces around it: read as one name."
+
+
 def describe_alone(
     name: str, *, wrong: float | None, n: int, interval: Interval | None, answers: int, scored: str = ""
 ) -> str:
@@ -82,6 +89,17 @@ def describe_names(names: Sequence[str]) -> str:
     return ", ".join(printable(n, limit=40) for n in names[:3]) + (" and others" if len(names) > 3 else "")
 
 
+def describe_note(text: str) -> str:
+    """A note as a line of its own; a command or an option at its end gets no full stop.
+
+    >>> describe_note("new lacks 3 grades"), describe_note("another column: --map group=COLUMN")
+    ('Note: new lacks 3 grades.', 'Note: another column: --map group=COLUMN')
+    """
+    text = text.rstrip(" .")
+    is_command = text.split(" ")[-1].startswith("--") or ("=" in text.split(" ")[-1].rstrip(")") and text[-1] != ")")
+    return f"Note: {text}" if is_command else f"Note: {text}."
+
+
 def describe_missing_section(section: str, remedy: str) -> str:
     """The step that would fill a section that is not there."""
     return f"to learn {SECTION_QUESTIONS[section]}: {remedy}"
@@ -99,10 +117,10 @@ def describe_rated(number: int, total: int, by: str) -> str:
 
 def describe_raters(by: str, answers: int, *, checked: int, is_human: bool) -> str:
     """Whose grades the figures rest on, and who checked them."""
-    text = f"graded by {by} ({counted(answers, 'answer')})"
+    text = f"{'grades from' if by == 'your file' else 'graded by'} {by} ({counted(answers, 'answer')})"
     if is_human:
         return text
-    return f"{text}; people checked {checked:,}" if checked else f"{text}; no person checked them"
+    return f"{text}; {counted(checked, 'human label')}" if checked else f"{text}; no human labels"
 
 
 def describe_population(n_items: int, bench: str, domains: Sequence[str], tiers: Sequence[int]) -> str:

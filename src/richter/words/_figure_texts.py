@@ -33,27 +33,31 @@ def _capital(text: str) -> str:
 # ---- differences -------------------------------------------------------------------------------------------------
 
 
-def describe_difference(row: Row, noun: str, level: str) -> Says:
+def describe_difference(row: Row, level: str) -> Says:
     """Which way the difference of two goes, and what the marks are."""
     margin = "" if row["margin"] is None else " The band is the margin within which a difference does not matter."
     sides = {"better": "lies on the better side of zero", "worse": "lies on the worse side of zero"}
     finding = f"The {level} CI {sides.get(row['side'], 'holds differences on both sides of zero')}."
     if row["side"] == "alike":
         finding = f"The {level} CI lies within the margin."
-    return finding, f"{row['other']} less {row['condition']} on {noun}; the line is the {level} CI.{margin}"
+    return finding, margin.strip()
 
 
-def describe_ranking(
-    groups: Sequence[Sequence[str]], names: Sequence[str], noun: str, *, levels: Sequence[str], control: Any
-) -> Says:
+def describe_ranking(groups: Sequence[Sequence[str]], names: Sequence[str], noun: str, *, control: Any) -> Says:
     """Which models cannot be told apart, and what the marks are."""
-    reading = f"{_capital(noun)} with {' and '.join(levels)} CI." if levels else f"{_capital(noun)} as measured."
-    together = [g for g in groups if len(g) > 1]
+    together, reading = [g for g in groups if len(g) > 1], []
     if together and len(names) > 2:
-        reading += " A green bar joins those that are statistically indistinguishable."
+        reading.append("A grey bar joins those that are statistically indistinguishable.")
+        if len(groups) > 1:
+            reading.append("Blue: the leading tier.")
     if control:
-        reading += f" The diamond and the dashed line are the baseline, {name(control)}."
-    return _describe_tiers(groups, together, names, noun), reading
+        reading.append(f"The diamond and the dashed line are the baseline, {name(control)}.")
+    return _describe_tiers(groups, together, names, noun), " ".join(reading)
+
+
+def describe_with_levels(noun: str, levels: Sequence[str]) -> str:
+    """An axis's title: the measure, and the levels of the intervals that are drawn on it."""
+    return f"{noun}, with {' and '.join(levels)} CI" if levels else noun
 
 
 def _describe_tiers(
@@ -280,11 +284,11 @@ def describe_screening(row: Row) -> Says:
 # ---- calibration -------------------------------------------------------------------------------------------------
 
 
-def describe_reliability(studies: Sequence[tuple[str, str, Found]], *, has_enough: bool) -> Says:
+def describe_reliability(studies: Sequence[tuple[str, str, Found]], *, has_enough: bool, top: int) -> Says:
     """Whose confidence is furthest off, and to which side."""
     reading = (
-        "How often answers are right at each confidence, with 95% CI; larger dots hold more answers. "
-        "Below the dashed line a model is overconfident."
+        "How often answers are right at each confidence, with 95% CI. Below the dashed line a model is overconfident. "
+        f"Grey columns count answers; the tallest holds {top:,}."
     )
     known = [(c, source, f["debiased"], f) for c, source, f in studies if isinstance(f.get("debiased"), int | float)]
     if not has_enough:

@@ -35,6 +35,9 @@ GLOSSARY: dict[str, str] = {
     "judge": "A model that grades the answers of another. Its mistakes are part of what is measured.",
     "human labels": "Grades that people gave to a sample of answers. They show how far a judge is off, and correct it.",
     "basis": "Who graded the answers: the log's own grader, rules, judge models or people.",
+    "kappa": "How far two raters agree beyond chance: 1 is full agreement, 0 is what chance gives. Above 0.8 is good.",
+    "alpha": "Krippendorff's alpha: how far raters agree beyond chance, also with missing ratings. 1 is full "
+    "agreement.",
     "claim": "A sentence that the data may support or not, such as 'new is more accurate than old'.",
     "verdict": "What came of a claim. In JSON: verified, refuted, equivalent, undecided, blocked or untestable.",
     "verified": "The data show the claim. This says nothing about its size: read the interval.",
@@ -59,6 +62,14 @@ GLOSSARY: dict[str, str] = {
     "called significant. It says nothing about how large the difference is.",
     "significance": "A difference is significant at 5% if luck alone would show one in at most 5 of 100 cases. "
     "Richter then says better or worse.",
+    "standard error": "How far an estimate typically lies from the truth, by chance alone. A 95% interval is about two "
+    "of them to each side.",
+    "bootstrap": "A way to find an interval: draw the questions again and again from those at hand, and see how much "
+    "the result moves.",
+    "sample size": "How many questions a claim rests on. Questions that belong together count less.",
+    "effect size": "How large the difference is, not how sure it is. Here it is the estimate, in points.",
+    "false positive": "A difference that the data seem to show and that is not real. At the 5% level at most 5 of 100 "
+    "equal pairs give one.",
     "power": "How often a test of this size shows a real difference. Sizes here are for 80%: four of five tests "
     "show it.",
     "detectable difference": "The smallest true difference that these data would show in 8 of 10 cases (80% power).",
@@ -85,7 +96,10 @@ GLOSSARY: dict[str, str] = {
     "average. 0 is perfect.",
     "calibration error": "How far stated confidence and the share of right answers lie apart on average, in "
     "points; 0 is perfect. Also called ECE.",
-    "debiased": "Less the part that chance alone would show.",
+    "Brier score": "The mean squared distance between stated confidence and 1 (right) or 0 (wrong). Lower is better.",
+    "AUROC": "How well confidence separates right from wrong answers: 0.5 is no better than chance, 1 is perfect.",
+    "AURC": "The error rate, averaged over all thresholds of confidence. Lower is better.",
+    "debiased": "Minus the part that chance alone would show.",
     "confidence": "How sure the model says it is of an answer, from 0 to 1.",
     "Sem-ECE": "Calibration read from how often a model gives the same answer when asked many times.",
     "cloze": "A sentence with a gap, for which the model chooses one of several given texts.",
@@ -139,7 +153,18 @@ ALIASES = {  # other spellings of a term
     "multiplicity": "multiple comparisons",
     "locked": "pre-registered",
     "equivalence": "equivalent",
-    "sample size": "power",
+    "statistically significant": "significance",
+    "cohens kappa": "kappa",
+    "cohen's kappa": "kappa",
+    "krippendorff's alpha": "alpha",
+    "brier": "Brier score",
+    "statistically indistinguishable": "tier",
+    "indistinguishable": "tier",
+    "bonferroni": "multiple comparisons",
+    "type i error": "false positive",
+    "n": "sample size",
+    "se": "standard error",
+    "minimum detectable effect": "detectable difference",
 }
 
 

@@ -250,10 +250,10 @@ def _describe_missing_headline(claim: Claim, words: Metric, second: str) -> str:
         is_better = (sign * way.estimate > 0) == (words.better == "higher")
         amount = f"{shown.amount(abs(way.estimate))}{words.suffix} {'better' if is_better else 'worse'}"
         ways.append(f"{amount} ({describe_ends(shown, interval, is_difference=True)})")
-    on = "without them" if claim.apart else f"on the {claim.n:,} questions that both answered"
+    on = "Without them" if claim.apart else f"On the {claim.n:,} questions that both answered"
     return (
-        f"{INCONCLUSIVE}: it depends on {whose}. Quote this: {on}, {second} is {ways[0]}. "
-        f"The other bound: if they all count as wrong, it is {ways[1]}."
+        f"{INCONCLUSIVE}: it depends on {whose}. {on}, {second} is {ways[0]}. "
+        f"If the missing ones all count as wrong, it is {ways[1]}."
     )
 
 

@@ -38,8 +38,20 @@ def summary_lines(document: Document) -> list[tuple[str, str]]:
         ("Severe errors", describe_severe_rates(document) if is_alone else ""),
         ("Confidence", describe_confidence(document) if is_alone else ""),
         ("Inconclusive", _describe_open_claims(claims, board=len(conditions) > 2)),
+        ("Most often wrong", _describe_weakest(conditions) if len(conditions) <= 2 else ""),
     ]
     return [(term, text) for term, text in rows if text]
+
+
+def _describe_weakest(conditions: Sequence[Document]) -> str:
+    """Where each condition is wrong most often."""
+    parts = []
+    for condition in conditions:
+        worst = next(iter(condition.get("where") or []), None) or {}
+        if worst.get("group") and isinstance(worst.get("error_rate"), int | float):
+            place = f"{name(worst['group'], limit=40)} ({percent(worst['error_rate'])})"
+            parts.append(f"{name(condition.get('name'), limit=40)} in {place}")
+    return f"{'; '.join(parts)}." if parts else ""
 
 
 def first_step(document: Document) -> str:
@@ -282,13 +294,20 @@ def run_title(document: Document) -> dict[str, str]:
         parts.append(name(run["bench"]))
     if run.get("items"):
         parts.append(
-            f"{count(run['items'], 'question')}, {len(conditions)} compared"
+            f"{count(run['items'], 'question')} · {_describe_compared(conditions)}"
             if len(conditions) > 1
             else count(run["items"], "question")
         )
     if run.get("ended_at"):
         parts.append(name(run["ended_at"])[:16].replace("T", " "))
     return {"name": parts[0], "line": " · ".join(parts)}
+
+
+def _describe_compared(conditions: Sequence[Document]) -> str:
+    """The names of two conditions; the number of more."""
+    if len(conditions) > 2:
+        return f"{len(conditions)} models"
+    return " and ".join(name(c.get("name"), limit=30) for c in conditions)
 
 
 def describe_warnings(document: Document) -> str:
@@ -312,7 +331,8 @@ def basis_facts(document: Document) -> list[str]:
     """What the answer rests on: how many questions, who graded, and for how many comparisons it is adjusted."""
     run, basis = document.get("run") or {}, (document.get("signature") or {}).get("basis")
     facts = [count(run["items"], "question")] if run.get("items") else []
-    facts += [printable(part, limit=120) for part in str(basis or "").split("; ") if part]
+    if basis and not (document.get("first_lines") or {}).get("doubt"):  # which says who graded
+        facts.append(printable(str(basis).replace("; ", ", "), limit=200))
     families = [c.get("family") or {} for c in document.get("claims") or [] if c.get("primary") and c.get("interval")]
     sizes = [f["size"] for f in families if isinstance(f.get("size"), int) and f["size"] > 1]
     return facts + ([f"adjusted for {max(sizes):,} comparisons (Holm, 5%)"] if sizes else [])
@@ -321,6 +341,8 @@ def basis_facts(document: Document) -> list[str]:
 def describe_pill(document: Document, tone: str) -> str:
     """What stands over the headline: how two compare, or how many of all pairs differ."""
     words = {"better": "Better", "worse": "Worse", "alike": "No practical difference", "open": "Inconclusive"}
+    if len(document.get("conditions") or []) == 1:
+        return "One model: nothing to compare it with"
     pairs = [c for c in document.get("claims") or [] if len(c.get("conditions") or ()) == 2]
     if is_blocked(document):
         return "Not compared"
@@ -374,17 +396,26 @@ def document_words(claim: Document, scale: Ends | None = None) -> Metric:
     return claim_words(SimpleNamespace(measure=measure, conditions=conditions), scale)  # type: ignore[arg-type]
 
 
-def describe_claim_row(claim: Document) -> str:
-    """A claim's measure with its numbers; of one without numbers, or on one condition, its sentence."""
-    interval, estimate = claim.get("interval") or claim.get("plain_interval"), claim.get("estimate")
-    ends = finite_ends(claim)
+def claim_parts(claim: Document, *, joined_by: str = "against") -> tuple[str, str, str]:
+    """Of a claim on two conditions the two, its measure, and its numbers; empty texts where it has no numbers."""
+    interval, estimate, ends = (
+        claim.get("interval") or claim.get("plain_interval"),
+        claim.get("estimate"),
+        finite_ends(claim),
+    )
     if len(claim.get("conditions") or ()) != 2 or ends is None or not isinstance(estimate, int | float):
-        return str(claim.get("sentence") or "")
+        return "", "", ""
     words = document_words(claim)
     level = interval.get("level") if isinstance(interval, Mapping) else None
     span = Interval(low=ends[0], high=ends[1], level=float(level or DEFAULT_LEVEL), method="")
-    first, second = (name(c, limit=30) for c in claim["conditions"])
-    return f"{words.noun}, {second} - {first}: {describe_span(words, estimate, span, is_difference=True)}"
+    first, second = (name(c, limit=40) for c in claim["conditions"])
+    return f"{second} {joined_by} {first}", words.noun, describe_span(words, estimate, span, is_difference=True)
+
+
+def describe_claim_row(claim: Document) -> str:
+    """A claim's measure with its numbers; of one without numbers, or on one condition, its sentence."""
+    who, measure, numbers = claim_parts(claim, joined_by="-")
+    return f"{measure}, {who}: {numbers}" if who else str(claim.get("sentence") or "")
 
 
 def describe_blocked_row(claim: Document) -> str:
@@ -557,9 +588,14 @@ def describe_difference_in_cell(claim: Document, *, turned: bool) -> str:
     return shown.amount(float(found["estimate"]), sign=True)
 
 
-def describe_changes(fixed: int, broken: int, n: int) -> str:
+def describe_changes(counts: Sequence[int], words: Sequence[str]) -> str:
     """What became of the questions that two were graded on."""
-    return f"{fixed:,} fixed, {broken:,} broken, {n - fixed - broken:,} unchanged"
+    return ", ".join(f"{n:,} {word}" for n, word in zip(counts, words, strict=True))
+
+
+def describe_repeats(repeats: int) -> str:
+    """How often each question was answered."""
+    return f"up to {repeats} answers per question"
 
 
 def describe_absent(sections: Sequence[str]) -> str:
@@ -581,6 +617,8 @@ def describe_evidence(evidence: "Evidence | None", *, redact: bool, most: int) -
             f"This page shows {number(evidence.shown)} questions (at most {most}): first those whose answers differ "
             "most, then the most severe. "
         )
+    if evidence.repeats > 1:
+        text += f"Grades count up to {evidence.repeats} answers per question; the text is the first of them. "
     if redact:
         return text + "Questions, references, answers and reasons are left out of this page."
     cut = f"Answers are cut to {number(evidence.cut)} characters; richter view shows everything."

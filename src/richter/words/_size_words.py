@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from richter.records import counted
+from richter.words._document_words import describe_note
 from richter.words._spans import round_up_to_two_figures, stated_amount
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def describe_pilot_size(size: "PilotSize") -> list[str]:
     lines.append(f"{size.power:.0%} power, {100 * size.level:g}% level, on {words.noun}.")
     if size.shares is not None and size.design is not None and size.shares.draws is not None:  # there are repeats
         lines += [size.shares.sentence(), size.design.sentence]
-    return [*lines, f"Read as: {size.understood}.", *(f"Note: {note}" for note in size.notes)]
+    return [*lines, f"Read as: {size.understood}.", *map(describe_note, size.notes)]
 
 
 def _who(size: "PilotSize") -> str:
@@ -37,13 +37,17 @@ def _who(size: "PilotSize") -> str:
     return f" (asked of both, {size.draws} times each)" if size.draws > 1 else " (asked of both, once each)"
 
 
+def _pairs(number: int) -> str:
+    return "" if number == 1 else f" over {number} pairs"
+
+
 def describe_gap_size(size: "GapSize") -> list[str]:
     """The answer first, then what was assumed."""
     assumed = [f"Assumed: {line}." for line in size.assumed]
     return [
         f"For {100 * size.margin:g} points you need about {round_up_to_two_figures(size.items):,} questions.",
-        f"{size.to_show_the_gap:,} show a difference, {size.to_show_equivalence:,} show no practical difference.",
-        f"{size.power:.0%} power, {100 * size.level:g}% level over {counted(size.pairs, 'pair')}.",
+        f"{size.to_show_the_gap:,} show a difference that large; {size.to_show_equivalence:,} show that there is none.",
+        f"{size.power:.0%} power, {100 * size.level:g}% level{_pairs(size.pairs)}.",
         f"Exactly one of the two is right on {size.discordance:.1%} of the questions (--discordance).",
         *assumed,
         *(["Your own answers say it better: richter size old.csv new.csv"] if assumed else []),

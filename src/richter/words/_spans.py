@@ -75,7 +75,7 @@ def round_up_to_two_figures(number: float) -> int:
 
 def stated_amount(words: Metric, value: float, *, is_difference: bool) -> str:
     """An amount that somebody stated, as it was stated: '2 points', '5%'."""
-    shown, unit = f"{abs(words.scale * value):.10g}", unit_of(words, is_difference=is_difference)
+    shown, unit = f"{abs(words.scale * value):,.10g}", unit_of(words, is_difference=is_difference)
     return f"{shown}{unit.removesuffix('s') if shown == '1' and unit == ' points' else unit}"
 
 

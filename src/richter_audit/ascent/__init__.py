@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from richter_audit.ascent._patterns import *
     from richter_audit.ascent._pilot import *
     from richter_audit.ascent._population import *
+    from richter_audit.ascent._portfolio import *
     from richter_audit.ascent._predict import *
     from richter_audit.ascent._propose import *
     from richter_audit.ascent._questions import *

@@ -4,7 +4,7 @@ import dataclasses
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal, Unpack
+from typing import ClassVar, Literal, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -197,7 +197,14 @@ def _pair(readings: Mapping[str, Mapping[str, str]], name: str) -> tuple[bool, b
     return None if first == BROKEN or not usable else (bool(first), any(usable))
 
 
-def estimate_bad_keys(flags: ArrayLike, *, survived: int, level: float = 0.95) -> tuple[float | None, Interval | None]:
+class BadKeys(NamedTuple):
+    """The expected share of bad keys with its interval; both None where no reading can say."""
+
+    share: float | None
+    interval: Interval | None
+
+
+def estimate_bad_keys(flags: ArrayLike, *, survived: int, level: float = 0.95) -> BadKeys:
     """The expected share of bad keys among `survived` ones, from two readings of each key, and its interval.
 
     By capture and recapture (Lincoln and Petersen): of the keys that one reading flags, the share that the other flags
@@ -213,7 +220,7 @@ def estimate_bad_keys(flags: ArrayLike, *, survived: int, level: float = 0.95) -
     both = int((pairs[:, 0] & pairs[:, 1]).sum())
     first, second = (int(n) for n in pairs.sum(axis=0))
     if both == 0 or survived == 0:
-        return None, None
+        return BadKeys(None, None)
     flagged = first + second - both
     q = (1 - both / first) * (1 - both / second)
     share = flagged * q / (1 - q) / survived
@@ -221,7 +228,7 @@ def estimate_bad_keys(flags: ArrayLike, *, survived: int, level: float = 0.95) -
     chance = float(ndtri(level)) * math.sqrt(seen * (1 + seen / flagged))
     high = max(1.0, seen + math.hypot(least - seen, chance)) / survived
     interval = Interval(low=0.0, high=min(1.0, high), level=level, method="capture and recapture of two readings")
-    return min(1.0, share), interval
+    return BadKeys(min(1.0, share), interval)
 
 
 def _missed_at_worst(alike: float) -> float:

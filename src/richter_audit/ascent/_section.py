@@ -8,7 +8,7 @@ import numpy as np
 from richter.audit._search_section import SearchReader, SearchSection
 from richter.errors import InputError, RichterError
 from richter.records import Result, printable
-from richter.store import Place
+from richter.store import Place, open_ledger
 from richter_audit.ascent._failing import failing_questions
 from richter_audit.ascent._patterns import Pattern
 from richter_audit.ascent._summary import SearchSummary, read_search, search_patterns
@@ -38,7 +38,8 @@ class Spot(Result):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Failing(Result):
-    """A question answered wrongly, the share of its other wordings that are too, and the text it was made from."""
+    """A question answered wrongly, the share of its other wordings that are too, the text it was made from, and how
+    severe the judges found the error (None: nobody judged it)."""
 
     mode: str
     question: str
@@ -47,6 +48,7 @@ class Failing(Result):
     reworded: float | None
     text: str
     place: str
+    severity: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +79,7 @@ def search_results(run: Place, *, level: float) -> SearchResults:
         failing = failing_questions(run, None if base is None else open_base(base)).questions
     except InputError:  # another base lies there now
         failing = failing_questions(run).questions
+    severities = _severities(run)
     missing, survey = None, None
     try:
         survey = None if base is None else survey_errors(run, open_base(base), rng=np.random.default_rng(seed))
@@ -101,11 +104,22 @@ def search_results(run: Place, *, level: float) -> SearchResults:
                 reworded=q.reworded,
                 text=_cut(q.text, LONG),
                 place=_cut(q.place),
+                severity=severities.get(q.item.id),
             )
             for q in failing[:LISTED]
         ),
         n_failing=len(failing),
     )
+
+
+def _severities(run: Place) -> dict[str, float]:
+    """The median severity that judges gave the first answer to each item."""
+    found: dict[str, list[float]] = {}
+    with open_ledger(run) as ledger:
+        for rating in ledger.ratings(kind="judge"):
+            if rating.severity is not None and rating.draw == 0:
+                found.setdefault(rating.item, []).append(rating.severity)
+    return {item: float(np.median(own)) for item, own in found.items()}
 
 
 def _cut(text: str, most: int = MOST) -> str:

@@ -50,7 +50,7 @@ class Trails:
         pruned: list[int] = []
         if self._gamma is not None:
             pi = self.cumulative(self._sources)
-            pruned = [p for p in self._sources if pi.get(p, np.inf) < self._gamma]  # line 11
+            pruned = [p for p in self._sources if pi.get(p, np.inf) < round(self._gamma, 12)]  # line 11
             for p in pruned:
                 del self._sources[p]
         self.steps += 1
@@ -72,9 +72,12 @@ class Trails:
             self._count[above] += 1
 
     def cumulative(self, paragraphs: Iterable[int]) -> dict[int, float]:
-        """The cumulative error of those of some paragraphs that have evaluated descendants, eq. (5)."""
+        """The cumulative error of those of some paragraphs that have evaluated descendants, eq. (5).
+
+        To 12 digits: errors are shares of a few answers, so a mean that ties with gamma as a fraction ties here too.
+        """
         places = ((p, self._place[p]) for p in paragraphs)
-        return {p: float(self._total[i] / self._count[i]) for p, i in places if self._count[i]}
+        return {p: round(float(self._total[i] / self._count[i]), 12) for p, i in places if self._count[i]}
 
 
 def cumulative_errors(

@@ -70,10 +70,14 @@ class StagedCommand(click.Command):
 @click.option("--max-tokens", type=click.IntRange(1), default=500, help="Of an answer, at first: see --most-tokens.")
 @click.option("--top-p", type=click.FloatRange(0, 1), default=None)
 @click.option("--seed", type=int, default=None, help="Sampling seed, sent to the model; draws get seeds of their own.")
-@click.option("--logprobs", is_flag=True, help="Keep the log-probabilities of the answer's tokens.")
+@click.option(
+    "--logprobs",
+    is_flag=True,
+    help="Keep the log-probabilities of the answer's tokens; of --style choice, how sure the model is of its option.",
+)
 @click.option("--draws", type=click.IntRange(1), default=1, help="Answers per item and condition.")
 @limit_option
-@call_options(parallel=True, engine=True, dry_run="Price it and ask nothing.")
+@call_options(parallel=True, engine=True, batch=True, dry_run="Price it and ask nothing.")
 @click.option("--context-tokens", type=click.IntRange(64), default=None, help="Local models: tokens per slot.")
 @click.option("--timeout", "timeout_s", type=click.FloatRange(min=0.1), default=120.0, help="Seconds.")
 @json_option
@@ -107,7 +111,7 @@ def ask() -> None:
 @self_option
 @click.option("--limit", type=click.IntRange(1), help="Only so many answers go to the judge models.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write a scores table (CSV, Parquet or JSONL).")
-@call_options(engine=True, dry_run="Count and price the calls; ask nothing.")
+@call_options(engine=True, batch=True, dry_run="Count and price the calls; ask nothing.")
 @seed_option
 @json_option
 def judge() -> None:
@@ -149,7 +153,7 @@ def judge() -> None:
 @click.option("--judge", help="A model that groups the answers by meaning. Without it: offline, by rules and vectors.")
 @click.option("--adaptive", is_flag=True, help="Draw no more where the most likely answer is already settled.")
 @limit_option
-@call_options(parallel=True, engine=True, dry_run="Price it and ask nothing.")
+@call_options(parallel=True, engine=True, batch=True, dry_run="Price it and ask nothing.")
 @json_option
 def draw() -> None:
     """Draw repeated answers to each item, group those that say the same, and write RUN/draws.jsonl.
@@ -166,8 +170,13 @@ def draw() -> None:
 
 
 @command("_audit_output:audit", cls=StagedCommand, stages={"ask": ask, "draw": draw, "judge": judge})
-@click.argument("run", type=run_place)
-@bench_options
+@click.argument("run", type=run_place, metavar="RUN|DOCUMENTS")
+@click.option("--bench", type=click.Path(path_type=Path), help="Items: JSONL, CSV or Parquet.")
+@click.option("--model", "models", required=True, multiple=True, help="A model. May be given several times.")
+@click.option("--generator", help="Without --bench: the model that writes questions about a folder of documents.")
+@click.option("--settle", "claims", multiple=True, metavar="CLAIM", help="Of documents: what to settle; see below.")
+@click.option("--questions", type=click.IntRange(1), default=400, help="Of documents: to be written, at most.")
+@click.option("-o", "--output", type=run_place, metavar="RUN", help="Of documents: the run. Default: DOCUMENTS.audit.")
 @condition_options
 @click.option(
     "--style", type=click.Choice(["chat", "choice"]), help="By default choice where items have options, else chat."
@@ -207,6 +216,7 @@ def draw() -> None:
     "5usd, 20000calls or 2Mtok, over all stages together: never exceeded.",
     parallel=True,
     engine=True,
+    batch=True,
     dry_run="Price every stage and ask nothing.",
 )
 @json_option
@@ -216,6 +226,11 @@ def audit() -> None:
     Stages: ask, judge (by rules where the benchmark allows, by --judges, else by the references), draw, score for the
     tail (--nll), search (--kb); then everything is measured and RUN/report.html is written. Each stage goes on where it
     stopped. With a plan that has requirements the exit status is 0 (met), 3 (violated) or 4 (undecided).
+
+    With --generator the first argument is a folder of documents. Questions are written about them, then asked, judged
+    and drawn repeatedly until every claim is settled (--settle; by default which model is better, how often each makes
+    severe errors, how far its confidence is off). What comes next is the batch that brings open claims nearest to a
+    verdict per cost. Then errors are searched for and weighed.
 
     \b
     Examples:
@@ -228,6 +243,8 @@ def audit() -> None:
       richter audit run1 --bench facts.jsonl --model smollm2 --only severity,floors
       richter audit run1 --only ask --bench facts.jsonl --model smollm2 --limit 50
       richter audit run5 --bench qa.csv --model openai/gpt-4o-mini
+      richter audit handbook/ --model openai/gpt-4o-mini --model openai/gpt-4o --generator openai/gpt-4.1 --judges
+      mistral/mistral-large-latest,groq/llama-3.3-70b-versatile --budget 20usd
     The same command again resumes: only what is missing is asked.
     """
 

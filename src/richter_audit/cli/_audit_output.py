@@ -7,6 +7,7 @@ from typing import Any
 from richter.audit import measure_run
 from richter.cli._io import cells, console, grid, money, progress_console, publish, split_names, write_json
 from richter.cli._screen import summarise
+from richter.errors import InputError
 from richter.floors import parse_claim
 from richter.models import resolve
 from richter.records import Claim, Decoding, Item, printable
@@ -20,14 +21,18 @@ from richter_audit.judge import judge_decoding
 from richter_audit.stages import (
     AuditSettings,
     DemoSize,
+    DocumentAudit,
     StagesResult,
     adopt_plan,
+    audit_documents,
     demo_settings,
     draw_conditions,
     estimate_stages,
+    model_conditions,
     name_conditions,
     prepare_demo,
     run_stages,
+    usual_style,
 )
 
 REPORT = "report.html"
@@ -42,8 +47,12 @@ LABELS = {
 
 def audit(
     run: Place,
-    bench: Path,
+    bench: Path | None,
     models: tuple[str, ...],
+    generator: str | None,
+    claims: tuple[str, ...],
+    questions: int,
+    output: Place | None,
     temperatures: tuple[float, ...],
     systems: tuple[str, ...],
     style: str | None,
@@ -63,17 +72,33 @@ def audit(
     **options: Any,
 ) -> int:
     """Audit models on a benchmark, into the folder RUN: how often they fail, how badly, do they know it, where."""
+    if (bench is None) == (generator is None):
+        raise InputError(
+            "Give questions (--bench) or the model that writes some about documents (--generator).",
+            remedy="richter audit RUN --bench FILE --model MODEL, or richter audit DOCUMENTS --generator MODEL ...",
+        )
+    if generator is not None:
+        shared = {"claims": claims, "questions": questions, "draws": draws or 10, "seed": seed}
+        shared |= {name: options[name] for name in ("search_calls", "nll")}
+        shared |= {"conditions": model_conditions(models, seed=seed), "generator": generator}
+        shared["judges"] = tuple(name_conditions(split_names(judge_names), decoding=judge_decoding()))
+        folder = Path(str(run))
+        audited = DocumentAudit(documents=folder, **shared)
+        into = output or folder.with_name(f"{folder.name}.audit")
+        return _audit_documents(into, audited, calls, plan_path=plan_path, json_path=json_path)
+    assert bench is not None
     items = read_items(bench)[:limit]
     if canaries is not None:
         with open_ledger(canaries) as ledger:
             known = {item.id for item in items}
             items += [item for item in ledger.items() if item.id not in known]
     local = all(resolve(model).backend == "local" for model in models)
+    lists_options = (style or usual_style(items)) == "choice"
     conditions = name_conditions(
         models,
         temperatures=temperatures or (0.0,),
         systems=[read_system(text) for text in systems] or [""],
-        decoding=Decoding(max_tokens=max_tokens, seed=seed if local else None, logprobs=local),
+        decoding=Decoding(max_tokens=max_tokens, seed=seed if local else None, logprobs=local or lists_options),
         style=style,
         items=items,
     )
@@ -93,12 +118,39 @@ def audit(
     if calls.dry_run:
         _price(run, items, settings, calls, only=wanted, json_path=json_path)
         return 0
+    _adopt(run, plan_path)
+    result = run_audit(run, items, settings, calls, only=wanted, stop_when=stop_when)
+    return finish(run, result, only=wanted, seed=seed, json_path=json_path)
+
+
+def _audit_documents(
+    run: Place, audit: DocumentAudit, calls: Calls, *, plan_path: Path | None, json_path: str | None
+) -> int:
+    """Audit models on a folder of documents, into a run beside it."""
+    if calls.dry_run:
+        raise InputError(
+            "What an audit of documents costs depends on what it finds: it cannot be priced before.",
+            remedy="Give --budget: it covers everything, and is never exceeded.",
+        )
+    progress = progress_console()
+
+    def tell(line: str) -> None:
+        progress.print(printable(line), soft_wrap=True)
+
+    _adopt(run, plan_path)
+    with calls.opened(None) as asked:
+        result, settled = audit_documents(run, audit, watch=lambda stage: asking(LABELS[stage]), tell=tell, **asked)
+    for claim in settled.claims:
+        tell(claim.sentence)
+    return finish(run, result, only=None, seed=audit.seed, json_path=json_path)
+
+
+def _adopt(run: Place, plan_path: Path | None) -> None:
+    """Keep a plan with the run, and say where it confirms nothing."""
     if plan_path is not None and (why := adopt_plan(run, plan_path)) is not None:
         progress_console().print(
             f"{printable(str(plan_path))}: {why}; every finding will be exploratory.", soft_wrap=True
         )
-    result = run_audit(run, items, settings, calls, only=wanted, stop_when=stop_when)
-    return finish(run, result, only=wanted, seed=seed, json_path=json_path)
 
 
 def run_audit(

@@ -48,7 +48,7 @@ def _build_facts(items: int, seed: int, output: Path, json_path: str | None) -> 
     from richter_audit.bench import BUILD, beside, build_facts, pack, write_items
 
     if not output.parent.is_dir():  # said before the work, not after it
-        raise StorageError(f"{output.parent} is no folder.", remedy="Make it, or choose another place.")
+        raise StorageError(f"{output.parent} is not a folder.", remedy="Make it, or choose another place.")
     with progress_console().status("Reading the sources and writing questions …"):
         built = build_facts(items=items, seed=seed)
     grader = beside(output)

@@ -11,7 +11,7 @@ from richter.engine import open_engine
 from richter.errors import InputError
 from richter.models import ANY_MODEL, Price, Prices, read_prices
 from richter_audit.cli._progress import asking, downloading
-from richter_audit.llm import Budget, parse_budget
+from richter_audit.llm import Budget, batch_price, parse_budget
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +21,7 @@ class Calls:
     limit: str | None = None
     prices: Prices = dataclasses.field(default_factory=read_prices)
     dry_run: bool = False
+    batch: bool = False  # by the providers' batch jobs
     parallel: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # how many at a time, where a command says it
     where: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # engine and workers likewise
 
@@ -34,6 +35,7 @@ class Calls:
         """The options of whatever asks models, while its progress is shown; without a label it shows its own."""
         with contextlib.ExitStack() as stack:
             given = {"budget": self.budget, "prices": self.prices, **self.parallel}
+            given |= {"batch": True} if self.batch else {}
             given["download"] = stack.enter_context(downloading("fetching SmolLM2"))
             if self.where:
                 given["engine"] = stack.enter_context(open_engine(self.where["engine"], workers=self.where["workers"]))
@@ -44,6 +46,13 @@ class Calls:
     def say_prices(self, out: Any) -> None:
         """Say where prices come from, under what they were used for."""
         out.print(f"Prices: {self.prices.source}.", style="dim", soft_wrap=True)
+
+
+def halve_prices(prices: Prices) -> Prices:
+    """What models cost by batch jobs, for an estimate: asking itself halves its prices."""
+    halved = Prices({name: batch_price(price) for name, price in prices.items()})
+    halved.source = f"half of {prices.source}, for batch jobs"
+    return halved
 
 
 def read_call_prices(path: Path | None, given: tuple[str, ...]) -> Prices:

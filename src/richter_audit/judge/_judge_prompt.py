@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from richter.errors import CallFailed
-from richter.ratings._rubric import GRID, rubric
+from richter.errors import CallFailed, InputError
+from richter.ratings._rubric import GRID, check_mechanism, rubric
 from richter.records import Item, fence, last_object, storable
 
 __all__ = ["judge_messages", "read_reply", "reply_schema"]
@@ -88,7 +88,8 @@ def read_reply(text: str) -> Reply:
         shown = storable(str(given))[:20] if isinstance(given, str | float | int) else type(given).__name__
         raise CallFailed(f"The judge's severity {shown!r} is not one of the nine levels.")
     mechanism, reason = (str(v) if isinstance(v := reply.get(k), str) else "" for k in ("mechanism", "reason"))
-    mechanism = mechanism.strip().lower()
-    if mechanism not in rubric().mechanism_names or severity == 0:
+    try:
+        mechanism = "" if severity == 0 else check_mechanism(mechanism.strip().lower())
+    except InputError:
         mechanism = ""
     return Reply(float(severity), mechanism, storable(reason)[: REASON_LENGTH["full"]])

@@ -9,7 +9,7 @@ from typing import Literal
 from richter.errors import CallFailed, InputError
 from richter.models import model_identity, resolve
 from richter.records import Answer, Condition, Decoding, Item, Rating, storable
-from richter.texts import remove_thoughts
+from richter.texts import normalise, read_choice, remove_thoughts
 from richter_audit.judge._judge_prompt import Detail, judge_messages, read_reply, reply_schema
 from richter_audit.llm import Asks, Job, Model
 
@@ -130,9 +130,18 @@ def judge_detail(judge: Condition) -> Detail:
     return "brief" if resolve(judge.model).backend == "local" else "full"
 
 
+def _shown_answer(item: Item, text: str) -> str:
+    """What a judge reads: the answer without its thoughts, and the option behind a letter, which it has not seen."""
+    answer = remove_thoughts(text).text
+    chosen = read_choice(item, text) if item.options else None
+    if chosen is None or normalise(chosen) in normalise(answer):
+        return answer
+    return f"{answer} (that is: {chosen})"
+
+
 async def _ask_judge(asker: Asks, model: Model, judge: Condition, item: Item, answer: Answer) -> Rating:
     detail = judge_detail(judge)
-    messages = judge_messages(item, remove_thoughts(answer.text).text, detail=detail, system=judge.system)
+    messages = judge_messages(item, _shown_answer(item, answer.text), detail=detail, system=judge.system)
     decoding = dataclasses.replace(
         judge.decoding,
         json_schema=reply_schema(detail),

@@ -255,7 +255,7 @@ class RuleJudge:
         if kind == "zone" and re.search(r"\b(UTC|GMT)\b", lead):
             return _score(OTHER_OF_KIND, "error", "format", "It gives an offset from UTC, not an identifier.")
         if kind == "zone" and values:
-            return _score(INVENTED, "fabrication", "fabrication", f"{values[0]!r} is no time zone.")
+            return _score(INVENTED, "fabrication", "fabrication", f"{values[0]!r} is not a time zone.")
         if invented:
             severity = ALL_INVENTED if len(invented) > 1 else INVENTED
             names = " and ".join(repr(_cut(name)) for name in invented[:2])

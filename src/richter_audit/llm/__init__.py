@@ -6,6 +6,7 @@ from richter._lazy import lazy
 
 if TYPE_CHECKING:
     from richter_audit.llm._asker import *
+    from richter_audit.llm._batch_jobs import *
     from richter_audit.llm._budget import *
     from richter_audit.llm._model import *
     from richter_audit.llm._open_models import *

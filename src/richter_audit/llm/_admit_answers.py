@@ -33,7 +33,8 @@ def admit(given: Answer) -> tuple[Answer, bytes]:
     )
     if answer == given:
         return answer, b""
-    return answer, json.dumps(dataclasses.asdict(given), default=ascii).encode()  # ASCII keeps every character
+    kept = dataclasses.asdict(dataclasses.replace(given, alternatives=()))
+    return answer, json.dumps(kept, default=ascii).encode()  # ASCII keeps every character
 
 
 def _text(value: Any) -> str:

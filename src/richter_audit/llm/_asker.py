@@ -8,7 +8,7 @@ import math
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from richter.errors import BudgetExhausted, CallFailed, ModelError, RichterError, Unreachable
@@ -17,6 +17,7 @@ from richter.records import Answer, Decoding, call_key, printable
 from richter.store import SERVED_NOTE, Call, Ledger, Usage
 from richter_audit.llm._adaptive_limit import AdaptiveLimit
 from richter_audit.llm._admit_answers import admit
+from richter_audit.llm._batch_jobs import BatchModel
 from richter_audit.llm._budget import Budget
 from richter_audit.llm._model import AttemptFailed, Message, Model, Refused, TryAgain
 from richter_audit.llm._sentinel import DECODING as SENTINEL
@@ -47,6 +48,7 @@ class Job:
     item: str = ""
     condition: str = ""
     cut: Callable[[Answer], bool] | None = None  # None: an answer is taken as it comes
+    confidences: Callable[[Answer], Mapping[str, float]] | None = None  # by source: how sure an answer is when it comes
 
 
 class Asks(Protocol):
@@ -119,6 +121,14 @@ class Asker:
         self._answered_at = -math.inf
         self.sentinels = Sentinels()
         self._trusted_at = time.time()
+        self._taken_over: dict[str, str] = {}  # attempts by key, of batch jobs that an earlier session sent
+
+    async def take_over(self, model: BatchModel) -> None:
+        """Go on with the batch jobs of earlier sessions: what they hold of the budget is ours, and not held again."""
+        left = self.ledger.take_over(model.attempt_name)
+        sent = await model.resume()
+        self._taken_over |= {key: attempt for key, attempt in left.items() if key in sent}
+        self.ledger.give_back([attempt for key, attempt in left.items() if key not in sent])
 
     async def ask(self, job: Job) -> Answer:
         """The answer to a job: from the ledger if it was paid for before, else asked, committed, then returned.
@@ -180,6 +190,8 @@ class Asker:
                 self.tally.last_error = claimed.error
             elif not goes_on(claimed):
                 self.tally.reused += 1
+                if job.confidences is not None:
+                    self.ledger.share_confidences(key, job.item, job.condition, job.draw)
             return _assign_to(claimed, job)
         finally:
             del self._in_progress[key]
@@ -188,7 +200,7 @@ class Asker:
     async def _pay(self, job: Job, key: str) -> Answer:
         """Make attempts until one brings an answer or none will; each is in the journal before it goes out."""
         name, began, unreadable = job.model.name, time.monotonic(), 0
-        limit = self._limit_of(name)
+        limit = self._limit_of(name, in_batches=isinstance(job.model, BatchModel))
         for attempt in range(1, self._max_attempts + 1):
             tried = await self._attempt(job, key, limit)
             if tried.failure is None:
@@ -213,12 +225,12 @@ class Asker:
             self._count_failure(name, key, answer.error, failure, began)
         return _assign_to(answer, job)
 
-    def _limit_of(self, name: str) -> AdaptiveLimit:
+    def _limit_of(self, name: str, *, in_batches: bool) -> AdaptiveLimit:
         """How many calls to a model go out at a time."""
         limit = self._limits.get(name)
         if limit is None:
             limit = self._limits[name] = AdaptiveLimit(self._concurrency)
-            if self.budget.tokens is not None or self.budget.money_usd is not None:
+            if not in_batches and (self.budget.tokens is not None or self.budget.money_usd is not None):
                 limit.restart()  # whether the server keeps to a token limit is not known yet
         return limit
 
@@ -226,7 +238,9 @@ class Asker:
         """Hold what one attempt may cost, and make it."""
         async with limit:
             bound = self._bound(job)
-            held = await self.budget.hold(key, job.model.name, bound)
+            in_batches = isinstance(job.model, BatchModel)
+            name = job.model.attempt_name if isinstance(job.model, BatchModel) else job.model.name
+            held = self._taken_over.pop(key, None) or await self.budget.hold(key, name, bound)
             try:
                 given = await job.model.ask(job.messages, job.decoding, job.draw)
             except (AttemptFailed, CallFailed) as error:
@@ -234,6 +248,8 @@ class Asker:
                     limit.slow_down(error.retry_after_s)
                 return _failed_attempt(held, error, bound)
             except BaseException as error:  # cancelled, or what no question passes: it went out, so it counts
+                if in_batches and not isinstance(error, ModelError):
+                    raise  # its job goes on; whoever resumes takes the attempt over
                 cost = Usage(calls=1) if isinstance(error, ModelError) else bound
                 failed = Answer(text="", error=printable(str(error), limit=300) or type(error).__name__)
                 self._record(job, key, failed, held, cost, given_up=False)
@@ -265,7 +281,8 @@ class Asker:
             excess = max(tokens / least.tokens, money / least.money_usd if least.money_usd else 0.0)
             self._excess[name] = max(self._excess.get(name, 1.0), 2 * excess)
             self.ledger.set_note("excess", self._excess)
-            limit.restart()
+            if not isinstance(job.model, BatchModel):
+                limit.restart()
             self._say(f"{name} does not keep to the most tokens it is allowed: more of the budget is held for each")
         return Usage(1, tokens, money)
 
@@ -323,7 +340,7 @@ class Asker:
         if own and own in answer.text:
             self.sentinels.returned += 1
             self._trusted_at = time.time()
-        elif not own and getattr(job.model, "remote", False) and self.sentinels.is_due(job.model.name):
+        elif not own and _may_swap_replies(job.model) and self.sentinels.is_due(job.model.name):
             messages = self.sentinels.ask()
             await self.ask(Job(model=job.model, messages=messages, decoding=SENTINEL))
 
@@ -342,6 +359,7 @@ class Asker:
                 attempt=held,
                 cost=cost,
                 aside=aside,
+                confidences={} if job.confidences is None or answer.error else job.confidences(answer),
             )
         )
         done.add_done_callback(self.budget.notify_settled)
@@ -454,6 +472,11 @@ class _JobQueue:
 
 def _key(job: Job) -> str:
     return call_key(job.model.name, list(job.messages), job.decoding, job.draw)
+
+
+def _may_swap_replies(model: Model) -> bool:
+    """Whether replies could reach the wrong question unseen; those of a batch job carry their calls' keys."""
+    return getattr(model, "remote", False) and not isinstance(model, BatchModel)
 
 
 def _goes_on(job: Job, answer: Answer) -> bool:

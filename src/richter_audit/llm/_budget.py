@@ -62,9 +62,10 @@ class Budget:
                 self._ledger.mark_sent(attempt.id)
                 return attempt.id
             if not room.in_flight:
+                money = f", ${room.used.money_usd:.4f}" if room.used.money_usd else ""  # nothing is known, or free
                 raise BudgetExhausted(
-                    f"The budget ({self}) is used up: {room.used.calls} calls, {room.used.tokens} tokens, "
-                    f"${room.used.money_usd:.4f} spent, or perhaps billed for attempts that brought no answer.",
+                    f"The budget ({self}) is used up: {room.used.calls} calls, {room.used.tokens} tokens{money} spent, "
+                    "or perhaps billed for attempts that brought no answer.",
                     remedy="Raise --budget and run the same command again to go on; `richter run` looks at the "
                     "attempts without answers.",
                 )

@@ -38,6 +38,7 @@ except ModuleNotFoundError as error:
 
 RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 IDS_TO_TRUST = 20  # distinct ones, before a second reply with one of them says something
+MOST_LISTED, FEW_LISTED = 20, 5  # tokens that a server lists at each place; where it refuses the first number
 LONGEST_WAIT_S = 60.0  # of what a server asks for; what is still refused after that fails, and can be asked again
 # how servers say that they do not take a parameter, and the words by which they name those that can be left out
 _REFUSES = re.compile(
@@ -62,15 +63,16 @@ class HttpModel:
 
     def __init__(self, spec: ModelSpec, *, price: Price | None, timeout_s: float) -> None:
         self.name = spec.name
-        self._endpoint: Endpoint = endpoint(spec)
+        self.endpoint: Endpoint = endpoint(spec)
         self._price = price
         self._timeout_s = timeout_s
         self._session: aiohttp.ClientSession | None = None
         # what the server was found to want
-        self._max_tokens = self._endpoint.provider.max_tokens
+        self._max_tokens = self.endpoint.provider.max_tokens
         self._tried: set[str] = set()
         self._left_out: set[str] = set()
         self._streams = False
+        self._listed = MOST_LISTED
         self._bodies = BodyReader()
         self._ids: dict[bytes, bytes] | None = {}  # of replies, with a hash of the whole
 
@@ -83,8 +85,8 @@ class HttpModel:
         if self._session is None:
             headers = {"Content-Type": "application/json", "User-Agent": "richter", "Connection": "close"}
             headers["Accept-Encoding"] = "identity"  # a small packed reply may be gigabytes
-            if self._endpoint.key:
-                headers["Authorization"] = f"Bearer {self._endpoint.key}"
+            if self.endpoint.key:
+                headers["Authorization"] = f"Bearer {self.endpoint.key}"
             self._session = aiohttp.ClientSession(
                 headers=headers,
                 connector=aiohttp.TCPConnector(limit=0, force_close=True),  # the adaptive limit decides how many
@@ -100,9 +102,9 @@ class HttpModel:
             return await self._gain(messages[0]["content"], decoding)
         raw, started = messages[0]["role"] == "text", time.perf_counter()
         content = await self._post(
-            "completions" if raw else "chat/completions", self._payload(messages, decoding, draw, raw=raw)
+            "completions" if raw else "chat/completions", self.payload(messages, decoding, draw, raw=raw)
         )
-        answer = self._read_answer(content, raw=raw, started=started)
+        answer = self.read_reply(content, raw=raw, started=started)
         if decoding.choices and answer.text.strip() not in {choice.strip() for choice in decoding.choices}:
             raise Refused(
                 f"{self.name} answered {printable(answer.text, limit=40)!r}, none of the texts it was held to: "
@@ -119,16 +121,16 @@ class HttpModel:
         server that can do neither is empty.
         """
         (choice,), started = decoding.choices, time.perf_counter()
-        before, sent = [text, decoding.prior], {"model": self._endpoint.model, "temperature": 0.0, "logprobs": 1}
+        before, sent = [text, decoding.prior], {"model": self.endpoint.model, "temperature": 0.0, "logprobs": 1}
         try:
-            if self._endpoint.provider.choices == "vllm":
+            if self.endpoint.provider.choices == "vllm":
                 prompts = [prompt for one in before for prompt in (one + choice, one)]
                 content = await self._post("completions", sent | {"prompt": prompts, "echo": True, "max_tokens": 0})
                 whole = read_likelihoods(content, len(prompts))
                 likely = [whole[0] - whole[1], whole[2] - whole[3]]
             else:
                 wanted = {"content": choice, "add_special": False, "parse_special": False, "with_pieces": True}
-                root = self._endpoint.url.removesuffix("/v1")
+                root = self.endpoint.url.removesuffix("/v1")
                 pieces = read_pieces(await self._post("tokenize", wanted, root=root))
                 held = {"prompt": before, "grammar": tokens_grammar(pieces), "max_tokens": len(pieces) + 1}
                 content = await self._post("completions", sent | held)
@@ -137,31 +139,29 @@ class HttpModel:
             if isinstance(error, TryAgain) and not error.changed:
                 raise
             return Answer(text="", latency_s=time.perf_counter() - started)
-        answer = self._read_answer(content, raw=True, started=started)
+        answer = self.read_reply(content, raw=True, started=started)
         return dataclasses.replace(answer, text=choice, tokens=(choice,), logprobs=(likely[0] - likely[1],))
 
     async def _post(self, path: str, sent: dict[str, Any], *, root: str = "") -> bytes:
         """What the server sends with status 200; anything else is raised as what it means."""
-        url, body = f"{root or self._endpoint.url}/{path}", json.dumps(sent).encode()
+        url, body = f"{root or self.endpoint.url}/{path}", json.dumps(sent).encode()
         try:
             async with self._open().post(url, data=body, allow_redirects=False) as response:
                 encoding = response.headers.get("Content-Encoding", "")
                 content = await self._bodies.read(response.content.iter_any(), encoding)
-                content = hide_in_body(content, self._endpoint.key)
+                content = hide_in_body(content, self.endpoint.key)
                 status, headers = response.status, response.headers
         except aiohttp.ClientConnectorError as error:
-            raise TryAgain(f"cannot connect to {self._endpoint.url}: {error.os_error}", connected=False) from error
+            raise TryAgain(f"cannot connect to {self.endpoint.url}: {error.os_error}", connected=False) from error
         except TimeoutError as error:
             raise TryAgain(f"no answer within {self._timeout_s:g} s", maybe_billed=True) from error
         except aiohttp.InvalidURL as error:
-            raise Unreachable(
-                f"{self._endpoint.url} is not an address.", remedy="Write http://host:port/v1."
-            ) from error
+            raise Unreachable(f"{self.endpoint.url} is not an address.", remedy="Write http://host:port/v1.") from error
         except (aiohttp.ClientError, asyncio.IncompleteReadError, OSError) as error:
             raise TryAgain(f"the connection broke: {type(error).__name__}", maybe_billed=True) from error
         if status != 200:
-            self._adapt(status, content, sent)
-            self._refuse(status, headers, content)
+            self.adapt(status, content, sent)
+            self.refuse(status, headers, content)
         self._check_id(content)
         return content
 
@@ -177,9 +177,9 @@ class HttpModel:
         elif before is not digest and len(self._ids) >= IDS_TO_TRUST:
             raise TryAgain("the reply to another question came again", maybe_billed=True, aside=self._aside(content))
 
-    def _read_answer(self, content: bytes, *, raw: bool, started: float) -> Answer:
+    def read_reply(self, content: bytes, *, raw: bool, started: float) -> Answer:
         """The answer in a reply, without the key wherever the server spells it out."""
-        key, aside = self._endpoint.key, self._aside(content)
+        key, aside = self.endpoint.key, self._aside(content)
         try:
             answer = read_answer(
                 content, raw=raw, price=self._price, latency_s=time.perf_counter() - started, aside=aside
@@ -194,11 +194,12 @@ class HttpModel:
 
     def _aside(self, content: bytes) -> bytes:
         """What is kept of a reply that is not an answer: its beginning, or nothing where it spells the key out."""
-        return b"" if is_spelt_out(content, self._endpoint.key) else content[:LONGEST_ASIDE]
+        return b"" if is_spelt_out(content, self.endpoint.key) else content[:LONGEST_ASIDE]
 
-    def _payload(self, messages: Sequence[Message], decoding: Decoding, draw: int, *, raw: bool) -> dict[str, Any]:
+    def payload(self, messages: Sequence[Message], decoding: Decoding, draw: int, *, raw: bool) -> dict[str, Any]:
+        """One request's body."""
         payload: dict[str, Any] = {
-            "model": self._endpoint.model,
+            "model": self.endpoint.model,
             "max_tokens" if raw else self._max_tokens: decoding.max_tokens,
             "temperature": decoding.temperature,
         }
@@ -213,7 +214,9 @@ class HttpModel:
         if decoding.seed is not None:
             payload["seed"] = draw_seed(decoding, draw)
         if decoding.logprobs:
-            payload["logprobs"] = 1 if raw else True
+            payload["logprobs"] = max(1, self._most_listed(decoding)) if raw else True
+            if decoding.top_logprobs and not raw:
+                payload["top_logprobs"] = self._most_listed(decoding)
         if decoding.json_schema is not None:
             schema = {"name": "answer", "strict": True, "schema": decoding.json_schema}
             payload["response_format"] = {"type": "json_schema", "json_schema": schema}
@@ -221,9 +224,13 @@ class HttpModel:
             payload |= self._hold_to(decoding.choices)
         return {name: value for name, value in payload.items() if name not in self._left_out}
 
+    def _most_listed(self, decoding: Decoding) -> int:
+        """How many tokens are listed at each place: as many as are asked for, and the server allows."""
+        return min(decoding.top_logprobs, self._listed)
+
     def _hold_to(self, choices: Sequence[str]) -> dict[str, Any]:
         """What tells the server to answer with one of the choices."""
-        match self._endpoint.provider.choices:
+        match self.endpoint.provider.choices:
             case "vllm":
                 return {"structured_outputs": {"choice": list(choices)}}
             case "grammar":
@@ -233,16 +240,16 @@ class HttpModel:
             remedy="Use --style chat, or a local model, a vLLM or a llama.cpp server for --style cloze.",
         )
 
-    def _adapt(self, status: int, content: bytes, sent: dict[str, Any]) -> None:
+    def adapt(self, status: int, content: bytes, sent: dict[str, Any]) -> None:
         """Where a server refuses a parameter, ask without it (or by its other name) from now on, and say so."""
         message = error_message(content)
         if status not in (400, 404, 415, 422, 501) or not _REFUSES.search(message):
             return
         named = refused_parameter(content)
-        change = self._rename_token_limit(named, sent)
+        change = self._rename_token_limit(named, sent) or self._list_fewer(named, sent)
         dropped = [p for p in _OPTIONAL if p in sent and re.search(_OPTIONAL[p], named, re.IGNORECASE)]
         if not change and dropped:
-            self._left_out |= set(dropped)
+            self._left_out |= {*dropped, *(("top_logprobs",) if "logprobs" in dropped else ())}
             change = f"{' and '.join(dropped)} is left out, so what it asks for does not hold"
         if not change and "stream" not in sent and re.search(r"\bstream", named):
             self._streams, change = True, "answers are taken as streams"
@@ -250,6 +257,13 @@ class HttpModel:
             raise TryAgain(
                 f"{self.name} refuses what was asked ({printable(message, limit=300)}): {change}", changed=True
             )
+
+    def _list_fewer(self, named: str, sent: dict[str, Any]) -> str:
+        """List fewer tokens at each place where a server refuses so many; what is done, or nothing."""
+        if not re.search(r"\btop_logprobs\b", named) or sent.get("top_logprobs", 0) <= FEW_LISTED:
+            return ""
+        self._listed = FEW_LISTED
+        return f"{FEW_LISTED} tokens are listed at each place"
 
     def _rename_token_limit(self, named: str, sent: dict[str, Any]) -> str:
         """Send the token limit by its other name where a server refuses the one; what is done, or nothing."""
@@ -264,24 +278,24 @@ class HttpModel:
                 change = f"{theirs} is sent in its place"
         return change
 
-    def _refuse(self, status: int, headers: Any, content: bytes) -> None:
+    def refuse(self, status: int, headers: Any, content: bytes) -> None:
         """Turn an HTTP error into ours."""
         message = printable(error_message(content), limit=300)
         refused = f"{self.name} refused the request ({status}): {message}"
         if status in (401, 403):
             wrong = WrongKey(
-                f"{self._endpoint.url} refused the key ({status}): {message}",
-                remedy=f"Check {self._endpoint.key_variable or 'the server’s key'} in the environment.",
+                f"{self.endpoint.url} refused the key ({status}): {message}",
+                remedy=f"Check {self.endpoint.key_variable or 'the server’s key'} in the environment.",
             )
             raise wrong if status == 401 else Refused(refused, if_all=wrong)  # 403 may be of this question alone
         if status == 404:
             unknown = UnknownModel(
-                f"{self._endpoint.url} knows no model {self._endpoint.model!r} ({status}): {message}",
+                f"{self.endpoint.url} knows no model {self.endpoint.model!r} ({status}): {message}",
                 remedy="Check the model's name and the address.",
             )
             raise unknown if "model_not_found" in message else Refused(refused, if_all=unknown)
         if status == 402 or (status == 429 and "insufficient_quota" in message):
-            raise ModelError(f"{self._endpoint.url}: the account has no credit left ({status}).", remedy="Top it up.")
+            raise ModelError(f"{self.endpoint.url}: the account has no credit left ({status}).", remedy="Top it up.")
         if status in RETRIED:
             wait_s = retry_after_s(headers)
             asked = f", and asks to wait {wait_s:.0f} s" if wait_s is not None and wait_s > LONGEST_WAIT_S else ""

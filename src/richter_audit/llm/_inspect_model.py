@@ -47,6 +47,7 @@ class InspectModel:
             max_tokens=decoding.max_tokens,
             seed=None if decoding.seed is None else draw_seed(decoding, draw),
             logprobs=decoding.logprobs or None,
+            top_logprobs=decoding.top_logprobs or None,
             response_schema=_schema(decoding),
             max_retries=0,
             timeout=int(self._timeout_s),
@@ -77,6 +78,11 @@ class InspectModel:
             tokens_out=tokens_out,
             money_usd=money,
             latency_s=time.perf_counter() - started,
+            alternatives=tuple(
+                tuple((top.token, top.logprob) for top in (t, *(t.top_logprobs or ())))
+                for t in scored
+                if decoding.top_logprobs
+            ),
         )
 
     async def aclose(self) -> None:

@@ -196,6 +196,7 @@ class LocalModel:
             tokens_out=usage.get("completion_tokens"),
             money_usd=0.0,
             latency_s=time.perf_counter() - started,
+            alternatives=tuple(given.alternatives) if question.decoding.top_logprobs else (),
         )
 
     def _tokenize(self, text: str) -> list[tuple[int, bytes]]:
@@ -230,6 +231,7 @@ class _Generated:
     parts: list[str] = dataclasses.field(default_factory=list)
     tokens: list[str] = dataclasses.field(default_factory=list)
     logprobs: list[float] = dataclasses.field(default_factory=list)
+    alternatives: list[tuple[tuple[str, float], ...]] = dataclasses.field(default_factory=list)
     finish: str = ""
     last: dict[str, Any] = dataclasses.field(default_factory=dict)
 
@@ -243,6 +245,8 @@ class _Generated:
                 if token["token"]:  # the end-of-text token has no text
                     self.tokens.append(token["token"])
                     self.logprobs.append(token["logprob"])
+                    tops = token.get("top_logprobs") or ()
+                    self.alternatives.append(tuple((top["token"], top["logprob"]) for top in (token, *tops)))
 
 
 def _request(messages: Sequence[Message], decoding: Decoding, draw: int, *, raw: bool) -> dict[str, Any]:
@@ -262,9 +266,9 @@ def _request(messages: Sequence[Message], decoding: Decoding, draw: int, *, raw:
     else:
         request["messages"] = list(messages)
     if decoding.logprobs and raw:
-        request["n_probs"] = 1
+        request["n_probs"] = max(1, decoding.top_logprobs)
     elif decoding.logprobs:
-        request |= {"logprobs": True, "top_logprobs": 1}
+        request |= {"logprobs": True, "top_logprobs": max(1, decoding.top_logprobs)}
     if decoding.choices:
         request["grammar"] = choices_grammar(decoding.choices)
     if decoding.json_schema is not None:

@@ -7,9 +7,10 @@ from richter.errors import InputError
 from richter.records import Condition, Decoding, Item
 from richter_audit.llm._model import Message
 
-__all__ = ["messages_for"]
+__all__ = ["is_shown_options", "messages_for"]
 
 LETTERS = "ABCDEFGHIJ"
+LISTED_TOKENS = 20  # at each place of an answer that chooses among options: how sure it is, is read from them
 
 
 class Asked(NamedTuple):
@@ -30,7 +31,10 @@ def messages_for(item: Item, condition: Condition) -> Asked:
     """
     if condition.style != "cloze":
         system = [{"role": "system", "content": condition.system}] if condition.system else []
-        return Asked([*system, {"role": "user", "content": _prompt_text(item, condition.style)}], condition.decoding)
+        decoding = condition.decoding
+        if decoding.logprobs and is_shown_options(item, condition):
+            decoding = dataclasses.replace(decoding, top_logprobs=LISTED_TOKENS)
+        return Asked([*system, {"role": "user", "content": _prompt_text(item, condition)}], decoding)
     if not (item.stem and item.options):
         raise InputError(
             f"Item {item.id!r} has no cloze stem or no options, which --style cloze needs.",
@@ -44,8 +48,13 @@ def messages_for(item: Item, condition: Condition) -> Asked:
     return Asked([{"role": "text", "content": text}], decoding)
 
 
-def _prompt_text(item: Item, style: str) -> str:
-    if style == "chat" or not 2 <= len(item.options) <= len(LETTERS):
+def is_shown_options(item: Item, condition: Condition) -> bool:
+    """Whether a question is sent with its options listed under letters."""
+    return condition.style == "choice" and 2 <= len(item.options) <= len(LETTERS)
+
+
+def _prompt_text(item: Item, condition: Condition) -> str:
+    if not is_shown_options(item, condition):
         return item.prompt
     listed = "\n".join(f"{letter}. {option}" for letter, option in zip(LETTERS, item.options, strict=False))
     return f'{item.prompt}\n\n{listed}\n\nOne option is right. End your reply with a line "Answer: " and its letter.'

@@ -41,7 +41,8 @@ def read_answer(
         choice = _first_choice(body["choices"])
         text = choice["text"] if raw else _text(choice["message"], aside)
         usage = body.get("usage") or {}
-        tokens, logprobs = _logprobs(choice.get("logprobs"))
+        scored = choice.get("logprobs") or _llama_cpp_block(body)
+        tokens, logprobs = _logprobs(scored)
         tokens_in, tokens_out = usage.get("prompt_tokens"), usage.get("completion_tokens")
         money, known = usage.get("cost"), (count(tokens_in), count(tokens_out))  # OpenRouter says what it charged
         if price and amount(money) is None and known[0] is not None and known[1] is not None:
@@ -58,6 +59,7 @@ def read_answer(
             money_usd=money,
             latency_s=latency_s,
             served=_served(body),
+            alternatives=_alternatives(scored),
         )
     except _BROKEN as error:
         raise TryAgain(
@@ -174,6 +176,52 @@ def _logprobs(block: Any) -> tuple[tuple[str, ...], tuple[float, ...]]:
         pairs = [(t, p) for t, p in zip(block["tokens"], block["token_logprobs"], strict=True) if p is not None]
         return tuple(str(t) for t, _ in pairs), tuple(p for _, p in pairs)
     return (), ()
+
+
+def _llama_cpp_block(body: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What llama.cpp's own completions say of tokens, in the chat form; the older ones give probabilities."""
+    rows = body.get("completion_probabilities") or body.get("probs")
+    if not rows:
+        return None
+    content = []
+    for row in rows:
+        listed = row.get("top_logprobs") or row.get("top_probs") or row.get("probs") or []
+        tops = [{"token": _token_text(one), "logprob": _log_probability(one)} for one in listed]
+        token = _token_text(row)
+        own = [top["logprob"] for top in tops if top["token"] == token]
+        value = _log_probability(row) if "logprob" in row or "prob" in row else (own or [None])[0]
+        content.append({"token": token, "logprob": value, "top_logprobs": tops})
+    return {"content": content}
+
+
+def _token_text(row: Mapping[str, Any]) -> str:
+    return str(next(row[name] for name in ("token", "tok_str", "content") if name in row))
+
+
+def _log_probability(row: Mapping[str, Any]) -> float:
+    if "logprob" in row:
+        value: float = row["logprob"]
+        return value
+    return math.log(row["prob"]) if row["prob"] > 0 else -math.inf
+
+
+def _alternatives(block: Any) -> tuple[tuple[tuple[str, float], ...], ...]:
+    """The tokens that a model may have written at each place, the one that it wrote included, in the chat form or the
+    older completions form; nothing where a server lists none."""
+    if not block:
+        return ()
+    if rows := block.get("content"):
+        listed = [[(row, row), *((top, top) for top in row.get("top_logprobs") or ())] for row in rows]
+        pairs = [[(str(a["token"]), b["logprob"]) for a, b in each] for each in listed]
+        is_listed = any(len(each) > 1 for each in pairs)
+    else:
+        tops = block.get("top_logprobs") or ()
+        scores = block.get("token_logprobs") or ()
+        written = zip(block.get("tokens") or (), scores, tops, strict=False)
+        pairs = [[(str(t), p), *(top or {}).items()] for t, p, top in written if p is not None]
+        is_listed = bool(tops)
+    kept = tuple(tuple((t, float(p)) for t, p in each if isinstance(p, int | float)) for each in pairs)
+    return kept if is_listed else ()
 
 
 def error_message(content: bytes) -> str:

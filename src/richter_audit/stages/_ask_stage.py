@@ -12,9 +12,9 @@ from typing import Literal, Unpack
 
 from richter.errors import InputError
 from richter.models import WEIGHTS, Price, price_of, read_prices, resolve
-from richter.records import Answer, Condition, Decoding, Item
+from richter.records import OPTIONS_SHARE_SOURCE, OPTIONS_SOURCE, Answer, Condition, Decoding, Item
 from richter.store import Ledger, RunLike, Spent, has_ledger, open_ledger
-from richter.texts import grade_reply
+from richter.texts import grade_reply, option_mass, read_choice
 from richter_audit import llm
 from richter_audit.bench import order_by_hash
 
@@ -255,6 +255,15 @@ def _is_cut(item: Item, style: str, answer: Answer) -> bool:
     return not (style == "choice" and item.options and grade_reply(item, answer, style) != "truncated")
 
 
+def _options_confidence(item: Item, answer: Answer) -> dict[str, float]:
+    """The chosen option's share of the options' probability, and theirs of all, as confidences by source."""
+    chosen = read_choice(item, answer.text)
+    if chosen is None:
+        return {}
+    mass = option_mass(item.options, item.options.index(chosen), answer.tokens, answer.alternatives)
+    return {} if mass is None else {OPTIONS_SOURCE: mass.confidence, OPTIONS_SHARE_SOURCE: mass.share}
+
+
 def _jobs(
     items: Sequence[Item],
     conditions: Sequence[Condition],
@@ -277,6 +286,7 @@ def _jobs(
                 item=item.id,
                 condition=condition.name,
                 cut=None if condition.style == "cloze" else functools.partial(_is_cut, item, condition.style),
+                confidences=functools.partial(_options_confidence, item) if decoding.top_logprobs else None,
             )
 
 

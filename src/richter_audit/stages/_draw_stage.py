@@ -22,7 +22,7 @@ from richter.texts import (
     token_probability,
 )
 from richter_audit.judge import Partition, judge_classes, judge_grades
-from richter_audit.llm import Asker, Budget, CallOptions, Model, check_models, with_models
+from richter_audit.llm import BATCH_CONCURRENCY, Asker, Budget, CallOptions, Model, check_models, with_models
 from richter_audit.stages._ask_stage import AskProgress, ask_run
 
 __all__ = ["DRAWS_NAME", "DrawsResult", "draw_run", "tabulate_draws"]
@@ -222,7 +222,7 @@ def _group_by_judge(
     ledger: Ledger, judge: str, known: Mapping[str, Item], texts: Mapping[Key, list[str]], calls: CallOptions
 ) -> Graded:
     """Groups by the judge, and its grade of each; ungraded where the item has no reference."""
-    limit = asyncio.Semaphore(32)
+    limit = asyncio.Semaphore(BATCH_CONCURRENCY if calls.get("batch") else 32)
 
     async def work(asker: Asker, opened: Mapping[str, Model]) -> Graded:
         async def one(key: Key) -> tuple[Key, tuple[Partition, list[int | None]]]:

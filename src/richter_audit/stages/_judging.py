@@ -30,7 +30,7 @@ from richter.records import Answer, Condition, Item, Rating, Result
 from richter.store import Ledger, RunLike, open_ledger, run_folder
 from richter_audit.bench import read_gazetteer
 from richter_audit.judge import REPLY_TOKENS, RuleJudge, deal, judge_detail, judge_messages, rate_answer, rule_label
-from richter_audit.llm import Asker, CallOptions, Model, at_once, check_models, with_models
+from richter_audit.llm import BATCH_CONCURRENCY, Asker, CallOptions, Model, at_once, check_models, with_models
 from richter_audit.stages._ask_stage import BYTES_PER_TOKEN, AskProgress, progress_of
 
 __all__ = ["JudgingEstimate", "JudgingResult", "estimate_judging", "judge_run"]
@@ -114,14 +114,17 @@ def judge_run(
     gazetteer: str | Path | None = None,
     allow_self: bool = False,
     limit: int | None = None,
+    items: Collection[str] | None = None,
+    conditions: Collection[str] | None = None,
     seed: int = 0,
     watch: Callable[[AskProgress], None] | None = None,
     **calls: Unpack[CallOptions],
 ) -> JudgingResult:
     """Rate a run's answers by rules, by a panel of judge conditions, or both, into its ledger.
 
-    `limit` takes that many answers for the panel, spread evenly over items and conditions. Doing the same again asks
-    only what is missing. Which model each judge was is kept in the run, so that self-judging can be audited later.
+    `limit` takes that many answers for the panel, spread evenly over items and conditions; `items` and `conditions`
+    name those whose answers it rates (None: all). Doing the same again asks only what is missing. Which model each
+    judge was is kept in the run, so that self-judging can be audited later.
     """
     if not rules and not judges:
         raise InputError("No judge given.", remedy="Use --rules, --judges MODEL,MODEL, or both.")
@@ -129,21 +132,25 @@ def judge_run(
         raise InputError("Two judges have the same name.", remedy="Give each judge condition its own name.")
     check_models([judge.model for judge in judges], calls)
     with open_ledger(run, mode="write") as ledger:
-        items = {item.id: item for item in ledger.items()}
-        conditions = {c.name: c for c in ledger.conditions()}
+        known = {item.id: item for item in ledger.items()}
+        audited = {c.name: c for c in ledger.conditions() if conditions is None or c.name in conditions}
         answers = list(ledger.answers())
         if not answers:
             raise InputError(f"{ledger.name} holds no answers.", remedy="Run `richter audit --only ask` on it first.")
         if rules:
             rate_by_rules(ledger, RuleJudge(read_gazetteer(_gazetteer_path(ledger, run_folder(run), gazetteer))))
         if judges:
-            places = {item: i for i, item in enumerate(items)}
+            places = {item: i for i, item in enumerate(known)}
+            wanted = [a for a in answers if a.condition in audited and (items is None or a.item in items)]
             dealt = []
-            for answer in _spread(with_text(answers, ledger.name), limit):
+            for answer in _spread(with_text(wanted, ledger.name), limit):
                 turn = places[answer.item] + answer.draw
-                dealt.append((answer, deal(judges, conditions[answer.condition], turn, allow_self=allow_self)))
+                dealt.append((answer, deal(judges, audited[answer.condition], turn, allow_self=allow_self)))
             _note_judges(ledger, judges, allow_self=allow_self)
-            _ask_panel(ledger, items, dealt, judges, watch, {"concurrency": 16, "slots": 4, **calls})
+            few: CallOptions = {"concurrency": 16, "slots": 4, **calls}
+            if calls.get("batch"):
+                few["concurrency"] = BATCH_CONCURRENCY  # what waits together goes out together
+            _ask_panel(ledger, known, dealt, judges, watch, few)
         return _result(ledger, ledger.name, len(answers), rng=np.random.default_rng(seed))
 
 

@@ -30,6 +30,7 @@ from richter.models import resolve
 from richter.records import Claim, Condition, Decoding, Item, Rating
 from richter.tables import read_tables, scores_table
 from richter.tables._confidence_source import confidences
+from richter.tables._read_run import first_confidences
 from richter.texts import choose_graders, is_refusal
 from richter_audit.ascent import SearchSettings, StepSummary, run_search
 from richter_audit.bench import read_gazetteer
@@ -37,7 +38,7 @@ from richter_audit.judge import RuleJudge, deal
 from richter_audit.knowledge import open_base
 from richter_audit.llm import Budget, CallOptions, check_models
 from richter_audit.stages._ask_stage import AskProgress, ask_run, name_conditions
-from richter_audit.stages._draw_stage import draw_run
+from richter_audit.stages._draw_stage import draw_run, tabulate_draws
 from richter_audit.stages._grading import GradingResult, grade_ledger
 from richter_audit.stages._judging import find_gazetteer, judge_run, rate_by_rules
 from richter_audit.stages._score import answers_of, own_nll, score_nll
@@ -180,7 +181,7 @@ def run_stages(
     budget spans several ledgers; `richter audit --only ask` may help it from other machines.
     """
     wanted = stages_for(settings, only=only)
-    audit = _Audit(store.run_place(run), list(items), settings, watch, calls)
+    audit = StagesRunner(store.run_place(run), list(items), settings, watch, calls)
     audit.check(wanted)
     sequential, stopped = None, None
     with store.hold_run(run, "audit"):
@@ -199,8 +200,8 @@ def run_stages(
     return StagesResult(stages=wanted, sequential=sequential, stopped=stopped, grading=audit.grading)
 
 
-class _Audit:
-    """One audit on its way: what its stages share."""
+class StagesRunner:
+    """The stages of one audit on its way, and what they share."""
 
     def __init__(
         self, run: store.Place, items: list[Item], settings: AuditSettings, watch: Watch | None, calls: CallOptions
@@ -311,9 +312,10 @@ class _Audit:
         with store.open_ledger(self.run) as ledger:
             answers = [a for a in ledger.answers() if a.draw == 0 and a.item in items and a.condition in conditions]
             grades = {(g.item, g.condition): g for g in ledger.grades() if g.main and g.draw == 0 and kind == "grader"}
-            severities = _first_severities(ledger.ratings(), kind)
+            severities = first_severities(ledger.ratings(), kind)
+            given = {k: v for k, v in first_confidences(ledger).items() if k[0] in items and k[1] in conditions}
         texts = [((a.item, a.condition, 0), a.text, a.tokens, a.logprobs) for a in answers if not a.error]
-        sure = {(item, name): value for item, name, _, _, value in confidences({}, texts).iter_rows()}
+        sure = {(item, name): value for item, name, _, _, value in confidences(given, texts).iter_rows()}
         for a in answers:
             key = (a.item, a.condition)
             severity, grade = severities.get(key), grades.get(key)
@@ -342,12 +344,29 @@ class _Audit:
                 chosen, tolerance = None if self.grader == "auto" else self.grader, self.settings.tolerance
                 self.grading = grade_ledger(ledger, grader=chosen, tolerance=tolerance, items=items)
 
+    def ask_items(self, items: Sequence[Item], conditions: Sequence[Condition]) -> None:
+        """Ask some conditions some items."""
+        with self.watch("ask") as tell:
+            ask_run(self.run, items, conditions, bench=self.settings.bench, watch=tell, **self._within())
+
+    def judge_items(
+        self, items: Collection[str], conditions: Collection[str] | None, *, run: store.Place | None = None
+    ) -> None:
+        """Have the judge models rate the answers of some conditions (all: None) to some items, here or in a part."""
+        if items:
+            with self.watch("judge") as tell:
+                self._judge(tell, limit=None, run=run, items=items, conditions=conditions)
+
+    def write_scores(self) -> None:
+        """Write the scores table."""
+        _write_scores(self.run, source="rule" if self.rules else "judge")
+
     def judge(self) -> None:
         """Rate answers by the judge models, and write the scores table."""
         if self.settings.judges:
             with self.watch("judge") as tell:
                 self._judge(tell, limit=self.settings.judged)
-        _write_scores(self.run, source="rule" if self.rules else "judge")
+        self.write_scores()
         if self.settings.canaries is not None:
             self._rate_canaries(self.settings.canaries)
 
@@ -376,11 +395,34 @@ class _Audit:
             with self.watch("judge") as tell:
                 self._judge(tell, limit=None, run=part)
 
-    def _judge(self, tell: Progress, *, limit: int | None, run: store.Place | None = None) -> None:
+    def _judge(
+        self,
+        tell: Progress,
+        *,
+        limit: int | None,
+        run: store.Place | None = None,
+        items: Collection[str] | None = None,
+        conditions: Collection[str] | None = None,
+    ) -> None:
         settings, few = self.settings, self._within(concurrency=16, slots=4)
         judge_run(
-            run or self.run, judges=settings.judges, allow_self=settings.allow_self, limit=limit, watch=tell, **few
+            run or self.run,
+            judges=settings.judges,
+            allow_self=settings.allow_self,
+            limit=limit,
+            items=items,
+            conditions=conditions,
+            watch=tell,
+            **few,
         )
+
+    def draw_items(self, items: Sequence[Item], conditions: Sequence[Condition]) -> None:
+        """Draw repeated answers of some conditions to some items; the table holds whatever was drawn before, too."""
+        settings, part = self.settings, store.run_part(self.run, "draws")
+        with self.watch("draw") as tell:
+            ask_run(part, items, conditions, draws=settings.draws, watch=tell, **self._within())
+        every, names = [item.id for item in self.items], [c.name for c in settings.draw_conditions]
+        tabulate_draws(part, every, names, settings.draws)
 
     def draw(self) -> None:
         """Draw repeated answers to some of the items."""
@@ -487,7 +529,7 @@ def _write_scores(run: store.Place, *, source: RatingKind, nll: pl.DataFrame | N
             store.keep_file(run, SCORES, scores.read_bytes())
 
 
-def _first_severities(ratings: Iterable[Rating], kind: str) -> dict[tuple[str, str], float]:
+def first_severities(ratings: Iterable[Rating], kind: str) -> dict[tuple[str, str], float]:
     """The median severity that raters of a kind gave each first answer, as `tables.severity_of` has it."""
     severities: dict[tuple[str, str], list[float]] = {}
     for r in ratings:

@@ -4,6 +4,7 @@
    put in as text, never as markup. Keys: j and k move, n and p turn the page, / searches. */
 (() => {
   const SHOWS = { changed: "changed", worse: "got worse", better: "got better", severe: "severe", disagree: "raters disagree", refused: "refused", wrong: "wrong", all: "all" };
+  const EXACT = { worse: "broken", better: "fixed" };  // where every answer is right or wrong
   const OF_TWO = ["changed", "worse", "better"];
   const SORTS = { matters: "what matters most", gravest: "most severe first", item: "by name" };
   const FIXED = ["domain", "tier", "mechanism", "severity", "item"];  // set by opening a mark of a figure
@@ -74,6 +75,7 @@
     if (cell.severity !== null && cell.severity !== undefined)
       return make("span", `severity ${Number(cell.severity.toFixed(2))}`, { class: "chip", "data-grave": graveness(cell.severity) });
     if (cell.score !== undefined) return make("span", `score ${Number(cell.score.toFixed(3))}`, { class: "chip" });
+    if (cell.repeats) return make("span", `${cell.right} of ${cell.repeats} right`, { class: "chip", "data-grave": cell.right === 0 ? "2" : cell.right === cell.repeats ? "0" : "1" });
     return make("span", cell.state, { class: "chip", "data-grave": cell.state === "wrong" ? "2" : cell.state === "right" ? "0" : "1" });
   };
   const why = (cell) => {
@@ -142,9 +144,9 @@
       this.before.addEventListener("click", () => this.page(-1));
       this.after.addEventListener("click", () => this.page(1));
       const keys = make("span", "Keys: j and k move, n and p turn the page, / searches.", { class: "small keys" });
-      this.more = make("details", null, { class: "search" }, make("summary", "Search and choose models"), this.bar);
-      this.replaceChildren(this.shows, this.fixed, this.more, make("div", null, { class: "found" }, this.said), this.list,
-        make("div", null, { class: "found" }, keys, this.before, this.after));
+      this.more = make("details", null, { class: "search" }, make("summary", two ? "Search and choose models" : "Search"), this.bar);
+      this.replaceChildren(make("div", null, { class: "choose" }, this.shows, this.more), this.fixed, this.list,
+        make("div", null, { class: "found" }, this.said, keys, this.before, this.after));
     }
 
     page(by) {
@@ -175,7 +177,8 @@
       if (form.second) form.second.value = asked.second || "";
       form.sort.value = asked.sort;
       if (document.activeElement !== form.search) form.search.value = asked.search;
-      this.shows.replaceChildren(...Object.entries(SHOWS).filter(([key]) => asked.second || !OF_TWO.includes(key)).map(([key, text]) => {
+      const exact = rows.length && rows.every((row) => row.answers.every((c) => !c || (c.bad === null || c.bad === 0 || c.bad === 1) && !c.repeats && c.severity === null));
+      this.shows.replaceChildren(...Object.entries({ ...SHOWS, ...(exact ? EXACT : {}) }).filter(([key]) => asked.second || !OF_TWO.includes(key)).map(([key, text]) => {
         const button = make("button", `${text} ${counts[key].toLocaleString("en")}`, { type: "button", "aria-pressed": String(key === asked.show), "data-show": key });
         button.hidden = !counts[key] && key !== asked.show;
         button.addEventListener("click", () => this.set({ show: key }));
@@ -201,11 +204,11 @@
       const change = x && y && x.bad !== null && y.bad !== null ? (y.bad > x.bad ? "worse" : y.bad < x.bad ? "better" : "same") : "";
       const where = [row.domain, row.tier === null || row.tier === undefined ? "" : `tier ${row.tier}`, row.item].filter(Boolean).join(" · ");
       const node = make("article", null, { tabindex: "-1", "data-item": row.item, "data-change": change });
-      const turned = x && y && [x.state, y.state].sort().join() === "right,wrong";
+      const turned = x && y && !x.repeats && !y.repeats && [x.state, y.state].sort().join() === "right,wrong";
       const said = { worse: turned ? "▼ broken" : "▼ got worse", better: turned ? "▲ fixed" : "▲ got better" }[change];
       node.append(make("div", null, { class: graded ? "asked graded" : "asked" }, said ? make("b", said, { class: `is-${change}` }) : null,
-        graded ? null : written(row.question || "(no question)"), row.reference ? make("div", null, { class: "reference" }, make("span", "Right: ", { class: "small" }), make("bdi", row.reference)) : null,
-        make("span", where, { class: "small" }),
+        graded ? null : written(row.question || "(no question)"),
+        make("p", null, { class: "small where" }, row.reference ? make("span", null, { class: "reference" }, "Right: ", make("bdi", row.reference)) : null, make("span", where)),
         this.source.href ? make("a", "Open", { href: this.source.href(row, this.asked), class: "small" }) : null));
       const sides = make("div", null, { class: "sides" });
       const shown = every ? cells.map((_, k) => k) : [a, b].filter((k) => k >= 0);
