@@ -147,9 +147,15 @@ def test_the_share_of_bad_keys_that_two_readings_miss_by_hand():
     flags = [(True, True)] * 8 + [(True, False)] * 2 + [(False, True)] * 4 + [(False, False)] * 50
     share, interval = estimate_bad_keys(flags, survived=50)
     assert share == pytest.approx(1 / 50)
-    s1, s2 = beta.ppf(0.025, 8, 5), beta.ppf(0.025, 8, 3)
-    q = (1 - s1) * (1 - s2)
-    assert (interval.low, interval.high) == pytest.approx((0, 14 * q / (1 - q) / 50))
+    # the most that two readings can miss of which both flag a share of at least c, by trying all sensitivities
+    s1, s2 = np.meshgrid(np.linspace(0.001, 1, 1000), np.linspace(0.001, 1, 1000))
+    any_flags = s1 + s2 - s1 * s2
+    odds = (1 - any_flags) / any_flags
+    seen, least = (14 * odds[s1 * s2 / any_flags >= c].max() for c in (8 / 14, beta.ppf(0.05, 8, 7)))
+    chance = 1.645 * np.sqrt(seen * (1 + seen / 14))  # 14 / (1 - q) in all, negative binomial
+    assert interval.low == 0
+    assert interval.high == pytest.approx((seen + np.hypot(least - seen, chance)) / 50, rel=0.01)
+    assert estimate_bad_keys([(True, True)] * 20, survived=50)[1].high == pytest.approx(1 / 50)  # one may be missed
     assert estimate_bad_keys([(True, False), (False, False)], survived=1) == (None, None)
 
 

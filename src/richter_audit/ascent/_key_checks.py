@@ -1,12 +1,14 @@
 """Keys are suspects: failing questions read again with their paragraph in view, and what share of keys is still bad."""
 
 import dataclasses
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtri
 from scipy.stats import beta
 
 from richter.errors import ModelError, TooFewErrors
@@ -207,10 +209,12 @@ def estimate_bad_keys(flags: ArrayLike, *, survived: int, level: float = 0.95) -
 
     By capture and recapture (Lincoln and Petersen): of the keys that one reading flags, the share that the other flags
     too is its sensitivity, s1 and s2. Bad keys that both miss are then F q / (1 - q), with F the keys that any flags
-    and q = (1 - s1) (1 - s2). The upper limit takes the lower Clopper-Pearson limits of both sensitivities, each at
-    half the error risk; the lower limit is 0. Flags of good keys make sensitivities look lower, so that the share is
-    then overstated. Bad keys that every reader takes for good are not seen: only labels by people show those. None
-    where no key was flagged by both.
+    and q = (1 - s1) (1 - s2). Where both flag a share c of F, q / (1 - q) is at most w(c) = (1 - c)^2 / (4 c), which it
+    is for equal sensitivities. The upper limit of the keys missed is F w(c) + sqrt(a^2 + z^2 F w (1 + w)), with
+    a = F w(l) - F w(c) at the lower Clopper-Pearson limit l of c, and the second term for the chance of missing so
+    many; it is at least one key. The lower limit is 0. Flags of good keys make sensitivities look lower, so that the
+    share is then overstated. Bad keys that every reader takes for good are not seen: only labels by people show those.
+    None where no key was flagged by both.
     """
     pairs = np.asarray(flags, dtype=bool).reshape(-1, 2)
     both = int((pairs[:, 0] & pairs[:, 1]).sum())
@@ -218,24 +222,29 @@ def estimate_bad_keys(flags: ArrayLike, *, survived: int, level: float = 0.95) -
     if both == 0 or survived == 0:
         return BadKeys(None, None)
     flagged = first + second - both
-    share = _missed(flagged, both / second, both / first) / survived
-    risk = (1 - level) / 2
-    lows = [float(beta.ppf(risk, both, of - both + 1)) for of in (second, first)]
-    high = _missed(flagged, lows[0], lows[1]) / survived
+    q = (1 - both / first) * (1 - both / second)
+    share = flagged * q / (1 - q) / survived
+    seen, least = (flagged * _missed_at_worst(c) for c in (both / flagged, _lower_limit(both, flagged, 1 - level)))
+    chance = float(ndtri(level)) * math.sqrt(seen * (1 + seen / flagged))
+    high = max(1.0, seen + math.hypot(least - seen, chance)) / survived
     interval = Interval(low=0.0, high=min(1.0, high), level=level, method="capture and recapture of two readings")
     return BadKeys(min(1.0, share), interval)
 
 
-def _missed(flagged: int, s1: float, s2: float) -> float:
-    """How many bad keys two readings of these sensitivities both miss, where they flag so many."""
-    q = (1 - s1) * (1 - s2)
-    return flagged * q / (1 - q) if q < 1 else float("inf")
+def _missed_at_worst(alike: float) -> float:
+    """The most bad keys that two readings miss for each that any flags, where both flag a share `alike` of those."""
+    return (1 - alike) ** 2 / (4 * alike)
+
+
+def _lower_limit(count: int, n: int, risk: float) -> float:
+    """Clopper and Pearson's lower limit of a share."""
+    return float(beta.ppf(risk, count, n - count + 1)) if count else 0.0
 
 
 def _labelled_share(is_bad: Sequence[bool], level: float) -> tuple[float, Interval]:
     """The share of bad keys in a random sample that people labelled, with Clopper and Pearson's interval."""
     bad, n, risk = sum(is_bad), len(is_bad), (1 - level) / 2
-    low = float(beta.ppf(risk, bad, n - bad + 1)) if bad else 0.0
+    low = _lower_limit(bad, n, risk)
     high = float(beta.ppf(1 - risk, bad + 1, n - bad)) if bad < n else 1.0
     return bad / n, Interval(low=low, high=high, level=level, method="clopper-pearson on labelled keys")
 
