@@ -48,16 +48,15 @@ def _claim(claim: Claim, place: int, *, from_winner: bool = False) -> dict[str, 
     if from_winner and two and side_of(claim) == "worse" and finite_ends(claim):
         claim = turn_claim(claim)
     interval = claim.get("interval") or claim.get("plain_interval")
-    parts = claim_parts(claim, joined_by="over" if from_winner and side_of(claim) == "better" else "against")
-    line = _line(claim, group, in_numbers=bool(parts[0]) and (from_winner or group in ("open", "judge")))
+    line, parts = _line(claim, group, from_winner=from_winner)
     return {
         "number": place,
         "verdict": verdict,
         "word": verdict_word(verdict, side_of(claim)),
         "side": "blocked" if group == "blocked" else side_of(claim),
         "sentence": with_terms(printable(str(claim.get("sentence") or ""), limit=600)),
-        "line": printable(line or ", ".join(parts[:2]) + ": " + parts[2], limit=300),
-        "parts": [] if line else [printable(part, limit=160) for part in parts],
+        "line": printable(line, limit=300),
+        "parts": [printable(part, limit=160) for part in parts],
         "sizes": describe_sizes(_as_claim(claim), document_words(claim)) if group == "open" else "",
         "remedy": printable(str(claim.get("remedy") or ""), limit=300) if group == "blocked" else "",
         "numbers": with_terms("; ".join(claim_numbers(claim))),
@@ -67,11 +66,16 @@ def _claim(claim: Claim, place: int, *, from_winner: bool = False) -> dict[str, 
     }
 
 
-def _line(claim: Claim, group: str, *, in_numbers: bool) -> str:
-    """A claim in one sentence; empty where its group says how it came out and its numbers suffice."""
+def _line(claim: Claim, group: str, *, from_winner: bool) -> tuple[str, Sequence[str]]:
+    """A claim in one line; where its group says how it came out, its conditions, measure and numbers as parts too."""
     if group == "blocked":
-        return describe_blocked_row(claim)
-    return "" if in_numbers else str(claim.get("sentence") or "")
+        return describe_blocked_row(claim), ()
+    who, measure, numbers = claim_parts(
+        claim, joined_by="over" if from_winner and side_of(claim) == "better" else "against"
+    )
+    if who and (from_winner or group in ("open", "judge")):
+        return f"{who}, {measure}: {numbers}", (who, measure, numbers)
+    return str(claim.get("sentence") or ""), ()
 
 
 def _as_claim(claim: Claim) -> Any:

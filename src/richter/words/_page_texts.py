@@ -349,9 +349,14 @@ def describe_pill(document: Document, tone: str) -> str:
     main = [c for c in pairs if c.get("primary")]
     by_judge = " by the judge's grades" if is_unchecked(document) else ""
     if len(document.get("conditions") or []) > 2 and main:
-        differ = sum(c.get("side") in ("better", "worse") for c in main)
-        return f"{differ:,} of {count(len(main), 'pair')} {'differs' if differ == 1 else 'differ'}{by_judge}"
+        return f"{_describe_differing(main)}{by_judge}"
     return f"{words[tone]}{by_judge}" if pairs and tone in words else ""
+
+
+def _describe_differing(claims: Sequence[Document]) -> str:
+    """How many of some pairs were shown to differ."""
+    differ = sum(c.get("side") in ("better", "worse") for c in claims)
+    return f"{differ:,} of {count(len(claims), 'pair')} {'differs' if differ == 1 else 'differ'}"
 
 
 def is_blocked(document: Document) -> bool:
