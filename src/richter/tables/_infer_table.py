@@ -273,9 +273,12 @@ def _columns_of_field(
         return [c for c in own if _may_number_draws(frame[c])]
     if field == "run" and _names_every_row(frame, place.get("item", "")):
         return [c for c in own if not _names_every_row(frame, c)]  # a name for every answer tells no repeats apart
-    if len(own) > 1 and frame.height > 1 and field in ("item", "score"):
-        return [c for c in own if frame[c].n_unique() > 1] or own
-    return own
+    return _varied(frame, own) if len(own) > 1 and frame.height > 1 and field in ("item", "score") else own
+
+
+def _varied(frame: pl.DataFrame, columns: list[str]) -> list[str]:
+    """The columns that vary; all of them where none does."""
+    return [c for c in columns if frame[c].n_unique() > 1] or columns
 
 
 def _names_every_row(frame: pl.DataFrame, column: str) -> bool:
