@@ -69,22 +69,22 @@ def test_missing_grades_by_kind_by_hand() -> None:
         "a": {"failed": 0, "ungraded": 0, "absent": 0},
         "b": {"failed": 1, "ungraded": 1, "absent": 2},
     }
-    assert found.total([0, 1]) == 4
-    assert found.total([0]) == 0
-    assert found.expected.sum(axis=0).tolist() == [9, 9]  # q9 is left out
+    assert found.total == 4
+    assert found.lacking[:, 0].sum() == 0
+    assert found.expected == 18  # q9 is left out
     assert found.lacking[:, 1].tolist() == [1, 1, 1, 1, 0, 0, 0, 0, 0, 0]
 
 
 def test_a_failed_call_with_a_grade_is_no_missing_one() -> None:
     dataset = dataset_of(outcomes(np.ones((5, 2))), failed=[("q0000", "b", 0)])
-    assert lacking(dataset).total([0, 1]) == 0
+    assert lacking(dataset).total == 0
 
 
 def test_failed_calls_are_the_values_of_their_own_rate() -> None:
     table = np.ones((10, 2))
     table[:3, 1] = np.nan
     dataset = dataset_of(outcomes(table), failed=[(f"q000{k}", "b", 0) for k in range(3)])
-    assert lacking(dataset, "failure_rate").total([0, 1]) == 0
+    assert lacking(dataset, "failure_rate").total == 0
     assert lacking(dataset, "accuracy").kinds["b"]["failed"] == 3
     assert claim_of(dataset, Question(measure="failure_rate", conditions=("a", "b"))).missing == {}
 
@@ -104,7 +104,7 @@ def test_draws_that_are_missing_in_part_by_hand() -> None:
 def test_fewer_draws_of_a_condition_everywhere_are_its_design() -> None:
     table = np.ones((6, 2, 3))
     table[:, 1, 1:] = np.nan
-    assert lacking(dataset_of(outcomes(table))).total([0, 1]) == 0
+    assert lacking(dataset_of(outcomes(table))).total == 0
 
 
 @pytest.mark.parametrize("column", ["group", "domain"])
@@ -114,7 +114,7 @@ def test_a_whole_group_or_domain_that_is_absent_is_a_design_except_in_a_gate(col
     codes = np.arange(20) // 5
     more: dict[str, Any] = {"group": codes} if column == "group" else {"stratum": codes, "strata": tuple("uvwx")}
     dataset = dataset_of(outcomes(table, **more))
-    assert lacking(dataset).total([0, 1]) == 0
+    assert lacking(dataset).total == 0
     assert lacking(dataset, strict=True).kinds["b"]["absent"] == 5
     assert claim_of(dataset).missing == {}
     assert claim_of(dataset, is_gate=True).missing == {"a": 0, "b": 5}
@@ -172,7 +172,7 @@ def test_in_a_gate_one_condition_lacks_what_the_others_have() -> None:
     stated = claim_of(stripped, Question(measure="accuracy", conditions=("b",), relation="above", value=0.5,
                                          family="requirement"), is_gate=True, unpaired=True)  # fmt: skip
     assert stated.verdict is Verdict.VERIFIED
-    assert lacking(stripped, "accuracy", "b", strict=True, unpaired=True).total([1]) == 0
+    assert lacking(stripped, "accuracy", "b", strict=True, unpaired=True).total == 0
     wrong = np.ones((200, 2))
     wrong[:40, 1] = 0.0
     full = dataset_of(outcomes(wrong))

@@ -79,12 +79,12 @@ def ask_requirement(
 
 def _lacking(tables: Dataset, name: str, policy: Policy) -> Indices:
     """The severities that a condition lacks, by item; none where they are another design or lost at random."""
-    if not policy.is_both_ways:
+    rated = tuple(n for n in tables.conditions if n in severity_pairs(tables, policy.severity).columns)
+    if not policy.is_both_ways or name not in rated:
         return np.zeros(len(tables.item_ids), dtype=np.intp)
     loose = policy.unpaired or not has_shared_items(tables, "mean_severity")
-    rated = tuple(n for n in tables.conditions if n in severity_pairs(tables, policy.severity).columns)
     found = lacking_grades(tables, "mean_severity", rated, True, loose)
-    return np.asarray(found.lacking[:, tables.conditions.index(name)])
+    return np.asarray(found.lacking[:, rated.index(name)])
 
 
 def _with_worst(

@@ -151,8 +151,7 @@ def check_missing(dataset: Dataset, question: Question, policy: Policy) -> Findi
     metric = metric_of(dataset, question.measure)
     apart = has_own_items(dataset, question, policy)
     lacking = lacking_grades(dataset, question.measure, question.conditions, policy.is_gate, apart)
-    columns = [dataset.conditions.index(name) for name in question.conditions]
-    if not lacking.total(columns):
+    if not lacking.total:
         return FINE
     notes = tuple(describe_lacking(lacking))
     if policy.missing == "shared":
@@ -164,8 +163,8 @@ def check_missing(dataset: Dataset, question: Question, policy: Policy) -> Findi
     if counts_as_worst:
         return Finding(notes=notes)
     why = "a claim about such runs cannot count them as wrong" if has_worst else f"{metric.noun} has no worst value"
-    total = int(lacking.expected[:, columns].sum())
-    return Finding(notes=notes, block=block_by_missing(lacking.total(columns), total, why=why, kinds="; ".join(notes)))
+    block = block_by_missing(lacking.total, lacking.expected, why=why, kinds="; ".join(notes))
+    return Finding(notes=notes, block=block)
 
 
 def check_raters(dataset: Dataset, question: Question, policy: Policy) -> Finding:
@@ -224,8 +223,7 @@ def compares_within_raters(dataset: Dataset, question: Question, policy: Policy)
         and not is_unpaired(dataset, question, policy)
     )
     lacking = lacking_grades(dataset, question.measure, question.conditions, policy.is_gate, False)
-    columns = [dataset.conditions.index(name) for name in question.conditions]
-    return is_plain and not (policy.is_both_ways and lacking.total(columns))
+    return is_plain and not (policy.is_both_ways and lacking.total)
 
 
 def check_labels(dataset: Dataset, question: Question, policy: Policy) -> Finding:

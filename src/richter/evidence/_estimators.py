@@ -121,8 +121,11 @@ def _both_ways(
 def lacking_of(dataset: Dataset, question: Question, policy: Policy) -> np.ndarray:
     """How many grades each item that a question is about lacks, by condition."""
     apart = has_own_items(dataset, question, policy)
-    lacking = lacking_grades(dataset, question.measure, question.conditions, policy.is_gate, apart).lacking
-    return np.where(_is_asked(dataset, question)[:, None], lacking, 0)
+    found = lacking_grades(dataset, question.measure, question.conditions, policy.is_gate, apart)
+    lacking = np.zeros((len(dataset.item_ids), len(dataset.conditions)), dtype=np.intp)
+    columns = [dataset.conditions.index(name) for name in question.conditions]
+    lacking[:, columns] = np.where(_is_asked(dataset, question)[:, None], found.lacking, 0)
+    return lacking
 
 
 def filled_sample(

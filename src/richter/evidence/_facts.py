@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -247,15 +247,20 @@ def _shares_of(dataset: Dataset, outcomes: Outcomes, field: str, use: Bools) -> 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class LackingGrades:
-    """How many grades each item and condition lacks, and by kind over all: failed calls, no grade, no row."""
+    """How many grades each item lacks by condition, in the order asked for, how many were expected, and by kind.
+
+    Kinds are failed calls, no grade and no row. Only the columns that were asked for are held: a page of 160 conditions
+    remembers 12,720 pairs of them.
+    """
 
     lacking: Indices
-    expected: Indices
+    expected: int
     kinds: dict[str, dict[str, int]]
 
-    def total(self, columns: Sequence[int]) -> int:
-        """All that these conditions lack."""
-        return int(self.lacking[:, columns].sum())
+    @property
+    def total(self) -> int:
+        """All that the conditions lack together."""
+        return int(self.lacking.sum())
 
 
 @once
@@ -327,29 +332,26 @@ def lacking_grades(
     absent, of one condition too.
     """
     columns = [dataset.conditions.index(name) for name in names]
-    rows, failed = row_counts(dataset)
-    graded = grade_counts(dataset, measure)
-    chosen = np.zeros(rows.shape[1], dtype=bool)
-    chosen[columns] = True
-    has_value: Bools = np.asarray((graded * chosen > 0).any(axis=1))
+    all_rows, all_failed = row_counts(dataset)
+    rows, failed, graded = (counts[:, columns] for counts in (all_rows, all_failed, grade_counts(dataset, measure)))
+    has_value: Bools = np.asarray((graded > 0).any(axis=1))
     has_row = rows > 0
     wanted = has_value[:, None] | (has_row & (unpaired or len(names) == 1))
     if len(names) == 1 and strict and not unpaired:  # a row of another condition is all that tells of a lost one
-        wanted = wanted | has_row.any(axis=1, keepdims=True)
-    wanted = wanted & chosen
+        wanted = wanted | (all_rows > 0).any(axis=1, keepdims=True)
     if unpaired:
-        wanted &= has_row
+        wanted = wanted & has_row
     elif not strict:
-        wanted &= has_row | ~absent_by_design(dataset)
+        wanted = wanted & (has_row | ~absent_by_design(dataset)[:, columns])
     asked = expected_draws(dataset)
-    if strict and not unpaired:  # a draw that one of them lacks wholly is absent too
-        asked = np.full_like(asked, asked.max())
+    # a draw that one of them lacks wholly is absent too
+    asked = np.full(len(columns), asked.max()) if strict and not unpaired else asked[columns]
     expected = np.where(wanted, np.maximum(asked, rows), 0)
     if measure_words(measure).source == "failure":  # a failed call is a value there
         failed = np.zeros_like(failed)
     lacking = np.maximum(expected - graded, 0)
     kinds = {}
-    for name, k in zip(names, columns, strict=True):
+    for k, name in enumerate(names):
         gone = np.maximum(expected[:, k] - np.maximum(rows[:, k], graded[:, k]), 0)
         lost = np.minimum(failed[:, k], lacking[:, k] - gone)
         kinds[name] = {
@@ -357,7 +359,7 @@ def lacking_grades(
             "ungraded": int((lacking[:, k] - gone - lost)[wanted[:, k]].sum()),
             "absent": int(gone.sum()),
         }
-    return LackingGrades(lacking=lacking, expected=expected, kinds=kinds)
+    return LackingGrades(lacking=lacking, expected=int(expected.sum()), kinds=kinds)
 
 
 def describe_lacking(found: LackingGrades) -> list[str]:
