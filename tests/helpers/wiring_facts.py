@@ -213,9 +213,9 @@ def facts() -> list[Fact]:
         Fact(name="severities in words", table=by_words, options=("--layout", "severity-words"),
              reading={"layout": ("severity-words",)}),
         Fact(name="percentages", table=scored(100.0), measure=SCORE, margin=0.02, asked=("--margin", "2pt")),
-        Fact(name="less is better", table=scored(1.0, name="loss"), measure=SCORE,
-             options=("--map", "score=loss", "--better", "lower"),
-             reading={"map": {"score": "loss"}, "better": "lower"}, note=r"less|lower"),
+        Fact(name="less is better", table=scored(1.0, name="toxicity"), measure=SCORE,
+             options=("--map", "score=toxicity", "--better", "lower"),
+             reading={"map": {"score": "toxicity"}, "better": "lower"}, note=r"less|lower"),
         Fact(name="unused look-alikes",
              table=base().with_columns(
                  stratum=pl.int_range(pl.len()) % 3, inclusion=0.2 + 0.1 * (pl.int_range(pl.len()) % 4)
