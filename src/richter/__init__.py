@@ -4,6 +4,9 @@
 >>> result = richter.compare({"old": [1, 0, 1, 0] * 50, "new": [1, 1, 1, 0] * 50})
 >>> result["old", "new"].verdict.value
 'verified'
+
+`richter.open(data)` gives opened data, whose methods `calibration`, `severity`, `tail` and `watch` put the other
+questions; the modules of these names hold the estimators.
 """
 
 import typing as _typing

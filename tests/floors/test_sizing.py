@@ -16,6 +16,7 @@ from richter.floors import (
     le_cam,
     paired_gap_labels,
     proportion_labels,
+    unpaired_gap_labels,
     visible_paired_gap,
     zero_error_labels,
 )
@@ -122,6 +123,29 @@ def test_paired_labels_by_hand() -> None:
         reach = ndtri(1 - alpha / 2) * math.sqrt(d) + ndtri(power) * math.sqrt(d - gap**2)
         assert n * gap - 1 >= reach * math.sqrt(n)
         assert (n - 1) * gap - 1 < reach * math.sqrt(n - 1)
+
+
+def test_unpaired_labels_against_r() -> None:
+    """The example of R's power.prop.test(p1 = .50, p2 = .75, power = .90): n = 76.7 in each group."""
+    assert unpaired_gap_labels(0.25, (0.50, 0.75), power=0.9) == 77
+
+
+def test_unpaired_labels_against_simulated_tests() -> None:
+    """Simulated: the z-test of two proportions rejects in 80% of studies of this size, four standard errors either way.
+
+    Two one-sided z-tests at 5% show equal accuracies to be within the gap as often.
+    """
+    rng, studies = np.random.default_rng(3), 20_000
+    n = unpaired_gap_labels(0.04, (0.8, 0.84))
+    first, second = rng.binomial(n, 0.8, studies) / n, rng.binomial(n, 0.84, studies) / n
+    pooled = (first + second) / 2
+    shown = np.abs(second - first) > ndtri(0.975) * np.sqrt(2 * pooled * (1 - pooled) / n)
+    assert np.mean(shown) == pytest.approx(0.8, abs=4 * math.sqrt(0.16 / studies))
+    n = unpaired_gap_labels(0.04, (0.8, 0.8), equivalence=True)
+    first, second = rng.binomial(n, 0.8, studies) / n, rng.binomial(n, 0.8, studies) / n
+    error = np.sqrt((first * (1 - first) + second * (1 - second)) / n)
+    within = np.abs(second - first) + ndtri(0.95) * error < 0.04
+    assert np.mean(within) == pytest.approx(0.8, abs=4 * math.sqrt(0.16 / studies))
 
 
 @pytest.mark.parametrize(("gap", "d", "alpha", "power"), [(0.02, 0.1, 0.05, 0.8), (0.05, 0.3, 0.025, 0.9)])

@@ -16,7 +16,7 @@ import pytest
 from scipy import stats
 
 import richter
-from richter.audit import new_plan
+from richter.audit import GapSize, new_plan
 from richter.cli import main
 from richter.notebook import Claims, Comparison
 from richter.records import of_kind
@@ -330,6 +330,39 @@ def test_calibration_and_severity_show_themselves(tmp_path: Path) -> None:
         assert result.plot()._repr_svg_().startswith("<svg")
         assert "data" not in result.to_dict()
     assert found.calibration().report(tmp_path / "page.html").exists()
+
+
+def test_an_unpaired_size_without_data_has_two_sides(tmp_path: Path) -> None:
+    """R's power.prop.test(p1 = .50, p2 = .75, power = .90) gives 77 in each group."""
+    found = richter.size(accuracy=(0.5, 0.75), unpaired=True, power=0.9).details
+    assert isinstance(found, GapSize)
+    assert found.to_show_the_gap == 2 * 77
+    assert found.items_of_each == (found.items // 2, found.items // 2)
+    assert found.discordance is None
+    by_command = printed(tmp_path, "size", "--accuracy", "0.5", "0.75", "--unpaired", "--power", "0.9")
+    assert json.loads(json.dumps(found.to_dict())) == by_command
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [{"accuracy": (0.8, 0.84)}, {"discordance": 0.2}, {"phi": 0.3}, {"cluster_size": 5.0}, {"intraclass": 0.1}],
+)
+def test_a_size_refuses_expectations_beside_data(stated: dict[str, Any], table: Path) -> None:
+    with pytest.raises(richter.InputError) as caught:
+        richter.size(table, conditions=("old", "new"), **stated)
+    assert "--" not in str(caught.value)
+    assert next(iter(stated)) in caught.value.what
+    [(name, value)] = stated.items()
+    words = [str(v) for v in (value if isinstance(value, tuple) else (value,))]
+    with pytest.raises(SystemExit) as stopped:
+        main(["size", str(table), "old", "new", f"--{name.replace('_', '-')}", *words])
+    assert stopped.value.code == 1
+
+
+@pytest.mark.parametrize("stated", [{"discordance": 0.2}, {"phi": 0.3}])
+def test_an_unpaired_size_refuses_what_only_pairs_have(stated: dict[str, Any]) -> None:
+    with pytest.raises(richter.InputError):
+        richter.size(margin="4pt", unpaired=True, **stated)
 
 
 def test_the_size_of_two_expected_accuracies_is_for_their_difference() -> None:

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from report.simulated_report import HOSTILE, NAMES, build_run, document
-from richter.errors import InputError, MissingPart, StorageError
-from richter.report import figures, render_report, write_figures, write_report
+from richter.errors import InputError, MissingPart, RichterWarning, StorageError
+from richter.report import figure_svg, figures, png_of, render_report, write_figures, write_report
+from richter.report._figure import FAMILIES
+from richter.report._figures import has_font
 
 
 @pytest.fixture(scope="module")
@@ -151,6 +153,26 @@ def test_files_are_well_formed_and_hold_names_as_text(tmp_path: Path) -> None:
         root = ElementTree.parse(path).getroot()
         assert {e.tag.rpartition("}")[2] for e in root.iter()} <= {"svg", "style", "rect", "text", "path", "circle"}
     assert any("&lt;b&gt;third&lt;/b&gt;" in path.read_text() for path in paths)
+
+
+def test_png_shows_the_texts_of_its_figure() -> None:
+    pytest.importorskip("resvg_py")
+    if not has_font(FAMILIES):
+        pytest.skip("this machine has none of the fonts")
+    svg = figure_svg(figures({**document(), "sections": {}})["floors-ranking"])
+    bare = re.sub(r"<text.*?</text>", "", svg)
+    assert "<text" in svg
+    assert "<text" not in bare
+    assert png_of(svg) != png_of(bare)
+
+
+def test_png_without_a_font_warns(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("resvg_py")
+    assert not has_font("No Such Family")
+    monkeypatch.setattr("richter.report._figures.FAMILIES", "No Such Family")
+    svg = figure_svg(figures({**document(), "sections": {}})["floors-ranking"])
+    with pytest.warns(RichterWarning, match="SVG"):
+        png_of(svg)
 
 
 def test_png_without_its_package_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

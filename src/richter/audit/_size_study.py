@@ -34,7 +34,14 @@ from richter.records import DEFAULT_LEVEL, Note, Result, of_kind
 from richter.tables import Dataset
 from richter.words._numbers import among
 
-__all__ = ["GapSize", "PilotSize", "inflate_for_clusters", "size_from_expectation", "size_from_pilot"]
+__all__ = [
+    "GapSize",
+    "PilotSize",
+    "check_expectations",
+    "inflate_for_clusters",
+    "size_from_expectation",
+    "size_from_pilot",
+]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +86,11 @@ class PilotSize(Result):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class GapSize(Result):
-    """The questions, asked of both, that settle a gap in accuracy that is only expected."""
+    """The questions that settle a gap in accuracy that is only expected.
+
+    They are asked of both; without pairs `items_of_each` are the sides, all other counts are of both sides together,
+    and there is no `discordance`.
+    """
 
     schema: ClassVar = "richter/size"
     named: ClassVar = {"items": "labels"}
@@ -88,10 +99,11 @@ class GapSize(Result):
     to_show_the_gap: int
     to_show_equivalence: int
     margin: float
-    discordance: float
+    discordance: float | None
     pairs: int
     power: float
     level: float
+    items_of_each: tuple[int, int] | None = None
     assumed: tuple[str, ...] = ()
 
 
@@ -110,7 +122,32 @@ def inflate_for_clusters(
     return units_for(variance, 1.0, tail=tail, power=power, freedom=1 / cluster_size)
 
 
+EXPECTED_PHI = 0.3  # correlation of the grades of two models over questions
 EXPECTED = (0.8, 0.8)  # accuracies of two good models, where nobody says what to expect
+
+
+def check_expectations(
+    *,
+    has_data: bool,
+    unpaired: bool,
+    accuracy: tuple[float, float] | None,
+    discordance: float | None,
+    phi: float | None,
+    **clusters: float | None,
+) -> None:
+    """Refuse expectations that would not count: all of them beside data, those on pairs where nothing is paired."""
+    stated = {"accuracy": accuracy, "discordance": discordance, "phi": phi, **clusters}
+    named = ", ".join(f"--{name.replace('_', '-')}" for name, value in stated.items() if value is not None)
+    if has_data and named:
+        raise InputError(
+            f"The data say what to expect, and you state it too: {named}.",
+            remedy="Leave out either. The difference that matters is --margin 4pt.",
+        )
+    if unpaired and (discordance is not None or phi is not None):
+        raise InputError(
+            "Only two that answer the same questions have --discordance and --phi.",
+            remedy="Without pairs, leave them out and give --accuracy.",
+        )
 
 
 def size_from_expectation(
@@ -118,18 +155,21 @@ def size_from_expectation(
     *,
     discordance: float | None = None,
     accuracy: tuple[float, float] | None = None,
-    phi: float = 0.3,
+    phi: float | None = None,
+    unpaired: bool = False,
     pairs: int = 1,
     cluster_size: float | None = None,
     intraclass: float | None = None,
     power: float = 0.8,
     level: float = DEFAULT_LEVEL,
 ) -> GapSize:
-    """The questions, asked of both, that settle a gap in accuracy as large as the margin either way.
+    """The questions that settle a gap in accuracy as large as the margin either way.
 
-    How often exactly one of the two is right (`discordance`) follows from their accuracies and the correlation `phi`
-    of their grades. What nobody states is assumed, and listed in `assumed`.
+    Both answer them; with `unpaired` each has questions of its own. How often exactly one of the two is right
+    (`discordance`) follows from their accuracies and the correlation `phi` of their grades (0.3 unless stated). What
+    nobody states is assumed, and listed in `assumed`.
     """
+    check_expectations(has_data=False, unpaired=unpaired, accuracy=accuracy, discordance=discordance, phi=phi)
     assumed = []
     if margin is None and accuracy is not None and accuracy[0] != accuracy[1]:
         margin = abs(accuracy[1] - accuracy[0])
@@ -138,27 +178,31 @@ def size_from_expectation(
         margin = METRICS["accuracy"].default_margin or 0.02
         assumed.append(f"a difference of {100 * margin:g} points matters (margin)")
     gap, alpha = margin_on(margin, METRICS["accuracy"]), (1 - level) / pairs
-    if discordance is None:
-        if accuracy is None:
-            accuracy = EXPECTED
-            assumed.append(
-                f"both are right in about {EXPECTED[0]:.0%} (accuracy), and their grades correlate by {phi:g} (phi)"
-            )
-        discordance = discordance_of(*accuracy, phi=phi)
     check_margin(METRICS["accuracy"], gap)
+    correlation = EXPECTED_PHI if phi is None else phi
+    if accuracy is None and discordance is None:
+        correlated = "" if unpaired else f", and their grades correlate by {correlation:g} (phi)"
+        assumed.append(f"both are right in about {EXPECTED[0]:.0%} (accuracy){correlated}")
+    elif phi is None and discordance is None and not unpaired:
+        assumed.append(f"their grades correlate by {correlation:g} (phi)")
+    expected = accuracy or EXPECTED
+    if unpaired:
+        sides = functools.partial(floors.unpaired_gap_labels, gap, expected, alpha=alpha, power=power)
+        counts = [2 * sides(equivalence=is_equivalence) for is_equivalence in (False, True)]
+    else:
+        discordance = discordance_of(*expected, phi=correlation) if discordance is None else discordance
+        both = functools.partial(floors.paired_gap_labels, gap, discordance, alpha=alpha, power=power)
+        counts = [both(equivalence=is_equivalence) for is_equivalence in (False, True)]
+    tests = ((alpha / 2, power), equivalence_size(alpha, power))
     differ, same = (
-        inflate_for_clusters(
-            floors.paired_gap_labels(gap, discordance, alpha=alpha, power=power, equivalence=is_equivalence),
-            cluster_size=cluster_size,
-            intraclass=intraclass,
-            tail=tail,
-            power=each,
-        )
-        for is_equivalence, (tail, each) in ((False, (alpha / 2, power)), (True, equivalence_size(alpha, power)))
+        inflate_for_clusters(count, cluster_size=cluster_size, intraclass=intraclass, tail=tail, power=each)
+        for count, (tail, each) in zip(counts, tests, strict=True)
     )
+    side = math.ceil(max(differ, same) / 2)
     return GapSize(
-        items=max(differ, same), to_show_the_gap=differ, to_show_equivalence=same, margin=gap, discordance=discordance,
-        pairs=pairs, power=power, level=level, assumed=tuple(assumed),
+        items=2 * side if unpaired else max(differ, same), to_show_the_gap=differ, to_show_equivalence=same, margin=gap,
+        discordance=discordance, pairs=pairs, power=power, level=level,
+        items_of_each=(side, side) if unpaired else None, assumed=tuple(assumed),
     )  # fmt: skip
 
 

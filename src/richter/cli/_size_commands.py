@@ -26,7 +26,7 @@ from richter.cli._options import (
     help="Share of questions on which exactly one is right. Else --accuracy and --phi say it.",
 )
 @click.option("--accuracy", nargs=2, type=parse_share, metavar="A B", help="The two accuracies expected.")
-@click.option("--phi", type=float, default=0.3, help="Correlation of their grades over questions.")
+@click.option("--phi", type=float, help="Correlation of their grades over questions. By default 0.3.")
 @click.option("--pairs", type=click.IntRange(min=1), default=1, help="Pairs that are compared together.")
 @click.option("--on", metavar="METRIC", help="With data: the measure that is compared.")
 @click.option("--cost-item", type=float, default=0.0, help="With data: the cost of a new question.")
@@ -44,7 +44,8 @@ from richter.cli._options import (
 def size() -> None:
     """How many questions does a claim need?
 
-    By default the claim is that two models differ by --margin, on questions that both answer. Without a margin the
+    By default the claim is that two models differ by --margin, on questions that both answer; with --unpaired each
+    has questions of its own. Without a margin the
     sizes are for 5 and 2 points, or for the difference of --accuracy. Data of two models say how much answers vary,
     and if more questions or more repeats are cheaper. With --rate or --below the claim is on one error rate.
 

@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 
 from richter import floors
-from richter.audit import inflate_for_clusters, size_from_expectation, size_from_pilot
+from richter.audit import check_expectations, inflate_for_clusters, size_from_expectation, size_from_pilot
 from richter.cli._io import publish, split_sources
 from richter.errors import InputError
 from richter.evidence import Policy
@@ -71,7 +71,7 @@ def size_gap(
     margin: dict[str, float],
     discordance: float | None,
     accuracy: tuple[float, float] | None,
-    phi: float,
+    phi: float | None,
     on: str | None,
     cost_item: float,
     cost_draw: float,
@@ -84,16 +84,18 @@ def size_gap(
     level: float,
     **vouched: Any,
 ) -> None:
-    """Print and write the questions, asked of both conditions, that settle a gap as large as the margin."""
+    """Print and write the questions that settle a gap as large as the margin."""
     clusters: dict[str, Any] = {"cluster_size": cluster_size, "intraclass": intraclass}
     shared: dict[str, Any] = {"pairs": pairs, "power": power, "level": level}
     if not sources:
         stated = margin.get("accuracy", margin.get(""))
-        found = size_from_expectation(stated, discordance=discordance, accuracy=accuracy, phi=phi, **clusters, **shared)
+        expected: dict[str, Any] = {"discordance": discordance, "accuracy": accuracy, "phi": phi}
+        found = size_from_expectation(stated, unpaired=vouched["unpaired"], **expected, **clusters, **shared)
         _print_lines(publish(found, json_path), describe_gap_size(found))
         return
-    if any(clusters.values()):
-        raise click.UsageError("The data show how questions vary together. Leave out --cluster-size and --intraclass.")
+    check_expectations(
+        has_data=True, unpaired=vouched["unpaired"], accuracy=accuracy, discordance=discordance, phi=phi, **clusters
+    )
     files, names = split_sources(sources)
     tables = read_tables(*files, options=reading)
     dataset = tables.select(names) if names else tables

@@ -22,6 +22,7 @@ __all__ = [
     "labels_needed",
     "paired_gap_labels",
     "proportion_labels",
+    "unpaired_gap_labels",
     "visible_paired_gap",
     "zero_error_labels",
 ]
@@ -139,6 +140,29 @@ def paired_gap_labels(
         return math.ceil((reach / gap) ** 2)
     reach = float(ndtri(1 - alpha / 2)) * math.sqrt(d) + float(ndtri(power)) * math.sqrt(d - gap**2)
     return math.ceil(((reach + math.sqrt(reach**2 + 4 * gap)) / (2 * gap)) ** 2)
+
+
+def unpaired_gap_labels(
+    gap: float, accuracy: tuple[float, float], *, alpha: float = 0.05, power: float = 0.8, equivalence: bool = False
+) -> int:
+    """Items of each of two conditions with items of their own that settle a gap in accuracy, with `power`.
+
+    To show a true gap g to be real by the two-sided z-test of two proportions (Fleiss, without continuity), p and q
+    expected and m their mean: n = ((z_a/2 sqrt(2 m (1 - m)) + z_b sqrt(p (1 - p) + q (1 - q))) / g)^2. With
+    `equivalence`, to show both to lie within +-g when both are m: n = 2 m (1 - m) ((z_a + z_(1+power)/2) / g)^2.
+    """
+    check_share(gap=gap, alpha=alpha, power=power)
+    p, q = accuracy
+    check_share(accuracy=p)
+    check_share(accuracy=q)
+    mean = (p + q) / 2
+    pooled = math.sqrt(2 * mean * (1 - mean))
+    if equivalence:
+        tail, each = equivalence_size(alpha, power)
+        reach = (float(ndtri(1 - tail)) + float(ndtri(each))) * pooled
+    else:
+        reach = float(ndtri(1 - alpha / 2)) * pooled + float(ndtri(power)) * math.sqrt(p * (1 - p) + q * (1 - q))
+    return math.ceil((reach / gap) ** 2)
 
 
 def visible_paired_gap(n: int, discordance: float, *, alpha: float = 0.05, power: float = 0.8) -> float | None:

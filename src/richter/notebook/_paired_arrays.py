@@ -40,8 +40,9 @@ def paired(
 
     `group` says which questions belong together (a passage, a template); two such arrays are two groupings. `margin` is
     the difference that would matter (0.02 or "2pt"): within it the two count as equivalent. Scores of 0 and 1 are right
-    and wrong, other scores need their `scale` where it is not 0 to 1 and has ends. The estimate is b minus a and `p` is
-    two-sided, of no difference; being within the margin is decided by the 90% interval.
+    and wrong, other scores need their `scale` where it is not 0 to 1 and has ends. `estimate` is b minus a, with
+    its interval from `interval.low` to `interval.high`, and `p` is two-sided, of no difference; being
+    within the margin is decided by the 90% interval.
 
     >>> claim = paired([1, 0, 1, 0, 1, 0] * 50, [1, 1, 1, 0, 1, 0] * 50)
     >>> claim.verdict.value, round(claim.estimate, 3), claim.n

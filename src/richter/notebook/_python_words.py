@@ -16,13 +16,15 @@ TEXTS = ("on", "missing", "better", "ratings", "control", "by", "about", "margin
 FLAGS = (
     "unpaired", "trust-ids", "trust-raters", "trust-labels", "trust-reading", "accept-judge", "adjust", "confirm",
 )  # fmt: skip
+NAMES = ("accuracy", "discordance", "phi", "cluster-size", "intraclass")  # options that are named without a value
 _WORD = r"([^\s,;()|]+[^\s,;()|.])"
 _OPTION = re.compile(
     rf"--(?:(?P<pair>{'|'.join(PAIRS)})[ =](?P<name>[\w.@^-]+)=(?P<value>'[^']*'|\"[^\"]*\"|{_WORD})"
     rf"|(?P<range>{'|'.join(RANGES)})[ =](?P<low>[\w.+-]+):(?P<high>[\w.+-]*\w)"
     rf"|(?P<number>{'|'.join(NUMBERS)})[ =](?P<amount>\w+(?:\.\d+)?)"
     rf"|(?P<text>{'|'.join(TEXTS)})[ =](?P<word>{_WORD})"
-    rf"|(?P<flag>{'|'.join(FLAGS)})(?![\w-])|(?P<yes>yes)(?![\w-]))"
+    rf"|(?P<flag>{'|'.join(FLAGS)})(?![\w-])|(?P<yes>yes)(?![\w-])"
+    rf"|(?P<bare>{'|'.join(NAMES)})(?![\w-]))"
 )
 
 
@@ -45,6 +47,8 @@ def _argument(option: re.Match[str]) -> str:
         return f"{_spelled(option['number'])}={option['amount']}"
     if option["text"]:
         return f'{_spelled(option["text"])}="{option["word"]}"'
+    if option["bare"]:
+        return _spelled(option["bare"])
     return "confirm=True" if option["yes"] else f"{_spelled(option['flag'])}=True"
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from numpy.typing import ArrayLike
 
-from richter.audit import GapSize, PilotSize, size_from_expectation, size_from_pilot
+from richter.audit import GapSize, PilotSize, check_expectations, size_from_expectation, size_from_pilot
 from richter.claims import About
 from richter.evidence import MissingPolicy, Policy
 from richter.interop import RatingKind
@@ -67,7 +67,8 @@ def compare(
 
     `data` is a path, a frame, several of them in a list, a mapping of names to paths, frames or arrays of scores, or
     what `richter.open` gave. With two `conditions` the claim "the second is better" is directed. `margin` is the
-    difference that would matter (0.02 or "2pt"), `on` the main measure, `by` a column to look into, `control` the one
+    difference that would matter (0.02 or "2pt"), `on` the main measure, `by` a column to look into (the test between
+    its subgroups is in `subgroups[0].p`), `control` the one
     that all others are compared with, `unpaired` that each has questions of its own, `missing` what missing grades
     mean, `tried` how many attempts the shown one is the best of, `adjust` to take out how hard questions are, `suite`
     weights of benchmarks. p-values are two-sided; `p_adjusted` and intervals allow for all pairs of a measure (Holm),
@@ -114,7 +115,8 @@ def gate(
     """Is the new one not worse than the old one by `margin` or more? Or: are the requirements of a `plan` met?
 
     Without a plan `conditions` names the two, the old one first; without it they stand in the order of the data.
-    `passed` says whether it is shown; `exit_code` is 0 for a pass, 3 for a loss and 4 where neither is shown, as that
+    `outcome` is a `Verdict`: its `value` is "verified" (not worse), "refuted" (worse) or "undecided". `passed` says
+    whether it is verified; `exit_code` is 0 for a pass, 3 for a loss and 4 where neither is shown, as that
     of `richter gate`: sys.exit(richter.gate(..).exit_code). The options from `map` on say how data are read, as in
     `richter.open`.
 
@@ -140,7 +142,7 @@ def size(
     on: str | None = None,
     accuracy: float | tuple[float, float] | None = None,
     discordance: float | None = None,
-    phi: float = 0.3,
+    phi: float | None = None,
     pairs: int = 1,
     cost_item: float = 0.0,
     cost_draw: float = 1.0,
@@ -163,9 +165,10 @@ def size(
     """How many questions does a comparison need?
 
     With `data` of two conditions (a pilot) the spread comes from them. Without data it follows from the expected
-    `accuracy` of both and the correlation `phi` of their grades, or from the share of questions on which exactly one is
-    right (`discordance`). `margin` is the difference that matters (0.02 or "2pt"); without one it is that
-    between the two accuracies, else two points.
+    `accuracy` of both and the correlation `phi` of their grades (0.3), or from the share of questions on which exactly
+    one is right (`discordance`); beside data these are refused. `margin` is the difference
+    that matters (0.02 or "2pt"); without one it is that between the two accuracies, else two points.
+    With `unpaired` each has questions of its own: `items` counts both sides, `details.items_of_each` each.
     Without data `items` is enough for either answer: to show the difference, or to show that it is smaller.
 
     >>> import richter
@@ -178,9 +181,13 @@ def size(
     if data is None:
         found: GapSize | PilotSize = speaks_python(size_from_expectation)(
             by_measure.get("accuracy", by_measure.get("")), discordance=discordance, accuracy=expected, phi=phi,
-            pairs=pairs, cluster_size=cluster_size, intraclass=intraclass, power=power, level=level,
+            unpaired=unpaired, pairs=pairs, cluster_size=cluster_size, intraclass=intraclass, power=power, level=level,
         )  # fmt: skip
         return SizeResult(found)
+    speaks_python(check_expectations)(
+        has_data=True, unpaired=unpaired, accuracy=expected, discordance=discordance, phi=phi,
+        cluster_size=cluster_size, intraclass=intraclass,
+    )  # fmt: skip
     run = _opened(data, map=map, scale=scale, better=better, ratings=ratings, confirm=confirm, options=options)
     tables = run.tables.select(conditions) if conditions else run.tables
     policy = Policy(

@@ -20,8 +20,14 @@ Numbered = Sequence[tuple[int, Row]]
 Layer = Callable[[Numbered], Iterable[Mark]]  # of a panel: the marks for its rows, which are numbered
 
 MOST_PANELS = 24
+# resvg reads neither system-ui nor the system's choice of sans-serif: it needs families by name
+FAMILIES = (
+    "system-ui,Segoe UI,Roboto,Helvetica Neue,Helvetica,Arial,Liberation Sans,DejaVu Sans,Noto Sans,Open Sans,Ubuntu,"
+    "Cantarell,FreeSans,sans-serif"
+)
 TEXT = (  # of a file that stands alone
-    "text{font:11px system-ui,sans-serif;fill:var(--muted)}.h{font-size:12px;fill:var(--ink);font-weight:600}"
+    f"text{{font:11px {FAMILIES};fill:var(--muted)}}"
+    ".h{font-size:12px;fill:var(--ink);font-weight:600}"
     ".g{stroke:var(--line);fill:none}.v,.c{fill:var(--ink)}.c.on{fill:var(--paper)}"
 )
 

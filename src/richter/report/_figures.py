@@ -1,13 +1,15 @@
 """All figures of a results document, and each as a file of its own."""
 
 import contextlib
+import functools
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from richter.errors import InputError, MissingPart
+from richter.errors import InputError, MissingPart, RichterWarning
 from richter.report._calibration_figures import calibration_figures
-from richter.report._figure import Figure, figure_svg
+from richter.report._figure import FAMILIES, Figure, figure_svg
 from richter.report._floors_figures import floors_figures
 from richter.report._judges_figures import judges_figures
 from richter.report._search_figures import search_figures
@@ -72,11 +74,30 @@ def write_figures(
 
 
 def png_of(text: str) -> bytes:
-    """An SVG as PNG, at twice its size."""
+    """An SVG as PNG, at twice its size; where no font is found for its texts, it warns that they are missing."""
     try:
         import resvg_py
     except ImportError as error:
         raise MissingPart(
-            "Figures as PNG need the package resvg-py.", remedy="pip install 'richter[png]', or --format svg."
+            "Figures as PNG need the package resvg-py.", remedy="pip install 'richter[png]', or save them as SVG."
         ) from error
+    if not has_font(FAMILIES):
+        warnings.warn(
+            "No font was found on this machine: the PNG has no text. Save the figure as SVG, or install DejaVu Sans.",
+            RichterWarning,
+            stacklevel=3,
+        )
     return bytes(resvg_py.svg_to_bytes(svg_string=text, zoom=2))
+
+
+@functools.cache
+def has_font(families: str) -> bool:
+    """Whether a letter leaves a mark in a PNG, in one of these font families."""
+    import resvg_py
+
+    def draw(letter: str) -> bytes:
+        svg = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20">'
+        svg += f'<text x="2" y="16" font-family="{families}">{letter}</text></svg>'
+        return bytes(resvg_py.svg_to_bytes(svg_string=svg))
+
+    return draw("x") != draw(" ")

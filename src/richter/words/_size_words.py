@@ -30,10 +30,16 @@ def describe_pilot_size(size: "PilotSize") -> list[str]:
     return [*lines, f"Read as: {size.understood}.", *map(describe_note, size.notes)]
 
 
+def _sides(size: "PilotSize | GapSize") -> str:
+    if size.items_of_each is None:
+        return ""
+    one, two = size.items_of_each
+    return f" ({one:,} for the first and {two:,} others for the second)"
+
+
 def _who(size: "PilotSize") -> str:
     if size.items_of_each is not None:
-        one, two = size.items_of_each
-        return f" ({one:,} for the first and {two:,} others for the second)"
+        return _sides(size)
     return f" (asked of both, {size.draws} times each)" if size.draws > 1 else " (asked of both, once each)"
 
 
@@ -44,11 +50,13 @@ def _pairs(number: int) -> str:
 def describe_gap_size(size: "GapSize") -> list[str]:
     """The answer first, then what was assumed."""
     assumed = [f"Assumed: {line}." for line in size.assumed]
+    discordant = f"Exactly one of the two is right on {size.discordance or 0:.1%} of the questions (--discordance)."
+    about = f"{round_up_to_two_figures(size.items):,} questions{_sides(size)}"
     return [
-        f"For {100 * size.margin:g} points you need about {round_up_to_two_figures(size.items):,} questions.",
+        f"For {100 * size.margin:g} points you need about {about}.",
         f"{size.to_show_the_gap:,} show a difference that large; {size.to_show_equivalence:,} show that there is none.",
         f"{size.power:.0%} power, {100 * size.level:g}% level{_pairs(size.pairs)}.",
-        f"Exactly one of the two is right on {size.discordance:.1%} of the questions (--discordance).",
+        *([] if size.discordance is None else [discordant]),
         *assumed,
         *(["Your own answers say it better: richter size old.csv new.csv"] if assumed else []),
     ]
