@@ -98,7 +98,7 @@ def test_evidence_opens_at_what_matters_and_filters_by_hand(browser: Browser) ->
     counts = dict(
         browser.script("return [...document.querySelectorAll('[data-show]')].map((b) => [b.dataset.show, b.innerText])")
     )
-    assert counts["wrong"] == f"wrong {len(old | new)}"
+    assert counts["wrong"] == f"wrong in either {len(old | new)}"
     assert counts["all"] == "all 40"
     fixed = {k for k in old if k not in new}
     broken = {k for k in new if k not in old}

@@ -13,7 +13,7 @@ from report.simulated_report import document
 from richter.claims import METRICS
 from richter.cli._screen import BAR, SIGNS
 from richter.cli._screen import _bar as terminal_bar
-from richter.records import Claim, Hypothesis, Interval, Verdict, plain
+from richter.records import Claim, Family, Hypothesis, Interval, Verdict, plain
 from richter.report._claim_list import claim_rows, pair_matrix
 from richter.report._first_screen import first_screen
 from richter.report._markdown import interval_bar
@@ -88,7 +88,10 @@ def test_of_many_the_best_is_held_against_the_nearest_by_hand() -> None:
     ]
     words = lines_of(of(*claims, conditions=("a", "b", "c")))
     assert words["Which is better"] == "On accuracy, c is best: it beats a and b."
-    assert words["By how much"] == "c - a: +7.0 points (95% CI +5.0 to +9.0), its smallest lead."
+    assert words["By how much"] == "c leads a, the closest one it beats: +7.0 points (95% CI +5.0 to +9.0)."
+    together = [dataclasses.replace(c, family=Family(method="Holm", size=1200)) for c in claims]
+    words = lines_of(of(*together, conditions=("a", "b", "c")))
+    assert words["By how much"].endswith("+9.0). Intervals are adjusted for 1,200 comparisons.")
 
 
 KINDS = {

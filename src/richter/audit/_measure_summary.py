@@ -253,11 +253,12 @@ def _first_step(study: RunStudy) -> list[str]:
     if any(c.judged for c in main):
         texts = "" if study.records.has_texts else ", with the texts of the answers in a column `answer`"
         return [f"check the judge by hand on a sample (richter label){texts}"]
-    changed = () if study.comparison is None else study.comparison.pairs
-    if len(main) == 1 and main[0].decided and changed and changed[0].fixed is not None:
-        pair = changed[0]
+    if study.comparison is None or not main or not all(c.decided for c in main):
+        return []
+    pair = study.comparison.pairs[0]
+    if len(main) == 1 and pair.fixed is not None:
         return [f"look at the {pair.fixed:,} fixed and {pair.broken:,} broken questions"]
-    return []
+    return ["look at the questions that got worse, below or with richter report"]
 
 
 def _undecided_gaps(study: RunStudy) -> list[str]:
@@ -277,7 +278,7 @@ def _gap_step(claims: Sequence[Claim], n_pairs: int) -> tuple[bool, int, str]:
     """What settles the inconclusive claims on a measure: whether it is not the main one, how much, and how."""
     first = max(claims, key=lambda c: (c.needed or 0) - c.units)
     metric = METRICS.get(first.measure, METRICS["mean_score"])
-    of = "" if n_pairs == 1 else f" ({len(claims)} of {n_pairs} pairs)"
+    of = "" if n_pairs == 1 else f" ({len(claims):,} of {n_pairs:,} pairs)"
     more = (first.needed or 0) - first.units
     sizes = describe_sizes(first, metric)
     if more > 0:

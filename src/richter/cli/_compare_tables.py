@@ -184,7 +184,7 @@ def differing_pairs(out: Console, report: CompareReport) -> None:
         out.print(f"  … and {counted(len(pairs) - len(rows), 'pair')} more (--json has all)")
     for measure in dict.fromkeys(c.measure for c in report.claims if c.measure != report.primary):
         own = report.of(measure)
-        text = f"{sum(c.verdict in SHOWN for c in own)} of {len(own)} pairs differ (--json has all)"
+        text = f"{sum(c.verdict in SHOWN for c in own):,} of {len(own):,} pairs differ (--json has all)"
         out.print(printable(f"{measure.replace('_', ' ')}: {text}"))
 
 

@@ -82,7 +82,7 @@ def _difference(row: Row, panels: Sequence[Panel]) -> Iterator[Figure]:
     if row["low"] is None or row["high"] is None:
         return
     margin = row["margin"] or 0.0
-    reach = max(abs(v) for v in (row["low"], row["high"], row["delta"], 1.3 * margin) if math.isfinite(v)) * 1.08
+    reach = max(abs(v) for v in (row["low"], row["high"], row["delta"], 1.3 * margin) if math.isfinite(v)) * 1.2
     good = 1 if row["better"] == "higher" else -1
     sides = {good: row["other"], -good: row["condition"]}
     colour, middle = "var(--open)" if row["is_unchecked"] else _colour(row), 0.36

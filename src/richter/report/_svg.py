@@ -240,7 +240,8 @@ def _draw_x(frame: _Frame) -> Iterator[str]:
     for tick in [] if x.names or x.silent else x.ticks():
         place = frame.across(tick)
         yield f'<path d="M{place:.1f} {frame.top}V{frame.bottom}" class="g"/>'
-        yield _text((place, below), x.tick_text(tick), anchor="end" if place > WIDTH - 22 else "middle")
+        words = x.tick_text(tick)
+        yield _text((place, below), words, anchor="end" if place + LETTER * len(words) / 2 > WIDTH else "middle")
 
 
 def _draw_y(frame: _Frame) -> Iterator[str]:

@@ -41,11 +41,11 @@ def describe_pairs(claims: Sequence[Claim], n_items: int, *, grouped: bool) -> s
     alike = sum(c.verdict is Verdict.EQUIVALENT for c in tested)
     rest = len(tested) - differ - alike
     noun = measure_words(tested[0].measure).noun
-    parts = [f"{differ} of {len(tested)} pairs differ in {noun}"]
-    parts += [f"{alike} show no practical difference"] if alike else []
-    parts += [f"{rest} {'is' if rest == 1 else 'are'} inconclusive"] if rest else []
+    parts = [f"{differ:,} of {len(tested):,} pairs differ in {noun}"]
+    parts += [f"{alike:,} show no practical difference"] if alike else []
+    parts += [f"{rest:,} {'is' if rest == 1 else 'are'} inconclusive"] if rest else []
     refused = len(claims) - len(tested)
-    parts += [f"{refused} could not be compared"] if refused else []
+    parts += [f"{refused:,} could not be compared"] if refused else []
     text = f"{'; '.join(parts)} ({n_items:,} questions)."
     return f"{text} A rank is a range where we can't tell pairs apart." if grouped else text
 

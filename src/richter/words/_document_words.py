@@ -31,7 +31,7 @@ SECTION_QUESTIONS = {  # what a section that is not there would tell
     "severity": "how bad the errors are",
     "tail": "how bad the worst errors are",
     "calibration": "if it knows when it is wrong",
-    "floors": "which is better",
+    "floors": "which is better, run a second model on the same questions",
     "search": "where else it fails",
     "judges": "if the judges agree",
 }

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Document = Mapping[str, Any]
 Ends = tuple[float, float]
 MOST_BEST = 2  # of those that none beats, whose difference from the nearest other the first screen says
+BY_HOW_MUCH = "By how much"  # the line that names conditions
 ABOUT_RIGHT = 0.05  # a calibration error that is at most this is called about right
 
 
@@ -33,7 +34,7 @@ def summary_lines(document: Document) -> list[tuple[str, str]]:
     conditions = document.get("conditions") or []
     first, is_alone = document.get("first_lines") or {}, len(conditions) < 2
     rows = [
-        ("By how much", describe_differences(claims, len(conditions), score_scale(conditions))),
+        (BY_HOW_MUCH, describe_differences(claims, len(conditions), score_scale(conditions))),
         ("Who graded", printable(str(first.get("doubt") or ""), limit=300)),
         ("Severe errors", describe_severe_rates(document) if is_alone else ""),
         ("Confidence", describe_confidence(document) if is_alone else ""),
@@ -112,10 +113,17 @@ def _describe_best(shown: Sequence[Document], scale: Ends | None) -> str:
     parts = []
     for one, found in list(best.items())[:MOST_BEST]:
         _, other, claim = found[0]
-        nearest = ", its smallest lead" if len(found) > 1 else ""
+        nearest = ", the closest one it beats" if len(found) > 1 else ""
         turned = claim if claim["side"] == "better" else _turned(claim)
-        parts.append(f"{name(one, limit=40)} - {other}: {_describe_interval(turned, scale)}{nearest}")
-    return "; ".join(parts) + "."
+        parts.append(f"{name(one, limit=40)} leads {other}{nearest}: {_describe_interval(turned, scale)}")
+    size = _number_of_comparisons(shown)
+    return f"{'. '.join(parts)}.{f' Intervals are adjusted for {size:,} comparisons.' if size > 1 else ''}"
+
+
+def _number_of_comparisons(claims: Sequence[Document]) -> int:
+    """For how many comparisons the intervals of the claims are adjusted; 1 where they are not."""
+    families = [c.get("family") or {} for c in claims if c.get("interval")]
+    return max((f["size"] for f in families if isinstance(f.get("size"), int)), default=1)
 
 
 def _turned(claim: Document) -> Document:
@@ -281,7 +289,7 @@ def _describe_open_claims(claims: Sequence[Document], *, board: bool) -> str:
 def _open_measure(noun: str, claims: Sequence[Document], board: bool) -> str:
     """What inconclusive claims are on; of several conditions one claim names its own."""
     if len(claims) > 1:
-        return f"{noun} ({len(claims)} pairs)" if board else f"{noun} ({len(claims)} claims)"
+        return f"{noun} ({len(claims):,} pairs)" if board else f"{noun} ({len(claims):,} claims)"
     who = [name(c, limit=30) for c in claims[0].get("conditions") or ()]
     return f"{noun} of {' and '.join(who)}" if board and who else noun
 
@@ -333,9 +341,8 @@ def basis_facts(document: Document) -> list[str]:
     facts = [count(run["items"], "question")] if run.get("items") else []
     if basis and not (document.get("first_lines") or {}).get("doubt"):  # which says who graded
         facts.append(printable(str(basis).replace("; ", ", "), limit=200))
-    families = [c.get("family") or {} for c in document.get("claims") or [] if c.get("primary") and c.get("interval")]
-    sizes = [f["size"] for f in families if isinstance(f.get("size"), int) and f["size"] > 1]
-    return facts + ([f"adjusted for {max(sizes):,} comparisons (Holm, 5%)"] if sizes else [])
+    size = _number_of_comparisons([c for c in document.get("claims") or [] if c.get("primary")])
+    return facts + ([f"adjusted for {size:,} comparisons (Holm, 5%)"] if size > 1 else [])
 
 
 def describe_pill(document: Document, tone: str) -> str:

@@ -5,6 +5,7 @@
 (() => {
   const SHOWS = { changed: "changed", worse: "got worse", better: "got better", severe: "severe", disagree: "raters disagree", refused: "refused", wrong: "wrong", all: "all" };
   const EXACT = { worse: "broken", better: "fixed" };  // where every answer is right or wrong
+  const GRADED = { changed: "severity changed", worse: "more severe", better: "less severe" };  // where answers have a severity
   const OF_TWO = ["changed", "worse", "better"];
   const SORTS = { matters: "what matters most", gravest: "most severe first", item: "by name" };
   const FIXED = ["domain", "tier", "mechanism", "severity", "item"];  // set by opening a mark of a figure
@@ -178,7 +179,8 @@
       form.sort.value = asked.sort;
       if (document.activeElement !== form.search) form.search.value = asked.search;
       const exact = rows.length && rows.every((row) => row.answers.every((c) => !c || (c.bad === null || c.bad === 0 || c.bad === 1) && !c.repeats && c.severity === null));
-      this.shows.replaceChildren(...Object.entries({ ...SHOWS, ...(exact ? EXACT : {}) }).filter(([key]) => asked.second || !OF_TWO.includes(key)).map(([key, text]) => {
+      const graded = rows.some((row) => row.answers.some((c) => c && c.severity !== null && c.severity !== undefined));
+      this.shows.replaceChildren(...Object.entries({ ...SHOWS, ...(exact ? EXACT : graded ? GRADED : {}), ...(asked.second ? { wrong: "wrong in either" } : {}) }).filter(([key]) => asked.second || !OF_TWO.includes(key)).map(([key, text]) => {
         const button = make("button", `${text} ${counts[key].toLocaleString("en")}`, { type: "button", "aria-pressed": String(key === asked.show), "data-show": key });
         button.hidden = !counts[key] && key !== asked.show;
         button.addEventListener("click", () => this.set({ show: key }));
