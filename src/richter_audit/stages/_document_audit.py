@@ -8,7 +8,7 @@ open is the rule of `settle_claims`.
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import polars as pl
@@ -106,6 +106,13 @@ def model_conditions(models: Sequence[str], *, seed: int = 0) -> tuple[Condition
     return tuple(conditions)
 
 
+class AuditedDocuments(NamedTuple):
+    """What the stages of an audit of documents did, and the claims that it settled."""
+
+    result: StagesResult
+    settled: SettledAudit
+
+
 def audit_documents(
     run: store.RunLike,
     audit: DocumentAudit,
@@ -113,7 +120,7 @@ def audit_documents(
     watch: Watch | None = None,
     tell: Callable[[str], None] = lambda _: None,
     **calls: Unpack[CallOptions],
-) -> tuple[StagesResult, SettledAudit]:
+) -> AuditedDocuments:
     """Make a base and questions of the documents, settle the claims, search for errors and weigh what it finds.
 
     Everything goes on where it stopped; the budget covers all of it. Writing questions may take a quarter of it,
@@ -151,7 +158,8 @@ def audit_documents(
         rest = StagesRunner(store.run_place(run), items, settings, watch, {**calls, "budget": left})
         stopped = _search_and_weigh(rest, audit, tell)
     stages = ("ask", "judge", "draw", *(("score",) if audit.nll else ()), "search")
-    return StagesResult(stages=stages, sequential=None, stopped=stopped, grading=settling.grading), settled
+    result = StagesResult(stages=stages, sequential=None, stopped=stopped, grading=settling.grading)
+    return AuditedDocuments(result, settled)
 
 
 def _build_base(folder: Path, documents: Path, tell: Callable[[str], None]) -> knowledge.KnowledgeBase:
