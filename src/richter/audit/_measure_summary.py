@@ -253,12 +253,12 @@ def _first_step(study: RunStudy) -> list[str]:
     if any(c.judged for c in main):
         texts = "" if study.records.has_texts else ", with the texts of the answers in a column `answer`"
         return [f"check the judge by hand on a sample (richter label){texts}"]
-    if study.comparison is None or not main or not all(c.decided for c in main):
+    pairs = () if study.comparison is None else study.comparison.pairs  # none where each has its own questions
+    if not pairs or not main or not all(c.decided for c in main):
         return []
-    pair = study.comparison.pairs[0]
-    if len(main) == 1 and pair.fixed is not None:
-        return [f"look at the {pair.fixed:,} fixed and {pair.broken:,} broken questions"]
-    return ["look at the questions that got worse, below or with richter report"]
+    if len(main) == 1 and pairs[0].fixed is not None:
+        return [f"look at the {pairs[0].fixed:,} fixed and {pairs[0].broken:,} broken questions"]
+    return ["look at the questions that got worse"]
 
 
 def _undecided_gaps(study: RunStudy) -> list[str]:

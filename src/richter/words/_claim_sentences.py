@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from richter.claims._subgroups import Subgroups
     from richter.claims._suite import Trade
 
-__all__ = ["describe_gap", "describe_label_change", "requirement_name"]
+__all__ = ["describe_gap", "describe_label_change", "describe_note", "requirement_name"]
 
 JUDGE_ERROR_RATE = 0.1  # of a judge that nobody checked, for the number of labels that would settle a claim
 INCONCLUSIVE = "Inconclusive"
@@ -392,3 +392,14 @@ def describe_basis(asked: Asked) -> str:
 
 def _word(words: Metric, rising: bool) -> str:
     return words.better_word if rising == (words.better == "higher") else words.worse_word
+
+
+def describe_note(text: str) -> str:
+    """A note as a line of its own; a command or an option at its end gets no full stop.
+
+    >>> describe_note("new lacks 3 grades"), describe_note("another column: --map group=COLUMN")
+    ('Note: new lacks 3 grades.', 'Note: another column: --map group=COLUMN')
+    """
+    text = text.rstrip(" .")
+    is_command = text.split(" ")[-1].startswith("--") or ("=" in text.split(" ")[-1].rstrip(")") and text[-1] != ")")
+    return f"Note: {text}" if is_command else f"Note: {text}."

@@ -17,7 +17,6 @@ __all__ = [
     "describe_merged_names",
     "describe_missing_section",
     "describe_names",
-    "describe_note",
     "describe_population",
     "describe_rated",
     "describe_raters",
@@ -87,17 +86,6 @@ def describe_counts_by_name(counts: Mapping[str, int]) -> str:
 def describe_names(names: Sequence[str]) -> str:
     """Names, three at most."""
     return ", ".join(printable(n, limit=40) for n in names[:3]) + (" and others" if len(names) > 3 else "")
-
-
-def describe_note(text: str) -> str:
-    """A note as a line of its own; a command or an option at its end gets no full stop.
-
-    >>> describe_note("new lacks 3 grades"), describe_note("another column: --map group=COLUMN")
-    ('Note: new lacks 3 grades.', 'Note: another column: --map group=COLUMN')
-    """
-    text = text.rstrip(" .")
-    is_command = text.split(" ")[-1].startswith("--") or ("=" in text.split(" ")[-1].rstrip(")") and text[-1] != ")")
-    return f"Note: {text}" if is_command else f"Note: {text}."
 
 
 def describe_missing_section(section: str, remedy: str) -> str:

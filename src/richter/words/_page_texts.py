@@ -110,12 +110,13 @@ def _describe_best(shown: Sequence[Document], scale: Ends | None) -> str:
         beaten.add(other)
         over.setdefault(one, []).append((_near_distance(claim), name(other, limit=40), claim))
     best = {one: sorted(found, key=lambda f: f[:2]) for one, found in over.items() if one not in beaten} or over
-    parts = []
+    parts: list[str] = []
     for one, found in list(best.items())[:MOST_BEST]:
         _, other, claim = found[0]
         nearest = ", the closest one it beats" if len(found) > 1 else ""
         turned = claim if claim["side"] == "better" else _turned(claim)
-        parts.append(f"{name(one, limit=40)} leads {other}{nearest}: {_describe_interval(turned, scale)}")
+        start = "Also, " if parts else ""
+        parts.append(f"{start}{name(one, limit=40)} leads {other}{nearest}: {_describe_interval(turned, scale)}")
     size = _number_of_comparisons(shown)
     return f"{'. '.join(parts)}.{f' Intervals are adjusted for {size:,} comparisons.' if size > 1 else ''}"
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from richter.words._document_words import describe_note
+from richter.words._claim_sentences import describe_note
 from richter.words._spans import round_up_to_two_figures, stated_amount
 
 if TYPE_CHECKING:
