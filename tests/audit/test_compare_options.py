@@ -104,7 +104,7 @@ def test_adjustment_of_two_alone_is_refused_with_a_line(tmp_path: Path, rng: np.
     found = compare_tables(read_tables(board(tmp_path, rng, {"a": 0.0, "b": 1.0})), adjust=True)
     (claim,) = found.of("accuracy")
     assert claim.verdict is Verdict.UNTESTABLE
-    assert "difficulty is seen from other conditions" in claim.reason
+    assert "from a and b alone" in claim.reason
     assert [r.conditions for r in found.refused] == [("a", "b")]
 
 
@@ -194,7 +194,7 @@ def test_texts_of_the_questions_decide_on_order(tmp_path: Path) -> None:
     if not tables.asked:
         pytest.skip("tables keep no texts of questions")
     found = compare_tables(tables)
-    assert any("three" in r.conditions and "another item's question" in r.reason for r in found.refused)
+    assert any("three" in r.conditions and "another question stands under" in r.reason for r in found.refused)
     assert not any(c.verdict is Verdict.VERIFIED and "three" in c.conditions for c in found.claims)
 
 

@@ -164,7 +164,7 @@ def test_blocked_pairs_say_why() -> None:
     ]  # fmt: skip
     assert claims["a", "b"].override == "--min-shared"
     assert "300 of 800" in claims["a", "b"].reason
-    assert "c has no item" in claims["b", "c"].reason
+    assert "c has no question" in claims["b", "c"].reason
     assert {r.conditions for r in found.refused} == set(claims)
     assert found.groups == ()
 

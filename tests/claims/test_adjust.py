@@ -67,7 +67,7 @@ def test_items_that_only_others_answered_correct_the_mix(rng: np.random.Generato
 
 
 def test_two_conditions_alone_are_refused() -> None:
-    with pytest.raises(InputError, match="difficulty is seen from other conditions"):
+    with pytest.raises(InputError, match="from a and b alone"):
         adjusted_difference(outcomes([[0, 1], [1, 1]]), "a", "b")
 
 

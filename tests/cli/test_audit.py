@@ -59,7 +59,7 @@ def test_a_run_ends_with_the_summary_and_the_document(
         assert api.requests.total() == total
         assert capsys.readouterr().out == first.out
     assert first.out.startswith("fake is right in 90.0% of 60 questions (95% CI 79.9 to 95.3).")  # Wilson, 54 of 60
-    assert "10% (5 to 20)" in first.out  # and for 6 of 60
+    assert "90% (80 to 95)" in first.out
     assert "asking: 60/60" in first.err
     assert "measuring severity" in first.err
     assert (tmp_path / "run" / "report.html").stat().st_size > 10_000

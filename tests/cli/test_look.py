@@ -35,7 +35,7 @@ def test_paths_alone_are_compared_and_the_page_is_offered(
     assert alone.splitlines()[0] in out
     code, out, _ = run(capsys, "grades.csv", "old")
     assert code == 0
-    assert "33%" in out  # 20 of 60 are wrong
+    assert "67%" in out  # 40 of 60 are right
 
 
 def test_a_command_wins_over_a_path_and_a_typo_is_said(

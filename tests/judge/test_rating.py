@@ -325,7 +325,7 @@ def test_a_sheet_is_blind_and_comes_back(run: Path, tmp_path: Path) -> None:
     ("column", "value", "words"),
     [
         ("severity", "9", "not on the scale"),
-        ("severity", "bad", "no number"),
+        ("severity", "bad", "not a number"),
         ("id", "zzzz", "not in this run"),
         ("mechanism", "magic", "not known"),
     ],

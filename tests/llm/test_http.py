@@ -169,7 +169,7 @@ def test_no_secret_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     for path in run.iterdir():
         assert secret.encode() not in path.read_bytes(), path
     model = open_model("http://127.0.0.1:9/v1#m")
-    assert secret not in repr(model) + repr(vars(model)["_endpoint"])
+    assert secret not in repr(model) + repr(vars(model)["endpoint"])
 
 
 @pytest.mark.parametrize("key", ["none", "EMPTY", "x", "1", "not-needed", "a7"])

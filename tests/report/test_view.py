@@ -421,7 +421,7 @@ def test_runs_are_found_in_folders_and_by_name(run: Path, tmp_path: Path) -> Non
     assert find_runs([str(run)]) == [str(run)]
     assert find_runs([str(run.parent), str(run)]) == [str(run)]
     assert find_runs([str(tmp_path)]) == []
-    with pytest.raises(InputError, match="no run"):
+    with pytest.raises(InputError, match="not a run"):
         find_runs([str(tmp_path / "nowhere")])
 
 

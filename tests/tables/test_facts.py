@@ -204,7 +204,7 @@ def test_a_column_of_which_an_item_has_several_values_is_no_grouping_and_is_name
     tables = read_tables(frame)
     assert of_items(tables, "group")["q008"] == "2"
     assert "user (" in unused(tables)
-    with pytest.raises(InputError, match="24 items have several"):
+    with pytest.raises(InputError, match="24 questions have several"):
         read_tables(frame, options=mapped(group="user"))
 
 
@@ -213,7 +213,7 @@ def test_items_without_a_group_are_counted_and_one_that_some_rows_name_has_it() 
     tables = read_tables(frame)
     assert tables.answers.filter(condition="new", item="q009")["group"].to_list() == ["p4"]
     assert tables.answers["group"].null_count() == 8
-    assert any(note.startswith("4 items name no group") for note in tables.notes)
+    assert any(note.startswith("4 questions name no group") for note in tables.notes)
 
 
 def test_groupings_of_several_files_are_judged_together(tmp_path: Path) -> None:

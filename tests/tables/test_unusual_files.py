@@ -164,7 +164,7 @@ def test_kinds_of_mistakes_are_refused_by_hand(text: str, message: str, remedy: 
         ("id,model,correct\n" + "".join(f"{q}{k},{m},{k % 2}\n" for q, m in ("Qa", "qb") for k in range(9)),
          "differ in writing only"),
         ("id,model,correct\n" + "".join(f"1.2E+{k},{m},{k % 2}\n" for m in "ab" for k in range(10, 30)),
-         "shortened by a spreadsheet"),
+         "a spreadsheet shortened"),
         (rows("id,model,error_rate", lambda i, m, k: k / 20), "lower is better"),
         (rows("id,model,correct", lambda i, m, k: k % 2) + "q0,a,0\nq0,a,0\nq1,b,1\n",
          "3 rows repeat another word for word"),

@@ -143,7 +143,7 @@ def _take_nested_draw(table: Table, place: dict[str, str], fixed: Sequence[str])
     item, draw = place.get("item", "\0"), place.get("draw", "\0")
     if not {item, draw} <= {*table.frame.columns} or {item, draw} & {*fixed}:
         return
-    if table.n(item) < table.n(draw) == table.n(item, draw):
+    if 1 < table.n(item) < table.n(draw) == table.n(item, draw):
         del place["draw"]
         place["item"] = draw
 
