@@ -296,7 +296,7 @@ def test_markdown_rounds_a_limit_up_and_says_of_which_draws_items_broke(
     frame = rows("old", "new", items=9, draws=2, correct=lambda k, j, d: int(k > 2 or j == 0 or d == 1))
     frame.write_csv(tmp_path / "data.csv")
     out = run(capsys, "gate", str(tmp_path / "data.csv"), "--margin", "2pt", "--md", "-")[1]
-    assert "Broken: 3 questions" in out
+    assert "Got worse: 3 questions" in out
     many = measure_run(rows(*"abcdefghijklmn", items=4, score=lambda k, j, _: k + j)).to_dict()
     assert "The 12 that are named first, of 14." in markdown(many)
 

@@ -120,13 +120,14 @@ def test_a_tail_plan_is_spoken_of_only_where_there_are_severities() -> None:
     assert told == [False, True]
 
 
-def test_notes_of_every_measure_that_is_a_mean_stand_below_the_claims() -> None:
+def test_every_measure_that_is_a_mean_says_what_it_lacks() -> None:
     seconds = np.random.default_rng(0).random((40, 2)) + 1
     seconds[5, 0] = np.nan
     report = compared(
         dataset_of(outcomes(graded()), outcomes(seconds, "latency")), on=("accuracy", "latency"), missing="shared"
     )
-    assert any(note.startswith("1 answer has no ") for note in report.notes)
+    (claim,) = (c for c in report.claims if c.measure == "latency")
+    assert any(note.startswith("a lacks 1 ") for note in claim.notes)
 
 
 def test_what_the_noise_comes_from_is_said_of_one_pair_with_draws(rng: np.random.Generator) -> None:

@@ -94,7 +94,7 @@ def test_unreachable_clusters_are_named_at_once():
         pass
     with pytest.raises(InputError, match="not the address"), open_engine("ray://nowhere"):
         pass
-    with pytest.raises(InputError, match="no engine"), open_engine("spark"):
+    with pytest.raises(InputError, match="not an engine"), open_engine("spark"):
         pass
 
 
