@@ -20,7 +20,10 @@ NEEDS = {
     "weights of a local model": re.compile(r"smollm2|gemma|\brichter demo\b|--scorer (nll|toxicity)"),
     "a server, a cluster or a store": re.compile(r"postgresql://|ray://|--engine ray|s3://"),
     "a dump of Wikipedia, or documents of your own": re.compile(r"enwiki|wiki\.kb|handbook|questions\.jsonl|mine\.kb"),
-    "a run that asked models": re.compile(r"--billed|richter search (show|export|label|retest)|one/key-labels"),
+    "a table of your own": re.compile(r"\bmine\.csv\b"),
+    "a run that asked models": re.compile(
+        r"--billed|calibration run1\b|(severity|gate) next\b|richter search (show|export|label|retest)|one/key-labels"
+    ),
     "a browser": re.compile(r"richter (view|label)\b(?! agreement| next)"),
     "a tracker": re.compile(r"--mlflow|--wandb"),
 }
