@@ -127,7 +127,7 @@ def test_a_choice_is_corrected_over_http_as_in_process_against_llama_cpp(tmp_pat
             whole = await local.ask(*messages_for(item, condition), 0)
             spec = resolve(f"{local._server.listening_address}/v1#smollm2")
             over = HttpModel(spec, price=None, timeout_s=60.0)
-            over._endpoint = dataclasses.replace(over._endpoint, key=local._key)
+            over.endpoint = dataclasses.replace(over.endpoint, key=local._key)
             alone = [dataclasses.replace(item, options=(option,)) for option in options]
             each = [await over.ask(*messages_for(one, condition), 0) for one in alone]
             await over.aclose()
