@@ -31,12 +31,12 @@ FIGURES: dict[str, dict[str, tuple[str, ...]]] = {
         "Next": ("454",),
     },
     "prompts": {
-        "By how much": ("examples - plain: +5.6 points (98.3% CI +1.2 to +10.1)",),
+        "By how much": ("examples leads plain: +5.6 points (98.3% CI +1.2 to +10.1)",),
         "Inconclusive": ("examples and expert",),
     },
     "ratings": {"heading": ("on a scale of 1 to 5",), "Next": ("richter import",)},
     "board": {
-        "By how much": ("simulated 01 - simulated 05: +",),
+        "By how much": ("simulated 01 leads simulated 05, the closest one it beats: +",),
         "severity": ("at most 0.499% (simulated 04) to 1.7% (simulated 06)",),
         "calibration": ("5 of 6", "simulated 06 (76% sure on average, right in 71%)"),
         "Inconclusive": ("Accuracy (11 pairs)", "calibration error (21 pairs)"),
