@@ -89,8 +89,9 @@ class CompareReport(Shown):
 
     `refused` are the pairs that a check blocked by the main measure, a line a reason. `groups` are sets of conditions
     of which no pair is told apart by the main measure, `ranks` the best and worst rank of each condition by it, all
-    together at the level of the claims. `went_wrong` counts what rules find in the steps of agents' runs. `label_conflicts` are conditions whose grades human labels
-    contradict. `tried` attempts are allowed for. `margins` are the differences that would matter, by measure.
+    together at the level of the claims. `went_wrong` counts what rules find in the steps of agents' runs.
+    `label_conflicts` are conditions whose grades human labels contradict. `tried` attempts are allowed for. `margins`
+    are the differences that would matter, by measure.
     `first_lines` are what a first screen says. `options` are all that the claims were asked with, so that
     `richter verify` can make them again.
     """

@@ -32,12 +32,12 @@ from richter.claims import (
     within,
     within_rater_difference,
 )
+from richter.errors import InputError
 from richter.evidence._calibration_evidence import estimate_ece
 from richter.evidence._checks import compares_within_raters, has_own_items, is_unpaired, shared_by
 from richter.evidence._facts import lacking_grades, outcomes_of, rated_pair, sample_of
 from richter.evidence._policy import Policy
 from richter.evidence._severity_evidence import estimate_given_error
-from richter.errors import InputError
 from richter.stats import Bools
 from richter.tables import Dataset, item_codes
 

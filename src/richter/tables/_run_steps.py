@@ -67,9 +67,7 @@ def measure_runs(
     return MeasuredRuns(joined.select(answers.columns), pl.DataFrame(faults, schema=FAULTS, orient="row"))
 
 
-def _runs(
-    answers: pl.DataFrame, steps: pl.DataFrame, items: Mapping[str, Item]
-) -> Iterator[tuple[Key, Trajectory]]:
+def _runs(answers: pl.DataFrame, steps: pl.DataFrame, items: Mapping[str, Item]) -> Iterator[tuple[Key, Trajectory]]:
     """Every run that has steps, with its key."""
     ends = answers.select(*KEY, "text", "finish", "refused", pl.col("error").fill_null("") != "")
     known = {row[:3]: row[3:] for row in ends.iter_rows()}

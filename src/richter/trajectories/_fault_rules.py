@@ -5,12 +5,15 @@ planted and found, and how often: docs/validation/agents.md.
 """
 
 import dataclasses
+import itertools
 import re
 from collections.abc import Callable, Iterator
 
 from richter.trajectories._steps import Step, Trajectory
 
 __all__ = ["RULES", "Fault", "FaultRule", "find_faults", "is_failed"]
+
+CallKey = tuple[str, str, str, str]  # a tool, its arguments, its result and its error
 
 LOOP_TURNS = 3  # times that the same calls come one after another
 MAX_PERIOD = 5  # calls of one turn of a loop
@@ -77,26 +80,32 @@ def _loops(run: Trajectory) -> list[range]:
     keys = [_call_key(run.steps[k]) for k in places]
     found: list[range] = []
     for period in range(1, MAX_PERIOD + 1):
-        start = period
-        while start < len(keys):
-            end = start
-            while end < len(keys) and keys[end] == keys[end - period]:
-                end += 1
-            if end - start >= (LOOP_TURNS - 1) * period:
-                span = range(places[start - period], places[end - 1] + 1)
-                found += [] if any(span.start in other or other.start in span for other in found) else [span]
-            start = max(end, start) + 1
+        for first, end in _recurrences(keys, period):
+            span = range(places[first], places[end - 1] + 1)
+            if not any(span.start in other or other.start in span for other in found):
+                found.append(span)
     return sorted(found, key=lambda span: span.start)
 
 
-def _call_key(step: Step) -> tuple[str, str, str, str]:
+def _recurrences(keys: list[CallKey], period: int) -> Iterator[tuple[int, int]]:
+    """The first place and the end of every stretch that goes round in so many calls, often enough for a loop."""
+    start = 0  # of the stretch in which every call is the one a period before
+    for k in range(period, len(keys) + 1):
+        if k < len(keys) and keys[k] == keys[k - period]:
+            continue
+        if k - start >= LOOP_TURNS * period:
+            yield start, k
+        start = k - period + 1
+
+
+def _call_key(step: Step) -> CallKey:
     return step.tool, step.arguments, step.result, step.error
 
 
 def _repeated(run: Trajectory) -> list[int]:
     """The calls that an earlier one answered already: the same call with the same result. Loops count by themselves."""
     in_loops = {k for span in _loops(run) for k in span}
-    seen: set[tuple[str, str, str, str]] = set()
+    seen: set[CallKey] = set()
     found = []
     for k, step in enumerate(run.steps):
         if step.role != "tool" or is_failed(step):
@@ -109,31 +118,30 @@ def _repeated(run: Trajectory) -> list[int]:
 
 
 def _unused(run: Trajectory) -> list[int]:
-    """The calls of whose results nothing that was new comes again: no word and no number, in text or arguments.
+    """The calls of whose results nothing comes again: no word and no number, in a later text or a later call.
 
-    A result that only confirms is none to be used. A run that was cut, refused or given up is not asked.
+    What the task or the call itself says does not count as coming from the result. A result that only confirms, or
+    only gives back the agent's own words, has nothing to be used. A run that was cut, refused or given up is not asked.
     """
     if run.crashed or _ends_early(run):
         return []
     skipped = {*_repeated(run), *(k for span in _loops(run) for k in span)}
-    later = _tokens(run.answer)
-    after: list[set[str]] = []
-    for step in reversed(run.steps):
-        after.append(later)
-        later = later | _tokens(step.arguments) | (_tokens(step.result) if step.role == "assistant" else set())
-    after.reverse()
-    known, found = _tokens(run.prompt), []
+    task, own = _tokens(run.prompt), [_own_words(step) for step in run.steps]
+    later = list(itertools.accumulate(reversed(own), set.union, initial=_tokens(run.answer)))[::-1]
+    known = list(itertools.accumulate(own, set.union, initial=task))
+    found = []
     for k, step in enumerate(run.steps):
-        known |= _tokens(step.arguments)
-        if step.role != "tool":
-            known |= _tokens(step.result)
+        if step.role != "tool" or k in skipped or is_failed(step) or _CONFIRMS.match(step.result):
             continue
-        if k in skipped or is_failed(step) or _CONFIRMS.match(step.result):
-            continue
-        new = _tokens(step.result) - known
-        if new and not new & after[k]:
+        result = _tokens(step.result)
+        if result - known[k + 1] and not (result - task - own[k]) & later[k + 1]:
             found.append(k)
     return found
+
+
+def _own_words(step: Step) -> set[str]:
+    """What the agent itself says in a step: a message, or the arguments of a call."""
+    return _tokens(step.arguments if step.role == "tool" else step.result)
 
 
 def _tokens(text: str) -> set[str]:
@@ -182,7 +190,7 @@ RULES: dict[str, FaultRule] = {
         severity=1, meaning="An earlier call with the same arguments had given the same result.", find=_repeated
     ),
     "unused result": FaultRule(
-        severity=1, meaning="Nothing new in a tool's result comes again in a later step or the answer.", find=_unused
+        severity=1, meaning="Nothing of a tool's result comes again in a later step or the answer.", find=_unused
     ),
     "loop": FaultRule(
         severity=2,

@@ -25,20 +25,28 @@ def _steps(
     messages: Sequence[Mapping[str, Any]], text: Text, tokens: Mapping[str, int], seconds: Mapping[str, float]
 ) -> Iterator[Step]:
     results = {str(m.get("tool_call_id")): m for m in messages if m.get("role") == "tool"}
-    has_task = False
+    task = next((m for m in messages if m.get("role") == "user"), None)
     for message in messages:
-        role, key = str(message.get("role", "")), str(message.get("id"))
-        if role == "user":
-            if has_task:
-                yield Step(role="user", result=text(message.get("content")))
-            has_task = True
-        elif role == "assistant":
-            calls = [c for c in message.get("tool_calls") or () if isinstance(c, Mapping)]
-            said = text(message.get("content"))
-            if said or not calls:
-                yield Step(role="assistant", result=said, tokens=tokens.get(key), seconds=seconds.get(key))
-            for call in calls:
-                yield _call(call, results.get(str(call.get("id")), {}), text, seconds)
+        if message.get("role") == "assistant":
+            yield from _turn(message, results, text, tokens, seconds)
+        elif message.get("role") == "user" and message is not task:
+            yield Step(role="user", result=text(message.get("content")))
+
+
+def _turn(
+    message: Mapping[str, Any],
+    results: Mapping[str, Mapping[str, Any]],
+    text: Text,
+    tokens: Mapping[str, int],
+    seconds: Mapping[str, float],
+) -> Iterator[Step]:
+    """What the agent wrote in one message, where it wrote something, and the calls in it."""
+    calls = [c for c in message.get("tool_calls") or () if isinstance(c, Mapping)]
+    written, key = text(message.get("content")), str(message.get("id"))
+    if written or not calls:
+        yield Step(role="assistant", result=written, tokens=tokens.get(key), seconds=seconds.get(key))
+    for call in calls:
+        yield _call(call, results.get(str(call.get("id")), {}), text, seconds)
 
 
 def _call(call: Mapping[str, Any], result: Mapping[str, Any], text: Text, seconds: Mapping[str, float]) -> Step:
