@@ -79,7 +79,6 @@ def test_a_selected_condition_keeps_its_own_steps_and_faults(lines: Path) -> Non
     assert old.steps is not None
     assert old.steps["condition"].unique().to_list() == ["old"]
     found = count_faults(old)
-    assert found is not None
     assert (found.runs, found.rules) == ({"old": 40}, ())
     assert old.first_draws().steps["draw"].max() == 0  # type: ignore[union-attr]
 

@@ -346,7 +346,7 @@ def compare_tables(
         ),
         subgroups=subgroups,
         label_conflicts=label_conflicts(dataset),
-        went_wrong=count_faults(dataset),
+        went_wrong=None if dataset.steps is None else count_faults(dataset),
     )  # fmt: skip
 
 

@@ -8,8 +8,6 @@ import polars as pl
 from richter.records import Result
 from richter.tables import KEY, Dataset
 
-__all__ = ["FaultCount", "FaultExample", "WentWrong", "count_faults"]
-
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class FaultExample(Result):
@@ -44,10 +42,10 @@ class WentWrong(Result):
     rules: tuple[FaultCount, ...]
 
 
-def count_faults(dataset: Dataset) -> WentWrong | None:
-    """What rules find in the steps of a dataset; None where no answer has steps."""
-    if dataset.steps is None or dataset.faults is None:
-        return None
+def count_faults(dataset: Dataset) -> WentWrong:
+    """What rules find in the steps of a dataset that has some."""
+    assert dataset.steps is not None
+    assert dataset.faults is not None
     from richter.trajectories import RULES  # only where there are steps
 
     counts = dict(dataset.steps.select(KEY).unique().group_by("condition").len().iter_rows())

@@ -11,8 +11,6 @@ from richter.store import RunLike
 from richter.tables import Dataset
 from richter.words._numbers import name
 
-__all__ = ["faults_section"]
-
 MAX_TIMELINES = 6
 MAX_SHOWN_STEPS = 40  # of a run: its first ones, and those around the fault
 SHOWN_TEXT = 300  # characters of one argument list or result

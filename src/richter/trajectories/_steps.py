@@ -63,8 +63,9 @@ def is_cut(text: str) -> bool:
 def _limited(step: Step) -> Step:
     if max(len(step.arguments), len(step.result), len(step.error)) <= MAX_TEXT:
         return step
-    texts = {name: _limit_text(getattr(step, name)) for name in ("arguments", "result", "error")}
-    return dataclasses.replace(step, **texts)
+    return dataclasses.replace(
+        step, arguments=_limit_text(step.arguments), result=_limit_text(step.result), error=_limit_text(step.error)
+    )
 
 
 def _limit_text(text: str) -> str:
