@@ -14,6 +14,8 @@ import pytest
 from richter.cli import main
 from richter.tables import read_tables, trajectory_of
 
+pytestmark = pytest.mark.slow  # Inspect runs sixty tasks
+
 TASKS, RUNS = 10, 3
 AGENTS = ("careful", "hasty")
 

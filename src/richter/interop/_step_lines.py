@@ -23,13 +23,13 @@ def read_step_runs(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
 
 def _runs(path: Path, reading: log.Reading) -> Iterator[Mapping[str, Any]]:
     """The objects of a file of lines, or of one array."""
-    first = next(json_lines(path), b"")
+    first = next(json_lines(path), None) or b""
     if first.lstrip()[:1] == b"[":
         yield from (run for run in decode(as_one_document(open_bytes(path)), list[Any]) if isinstance(run, Mapping))
         return
     for line in json_lines(path):
         try:
-            yield decode(line, dict[str, Any])
+            yield decode(line or b"", dict[str, Any])
         except Unreadable as error:
             reading.unread[f"run: {error}"] += 1
 

@@ -139,12 +139,11 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     names = list(dict.fromkeys(part.score for part in parts if part.score))
     graded = f"grades from {', '.join(names)}" if names and not by_severity else ""
     rated = _rated(counting, ratings)
-    items = {name: item for part in parts for name, item in part.items.items()}
-    return dataclasses.replace(
+    found = dataclasses.replace(
         draft,
-        **_with_steps(_with_refusals(answers.select(*ANSWERS)), parts, items, options),
+        answers=_with_refusals(answers.select(*ANSWERS)),
         scores=scores,
-        items=items,
+        items={name: item for part in parts for name, item in part.items.items()},
         asked={name: part.items for part in parts for name in part.answers["condition"].unique() if part.items},
         notes=tuple(dict.fromkeys(notes)),
         understood=_understood(answers, conditions, scores, names, rated),
@@ -154,20 +153,19 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         measures=tuple(dict.fromkeys(name for part in parts for name in part.measures)),
         is_confirmed=all(part.is_confirmed for part in parts),
     )
+    return _with_steps(found, parts)
 
 
-def _with_steps(
-    answers: pl.DataFrame, parts: Sequence[Part], items: Mapping[str, Item], options: ReadOptions
-) -> dict[str, pl.DataFrame]:
-    """The answers, and where agents' runs have steps these, their faults, and the figures of runs beside answers."""
-    tables = [part.steps for part in parts if part.steps is not None]
-    if not tables:
-        return {"answers": answers}
+def _with_steps(tables: Dataset, parts: Sequence[Part]) -> Dataset:
+    """The tables with the steps of agents' runs, their faults and the figures of runs, where there are steps."""
+    own = [part.steps for part in parts if part.steps is not None]
+    if not own:
+        return tables
     from richter.tables._run_steps import measure_runs  # only where there are steps to measure
 
-    steps = pl.concat(tables).join(answers, on=KEY, how="semi", maintain_order="left")
-    measured = measure_runs(answers, steps, items, options.irreversible)
-    return {"answers": measured.answers, "steps": steps, "faults": measured.faults}
+    steps = pl.concat(own).join(tables.answers, on=KEY, how="semi", maintain_order="left")
+    measured = measure_runs(tables.answers, steps, tables.items, tables.reading.irreversible)
+    return dataclasses.replace(tables, answers=measured.answers, steps=steps, faults=measured.faults)
 
 
 def _with_kept(parts: Sequence[Part], options: ReadOptions) -> ReadOptions:

@@ -61,7 +61,7 @@ def measure_runs(
         own = figures_of(run, found, irreversible)
         figures.append((*key, *(getattr(own, name) for name in RUN_FIGURES)))
         faults += [(*key, fault.step + 1, fault.rule) for fault in found]
-    schema = {**_KEY, **{name: answers.schema[name] for name in RUN_FIGURES}}
+    schema = {name: answers.schema[name] for name in (*KEY, *RUN_FIGURES)}
     table = pl.DataFrame(figures, schema=schema, orient="row")
     joined = answers.drop(RUN_FIGURES).join(table, on=KEY, how="left", maintain_order="left")
     return MeasuredRuns(joined.select(answers.columns), pl.DataFrame(faults, schema=FAULTS, orient="row"))
@@ -77,9 +77,9 @@ def _runs(answers: pl.DataFrame, steps: pl.DataFrame, items: Mapping[str, Item])
             continue
         text, finish, refused, crashed = known[key]
         found = tuple(Step(**dict(zip(STEP_FIELDS, row[3:], strict=True))) for row in own)  # type: ignore[arg-type]
-        prompt = items[key[0]].prompt if key[0] in items else ""  # type: ignore[index]
+        prompt = items[key[0]].prompt if key[0] in items else ""
         yield (
-            key,  # type: ignore[misc]
+            key,
             Trajectory(
                 steps=found, prompt=prompt, answer=text or "", finish=finish or "", declines=bool(refused),
                 crashed=bool(crashed),
