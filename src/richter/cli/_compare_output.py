@@ -45,9 +45,9 @@ from richter.words import (
 )
 
 ABOUT = {  # what a result is generalised to
-    "such-items": "The result speaks of questions like these, for this checkpoint and this prompt.",
+    "new-items": "The result speaks of questions like these, for this checkpoint and this prompt.",
     "these-items": "The result speaks of these very questions: only repeats vary.",
-    "such-runs": "The result speaks of runs and questions like these.",
+    "new-runs": "The result speaks of runs and questions like these.",
 }
 MOST_NOTES = 4  # beyond, notes are counted unless --verbose asks for them
 
@@ -171,7 +171,7 @@ def _doubts(report: CompareReport, *, verbose: bool) -> list[str]:
     is_blocked_pair = len(report.conditions) == 2 and not any(c.estimate is not None for c in report.claims)
     refused = [] if is_blocked_pair else [f"Not compared: {line}." for line in _refused(report)]
     read = [f"Read as: {report.understood}."] if report.understood else []
-    asked = [ABOUT[report.about]] if report.about != "such-items" else []
+    asked = [ABOUT[report.about]] if report.about != "new-items" else []
     asked += [f"The best of {report.tried} attempts is allowed for."] if report.tried > 1 else []
     return [*refused, *asked, *map(describe_note, shown), *left, *read]
 

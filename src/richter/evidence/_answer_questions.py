@@ -132,7 +132,7 @@ def joint_law_of(dataset: Dataset, asked: Sequence[Asked], policy: Policy) -> Jo
     """
     main = [a for a in asked if a.question.family == "main" and isinstance(a.evidence, Evidence)]
     main = [a for a in main if len(a.question.conditions) == 2]
-    if len(main) < 2 or policy.about != "such-items" or policy.adjust or policy.suite is not None:
+    if len(main) < 2 or policy.about != "new-items" or policy.adjust or policy.suite is not None:
         return None
     measure, rng = main[0].question.measure, np.random.default_rng(policy.severity.seed)
     if main[0].metric.estimator == "given_error":

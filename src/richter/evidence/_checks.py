@@ -159,10 +159,10 @@ def check_missing(dataset: Dataset, question: Question, policy: Policy) -> Findi
     if policy.missing == "at-random":
         return Finding(notes=(*notes, "the missing grades count as lost by chance (--missing at-random)"))
     has_worst = metric.estimator == "mean" and metric.worst is not None
-    counts_as_worst = has_worst and policy.about != "such-runs"  # a missing grade has no run to be counted in
+    counts_as_worst = has_worst and policy.about != "new-runs"  # a missing grade has no run to be counted in
     if counts_as_worst:
         return Finding(notes=notes)
-    why = "a claim about such runs cannot count them as wrong" if has_worst else f"{metric.noun} has no worst value"
+    why = "a claim about new runs cannot count them as wrong" if has_worst else f"{metric.noun} has no worst value"
     block = block_by_missing(lacking.total, lacking.expected, why=why, kinds="; ".join(notes))
     return Finding(notes=notes, block=block)
 
@@ -215,7 +215,7 @@ def compares_within_raters(dataset: Dataset, question: Question, policy: Policy)
     rows = outcomes_of(dataset, valued_by(dataset, question.measure))
     is_plain = (
         metric_of(dataset, question.measure).estimator == "mean"
-        and policy.about == "such-items"
+        and policy.about == "new-items"
         and not (policy.adjust or policy.suite or question.column)
         and rows.label is None
         and rows.group_2 is None
@@ -306,7 +306,7 @@ def check_groupings(dataset: Dataset, question: Question, policy: Policy) -> Fin
     is_plain = (
         metric.estimator == "mean"
         and not metric.is_cost
-        and policy.about == "such-items"
+        and policy.about == "new-items"
         and not (policy.adjust or policy.suite or question.column)
         and outcomes_of(dataset, valued_by(dataset, question.measure)).label is None
         and not is_unpaired(dataset, question, policy)

@@ -40,7 +40,7 @@ def compare(
     margin: Margin = None,
     by: str | None = None,
     control: str | None = None,
-    about: About = "such-items",
+    about: About = "new-items",
     missing: MissingPolicy = "both-ways",
     unpaired: bool = False,
     adjust: bool = False,
