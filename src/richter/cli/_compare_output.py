@@ -157,7 +157,7 @@ def show(out: Console, report: CompareReport, *, again: str = "FILE", verbose: b
         out.print(printable(line, limit=600), soft_wrap=True)
     if verbose:
         _print_details(out, report)
-    if terms := describe_terms(f"{first.headline} {first.sizes}"):
+    if terms := describe_terms(f"{first.headline} {first.counts} {first.sizes}"):
         out.print(terms, style="dim", soft_wrap=True)
     if step := describe_next(report.claims, again=again):
         out.print(printable(step), soft_wrap=True)
