@@ -18,7 +18,7 @@ from richter.audit import (
 )
 from richter.errors import InputError
 from richter.notebook._plots import Plot, PlotKind, check_kind, plot_of
-from richter.notebook._python_words import in_python
+from richter.notebook._python_words import spoken
 from richter.records import Claim, Verdict, counted, picture, printable
 from richter.records._plain import as_pandas
 from richter.store import write_file
@@ -128,7 +128,7 @@ class _Looks:
         rest = len(self.claims) - MAX_PRINTED
         lines = [self.headline(), *(f"  {c.sentence}" for c in self.claims[:MAX_PRINTED])]
         lines += [f"  and {rest} more in .to_frame()"] if rest > 0 else []
-        lines += [f"  {in_python(line)}" for line in (self.understood, *self.notes) if line]
+        lines += [f"  {line}" for line in (self.understood, *self.notes) if line]
         return "\n".join(printable(line) for line in dict.fromkeys(lines))
 
     def to_frame(self, *, pandas: bool = False) -> Any:
@@ -227,7 +227,7 @@ class _OfData:
     def summary(self) -> str:
         """The claims, how the data were read, and notes, as text."""
         lines = (*(c.sentence for c in self.claims), self.understood, *self.notes)
-        return "\n".join(in_python(printable(line)) for line in dict.fromkeys(lines) if line)
+        return "\n".join(printable(line) for line in dict.fromkeys(lines) if line)
 
     def report(self, path: str | Path) -> Path:
         """Write the page of the data, and return its path."""
@@ -275,7 +275,7 @@ class SizeResult:
         """The answer and what it rests on, as text."""
         details = self.details
         lines = describe_pilot_size(details) if isinstance(details, PilotSize) else describe_gap_size(details)
-        return "\n".join(in_python(printable(line)) for line in lines)
+        return "\n".join(spoken(printable(line)) for line in lines)
 
     def __str__(self) -> str:
         return "\n".join(self.summary().splitlines()[:3])
