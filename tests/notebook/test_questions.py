@@ -280,7 +280,7 @@ def test_a_frame_of_claims_has_the_numbers_of_the_claims(table: Path) -> None:
     result = richter.compare(table, conditions=("old", "new"), by="subject")
     frame = result.to_frame()
     assert frame.columns == ["measure", "first", "second", "subset", "estimate", "low", "high", "level", "p",
-                             "p_adjusted", "verdict", "n", "units", "basis"]  # fmt: skip
+                             "p_adjusted", "verdict", "n", "units", "basis", "method"]  # fmt: skip
     first = frame.row(0, named=True)
     claim = result["old", "new"]
     assert claim.interval is not None
@@ -289,6 +289,18 @@ def test_a_frame_of_claims_has_the_numbers_of_the_claims(table: Path) -> None:
     )  # fmt: skip
     assert set(frame.filter(pl.col("subset").is_not_null())["subset"]) == {"law", "art"}
     assert list(result.to_frame(pandas=True)["estimate"]) == frame["estimate"].to_list()
+
+
+def test_a_row_on_money_says_that_it_is_a_ratio_and_that_nobody_graded_it_by_hand(table: Path) -> None:
+    """The amounts of `new` over those of `old`, minus 1, by polars' own sums."""
+    result = richter.compare(table, conditions=("old", "new"), on=("accuracy", "money"))
+    rows = {row["measure"]: row for row in result.to_frame().iter_rows(named=True)}
+    total = {name: frame["money_usd"].sum() for (name,), frame in pl.read_csv(table).group_by("condition")}
+    assert rows["money"]["estimate"] == pytest.approx(total["new"] / total["old"] - 1)
+    assert rows["money"]["method"].startswith("ratio of totals")
+    assert rows["money"]["basis"] == "amounts as given"
+    assert not rows["accuracy"]["method"].startswith("ratio of totals")
+    assert rows["accuracy"]["basis"] == result["accuracy"][0].basis != rows["money"]["basis"]
 
 
 def test_a_result_shows_itself(table: Path, tmp_path: Path) -> None:

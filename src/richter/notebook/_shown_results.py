@@ -70,9 +70,9 @@ def claims_frame(claims: Sequence[Claim], *, pandas: bool = False) -> Any:
     import polars as pl
 
     numbers, counts = ("estimate", "low", "high", "level", "p", "p_adjusted"), ("n", "units")
-    texts = ("measure", "first", "second", "subset", "verdict", "basis")
+    texts = ("measure", "first", "second", "subset", "verdict", "basis", "method")
     columns = ("measure", "first", "second", "subset", "estimate", "low", "high", "level", "p", "p_adjusted",
-               "verdict", "n", "units", "basis")  # fmt: skip
+               "verdict", "n", "units", "basis", "method")  # fmt: skip
     kinds = dict.fromkeys(numbers, pl.Float64) | dict.fromkeys(counts, pl.Int64) | dict.fromkeys(texts, pl.String)
     frame = pl.DataFrame([_row(c) for c in claims], schema={name: kinds[name] for name in columns}, orient="row")
     return as_pandas(frame) if pandas else frame
@@ -86,7 +86,7 @@ def _row(claim: Claim) -> dict[str, Any]:
         "measure": measure, "first": first, "second": second, "subset": subset or None, "estimate": claim.estimate,
         "low": span and span.low, "high": span and span.high, "level": span and span.level, "p": claim.p,
         "p_adjusted": claim.p_adjusted, "verdict": claim.verdict.value, "n": claim.n, "units": claim.units,
-        "basis": claim.basis,
+        "basis": claim.basis, "method": span and span.method,
     }  # fmt: skip
 
 
@@ -133,7 +133,10 @@ class _Looks:
 
     def to_frame(self, *, pandas: bool = False) -> Any:
         """One row a claim: measure, first, second, subset, estimate, low, high, level, p, p_adjusted, verdict, n,
-        units, basis. A polars frame, or with `pandas` one of pandas.
+        units, basis, method. A polars frame, or with `pandas` one of pandas.
+
+        The estimate is the second minus the first. Where `method` says "ratio of totals" (money, tokens, time), it is
+        the second's total over the first's, minus 1: -0.2 is 20% less.
         """
         return claims_frame(self.claims, pandas=pandas)
 
