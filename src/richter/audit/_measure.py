@@ -86,7 +86,7 @@ TEXTLESS_REMEDIES = {
 SECTIONS = tuple(field.name for field in dataclasses.fields(Sections))
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RunResults(Shown):
     """What `richter report --json` writes of a run or of any other data; `tables` are what it was made from."""
 

@@ -34,7 +34,7 @@ from richter.errors import without_passwords
 from richter.interop import named_source, read_frame
 from richter.records import Claim, Verdict, counted, markdown_safe, printable, refusals
 from richter.report._markdown import how_read
-from richter.tables import Dataset, ReadOptions, as_options
+from richter.tables import ReadOptions, as_options
 from richter.words import (
     describe_next,
     describe_note,
@@ -49,6 +49,7 @@ ABOUT = {  # what a result is generalised to
     "these-items": "The result speaks of these very questions: only repeats vary.",
     "new-runs": "The result speaks of runs and questions like these.",
 }
+NOTHING_COMPARED = 4  # the exit status where no claim could be made
 MOST_NOTES = 4  # beyond, notes are counted unless --verbose asks for them
 
 
@@ -68,6 +69,9 @@ def compare(
     if by is not None and by not in ("domain", "tier", "group"):  # any other column of a table stands in for a domain
         reading, by = dataclasses.replace(reading, map={**reading.map, "domain": by}), "domain"
     tables = read_given(files, reading)
+    if json_path is not None and len(names or tables.conditions) == 1:
+        _summarise(sources, reading, json_path)
+        return NOTHING_COMPARED
     report = compare_tables(
         tables,
         conditions=names,
@@ -84,7 +88,7 @@ def compare(
         out.print(printable(line), soft_wrap=True)
     show(out, report, again=" ".join([without_passwords(shlex.join(sources)), *as_options(reading)]), verbose=verbose)
     # where nothing could be said a pipeline must not take it for fine
-    return 4 if all(c.verdict in (Verdict.BLOCKED, Verdict.UNTESTABLE) for c in report.claims) else 0
+    return NOTHING_COMPARED if all(c.verdict in (Verdict.BLOCKED, Verdict.UNTESTABLE) for c in report.claims) else 0
 
 
 def look(arguments: tuple[str, ...]) -> None:
@@ -99,28 +103,27 @@ def look(arguments: tuple[str, ...]) -> None:
 
 def _look(inner: click.Context, reading: ReadOptions) -> None:
     """Print what the files hold, with the command that makes a page of them."""
-    sources, json_path = inner.params["sources"], inner.params.get("json_path")
+    sources = inner.params["sources"]
     files, names = split_sources(sources)
-    tables, out = read_given(files, reading), console(json_path)
-    if len(names or tables.conditions) > 1:
+    if len(names or read_given(files, reading).conditions) > 1:
         inner.command.invoke(inner)
     else:
-        _summarise(out, tables, reading, names, json_path, files)
-        again = " ".join([without_passwords(shlex.join(sources)), *as_options(reading)])
-        out.print(f"Next: richter report {printable(again)} -o page.html", soft_wrap=True)
+        _summarise(sources, reading, inner.params.get("json_path"))
 
 
-def _summarise(
-    out: Console, tables: Dataset, reading: ReadOptions, names: list[str], json_path: str | None, files: list[str]
-) -> None:
+def _summarise(sources: tuple[str, ...], reading: ReadOptions, json_path: str | None) -> None:
     """Print what the records of one condition show, and write the document where `--json` says."""
     from richter.audit import measure_run  # only here, since comparing needs none of it
     from richter.cli._screen import summarise
 
+    files, names = split_sources(sources)
+    out = console(json_path)
     document = measure_run(*files, options=reading, conditions=names).to_dict()
     write_json(document, json_path, inputs=files)
     for line in summarise(document, ascii_only=out.options.ascii_only, width=out.width, after=[]):
         out.print(line, soft_wrap=True)
+    again = " ".join([without_passwords(shlex.join(sources)), *as_options(reading)])
+    out.print(f"Next: richter report {printable(again)} -o page.html", soft_wrap=True)
 
 
 def _by_date(files: list[str], reading: ReadOptions, names: list[str]) -> str:

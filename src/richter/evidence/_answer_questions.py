@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from richter.claims import (
+    AMOUNTS_GIVEN,
     Asked,
     Blocked,
     Evidence,
@@ -46,7 +47,8 @@ def evidence(dataset: Dataset, question: Question, policy: Policy | None = None)
         basis=dataset.basis,
     )  # fmt: skip
     try:
-        asked = dataclasses.replace(asked, metric=metric_of(dataset, question.measure))
+        metric = metric_of(dataset, question.measure)
+        asked = dataclasses.replace(asked, metric=metric, basis=AMOUNTS_GIVEN if metric.is_cost else dataset.basis)
         checked = run_checks(dataset, question, policy)
         asked = dataclasses.replace(asked, notes=checked.notes)
         if checked.block is not None:
