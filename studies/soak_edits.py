@@ -153,4 +153,4 @@ def attempt(k: int) -> str:
 
 
 if __name__ == "__main__":
-    campaign("edits", attempt, number=40_000, batch=40_000, computes=True)
+    campaign("edits", attempt, number=30_000, batch=30_000, computes=True)
