@@ -72,8 +72,9 @@ def import_killed(limit: int, source: Path, target: str, out: Path | None = None
                 os._exit(KILLED)
 
     def act() -> int:
-        threading.setprofile(count)
-        sys.setprofile(count)
+        if limit > 0 or out is not None:
+            threading.setprofile(count)
+            sys.setprofile(count)
         try:
             main(["import", str(source), "-o", target])
         except SystemExit as ended:
@@ -150,7 +151,7 @@ def look_at(target: str) -> int:
 
 if __name__ == "__main__":
     try:
-        campaign("imports", attempt, number=2 * PLACES, batch=PLACES, limit_s=300)
+        campaign("imports", attempt, number=2 * PLACES, batch=20, limit_s=300)
     finally:
         if server.cache_info().currsize and (running := server()) is not None:
             running.__exit__(None, None, None)
