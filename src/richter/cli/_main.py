@@ -222,7 +222,7 @@ def _read_settings(path: Path) -> dict[str, Any]:
     """The settings in a `richter.toml`, each known and of the right kind."""
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
+    except (ValueError, RecursionError, OSError) as error:
         raise InputError(f"{NAME} cannot be read: {error}.", remedy='It is TOML, as margin = "2pt".') from error
     unknown = [name for name in values if name not in KNOWN]
     if unknown:
