@@ -4,7 +4,7 @@ import contextlib
 import io
 import sys
 from collections.abc import Iterator
-from typing import TextIO
+from typing import Any, TextIO
 
 __all__ = ["outliving_readers"]
 
@@ -12,9 +12,9 @@ __all__ = ["outliving_readers"]
 class _PipeWriter(io.FileIO):
     """A file to write to; what nobody reads any more is dropped."""
 
-    def write(self, data: "bytes | bytearray | memoryview", /) -> int:  # type: ignore[override]
+    def write(self, data: Any, /) -> int:
         try:
-            return super().write(data) or 0
+            return super().write(data)
         except BrokenPipeError:
             return memoryview(data).nbytes
 
