@@ -3,9 +3,9 @@
 `python studies/search_weaknesses.py NAME=FOLDER [NAME=FOLDER ..] [--keep soak/weaknesses] [--seeds 3]` makes a base of
 each folder, lets a simulated writer write one question for each of some paragraphs (one in eight with a bad key, which
 its own second reading mostly finds), and searches for a simulated testee's errors by the default strategy and at
-random. The testee fails where a weakness was planted: in some documents, wherever a word stands, around some
-paragraphs in the space of the vectors, or (the null) anywhere alike. It wavers with the words, and replies in many
-shapes. The readers of keys miss hard ones together, and the writer misses again what it missed before.
+random. The testee fails where a weakness was planted: in two folders or chapters, wherever one of two words stands,
+around two paragraphs in the space of the vectors, or (the null) anywhere alike. It wavers with the words, and replies
+in many shapes. The readers of keys miss hard ones together, and the writer misses again what it missed before.
 
 What is done stands in the file of results and is not done again. Prints for each kind: questions exported that are
 sound and truly wrong, the stated share of bad keys beside the truth, calls per distinct true failure beside random's,
@@ -161,27 +161,25 @@ class Simulated:
         return SHAPES[int(uniform("shape", prompt) * len(SHAPES))](options[chosen], chosen)
 
 
+def plant_names(topic, names, askable, shares, rng):
+    """Plant two names that so large shares of what can be asked about have, the second over the first."""
+    counts = Counter(name for row in np.flatnonzero(askable) for name in names[row])
+    fits = sorted(name for name, n in counts.items() if shares[0] <= n / askable.sum() <= shares[1])
+    for number, name in enumerate(rng.choice(fits, 2, replace=False), 1):
+        topic[[row for row, own in enumerate(names) if name in own]] = number
+
+
 def plant(kind, base, askable, seed, texts):
     """The chance of error of each paragraph, and the planted topic of each (0: none)."""
     rng = np.random.default_rng([42, seed, KINDS.index(kind)])
     topic = np.zeros(len(base), dtype=int)
     if kind == "documents":
-        documents = np.searchsorted(base.first_rows, np.arange(len(base)), side="right") - 1
-        share = 0
-        sizes = np.bincount(documents[askable], minlength=documents.max() + 1) / askable.sum()
-        for document in rng.permutation(np.flatnonzero((sizes > 0) & (sizes < 0.06))):
-            if share < 0.1:  # together about a tenth of what can be asked
-                topic[documents == document] = 1
-                share = (topic[askable] > 0).mean()
+        paragraphs = base.paragraphs(list(range(len(base))))
+        places = [{p.category, p.attributes.get("section", "").partition(" > ")[0]} - {""} for p in paragraphs]
+        plant_names(topic, places, askable, (0.04, 0.13), rng)
     elif kind == "word":
         words = [set(re.findall(r"\b[a-z]{5,}\b", text.lower())) for text in texts]
-        counts = defaultdict(int)
-        for row in np.flatnonzero(askable):
-            for word in words[row]:
-                counts[word] += 1
-        fits = sorted(w for w, n in counts.items() if 0.04 <= n / askable.sum() <= 0.12)
-        for number, word in enumerate(rng.choice(fits, 2, replace=False), 1):
-            topic[[row for row, own in enumerate(words) if word in own]] = number
+        plant_names(topic, words, askable, (0.04, 0.12), rng)
     elif kind == "neighbours":
         vectors = np.asarray(base.vectors, dtype=np.float32)
         for number, row in enumerate(rng.choice(np.flatnonzero(askable), 2, replace=False), 1):
