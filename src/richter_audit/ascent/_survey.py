@@ -117,7 +117,7 @@ def survey_errors(run: RunLike, base: KnowledgeBase, *, rng: np.random.Generator
     paragraphs = base.paragraphs(asked)
     found = find_failing_groups(
         [row in failed for row in asked],
-        places=[_places_of(paragraph) for paragraph in paragraphs],
+        places=[places_of(paragraph) for paragraph in paragraphs],
         texts=[paragraph.text for paragraph in paragraphs],
         vectors=vectors,
     )
@@ -135,7 +135,7 @@ def survey_errors(run: RunLike, base: KnowledgeBase, *, rng: np.random.Generator
     )
 
 
-def _places_of(paragraph: Paragraph) -> set[str]:
+def places_of(paragraph: Paragraph) -> set[str]:
     """Where a paragraph stands: its category, its attributes, and every heading above it."""
     places = {f"category: {paragraph.category}"} if paragraph.category else set()
     for name, value in paragraph.attributes.items():
