@@ -51,11 +51,7 @@ def judge(
             out.print(f"Next: richter report {quote(str(run))}", soft_wrap=True)
             return
     judges = _named_judges(judge_names, systems)
-    options["items"] = failing = failing_items(run)
-    if judges and failing is not None:
-        if not failing:
-            raise InputError("This search has no failing question to judge.", remedy="Search on: richter search run.")
-        out.print(f"This is a search: the judges rate its {counted(len(failing), 'failing question')} only.")
+    options["items"] = _items_to_judge(out, run) if judges else None
     if calls.dry_run:
         shared = {name: options[name] for name in ("allow_self", "limit", "items")}
         estimate = estimate_judging(run, judges=judges, prices=calls.prices, **shared)
@@ -86,6 +82,16 @@ def _named_judges(judge_names: str | None, systems: tuple[str, ...]) -> list[Con
     if judge_names is not None and not names:
         raise InputError("--judges names nobody.", remedy="Give model names separated by commas.")
     return name_conditions(names, systems=systems or ("",), decoding=judge_decoding()) if names else []
+
+
+def _items_to_judge(out: Console, run: Place) -> set[str] | None:
+    """The failing questions of a search; None where all answers of a run are judged."""
+    failing = failing_items(run)
+    if failing is not None:
+        if not failing:
+            raise InputError("This search has no failing question to judge.", remedy="Search on: richter search run.")
+        out.print(f"This is a search: the judges rate its {counted(len(failing), 'failing question')} only.")
+    return failing
 
 
 def _print_estimate(out: Console, estimate: JudgingEstimate, calls: Calls) -> None:
