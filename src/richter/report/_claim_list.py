@@ -18,6 +18,8 @@ from richter.words._page_texts import (
     describe_difference_in_cell,
     document_words,
     finite_ends,
+    near_distance,
+    own_value,
     turn_claim,
     verdict_of,
 )
@@ -179,10 +181,11 @@ def pair_claims(document: Mapping[str, Any]) -> list[Claim]:
 def _best_and_nearest(shown: Sequence[Claim]) -> list[str]:
     """The nearest condition that the best one beats, and the best one."""
     beaten = {_in_order(c)[0] for c in shown}
-    winners = [_in_order(c)[1] for c in shown]
-    best = next((n for n in winners if n not in beaten), winners[0])
+    winners = {_in_order(c)[1]: own_value(c) for c in shown}
+    unbeaten = [n for n in winners if n not in beaten] or list(winners)
+    best = max(unbeaten, key=winners.__getitem__)
     own = [c for c in shown if _in_order(c)[1] == best]
-    return _in_order(min(own, key=lambda c: abs(c.get("estimate") or 0.0)))
+    return _in_order(min(own, key=lambda c: (near_distance(c), _in_order(c)[0])))
 
 
 def _in_order(claim: Claim) -> list[str]:
