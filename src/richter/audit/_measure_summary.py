@@ -236,7 +236,12 @@ def next_steps(study: RunStudy, sections: Mapping[str, Any]) -> tuple[str, ...]:
     if lacking:
         steps.append(f"to learn if repeated answers agree: {lacking.remedy}")
     label = _label_command(records)
-    if records.basis is not None and "human" not in records.rated and records.has_texts and not any(label in step for step in steps):
+    if (
+        records.basis is not None
+        and "human" not in records.rated
+        and records.has_texts
+        and not any(label in step for step in steps)
+    ):
         steps.append(f"check a sample by hand: {label} (so far all grades come from {BASES[records.basis]})")
     return tuple(steps)
 

@@ -52,7 +52,7 @@ def read_evidence(
     most_bytes: int = MOST_BYTES,
     redact: bool = False,
 ) -> Evidence:
-    """The items whose answers differ most in a pair, then between all conditions, then the gravest: at most `MOST_ITEMS`.
+    """The items whose answers differ most in a pair, then between all, then the gravest: at most `MOST_ITEMS`.
 
     Whose severities count is the tables' own rule (`severity_of`), so kinds never mix; where nothing is rated, grades
     say what is wrong. `redact` leaves out every question, reference, answer and reason. Without a source there is

@@ -52,7 +52,7 @@ def describe_pairs(claims: Sequence[Claim], n_items: int, *, grouped: bool) -> s
 
 
 def describe_remedy(remedy: str, again: str) -> str:
-    """What lifts a block, in small letters; an option that ends it becomes the whole command. `again` names the data."""
+    """What lifts a block; an option at its end becomes the whole command. `again` names the data."""
     text = remedy[:1].lower() + remedy[1:].rstrip(".")
     return re.sub(r": (--[a-z][a-z-]*)$", lambda option: f": richter compare {again} {option[1]}", text)
 

@@ -603,15 +603,16 @@ def describe_standing(better: Sequence[str], worse: Sequence[str]) -> str:
     return f"better than {among(better)}" if better else f"worse than {among(worse)}"
 
 
-def describe_marks(control: str | None, *, is_marked: bool, n_conditions: int) -> str:
-    """What the marks in the table of measures mean."""
+def describe_marks(control: str | None, *, is_marked: bool, n_conditions: int, is_judged: bool = False) -> str:
+    """What the marks in the table of measures mean; `is_judged`: some rest on an unchecked judge alone."""
     if n_conditions < 2:
         return ""
     if not is_marked:
         return "No difference between them is shown on any of these measures."
+    amber = " Amber: by an unchecked judge's grades only." if is_judged else ""
     if control is not None:
-        return f"▲ and ▼ mark differences from {name(control, limit=60)} that are shown."
-    return "▲ marks a model that is shown to beat another and that none is shown to beat."
+        return f"▲ and ▼ mark differences from {name(control, limit=60)} that are shown.{amber}"
+    return f"▲ marks a model that is shown to beat another and that none is shown to beat.{amber}"
 
 
 def describe_difference_in_cell(claim: Document, *, turned: bool) -> str:
@@ -630,12 +631,14 @@ def describe_changes(counts: Sequence[int], words: Sequence[str]) -> str:
 
 
 def describe_shared_changes(pair: Sequence[str], moved: Sequence[int] | None) -> str:
-    """Of two that are not compared: what became of the questions that both were graded on; empty where there are none."""
+    """Of two that are not compared: how the second does on the questions that both answered; empty without any."""
     if not moved or not moved[2]:
         return ""
     better, worse, both = moved
     first, second = (name(c, limit=40) for c in pair)
-    return f"{second} does better than {first} on {better:,} and worse on {worse:,}, of the {both:,} that both answered."
+    return (
+        f"{second} does better than {first} on {better:,} and worse on {worse:,}, of the {both:,} that both answered."
+    )
 
 
 def describe_repeats(repeats: int) -> str:
