@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from richter.records import Claim, Hypothesis, Interval, Reckoning, Verdict
-from richter.words import describe_gate_next, describe_registration, describe_terms, explain
+from richter.words import describe_gate_next, describe_registration, describe_remedy, describe_terms, explain
 
 REQUIREMENT = Claim(
     measure="accuracy",
@@ -78,3 +78,10 @@ def test_pre_registered_is_explained_where_it_stands() -> None:
 )  # fmt: skip
 def test_the_glossary_has_the_words_that_readers_asked_about(word: str) -> None:
     assert explain(word)
+
+
+def test_a_remedy_that_ends_in_an_option_is_a_whole_command_by_hand() -> None:
+    given = "Compare files with the same questions, or compare without pairs: --unpaired."
+    said = describe_remedy(given, "a.csv b.csv")
+    assert said == given[:-11].replace("C", "c", 1) + "richter compare a.csv b.csv --unpaired"
+    assert describe_remedy("Let the same raters rate both.", "a.csv") == "let the same raters rate both"

@@ -43,6 +43,7 @@ from richter.words import (
     describe_terms,
     describe_verdict,
 )
+from richter.words._page_texts import describe_leads
 
 ABOUT = {  # what a result is generalised to
     "new-items": "The result speaks of questions like these, for this checkpoint and this prompt.",
@@ -123,7 +124,7 @@ def _summarise(sources: tuple[str, ...], reading: ReadOptions, json_path: str | 
     for line in summarise(document, ascii_only=out.options.ascii_only, width=out.width, after=[]):
         out.print(line, soft_wrap=True)
     again = " ".join([without_passwords(shlex.join(sources)), *as_options(reading)])
-    out.print(f"Next: richter report {printable(again)} -o page.html", soft_wrap=True)
+    out.print(f"All of it as a page: richter report {printable(again)} -o page.html", soft_wrap=True)
 
 
 def _by_date(files: list[str], reading: ReadOptions, names: list[str]) -> str:
@@ -144,6 +145,7 @@ def _by_date(files: list[str], reading: ReadOptions, names: list[str]) -> str:
 def show(out: Console, report: CompareReport, *, again: str = "FILE", verbose: bool = False) -> None:
     """Print the first screen: the answer, the counts, a picture, what to doubt, and the next step."""
     first, is_pair = report.first_lines, len(report.conditions) == 2
+    leads = "" if is_pair else describe_leads(report.of(report.primary), len(report.conditions))
     for line in filter(None, (first.headline, first.counts)):
         out.print(printable(line), soft_wrap=True)
     out.print()
@@ -153,14 +155,16 @@ def show(out: Console, report: CompareReport, *, again: str = "FILE", verbose: b
         subgroup_table(out, report)
     else:
         tier_table(out, report)
-        out.print(printable(describe_pairs(report.of(report.primary), report.n_items, grouped=bool(report.groups))))
+        pairs = describe_pairs(report.of(report.primary), report.n_items, grouped=bool(report.groups))
+        for line in filter(None, (leads, pairs)):
+            out.print(printable(line), soft_wrap=True)
     for line in filter(None, (first.sizes, first.doubt)):
         out.print(printable(line), soft_wrap=True)
     for line in _doubts(report, verbose=verbose):
         out.print(printable(line, limit=600), soft_wrap=True)
     if verbose:
         _print_details(out, report)
-    if terms := describe_terms(f"{first.headline} {first.counts} {first.sizes}"):
+    if terms := describe_terms(f"{first.headline} {first.counts} {leads} {first.sizes}"):
         out.print(terms, style="dim", soft_wrap=True)
     if step := describe_next(report.claims, again=again):
         out.print(printable(step), soft_wrap=True)
