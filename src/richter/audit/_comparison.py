@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from richter.audit._pictures import Picture, compare_picture
+from richter.audit._went_wrong import WentWrong, count_faults
 from richter.claims import (
     METRICS,
     About,
@@ -31,6 +32,7 @@ from richter.claims import (
     pairs_of,
     rank_spans,
     severity_page_measures,
+    step_measures,
     tiers_of,
     variance_shares,
 )
@@ -87,8 +89,9 @@ class CompareReport(Shown):
 
     `refused` are the pairs that a check blocked by the main measure, a line a reason. `groups` are sets of conditions
     of which no pair is told apart by the main measure, `ranks` the best and worst rank of each condition by it, all
-    together at the level of the claims. `label_conflicts` are conditions whose grades human labels
-    contradict. `tried` attempts are allowed for. `margins` are the differences that would matter, by measure.
+    together at the level of the claims. `went_wrong` counts what rules find in the steps of agents' runs.
+    `label_conflicts` are conditions whose grades human labels contradict. `tried` attempts are allowed for. `margins`
+    are the differences that would matter, by measure.
     `first_lines` are what a first screen says. `options` are all that the claims were asked with, so that
     `richter verify` can make them again.
     """
@@ -118,6 +121,7 @@ class CompareReport(Shown):
     first_lines: FirstLines
     subgroups: tuple[Subgroups, ...] = ()
     label_conflicts: tuple[LabelConflict, ...] = ()
+    went_wrong: WentWrong | None = None
 
     def _shown(self) -> Picture:
         return compare_picture(self)
@@ -201,6 +205,8 @@ def measures_of(dataset: Dataset, main: str, on: Sequence[str] = ()) -> list[str
         names.append("ece")
     names += [m.name for m in METRICS.values() if m.source == "column" and has_values(dataset, m.name)]
     names += [name for name in dataset.measures if has_values(dataset, name)]
+    if dataset.steps is not None:
+        names += [name for name in step_measures() if has_values(dataset, name)]
     if dataset.counting is not None:
         names += severity_page_measures()
     return list(dict.fromkeys(names))
@@ -340,6 +346,7 @@ def compare_tables(
         ),
         subgroups=subgroups,
         label_conflicts=label_conflicts(dataset),
+        went_wrong=None if dataset.steps is None else count_faults(dataset),
     )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from richter.claims._outcomes import *
     from richter.claims._pairs import *
     from richter.claims._passes import *
+    from richter.claims._per_success import *
     from richter.claims._question import *
     from richter.claims._raters import *
     from richter.claims._sizes import *

@@ -30,13 +30,14 @@ __all__ = [
     "pass_metric",
     "sequential_measures",
     "severity_page_measures",
+    "step_measures",
     "tries_of",
     "watched_measures",
 ]
 
 Kind = Literal["binary", "bounded", "ordinal", "real"]
 Source = Literal["score", "severity", "answer", "failure", "confidence", "draws", "column"]
-Estimator = Literal["mean", "given_error", "corrected", "dominance", "slope", "ece", "draws", "tail"]
+Estimator = Literal["mean", "per_success", "given_error", "corrected", "dominance", "slope", "ece", "draws", "tail"]
 Scale = tuple[float, float]
 Floats = NDArray[np.float64]
 
@@ -49,7 +50,8 @@ class Metric:
     {better_word} than a". `source` says which table has its values, `column` which column of the answers, `at` from
     which severity on an answer counts, `estimator` who makes the evidence. `is_cost`: an amount that is paid.
     `gateable`: a plan may require it. `sequential`: asking may stop on it. `watched`: a series of runs is followed by
-    it (of what says the same thing twice, one). `page_rank`: its place among the severities that a page asks beside its
+    it (of what says the same thing twice, one). `of_steps`: of agents' runs, which a comparison asks where they have
+    steps. `page_rank`: its place among the severities that a page asks beside its
     main measure; 0 where it does not.
     `default_margin` is the difference that sizes and plan templates are
     for where nobody stated one; equivalence is tested at a stated margin only.
@@ -75,6 +77,7 @@ class Metric:
     gateable: bool = False
     sequential: bool = False
     watched: bool = False
+    of_steps: bool = False
     page_rank: int = 0
     default_margin: float | None = None
 
@@ -136,6 +139,7 @@ _POINTS: dict[str, Any] = {"scale": 100.0, "suffix": " points", "digits": 1, "de
 _SEVERITY: dict[str, Any] = {"low": 0.0, "high": 4.0, "default_margin": 0.1, "source": "severity"}
 _ASKED: dict[str, Any] = {"gateable": True, "sequential": True}
 _AMOUNT: dict[str, Any] = {"low": 0.0, "source": "answer", "is_cost": True, "gateable": True}
+_COUNT: dict[str, Any] = {"low": 0.0, "source": "answer", "gateable": True, "digits": 2}
 
 
 def _row(name: str, kind: Kind, better: Better, words: str, *shared: dict[str, Any], **own: Any) -> Metric:
@@ -214,6 +218,31 @@ METRICS: dict[str, Metric] = {
              column="latency_s"),
         _row("money", "real", "lower", "cheaper | more expensive | equally expensive | dollars per answer", _AMOUNT,
              digits=6, column="money_usd", watched=True),
+        _row("cost_per_success", "real", "lower",
+             "cheaper per success | more expensive per success | equally expensive per success | dollars per success",
+             _AMOUNT, digits=6, column="money_usd", estimator="per_success"),
+        _row("time_per_success", "real", "lower",
+             "faster per success | slower per success | equally fast per success | seconds per success", _AMOUNT,
+             suffix=" s", column="latency_s", estimator="per_success"),
+        _row("steps", "real", "lower",
+             "quicker in steps | slower in steps | alike in steps | steps per run", _AMOUNT, digits=1, column="steps",
+             watched=True, of_steps=True),
+        _row("failed_calls", "real", "lower",
+             "less often failing in its tool calls | more often failing in its tool calls "
+             "| equally often failing in their tool calls | failed tool calls per run", _COUNT, column="failed_calls",
+             watched=True, of_steps=True),
+        _row("first_fault", "bounded", "higher",
+             "later in its first fault | earlier in its first fault | alike in their first faults "
+             "| share of steps before the first fault", _POINTS, source="answer", column="first_fault", gateable=True,
+             of_steps=True),
+        _row("worst_step", "ordinal", "lower",
+             "less severe in its worst step | more severe in its worst step | equally severe in their worst steps "
+             "| severity of the worst step, by rules", _SEVERITY, {"source": "answer"}, column="worst_step",
+             gateable=True, of_steps=True),
+        _row("irreversible", "real", "lower",
+             "less often irreversible in what it does | more often irreversible in what it does "
+             "| equally often irreversible in what they do | irreversible actions per run", _COUNT,
+             column="irreversible", of_steps=True),
     )
 }  # fmt: skip
 
@@ -231,6 +260,11 @@ def sequential_measures() -> tuple[str, ...]:
 def watched_measures() -> tuple[str, ...]:
     """The measures that a series of runs is followed by."""
     return tuple(m.name for m in METRICS.values() if m.watched)
+
+
+def step_measures() -> tuple[str, ...]:
+    """The measures of agents' runs that a comparison asks beside its main one."""
+    return tuple(m.name for m in METRICS.values() if m.of_steps)
 
 
 def severity_page_measures() -> tuple[str, ...]:

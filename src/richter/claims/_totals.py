@@ -57,7 +57,7 @@ def total_evidence(
     parts = [_Bills.of(sample, [k], known[:, n]) for n, k in enumerate(columns)]
     if len(conditions) == 1:
         found = _skewed(mean_evidence(logs, conditions[0], about=about), parts[0], about)
-        return _named_items(_as_mean(found), sample, conditions, known)
+        return _named_items(as_mean_of_logs(found), sample, conditions, known)
     first, second = conditions
     if unpaired:
         sides = [mean_evidence(logs, name, about=about) for name in conditions]
@@ -67,7 +67,7 @@ def total_evidence(
         found = _skewed(found, _Bills.of(sample, columns, known[:, 0]), about)
     means = tuple(_mean_of(sample, k, known[:, n]) for n, k in enumerate(columns))
     typical = () if unpaired else _typical_item(sample, columns, known[:, 0])
-    ratio = dataclasses.replace(_as_ratio(found, means), notes=(*typical, *found.notes))
+    ratio = dataclasses.replace(as_ratio_of_logs(found, means), notes=(*typical, *found.notes))
     return _named_items(ratio, sample, conditions, known)
 
 
@@ -293,7 +293,7 @@ def _of_alike_units(found: Evidence, bills: _Bills) -> Evidence:
     return dataclasses.replace(found, interval=interval, p=None, notes=(), standard_error=bills.span / found.units)
 
 
-def _as_mean(logs: Evidence) -> Evidence:
+def as_mean_of_logs(logs: Evidence) -> Evidence:
     """Evidence on the logarithm of a mean as that on the mean."""
     mean = math.exp(logs.estimate)
     error = None if logs.standard_error is None else logs.standard_error * mean
@@ -305,7 +305,7 @@ def _as_mean(logs: Evidence) -> Evidence:
     )  # fmt: skip
 
 
-def _as_ratio(logs: Evidence, means: tuple[float, ...]) -> Evidence:
+def as_ratio_of_logs(logs: Evidence, means: tuple[float, ...]) -> Evidence:
     """A difference of logarithms as the second over the first, minus 1; `means` are the two."""
     error = None if logs.standard_error is None else logs.standard_error * math.exp(logs.estimate)
     return dataclasses.replace(

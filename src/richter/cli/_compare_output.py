@@ -16,6 +16,7 @@ from richter.cli._compare_tables import (
     condition_chart,
     condition_table,
     differing_pairs,
+    faults_table,
     markdown_table,
     measures_table,
     subgroup_table,
@@ -158,6 +159,7 @@ def show(out: Console, report: CompareReport, *, again: str = "FILE", verbose: b
         pairs = describe_pairs(report.of(report.primary), report.n_items, grouped=bool(report.groups))
         for line in filter(None, (leads, pairs)):
             out.print(printable(line), soft_wrap=True)
+    faults_table(out, report)
     for line in filter(None, (first.sizes, first.doubt)):
         out.print(printable(line), soft_wrap=True)
     for line in _doubts(report, verbose=verbose):

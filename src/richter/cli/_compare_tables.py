@@ -82,6 +82,23 @@ def measures_table(out: Console, report: CompareReport) -> None:
     out.print()
 
 
+def faults_table(out: Console, report: CompareReport) -> None:
+    """Print what rules find in the steps of agents' runs: how often in each condition, and an example."""
+    found = report.went_wrong
+    if found is None:
+        return
+    from richter.words import describe_example, describe_faults  # only where there are steps
+
+    out.print(f"Where it went wrong. {printable(describe_faults(found.runs, len(found.rules)))}", soft_wrap=True)
+    short, rows = _short(report), []
+    for row in found.rules:
+        runs = [f"{n:,} ({100 * n / max(found.runs[name], 1):.0f}%)" for name, n in row.runs.items()]
+        rows.append([row.rule, str(row.severity), *runs, printable(describe_example(row.example), limit=60)])
+    if rows:
+        out.print(grid(["rule", "severity", *(short[name] for name in found.runs), "example"], rows, **PLAIN))
+    out.print()
+
+
 def _difference(claim: Claim) -> str:
     """A claim's estimate with its interval and level."""
     span = claim.interval or claim.plain_interval

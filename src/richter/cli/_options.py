@@ -12,7 +12,8 @@ from richter.records import DEFAULT_LEVEL
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 READING = (
-    "map", "scale", "better", "as_severity", "grade", "wide", "ratings", "scorer", "filter", "pass_at", "layout"
+    "map", "scale", "better", "as_severity", "grade", "wide", "ratings", "scorer", "filter", "pass_at",
+    "irreversible", "layout",
 )  # fmt: skip
 CONFIRMING = ("yes", "save_reading")
 PREPARING = "richter_prepares"

@@ -20,6 +20,7 @@ from richter.claims import (
     difference_evidence,
     mean_evidence,
     passes,
+    per_success_evidence,
     subgroup_differences,
     subgroups_both_ways,
     suite_evidence,
@@ -31,6 +32,7 @@ from richter.claims import (
     within,
     within_rater_difference,
 )
+from richter.errors import InputError
 from richter.evidence._calibration_evidence import estimate_ece
 from richter.evidence._checks import compares_within_raters, has_own_items, is_unpaired, shared_by
 from richter.evidence._facts import lacking_grades, outcomes_of, rated_pair, sample_of
@@ -198,6 +200,19 @@ def _estimate_total(dataset: Dataset, question: Question, policy: Policy, sample
     return total_evidence(sample, question.conditions, about=policy.about, unpaired=unpaired)
 
 
+def estimate_per_success(dataset: Dataset, question: Question, policy: Policy) -> Evidence:
+    """What a success costs one condition, or the second over the first, on the tasks that both were run on."""
+    if policy.about != "such-items" or policy.suite is not None or is_unpaired(dataset, question, policy):
+        raise InputError(
+            "A cost per success is compared on shared questions, about questions like these.",
+            remedy="Leave out --about, --suite and --unpaired, or this measure.",
+        )
+    amounts, successes = sample_of(dataset, question.measure), sample_of(dataset, "accuracy")
+    return per_success_evidence(
+        _asked_of(dataset, question, amounts), _asked_of(dataset, question, successes), question.conditions
+    )
+
+
 def _over_suite(dataset: Dataset, question: Question, policy: Policy, sample: Sample) -> Evidence:
     """The weighted mean over the benchmarks that items' domains name."""
     assert policy.suite is not None
@@ -219,6 +234,7 @@ Estimate = Callable[[Dataset, Question, Policy], Evidence | Blocked]
 
 ESTIMATORS: dict[str, Estimate] = {
     "mean": estimate_mean,
+    "per_success": estimate_per_success,
     "ece": estimate_ece,
     "given_error": estimate_given_error,
     "dominance": estimate_given_error,

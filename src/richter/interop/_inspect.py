@@ -8,12 +8,15 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from richter.interop import _record as log
 from richter.interop._safe import Archive, Unreadable, decode, open_bytes
+
+if TYPE_CHECKING:
+    from richter.trajectories import Step
 
 _ATTACHMENT = re.compile(r"attachment://([0-9a-f]+)")
 _HEADERS = ("header.json", "_journal/start.json")
@@ -60,7 +63,10 @@ class _Output(msgspec.Struct):
 
 
 class _InspectSample(msgspec.Struct):
-    """The fields of a sample that are kept; events and messages, nearly all of a log's bytes, are skipped unbuilt."""
+    """The fields of a sample that are kept; events and messages, nearly all of a log's bytes, are left unbuilt.
+
+    Those of an agent's run, which has tool calls, are built afterwards.
+    """
 
     id: str | int
     epoch: int = 1
@@ -76,6 +82,17 @@ class _InspectSample(msgspec.Struct):
     limit: Any = None
     invalidation: Any = None
     attachments: msgspec.Raw = msgspec.Raw(b"")
+    messages: msgspec.Raw = msgspec.Raw(b"")
+    events: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _Event(msgspec.Struct):
+    """What an event says of the tokens and seconds of a model's or a tool's call."""
+
+    event: str = ""
+    id: Any = None
+    working_time: float | None = None
+    output: _Output | None = None
 
 
 class _Document(msgspec.Struct):
@@ -236,6 +253,7 @@ def _sample(found: _InspectSample, header: _Header, reading: log.Reading, attach
     message = choice.message.get("content") if isinstance(choice.message, Mapping) else None
     targets = found.target if isinstance(found.target, list) else [found.target]
     limit = found.limit.get("type") if isinstance(found.limit, Mapping) else None
+    steps = _steps(found, text)
     prompt = log.messages_text(found.input)[1] if isinstance(found.input, list) else log.flat_text(found.input)
     return log.Sample(
         item=str(found.id),
@@ -255,10 +273,38 @@ def _sample(found: _InspectSample, header: _Header, reading: log.Reading, attach
         tokens_in=log.whole(usage.input_tokens),
         tokens_out=log.whole(usage.output_tokens),
         money_usd=usage.total_cost,
-        latency_s=found.output.time or found.working_time,
+        latency_s=found.working_time if steps else found.output.time or found.working_time,
         finish=f"limit {limit}" if limit else choice.stop_reason or "",
         error=log.flat_text(_sample_error(found)),
+        steps=steps,
     )
+
+
+def _steps(found: _InspectSample, text: Callable[[object], str]) -> "tuple[Step, ...]":
+    """The steps of an agent's run; none of a sample that calls no tool."""
+    if b'"tool_calls"' not in bytes(found.messages):
+        return ()
+    from richter.trajectories import steps_of_messages
+
+    tokens: dict[str, int] = {}
+    seconds: dict[str, float] = {}
+    for event in _events(found.events):
+        message = event.output.choices[0].message if event.output and event.output.choices else None
+        key = str(event.id if event.event == "tool" else log.mapping(message).get("id"))
+        if event.working_time is not None:
+            seconds[key] = event.working_time
+        usage = event.output.usage if event.output else None
+        if usage is not None and usage.output_tokens is not None:
+            tokens[key] = usage.output_tokens
+    return steps_of_messages(decode(found.messages, list[Any]), text=text, tokens=tokens, seconds=seconds)
+
+
+def _events(raw: msgspec.Raw) -> list[_Event]:
+    """The calls of models and tools among the events; none where events have another form."""
+    try:
+        return [e for e in decode(raw, list[_Event]) if e.event in ("model", "tool")] if bytes(raw) else []
+    except Unreadable:
+        return []
 
 
 def _sample_error(found: _InspectSample) -> object:

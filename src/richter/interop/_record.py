@@ -5,10 +5,13 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from richter.interop._safe import Unreadable
 from richter.records import Result
+
+if TYPE_CHECKING:
+    from richter.trajectories import Step
 
 DOMAIN_KEYS = ("domain", "subject", "category", "topic", "subtask")
 _WORDS = {
@@ -36,6 +39,7 @@ class Sample:
 
     `scores` are each scorer's numbers and `votes` single judges' within a scorer (named `scorer/judge`), both as the
     log has them and None where the answer was not scored. `confidences` are in [0, 1], by what they were read from.
+    `steps` are those of an agent's run.
     """
 
     item: str
@@ -58,6 +62,7 @@ class Sample:
     latency_s: float | None = None
     finish: str = ""
     error: str = ""
+    steps: "tuple[Step, ...]" = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

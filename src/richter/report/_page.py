@@ -27,6 +27,7 @@ from richter.report._run_summary import summary_of
 from richter.report._side_by_side import MOST_ITEMS, read_evidence
 from richter.report._svg import panel_svg, shape_svg
 from richter.report._terms import POPOVERS, with_terms
+from richter.report._timelines import faults_section
 from richter.report._tokens import tokens_css
 from richter.store import RunLike, write_file
 from richter.tables import Dataset
@@ -136,6 +137,7 @@ def render_report(
             "shown": evidence.shown,
             "packed": evidence.packed,
         },
+        went_wrong=faults_section(document, run, redact=redact),
         history=history_section(document.get("history")),
         methods=method_rows(document),
         plan_fields=_plan_fields(plan),

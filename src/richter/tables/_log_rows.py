@@ -29,6 +29,7 @@ def part_of_logs(sources: Sequence[str | Path], options: ReadOptions) -> Part:
     answers = _answers(logs)
     if by_severity:
         answers = answers.with_columns(pl.lit(None, dtype=pl.Float64).alias("value"))
+    steps, step_notes = _steps(logs)
     return Part(
         name=str(sources[0]),
         answers=frame_of(answers, ROW),
@@ -37,8 +38,19 @@ def part_of_logs(sources: Sequence[str | Path], options: ReadOptions) -> Part:
         conditions=list(logs.conditions),
         items=logs.items,
         score="" if by_severity else ", ".join(printable(name, limit=40) for name in names),
-        notes=[*notes, *problems(logs), *agreeing_totals(logs), *_note_other_scorers(logs, options)],
+        notes=[*notes, *problems(logs), *agreeing_totals(logs), *_note_other_scorers(logs, options), *step_notes],
+        steps=steps,
     )
+
+
+def _steps(logs: Logs) -> tuple[pl.DataFrame | None, list[Note]]:
+    """The steps of agents' runs, and notes on what was left out; None where no run has any."""
+    if not any(row.sample.steps for row in logs.rows):
+        return None, []
+    from richter.tables._run_steps import step_notes, steps_table  # only where there are steps
+
+    steps = steps_table(logs)
+    return steps, step_notes(steps)
 
 
 def _note_other_scorers(logs: Logs, options: ReadOptions) -> list[str]:

@@ -57,7 +57,8 @@ class Part:
     direction with which a run was imported. `groupings`: what each column that may group items says of them, the
     likelier columns first. `graded_by`: the names of models that graded. `unused`: columns that look as if they
     changed claims and are not used. `measures`: names of further scores of a table.
-    `is_confirmed`: a run that was made of a table keeps whether its reading was confirmed.
+    `is_confirmed`: a run that was made of a table keeps whether its reading was confirmed. `steps` are those of agents'
+    runs, None where there are none.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Part:
     measures: Sequence[str] = ()
     is_confirmed: bool = True
     notes: list[str] = dataclasses.field(default_factory=list)
+    steps: pl.DataFrame | None = None
     reading: Reading | None = None  # None where a tool or a run says itself what it holds
 
 
@@ -96,6 +98,7 @@ def rename_conditions(part: Part, names: Mapping[str, str]) -> Part:
     own = pl.col("condition").replace(names)
     part.answers, part.ratings = part.answers.with_columns(own), part.ratings.with_columns(own)
     part.others, part.conditions = part.others.with_columns(own), [names.get(c, c) for c in part.conditions]
+    part.steps = None if part.steps is None else part.steps.with_columns(own)
     return part
 
 
@@ -136,11 +139,12 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     names = list(dict.fromkeys(part.score for part in parts if part.score))
     graded = f"grades from {', '.join(names)}" if names and not by_severity else ""
     rated = _rated(counting, ratings)
+    items = {name: item for part in parts for name, item in part.items.items()}
     return dataclasses.replace(
         draft,
-        answers=_with_refusals(answers.select(*ANSWERS)),
+        **_with_steps(_with_refusals(answers.select(*ANSWERS)), parts, items, options),
         scores=scores,
-        items={name: item for part in parts for name, item in part.items.items()},
+        items=items,
         asked={name: part.items for part in parts for name in part.answers["condition"].unique() if part.items},
         notes=tuple(dict.fromkeys(notes)),
         understood=_understood(answers, conditions, scores, names, rated),
@@ -150,6 +154,20 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         measures=tuple(dict.fromkeys(name for part in parts for name in part.measures)),
         is_confirmed=all(part.is_confirmed for part in parts),
     )
+
+
+def _with_steps(
+    answers: pl.DataFrame, parts: Sequence[Part], items: Mapping[str, Item], options: ReadOptions
+) -> dict[str, pl.DataFrame]:
+    """The answers, and where agents' runs have steps these, their faults, and the figures of runs beside answers."""
+    tables = [part.steps for part in parts if part.steps is not None]
+    if not tables:
+        return {"answers": answers}
+    from richter.tables._run_steps import measure_runs  # only where there are steps to measure
+
+    steps = pl.concat(tables).join(answers, on=KEY, how="semi", maintain_order="left")
+    measured = measure_runs(answers, steps, items, options.irreversible)
+    return {"answers": measured.answers, "steps": steps, "faults": measured.faults}
 
 
 def _with_kept(parts: Sequence[Part], options: ReadOptions) -> ReadOptions:

@@ -53,8 +53,10 @@ ANSWERS: dict[str, type[pl.DataType]] = {
     "domain": pl.String, "tier": pl.String, "weight": pl.Float64, "cluster": pl.String, "clustered_by": pl.String,
     "human_cluster": pl.String,
     "token_probability": pl.Float64, "layer": pl.String, "inclusion": pl.Float64, "human": pl.Float64,
-    "shown_first": pl.Float64,
+    "shown_first": pl.Float64, "steps": pl.Int64, "failed_calls": pl.Int64, "first_fault": pl.Float64,
+    "worst_step": pl.Float64, "irreversible": pl.Int64,
 }  # fmt: skip
+RUN_FIGURES = ("steps", "failed_calls", "first_fault", "worst_step", "irreversible")
 SCORES: dict[str, type[pl.DataType]] = {
     **_KEY, "metric": pl.String, "value": pl.Float64, "kind": pl.String, "low": pl.Float64, "high": pl.Float64,
     "better": pl.String, "confidence": pl.Float64, "confidence_source": pl.String,
@@ -76,7 +78,8 @@ class ReadOptions:
     (right, worst) turns a score into a severity of 0..4, `wide` names the columns that are conditions (empty: find
     them), `ratings` whose severities count, `scorer` and `filter` which score of a log, `pass_at` from where on a score
     between 0 and 1 counts as right, `grade` what a word among the grades counts as (None: as no grade); `any_scale`
-    takes severities above 4 as they stand, more being worse. `layout` names the steps that bring a table to one row per
+    takes severities above 4 as they stand, more being worse. `irreversible` names the tools of agents whose calls
+    cannot be undone. `layout` names the steps that bring a table to one row per
     answer. `confirm` takes a reading that was inferred without asking; the data then say that nobody confirmed it.
     `saved` are the readings of files by the pattern of their names, as `richter.toml` has them.
     """
@@ -92,6 +95,7 @@ class ReadOptions:
     pass_at: float | None = None
     grade: Mapping[str, float | None] = dataclasses.field(default_factory=dict)
     any_scale: bool = False
+    irreversible: tuple[str, ...] = ()
     layout: tuple[str, ...] = ()
     confirm: bool = dataclasses.field(default=False, compare=False)
     saved: Mapping[str, "ReadOptions"] = dataclasses.field(default_factory=dict, compare=False)
@@ -110,7 +114,8 @@ class Dataset:
     `places` are the files and runs that were read, `named_places` those of them that were given as `NAME=PATH`.
     `options` are the reader's options as they were given, `reading` the same with what the data say of themselves.
     `is_confirmed`: nothing of how they were read was inferred, or the user confirmed it. `readings` say how each table
-    was read, `measures` are the further scores of tables. `whole` are the tables of
+    was read, `measures` are the further scores of tables. `steps` are those of agents' runs and `faults` what rules
+    find in them, both on the same key; None where no answer has steps. `whole` are the tables of
     which these are some conditions.
     """
 
@@ -134,6 +139,8 @@ class Dataset:
     is_confirmed: bool = True
     readings: "tuple[Reading, ...]" = ()
     measures: tuple[str, ...] = ()
+    steps: pl.DataFrame | None = None
+    faults: pl.DataFrame | None = None
     whole: "Dataset | None" = None
 
     @functools.cached_property
@@ -177,14 +184,18 @@ class Dataset:
             )
         if len(set(conditions)) < len(conditions):
             raise InputError("A condition is named twice.", remedy="Name different conditions.")
-        kept = {n: getattr(self, n).filter(pl.col("condition").is_in(list(conditions)))
-                for n in ("answers", "scores", "ratings")}  # fmt: skip
+        kept = self._filtered(pl.col("condition").is_in(list(conditions)))
         return dataclasses.replace(self, conditions=tuple(conditions), whole=self.whole or self, **kept)
 
     def first_draws(self) -> "Dataset":
         """The same with one answer an item and condition."""
-        kept = {n: getattr(self, n).filter(pl.col("draw") == 0) for n in ("answers", "scores", "ratings")}
-        return dataclasses.replace(self, **kept)
+        return dataclasses.replace(self, **self._filtered(pl.col("draw") == 0))
+
+    def _filtered(self, is_kept: pl.Expr) -> dict[str, Any]:
+        """The rows of every table for which this holds."""
+        names = ("answers", "scores", "ratings", "steps", "faults")
+        tables = {name: getattr(self, name) for name in names}
+        return {name: table.filter(is_kept) for name, table in tables.items() if table is not None}
 
     @functools.cached_property
     def rows(self) -> pl.DataFrame:
@@ -220,6 +231,7 @@ class Dataset:
                 "layer",
                 "inclusion",
                 "human",
+                *(() if self.steps is None else RUN_FIGURES),
             ),
             self.scores.select(*KEY, "metric", "value", "confidence", "low", "high", "better"),
             self.ratings.select(*KEY, "rater", "kind", "severity", "mechanism"),

@@ -1,0 +1,95 @@
+"""The steps of agents' runs as a table on the key of answers, the faults that rules find, and each run's figures."""
+
+import dataclasses
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+from richter.interop import Logs
+from richter.records import Item, Note, counted
+from richter.tables._tables import KEY, RUN_FIGURES, Dataset
+from richter.trajectories import MAX_STEPS, Step, Trajectory, figures_of, find_faults, is_cut
+
+__all__ = ["trajectory_of"]
+
+_KEY = {"item": pl.String, "condition": pl.String, "draw": pl.Int64}
+STEPS: dict[str, type[pl.DataType]] = {
+    **_KEY, "place": pl.Int64, "role": pl.String, "tool": pl.String, "arguments": pl.String, "result": pl.String,
+    "tokens": pl.Int64, "seconds": pl.Float64, "error": pl.String,
+}  # fmt: skip
+FAULTS: dict[str, type[pl.DataType]] = {**_KEY, "place": pl.Int64, "rule": pl.String}
+STEP_FIELDS = tuple(field.name for field in dataclasses.fields(Step))
+
+Key = tuple[str, str, int]
+
+
+def steps_table(logs: Logs) -> pl.DataFrame:
+    """A row for every step of the logs; a run without one said its answer, which is its only step."""
+    rows = [
+        (r.item, r.condition, r.sample.draw or 0, place, *(getattr(step, name) for name in STEP_FIELDS))
+        for r in logs.rows
+        for place, step in enumerate(r.sample.steps or (Step(role="assistant", result=r.sample.answer),), 1)
+    ]
+    return pl.DataFrame(rows, schema=STEPS, orient="row")
+
+
+def step_notes(steps: pl.DataFrame) -> list[Note]:
+    """What of the steps was left out, where something was."""
+    long = steps.filter(pl.col("place") == MAX_STEPS).height
+    cut = sum(is_cut(text) for name in ("arguments", "result", "error") for text in steps[name])
+    notes = [f"{counted(long, 'run')} reached {MAX_STEPS:,} steps; later steps are left out"] if long else []
+    notes += [f"{counted(cut, 'long text')} of steps {'is' if cut == 1 else 'are'} cut"] if cut else []
+    return [Note(text, "steps") for text in notes]
+
+
+class MeasuredRuns(NamedTuple):
+    """The answers with their runs' figures, and a row for every fault."""
+
+    answers: pl.DataFrame
+    faults: pl.DataFrame
+
+
+def measure_runs(
+    answers: pl.DataFrame, steps: pl.DataFrame, items: Mapping[str, Item], irreversible: Collection[str]
+) -> MeasuredRuns:
+    """The figures and the faults of every run that has steps."""
+    figures, faults = [], []
+    for key, run in _runs(answers, steps, items):
+        found = list(find_faults(run))
+        own = figures_of(run, found, irreversible)
+        figures.append((*key, *(getattr(own, name) for name in RUN_FIGURES)))
+        faults += [(*key, fault.step + 1, fault.rule) for fault in found]
+    schema = {**_KEY, **{name: answers.schema[name] for name in RUN_FIGURES}}
+    table = pl.DataFrame(figures, schema=schema, orient="row")
+    joined = answers.drop(RUN_FIGURES).join(table, on=KEY, how="left", maintain_order="left")
+    return MeasuredRuns(joined.select(answers.columns), pl.DataFrame(faults, schema=FAULTS, orient="row"))
+
+
+def _runs(answers: pl.DataFrame, steps: pl.DataFrame, items: Mapping[str, Item]) -> Iterator[tuple[Key, Trajectory]]:
+    """Every run that has steps, with its key."""
+    ends = answers.select(*KEY, "text", "finish", "refused", pl.col("error").fill_null("") != "")
+    known = {row[:3]: row[3:] for row in ends.iter_rows()}
+    rows: Iterable[Sequence[object]] = steps.select(*KEY, *STEP_FIELDS).iter_rows()
+    for key, own in itertools.groupby(rows, key=lambda row: tuple(row[:3])):
+        if key not in known:
+            continue
+        text, finish, refused, crashed = known[key]
+        found = tuple(Step(**dict(zip(STEP_FIELDS, row[3:], strict=True))) for row in own)  # type: ignore[arg-type]
+        prompt = items[key[0]].prompt if key[0] in items else ""  # type: ignore[index]
+        yield (
+            key,  # type: ignore[misc]
+            Trajectory(
+                steps=found, prompt=prompt, answer=text or "", finish=finish or "", declines=bool(refused),
+                crashed=bool(crashed),
+            ),
+        )  # fmt: skip
+
+
+def trajectory_of(tables: Dataset, item: str, condition: str, draw: int) -> Trajectory | None:
+    """The steps of one run; None where it has none."""
+    if tables.steps is None:
+        return None
+    is_run = (pl.col("item") == item) & (pl.col("condition") == condition) & (pl.col("draw") == draw)
+    return next((run for _, run in _runs(tables.answers.filter(is_run), tables.steps.filter(is_run), {})), None)
