@@ -202,7 +202,7 @@ def _estimate_total(dataset: Dataset, question: Question, policy: Policy, sample
 
 def estimate_per_success(dataset: Dataset, question: Question, policy: Policy) -> Evidence:
     """What a success costs one condition, or the second over the first, on the tasks that both were run on."""
-    if policy.about != "such-items" or policy.suite is not None or is_unpaired(dataset, question, policy):
+    if policy.about != "new-items" or policy.suite is not None or is_unpaired(dataset, question, policy):
         raise InputError(
             "A cost per success is compared on shared questions, about questions like these.",
             remedy="Leave out --about, --suite and --unpaired, or this measure.",

@@ -34,8 +34,8 @@ OPTIONS: Mapping[str, Kind] = {
 }  # fmt: skip
 # where Python has another word
 KEYWORDS = {"yes": "confirm", "json": "to_json()", "save-reading": "options=proposal.options"}
-WORDS = ("at-random", "both-ways", "shared", "higher", "lower", "human", "judge", "rule", "such-items", "these-items",
-         "such-runs", "measures", "page")  # fmt: skip
+WORDS = ("at-random", "both-ways", "shared", "higher", "lower", "human", "judge", "rule", "new-items", "these-items",
+         "new-runs", "measures", "page")  # fmt: skip
 READING = (
     "map",
     "scale",
